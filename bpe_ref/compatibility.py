@@ -1,4 +1,4 @@
-"""May these two tokens stand side by side in an encoding?
+"""Which tokens may stand side by side in an encoding.
 
     Two adjacent tokens are *compatible* if encoding the text of both gives
     just these two tokens back.
@@ -41,6 +41,7 @@ Only one merge makes a token
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import add
 
 from bpe_ref.encoders.heap import encode_heap, merge_slots
 from bpe_ref.merges import ByConcatenation, ByPair, Pair, Spelling, TokenId
@@ -220,6 +221,25 @@ def compatibility(vocabulary: Vocabulary) -> SeamTest:
         return seam(left, right)
 
     return compatible
+
+
+def joints(vocabulary: Vocabulary) -> frozenset[Spelling]:
+    """Return every two letters that stand next to each other inside some token.
+
+    Whatever merges across a seam holds the letters on both sides of it, so
+    where those two are no joint (a letter and a space, say) any two tokens are
+    compatible, and nothing need be tested. That is most seams of ordinary text.
+
+    Use it through `vocabulary.remember`.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> sorted(joints(vocabulary_by_concatenation({b"a": 0, b"b": 1, b"aab": 2})))
+    ['aa', 'ab']
+    """
+    found: set[Spelling] = set()
+    for spelling in vocabulary.ids:
+        found.update(map(add, spelling, spelling[1:]))
+    return frozenset(found)
 
 
 def _made_by_concatenation(

@@ -5,7 +5,7 @@ BpeError
 │   └── VocabularyFileError    a file that should hold a vocabulary does not
 ├── UnknownVocabularyError  also a LookupError: no such name, or found nowhere
 ├── SymbolError             also a ValueError: a byte or symbol that the vocabulary lacks
-├── TokenIdError            also a ValueError: not an id of this vocabulary
+├── TokenIdError            also a ValueError: not a token, or not an id, of this vocabulary
 ├── PatternError            also a ValueError: a pattern that cannot be used
 ├── SpecialTokenError       also a ValueError: special text that is not allowed here
 ├── DecodingError           also a ValueError: the bytes are not the text asked for
@@ -38,7 +38,7 @@ class SymbolError(BpeError, ValueError):
 
 
 class TokenIdError(BpeError, ValueError):
-    """Something that is not the id of a token of this vocabulary."""
+    """Something that is not a token of this vocabulary, or not the id of one."""
 
 
 class PatternError(BpeError, ValueError):

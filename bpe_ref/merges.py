@@ -14,7 +14,7 @@ With the tokens a, aa, aaa and the list (a, a), (a, aa), the text aaa becomes
 aaa by concatenation and aa a by pair: (aa, a) is not on the list.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -62,14 +62,18 @@ class ByConcatenation:
 
 @dataclass(frozen=True, eq=False)
 class ByPair:
-    """Pairs merge if they are in the table.
+    """Pairs merge if they are on the list.
 
-    >>> rule = ByPair({(0, 0): Merge(rank=0, result=1)})
+    >>> rule = ByPair([(0, 0)], {(0, 0): Merge(rank=0, result=1)})
     >>> rule.merge(0, 0), rule.merge(1, 0)
     (Merge(rank=0, result=1), None)
     """
 
+    merges: Sequence[Pair]
+    """The list, first merge first. A pair may be listed twice; its last place counts."""
+
     table: MergeTable
+    """The same as a table."""
 
     def merge(self, left: TokenId, right: TokenId) -> Merge | None:
         """Return what becomes of the adjacent tokens `left` and `right`, if anything."""

@@ -78,22 +78,26 @@ class Vocabulary:
     spellings: Mapping[TokenId, Spelling] = field(init=False, repr=False)
     ids: Mapping[Spelling, TokenId] = field(init=False, repr=False)
     symbol_of_letter: Mapping[str, TokenId] = field(init=False, repr=False)
+    letter_of_symbol: Mapping[TokenId, str] = field(init=False, repr=False)
     special_bytes: Mapping[TokenId, bytes] = field(init=False, repr=False)
     _remembered: dict[object, object] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check the parts against each other and fill in what follows from them."""
-        spellings = {token: content.decode("latin-1") for token, content in self.tokens.items()}
+        spellings: Mapping[TokenId, Spelling]
+        ids: Mapping[Spelling, TokenId]
         if isinstance(self.rule, ByConcatenation):
             # the rule was built from these very tables; two copies would only cost memory
-            spellings = cast("dict[TokenId, Spelling]", self.rule.spellings)
-            ids = self.rule.ids
+            spellings, ids = self.rule.spellings, self.rule.ids
         else:
+            spellings = {token: content.decode("latin-1") for token, content in self.tokens.items()}
             ids = {spelling: token for token, spelling in spellings.items()}
         object.__setattr__(self, "spellings", spellings)
         object.__setattr__(self, "ids", ids)
-        letters = {spelling: token for spelling, token in ids.items() if len(spelling) == 1}
-        object.__setattr__(self, "symbol_of_letter", letters)
+        symbols = {letter: ids[letter] for letter in map(chr, range(256)) if letter in ids}
+        letters = {symbol: letter for letter, symbol in symbols.items()}
+        object.__setattr__(self, "symbol_of_letter", symbols)
+        object.__setattr__(self, "letter_of_symbol", letters)
         object.__setattr__(self, "special_bytes", _special_bytes(self.tokens, self.special_tokens))
 
     def merge(self, left: TokenId, right: TokenId) -> Merge | None:
@@ -110,7 +114,7 @@ class Vocabulary:
         bpe_ref.errors.SymbolError: byte 0x78 at position 1 of the piece is not a token ...
         """
         try:
-            return [self.symbol_of_letter[letter] for letter in piece.decode("latin-1")]
+            return list(map(self.symbol_of_letter.__getitem__, piece.decode("latin-1")))
         except KeyError as missing:
             letter: str = missing.args[0]
             place = piece.index(ord(letter))
@@ -128,13 +132,14 @@ class Vocabulary:
         >>> vocabulary_by_concatenation({b"a": 5, b"aa": 6}).spell([5, 5])
         'aa'
         """
-        letters = list(map(self.spellings.get, symbols))
-        if not all(letter is not None and len(letter) == 1 for letter in letters):
-            place = next(i for i, letter in enumerate(letters) if not letter or len(letter) != 1)
+        try:
+            return "".join(map(self.letter_of_symbol.__getitem__, symbols))
+        except (KeyError, TypeError):
+            known = self.letter_of_symbol
+            at = next(i for i, symbol in enumerate(symbols) if known.get(symbol) is None)
             raise SymbolError(
-                f"symbol {place} must be the id of a single-symbol token, got {symbols[place]!r}"
-            )
-        return "".join(cast("list[str]", letters))
+                f"symbol {at} must be the id of a single-symbol token, got {symbols[at]!r}"
+            ) from None
 
     def token_bytes(self, token: TokenId) -> bytes:
         """Return the bytes that a token, special or not, decodes to.
@@ -191,19 +196,21 @@ def vocabulary_by_concatenation(
     bpe_ref.errors.VocabularyError: a token must have at least one byte, got b'' with id 1
     """
     id_of = ranks if ids is None else ids
-    if id_of.keys() != ranks.keys():
-        odd = next(iter(id_of.keys() ^ ranks.keys()))
+    if ids is not None and ids.keys() != ranks.keys():
+        odd = next(iter(ids.keys() ^ ranks.keys()))
         raise VocabularyError(f"every token must have a rank and an id, {odd!r} has only one")
     _check_tokens(id_of)
     if ids is not None:
         _check_numbers("rank", ranks)
-    tokens = {token: content for content, token in id_of.items()}
-    spellings = {token: content.decode("latin-1") for token, content in tokens.items()}
+    # Bulk operations: a real vocabulary has 100,000 tokens and more, and is waited for.
+    numbers = list(id_of.values())
+    letters = [content.decode("latin-1") for content in id_of]
     rule = ByConcatenation(
-        spellings=spellings,
-        ids={spelling: token for token, spelling in spellings.items()},
-        ranks={token: ranks[content] for token, content in tokens.items()},
+        spellings=dict(zip(numbers, letters, strict=True)),
+        ids=dict(zip(letters, numbers, strict=True)),
+        ranks=dict(zip(numbers, map(ranks.__getitem__, id_of), strict=True)),
     )
+    tokens = dict(zip(numbers, id_of, strict=True))
     return Vocabulary(tokens, rule, text or TextRules(), dict(special_tokens or {}))
 
 
@@ -224,26 +231,30 @@ def vocabulary_by_pair(
     Merge(rank=0, result=1)
     """
     _check_tokens(ids)
+    listed: list[Pair] = []
     table: dict[Pair, Merge] = {}
-    for rank, pair in enumerate(merges):
-        left, right = pair
+    for rank, (left, right) in enumerate(merges):
         for part in (left, right, left + right):
             if part not in ids:
                 raise VocabularyError(
                     f"merge {rank} must join two tokens into a third, but {part!r} is not a token"
                 )
-        table[ids[left], ids[right]] = Merge(rank, ids[left + right])
+        listed.append((ids[left], ids[right]))
+        table[listed[-1]] = Merge(rank, ids[left + right])
     tokens = {token: content for content, token in ids.items()}
-    return Vocabulary(tokens, ByPair(table), text or TextRules(), dict(special_tokens or {}))
+    return Vocabulary(
+        tokens, ByPair(listed, table), text or TextRules(), dict(special_tokens or {})
+    )
 
 
 def canonical_lines(vocabulary: Vocabulary) -> Iterable[str]:
     r"""Yield the canonical text of a vocabulary, line by line, without line ends.
 
-    First the rules, as `name TAB value`, then the special tokens by id and
-    text, as `special TAB id TAB text in hex`, then the tokens by id, as
-    `spelling in hex TAB rank TAB id` (no rank by pair), then the merges by
-    rank, as `left id TAB right id TAB rank` (none by concatenation).
+    First the rules, as `name TAB value`, then the special tokens by id (those
+    that share one as listed), as `special TAB id TAB text in hex`, then the
+    tokens by id, as
+    `spelling in hex TAB rank TAB id` (no rank by pair), then the merges as
+    listed, as `left id TAB right id` (none by concatenation).
 
     >>> list(canonical_lines(vocabulary_by_concatenation({b"a": 0})))[-1]
     '61\t0\t0'
@@ -254,7 +265,7 @@ def canonical_lines(vocabulary: Vocabulary) -> Iterable[str]:
     yield f"normalization\t{text.normalization or 'none'}"
     yield f"tables\t{text.tables if text.pattern is not None else 'none'}"
     yield f"pattern\t{'none' if text.pattern is None else text.pattern.encode().hex()}"
-    for content, token in sorted(vocabulary.special_tokens.items(), key=lambda item: item[::-1]):
+    for content, token in sorted(vocabulary.special_tokens.items(), key=lambda item: item[1]):
         yield f"special\t{token}\t{content.encode().hex()}"
     if isinstance(rule, ByConcatenation):
         for token in sorted(vocabulary.tokens):
@@ -262,15 +273,15 @@ def canonical_lines(vocabulary: Vocabulary) -> Iterable[str]:
     else:
         for token in sorted(vocabulary.tokens):
             yield f"{vocabulary.tokens[token].hex()}\t\t{token}"
-        for (left, right), merge in sorted(rule.table.items(), key=lambda item: item[1].rank):
-            yield f"{left}\t{right}\t{merge.rank}"
+        for left, right in rule.merges:
+            yield f"{left}\t{right}"
 
 
 def _check_tokens(ids: Mapping[bytes, TokenId]) -> None:
     """Raise `VocabularyError` unless these are distinct, non-empty tokens with proper ids."""
-    for content in ids:
-        if type(content) is not bytes:
-            raise VocabularyError(f"a token must be bytes, got {content!r}")
+    if not set(map(type, ids)) <= {bytes}:
+        culprit = next(content for content in ids if type(content) is not bytes)
+        raise VocabularyError(f"a token must be bytes, got {culprit!r}")
     if b"" in ids:
         raise VocabularyError(f"a token must have at least one byte, got b'' with id {ids[b'']}")
     if not ids:
@@ -280,6 +291,10 @@ def _check_tokens(ids: Mapping[bytes, TokenId]) -> None:
 
 def _check_numbers(what: str, numbers: Mapping[bytes, int]) -> None:
     """Raise `VocabularyError` unless each number is a distinct non-negative int."""
+    values = numbers.values()
+    if set(map(type, values)) == {int} and min(values) >= 0 and len(set(values)) == len(values):
+        return
+    # Something is wrong; now one by one, to name the first culprit.
     seen: dict[int, bytes] = {}
     for content, number in numbers.items():
         if type(number) is not int or number < 0:

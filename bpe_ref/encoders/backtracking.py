@@ -29,7 +29,7 @@ Why this is the same answer
 
 from collections.abc import Sequence
 
-from bpe_ref.compatibility import build_derivations, compatibility
+from bpe_ref.compatibility import build_derivations, compatibility, joints
 from bpe_ref.merges import TokenId
 from bpe_ref.tries import NOTHING, Trie
 from bpe_ref.vocabulary import Vocabulary
@@ -49,6 +49,7 @@ def encode_backtracking(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> l
     made = vocabulary.remember(build_derivations)
     trie, lengths = vocabulary.remember(trie_of_made_tokens)
     longest, shorter, compatible = trie.longest, trie.shorter, vocabulary.remember(compatibility)
+    crossed = vocabulary.remember(joints)
 
     open_ends = bytearray(b"\1") * (len(text) + 1)
     tokens: list[int] = []  # places, see Derivations
@@ -56,7 +57,9 @@ def encode_backtracking(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> l
     while start < len(text):
         token = longest(text, start)
         while not (
-            open_ends[start + lengths[token]] and (not tokens or compatible(tokens[-1], token))
+            open_ends[start + lengths[token]]
+            # no token before the first one, whose seam has no two letters
+            and (text[start - 1 : start + 1] not in crossed or compatible(tokens[-1], token))
         ):
             token = shorter[token]
             while token == NOTHING:

@@ -21,7 +21,7 @@ Why this is the same answer
 
 from collections.abc import Sequence
 
-from bpe_ref.compatibility import build_derivations, compatibility
+from bpe_ref.compatibility import build_derivations, compatibility, joints
 from bpe_ref.merges import TokenId
 from bpe_ref.tries import Trie
 from bpe_ref.vocabulary import Vocabulary
@@ -41,16 +41,19 @@ def encode_prefix_table(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> l
     made = vocabulary.remember(build_derivations)
     trie, lengths = vocabulary.remember(trie_of_reversed_tokens)
     longest, shorter, compatible = trie.longest, trie.shorter, vocabulary.remember(compatibility)
+    crossed = vocabulary.remember(joints)
 
     backwards = text[::-1]
     last_tokens: list[int] = []  # places, see Derivations
     for end in range(1, len(text) + 1):
         token = longest(backwards, len(text) - end)
-        while True:
-            start = end - lengths[token]
-            if start == 0 or compatible(last_tokens[start - 1], token):
-                break
+        start = end - lengths[token]
+        # no token before the first one, whose seam has no two letters
+        while text[start - 1 : start + 1] in crossed and not compatible(
+            last_tokens[start - 1], token
+        ):
             token = shorter[token]
+            start = end - lengths[token]
         last_tokens.append(token)
 
     tokens: list[TokenId] = []

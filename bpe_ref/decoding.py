@@ -1,0 +1,64 @@
+"""From tokens back to bytes, and from bytes to text.
+
+Decoding is concatenation. Only the last step can fail: a token may hold part
+of a character, so the bytes of some tokens need not be UTF-8. What becomes of
+bytes that are not is the caller's choice, by the names that Python gives it:
+
+strict
+    is an error.
+replace
+    puts U+FFFD for each maximal part of a character that cannot be one (the
+    rule of the WHATWG Encoding Standard, of Unicode 16 section 3.9.6, of Python,
+    and of Rust's `from_utf8_lossy`). Information is lost.
+ignore, backslashreplace, surrogateescape
+    as in Python.
+"""
+
+import codecs
+from collections.abc import Sequence
+
+from bpe_ref.errors import DecodingError, ParameterError
+from bpe_ref.merges import TokenId
+from bpe_ref.vocabulary import Vocabulary
+
+
+def decode_bytes(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> bytes:
+    """Return the bytes of the tokens, one after the other.
+
+    Raises `TokenIdError` for anything that is not an id of this vocabulary.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> decode_bytes(vocabulary_by_concatenation({b"a": 0, b"b": 1}), [1, 0, 1])
+    b'bab'
+    """
+    if set(map(type, ids)) <= {int}:  # True would pass for 1 as a key
+        try:
+            return b"".join(map(vocabulary.tokens.__getitem__, ids))
+        except KeyError:
+            pass  # a special token, or none at all
+    return b"".join(map(vocabulary.token_bytes, ids))
+
+
+def bytes_to_text(data: bytes, errors: str) -> str:
+    r"""Return the text that the bytes are in UTF-8.
+
+    Raises `DecodingError` if they are not UTF-8 and `errors` is "strict", and
+    `ParameterError` for an `errors` that nobody knows.
+
+    >>> bytes_to_text(b"\xe4\xbd\xffa", "replace")
+    '\ufffd\ufffda'
+    """
+    if errors != "strict":
+        try:
+            codecs.lookup_error(errors)
+        except (LookupError, TypeError):
+            raise ParameterError(
+                "errors", errors, 'must be "strict", "replace" or another of Python\'s handlers'
+            ) from None
+    try:
+        return data.decode("utf-8", errors=errors)
+    except UnicodeDecodeError as error:
+        raise DecodingError(
+            f"the tokens' bytes must be UTF-8 to decode strictly, "
+            f"but byte {error.start} (0x{data[error.start]:02X}) is not: {error.reason}"
+        ) from None

@@ -1,0 +1,1 @@
+"""Vocabulary files: one file here per format, read and written."""

@@ -1,0 +1,178 @@
+"""A vocabulary as one plain JSON file: everything that it means, and nothing else.
+
+Unlike vendors' formats it can say every vocabulary that this package can hold:
+ids that are not ranks, holes, missing bytes, lists of merges with duplicates.
+Keys:
+
+rule            "concatenation" or "pair"
+whole_piece     whether a piece that is a token is taken without merging
+normalization   null or "nfc"
+pattern         null (one piece), or the pre-tokenization pattern
+tables          null, or which Unicode tables the pattern means
+special_tokens  [text, id] each; of two with one id the first is what it decodes to
+tokens          [bytes in hex, id, rank] each; by pair the rank is null
+merges          [left id, right id] each, first merge first; by concatenation empty
+digest          the sha256 of the meaning, see `Vocabulary.digest`
+
+and for people `name` and `why`.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from bpe_ref.errors import VocabularyError, VocabularyFileError
+from bpe_ref.merges import ByConcatenation
+from bpe_ref.vocabulary import (
+    DEFAULT_TABLES,
+    TextRules,
+    Vocabulary,
+    vocabulary_by_concatenation,
+    vocabulary_by_pair,
+)
+
+_KEYS: dict[str, type | tuple[type, ...]] = {
+    "rule": str,
+    "whole_piece": bool,
+    "normalization": (str, type(None)),
+    "pattern": (str, type(None)),
+    "tables": (str, type(None)),
+    "special_tokens": list,
+    "tokens": list,
+    "merges": list,
+    "digest": str,
+    "name": str,
+    "why": str,
+}
+
+
+@dataclass(frozen=True)
+class NamedVocabulary:
+    """A vocabulary with its name, and why it exists."""
+
+    name: str
+    why: str
+    vocabulary: Vocabulary
+
+
+def dump_plain_json(named: NamedVocabulary) -> bytes:
+    """Return the content of the file: ASCII, one line per token and merge.
+
+    >>> vocabulary = vocabulary_by_concatenation({b"a": 0})
+    >>> data = dump_plain_json(NamedVocabulary("one", "the smallest", vocabulary))
+    >>> parse_plain_json(data, "one.json").vocabulary.digest() == vocabulary.digest()
+    True
+    """
+    vocabulary = named.vocabulary
+    text, rule = vocabulary.text, vocabulary.rule
+    by_concatenation = isinstance(rule, ByConcatenation)
+    ranks = rule.ranks if isinstance(rule, ByConcatenation) else {}
+    content: dict[str, Any] = {
+        "name": named.name,
+        "why": named.why,
+        "digest": vocabulary.digest(),
+        "rule": "concatenation" if by_concatenation else "pair",
+        "whole_piece": text.whole_piece,
+        "normalization": text.normalization,
+        "pattern": text.pattern,
+        "tables": None if text.pattern is None else text.tables,
+    }
+    lists: dict[str, list[list[Any]]] = {
+        "special_tokens": [
+            [special, token] for special, token in vocabulary.special_tokens.items()
+        ],
+        "tokens": [
+            [content.hex(), token, ranks.get(token)]
+            for token, content in sorted(vocabulary.tokens.items())
+        ],
+        "merges": [] if isinstance(rule, ByConcatenation) else [list(pair) for pair in rule.merges],
+    }
+    lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in content.items()]
+    for key, entries in lists.items():
+        rows = ",\n".join(json.dumps(entry) for entry in entries)
+        lines.append(f"{json.dumps(key)}: [\n{rows}\n]" if entries else f"{json.dumps(key)}: []")
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii")
+
+
+def parse_plain_json(data: bytes, source: str) -> NamedVocabulary:
+    """Return the vocabulary of such a file; `source` names it in errors.
+
+    Raises `VocabularyFileError` for what is not such a file, or has another
+    digest than it says.
+
+    >>> parse_plain_json(b"[]", "x.json")
+    Traceback (most recent call last):
+    bpe_ref.errors.VocabularyFileError: x.json: a vocabulary file must hold a JSON object, got list
+    """
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise VocabularyFileError(f"{source}: not JSON: {error}") from None
+    if not isinstance(content, dict):
+        raise VocabularyFileError(
+            f"{source}: a vocabulary file must hold a JSON object, got {type(content).__name__}"
+        )
+    for key in content.keys() ^ _KEYS.keys():
+        trouble = "is missing" if key in _KEYS else "is unknown"
+        raise VocabularyFileError(f"{source}: the key {key!r} {trouble}")
+    for key, types in _KEYS.items():
+        if not isinstance(content[key], types):
+            raise VocabularyFileError(
+                f"{source}: the value of {key!r} has the wrong type, got {content[key]!r:.80}"
+            )
+    try:
+        vocabulary = _vocabulary(content)
+    except VocabularyError as error:
+        raise VocabularyFileError(f"{source}: {error}") from None
+    if vocabulary.digest() != content["digest"]:
+        raise VocabularyFileError(
+            f"{source}: the digest must be that of the content, {vocabulary.digest()}, "
+            f"got {content['digest']}"
+        )
+    return NamedVocabulary(content["name"], content["why"], vocabulary)
+
+
+def _vocabulary(content: dict[str, Any]) -> Vocabulary:
+    """Build the vocabulary from checked keys; raise `VocabularyError` for bad entries."""
+    text = TextRules(
+        pattern=content["pattern"],
+        tables=content["tables"] or DEFAULT_TABLES,
+        normalization=content["normalization"],
+        whole_piece=content["whole_piece"],
+    )
+    special_tokens = dict(_rows(content, "special_tokens", (str, int)))
+    ids: dict[bytes, int] = {}
+    ranks: dict[bytes, int] = {}
+    for spelled, token, rank in _rows(content, "tokens", (str, int, (int, type(None)))):
+        try:
+            token_bytes = bytes.fromhex(spelled)
+        except ValueError:
+            raise VocabularyError(f"a token must be in hexadecimal, got {spelled!r}") from None
+        if token_bytes in ids:
+            raise VocabularyError(f"each token must be listed once, but {token_bytes!r} is twice")
+        ids[token_bytes], ranks[token_bytes] = token, rank
+    if content["rule"] == "concatenation":
+        return vocabulary_by_concatenation(ranks, ids=ids, text=text, special_tokens=special_tokens)
+    if content["rule"] != "pair":
+        raise VocabularyError(
+            f'the rule must be "concatenation" or "pair", got {content["rule"]!r}'
+        )
+    bytes_of = {token: token_bytes for token_bytes, token in ids.items()}
+    merges: list[tuple[bytes, bytes]] = []
+    for pair in _rows(content, "merges", (int, int)):
+        if not bytes_of.keys() >= set(pair):
+            raise VocabularyError(f"a merge must join two tokens by their ids, got {pair}")
+        merges.append((bytes_of[pair[0]], bytes_of[pair[1]]))
+    return vocabulary_by_pair(ids, merges, text=text, special_tokens=special_tokens)
+
+
+def _rows(content: dict[str, Any], key: str, types: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """Return the entries of a list as tuples; raise `VocabularyError` for a wrong one."""
+    for number, row in enumerate(content[key]):
+        if (
+            not isinstance(row, list)
+            or len(row) != len(types)
+            or not all(map(isinstance, row, types))
+        ):
+            raise VocabularyError(f"entry {number} of {key!r} has the wrong form, got {row!r:.80}")
+    return [tuple(row) for row in content[key]]

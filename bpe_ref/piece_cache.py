@@ -1,0 +1,43 @@
+"""Remember what pieces encode to: ordinary text says the same words again and again.
+
+The cache holds pieces only, never whole texts, and it is bounded twice: by the
+number of pieces, and by the length of each. When it is full it is emptied;
+a handful of words from the text at hand soon fill it with what is useful now,
+and nothing has to be counted or reordered on the way.
+"""
+
+from collections.abc import Callable, Iterable
+from itertools import chain
+from typing import Final
+
+from bpe_ref.merges import TokenId
+
+MOST_PIECES: Final = 1 << 16
+LONGEST_PIECE: Final = 64  # characters; longer ones are rare and seldom come again
+
+
+class PieceCache(dict[str, list[TokenId]]):
+    """From piece to its tokens. Reading a key that is missing encodes it.
+
+    >>> cache = PieceCache(lambda piece: [len(piece)])
+    >>> cache.encode(["to", "be", "or", "to"]), sorted(cache)
+    ([2, 2, 2, 2], ['be', 'or', 'to'])
+    """
+
+    def __init__(self, encode_piece: Callable[[str], list[TokenId]]) -> None:
+        """Remember the answers of `encode_piece`."""
+        super().__init__()
+        self._encode_piece = encode_piece
+
+    def __missing__(self, piece: str) -> list[TokenId]:
+        """Encode the piece, and remember it if it is short."""
+        tokens = self._encode_piece(piece)
+        if len(piece) <= LONGEST_PIECE:
+            if len(self) >= MOST_PIECES:
+                self.clear()
+            self[piece] = tokens
+        return tokens
+
+    def encode(self, pieces: Iterable[str]) -> list[TokenId]:
+        """Return the tokens of all the pieces, in order."""
+        return list(chain.from_iterable(map(self.__getitem__, pieces)))

@@ -1,0 +1,489 @@
+"""The vocabularies that have names: what they are, and where their files may lie.
+
+A vocabulary file says which tokens there are. Everything else that decides how
+text is cut (the pattern, the normalization, the special tokens) is in no file;
+engines have it in their source, and it is written down here, as frozen data.
+
+Where a file is looked for, in this order
+    1. A name with a path separator in it is a path and is taken as it is; so is
+       the name of an existing file, unless it is a registered name.
+    2. Each folder in the environment variable `TOKENREF_VOCABULARIES`, separated
+       as in `PATH`, under the file's own name: r50k_base.tiktoken also for gpt2,
+       or the same with .gz.
+    3. tiktoken's cache: the folder `TIKTOKEN_CACHE_DIR`, or `DATA_GYM_CACHE_DIR`,
+       or data-gym-cache in the temporary folder. An empty variable means none.
+    4. An installed `bpe-openai`, which carries three of the files. It is not imported.
+    5. The folder tokenref in the user's cache, which `tokenref vocabulary fetch` downloads to
+       unless a folder is named (`default_folder`).
+
+The first file found is the one that is read. If its sha256 is wrong, that is an
+error: the next place is not tried, for the wrong file would never be noticed.
+
+Sources
+    openai/tiktoken 0.14.0, `tiktoken_ext/openai_public.py` (patterns, special
+    tokens, addresses, digests), `tiktoken/load.py` (cache), `tiktoken/model.py`
+    (models). github/rust-gems a7aecfb97c96, `crates/bpe-openai` (voyage3_base).
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha1, sha256
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from bpe_ref.errors import UnknownVocabularyError, VocabularyFileError
+from bpe_ref.formats.tiktoken import parse_tiktoken, read_tiktoken, read_unpacked
+from bpe_ref.merges import TokenId
+from bpe_ref.vocabulary import DEFAULT_TABLES, TextRules, Vocabulary, vocabulary_by_concatenation
+
+
+@dataclass(frozen=True)
+class RegisteredVocabulary:
+    """One named vocabulary: everything about it but the tokens themselves.
+
+    >>> REGISTRY["gpt2"].file, REGISTRY["gpt2"].special_tokens
+    ('r50k_base', (('<|endoftext|>', 50256),))
+    """
+
+    name: str
+
+    file: str
+    """The name of the file that has the tokens, without its extension."""
+
+    sha256: str
+    """Of that file, unpacked."""
+
+    token_count: int
+    """How many tokens the file has; special tokens are not in it."""
+
+    pattern: str
+    """The pre-tokenization pattern, as the engine writes it."""
+
+    special_tokens: tuple[tuple[str, TokenId], ...] = ()
+    """Texts and ids, in the engine's order; of two with one id the first is decoded to."""
+
+    url: str | None = None
+    """Where the file can be downloaded; None where nobody offers it by itself."""
+
+    normalization: str | None = None
+    """What is done to text first: `"nfc"` or nothing."""
+
+    whole_piece: bool = True
+    """Whether a piece that is itself a token becomes that token without any merge."""
+
+    tables: str = DEFAULT_TABLES
+    r"""What the pattern's \p{L}, \s and so on mean."""
+
+    def text_rules(self) -> TextRules:
+        """Return what happens to text before its pieces are merged.
+
+        >>> REGISTRY["voyage3_base"].text_rules().normalization
+        'nfc'
+        """
+        return TextRules(self.pattern, self.tables, self.normalization, self.whole_piece)
+
+
+_PUBLIC: Final = "https://openaipublic.blob.core.windows.net/encodings/"
+
+_END_OF_TEXT: Final = "<|endoftext|>"
+_END_OF_PROMPT: Final = "<|endofprompt|>"
+
+
+def _fill_in_middle(first: TokenId) -> tuple[tuple[str, TokenId], ...]:
+    """Return the three special tokens for filling in the middle, with ids from `first` on."""
+    return (
+        ("<|fim_prefix|>", first),
+        ("<|fim_middle|>", first + 1),
+        ("<|fim_suffix|>", first + 2),
+    )
+
+
+_GPT2_PATTERN: Final = (
+    r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
+)
+_CL100K_PATTERN: Final = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
+    r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+)
+_O200K_PATTERN: Final = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+# lib.rs, BPE_VOYAGE3_BASE: three patterns there, the second one with its last character put
+# back; `\s+$`, `\s+\s`, `\s+` so read are `\s+(?!\S)|\s+`.
+_VOYAGE3_PATTERN: Final = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+# openai_public.py, o200k_harmony: those of o200k_base, then every id up to 201087, reserved where
+# it has no name here. So 200018 has two names; tiktoken decodes it to the first one.
+_HARMONY_NAMES: Final = {
+    200002: "<|return|>",
+    200003: "<|constrain|>",
+    200005: "<|channel|>",
+    200006: "<|start|>",
+    200007: "<|end|>",
+    200008: "<|message|>",
+    200012: "<|call|>",
+}
+_HARMONY_SPECIALS: Final = (
+    (_END_OF_TEXT, 199999),
+    (_END_OF_PROMPT, 200018),
+    ("<|startoftext|>", 199998),
+    *(
+        (_HARMONY_NAMES.get(token, f"<|reserved_{token}|>"), token)
+        for token in range(200000, 201088)
+    ),
+)
+
+_R50K_SHA256: Final = "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"
+_P50K_SHA256: Final = "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069"
+_CL100K_SHA256: Final = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
+_O200K_SHA256: Final = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+_VOYAGE3_SHA256: Final = "b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186"
+
+_ENTRIES: Final = (
+    # openai_public.py, gpt2. tiktoken builds it from two files of another format, vocab.bpe and
+    # encoder.json; the tokens and ranks are those of r50k_base, so its file is used.
+    RegisteredVocabulary(
+        name="gpt2",
+        file="r50k_base",
+        sha256=_R50K_SHA256,
+        token_count=50256,
+        pattern=_GPT2_PATTERN,
+        special_tokens=((_END_OF_TEXT, 50256),),
+        url=f"{_PUBLIC}r50k_base.tiktoken",
+    ),
+    # openai_public.py, r50k_base
+    RegisteredVocabulary(
+        name="r50k_base",
+        file="r50k_base",
+        sha256=_R50K_SHA256,
+        token_count=50256,
+        pattern=_GPT2_PATTERN,
+        special_tokens=((_END_OF_TEXT, 50256),),
+        url=f"{_PUBLIC}r50k_base.tiktoken",
+    ),
+    # openai_public.py, p50k_base: r50k_base, and after the special token the runs of 2 to 25 spaces
+    RegisteredVocabulary(
+        name="p50k_base",
+        file="p50k_base",
+        sha256=_P50K_SHA256,
+        token_count=50280,
+        pattern=_GPT2_PATTERN,
+        special_tokens=((_END_OF_TEXT, 50256),),
+        url=f"{_PUBLIC}p50k_base.tiktoken",
+    ),
+    # openai_public.py, p50k_edit
+    RegisteredVocabulary(
+        name="p50k_edit",
+        file="p50k_base",
+        sha256=_P50K_SHA256,
+        token_count=50280,
+        pattern=_GPT2_PATTERN,
+        special_tokens=((_END_OF_TEXT, 50256), *_fill_in_middle(50281)),
+        url=f"{_PUBLIC}p50k_base.tiktoken",
+    ),
+    # openai_public.py, cl100k_base
+    RegisteredVocabulary(
+        name="cl100k_base",
+        file="cl100k_base",
+        sha256=_CL100K_SHA256,
+        token_count=100256,
+        pattern=_CL100K_PATTERN,
+        special_tokens=(
+            (_END_OF_TEXT, 100257),
+            *_fill_in_middle(100258),
+            (_END_OF_PROMPT, 100276),
+        ),
+        url=f"{_PUBLIC}cl100k_base.tiktoken",
+    ),
+    # openai_public.py, o200k_base
+    RegisteredVocabulary(
+        name="o200k_base",
+        file="o200k_base",
+        sha256=_O200K_SHA256,
+        token_count=199998,
+        pattern=_O200K_PATTERN,
+        special_tokens=((_END_OF_TEXT, 199999), (_END_OF_PROMPT, 200018)),
+        url=f"{_PUBLIC}o200k_base.tiktoken",
+    ),
+    # openai_public.py, o200k_harmony
+    RegisteredVocabulary(
+        name="o200k_harmony",
+        file="o200k_base",
+        sha256=_O200K_SHA256,
+        token_count=199998,
+        pattern=_O200K_PATTERN,
+        special_tokens=_HARMONY_SPECIALS,
+        url=f"{_PUBLIC}o200k_base.tiktoken",
+    ),
+    # rust-gems, crates/bpe-openai/src/lib.rs and data/voyage3_base.tiktoken.gz: no special
+    # tokens. (The Python package bpe-openai 0.1.4 names four, and another pattern, in its
+    # registry.py; its compiled part, which encodes, has the crate's pattern.)
+    RegisteredVocabulary(
+        name="voyage3_base",
+        file="voyage3_base",
+        sha256=_VOYAGE3_SHA256,
+        token_count=151643,
+        pattern=_VOYAGE3_PATTERN,
+        normalization="nfc",
+        whole_piece=False,  # the crate has no such shortcut
+    ),
+)
+
+REGISTRY: Final[Mapping[str, RegisteredVocabulary]] = MappingProxyType(
+    {entry.name: entry for entry in _ENTRIES}
+)
+"""Every registered vocabulary by its name."""
+
+
+def registered(name: str) -> RegisteredVocabulary:
+    """Return what is known of a vocabulary by its name.
+
+    Raises `UnknownVocabularyError` for a name that is not registered.
+
+    >>> registered("p50k_edit").file
+    'p50k_base'
+    >>> registered("p50k")
+    Traceback (most recent call last):
+    bpe_ref.errors.UnknownVocabularyError: a vocabulary must be a path or one of gpt2, ...
+    """
+    entry = REGISTRY.get(name)
+    if entry is None:
+        raise UnknownVocabularyError(
+            f"a vocabulary must be a path or one of {', '.join(REGISTRY)}, got {name!r}"
+        )
+    return entry
+
+
+def default_folder() -> Path:
+    """Return the folder that vocabularies are downloaded to.
+
+    The first folder in `TOKENREF_VOCABULARIES`, or tokenref in the user's cache:
+    `XDG_CACHE_HOME` if that is an absolute path, as the XDG base directory
+    specification asks, else ~/.cache.
+
+    >>> default_folder().is_absolute() or "TOKENREF_VOCABULARIES" in os.environ
+    True
+    """
+    named = _named_folders()
+    return named[0] if named else _user_folder()
+
+
+def find(name: str) -> Path:
+    """Return the path of a vocabulary's file; the module's docstring has the order.
+
+    Raises `UnknownVocabularyError` for a name that is not registered, and for
+    one whose file is nowhere. A path is not looked at: reading will tell.
+
+    >>> find("folder/my.tiktoken").name
+    'my.tiktoken'
+    """
+    if os.sep in name or (os.altsep and os.altsep in name):
+        return Path(name)
+    if name not in REGISTRY and _is_file(Path(name)):
+        return Path(name)
+    entry = registered(name)
+    missing: list[str] = []
+    for candidate in _candidates(entry):
+        if _is_file(candidate):
+            return candidate
+        missing.append(str(candidate))
+    remedy = (
+        "install the package bpe-openai, which carries it"
+        if entry.url is None
+        else f"run `tokenref vocabulary fetch {name}`"
+    )
+    raise UnknownVocabularyError(
+        f"vocabulary {name} was found nowhere: there is no {', no '.join(missing)}; "
+        f"{remedy}, or name its folder in TOKENREF_VOCABULARIES"
+    )
+
+
+def load_vocabulary(
+    name_or_path: str | os.PathLike[str],
+    *,
+    text: TextRules | None = None,
+    special_tokens: Mapping[str, TokenId] | None = None,
+) -> Vocabulary:
+    """Return a vocabulary, by its name or from a file in the tiktoken format.
+
+    A registered name brings its pattern and special tokens along, a file has
+    none; `text` and `special_tokens`, where given, are used instead. Raises
+    `UnknownVocabularyError` as `find` does; `VocabularyFileError` for a file
+    that is not in the format, or is not the registered one by its sha256; and
+    `VocabularyError` for special tokens that do not fit.
+
+    >>> load_vocabulary("folder/my.tiktoken")
+    Traceback (most recent call last):
+    bpe_ref.errors.VocabularyFileError: folder/my.tiktoken cannot be read: No such file or directory
+    """
+    entry = REGISTRY.get(name_or_path) if isinstance(name_or_path, str) else None
+    if entry is None:
+        path = find(name_or_path) if isinstance(name_or_path, str) else Path(name_or_path)
+        return vocabulary_by_concatenation(
+            read_tiktoken(path), text=text, special_tokens=special_tokens
+        )
+    path = find(entry.name)
+    content = read_unpacked(path)
+    check_sha256(entry, content, str(path))
+    return vocabulary_by_concatenation(
+        parse_tiktoken(content, str(path)),
+        text=entry.text_rules() if text is None else text,
+        special_tokens=dict(entry.special_tokens) if special_tokens is None else special_tokens,
+    )
+
+
+def check_sha256(entry: RegisteredVocabulary, content: bytes, source: str) -> None:
+    """Raise `VocabularyFileError` unless `content` is the registered vocabulary's file.
+
+    `source` is what the sentence calls the content.
+
+    >>> check_sha256(REGISTRY["gpt2"], b"", "example")
+    Traceback (most recent call last):
+    bpe_ref.errors.VocabularyFileError: example must be r50k_base.tiktoken with sha256 306c..., ...
+    """
+    found = sha256(content).hexdigest()
+    if found != entry.sha256:
+        raise VocabularyFileError(
+            f"{source} must be {entry.file}.tiktoken with sha256 {entry.sha256}, got {found}"
+        )
+
+
+def _candidates(entry: RegisteredVocabulary) -> Iterator[Path]:
+    """Yield every path that a vocabulary's file may have, in order."""
+    for folder in _named_folders():
+        yield from _in_folder(folder, entry)
+    cache = _tiktoken_cache()
+    if entry.url is not None and cache is not None:
+        # tiktoken's key; sha1 is only a name here
+        yield cache / sha1(entry.url.encode(), usedforsecurity=False).hexdigest()
+    package = _bpe_openai_folder()
+    if package is not None:
+        yield package / "data" / f"{entry.file}.tiktoken.gz"
+    yield from _in_folder(_user_folder(), entry)
+
+
+def _in_folder(folder: Path, entry: RegisteredVocabulary) -> tuple[Path, Path]:
+    return folder / f"{entry.file}.tiktoken", folder / f"{entry.file}.tiktoken.gz"
+
+
+def _named_folders() -> list[Path]:
+    """Return the folders in `TOKENREF_VOCABULARIES`; empty entries name none."""
+    listed = os.environ.get("TOKENREF_VOCABULARIES", "").split(os.pathsep)
+    return [Path(folder) for folder in listed if folder]
+
+
+def _user_folder() -> Path:
+    """Return the folder tokenref in the user's cache."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (cache if cache.is_absolute() else Path.home() / ".cache") / "tokenref"
+
+
+def _tiktoken_cache() -> Path | None:
+    """Return the folder that tiktoken keeps its downloads in; None if it was told to keep none."""
+    for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
+        folder = os.environ.get(variable)
+        if folder is not None:
+            return Path(folder) if folder else None
+    import tempfile  # noqa: PLC0415 - slow to import, and seldom needed
+
+    return Path(tempfile.gettempdir()) / "data-gym-cache"
+
+
+def _bpe_openai_folder() -> Path | None:
+    """Return where the Python package bpe-openai is installed, without importing it, or None."""
+    from importlib.util import find_spec  # noqa: PLC0415 - seldom needed
+
+    try:
+        spec = find_spec("bpe_openai")
+    except ValueError:  # a stand-in without a spec is already imported under that name
+        return None
+    folders = [] if spec is None else list(spec.submodule_search_locations or [])
+    return Path(folders[0]) if folders else None
+
+
+def _is_file(path: Path) -> bool:
+    """Return whether there is a file that can be seen; a closed folder shows none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+# tiktoken/model.py, as vocabulary and names; an exact name counts first.
+_MODELS: Final = {
+    "o200k_base": "o1 o3 o4-mini gpt-5 gpt-4.1 gpt-4o",
+    "cl100k_base": (
+        "gpt-4 gpt-3.5-turbo gpt-3.5 gpt-35-turbo davinci-002 babbage-002 "
+        "text-embedding-ada-002 text-embedding-3-small text-embedding-3-large"
+    ),
+    "p50k_base": (
+        "text-davinci-003 text-davinci-002 code-davinci-002 code-davinci-001 "
+        "code-cushman-002 code-cushman-001 davinci-codex cushman-codex"
+    ),
+    "p50k_edit": "text-davinci-edit-001 code-davinci-edit-001",
+    "r50k_base": (
+        "text-davinci-001 text-curie-001 text-babbage-001 text-ada-001 davinci curie babbage ada "
+        "text-similarity-davinci-001 text-similarity-curie-001 text-similarity-babbage-001 "
+        "text-similarity-ada-001 text-search-davinci-doc-001 text-search-curie-doc-001 "
+        "text-search-babbage-doc-001 text-search-ada-doc-001 code-search-babbage-code-001 "
+        "code-search-ada-code-001"
+    ),
+    "gpt2": "gpt2 gpt-2",
+}
+
+MODELS: Final[Mapping[str, str]] = MappingProxyType(
+    {model: name for name, models in _MODELS.items() for model in models.split()}
+)
+"""The vocabulary's name for each model named exactly."""
+
+# tiktoken/model.py; the first that fits counts, so "ft:gpt-4o" stands before "ft:gpt-4".
+MODEL_PREFIXES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "o1-": "o200k_base",
+        "o3-": "o200k_base",
+        "o4-mini-": "o200k_base",
+        "gpt-5": "o200k_base",
+        "gpt-4.5-": "o200k_base",
+        "gpt-4.1-": "o200k_base",
+        "chatgpt-4o-": "o200k_base",
+        "gpt-4o-": "o200k_base",
+        "gpt-4-": "cl100k_base",
+        "gpt-3.5-turbo-": "cl100k_base",
+        "gpt-35-turbo-": "cl100k_base",
+        "gpt-oss-": "o200k_harmony",
+        "ft:gpt-4o": "o200k_base",
+        "ft:gpt-4": "cl100k_base",
+        "ft:gpt-3.5-turbo": "cl100k_base",
+        "ft:davinci-002": "cl100k_base",
+        "ft:babbage-002": "cl100k_base",
+    }
+)
+"""The vocabulary's name for each model whose name begins so."""
+
+
+def encoding_name_for_model(model: str) -> str:
+    """Return the name of the vocabulary that a model uses, as tiktoken knows it.
+
+    An exact name counts first, then the first prefix that fits. Raises
+    `UnknownVocabularyError` for any other model.
+
+    >>> encoding_name_for_model("gpt-4o-mini"), encoding_name_for_model("gpt-4-32k")
+    ('o200k_base', 'cl100k_base')
+    """
+    if model in MODELS:
+        return MODELS[model]
+    for prefix, name in MODEL_PREFIXES.items():
+        if model.startswith(prefix):
+            return name
+    raise UnknownVocabularyError(
+        f"a model must be one that tiktoken 0.14.0 knows by name or prefix, got {model!r}"
+    )

@@ -1,0 +1,128 @@
+r"""The definition of byte-pair encoding, step by step, for teaching.
+
+    Among all adjacent pairs that the merge rule allows, merge the one with the
+    lowest rank, the leftmost of equals. That is one step.
+
+Source: as in `encoders/naive.py`, whose last state is the last state here.
+
+What the source leaves open
+    is decided as there. One thing is not shown: where the text rules say that
+    a piece which is itself a token is taken whole (`whole_piece`), no merge
+    happens. A trace shows what merging makes of the piece.
+
+How tokens are shown
+    Text stands as it is, a space as `␣`. Everything else that does not print,
+    and bytes that are not whole characters, are written as in Python: `\n`,
+    `\xe4`. A backslash is `\\` and the character `␣` itself `\u2423`, so that
+    no two tokens look the same.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from bpe_ref.merges import TokenId
+from bpe_ref.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class MergeStep:
+    """One merge.
+
+    >>> step = MergeStep(position=0, left=97, right=98, result=256, rank=256, tokens=(256, 97))
+    >>> step.tokens[step.position] == step.result
+    True
+    """
+
+    position: int
+    """Where the left token was, and where the result is: an index, not a byte."""
+
+    left: TokenId
+    right: TokenId
+    result: TokenId
+    rank: int
+
+    tokens: tuple[TokenId, ...]
+    """All tokens of the piece after this merge."""
+
+
+def trace(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[MergeStep]:
+    """Return the merges that encoding makes, in order. O(n²).
+
+    Raises `SymbolError` for an id that is not a single symbol.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2, b"aba": 3})
+    >>> [(step.position, step.tokens) for step in trace(vocabulary, vocabulary.symbols(b"ababa"))]
+    [(0, (2, 0, 1, 0)), (1, (2, 2, 0)), (1, (2, 3))]
+    """
+    vocabulary.spell(symbols)  # raises for what is not a symbol
+    tokens = list(symbols)
+    steps: list[MergeStep] = []
+    while candidates := [
+        (merge.rank, position, merge.result)
+        for position, (left, right) in enumerate(pairwise(tokens))
+        if (merge := vocabulary.merge(left, right)) is not None
+    ]:
+        rank, position, result = min(candidates)
+        left, right = tokens[position : position + 2]
+        tokens[position : position + 2] = [result]
+        steps.append(MergeStep(position, left, right, result, rank, tuple(tokens)))
+    return steps
+
+
+def render_trace(
+    vocabulary: Vocabulary, symbols: Sequence[TokenId], steps: Sequence[MergeStep]
+) -> str:
+    """Return a plain-text table of a trace: one line per merge, after one for the symbols.
+
+    `steps` is what `trace` returned for `symbols`. Raises `TokenIdError` for
+    an id that the vocabulary lacks.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b" ": 2, b"ab": 3, b"aba": 4})
+    >>> symbols = vocabulary.symbols(b"ab aba")
+    >>> print(render_trace(vocabulary, symbols, trace(vocabulary, symbols)))
+    step  rank  position  merge         tokens
+       0                                a b ␣ a b a
+       1     3         0  a + b = ab    ab ␣ a b a
+       2     3         2  a + b = ab    ab ␣ ab a
+       3     4         2  ab + a = aba  ab ␣ aba
+    """
+
+    def show(tokens: Sequence[TokenId]) -> str:
+        return " ".join(show_token(vocabulary.token_bytes(token)) for token in tokens)
+
+    rows = [("step", "rank", "position", "merge", "tokens"), ("0", "", "", "", show(symbols))]
+    for number, step in enumerate(steps, 1):
+        left, right, result = (show([token]) for token in (step.left, step.right, step.result))
+        merge = f"{left} + {right} = {result}"
+        rows.append((str(number), str(step.rank), str(step.position), merge, show(step.tokens)))
+
+    wide = [max(len(row[column]) for row in rows) for column in range(4)]
+    return "\n".join(
+        f"{number:>{wide[0]}}  {rank:>{wide[1]}}  {position:>{wide[2]}}  {merge:<{wide[3]}}  "
+        f"{tokens}".rstrip()
+        for number, rank, position, merge, tokens in rows
+    )
+
+
+def show_token(content: bytes) -> str:
+    r"""Return the bytes of a token, or of a text, so that a reader can see each of them.
+
+    >>> print(show_token(" né\n".encode()), show_token("né".encode()[:2]))
+    ␣né\n n\xc3
+    """
+    text = content.replace(b"\\", rb"\\").decode(errors="backslashreplace")
+    return "".join(_show_character(character) for character in text)
+
+
+def _show_character(character: str) -> str:
+    if character == " ":
+        return "␣"
+    if character.isprintable() and character != "␣":
+        return character
+    code = ord(character)
+    if 0x80 <= code <= 0xFF:  # noqa: PLR2004  # two digits would look like a byte
+        return f"\\u{code:04x}"
+    return character.encode("unicode_escape").decode()

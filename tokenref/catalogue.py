@@ -1,0 +1,136 @@
+"""Find the fixtures, their vocabularies, and a selection of the cases."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from bpe_ref import BpeError, Vocabulary, load_vocabulary
+from tokenref.manifest import Manifest, VocabularyEntry, read_manifest
+from tokenref.record import Case, RecordError, op_of, read_records
+
+
+class SelectionError(Exception):
+    """A selection that selects nothing."""
+
+
+def fixtures_folder() -> Path:
+    """Return the folder of the fixtures: in the installed package, or in a checkout.
+
+    >>> (fixtures_folder() / "MANIFEST.json").is_file()
+    True
+    """
+    packaged = Path(__file__).parent / "fixtures"
+    return packaged if packaged.is_dir() else Path(__file__).parent.parent / "fixtures"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which cases to run. Each part that is not empty must be met.
+
+    >>> Selection(ids=("bpe/encode/*",)).is_everything
+    False
+    """
+
+    ids: Sequence[str] = ()
+    """Case ids, with `*` and `?`."""
+
+    ops: Sequence[str] = ()
+    flags: Sequence[str] = ()
+    vocabularies: Sequence[str] = ()
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether nothing is left out."""
+        return not (self.ids or self.ops or self.flags or self.vocabularies)
+
+
+@dataclass
+class Catalogue:
+    """The fixtures of a folder."""
+
+    folder: Path
+    manifest: Manifest
+    cases: list[Case]
+    canaries: list[Case]
+    _loaded: dict[str, Vocabulary | str] = field(default_factory=dict)
+
+    def entry(self, digest: str) -> VocabularyEntry:
+        """Return the manifest's entry of a vocabulary."""
+        return next(entry for entry in self.manifest.vocabularies if entry.digest == digest)
+
+    def vocabulary(self, digest: str) -> Vocabulary | str:
+        """Return a vocabulary by its digest, or one sentence why it cannot be had.
+
+        Vocabularies that are too large to ship are looked for as
+        `bpe_ref.load_vocabulary` does; what is found must have the digest.
+        """
+        if digest not in self._loaded:
+            entry = self.entry(digest)
+            source = self.folder / entry.path if entry.path else entry.name
+            try:
+                vocabulary = load_vocabulary(source)
+            except BpeError as error:
+                self._loaded[digest] = str(error)
+            else:
+                same = vocabulary.digest() == digest
+                self._loaded[digest] = (
+                    vocabulary if same else f"{source} does not have the digest {digest}"
+                )
+        return self._loaded[digest]
+
+    def select(self, selection: Selection) -> list[Case]:
+        """Return the selected cases, those of one vocabulary together.
+
+        Raises `SelectionError` if there is none: a run of nothing proves nothing.
+        """
+        chosen = [case for case in self.cases if self._wanted(case, selection)]
+        if not chosen:
+            raise SelectionError(
+                f"the selection matches none of the {len(self.cases)} cases: {selection}"
+            )
+        return sorted(chosen, key=lambda case: case.vocab)
+
+    def _wanted(self, case: Case, selection: Selection) -> bool:
+        return (
+            (not selection.ids or any(fnmatchcase(case.id, glob) for glob in selection.ids))
+            and (not selection.ops or op_of(case) in selection.ops)
+            and (not selection.flags or not set(selection.flags).isdisjoint(case.flags))
+            and (
+                not selection.vocabularies or self.entry(case.vocab).name in selection.vocabularies
+            )
+        )
+
+
+def open_catalogue(folder: Path | None = None) -> Catalogue:
+    """Read and check all fixtures of a folder, by default those that come with the package.
+
+    Raises `RecordError` for a file that is missing, changed, or not what the
+    format says, and for an id that two files use.
+    """
+    folder = folder or fixtures_folder()
+    manifest = read_manifest(folder)
+    cases: list[Case] = []
+    canaries: list[Case] = []
+    for entry in manifest.files:
+        if entry.cases is None:
+            continue
+        records = read_records(folder / entry.path)
+        (canaries if entry.path.startswith("canary") else cases).extend(records)
+    check_together([*cases, *canaries], manifest)
+    return Catalogue(folder, manifest, cases, canaries)
+
+
+def check_together(cases: Iterable[Case], manifest: Manifest) -> None:
+    """Raise `RecordError` for an id used twice, an unknown flag, or an unknown vocabulary."""
+    seen: set[str] = set()
+    known = {entry.digest for entry in manifest.vocabularies}
+    for case in cases:
+        if case.id in seen:
+            raise RecordError(f"the id {case.id!r} is used by two record files")
+        seen.add(case.id)
+        if case.vocab not in known:
+            raise RecordError(f"{case.id}: the manifest knows no vocabulary {case.vocab}")
+        for flag in case.flags:
+            if flag not in manifest.flags:
+                raise RecordError(f"{case.id}: the glossary has no flag {flag!r}")

@@ -1,0 +1,244 @@
+"""Compare whole encodings of a user's own text: each engine with the reference.
+
+What a result says about the first difference
+    The line and the byte of the file where the first differing token starts,
+    the tokens on both sides from there on, and the smallest stretch found that
+    still makes a difference by itself. That stretch is looked for greedily:
+    the line, or else the whole text, then ever smaller cuts from both ends as
+    long as the difference stays. So it is small, not provably the smallest.
+
+What is left open
+    Special tokens: nothing is special here. Normalized text: the byte is
+    counted in the text as normalized. Times are one run each, on whatever else
+    the machine does meanwhile: information, and never a reason to fail.
+
+The whole file and all its tokens are held in memory, about 60 times the file
+for an engine and the reference together, hence `LARGEST`.
+"""
+
+import time
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, TypeAlias, TypeVar
+
+from bpe_ref import BpeError, TokenId, TokenIdError, Tokenizer, Vocabulary, load_vocabulary
+from tokenref.engines.answers import Answer, Crashed, Engine, Ok, Session, Unsupported
+from tokenref.runner import quiet_standard_error
+
+LARGEST: Final = 64 << 20
+"""Bytes of the largest file that is taken."""
+
+SHOWN: Final = 3
+"""Tokens shown on each side of a difference."""
+
+LONGEST_STRETCH: Final = 1 << 20
+"""Characters of the longest text in which a smaller difference is looked for."""
+
+Status: TypeAlias = Literal["same", "different", "refused", "unsupported", "crash"]
+Tokens: TypeAlias = Sequence[tuple[TokenId, bytes | None]]
+"""Tokens with their bytes; None for an id that is no token's."""
+
+
+_Returned = TypeVar("_Returned")
+
+
+class CorpusError(Exception):
+    """A text that cannot be used; the sentence names the file."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where two encodings first differ."""
+
+    line: int
+    """From 1."""
+
+    byte: int
+    """From 0, in the file."""
+
+    expected: Tokens
+    got: Tokens
+    smallest: str
+    """A short stretch that is encoded differently by itself; empty if none was found."""
+
+
+@dataclass(frozen=True)
+class CorpusResult:
+    """What became of the text with one engine."""
+
+    engine: str
+    version: str
+    status: Status
+    detail: str = ""
+    """Why there is no encoding to compare, in one line."""
+
+    tokens: int = 0
+    """How many the engine made."""
+
+    seconds: float = 0.0
+    bytes_per_second: float = 0.0
+    reference_bytes_per_second: float = 0.0
+    difference: Difference | None = None
+
+
+@dataclass(frozen=True)
+class _Reference:
+    """The right answer, and what it took."""
+
+    text: str
+    size: int
+    vocabulary: Vocabulary
+    tokenizer: Tokenizer
+    ids: "array[int]"
+    seconds: float
+
+
+def compare_corpus(
+    path: Path, vocabulary_name: str, engines: Sequence[Engine]
+) -> list[CorpusResult]:
+    """Return how each engine encodes a text file, compared with the reference.
+
+    `vocabulary_name` is a registered name or a path, as for
+    `bpe_ref.load_vocabulary`. Raises `CorpusError` for a file that cannot be
+    read, is empty, too large or not UTF-8, and for a text that the reference
+    refuses; `BpeError` for the vocabulary.
+
+    >>> from pathlib import Path
+    >>> compare_corpus(Path("no/such.txt"), "cl100k_base", [])
+    Traceback (most recent call last):
+    tokenref.corpus.CorpusError: no/such.txt cannot be read: No such file or directory
+    """
+    text, size = read_text(path)
+    vocabulary = load_vocabulary(vocabulary_name)
+    tokenizer = Tokenizer(vocabulary, name=vocabulary_name)
+    start = time.perf_counter()
+    try:
+        ids = array("Q", tokenizer.encode_ordinary(text))
+    except BpeError as error:
+        raise CorpusError(f"{path} cannot be encoded: {error}") from None
+    taken = time.perf_counter() - start
+    reference = _Reference(text, size, vocabulary, tokenizer, ids, taken)
+    with quiet_standard_error():
+        return [_compare(reference, engine, vocabulary_name) for engine in engines]
+
+
+def read_text(path: Path) -> tuple[str, int]:
+    """Return a file's text and its size in bytes. Raises `CorpusError`."""
+    try:
+        size = path.stat().st_size
+        if size > LARGEST:
+            raise CorpusError(f"{path} must have at most {LARGEST} bytes, got {size}")
+        data = path.read_bytes()
+    except OSError as error:
+        raise CorpusError(f"{path} cannot be read: {error.strerror or error}") from None
+    if not data:
+        raise CorpusError(f"{path} must hold some text, got an empty file")
+    try:
+        return data.decode("utf-8"), len(data)
+    except UnicodeDecodeError as error:
+        raise CorpusError(f"{path} must be UTF-8, but byte {error.start} is not") from None
+
+
+def _compare(reference: _Reference, engine: Engine, name: str) -> CorpusResult:
+    """Return what becomes of the text with one engine."""
+
+    def result(status: Status, detail: str = "") -> CorpusResult:
+        return CorpusResult(engine.name, engine.version, status, detail)
+
+    session = _guarded(lambda: engine.load(reference.vocabulary, name))
+    if isinstance(session, Unsupported):
+        return result("unsupported", session.reason)
+    if isinstance(session, Crashed):
+        return result("crash", session.message)
+    start = time.perf_counter()
+    answer = _encode(session, reference.text)
+    seconds = time.perf_counter() - start
+    if isinstance(answer, Unsupported):
+        return result("unsupported", answer.reason)
+    if isinstance(answer, Crashed):
+        return result("crash", answer.message)
+    if not isinstance(answer, Ok):
+        return result("refused", answer.message)
+    ids: Sequence[TokenId] = answer.out["ids"]
+    same = len(ids) == len(reference.ids) and all(map(int.__eq__, ids, reference.ids))
+    return CorpusResult(
+        engine=engine.name,
+        version=engine.version,
+        status="same" if same else "different",
+        tokens=len(ids),
+        seconds=seconds,
+        bytes_per_second=reference.size / max(seconds, 1e-9),
+        reference_bytes_per_second=reference.size / max(reference.seconds, 1e-9),
+        difference=None if same else _difference(reference, session, ids),
+    )
+
+
+def _difference(reference: _Reference, session: Session, ids: Sequence[TokenId]) -> Difference:
+    """Describe the first difference of two encodings that differ."""
+    pairs = enumerate(zip(reference.ids, ids, strict=False))
+    shorter = min(len(reference.ids), len(ids))
+    at = next((place for place, (want, got) in pairs if want != got), shorter)
+    before = reference.tokenizer.decode_bytes(list(reference.ids[:at]))
+    line = before.count(b"\n")
+
+    def differs(stretch: str) -> bool:
+        answer = _encode(session, stretch)
+        return not isinstance(answer, Ok) or list(answer.out["ids"]) != (
+            reference.tokenizer.encode_ordinary(stretch)
+        )
+
+    lines = reference.text.split("\n")
+    stretches = [lines[line], "\n".join(lines[max(0, line - 1) : line + 2]), reference.text]
+    found = next(
+        (text for text in stretches if len(text) <= LONGEST_STRETCH and differs(text)), None
+    )
+    return Difference(
+        line=line + 1,
+        byte=len(before),
+        expected=_shown(reference.ids[at : at + SHOWN], reference.vocabulary),
+        got=_shown(ids[at : at + SHOWN], reference.vocabulary),
+        smallest="" if found is None else shrink(found, differs),
+    )
+
+
+def shrink(text: str, differs: Callable[[str], bool]) -> str:
+    """Return a short part of a text that differs, by ever smaller cuts from both ends.
+
+    >>> shrink("one two three four", lambda text: "wo" in text)
+    'wo'
+    """
+    step = len(text) // 2
+    while step:
+        if len(text) > step and differs(text[step:]):
+            text = text[step:]
+        elif len(text) > step and differs(text[:-step]):
+            text = text[:-step]
+        else:
+            step //= 2
+    return text
+
+
+def _shown(ids: Sequence[TokenId], vocabulary: Vocabulary) -> Tokens:
+    shown: list[tuple[TokenId, bytes | None]] = []
+    for token in ids:
+        try:
+            shown.append((token, vocabulary.token_bytes(token)))
+        except TokenIdError:
+            shown.append((token, None))
+    return shown
+
+
+def _encode(session: Session, text: str) -> Answer:
+    return _guarded(lambda: session.answer("encode", {"text": text}))
+
+
+def _guarded(call: Callable[[], _Returned]) -> _Returned | Crashed:
+    """Return what the call returns, or `Crashed` for anything but the user's interrupt."""
+    try:
+        return call()
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - a Rust panic is a BaseException
+        return Crashed(f"{type(error).__name__}: {error}"[:300])

@@ -1,0 +1,1 @@
+"""The programs under test, each behind the same small interface."""

@@ -1,0 +1,117 @@
+"""bpe-openai as an engine under test: https://github.com/github/rust-gems, in a Python package.
+
+What it can express
+    Its own three encodings only, recognized by their content: cl100k_base,
+    o200k_base, voyage3_base. (It lists gpt2, r50k_base and others too, but its
+    compiled part has none of these.)
+
+What it answers
+    The compiled part, GitHub's code, encodes, counts and cuts; it is asked
+    directly, because the Python around it takes no text of a million characters
+    and no result of more than 200,000 tokens. Special tokens and decoding are
+    that Python: the compiled part knows no special tokens, and its `decode`
+    reads memory that is not its own for an id it lacks. `_encode_bytes` is
+    Python of the package's own, private and by another rule, so bytes that are
+    not UTF-8 are unsupported.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bpe_ref import Vocabulary
+from tokenref.engines.answers import Answer, Ok, Refused, Unsupported, as_text, request_text
+from tokenref.engines.registered import which
+
+_OWN: Final = ("cl100k_base", "o200k_base", "voyage3_base")
+_DISALLOWED: Final = "Encountered text corresponding to disallowed special token"
+
+
+@dataclass(frozen=True)
+class BpeOpenaiEngine:
+    """bpe-openai, with its own vocabularies.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> BpeOpenaiEngine("0.1.4").load(vocabulary_by_concatenation({b"a": 0}), "small")
+    Unsupported(reason='has only cl100k_base, o200k_base, voyage3_base')
+    """
+
+    version: str
+    name: str = "bpe-openai"
+
+    def load(self, vocabulary: Vocabulary, name: str) -> "BpeOpenaiSession | Unsupported":  # noqa: ARG002 - a vocabulary is recognized by its content
+        """Choose the encoding that the vocabulary is, or say that there is none."""
+        own = which(vocabulary, _OWN)
+        if own is None:
+            return Unsupported(f"has only {', '.join(_OWN)}")
+        from bpe_openai import _bindings, get_encoding  # noqa: PLC0415 - it may not be installed
+
+        return BpeOpenaiSession(
+            compiled=_bindings.tokenizer_for_encoding(own),
+            encoding=get_encoding(own),
+            vocabulary=vocabulary,
+        )
+
+
+@dataclass(frozen=True)
+class BpeOpenaiSession:
+    """bpe-openai with one of its encodings."""
+
+    compiled: Any
+    """The compiled part."""
+
+    encoding: Any
+    """The Python around it."""
+
+    vocabulary: Vocabulary
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
+        """Answer one request."""
+        if op == "decode":
+            return self._decode(request)
+        text = as_text(request_text(request))
+        if text is None:
+            return Unsupported("takes text only")
+        match op:
+            case "encode":
+                return Ok({"ids": self.compiled.encode(text)})
+            case "count":
+                return Ok({"count": self.compiled.count(text)})
+            case "pieces":
+                pieces = self.compiled.pretokenize(text)
+                return Ok({"pieces": [piece.encode().hex() for piece in pieces]})
+        return self._special(request)
+
+    def _has_other_specials(self) -> bool:
+        specials = self.vocabulary.special_tokens
+        own = {text: self.encoding.encode_single_token(text) for text in specials}
+        return self.encoding.special_tokens_set != specials.keys() or own != specials
+
+    def _decode(self, request: Mapping[str, Any]) -> Answer:
+        ids = request["ids"]
+        if not self.vocabulary.tokens.keys() >= set(ids) and self._has_other_specials():
+            return Unsupported("has special tokens of its own, which cannot be changed")
+        try:
+            if "errors" in request:
+                return Ok({"text": self.encoding.decode(ids, request["errors"])})
+            return Ok({"bytes": self.encoding.decode_bytes(ids).hex()})
+        except KeyError as error:
+            return Refused("UNKNOWN_ID", str(error))
+        except UnicodeDecodeError as error:
+            return Refused("INVALID_UTF8", str(error))
+
+    def _special(self, request: Mapping[str, Any]) -> Answer:
+        if self._has_other_specials():
+            return Unsupported("has special tokens of its own, which cannot be changed")
+        allowed, disallowed = request["allowed"], request["disallowed"]
+        try:
+            ids = self.encoding.encode(
+                request["text"],
+                allowed_special="all" if allowed == "all" else frozenset(allowed),
+                disallowed_special="all" if disallowed == "all" else frozenset(disallowed),
+            )
+        except ValueError as error:
+            if str(error).startswith(_DISALLOWED):
+                return Refused("DISALLOWED_SPECIAL", str(error))
+            raise
+        return Ok({"ids": ids})

@@ -1,0 +1,132 @@
+"""Our own tokenizer as an engine under test, with any of its encoders, or with one step wrong."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from bpe_ref import (
+    DecodingError,
+    SpecialTokenError,
+    Steps,
+    SymbolError,
+    TokenId,
+    TokenIdError,
+    Tokenizer,
+    Vocabulary,
+    trace,
+)
+from tokenref.engines.answers import Ok, Refused, request_text
+
+EncodeSymbols: TypeAlias = Callable[[Vocabulary, Sequence[TokenId]], list[TokenId]]
+
+LONGEST_TRACE = 48
+"""Symbols of the longest text whose merges are given as a stage; the trace is quadratic."""
+
+
+def _unchanged(vocabulary: Vocabulary) -> Vocabulary:
+    return vocabulary
+
+
+@dataclass(frozen=True)
+class ReferenceEngine:
+    """The reference, or a variant of it.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> session = ReferenceEngine().load(vocabulary_by_concatenation({b"a": 0, b"aa": 1}), "twice")
+    >>> session.answer("count", {"text": "aaa"})
+    Ok(out={'count': 2})
+    """
+
+    name: str = "reference"
+    version: str = "0.1.0"
+    steps: Steps = field(default_factory=Steps)
+    prepare: Callable[[Vocabulary], Vocabulary] = _unchanged
+    """What is done to the vocabulary first: nothing, in a right engine."""
+
+    with_stages: bool = True
+    """Whether to say the pieces and merges on the way as well."""
+
+    def load(self, vocabulary: Vocabulary, name: str) -> "ReferenceSession":
+        """Load a vocabulary."""
+        tokenizer = Tokenizer(self.prepare(vocabulary), name=name, steps=self.steps)
+        return ReferenceSession(tokenizer, with_stages=self.with_stages)
+
+
+@dataclass(frozen=True)
+class ReferenceSession:
+    """The reference with a vocabulary loaded."""
+
+    tokenizer: Tokenizer
+    with_stages: bool = True
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Ok | Refused:
+        """Answer one request."""
+        try:
+            return Ok(_OPERATIONS[op](self, request))
+        except SymbolError as error:
+            return Refused("MISSING_BYTE", str(error))
+        except TokenIdError as error:
+            return Refused("UNKNOWN_ID", str(error))
+        except DecodingError as error:
+            return Refused("INVALID_UTF8", str(error))
+        except SpecialTokenError as error:
+            return Refused("DISALLOWED_SPECIAL", str(error))
+
+    def pieces(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer `pieces`."""
+        content = request_text(request)
+        text = content if isinstance(content, str) else content.decode("utf-8")
+        return {"pieces": [piece.encode().hex() for piece in self.tokenizer.pieces(text)]}
+
+    def encode(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer `encode`."""
+        content = request_text(request)
+        if isinstance(content, bytes):
+            ids = self.tokenizer.encode_bytes(content)
+        else:
+            ids = self.tokenizer.encode_ordinary(content)
+        if not self.with_stages or isinstance(content, bytes) or len(content) > LONGEST_TRACE:
+            return {"ids": ids}
+        pieces = self.tokenizer.pieces(content)
+        merges = [self._merges(piece.encode()) for piece in pieces]
+        stages = {"pieces": [piece.encode().hex() for piece in pieces], "merges": merges}
+        return {"ids": ids, "stages": stages}
+
+    def count(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer `count`."""
+        content = request_text(request)
+        if isinstance(content, bytes):
+            return {"count": len(self.tokenizer.encode_bytes(content))}
+        return {"count": self.tokenizer.count(content)}
+
+    def decode(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer `decode`."""
+        if "errors" in request:
+            return {"text": self.tokenizer.decode(request["ids"], errors=request["errors"])}
+        return {"bytes": self.tokenizer.decode_bytes(request["ids"]).hex()}
+
+    def special(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer `special`."""
+        ids = self.tokenizer.encode(
+            request["text"],
+            allowed_special=request["allowed"],
+            disallowed_special=request["disallowed"],
+        )
+        return {"ids": ids}
+
+    def _merges(self, piece: bytes) -> list[list[int]]:
+        """Return the merges of a piece by the definition; none if it is taken whole."""
+        vocabulary = self.tokenizer.vocabulary
+        if vocabulary.text.whole_piece and piece.decode("latin-1") in vocabulary.ids:
+            return []
+        steps = trace(vocabulary, vocabulary.symbols(piece))
+        return [[step.position, step.result] for step in steps]
+
+
+_OPERATIONS: Mapping[str, Callable[[ReferenceSession, Mapping[str, Any]], dict[str, Any]]] = {
+    "pieces": ReferenceSession.pieces,
+    "encode": ReferenceSession.encode,
+    "count": ReferenceSession.count,
+    "decode": ReferenceSession.decode,
+    "special": ReferenceSession.special,
+}

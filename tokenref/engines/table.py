@@ -1,0 +1,73 @@
+"""All engines by name. A real engine is imported when it is asked for, not before."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import version
+from types import MappingProxyType
+from typing import Final
+
+from bpe_ref import ENCODERS, Steps
+from tokenref.engines.answers import Engine
+from tokenref.engines.bpe_openai import BpeOpenaiEngine
+from tokenref.engines.reference import ReferenceEngine
+from tokenref.engines.rs_bpe import RsBpeEngine
+from tokenref.engines.tiktoken import TiktokenEngine
+from tokenref.engines.tokenizers import TokenizersEngine
+
+
+class EngineError(Exception):
+    """An engine that nobody knows."""
+
+
+@dataclass(frozen=True)
+class Unavailable:
+    """A known engine that is not installed, or that cannot be imported here."""
+
+    name: str
+    reason: str
+
+
+_REAL: Final[Mapping[str, tuple[str, Callable[[str], Engine]]]] = MappingProxyType(
+    {
+        "tiktoken": ("tiktoken", TiktokenEngine),
+        "tokenizers": ("tokenizers", TokenizersEngine),
+        "bpe-openai": ("bpe_openai._bindings", BpeOpenaiEngine),
+        "rs-bpe": ("rs_bpe.bpe", RsBpeEngine),
+    }
+)
+"""Package name to the module that must be importable, and the adapter of a version."""
+
+
+def engine_names() -> tuple[str, ...]:
+    """Return the names of all engines: the real ones, the reference, its encoders.
+
+    >>> engine_names()[:5]
+    ('tiktoken', 'tokenizers', 'bpe-openai', 'rs-bpe', 'reference')
+    """
+    return (*_REAL, "reference", *ENCODERS)
+
+
+def engine(name: str) -> Engine | Unavailable:
+    """Return an engine by its name. Raises `EngineError` for a name that nobody knows.
+
+    >>> engine("heap").name
+    'heap'
+    >>> engine("heaps")
+    Traceback (most recent call last):
+    tokenref.engines.table.EngineError: an engine must be one of tiktoken, ..., got 'heaps'
+    """
+    if name == "reference":
+        return ReferenceEngine()
+    if name in ENCODERS:
+        return ReferenceEngine(name=name, steps=Steps(encode_symbols=ENCODERS[name]))
+    if name not in _REAL:
+        raise EngineError(f"an engine must be one of {', '.join(engine_names())}, got {name!r}")
+    module, adapter = _REAL[name]
+    try:
+        import_module(module)
+        return adapter(version(name))
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - compiled modules raise anything when they break
+        return Unavailable(name, f"cannot be imported: {type(error).__name__}: {error}")

@@ -1,0 +1,136 @@
+"""tiktoken as an engine under test: https://github.com/openai/tiktoken.
+
+What it can express
+    Vocabularies by concatenation whose ids are their ranks. It always takes a
+    piece that is a token whole, so a vocabulary that does not is expressed only
+    if no token is dead: then the merges of a token's bytes end in that token,
+    and taking it whole changes nothing. No normalization. Without a pattern the
+    text is one piece, as by the pattern `(?s:.+)`.
+
+What it answers
+    `encode_ordinary`, `encode` and `decode` are the public functions. Counting
+    is the length of the former, as its users do. Bytes that are not UTF-8 go to
+    `_encode_bytes`, or as one piece to `_encode_single_piece`; its own tests do
+    so. It does not tell its pieces.
+
+What it refuses
+    An id without a token is a `KeyError`, disallowed special text a
+    `ValueError` with a message of its own, bytes that are not UTF-8 a
+    `UnicodeDecodeError`. Whatever else it raises is a crash: the panic for a
+    byte without a token, an `OverflowError` for an id that no 32 bits hold.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from bpe_ref import ByConcatenation, Vocabulary, audit
+from tokenref.engines.answers import Answer, Ok, Refused, Unsupported, as_text, request_text
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+_ONE_PIECE: Final = "(?s:.+)"
+_TABLES: Final = "unicode-16.0"
+_IDS: Final = 1 << 32
+_DISALLOWED: Final = "Encountered text corresponding to disallowed special token"
+
+
+@dataclass(frozen=True)
+class TiktokenEngine:
+    """tiktoken, with whatever vocabulary it can express.
+
+    >>> from bpe_ref import vocabulary_by_pair
+    >>> TiktokenEngine("0.14.0").load(vocabulary_by_pair({b"a": 0}, []), "pairs")
+    Unsupported(reason='merges by concatenation only')
+    """
+
+    version: str
+    name: str = "tiktoken"
+
+    def load(self, vocabulary: Vocabulary, name: str) -> "TiktokenSession | Unsupported":
+        """Load a vocabulary, or say why that cannot be."""
+        reason = _why_not(vocabulary)
+        if reason is not None:
+            return Unsupported(reason)
+        from tiktoken import Encoding  # noqa: PLC0415 - it may not be installed
+
+        encoding = Encoding(
+            name,
+            pat_str=vocabulary.text.pattern or _ONE_PIECE,
+            mergeable_ranks={content: token for token, content in vocabulary.tokens.items()},
+            special_tokens=dict(vocabulary.special_tokens),
+        )
+        return TiktokenSession(encoding, one_piece=vocabulary.text.pattern is None)
+
+
+def _why_not(vocabulary: Vocabulary) -> str | None:
+    """Return why tiktoken cannot express a vocabulary, or None if it can."""
+    rule, text = vocabulary.rule, vocabulary.text
+    if not isinstance(rule, ByConcatenation):
+        return "merges by concatenation only"
+    if any(rank != token for token, rank in rule.ranks.items()):
+        return "has no ids besides the ranks"
+    if max([*vocabulary.tokens, *vocabulary.special_bytes]) >= _IDS:
+        return "has ids of 32 bits only"
+    if text.normalization is not None:
+        return "has no normalization"
+    if text.pattern is not None and text.tables != _TABLES:
+        return f"has the tables {_TABLES} only"
+    if not text.whole_piece and audit(vocabulary).dead_tokens:
+        return "always takes a piece that is a token whole, which matters for dead tokens"
+    return None
+
+
+@dataclass(frozen=True)
+class TiktokenSession:
+    """tiktoken with a vocabulary loaded."""
+
+    encoding: "Encoding"
+    one_piece: bool
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
+        """Answer one request."""
+        match op:
+            case "encode":
+                return Ok({"ids": self._encode(request_text(request))})
+            case "count":
+                return Ok({"count": len(self._encode(request_text(request)))})
+            case "decode":
+                return self._decode(request)
+            case "special":
+                return self._special(request)
+        return Unsupported("does not tell its pieces")
+
+    def _encode(self, content: bytes | str) -> list[int]:
+        text = as_text(content)
+        if text is not None:
+            return self.encoding.encode_ordinary(text)
+        data = bytes(content) if isinstance(content, bytes) else content.encode()
+        if self.one_piece:
+            return self.encoding._encode_single_piece(data)  # noqa: SLF001 - the only way for bytes
+        return self.encoding._encode_bytes(data)  # noqa: SLF001 - the only way for bytes
+
+    def _decode(self, request: Mapping[str, Any]) -> Answer:
+        try:
+            if "errors" in request:
+                return Ok({"text": self.encoding.decode(request["ids"], request["errors"])})
+            return Ok({"bytes": self.encoding.decode_bytes(request["ids"]).hex()})
+        except KeyError as error:
+            return Refused("UNKNOWN_ID", str(error))
+        except UnicodeDecodeError as error:
+            return Refused("INVALID_UTF8", str(error))
+
+    def _special(self, request: Mapping[str, Any]) -> Answer:
+        allowed, disallowed = request["allowed"], request["disallowed"]
+        try:
+            ids = self.encoding.encode(
+                request["text"],
+                allowed_special="all" if allowed == "all" else frozenset(allowed),
+                disallowed_special="all" if disallowed == "all" else frozenset(disallowed),
+            )
+        except ValueError as error:
+            if str(error).startswith(_DISALLOWED):
+                return Refused("DISALLOWED_SPECIAL", str(error))
+            raise
+        return Ok({"ids": ids})

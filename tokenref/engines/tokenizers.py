@@ -1,0 +1,240 @@
+"""Hugging Face tokenizers as an engine under test: https://github.com/huggingface/tokenizers.
+
+What it can express
+    Both rules, over the byte-level alphabet: a token is spelled with one
+    visible letter per byte. By pair, the merges are the vocabulary's list. By
+    concatenation, they are all ways to split each token into two, in the order
+    of the ranks; the table of splits that our own encoders use is not asked.
+    The order among the splits of one token cannot matter: whenever a token is
+    made, its last merge is the last merge of its own bytes by themselves, and
+    that is always the same one (`bpe_ref.compatibility` has the proof). So of
+    all those splits only one ever occurs.
+
+    `ignore_merges` is taking a piece whole that is a token. The pattern is
+    Oniguruma's (see `oniguruma`); text that it does not match is dropped by
+    `Split(behavior="removed", invert=True)`, which keeps the matches apart.
+
+Special tokens
+    Their ids are not ours to choose: an added token gets the id that the model
+    has for its text, else the next free one. So the model of each choice of
+    allowed tokens is given their texts, with their ids. No merge leads there,
+    and ordinary text cannot either: a text that spells one in the byte-level
+    alphabet is cut out as special before. Not expressed: a special token with
+    the spelling of a token, or made of the alphabet's letters beyond ASCII, or
+    sharing its id with another one that is allowed too. Nor can text be
+    disallowed; where a disallowed text occurs, there is nothing to ask.
+
+What it answers
+    Text only. Pieces are those of `pre_tokenize_str`. `decode` gives text with
+    U+FFFD for what is not UTF-8, so where U+FFFD shows up, bytes and strict
+    text are unsupported. It never refuses an id; an `OverflowError` for one that
+    is negative is a crash.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from bpe_ref import ByPair, Vocabulary
+from tokenref.engines.answers import Answer, Ok, Unsupported, as_text, request_text
+from tokenref.engines.oniguruma import UntranslatableError, asks_for_words, to_oniguruma
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+    from tokenizers.pre_tokenizers import PreTokenizer
+
+_TABLES: Final = ("unicode-16.0-oniguruma", "unicode-16.0")
+_IDS: Final = 1 << 32
+_REPLACEMENT: Final = "\ufffd"
+
+
+def byte_letters() -> list[str]:
+    """Return the letter of each byte in the byte-level alphabet.
+
+    Bytes that are visible characters in Latin-1 (so neither controls, nor
+    spaces, nor the soft hyphen) are their own letters, and the others, in order,
+    have the characters from U+0100 on. Source: `bytes_to_unicode` of GPT-2,
+    https://github.com/openai/gpt-2/blob/master/src/encoder.py.
+
+    >>> letters = byte_letters()
+    >>> letters[ord("a")], letters[ord(" ")], letters[0], letters[0xAD], len(set(letters))
+    ('a', 'Ġ', 'Ā', 'Ń', 256)
+    """
+    visible = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    others = [byte for byte in range(256) if byte not in visible]
+    return [chr(b) if b in visible else chr(0x100 + others.index(b)) for b in range(256)]
+
+
+_LETTERS: Final = dict(enumerate(byte_letters()))
+_BYTES: Final = {letter: byte for byte, letter in _LETTERS.items()}
+
+
+def spell(content: bytes) -> str:
+    r"""Return bytes in the letters of the byte-level alphabet.
+
+    >>> spell(b" a\n")
+    'ĠaĊ'
+    """
+    return content.decode("latin-1").translate(_LETTERS)
+
+
+@dataclass(frozen=True)
+class TokenizersEngine:
+    """Hugging Face tokenizers, with whatever vocabulary it can express.
+
+    >>> from bpe_ref import TextRules, vocabulary_by_concatenation
+    >>> rules = TextRules(r"a(?i)b")
+    >>> TokenizersEngine("0.23.3").load(vocabulary_by_concatenation({b"a": 0}, text=rules), "fold")
+    Unsupported(reason="the pattern has '(?i)b' at 1, which Oniguruma does not have ...")
+    """
+
+    version: str
+    name: str = "tokenizers"
+
+    def load(self, vocabulary: Vocabulary, name: str) -> "TokenizersSession | Unsupported":  # noqa: ARG002 - it gives no names
+        """Load a vocabulary, or say why that cannot be."""
+        text = vocabulary.text
+        if max([*vocabulary.tokens, *vocabulary.special_bytes]) >= _IDS:
+            return Unsupported("has ids of 32 bits only")
+        if text.normalization not in {None, "nfc"}:
+            return Unsupported(f"the normalization {text.normalization!r} is not expressed")
+        pattern = None
+        if text.pattern is not None:
+            known = _TABLES[:1] if asks_for_words(text.pattern) else _TABLES
+            if text.tables not in known:
+                return Unsupported(f"has the tables {_TABLES[0]} only")
+            try:
+                pattern = to_oniguruma(text.pattern)
+            except UntranslatableError as error:
+                return Unsupported(str(error))
+        return TokenizersSession(vocabulary, _pre_tokenizer(pattern), _merges(vocabulary))
+
+
+def _pre_tokenizer(pattern: str | None) -> "PreTokenizer":
+    """Return what cuts text with Oniguruma's pattern and spells the pieces."""
+    from tokenizers import Regex, pre_tokenizers  # noqa: PLC0415 - it may not be installed
+
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    if pattern is None:
+        return byte_level
+    split = pre_tokenizers.Split(Regex(pattern), behavior="removed", invert=True)
+    return pre_tokenizers.Sequence([split, byte_level])
+
+
+def _merges(vocabulary: Vocabulary) -> list[tuple[str, str]]:
+    """Return the list of merges in letters, first merge first."""
+    rule = vocabulary.rule
+    spelled = {token: spell(content) for token, content in vocabulary.tokens.items()}
+    if isinstance(rule, ByPair):
+        return [(spelled[left], spelled[right]) for left, right in rule.merges]
+    known = set(spelled.values())
+    return [
+        (word[:cut], word[cut:])
+        for word in (spelled[token] for token in sorted(rule.ranks, key=rule.ranks.__getitem__))
+        for cut in range(1, len(word))
+        if word[:cut] in known and word[cut:] in known
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class TokenizersSession:
+    """Hugging Face tokenizers with a vocabulary loaded."""
+
+    vocabulary: Vocabulary
+    pre_tokenizer: "PreTokenizer"
+    merges: list[tuple[str, str]] = field(repr=False)
+    _built: "dict[frozenset[str], Tokenizer | Unsupported]" = field(
+        init=False, repr=False, default_factory=dict
+    )
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
+        """Answer one request."""
+        if op == "decode":
+            return self._decode(request)
+        text = as_text(request_text(request))
+        if text is None:
+            return Unsupported("takes text only")
+        match op:
+            case "special":
+                return self._special(text, request)
+            case "pieces":
+                return self._pieces(text)
+        ids = self._encode(text, frozenset())
+        if isinstance(ids, Unsupported):
+            return ids
+        return Ok({"count": len(ids)} if op == "count" else {"ids": ids})
+
+    def _encode(self, text: str, allowed: frozenset[str]) -> list[int] | Unsupported:
+        tokenizer = self._tokenizer(allowed)
+        if isinstance(tokenizer, Unsupported):
+            return tokenizer
+        ids: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
+        return ids
+
+    def _special(self, text: str, request: Mapping[str, Any]) -> Answer:
+        specials = frozenset(self.vocabulary.special_tokens)
+        allowed = specials if request["allowed"] == "all" else frozenset(request["allowed"])
+        every = request["disallowed"] == "all"
+        disallowed = specials - allowed if every else frozenset(request["disallowed"])
+        if any(content in text for content in disallowed):
+            return Unsupported("has no disallowed special tokens")
+        ids = self._encode(text, allowed & specials)
+        return ids if isinstance(ids, Unsupported) else Ok({"ids": ids})
+
+    def _pieces(self, text: str) -> Answer:
+        tokenizer = self._tokenizer(frozenset())
+        if isinstance(tokenizer, Unsupported):
+            return tokenizer
+        normalizer = tokenizer.normalizer
+        normalized = text if normalizer is None else normalizer.normalize_str(text)
+        pieces = [piece for piece, _ in self.pre_tokenizer.pre_tokenize_str(normalized)]
+        return Ok({"pieces": [bytes(map(_BYTES.__getitem__, piece)).hex() for piece in pieces]})
+
+    def _decode(self, request: Mapping[str, Any]) -> Answer:
+        # of two special tokens with one id, the first listed is what it decodes to
+        firsts = {content.decode() for content in self.vocabulary.special_bytes.values()}
+        tokenizer = self._tokenizer(frozenset(firsts))
+        if isinstance(tokenizer, Unsupported):
+            return tokenizer
+        text: str = tokenizer.decode(request["ids"], skip_special_tokens=False)
+        if request.get("errors") == "replace":
+            return Ok({"text": text})
+        if _REPLACEMENT in text:
+            return Unsupported("decodes with replacement only")
+        return Ok({"text": text} if "errors" in request else {"bytes": text.encode().hex()})
+
+    def _tokenizer(self, allowed: frozenset[str]) -> "Tokenizer | Unsupported":
+        """Return the tokenizer in which these special tokens are special, built once."""
+        if allowed not in self._built:
+            self._built[allowed] = self._build(allowed)
+        return self._built[allowed]
+
+    def _build(self, allowed: frozenset[str]) -> "Tokenizer | Unsupported":
+        from tokenizers import (  # noqa: PLC0415 - it may not be installed
+            AddedToken,
+            Tokenizer,
+            decoders,
+            models,
+            normalizers,
+        )
+
+        text = self.vocabulary.text
+        vocab = {spell(content): token for token, content in self.vocabulary.tokens.items()}
+        specials = {content: self.vocabulary.special_tokens[content] for content in sorted(allowed)}
+        if len(set(specials.values())) < len(specials):
+            return Unsupported("cannot give two special tokens one id")
+        for content in specials:
+            if content in vocab or (not content.isascii() and set(content) <= _BYTES.keys()):
+                return Unsupported(f"cannot tell {content!r} from an ordinary token's spelling")
+        model = models.BPE(
+            vocab=vocab | specials, merges=self.merges, ignore_merges=text.whole_piece
+        )
+        tokenizer = Tokenizer(model)
+        tokenizer.pre_tokenizer = self.pre_tokenizer
+        tokenizer.decoder = decoders.ByteLevel()
+        if text.normalization == "nfc":
+            tokenizer.normalizer = normalizers.NFC()
+        tokenizer.add_special_tokens(
+            [AddedToken(content, special=True, normalized=False) for content in specials]
+        )
+        return tokenizer

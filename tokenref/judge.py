@@ -1,0 +1,146 @@
+"""Compare one answer with one record: the status, and where they first differ."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from bpe_ref import TokenIdError, Vocabulary
+from tokenref.engines.answers import Answer, Crashed, Refused, Unsupported
+from tokenref.record import Case, MustRefuse
+
+Status: TypeAlias = Literal[
+    "pass", "fail", "wrong_error", "crash", "unsupported", "not_run", "xfail", "xpass"
+]
+
+FAILURES: Final = frozenset({"fail", "wrong_error", "crash", "xpass"})
+"""The statuses that make a run end with exit code 1."""
+
+_STAGES: Final = ("pieces", "merges")  # in the order in which they happen
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What became of one case."""
+
+    status: Status
+    detail: str = ""
+    """One line: where the answer first differs, or why there is none."""
+
+
+PASS: Final = Judgement("pass")
+
+
+def judge(case: Case, answer: Answer, vocabulary: Vocabulary) -> Judgement:
+    """Return the judgement of an answer. Codes of refusals are compared, messages are not.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> from tokenref.engines.answers import Ok
+    >>> from tokenref.record import CountOutput, Exact, TextInput, make_case
+    >>> vocabulary = vocabulary_by_concatenation({b"a": 0})
+    >>> case = make_case("count", id="bpe/count/a", profile="definition", vocab=vocabulary.digest(),
+    ...     why="An example for the documentation.", flags=[], spec="definition",
+    ...     verdict=Exact(), input=TextInput(text="a"), out=CountOutput(count=1))
+    >>> judge(case, Ok({"count": 2}), vocabulary)
+    Judgement(status='fail', detail='count: expected 1, got 2')
+    """
+    if isinstance(answer, Unsupported):
+        return Judgement("unsupported", answer.reason)
+    if isinstance(answer, Crashed):
+        return Judgement("crash", answer.message)
+    if isinstance(case.verdict, MustRefuse):
+        if isinstance(answer, Refused):
+            if answer.code in case.verdict.codes:
+                return PASS
+            return Judgement("wrong_error", f"expected {_codes(case)}, got {answer.code}")
+        return Judgement("fail", f"expected {_codes(case)}, got an answer: {_short(answer.out)}")
+    if isinstance(answer, Refused):
+        return Judgement("wrong_error", f"a valid input was refused: {answer.message}")
+    expected = msgspec.to_builtins(case.out)
+    difference = _difference(expected, answer.out, vocabulary)
+    return PASS if difference is None else Judgement("fail", difference)
+
+
+def _codes(case: Case) -> str:
+    """Name the allowed reasons to refuse."""
+    return " or ".join(case.verdict.codes) if isinstance(case.verdict, MustRefuse) else "none"
+
+
+def _difference(
+    expected: Mapping[str, Any], got: Mapping[str, Any], vocabulary: Vocabulary
+) -> str | None:
+    """Return where two answers first differ, stage by stage, or None."""
+    stages, got_stages = expected.get("stages", {}), got.get("stages", {})
+    for stage in _STAGES:
+        if stage in stages and stage in got_stages and stages[stage] != _plain(got_stages[stage]):
+            return f"stage {stage}, " + _first_difference(stages[stage], _plain(got_stages[stage]))
+    if "runs" in expected:
+        got_runs = [[token, len(list(run))] for token, run in groupby(got.get("ids", []))]
+        if got_runs == expected["runs"]:
+            return None
+        return "runs of tokens, " + _first_difference(expected["runs"], got_runs)
+    for key, value in expected.items():
+        if key == "stages":
+            continue
+        got_value = _plain(got.get(key))
+        if got_value == value and type(got_value) is type(value):
+            continue
+        if key == "ids":
+            return _token_difference(value, got_value, vocabulary)
+        if key == "pieces" and isinstance(got_value, list):
+            return "pieces, " + _first_difference(value, got_value)
+        return f"{key}: expected {value!r:.120}, got {got_value!r:.120}"
+    return None
+
+
+def _token_difference(expected: list[int], got: Any, vocabulary: Vocabulary) -> str:  # noqa: ANN401
+    """Say which token is the first that differs, and where in the text it starts."""
+    if not isinstance(got, list) or not all(type(token) is int for token in got):
+        return f"ids: expected a list of whole numbers, got {got!r:.120}"
+    at = _first(expected, got)
+    start = len(b"".join(map(vocabulary.token_bytes, expected[:at])))
+    return (
+        f"ids, from token {at} (byte {start}): "
+        f"expected {_tokens(expected[at:], vocabulary)}, got {_tokens(got[at:], vocabulary)}"
+    )
+
+
+def _tokens(ids: Sequence[int], vocabulary: Vocabulary) -> str:
+    """Show the first few tokens with their bytes."""
+    if not ids:
+        return "the end"
+    shown = []
+    for token in ids[:3]:
+        try:
+            shown.append(f"{token} {vocabulary.token_bytes(token)!r}")
+        except TokenIdError:
+            shown.append(f"{token} (no such token)")
+    return ", ".join(shown) + (", ..." if len(ids) > len(shown) else "")
+
+
+def _first_difference(expected: Sequence[Any], got: Sequence[Any]) -> str:
+    """Say which entry of two lists is the first that differs."""
+    at = _first(expected, got)
+    want = repr(expected[at])[:120] if at < len(expected) else "the end"
+    have = repr(got[at])[:120] if at < len(got) else "the end"
+    return f"entry {at}: expected {want}, got {have}"
+
+
+def _first(expected: Sequence[Any], got: Sequence[Any]) -> int:
+    """Return the first index at which two sequences differ, or the length of the shorter."""
+    pairs = enumerate(zip(expected, got, strict=False))
+    return next((at for at, (want, have) in pairs if want != have), min(len(expected), len(got)))
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Return tuples as lists, so that in-process engines may answer with either."""
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    return value
+
+
+def _short(out: Mapping[str, Any]) -> str:
+    """Show an answer in few characters."""
+    return ", ".join(f"{key} {value!r:.80}" for key, value in out.items() if key != "stages")

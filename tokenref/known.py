@@ -1,0 +1,84 @@
+"""The differences that are known: where an engine is not the definition, and that is understood.
+
+They stand in `known.toml`, each with engine, case ids, the status it leads
+to, a reason and a link. The list is strict: a case on it that passes is a
+failure (xpass), and an entry that matches nothing in a complete run is one
+too, so the list cannot outlive the bugs in it.
+"""
+
+import tomllib
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from tokenref.judge import Judgement
+from tokenref.record import RecordError, Why
+
+
+class Known(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One known difference."""
+
+    engine: str
+    cases: Annotated[list[str], Meta(min_length=1)]
+    """Case ids, with `*` and `?`."""
+
+    status: Literal["fail", "wrong_error", "crash"]
+    reason: Why
+    link: str
+
+    def covers(self, engine: str, case_id: str) -> bool:
+        """Return whether this entry speaks of that engine and case.
+
+        >>> entry = Known(engine="tiktoken", cases=["bpe/*/missing-*"], status="crash",
+        ...     reason="An example for the documentation.", link="")
+        >>> entry.covers("tiktoken", "bpe/encode/missing-x")
+        True
+        """
+        return self.engine == engine and any(fnmatchcase(case_id, glob) for glob in self.cases)
+
+
+class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    known: list[Known]
+
+
+def default_path() -> Path:
+    """Return the path of the list that comes with the package."""
+    return Path(__file__).parent / "known.toml"
+
+
+def read_known(path: Path) -> list[Known]:
+    """Read such a list. Raises `RecordError` for a file that is not one."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        return msgspec.convert(content, type=_File).known
+    except OSError as error:
+        raise RecordError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise RecordError(f"{path}: not a list of known differences: {error}") from None
+
+
+def with_known(
+    judgement: Judgement, engine: str, case_id: str, known: Sequence[Known]
+) -> Judgement:
+    """Return the judgement in the light of what is known of this engine and case.
+
+    >>> entry = Known(engine="e", cases=["a/b"], status="fail", reason="a" * 20, link="")
+    >>> with_known(Judgement("fail"), "e", "a/b", [entry]).status
+    'xfail'
+    >>> with_known(Judgement("pass"), "e", "a/b", [entry]).status
+    'xpass'
+    """
+    entry = next((entry for entry in known if entry.covers(engine, case_id)), None)
+    if entry is None:
+        return judgement
+    if judgement.status == entry.status:
+        return Judgement("xfail", f"known: {entry.reason}")
+    if judgement.status == "pass":
+        return Judgement(
+            "xpass", f"is on the list of known differences, but passes: {entry.reason}"
+        )
+    return judgement

@@ -1,0 +1,89 @@
+"""What the fixtures consist of: every file with its sha256, every vocabulary by its meaning.
+
+Nothing here depends on when, where or by which version the files were made,
+so that they come out the same, byte for byte, wherever they are made again.
+"""
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from tokenref.record import Digest, RecordError, canonical_json
+
+MANIFEST: Final = "MANIFEST.json"
+
+
+class FileEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One file."""
+
+    path: str
+    sha256: str
+    bytes: int
+    cases: int | None
+    """How many cases it holds; null for a file that is not a record file."""
+
+
+class VocabularyEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One vocabulary that cases use."""
+
+    name: str
+    digest: Digest
+    path: str | None
+    """Its file here; null if it is too large to ship and must be found under its name."""
+
+    licence: str
+
+
+class Manifest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The whole of the fixtures."""
+
+    format: Literal[1]
+    cases: int
+    flags: list[str]
+    files: list[FileEntry]
+    vocabularies: list[VocabularyEntry]
+    retired: list[dict[str, str]]
+    """Ids that are no longer used, each with the reason."""
+
+
+def dump_manifest(manifest: Manifest) -> bytes:
+    """Return the content of the manifest file, one entry per line."""
+    content = msgspec.to_builtins(manifest)
+    lines = []
+    for key, value in sorted(content.items()):
+        if isinstance(value, list) and value:
+            rows = b",\n  ".join(canonical_json(row) for row in value)
+            lines.append(b'"%b":[\n  %b\n]' % (key.encode(), rows))
+        else:
+            lines.append(b'"%b":%b' % (key.encode(), canonical_json(value)))
+    return b"{\n" + b",\n".join(lines) + b"\n}\n"
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read the manifest of a folder, and check the sha256 of every file that it lists.
+
+    Raises `RecordError`, naming the file.
+    """
+    try:
+        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
+    except OSError as error:
+        raise RecordError(
+            f"{folder / MANIFEST}: cannot be read: {error.strerror or error}"
+        ) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RecordError(f"{folder / MANIFEST}: not a manifest: {error}") from None
+    for entry in manifest.files:
+        path = folder / entry.path
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise RecordError(f"{path}: cannot be read: {error.strerror or error}") from None
+        found = sha256(data).hexdigest()
+        if found != entry.sha256:
+            raise RecordError(
+                f"{path}: the sha256 must be {entry.sha256} as the manifest says, got {found}"
+            )
+    return manifest

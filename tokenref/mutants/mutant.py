@@ -1,0 +1,184 @@
+"""A mutant: the reference with one mistake in it, the story of the mistake, and a witness.
+
+A mutant is wrong on purpose. Fixtures that cannot tell it from the reference
+would not notice the same mistake in a real engine.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from bpe_ref import (
+    Steps,
+    TextRules,
+    TokenId,
+    Vocabulary,
+    vocabulary_by_concatenation,
+    vocabulary_by_pair,
+)
+from tokenref.engines.answers import Ok, Refused
+from tokenref.engines.reference import ReferenceEngine, ReferenceSession
+
+Prepare: TypeAlias = Callable[[Vocabulary], Vocabulary]
+
+Ask: TypeAlias = Callable[[ReferenceSession, str, Mapping[str, Any]], Ok | Refused]
+"""How a request is passed on to the reference, and its answer back: here goes what no step does."""
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A question, as small as can be, that a mutant answers wrongly."""
+
+    vocabulary: Vocabulary
+    op: str
+    request: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """The reference with one mistake in it."""
+
+    name: str
+    """A slug that never changes."""
+
+    story: str
+    """The bug in a sentence, and where it was seen; "own" if we made it up."""
+
+    engine: ReferenceEngine
+    witness: Witness
+
+
+@dataclass(frozen=True)
+class AskedEngine(ReferenceEngine):
+    """A reference whose requests and answers go through `ask`.
+
+    >>> from tokenref.engines.answers import Ok
+    >>> engine = AskedEngine(ask=lambda session, op, request: Ok({"count": 7}))
+    >>> engine.load(vocabulary_by_concatenation({b"a": 0}), "one").answer("count", {"text": "a"})
+    Ok(out={'count': 7})
+    """
+
+    ask: Ask = ReferenceSession.answer
+
+    def load(self, vocabulary: Vocabulary, name: str) -> ReferenceSession:
+        """Load a vocabulary."""
+        right = super().load(vocabulary, name)
+        assert isinstance(right, ReferenceSession)  # noqa: S101 - it can load everything
+        return AskedSession(right.tokenizer, right.with_stages, self.ask)
+
+
+@dataclass(frozen=True)
+class AskedSession(ReferenceSession):
+    """A session of an `AskedEngine`."""
+
+    ask: Ask = ReferenceSession.answer
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Ok | Refused:
+        """Answer one request."""
+        return self.ask(ReferenceSession(self.tokenizer, self.with_stages), op, request)
+
+
+def unchanged(vocabulary: Vocabulary) -> Vocabulary:
+    """Return the vocabulary as it is."""
+    return vocabulary
+
+
+def mutant(
+    name: str,
+    story: str,
+    witness: Witness,
+    *,
+    steps: Steps | None = None,
+    prepare: Prepare = unchanged,
+    ask: Ask | None = None,
+) -> Mutant:
+    """Return a mutant; exactly what is given differs from the reference."""
+    label, steps = f"mutant {name}", steps or Steps()
+    if ask is None:
+        return Mutant(name, story, ReferenceEngine(label, steps=steps, prepare=prepare), witness)
+    return Mutant(name, story, AskedEngine(label, steps=steps, prepare=prepare, ask=ask), witness)
+
+
+def by_name(mutants: Iterable[Mutant]) -> dict[str, Mutant]:
+    """Return the mutants by name. Raises `ValueError` for a name that is used twice."""
+    table: dict[str, Mutant] = {}
+    for each in mutants:
+        if each.name in table:
+            raise ValueError(f"a mutant's name must be its own, {each.name!r} is used twice")
+        table[each.name] = each
+    return table
+
+
+# ---- small vocabularies for witnesses
+
+
+def spelled(
+    tokens: str,
+    *,
+    text: TextRules | None = None,
+    special_tokens: Mapping[str, TokenId] | None = None,
+    ids: Iterable[TokenId] | None = None,
+) -> Vocabulary:
+    """Return the vocabulary of these tokens, separated by spaces, ranked as listed.
+
+    >>> spelled("a aa").tokens
+    {0: b'a', 1: b'aa'}
+    """
+    ranks = {token.encode(): rank for rank, token in enumerate(tokens.split(" "))}
+    given = None if ids is None else dict(zip(ranks, ids, strict=True))
+    return vocabulary_by_concatenation(ranks, ids=given, text=text, special_tokens=special_tokens)
+
+
+def paired(tokens: str, merges: str) -> Vocabulary:
+    """Return the vocabulary of these tokens and merges, each merge as `left+right`.
+
+    >>> paired("a aa", "a+a").merge(0, 0)
+    Merge(rank=0, result=1)
+    """
+    ids = {token.encode(): number for number, token in enumerate(tokens.split(" "))}
+    pairs = [tuple(part.encode() for part in merge.split("+")) for merge in merges.split(" ")]
+    return vocabulary_by_pair(ids, [(left, right) for left, right in pairs])
+
+
+def bytewise(
+    pattern: str | None = None,
+    *more: bytes,
+    whole_piece: bool = False,
+    special_tokens: Mapping[str, TokenId] | None = None,
+) -> Vocabulary:
+    """Return the vocabulary of all bytes, each with its value as id, and some more tokens.
+
+    >>> bytewise(None, b"ab").ids["ab"]
+    256
+    """
+    contents = [*(bytes([byte]) for byte in range(256)), *more]
+    return vocabulary_by_concatenation(
+        {content: rank for rank, content in enumerate(contents)},
+        text=TextRules(pattern, whole_piece=whole_piece),
+        special_tokens=special_tokens,
+    )
+
+
+def encode(vocabulary: Vocabulary, content: str | bytes) -> Witness:
+    """Return the witness "the tokens of this text"."""
+    return Witness(vocabulary, "encode", _text(content))
+
+
+def count(vocabulary: Vocabulary, content: str | bytes) -> Witness:
+    """Return the witness "the number of tokens of this text"."""
+    return Witness(vocabulary, "count", _text(content))
+
+
+def pieces(pattern: str | None, content: str) -> Witness:
+    """Return the witness "the pieces of this text, cut by this pattern"."""
+    return Witness(bytewise(pattern), "pieces", _text(content))
+
+
+def decode(vocabulary: Vocabulary, *ids: TokenId, errors: str | None = None) -> Witness:
+    """Return the witness "the bytes of these tokens", or the text if `errors` is given."""
+    request = {"ids": list(ids)} if errors is None else {"ids": list(ids), "errors": errors}
+    return Witness(vocabulary, "decode", request)
+
+
+def _text(content: str | bytes) -> dict[str, Any]:
+    return {"text": content} if isinstance(content, str) else {"bytes": content.hex()}
