@@ -8,7 +8,7 @@ pretokenization        text to pieces, over pinned Unicode tables
 special_tokens, normalization, decoding     the rest of the way
 tokenizer              all of it, put together
 training               a vocabulary from text
-formats/, registry, loading     files, well-known vocabularies, `load`
+formats/, registry, finding, models, loading     files, well-known vocabularies, `load`
 """
 
 from bpe_ref.auditing import Audit, audit
@@ -29,8 +29,8 @@ from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json, parse_p
 from bpe_ref.formats.tiktoken import parse_tiktoken, read_tiktoken, write_tiktoken
 from bpe_ref.loading import load, load_vocabulary
 from bpe_ref.merges import ByConcatenation, ByPair, Merge, MergeRule, Pair, TokenId
+from bpe_ref.models import encoding_name_for_model
 from bpe_ref.pretokenization import Pretokenizer
-from bpe_ref.registry import encoding_name_for_model
 from bpe_ref.tiny import tiny_vocabulary
 from bpe_ref.tokenizer import Steps, Tokenizer
 from bpe_ref.tracing import MergeStep, render_trace, trace

@@ -6,9 +6,9 @@ leads to a file in the tiktoken format, or to one of our own JSON files.
 
 from pathlib import Path
 
-from bpe_ref import registry
+from bpe_ref import finding
+from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.plain_json import parse_plain_json
-from bpe_ref.formats.tiktoken import read_unpacked
 from bpe_ref.tiny import tiny_vocabulary
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary import Vocabulary
@@ -28,7 +28,7 @@ def load_vocabulary(name_or_path: str | Path) -> Vocabulary:
     path = Path(name_or_path)
     if path.suffix == ".json" and path.is_file():
         return parse_plain_json(read_unpacked(path), str(path)).vocabulary
-    return registry.load_vocabulary(name_or_path)
+    return finding.load_vocabulary(name_or_path)
 
 
 def load(name_or_path: str | Path) -> Tokenizer:

@@ -15,7 +15,7 @@ Spelled out, so that no engine's own tables or habits are asked
 Rejected, because it cannot be pinned or has no equal meaning elsewhere
     Properties that the table lacks; under `(?i)` properties and literals beyond ASCII, whose
     foldings are another table; back references, `\K`, `\G`, `\X`, `\R`, `\h`, conditions, flags
-    besides i, m and s, `(?x)` among them; POSIX brackets (ASCII in Rust, Unicode in Oniguruma); `\pL` without braces
+    besides i, m and s; POSIX brackets (ASCII in Rust, Unicode in Oniguruma); `\pL` without braces
     (not a property in Oniguruma); a quantifier upon a quantifier. A pattern that may match the
     empty text is rejected too, since tiktoken panics as soon as it does; so is repeating what may
     be empty, where engines disagree about when to stop.

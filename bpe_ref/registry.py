@@ -1,42 +1,23 @@
-"""The vocabularies that have names: what they are, and where their files may lie.
+"""The vocabularies that have names: what they are, beside their tokens.
 
 A vocabulary file says which tokens there are. Everything else that decides how
 text is cut (the pattern, the normalization, the special tokens) is in no file;
 engines have it in their source, and it is written down here, as frozen data.
 
-Where a file is looked for, in this order
-    1. A name with a path separator in it is a path and is taken as it is; so is
-       the name of an existing file, unless it is a registered name.
-    2. Each folder in the environment variable `TOKENREF_VOCABULARIES`, separated
-       as in `PATH`, under the file's own name: r50k_base.tiktoken also for gpt2,
-       or the same with .gz.
-    3. tiktoken's cache: the folder `TIKTOKEN_CACHE_DIR`, or `DATA_GYM_CACHE_DIR`,
-       or data-gym-cache in the temporary folder. An empty variable means none.
-    4. An installed `bpe-openai`, which carries three of the files. It is not imported.
-    5. The folder tokenref in the user's cache, which `tokenref vocabulary fetch` downloads to
-       unless a folder is named (`default_folder`).
-
-The first file found is the one that is read. If its sha256 is wrong, that is an
-error: the next place is not tried, for the wrong file would never be noticed.
-
 Sources
     openai/tiktoken 0.14.0, `tiktoken_ext/openai_public.py` (patterns, special
-    tokens, addresses, digests), `tiktoken/load.py` (cache), `tiktoken/model.py`
-    (models). github/rust-gems a7aecfb97c96, `crates/bpe-openai` (voyage3_base).
+    tokens, addresses, digests). github/rust-gems a7aecfb97c96,
+    `crates/bpe-openai` (voyage3_base).
 """
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from hashlib import sha1, sha256
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from bpe_ref.errors import UnknownVocabularyError, VocabularyFileError
-from bpe_ref.formats.tiktoken import parse_tiktoken, read_tiktoken, read_unpacked
+from bpe_ref.errors import UnknownVocabularyError
 from bpe_ref.merges import TokenId
-from bpe_ref.vocabulary import DEFAULT_TABLES, TextRules, Vocabulary, vocabulary_by_concatenation
+from bpe_ref.vocabulary import DEFAULT_TABLES, TextRules
 
 
 @dataclass(frozen=True)
@@ -261,229 +242,3 @@ def registered(name: str) -> RegisteredVocabulary:
             f"a vocabulary must be a path or one of {', '.join(REGISTRY)}, got {name!r}"
         )
     return entry
-
-
-def default_folder() -> Path:
-    """Return the folder that vocabularies are downloaded to.
-
-    The first folder in `TOKENREF_VOCABULARIES`, or tokenref in the user's cache:
-    `XDG_CACHE_HOME` if that is an absolute path, as the XDG base directory
-    specification asks, else ~/.cache.
-
-    >>> default_folder().is_absolute() or "TOKENREF_VOCABULARIES" in os.environ
-    True
-    """
-    named = _named_folders()
-    return named[0] if named else _user_folder()
-
-
-def find(name: str) -> Path:
-    """Return the path of a vocabulary's file; the module's docstring has the order.
-
-    Raises `UnknownVocabularyError` for a name that is not registered, and for
-    one whose file is nowhere. A path is not looked at: reading will tell.
-
-    >>> find("folder/my.tiktoken").name
-    'my.tiktoken'
-    """
-    if os.sep in name or (os.altsep and os.altsep in name):
-        return Path(name)
-    if name not in REGISTRY and _is_file(Path(name)):
-        return Path(name)
-    entry = registered(name)
-    missing: list[str] = []
-    for candidate in _candidates(entry):
-        if _is_file(candidate):
-            return candidate
-        missing.append(str(candidate))
-    remedy = (
-        "install the package bpe-openai, which carries it"
-        if entry.url is None
-        else f"run `tokenref vocabulary fetch {name}`"
-    )
-    raise UnknownVocabularyError(
-        f"vocabulary {name} was found nowhere: there is no {', no '.join(missing)}; "
-        f"{remedy}, or name its folder in TOKENREF_VOCABULARIES"
-    )
-
-
-def load_vocabulary(
-    name_or_path: str | os.PathLike[str],
-    *,
-    text: TextRules | None = None,
-    special_tokens: Mapping[str, TokenId] | None = None,
-) -> Vocabulary:
-    """Return a vocabulary, by its name or from a file in the tiktoken format.
-
-    A registered name brings its pattern and special tokens along, a file has
-    none; `text` and `special_tokens`, where given, are used instead. Raises
-    `UnknownVocabularyError` as `find` does; `VocabularyFileError` for a file
-    that is not in the format, or is not the registered one by its sha256; and
-    `VocabularyError` for special tokens that do not fit.
-
-    >>> load_vocabulary("folder/my.tiktoken")
-    Traceback (most recent call last):
-    bpe_ref.errors.VocabularyFileError: folder/my.tiktoken cannot be read: No such file or directory
-    """
-    entry = REGISTRY.get(name_or_path) if isinstance(name_or_path, str) else None
-    if entry is None:
-        path = find(name_or_path) if isinstance(name_or_path, str) else Path(name_or_path)
-        return vocabulary_by_concatenation(
-            read_tiktoken(path), text=text, special_tokens=special_tokens
-        )
-    path = find(entry.name)
-    content = read_unpacked(path)
-    check_sha256(entry, content, str(path))
-    return vocabulary_by_concatenation(
-        parse_tiktoken(content, str(path)),
-        text=entry.text_rules() if text is None else text,
-        special_tokens=dict(entry.special_tokens) if special_tokens is None else special_tokens,
-    )
-
-
-def check_sha256(entry: RegisteredVocabulary, content: bytes, source: str) -> None:
-    """Raise `VocabularyFileError` unless `content` is the registered vocabulary's file.
-
-    `source` is what the sentence calls the content.
-
-    >>> check_sha256(REGISTRY["gpt2"], b"", "example")
-    Traceback (most recent call last):
-    bpe_ref.errors.VocabularyFileError: example must be r50k_base.tiktoken with sha256 306c..., ...
-    """
-    found = sha256(content).hexdigest()
-    if found != entry.sha256:
-        raise VocabularyFileError(
-            f"{source} must be {entry.file}.tiktoken with sha256 {entry.sha256}, got {found}"
-        )
-
-
-def _candidates(entry: RegisteredVocabulary) -> Iterator[Path]:
-    """Yield every path that a vocabulary's file may have, in order."""
-    for folder in _named_folders():
-        yield from _in_folder(folder, entry)
-    cache = _tiktoken_cache()
-    if entry.url is not None and cache is not None:
-        # tiktoken's key; sha1 is only a name here
-        yield cache / sha1(entry.url.encode(), usedforsecurity=False).hexdigest()
-    package = _bpe_openai_folder()
-    if package is not None:
-        yield package / "data" / f"{entry.file}.tiktoken.gz"
-    yield from _in_folder(_user_folder(), entry)
-
-
-def _in_folder(folder: Path, entry: RegisteredVocabulary) -> tuple[Path, Path]:
-    return folder / f"{entry.file}.tiktoken", folder / f"{entry.file}.tiktoken.gz"
-
-
-def _named_folders() -> list[Path]:
-    """Return the folders in `TOKENREF_VOCABULARIES`; empty entries name none."""
-    listed = os.environ.get("TOKENREF_VOCABULARIES", "").split(os.pathsep)
-    return [Path(folder) for folder in listed if folder]
-
-
-def _user_folder() -> Path:
-    """Return the folder tokenref in the user's cache."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (cache if cache.is_absolute() else Path.home() / ".cache") / "tokenref"
-
-
-def _tiktoken_cache() -> Path | None:
-    """Return the folder that tiktoken keeps its downloads in; None if it was told to keep none."""
-    for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
-        folder = os.environ.get(variable)
-        if folder is not None:
-            return Path(folder) if folder else None
-    import tempfile  # noqa: PLC0415 - slow to import, and seldom needed
-
-    return Path(tempfile.gettempdir()) / "data-gym-cache"
-
-
-def _bpe_openai_folder() -> Path | None:
-    """Return where the Python package bpe-openai is installed, without importing it, or None."""
-    from importlib.util import find_spec  # noqa: PLC0415 - seldom needed
-
-    try:
-        spec = find_spec("bpe_openai")
-    except ValueError:  # a stand-in without a spec is already imported under that name
-        return None
-    folders = [] if spec is None else list(spec.submodule_search_locations or [])
-    return Path(folders[0]) if folders else None
-
-
-def _is_file(path: Path) -> bool:
-    """Return whether there is a file that can be seen; a closed folder shows none."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
-
-
-# tiktoken/model.py, as vocabulary and names; an exact name counts first.
-_MODELS: Final = {
-    "o200k_base": "o1 o3 o4-mini gpt-5 gpt-4.1 gpt-4o",
-    "cl100k_base": (
-        "gpt-4 gpt-3.5-turbo gpt-3.5 gpt-35-turbo davinci-002 babbage-002 "
-        "text-embedding-ada-002 text-embedding-3-small text-embedding-3-large"
-    ),
-    "p50k_base": (
-        "text-davinci-003 text-davinci-002 code-davinci-002 code-davinci-001 "
-        "code-cushman-002 code-cushman-001 davinci-codex cushman-codex"
-    ),
-    "p50k_edit": "text-davinci-edit-001 code-davinci-edit-001",
-    "r50k_base": (
-        "text-davinci-001 text-curie-001 text-babbage-001 text-ada-001 davinci curie babbage ada "
-        "text-similarity-davinci-001 text-similarity-curie-001 text-similarity-babbage-001 "
-        "text-similarity-ada-001 text-search-davinci-doc-001 text-search-curie-doc-001 "
-        "text-search-babbage-doc-001 text-search-ada-doc-001 code-search-babbage-code-001 "
-        "code-search-ada-code-001"
-    ),
-    "gpt2": "gpt2 gpt-2",
-}
-
-MODELS: Final[Mapping[str, str]] = MappingProxyType(
-    {model: name for name, models in _MODELS.items() for model in models.split()}
-)
-"""The vocabulary's name for each model named exactly."""
-
-# tiktoken/model.py; the first that fits counts, so "ft:gpt-4o" stands before "ft:gpt-4".
-MODEL_PREFIXES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "o1-": "o200k_base",
-        "o3-": "o200k_base",
-        "o4-mini-": "o200k_base",
-        "gpt-5": "o200k_base",
-        "gpt-4.5-": "o200k_base",
-        "gpt-4.1-": "o200k_base",
-        "chatgpt-4o-": "o200k_base",
-        "gpt-4o-": "o200k_base",
-        "gpt-4-": "cl100k_base",
-        "gpt-3.5-turbo-": "cl100k_base",
-        "gpt-35-turbo-": "cl100k_base",
-        "gpt-oss-": "o200k_harmony",
-        "ft:gpt-4o": "o200k_base",
-        "ft:gpt-4": "cl100k_base",
-        "ft:gpt-3.5-turbo": "cl100k_base",
-        "ft:davinci-002": "cl100k_base",
-        "ft:babbage-002": "cl100k_base",
-    }
-)
-"""The vocabulary's name for each model whose name begins so."""
-
-
-def encoding_name_for_model(model: str) -> str:
-    """Return the name of the vocabulary that a model uses, as tiktoken knows it.
-
-    An exact name counts first, then the first prefix that fits. Raises
-    `UnknownVocabularyError` for any other model.
-
-    >>> encoding_name_for_model("gpt-4o-mini"), encoding_name_for_model("gpt-4-32k")
-    ('o200k_base', 'cl100k_base')
-    """
-    if model in MODELS:
-        return MODELS[model]
-    for prefix, name in MODEL_PREFIXES.items():
-        if model.startswith(prefix):
-            return name
-    raise UnknownVocabularyError(
-        f"a model must be one that tiktoken 0.14.0 knows by name or prefix, got {model!r}"
-    )

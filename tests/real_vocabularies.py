@@ -4,7 +4,7 @@ Two files are rebuilt, byte for byte, from the GPT-2 tokenizer.json.gz in the fo
 shared/tokenizers beside the checkout: that file has every token of r50k_base, with the same
 ranks, written in GPT-2's letters for bytes. p50k_base has the same tokens and, after the hole
 for the special token 50256, the runs of 2 to 25 spaces. The others are looked for as
-`bpe_ref.registry.find` does.
+`bpe_ref.finding.find` does.
 """
 
 import gzip
@@ -17,8 +17,10 @@ from typing import Final, TypedDict
 import pytest
 
 from bpe_ref.errors import UnknownVocabularyError
-from bpe_ref.formats.tiktoken import parse_tiktoken, read_unpacked
-from bpe_ref.registry import REGISTRY, check_sha256, find
+from bpe_ref.finding import check_sha256, find
+from bpe_ref.formats.files import read_unpacked
+from bpe_ref.formats.tiktoken import parse_tiktoken
+from bpe_ref.registry import REGISTRY
 from bpe_ref.vocabulary import Vocabulary, vocabulary_by_concatenation
 
 GPT2_FILE: Final = (

@@ -12,7 +12,7 @@ from typing import ClassVar
 import pytest
 
 from bpe_ref.errors import UnknownVocabularyError
-from bpe_ref.formats.tiktoken import MAXIMUM_SIZE
+from bpe_ref.formats.files import MAXIMUM_SIZE
 from bpe_ref.registry import REGISTRY, RegisteredVocabulary
 from tokenref import fetching
 from tokenref.fetching import FetchError, fetch_vocabulary

@@ -18,18 +18,11 @@ import tiktoken.load
 import tiktoken.model
 from tiktoken_ext import openai_public
 
-from bpe_ref import registry
+from bpe_ref import finding, registry
 from bpe_ref.errors import UnknownVocabularyError, VocabularyFileError
-from bpe_ref.registry import (
-    MODEL_PREFIXES,
-    MODELS,
-    REGISTRY,
-    RegisteredVocabulary,
-    default_folder,
-    encoding_name_for_model,
-    find,
-    load_vocabulary,
-)
+from bpe_ref.finding import default_folder, find, load_vocabulary
+from bpe_ref.models import MODEL_PREFIXES, MODELS, encoding_name_for_model
+from bpe_ref.registry import REGISTRY, RegisteredVocabulary
 from bpe_ref.vocabulary import TextRules
 from tests.real_vocabularies import (
     gpt2_original_files,
@@ -50,7 +43,7 @@ def _nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in VARIABLES:
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    monkeypatch.setattr(registry, "_bpe_openai_folder", lambda: None)
+    monkeypatch.setattr(finding, "_bpe_openai_folder", lambda: None)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
 
@@ -65,6 +58,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> RegisteredVocabulary:
         special_tokens=(("<|end|>", 7),),
     )
     monkeypatch.setattr(registry, "REGISTRY", {"cl100k_base": entry})
+    monkeypatch.setattr(finding, "REGISTRY", {"cl100k_base": entry})
     return entry
 
 
@@ -205,7 +199,7 @@ def test_voyage3_has_as_many_tokens_as_registered_and_no_shortcut() -> None:
 def test_places_are_searched_in_the_order_documented(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: RegisteredVocabulary
 ) -> None:
-    monkeypatch.setattr(registry, "_bpe_openai_folder", lambda: tmp_path / "wheel")
+    monkeypatch.setattr(finding, "_bpe_openai_folder", lambda: tmp_path / "wheel")
     monkeypatch.setenv("TOKENREF_VOCABULARIES", f"{tmp_path}/first{os.pathsep}{tmp_path}/second")
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "cache"))
     expected = [
@@ -250,6 +244,7 @@ def test_the_cache_of_tiktoken_is_found_by_its_own_rules(
     assert find("o200k_harmony") == folders[1] / key
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(folders[0]))
     assert find("o200k_harmony") == folders[0] / key
+    (tmp_path / key).touch()  # in the working folder, where an empty name must not lead
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
     with pytest.raises(UnknownVocabularyError):
         find("o200k_harmony")
@@ -295,7 +290,7 @@ def test_for_a_file_that_nobody_offers_the_remedy_is_the_package_that_carries_it
 def test_the_package_bpe_openai_is_used_and_not_imported() -> None:
     pytest.importorskip("bpe_openai")
     script = (
-        "import sys; from bpe_ref.registry import find; print(find('voyage3_base'));"
+        "import sys; from bpe_ref.finding import find; print(find('voyage3_base'));"
         "assert not {'bpe_openai', 'tiktoken'} & set(sys.modules)"
     )
     environment = {k: v for k, v in os.environ.items() if k not in VARIABLES}
@@ -309,7 +304,7 @@ def test_a_package_that_is_absent_is_no_place(
     stand_in: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "bpe_openai", stand_in)
-    assert registry._bpe_openai_folder() is None
+    assert finding._bpe_openai_folder() is None
 
 
 @pytest.mark.usefixtures("_nowhere")

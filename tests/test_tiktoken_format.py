@@ -12,14 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe_ref.errors import VocabularyError, VocabularyFileError
+from bpe_ref.formats.files import MAXIMUM_SIZE, write_atomically
 from bpe_ref.formats.tiktoken import (
     MAXIMUM_RANK,
-    MAXIMUM_SIZE,
     _parse_by_line,
     _parse_in_bulk,
     parse_tiktoken,
     read_tiktoken,
-    write_atomically,
     write_tiktoken,
 )
 from tests.real_vocabularies import real_file

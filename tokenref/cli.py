@@ -15,18 +15,20 @@ from rich.console import Console
 from rich.progress import Progress
 
 from bpe_ref import BpeError, Tokenizer, audit, load, load_vocabulary, render_trace, trace, train
-from bpe_ref.formats.tiktoken import write_atomically, write_tiktoken
+from bpe_ref.formats.files import write_atomically
+from bpe_ref.formats.tiktoken import write_tiktoken
 from tokenref.catalogue import Selection, SelectionError, open_catalogue
-from tokenref.corpus import CorpusError, compare_corpus, print_corpus
-from tokenref.engines.table import Unavailable, UnknownEngineError, engine, engine_names
+from tokenref.corpus import CorpusError, compare_corpus, read_text
+from tokenref.engines.table import EngineError, Unavailable, engine, engine_names
 from tokenref.fetching import FetchError, fetch_vocabulary
 from tokenref.known import default_path, read_known
 from tokenref.record import OPS, RecordError
+from tokenref.reports.corpus import exit_code, print_corpus
 from tokenref.reports.lines import dump_report
 from tokenref.reports.terminal import print_runs
 from tokenref.runner import Run, run_engine
 
-BAD_INPUT: Final = (BpeError, CorpusError, FetchError, UnknownEngineError)
+BAD_INPUT: Final = (BpeError, CorpusError, FetchError, EngineError)
 INVALID_RUN: Final = (RecordError, SelectionError)
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -96,7 +98,10 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter per option
         if len(vocabularies) != 1:
             raise click.UsageError("--corpus needs exactly one --vocabulary")
         results = compare_corpus(corpus, vocabularies[0], available)
-        ctx.exit(max(print_corpus(console, results), 1 if require and unavailable else 0))
+        print_corpus(console, results)
+        for name, reason in unavailable:
+            console.print(f"\n{name} is unavailable: {reason}", style="yellow", markup=False)
+        ctx.exit(max(exit_code(results), int(require and bool(unavailable))))
     catalogue = open_catalogue(fixtures)
     selection = Selection(ids, ops, flags, vocabularies)
     cases = catalogue.select(selection)
@@ -156,7 +161,7 @@ def fill(
     if any(part is not None for part in own):
         if vocabulary is None or texts is None or out is None or only_check:
             raise click.UsageError("goldens of your own need --vocabulary, --texts and --out")
-        lines = _read_text(texts).splitlines()
+        lines = read_text(texts)[0].splitlines()
         try:
             data, count = goldens_for(load_vocabulary(vocabulary), vocabulary, lines, out.name)
         except FillError as error:
@@ -264,7 +269,9 @@ def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) 
     """
     from bpe_ref.registry import registered  # noqa: PLC0415 - only needed here
 
-    learned = train(map(_read_text, texts), size, text_rules=registered(pattern_of).text_rules)
+    learned = train(
+        (read_text(path)[0] for path in texts), size, text_rules=registered(pattern_of).text_rules()
+    )
     ranks = {content: token for token, content in learned.tokens.items()}
     write_tiktoken(ranks, out)
     click.echo(f"{out}: {len(ranks)} tokens")
@@ -277,11 +284,3 @@ def engines() -> None:
         entry = engine(name)
         state = f"unavailable: {entry.reason}" if isinstance(entry, Unavailable) else entry.version
         click.echo(f"{name:14} {state}")
-
-
-def _read_text(path: Path) -> str:
-    """Read a text file; what is not UTF-8 is said with its place."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise CorpusError(f"{path}: byte {error.start} is not UTF-8: {error.reason}") from None

@@ -15,8 +15,9 @@ from urllib.parse import urlsplit
 from urllib.request import build_opener
 
 from bpe_ref.errors import VocabularyFileError
-from bpe_ref.formats.tiktoken import MAXIMUM_SIZE, read_unpacked, write_atomically
-from bpe_ref.registry import RegisteredVocabulary, check_sha256, default_folder, registered
+from bpe_ref.finding import check_sha256, default_folder
+from bpe_ref.formats.files import MAXIMUM_SIZE, read_unpacked, write_atomically
+from bpe_ref.registry import RegisteredVocabulary, registered
 
 _PATIENCE: Final = 30.0
 
@@ -38,7 +39,7 @@ def fetch_vocabulary(
 ) -> Path:
     """Download a registered vocabulary's file, unless it is there already; return its path.
 
-    `folder` is made if need be; without one it is `bpe_ref.registry.default_folder()`.
+    `folder` is made if need be; without one it is `bpe_ref.finding.default_folder()`.
     `url` is another address of the same content. `timeout` is how many
     seconds the server may be silent.
 

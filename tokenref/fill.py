@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from bpe_ref import BpeError, Vocabulary, dump_plain_json, load_vocabulary
-from bpe_ref.formats.tiktoken import write_atomically
+from bpe_ref.formats.files import write_atomically
 from tokenref.cases.all import all_drafts
 from tokenref.cases.canaries import canaries
 from tokenref.cases.draft import Draft, finish

@@ -32,17 +32,13 @@ from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Mapping
 from io import BytesIO
-from pathlib import Path
 from typing import Final
 
 from bpe_ref.errors import VocabularyError, VocabularyFileError
-
-MAXIMUM_SIZE: Final = 64 * 2**20
-"""The most bytes that a vocabulary file may have, packed or unpacked."""
+from bpe_ref.formats.files import read_unpacked, write_atomically
 
 MAXIMUM_RANK: Final = 2**32 - 1
 
-_GZIP_MAGIC: Final = b"\x1f\x8b"
 _COLUMNS: Final = 2
 
 # Possessive (`++`): nothing is ever tried twice, and no state is kept for each line.
@@ -94,50 +90,6 @@ def write_tiktoken(ranks: Mapping[bytes, int], path: str | os.PathLike[str]) -> 
         write_atomically(content, path)
     except OSError as error:
         raise VocabularyFileError(f"{path} cannot be written: {error.strerror}") from error
-
-
-def read_unpacked(path: str | os.PathLike[str]) -> bytes:
-    """Return what a vocabulary file holds, unpacked if it is gzip.
-
-    Reads no more than `MAXIMUM_SIZE` bytes and unpacks no more. Raises
-    `VocabularyFileError`.
-
-    >>> read_unpacked(".")
-    Traceback (most recent call last):
-    bpe_ref.errors.VocabularyFileError: . cannot be read: Is a directory
-    """
-    try:
-        with Path(path).open("rb") as file:
-            too_large = os.fstat(file.fileno()).st_size > MAXIMUM_SIZE
-            content = b"" if too_large else file.read(MAXIMUM_SIZE + 1)
-    except OSError as error:
-        raise VocabularyFileError(f"{path} cannot be read: {error.strerror}") from error
-    except ValueError as error:  # a path with a NUL in it
-        raise VocabularyFileError(f"{path!r} cannot be read: {error}") from error
-    if too_large or len(content) > MAXIMUM_SIZE:
-        raise VocabularyFileError(f"{path} must have at most {MAXIMUM_SIZE} bytes, it has more")
-    return _unpack(content, os.fspath(path)) if content.startswith(_GZIP_MAGIC) else content
-
-
-def write_atomically(content: bytes, path: str | os.PathLike[str]) -> None:
-    """Write a file so that `path` holds all of `content`, or what it held before.
-
-    The bytes go to a new file beside it, which then takes its name. Raises
-    `OSError`, and leaves nothing behind.
-
-    >>> write_atomically(b"", "no such folder/example")
-    Traceback (most recent call last):
-    FileNotFoundError: [Errno 2] No such file or directory: ...
-    """
-    final = Path(path)
-    # Short, so that it fits wherever `path` does; random, so that two writers never meet.
-    temporary = final.parent / f".{os.urandom(8).hex()}.tmp"
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-        temporary.replace(final)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _parse_in_bulk(content: bytes) -> dict[bytes, int] | None:
@@ -228,26 +180,6 @@ def _shortened(value: bytes) -> str:
     return (
         repr(value) if len(value) <= shown else f"{value[:shown]!r} and {len(value) - shown} more"
     )
-
-
-def _unpack(content: bytes, source: str) -> bytes:
-    """Return what gzip bytes hold, without ever holding more than `MAXIMUM_SIZE` of it."""
-    import gzip  # noqa: PLC0415 - seldom needed, and most of this module's import time
-    import zlib  # noqa: PLC0415 - as above
-
-    try:
-        unpacked = gzip.GzipFile(fileobj=BytesIO(content)).read(MAXIMUM_SIZE + 1)
-    except EOFError:
-        raise VocabularyFileError(
-            f"{source} must be whole, but its gzip data is cut off after {len(content)} bytes"
-        ) from None
-    except (OSError, zlib.error) as error:
-        raise VocabularyFileError(f"{source} must be sound gzip data: {error}") from error
-    if len(unpacked) > MAXIMUM_SIZE:
-        raise VocabularyFileError(
-            f"{source} must have at most {MAXIMUM_SIZE} bytes unpacked, it has more"
-        )
-    return unpacked
 
 
 def _check_writable(ranks: Mapping[bytes, int]) -> None:

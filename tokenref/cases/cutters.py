@@ -21,6 +21,16 @@ CHANGES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
         ),
         "letters of Lu and Ll only": ((r"\p{L}+", r"[\p{Lu}\p{Ll}]+"),),
         "letters with marks": ((r"\p{L}+", r"[\p{L}\p{M}]+"),),
+        "letters of Unicode 17": (
+            (r"[^\r\n\p{L}", "[^\\r\\n\u088f\\p{L}"),
+            (r"[^\s\p{L}", "[^\\s\u088f\\p{L}"),
+            (r"\p{L}+", "[\u088f\\p{L}]+"),
+        ),
+        "format characters are spaces": (
+            (r"[^\s", "[^\\s\u180e\u200b\ufeff"),
+            (r"(?!\S)", "(?![^\\s\u180e\u200b\ufeff])"),
+            (r"|\s", "|[\\s\u180e\u200b\ufeff]"),
+        ),
         "ASCII digits": ((r"\p{N}{", "[0-9]{"), (r"\p{N}+", "[0-9]+")),
         "decimal digits only": ((r"\p{N}{", r"\p{Nd}{"), (r"\p{N}+", r"\p{Nd}+")),
         "digits one by one": ((r"\p{N}{1,3}+", r"\p{N}"), (r"\p{N}{1,3}", r"\p{N}")),
@@ -90,3 +100,13 @@ def cut(vocabulary: Vocabulary, text: str) -> list[str]:
     ['a', ' b', '\n']
     """
     return _tokenizer(vocabulary, None).pieces(text)
+
+
+def right_tokens(vocabulary: Vocabulary, text: str) -> list[int]:
+    """Return the right tokens of a text in which nothing is special.
+
+    >>> from bpe_ref import load_vocabulary
+    >>> right_tokens(load_vocabulary("tiny"), " the")
+    [268]
+    """
+    return _tokenizer(vocabulary, None).encode_ordinary(text)

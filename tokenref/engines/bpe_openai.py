@@ -15,6 +15,7 @@ What it answers
     not UTF-8 are unsupported.
 """
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -46,11 +47,10 @@ class BpeOpenaiEngine:
             return Unsupported(f"has only {', '.join(_OWN)}")
         from bpe_openai import _bindings, get_encoding  # noqa: PLC0415 - it may not be installed
 
-        return BpeOpenaiSession(
-            compiled=_bindings.tokenizer_for_encoding(own),
-            encoding=get_encoding(own),
-            vocabulary=vocabulary,
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about how it opens its own files
+            encoding = get_encoding(own)
+        return BpeOpenaiSession(_bindings.tokenizer_for_encoding(own), encoding, vocabulary)
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,9 @@ class BpeOpenaiSession:
 
     def _has_other_specials(self) -> bool:
         specials = self.vocabulary.special_tokens
-        own = {text: self.encoding.encode_single_token(text) for text in specials}
-        return self.encoding.special_tokens_set != specials.keys() or own != specials
+        if self.encoding.special_tokens_set != specials.keys():
+            return True
+        return any(self.encoding.encode_single_token(text) != specials[text] for text in specials)
 
     def _decode(self, request: Mapping[str, Any]) -> Answer:
         ids = request["ids"]

@@ -1,7 +1,8 @@
 r"""Write a pre-tokenization pattern in Oniguruma's dialect, with the same meaning.
 
-Patterns are written in tiktoken's dialect (see `bpe_ref.pattern_syntax`). The library tokenizers
-reads them with Oniguruma in its Ruby syntax, where some of them compile and mean something else:
+Patterns with tiktoken's tables are in its dialect (see `bpe_ref.pattern_syntax`). The library
+tokenizers reads patterns with Oniguruma in its Ruby syntax, where some of them compile and mean
+something else:
 
 `$`, `^`
     are the ends of every line there, whatever the flags: `\z` and `\A` are meant.
@@ -52,8 +53,8 @@ def asks_for_words(pattern: str) -> bool:
 def to_oniguruma(pattern: str) -> str:
     r"""Return the pattern in Oniguruma's dialect.
 
-    The pattern must be one that `bpe_ref.Pretokenizer` takes. Raises
-    `UntranslatableError`, with the place.
+    The pattern must be one that `bpe_ref.Pretokenizer` takes, with tiktoken's
+    tables. Raises `UntranslatableError`, with the place.
 
     >>> to_oniguruma(r"\p{N}{1,3}+|\s++$|[\r\n]")
     '(?>\\p{N}{1,3})|\\s++\\z|[\\r\\n]'

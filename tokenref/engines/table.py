@@ -1,5 +1,6 @@
 """All engines by name. A real engine is imported when it is asked for, not before."""
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -65,7 +66,9 @@ def engine(name: str) -> Engine | Unavailable:
         raise EngineError(f"an engine must be one of {', '.join(engine_names())}, got {name!r}")
     module, adapter = _REAL[name]
     try:
-        import_module(module)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about itself, to its own developers
+            import_module(module)
         return adapter(version(name))
     except (KeyboardInterrupt, SystemExit):
         raise

@@ -10,8 +10,9 @@ What it can express
     that is always the same one (`bpe_ref.compatibility` has the proof). So of
     all those splits only one ever occurs.
 
-    `ignore_merges` is taking a piece whole that is a token. The pattern is
-    Oniguruma's (see `oniguruma`); text that it does not match is dropped by
+    `ignore_merges` is taking a piece whole that is a token. A pattern with
+    Oniguruma's tables is in Oniguruma's dialect already, one with tiktoken's is
+    translated (see `oniguruma`). Text that it does not match is dropped by
     `Split(behavior="removed", invert=True)`, which keeps the matches apart.
 
 Special tokens
@@ -21,7 +22,7 @@ Special tokens
     and ordinary text cannot either: a text that spells one in the byte-level
     alphabet is cut out as special before. Not expressed: a special token with
     the spelling of a token, or made of the alphabet's letters beyond ASCII, or
-    sharing its id with another one that is allowed too. Nor can text be
+    sharing its id with another one in the same text. Nor can text be
     disallowed; where a disallowed text occurs, there is nothing to ask.
 
 What it answers
@@ -35,7 +36,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from bpe_ref import ByPair, Vocabulary
+from bpe_ref import ByPair, TextRules, Vocabulary
 from tokenref.engines.answers import Answer, Ok, Unsupported, as_text, request_text
 from tokenref.engines.oniguruma import UntranslatableError, asks_for_words, to_oniguruma
 
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from tokenizers.pre_tokenizers import PreTokenizer
 
-_TABLES: Final = ("unicode-16.0-oniguruma", "unicode-16.0")
+_OWN_TABLES: Final = "unicode-16.0-oniguruma"
+_LIKE_OWN_TABLES: Final = "unicode-16.0"  # the same but for words
 _IDS: Final = 1 << 32
 _REPLACEMENT: Final = "\ufffd"
 
@@ -82,10 +84,9 @@ def spell(content: bytes) -> str:
 class TokenizersEngine:
     """Hugging Face tokenizers, with whatever vocabulary it can express.
 
-    >>> from bpe_ref import TextRules, vocabulary_by_concatenation
-    >>> rules = TextRules(r"a(?i)b")
-    >>> TokenizersEngine("0.23.3").load(vocabulary_by_concatenation({b"a": 0}, text=rules), "fold")
-    Unsupported(reason="the pattern has '(?i)b' at 1, which Oniguruma does not have ...")
+    >>> from bpe_ref import vocabulary_by_pair
+    >>> TokenizersEngine("0.23.3").load(vocabulary_by_pair({b"a": 1 << 32}, []), "large")
+    Unsupported(reason='has ids of 32 bits only')
     """
 
     version: str
@@ -98,26 +99,32 @@ class TokenizersEngine:
             return Unsupported("has ids of 32 bits only")
         if text.normalization not in {None, "nfc"}:
             return Unsupported(f"the normalization {text.normalization!r} is not expressed")
-        pattern = None
-        if text.pattern is not None:
-            known = _TABLES[:1] if asks_for_words(text.pattern) else _TABLES
-            if text.tables not in known:
-                return Unsupported(f"has the tables {_TABLES[0]} only")
-            try:
-                pattern = to_oniguruma(text.pattern)
-            except UntranslatableError as error:
-                return Unsupported(str(error))
-        return TokenizersSession(vocabulary, _pre_tokenizer(pattern), _merges(vocabulary))
+        cut = _pre_tokenizer(text)
+        if isinstance(cut, Unsupported):
+            return cut
+        return TokenizersSession(vocabulary, cut, _merges(vocabulary))
 
 
-def _pre_tokenizer(pattern: str | None) -> "PreTokenizer":
-    """Return what cuts text with Oniguruma's pattern and spells the pieces."""
+def _pre_tokenizer(text: TextRules) -> "PreTokenizer | Unsupported":
+    """Return what cuts text with the pattern, read by Oniguruma, and spells the pieces."""
     from tokenizers import Regex, pre_tokenizers  # noqa: PLC0415 - it may not be installed
 
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    if pattern is None:
+    if text.pattern is None:
         return byte_level
-    split = pre_tokenizers.Split(Regex(pattern), behavior="removed", invert=True)
+    pattern = text.pattern
+    if text.tables != _OWN_TABLES:
+        if text.tables != _LIKE_OWN_TABLES or asks_for_words(pattern):
+            return Unsupported(f"has the tables {_OWN_TABLES} only")
+        try:
+            pattern = to_oniguruma(pattern)
+        except UntranslatableError as error:
+            return Unsupported(str(error))
+    try:
+        compiled = Regex(pattern)
+    except Exception as error:  # noqa: BLE001 - it raises this very class
+        return Unsupported(f"its pattern does not compile: {error}")
+    split = pre_tokenizers.Split(compiled, behavior="removed", invert=True)
     return pre_tokenizers.Sequence([split, byte_level])
 
 
@@ -178,8 +185,18 @@ class TokenizersSession:
         disallowed = specials - allowed if every else frozenset(request["disallowed"])
         if any(content in text for content in disallowed):
             return Unsupported("has no disallowed special tokens")
-        ids = self._encode(text, allowed & specials)
+        ids = self._encode(text, self._needed(text, allowed & specials))
         return ids if isinstance(ids, Unsupported) else Ok({"ids": ids})
+
+    def _needed(self, text: str, allowed: frozenset[str]) -> frozenset[str]:
+        """Return the allowed texts, but of those with one id only the ones that occur, if any."""
+        by_id: dict[int, list[str]] = {}
+        for content in sorted(allowed):
+            by_id.setdefault(self.vocabulary.special_tokens[content], []).append(content)
+        needed: list[str] = []
+        for names in by_id.values():
+            needed += [content for content in names if content in text] or names[:1]
+        return frozenset(needed)
 
     def _pieces(self, text: str) -> Answer:
         tokenizer = self._tokenizer(frozenset())

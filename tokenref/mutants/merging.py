@@ -546,7 +546,7 @@ MERGING: Final[tuple[Mutant, ...]] = (
     mutant(
         "fewest-tokens",
         "As few tokens as can be, instead of what merging makes. GitHub's bpe has it as a choice.",
-        encode(spelled("a b c d bc ab cd"), "abcd"),
+        encode(spelled("a b c d e bc abc ab cd cde"), "abcde"),
         steps=Steps(encode_symbols=ENCODERS["minimal"]),
     ),
     mutant(

@@ -4,9 +4,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from tokenref.mutants.cutting import CUTTING
+from tokenref.mutants.decoding import DECODING
 from tokenref.mutants.merging import MERGING
 from tokenref.mutants.mutant import Mutant, by_name
+from tokenref.mutants.special import SPECIAL
 from tokenref.mutants.vocabularies import VOCABULARIES
 
-MUTANTS: Final[Mapping[str, Mutant]] = MappingProxyType(by_name([*MERGING, *VOCABULARIES]))
+MUTANTS: Final[Mapping[str, Mutant]] = MappingProxyType(
+    by_name([*MERGING, *VOCABULARIES, *CUTTING, *SPECIAL, *DECODING])
+)
 """Every mutant by name."""

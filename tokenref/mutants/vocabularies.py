@@ -144,7 +144,7 @@ VOCABULARIES: Final[tuple[Mutant, ...]] = (
         "dead-tokens-removed",
         "Tokens that merging cannot make are thrown away as useless, but a piece that is one of "
         "them is taken whole. Llama-3 has 588 of them; openai/tiktoken#60.",
-        encode(spelled("a b c abc", text=_WHOLE), "abc"),
+        decode(spelled("a b c abc", text=_WHOLE), 3),
         prepare=_without_dead_tokens,
     ),
     mutant(
@@ -189,7 +189,7 @@ VOCABULARIES: Final[tuple[Mutant, ...]] = (
     mutant(
         "merges-like-comments-lost",
         "merges.txt begins with a line `#version`, so lines like it are skipped, and merges with "
-        "them: Hugging Face's library drops any merge that begins so, others all that begin with #.",
+        "them: Hugging Face's library drops what begins so, others drop all that begins with #.",
         encode(vocabulary_by_pair({b"#": 0, b"##": 1}, [(b"#", b"#")]), "##"),
         steps=Steps(encode_symbols=ENCODERS["heap"]),
         prepare=_without_comments,
@@ -200,7 +200,7 @@ VOCABULARIES: Final[tuple[Mutant, ...]] = (
         "200018 two names.",
         decode(spelled("a", special_tokens={"<x>": 5, "<y>": 5}), 5),
         prepare=lambda vocabulary: replace(
-            vocabulary, special_tokens=dict(reversed(vocabulary.special_tokens.items()))
+            vocabulary, special_tokens=dict(list(vocabulary.special_tokens.items())[::-1])
         ),
     ),
 )

@@ -1,0 +1,185 @@
+"""Whole encodings of a user's own text."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bpe_ref import ENCODERS, Steps, Vocabulary
+from tests.real_vocabularies import real_vocabulary
+from tokenref import corpus
+from tokenref.corpus import CorpusError, compare_corpus, read_text, shrink
+from tokenref.engines.answers import Answer, Ok, Refused, Session, Unsupported
+from tokenref.engines.reference import ReferenceEngine
+from tokenref.engines.table import Unavailable, engine
+
+TOKENS = b"YQ== 0\nYg== 1\nCg== 2\nYWI= 3\n"  # a, b, newline, ab
+
+
+@dataclass(frozen=True)
+class Broken:
+    """An engine that is wrong wherever it meets `trouble`: as `answer` says, or by panic."""
+
+    trouble: str
+    reply: Answer | None = None
+    name: str = "broken"
+    version: str = "0"
+
+    def load(self, vocabulary: Vocabulary, name: str) -> Session | Unsupported:
+        right = ReferenceEngine(with_stages=False).load(vocabulary, name)
+        assert not isinstance(right, Unsupported)
+        return BrokenSession(self, right)
+
+
+@dataclass(frozen=True)
+class BrokenSession:
+    engine: Broken
+    right: Session
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
+        assert op == "encode"
+        if self.engine.trouble not in request["text"]:
+            return self.right.answer(op, request)
+        if self.engine.reply is None:
+            raise BaseException("index out of bounds")  # noqa: TRY002 - as a panic is
+        return self.engine.reply
+
+
+@dataclass(frozen=True)
+class LoadsNothing:
+    name: str = "nothing"
+    version: str = "0"
+
+    def load(self, vocabulary: Vocabulary, name: str) -> Session | Unsupported:
+        return Unsupported(f"no {name.rpartition('/')[2]}" if vocabulary.tokens else "")
+
+
+@pytest.fixture
+def vocabulary(tmp_path: Path) -> str:
+    path = tmp_path / "small.tiktoken"
+    path.write_bytes(TOKENS)
+    return str(path)
+
+
+def written(folder: Path, content: bytes) -> Path:
+    path = folder / "text.txt"
+    path.write_bytes(content)
+    return path
+
+
+def test_an_engine_that_agrees_is_the_same(tmp_path: Path, vocabulary: str) -> None:
+    path = written(tmp_path, b"ab\nba\n")
+    (result,) = compare_corpus(path, vocabulary, [ReferenceEngine()])
+    assert (result.engine, result.status, result.tokens) == ("reference", "same", 5)
+    assert result.difference is None
+    assert min(result.bytes_per_second, result.reference_bytes_per_second) > 0
+
+
+def test_the_first_difference_has_its_line_byte_and_tokens(tmp_path: Path, vocabulary: str) -> None:
+    path = written(tmp_path, b"b\nbb\nbbab\nab\n")
+    letters = Steps(encode_symbols=lambda _, symbols: list(symbols))
+    (result,) = compare_corpus(path, vocabulary, [ReferenceEngine(name="letters", steps=letters)])
+    assert result.status == "different"
+    assert result.tokens == 13
+    difference = result.difference
+    assert difference is not None
+    assert (difference.line, difference.byte) == (3, 7)
+    assert difference.expected == [(3, b"ab"), (2, b"\n"), (3, b"ab")]
+    assert difference.got == [(0, b"a"), (1, b"b"), (2, b"\n")]
+    assert difference.smallest == "ab"
+
+
+def test_an_answer_that_is_too_short_or_has_unknown_ids_is_different(
+    tmp_path: Path, vocabulary: str
+) -> None:
+    path = written(tmp_path, b"ab\nb")
+    short, unknown = compare_corpus(
+        path, vocabulary, [Broken("ab", Ok({"ids": [3]})), Broken("ab", Ok({"ids": [9, 9]}))]
+    )
+    assert short.difference is not None
+    assert (short.difference.line, short.difference.byte) == (1, 2)
+    assert short.difference.got == []
+    assert unknown.difference is not None
+    assert unknown.difference.got == [(9, None), (9, None)]
+
+
+def test_a_difference_over_several_lines_is_found_in_the_whole_text(
+    tmp_path: Path, vocabulary: str
+) -> None:
+    path = written(tmp_path, b"b\n" * 5 + b"a\n\n\nb\n" + b"b\n" * 5)
+    (result,) = compare_corpus(path, vocabulary, [Broken("a\n\n\nb", Ok({"ids": []}))])
+    assert result.difference is not None
+    assert result.difference.smallest == "a\n\n\nb"
+    assert result.difference.line == 1
+
+
+def test_a_text_too_long_to_shrink_keeps_its_difference(
+    tmp_path: Path, vocabulary: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpus, "LONGEST_STRETCH", 3)
+    path = written(tmp_path, b"abababab")
+    (result,) = compare_corpus(path, vocabulary, [Broken("ab", Ok({"ids": []}))])
+    assert result.difference is not None
+    assert result.difference.smallest == ""
+
+
+def test_engines_that_break_refuse_or_cannot_are_told_apart(
+    tmp_path: Path, vocabulary: str
+) -> None:
+    path = written(tmp_path, b"ab")
+    engines = [
+        Broken("ab"),
+        Broken("ab", Refused("MISSING_BYTE", "no such byte")),
+        Broken("ab", Unsupported("no such text")),
+        LoadsNothing(),
+        ReferenceEngine(),
+    ]
+    results = compare_corpus(path, vocabulary, engines)
+    assert [(result.status, result.detail) for result in results] == [
+        ("crash", "BaseException: index out of bounds"),
+        ("refused", "no such byte"),
+        ("unsupported", "no such text"),
+        ("unsupported", "no small.tiktoken"),
+        ("same", ""),
+    ]
+
+
+def test_a_text_that_cannot_be_used_is_one_sentence(
+    tmp_path: Path, vocabulary: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for content, sentence in (
+        (b"ab\xff", "must be UTF-8, but byte 2 is not"),
+        (b"", "must hold some text, got an empty file"),
+        (b"abc", "cannot be encoded: byte 0x63 at position 2"),
+    ):
+        with pytest.raises(CorpusError, match=sentence):
+            compare_corpus(written(tmp_path, content), vocabulary, [])
+    with pytest.raises(CorpusError, match="cannot be read: Is a directory"):
+        read_text(tmp_path)
+    monkeypatch.setattr(corpus, "LARGEST", 2)
+    with pytest.raises(CorpusError, match="must have at most 2 bytes, got 3"):
+        read_text(written(tmp_path, b"abc"))
+
+
+def test_line_ends_are_left_as_they_are(tmp_path: Path) -> None:
+    assert read_text(written(tmp_path, "a\r\n\u00e9\r".encode())) == ("a\r\n\u00e9\r", 6)
+
+
+def test_shrinking_keeps_the_difference_and_cuts_both_ends() -> None:
+    for text, needle in (("abcdefgh" * 50 + "!?" + "xyz" * 70, "!?"), ("x", "x"), ("", "")):
+        assert shrink(text, lambda part, needle=needle: needle in part) == needle
+
+
+def test_real_engines_encode_a_text_as_the_reference_does(tmp_path: Path) -> None:
+    real_vocabulary("cl100k_base")
+    engines = [engine(name) for name in ("tiktoken", "tokenizers", "bpe-openai", "rs-bpe")]
+    here = [found for found in engines if not isinstance(found, Unavailable)]
+    if not here:
+        pytest.skip("none of the real engines is installed")
+    text = "It's 12345 \u6f22\u5b57  \n\n <|endoftext|> e\u0301\r\n\t\U0001f600" * 50
+    greedy = ReferenceEngine(name="greedy", steps=Steps(encode_symbols=ENCODERS["greedy"]))
+    results = compare_corpus(written(tmp_path, text.encode()), "cl100k_base", [*here, greedy])
+    assert [result.status for result in results[:-1]] == ["same"] * len(here)
+    assert all(result.tokens == results[0].tokens for result in results[:-1])

@@ -1,0 +1,244 @@
+"""What mutants are, and what the gate says about them.
+
+The gate over the real fixtures is run by `tokenref mutants`; here it meets small ones.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from bpe_ref import TextRules, Vocabulary
+from tokenref.cases.draft import Draft, finish
+from tokenref.engines.answers import Answer, Crashed
+from tokenref.engines.reference import ReferenceEngine
+from tokenref.mutants.gate import REQUIRED, GateReport, Trial, print_gate, run_gate
+from tokenref.mutants.mutant import Mutant, by_name, bytewise, encode, mutant, spelled
+from tokenref.mutants.table import MUTANTS
+from tokenref.record import Case, TextInput, make_case
+
+TWICE = spelled("a aa")
+CUT = bytewise(r"\p{L}+|\s+", b"aa", b"ab", whole_piece=True)
+
+
+@dataclass
+class SmallFixtures:
+    """A catalogue of a handful of cases."""
+
+    cases: list[Case]
+    canaries: list[Case] = field(default_factory=list)
+    vocabularies: Mapping[str, Vocabulary] = field(
+        default_factory=lambda: {each.digest(): each for each in (TWICE, CUT)}
+    )
+
+    def vocabulary(self, digest: str) -> Vocabulary | str:
+        return self.vocabularies.get(digest, "there is no such vocabulary")
+
+
+def case(op: str, slug: str, vocabulary: Vocabulary, text: str, *flags: str) -> Case:
+    draft = Draft(
+        op,
+        "small",
+        slug,
+        "small",
+        TextInput(text=text),
+        "A case for the tests of the gate.",
+        flags,
+    )
+    return finish(draft, vocabulary)
+
+
+def some_cases() -> list[Case]:
+    return [
+        case("encode", "odd", TWICE, "aaa", "Ties"),
+        case("encode", "even", TWICE, "aa", "Plain"),
+        *(case("count", f"single_{times}", CUT, "b " * times, "Idle") for times in range(1, 9)),
+    ]
+
+
+def wrong(right: Case) -> Case:
+    """Return the case with an answer that is not right."""
+    content = msgspec.structs.asdict(right)
+    content.pop("sum")
+    content["out"] = replace_ids(content["out"])
+    return make_case("encode", **content)
+
+
+def replace_ids(out: object) -> object:
+    return msgspec.structs.replace(out, ids=[0]) if isinstance(out, msgspec.Struct) else out
+
+
+def answer_of(engine: ReferenceEngine, each: Mutant) -> Answer:
+    witness = each.witness
+    session = replace(engine, with_stages=False).load(witness.vocabulary, "witness")
+    return session.answer(witness.op, witness.request)
+
+
+def only(*names: str) -> dict[str, Mutant]:
+    return {name: MUTANTS[name] for name in names}
+
+
+CONTROL = mutant("control", "The reference itself. Own.", encode(TWICE, "aaa"))
+
+
+# ---- mutants
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_every_mutant_answers_its_witness_wrongly(name: str) -> None:
+    right = answer_of(ReferenceEngine(), MUTANTS[name])
+    answer = answer_of(MUTANTS[name].engine, MUTANTS[name])
+    assert answer != right
+    assert not isinstance(answer, Crashed)
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_every_mutant_has_a_slug_and_a_story(name: str) -> None:
+    each = MUTANTS[name]
+    assert each.name == name == name.lower().replace(" ", "-")
+    assert each.engine.name == f"mutant {name}"
+    assert len(each.story) > 20
+    assert each.story.endswith(".")
+
+
+def test_no_two_mutants_answer_all_witnesses_alike() -> None:
+    witnesses = [each.witness for each in MUTANTS.values()]
+    groups: dict[str, list[str]] = {}
+    for name, each in MUTANTS.items():
+        answers = []
+        for witness in witnesses:
+            session = replace(each.engine, with_stages=False).load(witness.vocabulary, "witness")
+            try:
+                answers.append(repr(session.answer(witness.op, witness.request)))
+            except Exception as error:  # noqa: BLE001 - a mutant may break in any way
+                answers.append(type(error).__name__)
+        groups.setdefault("\n".join(answers), []).append(name)
+    assert [names for names in groups.values() if len(names) > 1] == []
+
+
+def test_a_name_belongs_to_one_mutant() -> None:
+    with pytest.raises(ValueError, match="'control' is used twice"):
+        by_name([CONTROL, CONTROL])
+
+
+def test_there_are_more_mutants_than_must_be_killed() -> None:
+    assert len(MUTANTS) >= REQUIRED + 10
+
+
+# ---- the gate
+
+
+def test_a_mutant_is_killed_by_the_cases_that_it_answers_wrongly() -> None:
+    report = run_gate(SmallFixtures(some_cases()), mutants=only("ties-from-the-right"), required=1)
+    (trial,) = report.trials
+    assert [killer.id for killer in trial.killers] == ["bpe/encode/small/odd"]
+    assert (trial.fate, trial.asked, trial.share) == ("killed", 10, 0.1)
+    assert report.matrix() == {"ties-from-the-right": {"Ties": 1}}
+    assert report.unique_killers == {"bpe/encode/small/odd": ["ties-from-the-right"]}
+    assert (report.idle_flags, report.idle_cases) == (["Idle", "Plain"], 9)
+    assert report.ok
+
+
+def test_the_reference_itself_survives() -> None:
+    report = run_gate(SmallFixtures(some_cases()), mutants={"control": CONTROL}, required=0)
+    assert [trial.mutant.name for trial in report.with_fate("survived")] == ["control"]
+    assert not report.ok
+
+
+def test_a_mutant_that_more_than_a_quarter_of_the_cases_kill_does_not_count() -> None:
+    report = run_gate(SmallFixtures(some_cases()), mutants=only("count-is-one-more"), required=1)
+    assert [trial.fate for trial in report.trials] == ["too crude"]
+    assert not report.ok
+    report.required = 0
+    assert report.ok
+
+
+def test_too_few_mutants_do_not_pass() -> None:
+    fixtures = SmallFixtures(some_cases())
+    assert not run_gate(fixtures, mutants=only("ties-from-the-right")).ok
+
+
+def test_a_mutant_that_breaks_is_killed() -> None:
+    def explode(_: Vocabulary) -> Vocabulary:
+        raise RuntimeError("no")
+
+    broken = replace(CONTROL, engine=replace(CONTROL.engine, prepare=explode))
+    report = run_gate(SmallFixtures(some_cases()), mutants={"broken": broken})
+    assert [trial.share for trial in report.trials] == [1.0]
+
+
+def test_nothing_to_run_is_trouble() -> None:
+    report = run_gate(SmallFixtures([]), required=0)
+    assert report.trouble == ["there is no case to run"]
+    assert not report.ok
+    assert {trial.fate for trial in report.trials} == {"not run"}
+
+
+def test_cases_without_their_vocabulary_are_counted_and_not_run() -> None:
+    fixtures = SmallFixtures(some_cases(), vocabularies={TWICE.digest(): TWICE})
+    report = run_gate(fixtures, mutants=only("ties-from-the-right"))
+    assert report.asked == 2
+    assert report.not_run == ["8 cases: there is no such vocabulary"]
+
+
+def test_a_case_that_the_reference_fails_is_trouble() -> None:
+    cases = some_cases()
+    cases[0] = wrong(cases[0])
+    report = run_gate(SmallFixtures(cases), mutants=only("count-is-pieces"), required=0)
+    assert [sentence[:42] for sentence in report.trouble] == [
+        "the reference fails bpe/encode/small/odd: "
+    ]
+    assert not report.ok
+
+
+def test_a_canary_that_passes_is_trouble() -> None:
+    right, *others = some_cases()
+    fixtures = SmallFixtures(others, canaries=[wrong(right)])
+    assert run_gate(fixtures, mutants={}, required=0).trouble == []
+    fixtures.canaries.append(right)
+    report = run_gate(fixtures, mutants={}, required=0)
+    assert report.trouble == [
+        "the canary bpe/encode/small/odd passed: a wrong answer was taken for right"
+    ]
+    assert not report.ok
+
+
+def test_stages_kill_nobody() -> None:
+    whole = replace(CUT, text=TextRules(whole_piece=True))
+    fixtures = SmallFixtures(
+        [case("encode", "cut", whole, "a b")], vocabularies={whole.digest(): whole}
+    )
+    pieces_only = mutant(
+        "pieces-only",
+        "Cuts where nothing merges. Own.",
+        encode(whole, "a b"),
+        prepare=lambda vocabulary: replace(vocabulary, text=TextRules(r"\p{L}| ")),
+    )
+    report = run_gate(fixtures, mutants={"pieces-only": pieces_only})
+    assert [trial.fate for trial in report.trials] == ["survived"]
+
+
+def test_the_report_names_survivors_first_and_says_what_is_wrong() -> None:
+    fixtures = SmallFixtures(some_cases(), canaries=some_cases()[:1])
+    mutants = only("ties-from-the-right", "count-is-one-more") | {"control": CONTROL}
+    console = Console(width=200, no_color=True)
+    with console.capture() as capture:
+        print_gate(console, run_gate(fixtures, mutants=mutants))
+    shown = capture.get()
+    places = [shown.index(name) for name in ("control", "count-is-one-more", "ties-from-the")]
+    assert places == sorted(places)
+    for expected in (
+        "trouble: the canary",
+        "flags that kill nothing: Plain",
+        "at least 35 mutants must be killed",
+        "3 mutants: 1 killed, 1 too crude to count, 1 survived; 10 cases, 1 of them kill nothing",
+    ):
+        assert expected in shown
+
+
+def test_a_mutant_that_was_asked_nothing_was_not_run() -> None:
+    report = GateReport([Trial(CONTROL)], asked=0, flags=[], required=0)
+    assert report.trials[0].share == 0
+    assert [trial.fate for trial in report.trials] == ["not run"]

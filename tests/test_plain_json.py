@@ -1,0 +1,109 @@
+"""Our own vocabulary files say everything, and are refused when they say it wrongly."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from bpe_ref import (
+    NamedVocabulary,
+    TextRules,
+    Vocabulary,
+    VocabularyFileError,
+    dump_plain_json,
+    load_vocabulary,
+    parse_plain_json,
+    vocabulary_by_concatenation,
+    vocabulary_by_pair,
+)
+from tests.strategies import vocabularies
+
+BY_PAIR = vocabulary_by_pair(
+    {b"a": 5, b"b": 0, b"ab": 9, b"aba": 12},
+    [(b"ab", b"a"), (b"a", b"b"), (b"ab", b"a")],
+    text=TextRules(pattern=r"\w+", tables="unicode-16.0", normalization="nfc", whole_piece=True),
+    special_tokens={"<é>": 77, "<b>": 77, "<c>": 3},
+)
+
+
+@given(vocabularies())
+def test_every_vocabulary_survives_the_file(vocabulary: Vocabulary) -> None:
+    data = dump_plain_json(NamedVocabulary("v", "any", vocabulary))
+    assert data.isascii()
+    again = parse_plain_json(data, "v.json")
+    assert again.vocabulary.digest() == vocabulary.digest()
+    assert dump_plain_json(again) == data
+
+
+def test_duplicate_merges_and_shared_special_ids_survive_the_file() -> None:
+    again = parse_plain_json(dump_plain_json(NamedVocabulary("v", "w", BY_PAIR)), "v.json")
+    assert again.vocabulary.rule.merge(5, 0) == BY_PAIR.rule.merge(5, 0)
+    assert again.vocabulary.token_bytes(77) == "<é>".encode()
+    assert again.vocabulary.text == BY_PAIR.text
+    assert (again.name, again.why) == ("v", "w")
+
+
+def test_a_json_file_is_loaded_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_bytes(dump_plain_json(NamedVocabulary("v", "w", BY_PAIR)))
+    assert load_vocabulary(path).digest() == BY_PAIR.digest()
+    assert load_vocabulary(str(path)).digest() == BY_PAIR.digest()
+
+
+def edited(edit: Callable[[dict[str, Any]], Any]) -> bytes:
+    content = json.loads(dump_plain_json(NamedVocabulary("v", "w", BY_PAIR)))
+    edit(content)
+    return json.dumps(content).encode()
+
+
+@pytest.mark.parametrize(
+    ("edit", "sentence"),
+    [
+        (lambda content: content.pop("rule"), "the key 'rule' is missing"),
+        (lambda content: content.update(more=1), "the key 'more' is unknown"),
+        (lambda content: content.update(rule="both"), "the rule must be"),
+        (lambda content: content.update(whole_piece=1), "'whole_piece' has the wrong type, got 1"),
+        (lambda content: content.update(pattern=5), "'pattern' has the wrong type, got 5"),
+        (lambda content: content["tokens"].append(["zz", 50, None]), "in hexadecimal, got 'zz'"),
+        (lambda content: content["tokens"].append(["61", 50, None]), "but b'a' is twice"),
+        (lambda content: content["tokens"].append(["63", 5, None]), "id 5 is given to"),
+        (lambda content: content["tokens"].append(["", 50, None]), "at least one byte"),
+        (lambda content: content["tokens"].append(["63", -1, None]), "whole number from 0, got -1"),
+        (lambda content: content["tokens"].append(["63", True, None]), "whole number from 0"),
+        (
+            lambda content: content["tokens"].append(["63"]),
+            "entry 4 of 'tokens' has the wrong form",
+        ),
+        (lambda content: content["merges"].append([5, 99]), "two tokens by their ids, got (5, 99)"),
+        (lambda content: content["merges"].append([9, 9]), "b'abab' is not a token"),
+        (lambda content: content["special_tokens"].append(["<d>", 5]), "an id of its own"),
+        (lambda content: content["special_tokens"].append(["<d>"]), "has the wrong form"),
+        (lambda content: content["tokens"].append(["63", 50, None]), "the digest must be that of"),
+        (lambda content: content.update(whole_piece=False), "the digest must be that of"),
+        (lambda content: content.update(tokens=[], merges=[]), "at least one token"),
+    ],
+)
+def test_a_wrong_file_is_refused_in_one_sentence(
+    edit: Callable[[dict[str, Any]], Any], sentence: str
+) -> None:
+    with pytest.raises(VocabularyFileError) as caught:
+        parse_plain_json(edited(edit), "v.json")
+    assert str(caught.value).startswith("v.json: ")
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_rank_by_concatenation_is_refused() -> None:
+    vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1})
+    data = dump_plain_json(NamedVocabulary("v", "w", vocabulary)).replace(b"1, 1]", b"1, null]")
+    with pytest.raises(VocabularyFileError, match=r"the rank of token b'b' must be a whole number"):
+        parse_plain_json(data, "v.json")
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{", b"\xff", b"null", b"[" * 100_000])
+def test_what_is_no_json_object_is_refused(data: bytes) -> None:
+    with pytest.raises(VocabularyFileError, match=r"^v.json: "):
+        parse_plain_json(data, "v.json")

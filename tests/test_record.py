@@ -1,0 +1,223 @@
+"""A record file that is not exactly what the format says is refused, with the place."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tokenref.record import (
+    Case,
+    CountOutput,
+    DecodeInput,
+    DecodeOutput,
+    Exact,
+    IdsOutput,
+    MustRefuse,
+    PiecesOutput,
+    Recipe,
+    RecordError,
+    SpecialInput,
+    Stages,
+    TextInput,
+    canonical_json,
+    dump_records,
+    make_case,
+    meaning_digest,
+    op_of,
+    parse_records,
+    read_records,
+    schemas,
+)
+
+VOCAB = "sha256:" + "ab" * 32
+WHY = "This case stands in a test of the format."
+
+
+def case_of(op: str, slug: str = "one", **parts: Any) -> Case:  # noqa: ANN401 - parts of a record
+    common: dict[str, Any] = {
+        "id": f"bpe/{op}/{slug}",
+        "profile": "definition",
+        "vocab": VOCAB,
+        "why": WHY,
+        "flags": [],
+        "spec": "docs/bpe.md#definition",
+        "verdict": Exact(),
+    }
+    return make_case(op, **{**common, **parts})
+
+
+EVERY_OP = [
+    case_of("pieces", input=TextInput(text="a b"), out=PiecesOutput(pieces=["61", "2062"])),
+    case_of(
+        "encode",
+        input=TextInput(octets="ff61"),
+        out=IdsOutput(ids=[255, 97], stages=Stages(pieces=["ff61"], merges=[[]])),
+    ),
+    case_of(
+        "encode",
+        "two",
+        input=TextInput(recipe=Recipe(unit="61", times=9)),
+        out=IdsOutput(runs=[(97, 9)]),
+    ),
+    case_of("count", input=TextInput(text="é\U0001f600"), out=CountOutput(count=6)),
+    case_of("decode", input=DecodeInput(ids=[97]), out=DecodeOutput(octets="61")),
+    case_of(
+        "decode",
+        "two",
+        input=DecodeInput(ids=[-1], errors="strict"),
+        verdict=MustRefuse(codes=["UNKNOWN_ID"]),
+    ),
+    case_of(
+        "special",
+        input=SpecialInput(text="<x>", allowed="all", disallowed=[]),
+        out=IdsOutput(ids=[300]),
+    ),
+]
+
+
+def test_what_is_written_is_read_back_the_same() -> None:
+    assert parse_records(dump_records("x.jsonl", EVERY_OP), "x.jsonl") == EVERY_OP
+
+
+def test_lines_are_ascii_with_sorted_keys_and_no_floats() -> None:
+    for line in dump_records("x.jsonl", EVERY_OP).splitlines():
+        assert line.isascii()
+        content = json.loads(line, parse_float=lambda number: pytest.fail(f"a float: {number}"))
+        assert canonical_json(content) == line
+        assert list(content) == sorted(content)
+
+
+def test_the_sum_changes_with_the_meaning_and_not_with_the_reason() -> None:
+    one = case_of("count", input=TextInput(text="a"), out=CountOutput(count=1))
+    reworded = case_of(
+        "count",
+        input=TextInput(text="a"),
+        out=CountOutput(count=1),
+        why=WHY + " In other words.",
+        flags=["Ties"],
+        spec="docs/bpe.md#counting",
+    )
+    assert one.sum == reworded.sum == meaning_digest(one)
+    others: list[dict[str, Any]] = [
+        {"out": CountOutput(count=2)},
+        {"input": TextInput(text="b")},
+        {"vocab": "sha256:" + "cd" * 32},
+        {"profile": "tiktoken"},
+    ]
+    same: dict[str, Any] = {"input": TextInput(text="a"), "out": CountOutput(count=1)}
+    sums = {case_of("count", **{**same, **other}).sum for other in others}
+    assert len(sums | {one.sum}) == len(others) + 1
+
+
+def edited(edit: Callable[[dict[str, Any]], None]) -> bytes:
+    """Return a file of one case, with an edit made to that case's line."""
+    header, line = dump_records("x.jsonl", [EVERY_OP[0]]).splitlines()
+    content = json.loads(line)
+    edit(content)
+    return header + b"\n" + canonical_json(content) + b"\n"
+
+
+def set_key(*path: str, to: object) -> Callable[[dict[str, Any]], None]:
+    def edit(content: dict[str, Any]) -> None:
+        for key in path[:-1]:
+            content = content[key]
+        content[path[-1]] = to
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("edit", "sentence"),
+    [
+        (set_key("surprise", to=1), "unknown field `surprise`"),
+        (set_key("in", "surprise", to=1), "unknown field `surprise`"),
+        (set_key("in", "bytes", to="61"), "exactly one of `text`, `bytes` and `recipe`"),
+        (set_key("in", to={}), "exactly one of `text`, `bytes` and `recipe`"),
+        (set_key("op", to="embed"), "Invalid value 'embed'"),
+        (set_key("why", to="short"), "length >= 20"),
+        (set_key("id", to="Not A Slug"), "matching regex"),
+        (set_key("vocab", to="sha256:12"), "matching regex"),
+        (set_key("out", "pieces", to=["XY"]), "matching regex"),
+        (set_key("out", "pieces", to=[1.5]), "Expected `str`"),
+        (set_key("verdict", "kind", to="maybe"), "Invalid value 'maybe'"),
+        (set_key("sum", to="sha256:" + "00" * 32), "does not belong to its content"),
+        (set_key("in", "text", to="other"), "does not belong to its content"),
+    ],
+)
+def test_a_wrong_record_is_refused_with_its_line(
+    edit: Callable[[dict[str, Any]], None], sentence: str
+) -> None:
+    with pytest.raises(RecordError) as caught:
+        parse_records(edited(edit), "x.jsonl")
+    assert str(caught.value).startswith("x.jsonl, line 2: ")
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_id_that_comes_twice_is_refused_with_both_lines() -> None:
+    data = dump_records("x.jsonl", [EVERY_OP[0], EVERY_OP[1], EVERY_OP[0]])
+    with pytest.raises(
+        RecordError, match=r"^x.jsonl, line 4: id 'bpe/pieces/one' is used already, by line 2$"
+    ):
+        parse_records(data, "x.jsonl")
+
+
+def test_a_file_that_is_cut_off_is_refused_wherever_the_cut_is() -> None:
+    data = dump_records("x.jsonl", EVERY_OP)
+    for cut in range(len(data)):
+        with pytest.raises(RecordError, match=r"^x.jsonl, line \d+: "):
+            parse_records(data[:cut], "x.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("header", "sentence"),
+    [
+        (b'{"cases":2,"file":"x","format":1,"kind":"header"}', "promises 2 cases, but the file"),
+        (b'{"cases":0,"file":"x","format":1,"kind":"header"}', ">= 1"),
+        (b'{"cases":1,"file":"x","format":2,"kind":"header"}', "Invalid enum value 2"),
+        (b'{"cases":1,"file":"x","format":1}', "missing required field `kind`"),
+        (b'{"cases":1,"file":"x","format":1,"kind":"header","x":1}', "unknown field `x`"),
+        (b"not json", "malformed"),
+        (b"\xff\xfe", "not a record"),
+        (b"", "not a record"),
+    ],
+)
+def test_a_wrong_header_is_refused(header: bytes, sentence: str) -> None:
+    _, line = dump_records("x.jsonl", [EVERY_OP[0]]).splitlines()
+    with pytest.raises(RecordError) as caught:
+        parse_records(header + b"\n" + line + b"\n", "x.jsonl")
+    assert str(caught.value).startswith("x.jsonl, line 1: ")
+    assert sentence in str(caught.value)
+
+
+def test_a_record_has_an_answer_or_a_reason_to_refuse_and_not_both() -> None:
+    neither = case_of("count", input=TextInput(text="a"))
+    both = case_of(
+        "count",
+        input=TextInput(text="a"),
+        out=CountOutput(count=1),
+        verdict=MustRefuse(codes=["MISSING_BYTE"]),
+    )
+    for case in (neither, both):
+        with pytest.raises(RecordError, match="an answer or a reason to refuse, and not both"):
+            parse_records(dump_records("x.jsonl", [case]), "x.jsonl")
+
+
+@pytest.mark.parametrize("name", ["absent.jsonl", "."])
+def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path: Path, name: str) -> None:
+    with pytest.raises(RecordError, match="cannot be read: "):
+        read_records(tmp_path / name)
+
+
+def test_the_schemas_know_every_operation() -> None:
+    schema = json.dumps(schemas()["case.v1.json"])
+    assert all(f'"{op_of(case)}"' in schema for case in EVERY_OP)
+
+
+def test_a_recipe_is_before_then_units_then_after() -> None:
+    assert Recipe(unit="6162", times=2, before="2d", after="21").expand() == b"-abab!"
+    assert TextInput(recipe=Recipe(unit="61", times=2)).content() == b"aa"
+    assert TextInput(text="é").content() == "é"
+    assert TextInput(octets="ff").content() == b"\xff"

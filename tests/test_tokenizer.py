@@ -1,0 +1,286 @@
+"""The tokenizer does what tiktoken does, special tokens, odd bytes and surrogates included."""
+
+from typing import Any
+
+import pytest
+import tiktoken
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpe_ref import (
+    DecodingError,
+    ParameterError,
+    SpecialTokenError,
+    SymbolError,
+    TextRules,
+    TokenIdError,
+    Tokenizer,
+    UnknownVocabularyError,
+    Vocabulary,
+    load,
+    load_vocabulary,
+    tiny_vocabulary,
+    vocabulary_by_concatenation,
+)
+from bpe_ref.piece_cache import LONGEST_PIECE, MOST_PIECES, PieceCache
+from bpe_ref.tokenizer import _BACKTRACK_FROM, _SCAN_BELOW, encode_quickly, without_surrogates
+
+ATOMS = [
+    *(
+        "'s",
+        "'LL",
+        "'\u017f",
+        "don't",
+        "I'm",
+        "a",
+        "B",
+        " the",
+        "hello",
+        "x1",
+        "_",
+        "é",
+        "e\u0301",
+        "ß",
+    ),
+    *("1", "12", "1234", "٣", "½", " 007"),
+    *(" ", "  ", "   ", "\t", "\n", "\n\n", "\r\n", " \n ", "\u00a0", "\u3000", "\u2028", "\u001c"),
+    *("漢字", "한국어", "ひら", "ไทย", "नमस्ते", "שלום", "👩‍👩‍👧", "🇫🇷", "\u200b", "\ufeff", "\x00"),
+    *("<|endoftext|>", "<|fim_prefix|>", "<|", "|>", "endoftext", "!", "...", "??", "{}", "=="),
+]
+SPECIALS = ["<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>"]
+
+
+def texts() -> st.SearchStrategy[str]:
+    return st.lists(st.sampled_from(ATOMS) | st.text(max_size=3), max_size=12).map("".join)
+
+
+def encoding_of(vocabulary: Vocabulary) -> tiktoken.Encoding:
+    assert vocabulary.text.pattern is not None
+    return tiktoken.Encoding(
+        "under test",
+        pat_str=vocabulary.text.pattern,
+        mergeable_ranks={content: token for token, content in vocabulary.tokens.items()},
+        special_tokens=dict(vocabulary.special_tokens),
+    )
+
+
+TINY = Tokenizer(tiny_vocabulary(), name="tiny")
+TIKTOKEN_TINY = encoding_of(TINY.vocabulary)
+
+
+@given(texts())
+def test_ordinary_encoding_is_tiktokens(text: str) -> None:
+    assert TINY.encode_ordinary(text) == TIKTOKEN_TINY.encode_ordinary(text)
+    assert TINY.count(text) == len(TIKTOKEN_TINY.encode_ordinary(text))
+
+
+@given(texts(), st.sets(st.sampled_from(SPECIALS)), st.sets(st.sampled_from([*SPECIALS, "hello"])))
+def test_allowed_and_disallowed_special_tokens_are_tiktokens(
+    text: str, allowed: set[str], disallowed: set[str]
+) -> None:
+    try:
+        expected = TIKTOKEN_TINY.encode(
+            text, allowed_special=allowed, disallowed_special=disallowed
+        )
+    except ValueError:
+        with pytest.raises(SpecialTokenError):
+            TINY.encode(text, allowed_special=allowed, disallowed_special=disallowed)
+    else:
+        assert TINY.encode(text, allowed_special=allowed, disallowed_special=disallowed) == expected
+
+
+@given(texts())
+def test_by_default_special_text_is_refused_as_in_tiktoken(text: str) -> None:
+    try:
+        expected = TIKTOKEN_TINY.encode(text)
+    except ValueError:
+        with pytest.raises(SpecialTokenError, match="must not spell a disallowed special token"):
+            TINY.encode(text)
+    else:
+        assert TINY.encode(text) == expected
+
+
+@given(st.lists(texts().map(str.encode) | st.binary(max_size=4), max_size=5).map(b"".join))
+def test_bytes_that_are_not_utf8_are_encoded_as_in_tiktoken(data: bytes) -> None:
+    assert TINY.encode_bytes(data) == TIKTOKEN_TINY._encode_bytes(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xff",
+        b"a \xff",
+        b"a  \n \xff",
+        b"\n\n\xc3",
+        b"  \xf0\x9f\x98",
+        b"hello \xe4\xbd",
+        b"a\t\xff",
+    ],
+)
+def test_blank_tokens_before_a_bad_byte_are_taken_back(data: bytes) -> None:
+    assert TINY.encode_bytes(data) == TIKTOKEN_TINY._encode_bytes(data)
+
+
+@given(st.lists(st.integers(0, 2003), max_size=20))
+def test_decoding_is_tiktokens(ids: list[int]) -> None:
+    assert TINY.decode(ids) == TIKTOKEN_TINY.decode(ids)
+    assert TINY.decode_bytes(ids) == TIKTOKEN_TINY.decode_bytes(ids)
+
+
+@given(texts())
+def test_decoding_undoes_encoding(text: str) -> None:
+    assert TINY.decode(TINY.encode_ordinary(text), errors="strict") == text
+    assert TINY.decode(TINY.encode(text, allowed_special="all")) == text
+
+
+@pytest.mark.parametrize(
+    "units",
+    [
+        [0xD83D, 0xDE00],
+        [0xD83D],
+        [0xDE00, 0xD83D],
+        [0x61, 0xDFFF, 0x62],
+        [0xFEFF, 0xD83D, 0xDE00, 0xD800],
+        [0xD83D, 0xD83D, 0xDE00],
+    ],
+)
+def test_lone_surrogates_are_treated_as_in_tiktoken(units: list[int]) -> None:
+    text = "".join(map(chr, units))
+    assert TINY.encode(text) == TIKTOKEN_TINY.encode(text)
+    assert TINY.encode_ordinary(text) == TIKTOKEN_TINY.encode_ordinary(text)
+    assert "".join(TINY.pieces(text)) == without_surrogates(text)
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
+def test_real_vocabularies_encode_as_in_tiktoken(name: str) -> None:
+    tokenizer = load(name)
+    encoding = encoding_of(tokenizer.vocabulary)
+    for text in ("".join(ATOMS), " ".join(ATOMS), "\n".join(ATOMS), "".join(ATOMS[::-1])):
+        assert tokenizer.encode_ordinary(text) == encoding.encode_ordinary(text)
+        allowed = tokenizer.encode(text, allowed_special="all")
+        assert allowed == encoding.encode(text, allowed_special="all")
+
+
+def test_of_two_special_tokens_that_start_together_the_longest_allowed_one_wins() -> None:
+    specials = {"<a>": 300, "<a><b>": 301, "<b>": 302}
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    tokenizer = Tokenizer(vocabulary_by_concatenation(ranks, special_tokens=specials))
+    assert tokenizer.encode("<a><b><a>", allowed_special="all") == [301, 300]
+    assert tokenizer.encode("<a><b>", allowed_special={"<a>", "<b>"}, disallowed_special=()) == [
+        300,
+        302,
+    ]
+
+
+def test_batches_are_the_same_as_one_by_one() -> None:
+    batch = ["hello world", "", "<|endoftext|>", "漢字"]
+    assert TINY.encode_batch(batch, allowed_special="all") == [
+        TINY.encode(text, allowed_special="all") for text in batch
+    ]
+    assert TINY.encode_batch(batch, disallowed_special=()) == TINY.encode_ordinary_batch(batch)
+    ids = TINY.encode_ordinary_batch(batch)
+    assert TINY.decode_batch(ids) == batch
+
+
+def test_a_token_is_found_by_its_text_and_by_its_bytes() -> None:
+    for token in (" the", b" the"):
+        assert TINY.token_id(token) == TIKTOKEN_TINY.encode_single_token(" the")
+    assert TINY.token_id("<|endoftext|>") == 2000
+    assert TINY.token_bytes(2000) == b"<|endoftext|>"
+    assert TINY.token_id(b"\xff") == TIKTOKEN_TINY.encode_single_token(b"\xff")
+
+
+@pytest.mark.parametrize("token", ["no such token", b"\xff\xff\xff", ""])
+def test_what_is_no_token_has_no_id(token: str | bytes) -> None:
+    with pytest.raises(TokenIdError, match=r"^token must be one of this vocabulary's, got "):
+        TINY.token_id(token)
+
+
+@pytest.mark.parametrize("bad", [-1, 2004, 2**31, 2**64, True, 1.0, "1", None])
+def test_what_is_no_id_cannot_be_decoded(bad: Any) -> None:  # noqa: ANN401 - of the wrong type on purpose
+    for ids in ([bad], [1, bad], [2000, bad]):
+        with pytest.raises(TokenIdError, match=r"^token id must be one of this vocabulary's, got "):
+            TINY.decode(ids)
+
+
+def test_strict_decoding_refuses_part_of_a_character() -> None:
+    with pytest.raises(DecodingError, match=r"byte 1 \(0xF0\) is not: unexpected end of data"):
+        TINY.decode([97, 0xF0], errors="strict")
+    assert TINY.decode([97, 0xF0], errors="ignore") == "a"
+
+
+@pytest.mark.parametrize("errors", ["nonsense", "", None, 3])
+def test_an_unknown_error_handler_is_refused(errors: Any) -> None:  # noqa: ANN401 - as above
+    with pytest.raises(ParameterError, match=r"^errors must be "):
+        TINY.decode([97], errors=errors)
+
+
+@pytest.mark.parametrize("choice", ["<|endoftext|>", "", [""], [3]])
+def test_a_choice_of_special_tokens_is_all_or_a_collection_of_texts(choice: Any) -> None:  # noqa: ANN401 - as above
+    with pytest.raises(ParameterError, match=r"^allowed_special must "):
+        TINY.encode("a", allowed_special=choice)
+    with pytest.raises(ParameterError, match=r"^disallowed_special must "):
+        TINY.encode("a", disallowed_special=choice)
+
+
+@pytest.mark.parametrize("text", [b"bytes", None, 3])
+def test_what_is_no_text_is_refused(text: Any) -> None:  # noqa: ANN401 - as above
+    for encode in (TINY.encode, TINY.encode_ordinary, TINY.pieces, TINY.count):
+        with pytest.raises(ParameterError, match=r"^text must be a str, got "):
+            encode(text)
+
+
+def test_a_missing_byte_is_an_error_and_not_silence() -> None:
+    tokenizer = Tokenizer(vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2}))
+    for text in ("xab", "axb", "abx", "x"):
+        with pytest.raises(
+            SymbolError, match=r"byte 0x78 at position \d of the piece is not a token"
+        ):
+            tokenizer.encode(text)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_piece_that_is_a_token_is_taken_whole_only_if_the_rules_say_so(whole: bool) -> None:  # noqa: FBT001 - a test parameter
+    ranks = {b"a": 0, b"b": 1, b"c": 2, b"d": 3, b"abc": 4}
+    rules = TextRules(whole_piece=whole)
+    tokenizer = Tokenizer(vocabulary_by_concatenation(ranks, text=rules))
+    assert tokenizer.encode("abc") == ([4] if whole else [0, 1, 2])
+    assert tokenizer.encode("abcd") == [0, 1, 2, 3]
+
+
+def test_an_unknown_normalization_is_refused() -> None:
+    rules = TextRules(normalization="nfz")
+    with pytest.raises(ParameterError, match=r'^normalization must be "nfc" or None, got '):
+        Tokenizer(vocabulary_by_concatenation({b"a": 0}, text=rules))
+
+
+@pytest.mark.parametrize("length", [_SCAN_BELOW - 1, _SCAN_BELOW, _BACKTRACK_FROM])
+def test_the_encoder_may_change_with_the_length_but_not_the_answer(length: int) -> None:
+    vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2, b"aba": 3})
+    symbols = ([0, 1] * length)[:length]
+    expected = [2] * (length // 2) if length % 2 == 0 else [*[2] * (length // 2 - 1), 3]
+    assert encode_quickly(vocabulary, symbols) == expected
+
+
+def test_the_cache_holds_short_pieces_only_and_not_too_many() -> None:
+    cache = PieceCache(lambda piece: [len(piece)])
+    assert cache.encode(["a" * LONGEST_PIECE, "a" * (LONGEST_PIECE + 1)]) == [
+        LONGEST_PIECE,
+        LONGEST_PIECE + 1,
+    ]
+    assert list(cache) == ["a" * LONGEST_PIECE]
+    cache.encode(map(str, range(MOST_PIECES + 10)))
+    assert len(cache) <= MOST_PIECES
+    assert cache.encode(["7", "123"]) == [1, 3]
+
+
+def test_a_name_that_nobody_knows_is_one_sentence() -> None:
+    with pytest.raises(UnknownVocabularyError) as caught:
+        load("no_such_vocabulary")
+    assert "no_such_vocabulary" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_loading_tiny_by_name_is_the_embedded_vocabulary() -> None:
+    assert load_vocabulary("tiny").digest() == tiny_vocabulary().digest()
+    assert repr(load("tiny")) == "<Tokenizer tiny, 2000 tokens>"

@@ -1,0 +1,295 @@
+"""The gate: every mutant is run over the fixtures, and none may survive.
+
+A mutant is *killed* by a case if its answer is judged anything but a pass. One
+that no case kills *survives*: a real engine with that mistake would pass too.
+One that more than a quarter of its cases kill is *too crude*: any test at all
+would find it, so it says nothing about these. Only the others count.
+
+What is compared are the final answers. Stages are left out, since an engine
+need not tell them.
+
+First the controls: the reference itself must pass every case, else the
+kills mean nothing, and it must fail every canary, which has a wrong answer.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any, Final, Literal, Protocol, TypeAlias
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from bpe_ref import Vocabulary
+from tokenref.engines.answers import Answer, Crashed, Unsupported
+from tokenref.engines.reference import ReferenceEngine
+from tokenref.judge import FAILURES, judge
+from tokenref.mutants.mutant import Mutant
+from tokenref.mutants.table import MUTANTS
+from tokenref.record import Case, op_of
+
+REQUIRED: Final = 35
+"""How many mutants must be killed without being too crude."""
+
+LARGEST_SHARE: Final = 0.25
+"""The share of its cases that may kill a mutant before it is too crude to count."""
+
+Fate: TypeAlias = Literal["survived", "killed", "too crude", "not run"]
+
+
+class Fixtures(Protocol):
+    """What the gate needs of a catalogue."""
+
+    @property
+    def cases(self) -> Sequence[Case]:
+        """The cases."""
+
+    @property
+    def canaries(self) -> Sequence[Case]:
+        """The cases with wrong answers."""
+
+    def vocabulary(self, digest: str) -> Vocabulary | str:
+        """Return a vocabulary by its digest, or one sentence why it cannot be had."""
+
+
+@dataclass
+class Trial:
+    """What became of one mutant."""
+
+    mutant: Mutant
+    asked: int = 0
+    killers: list[Case] = field(default_factory=list)
+
+    @property
+    def share(self) -> float:
+        """The share of the cases that kill it."""
+        return len(self.killers) / self.asked if self.asked else 0.0
+
+    @property
+    def fate(self) -> Fate:
+        """What the mutant says about the fixtures."""
+        if not self.asked:
+            return "not run"
+        if not self.killers:
+            return "survived"
+        return "too crude" if self.share > LARGEST_SHARE else "killed"
+
+    @property
+    def flags(self) -> Counter[str]:
+        """Which flags the killers have, and how many of them."""
+        return Counter(flag for case in self.killers for flag in case.flags)
+
+
+@dataclass
+class GateReport:
+    """What became of all mutants."""
+
+    trials: list[Trial]
+    asked: int
+    """How many cases could be asked."""
+
+    flags: list[str]
+    """The flags that these cases have."""
+
+    not_run: list[str] = field(default_factory=list)
+    """Why the other cases could not be asked: one sentence for each vocabulary."""
+
+    trouble: list[str] = field(default_factory=list)
+    """Why the gate proves nothing, if so."""
+
+    required: int = REQUIRED
+
+    def with_fate(self, fate: Fate) -> list[Trial]:
+        """Return the mutants that ended so."""
+        return [trial for trial in self.trials if trial.fate == fate]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every mutant was killed, enough of them count, and the controls were right."""
+        counting = len(self.with_fate("killed"))
+        return not self.trouble and not self.with_fate("survived") and counting >= self.required
+
+    @property
+    def unique_killers(self) -> dict[str, list[str]]:
+        """The cases without which some mutant would survive, by id, and those mutants."""
+        unique: dict[str, list[str]] = {}
+        for trial in self.trials:
+            if len(trial.killers) == 1:
+                unique.setdefault(trial.killers[0].id, []).append(trial.mutant.name)
+        return unique
+
+    @property
+    def idle_cases(self) -> int:
+        """How many cases kill no mutant at all."""
+        return self.asked - len({case.id for trial in self.trials for case in trial.killers})
+
+    @property
+    def idle_flags(self) -> list[str]:
+        """The flags that kill no mutant at all."""
+        busy = {flag for trial in self.trials for flag in trial.flags}
+        return [flag for flag in self.flags if flag not in busy]
+
+    def matrix(self) -> dict[str, dict[str, int]]:
+        """Return for each mutant how many cases of each flag kill it; flags without are left out.
+
+        >>> GateReport([], asked=0, flags=[]).matrix()
+        {}
+        """
+        return {trial.mutant.name: dict(sorted(trial.flags.items())) for trial in self.trials}
+
+
+def run_gate(
+    fixtures: Fixtures,
+    *,
+    mutants: Mapping[str, Mutant] = MUTANTS,
+    required: int = REQUIRED,
+) -> GateReport:
+    """Run the mutants over all cases whose vocabulary is at hand.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Nothing:
+    ...     cases = canaries = ()
+    >>> run_gate(Nothing()).trouble
+    ['there is no case to run']
+    """
+    questions, missing = _questions(fixtures.cases, fixtures)
+    canaries, _ = _questions(fixtures.canaries, fixtures)
+    flags = sorted({flag for question in questions for flag in question.case.flags})
+    trials = [Trial(each) for each in mutants.values()]
+    report = GateReport(trials, len(questions), flags, missing, required=required)
+    if not questions:
+        report.trouble.append("there is no case to run")
+    for _, group in groupby(questions, key=lambda question: question.case.vocab):
+        together = list(group)
+        _control(together, report)
+        for trial in trials:
+            trial.asked += len(together)
+            trial.killers += _killers(trial.mutant.engine, together)
+    for _, group in groupby(canaries, key=lambda question: question.case.vocab):
+        together = list(group)
+        failed = _killers(ReferenceEngine(), together)
+        report.trouble += [
+            f"the canary {question.case.id} passed: a wrong answer was taken for right"
+            for question in together
+            if question.case not in failed
+        ]
+    return report
+
+
+@dataclass
+class _Question:
+    """A case, ready to be asked many times."""
+
+    case: Case
+    vocabulary: Vocabulary
+    op: str
+    request: Mapping[str, Any]
+    right: Answer | None = None
+    """What the reference says, once it has passed: an equal answer needs no judge."""
+
+
+def _questions(cases: Iterable[Case], fixtures: Fixtures) -> tuple[list[_Question], list[str]]:
+    """Return the cases that can be asked, by vocabulary, and why the others cannot."""
+    questions: list[_Question] = []
+    missing: dict[str, list[str]] = {}
+    for case in sorted(cases, key=lambda each: each.vocab):
+        vocabulary = fixtures.vocabulary(case.vocab)
+        if isinstance(vocabulary, str):
+            missing.setdefault(vocabulary, []).append(case.id)
+        else:
+            request = msgspec.to_builtins(case.input)
+            questions.append(_Question(case, vocabulary, op_of(case), request))
+    return questions, [f"{len(ids)} cases: {reason}" for reason, ids in missing.items()]
+
+
+def _control(questions: Sequence[_Question], report: GateReport) -> None:
+    """Answer the questions of one vocabulary rightly, and keep the answers."""
+    answers = _answers(ReferenceEngine(), questions)
+    for question, answer in zip(questions, answers, strict=True):
+        judgement = judge(question.case, answer, question.vocabulary)
+        if judgement.status == "pass":
+            question.right = answer
+        else:
+            report.trouble.append(f"the reference fails {question.case.id}: {judgement.detail}")
+
+
+def _killers(engine: ReferenceEngine, questions: Sequence[_Question]) -> list[Case]:
+    """Return the cases, all of one vocabulary, that tell the engine from a right one."""
+    answers = _answers(engine, questions)
+    return [
+        question.case
+        for question, answer in zip(questions, answers, strict=True)
+        if answer != question.right
+        and judge(question.case, answer, question.vocabulary).status in FAILURES
+    ]
+
+
+def _answers(engine: ReferenceEngine, questions: Sequence[_Question]) -> list[Answer]:
+    """Let an engine answer questions of one vocabulary, without stages."""
+    answers: list[Answer] = []
+    try:
+        session = replace(engine, with_stages=False).load(questions[0].vocabulary, engine.name)
+    except Exception as error:  # noqa: BLE001 - a mutant may break in any way
+        return [_crash(error)] * len(questions)
+    if isinstance(session, Unsupported):
+        return [session] * len(questions)
+    for question in questions:
+        try:
+            answers.append(session.answer(question.op, question.request))
+        except Exception as error:  # noqa: BLE001 - a mutant may break in any way
+            answers.append(_crash(error))
+    return answers
+
+
+def _crash(error: Exception) -> Crashed:
+    return Crashed(f"{type(error).__name__}: {error}"[:300])
+
+
+_STYLES: Final[Mapping[Fate, str]] = {
+    "survived": "bold red",
+    "killed": "green",
+    "too crude": "yellow",
+    "not run": "dim",
+}
+
+
+def render(report: GateReport) -> list[Table | str]:
+    """Return what a person wants to see, in order, for a `rich` console to print.
+
+    >>> render(GateReport([], asked=0, flags=[], required=0))[-1]
+    '0 mutants: 0 killed, 0 too crude to count, 0 survived; 0 cases, 0 of them kill nothing'
+    """
+    table = Table("mutant", "fate", "killed by", "for example", "story", title="Mutants")
+    order: list[Fate] = ["survived", "not run", "too crude", "killed"]
+    for trial in sorted(report.trials, key=lambda each: order.index(each.fate)):
+        table.add_row(
+            trial.mutant.name,
+            trial.fate,
+            f"{len(trial.killers)} ({trial.share:.1%})",
+            trial.killers[0].id if trial.killers else "",
+            trial.mutant.story,
+            style=_STYLES[trial.fate],
+        )
+    parts: list[Table | str] = [table]
+    parts += [f"trouble: {sentence}" for sentence in report.trouble]
+    parts += [f"not run: {sentence}" for sentence in report.not_run]
+    if report.idle_flags:
+        parts.append(f"flags that kill nothing: {', '.join(report.idle_flags)}")
+    if len(report.with_fate("killed")) < report.required:
+        parts.append(f"at least {report.required} mutants must be killed without being too crude")
+    parts.append(
+        f"{len(report.trials)} mutants: {len(report.with_fate('killed'))} killed, "
+        f"{len(report.with_fate('too crude'))} too crude to count, "
+        f"{len(report.with_fate('survived'))} survived; "
+        f"{report.asked} cases, {report.idle_cases} of them kill nothing"
+    )
+    return parts
+
+
+def print_gate(console: Console, report: GateReport) -> None:
+    """Print what `render` returns."""
+    for part in render(report):
+        console.print(part)
