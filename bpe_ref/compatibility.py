@@ -103,11 +103,11 @@ class Derivations:
     symbols: int = 0
     """How many symbols there are; the places below are theirs."""
 
-    stride: int = 0
-    """More than any place."""
+    beyond: int = 0
+    """More than any place, also of the tokens that are not made yet."""
 
-    merged: dict[int, int] = field(default_factory=dict)
-    """`left * stride + right`, of two places that are the halves of a token, to its place."""
+    merged: list[dict[int, int]] = field(default_factory=list)
+    """For each place as a left half: from the place of a right half to that of the token."""
 
     disorderly: set[int] = field(default_factory=set)
     """Places of the tokens that the seam test must not be asked about."""
@@ -128,12 +128,13 @@ def build_derivations(vocabulary: Vocabulary) -> Derivations:
     >>> derivations.ids, [derivations.ids[place] for place in derivations.disorderly]
     ([0, 1, 2], [1])
     """
-    made = Derivations(stride=len(vocabulary.tokens))
+    made = Derivations(beyond=len(vocabulary.tokens))
     for token in sorted(vocabulary.symbol_of_letter.values()):
         place = len(made.ids)
         made.ids.append(token)
         made.lefts.append(place)
         made.rights.append(place)
+        made.merged.append({})
         made.places[token] = place
     made.symbols = len(made.ids)
 
@@ -151,13 +152,14 @@ def build_derivations(vocabulary: Vocabulary) -> Derivations:
         made.ids.append(token)
         made.lefts.append(left)
         made.rights.append(right)
+        made.merged.append({})
         made.places[token] = place
         if _UNKNOWN in (left, right):
             made.disorderly.add(place)
             for half in halves:
                 waiting.setdefault(half, []).append(halves)
         else:
-            made.merged[left * made.stride + right] = place
+            made.merged[left][right] = place
             if made.disorderly and not made.disorderly.isdisjoint((left, right)):
                 made.disorderly.add(place)
         for pair in waiting.pop(token, ()):
@@ -174,17 +176,19 @@ def seam_test(made: Derivations) -> SeamTest:
     >>> seam(1, 0), seam(0, 1)
     (True, False)
     """
-    merged, lefts, rights = made.merged.get, made.lefts, made.rights
-    symbols, stride = made.symbols, made.stride
+    merged, lefts, rights = made.merged, made.lefts, made.rights
+    symbols, beyond = made.symbols, made.beyond
 
     def seam(left: int, right: int) -> bool:
-        limit = stride  # merges from this place on come too late
-        while merged(left * stride + right, stride) >= limit:
+        limit = beyond  # merges from this place on come too late
+        merged_with = merged[left]
+        while right not in merged_with or merged_with[right] >= limit:
             if left > right:
                 if left < symbols:
                     return True
                 limit = left
                 left = rights[left]
+                merged_with = merged[left]
             else:
                 if right < symbols:
                     return True
@@ -246,13 +250,20 @@ def _made_by_concatenation(
     vocabulary: Vocabulary, rule: ByConcatenation, made: Derivations, seam: SeamTest
 ) -> Iterator[tuple[TokenId, Pair]]:
     """Yield each token that merging can make, with its split, in the order of their merges."""
+    ids, places, disorderly = vocabulary.ids, made.places, made.disorderly
+    orderly = {letter: places[symbol] for letter, symbol in vocabulary.symbol_of_letter.items()}
     for token in sorted(vocabulary.tokens, key=rule.ranks.__getitem__):
         spelling = rule.spellings[token]
-        if len(spelling) > 1:
-            split = _orderly_split(vocabulary, made, seam, spelling)
-            split = split or split_by_definition(vocabulary, token)
-            if split is not None:
-                yield token, split
+        if len(spelling) == 1:
+            continue
+        cut = _orderly_cut(orderly, seam, spelling)
+        if cut:
+            yield token, (ids[spelling[:cut]], ids[spelling[cut:]])
+            orderly[spelling] = places[token]
+        elif (split := split_by_definition(vocabulary, token)) is not None:
+            yield token, split
+            if places[token] not in disorderly:
+                orderly[spelling] = places[token]
 
 
 def _made_by_pair(
@@ -274,24 +285,18 @@ def _made_by_pair(
             yield token, pair
 
 
-def _orderly_split(
-    vocabulary: Vocabulary, made: Derivations, seam: SeamTest, spelling: Spelling
-) -> Pair | None:
-    """Return two orderly compatible tokens made so far that spell this, if there are such."""
-    ids, places, disorderly = vocabulary.ids, made.places, made.disorderly
+def _orderly_cut(orderly: dict[Spelling, int], seam: SeamTest, spelling: Spelling) -> int:
+    """Return where a spelling falls into two orderly compatible tokens made so far, 0 if nowhere.
+
+    `orderly` has the place of every orderly token made so far.
+    """
     for cut in range(len(spelling) - 1, 0, -1):
-        left_id = ids.get(spelling[:cut])
-        if left_id is None:
-            continue
-        right_id = ids.get(spelling[cut:])
-        if right_id is None or left_id not in places or right_id not in places:
-            continue
-        left, right = places[left_id], places[right_id]
-        if disorderly and (left in disorderly or right in disorderly):
-            continue
-        if seam(left, right):
-            return left_id, right_id
-    return None
+        left = orderly.get(spelling[:cut])
+        if left is not None:
+            right = orderly.get(spelling[cut:])
+            if right is not None and seam(left, right):
+                return cut
+    return 0
 
 
 def _fill_in(made: Derivations, vocabulary: Vocabulary, halves: Pair) -> None:
@@ -302,7 +307,7 @@ def _fill_in(made: Derivations, vocabulary: Vocabulary, halves: Pair) -> None:
         return  # the other half is still missing, and will be filled in with it
     place = made.places[merge.result]
     made.lefts[place], made.rights[place] = left, right
-    made.merged[left * made.stride + right] = place
+    made.merged[left][right] = place
 
 
 def _symbols_of(vocabulary: Vocabulary, spelling: Spelling) -> list[TokenId] | None:

@@ -35,7 +35,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
-import regex  # type: ignore[import-untyped]  # it ships no type information
+import regex
 
 from bpe_ref.errors import ParameterError
 from bpe_ref.pattern_syntax import Part, parse

@@ -62,10 +62,9 @@ class Trie:
         node = self.root
         while True:
             for letter in text[start : start + _STRIDE]:
-                child = node.get(letter)
-                if child is None:
+                if letter not in node:
                     return node[""]  # type: ignore[no-any-return]  # see Node
-                node = child
+                node = node[letter]
             start += _STRIDE
             if start >= len(text):
                 return node[""]  # type: ignore[no-any-return]  # see Node

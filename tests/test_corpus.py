@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from bpe_ref import ENCODERS, Steps, Vocabulary
 from tests.real_vocabularies import real_vocabulary
 from tokenref import corpus
 from tokenref.corpus import CorpusError, compare_corpus, read_text, shrink
-from tokenref.engines.answers import Answer, Ok, Refused, Session, Unsupported
+from tokenref.engines.answers import Answer, Engine, Ok, Refused, Session, Unsupported
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.table import Unavailable, engine
 
@@ -129,7 +130,7 @@ def test_engines_that_break_refuse_or_cannot_are_told_apart(
     tmp_path: Path, vocabulary: str
 ) -> None:
     path = written(tmp_path, b"ab")
-    engines = [
+    engines: list[Engine] = [
         Broken("ab"),
         Broken("ab", Refused("MISSING_BYTE", "no such byte")),
         Broken("ab", Unsupported("no such text")),
@@ -169,7 +170,11 @@ def test_line_ends_are_left_as_they_are(tmp_path: Path) -> None:
 
 def test_shrinking_keeps_the_difference_and_cuts_both_ends() -> None:
     for text, needle in (("abcdefgh" * 50 + "!?" + "xyz" * 70, "!?"), ("x", "x"), ("", "")):
-        assert shrink(text, lambda part, needle=needle: needle in part) == needle
+        assert shrink(text, partial(_holds, needle)) == needle
+
+
+def _holds(needle: str, part: str) -> bool:
+    return needle in part
 
 
 def test_real_engines_encode_a_text_as_the_reference_does(tmp_path: Path) -> None:

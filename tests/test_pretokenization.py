@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-import regex  # type: ignore[import-untyped]  # it ships no type information
+import regex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -121,6 +121,7 @@ def test_the_fast_way_is_the_definition(pattern: str, text: str) -> None:
 @given(text=texts.map(lambda text: text[:16]))
 @example(text="'sx 'ſ'LL a\x1cb\n\n  ")
 @example(text="\u1c89\u088f\u0295\U00011de0")
+@example(text="sT ST st\nkK a")
 def test_pieces_are_those_of_tiktoken(pattern: str, text: str) -> None:
     assert Pretokenizer(pattern).pieces(text) == tiktoken_pieces(pattern, text)
 

@@ -13,7 +13,7 @@ from typing import Any
 from unicodedata import normalize
 
 import pytest
-import regex  # type: ignore[import-untyped]  # it ships no type information
+import regex
 import tiktoken.load
 import tiktoken.model
 from tiktoken_ext import openai_public

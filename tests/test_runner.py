@@ -1,10 +1,10 @@
 """The runner, driven by small engines that are right, wrong, broken, or say nothing useful."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import pytest
 
@@ -138,19 +138,33 @@ def catalogue(*canaries: Case) -> Catalogue:
     return Catalogue(Path("no-folder"), manifest, CASES, list(canaries) or [CANARY], loaded)
 
 
-def run(reply: Reply, *cases: Case, **options: Any) -> Run:
-    return run_engine(FakeEngine(reply), cases or CASES, catalogue(), **options)
+def run(
+    reply: Reply,
+    *cases: Case,
+    known: Sequence[Known] = (),
+    complete: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Run:
+    return run_engine(
+        FakeEngine(reply),
+        cases or CASES,
+        catalogue(),
+        known=known,
+        complete=complete,
+        progress=progress,
+    )
 
 
 def statuses(finished: Run) -> list[str]:
     return [result.judgement.status for result in finished.results]
 
 
-def known(*globs: str, status: Any = "fail", engine: str = "fake") -> Known:
+def entry(*globs: str, status: Literal["fail", "crash"] = "fail", engine: str = "fake") -> Known:
     return Known(
         engine=engine,
         cases=list(globs),
         status=status,
+        title="differs",
         reason="A difference that is understood.",
         link="docs/known.md",
     )
@@ -249,33 +263,33 @@ def test_a_run_without_a_result_for_each_case_is_invalid() -> None:
 
 
 def test_a_known_difference_is_no_failure() -> None:
-    entries = [known("bpe/encode/runner/*", status="fail")]
+    entries = [entry("bpe/encode/runner/*", status="fail")]
     finished = run(wrong, known=entries, complete=True)
     assert statuses(finished) == ["xfail", "xfail", "xfail"]
     assert finished.exit_code == 0
 
 
 def test_a_known_difference_that_passes_is_a_failure() -> None:
-    finished = run(right, known=[known("*/together")], complete=True)
+    finished = run(right, known=[entry("*/together")], complete=True)
     assert statuses(finished) == ["xpass", "pass", "pass"]
     assert finished.exit_code == 1
 
 
 def test_a_known_crash_does_not_excuse_a_wrong_answer() -> None:
-    finished = run(wrong, known=[known("*", status="crash")])
+    finished = run(wrong, known=[entry("*", status="crash")])
     assert statuses(finished) == ["fail", "fail", "fail"]
-    finished = run(panicking_at_ab, known=[known("*/together", status="crash")])
+    finished = run(panicking_at_ab, known=[entry("*/together", status="crash")])
     assert statuses(finished) == ["xfail", "pass", "pass"]
 
 
 def test_a_known_difference_of_another_engine_excuses_nothing() -> None:
-    finished = run(wrong, known=[known("*", engine="other")], complete=True)
+    finished = run(wrong, known=[entry("*", engine="other")], complete=True)
     assert statuses(finished) == ["fail", "fail", "fail"]
     assert finished.stale == []
 
 
 def test_an_entry_that_matches_nothing_is_stale_in_a_complete_run_only() -> None:
-    entries = [known("bpe/encode/retired/*")]
+    entries = [entry("bpe/encode/retired/*")]
     assert run(right, known=entries).exit_code == 0
     finished = run(right, known=entries, complete=True)
     assert len(finished.stale) == 1

@@ -17,6 +17,7 @@ from rich.progress import Progress
 from bpe_ref import BpeError, Tokenizer, audit, load, load_vocabulary, render_trace, trace, train
 from bpe_ref.formats.files import write_atomically
 from bpe_ref.formats.tiktoken import write_tiktoken
+from tokenref.attestation import REAL_ENGINES, AttestationError, pages
 from tokenref.catalogue import Selection, SelectionError, open_catalogue
 from tokenref.corpus import CorpusError, compare_corpus, read_text
 from tokenref.engines.table import EngineError, Unavailable, engine, engine_names
@@ -28,7 +29,7 @@ from tokenref.reports.lines import dump_report
 from tokenref.reports.terminal import print_runs
 from tokenref.runner import Run, run_engine
 
-BAD_INPUT: Final = (BpeError, CorpusError, FetchError, EngineError)
+BAD_INPUT: Final = (AttestationError, BpeError, CorpusError, FetchError, EngineError)
 INVALID_RUN: Final = (RecordError, SelectionError)
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -194,6 +195,32 @@ def mutants(ctx: click.Context, fixtures: Path | None) -> None:
     report = run_gate(open_catalogue(fixtures))
     print_gate(Console(), report)
     ctx.exit(0 if report.ok else 1)
+
+
+@main.command()
+@click.option("--check", "only_check", is_flag=True, help="Compare, write nothing.")
+@click.option("--folder", type=_FOLDER, default=Path(), help="The project's folder.")
+@click.pass_context
+def attest(ctx: click.Context, folder: Path, *, only_check: bool) -> None:
+    """Run the real engines over all records, and write what they say into the documentation."""
+    catalogue = open_catalogue()
+    known = read_known(default_path())
+    runs = []
+    for name in REAL_ENGINES:
+        entry = engine(name)
+        if isinstance(entry, Unavailable):
+            raise AttestationError(f"{name} must be installed, but {entry.reason}")
+        runs.append(run_engine(entry, catalogue.cases, catalogue, known=known, complete=True))
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    changed = 0
+    for path, content in pages(runs, catalogue, known, readme).items():
+        data = content.encode()
+        if not (folder / path).is_file() or (folder / path).read_bytes() != data:
+            changed += 1
+            click.echo(f"{path} {'differs' if only_check else 'is written'}")
+            if not only_check:
+                write_atomically(data, folder / path)
+    ctx.exit(1 if only_check and changed else 0)
 
 
 @main.command()

@@ -22,6 +22,9 @@ from tokenref.record import RecordError, Why
 class Known(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One known difference."""
 
+    title: Annotated[str, Meta(min_length=3)]
+    """The difference in a few words."""
+
     engine: str
     cases: Annotated[list[str], Meta(min_length=1)]
     """Case ids, with `*` and `?`."""
@@ -33,7 +36,7 @@ class Known(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def covers(self, engine: str, case_id: str) -> bool:
         """Return whether this entry speaks of that engine and case.
 
-        >>> entry = Known(engine="tiktoken", cases=["bpe/*/missing-*"], status="crash",
+        >>> entry = Known(title="panics", engine="tiktoken", cases=["bpe/*/missing-*"], status="crash",
         ...     reason="An example for the documentation.", link="")
         >>> entry.covers("tiktoken", "bpe/encode/missing-x")
         True
@@ -66,7 +69,7 @@ def with_known(
 ) -> Judgement:
     """Return the judgement in the light of what is known of this engine and case.
 
-    >>> entry = Known(engine="e", cases=["a/b"], status="fail", reason="a" * 20, link="")
+    >>> entry = Known(title="fails", engine="e", cases=["a/b"], status="fail", reason="a" * 20, link="")
     >>> with_known(Judgement("fail"), "e", "a/b", [entry]).status
     'xfail'
     >>> with_known(Judgement("pass"), "e", "a/b", [entry]).status

@@ -56,8 +56,9 @@ def encode_backtracking(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> l
     start = 0
     while start < len(text):
         token = longest(text, start)
+        end = start + lengths[token]
         while not (
-            open_ends[start + lengths[token]]
+            open_ends[end]
             # no token before the first one, whose seam has no two letters
             and (text[start - 1 : start + 1] not in crossed or compatible(tokens[-1], token))
         ):
@@ -67,8 +68,9 @@ def encode_backtracking(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> l
                 token = tokens.pop()
                 start -= lengths[token]
                 token = shorter[token]
+            end = start + lengths[token]
         tokens.append(token)
-        start += lengths[token]
+        start = end
     return [made.ids[token] for token in tokens]
 
 

@@ -41,7 +41,7 @@ _NOT_TEXT: Final = (
     ("f8-88-80-80-80", "f888808080", 5, "Five bytes for one character, as long ago"),
     ("fe-ff", "feff", 2, "FE and FF occur in no UTF-8"),
     ("truncated-row", "e180e2f09192f1bf41", 4, "Four characters cut short one after the other"),
-    ("mixed-row", "61f1808180c280", 1, "Good and cut-short characters in a row"),
+    ("mixed-row", "61f18081c280ff62", 2, "Good, cut-short and impossible characters in a row"),
     ("between", "41c35a", 1, "A first byte between two letters"),
     ("real-replacement", "efbfbd", 0, "A real U+FFFD is text and no error"),
     ("real-and-not", "efbfbdff", 1, "A real U+FFFD, then a bad byte: both look the same"),
@@ -186,7 +186,7 @@ def _not_text() -> Iterator[Draft]:
             "shortcut",
             (ids, "replace"),
             f"{fact}: {wrong} times U+FFFD by the rule of maximal parts, for {digits}."
-            if wrong and "ufffd" not in digits
+            if wrong
             else f"{fact}: nothing is replaced in {digits}.",
             ["ReplaceMaximalPart"],
             [replacements(wrong + digits.count("efbfbd"))],

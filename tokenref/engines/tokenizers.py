@@ -102,7 +102,9 @@ class TokenizersEngine:
         cut = _pre_tokenizer(text)
         if isinstance(cut, Unsupported):
             return cut
-        return TokenizersSession(vocabulary, cut, _merges(vocabulary))
+        session = TokenizersSession(vocabulary, cut, _merges(vocabulary))
+        session.tokenizer(frozenset())  # built now, so that no answer is slow because of it
+        return session
 
 
 def _pre_tokenizer(text: TextRules) -> "PreTokenizer | Unsupported":
@@ -172,7 +174,7 @@ class TokenizersSession:
         return Ok({"count": len(ids)} if op == "count" else {"ids": ids})
 
     def _encode(self, text: str, allowed: frozenset[str]) -> list[int] | Unsupported:
-        tokenizer = self._tokenizer(allowed)
+        tokenizer = self.tokenizer(allowed)
         if isinstance(tokenizer, Unsupported):
             return tokenizer
         ids: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
@@ -199,7 +201,7 @@ class TokenizersSession:
         return frozenset(needed)
 
     def _pieces(self, text: str) -> Answer:
-        tokenizer = self._tokenizer(frozenset())
+        tokenizer = self.tokenizer(frozenset())
         if isinstance(tokenizer, Unsupported):
             return tokenizer
         normalizer = tokenizer.normalizer
@@ -210,7 +212,7 @@ class TokenizersSession:
     def _decode(self, request: Mapping[str, Any]) -> Answer:
         # of two special tokens with one id, the first listed is what it decodes to
         firsts = {content.decode() for content in self.vocabulary.special_bytes.values()}
-        tokenizer = self._tokenizer(frozenset(firsts))
+        tokenizer = self.tokenizer(frozenset(firsts))
         if isinstance(tokenizer, Unsupported):
             return tokenizer
         text: str = tokenizer.decode(request["ids"], skip_special_tokens=False)
@@ -220,7 +222,7 @@ class TokenizersSession:
             return Unsupported("decodes with replacement only")
         return Ok({"text": text} if "errors" in request else {"bytes": text.encode().hex()})
 
-    def _tokenizer(self, allowed: frozenset[str]) -> "Tokenizer | Unsupported":
+    def tokenizer(self, allowed: frozenset[str]) -> "Tokenizer | Unsupported":
         """Return the tokenizer in which these special tokens are special, built once."""
         if allowed not in self._built:
             self._built[allowed] = self._build(allowed)
