@@ -148,7 +148,7 @@ def build_derivations(vocabulary: Vocabulary) -> Derivations:
     )
     for token, halves in steps:
         place = len(made.ids)
-        left, right = (made.places.get(half, _UNKNOWN) for half in halves)
+        left, right = made.places.get(halves[0], _UNKNOWN), made.places.get(halves[1], _UNKNOWN)
         made.ids.append(token)
         made.lefts.append(left)
         made.rights.append(right)
@@ -250,15 +250,15 @@ def _made_by_concatenation(
     vocabulary: Vocabulary, rule: ByConcatenation, made: Derivations, seam: SeamTest
 ) -> Iterator[tuple[TokenId, Pair]]:
     """Yield each token that merging can make, with its split, in the order of their merges."""
-    ids, places, disorderly = vocabulary.ids, made.places, made.disorderly
+    ids, places, disorderly = made.ids, made.places, made.disorderly
     orderly = {letter: places[symbol] for letter, symbol in vocabulary.symbol_of_letter.items()}
     for token in sorted(vocabulary.tokens, key=rule.ranks.__getitem__):
         spelling = rule.spellings[token]
         if len(spelling) == 1:
             continue
-        cut = _orderly_cut(orderly, seam, spelling)
-        if cut:
-            yield token, (ids[spelling[:cut]], ids[spelling[cut:]])
+        halves = _orderly_halves(orderly, seam, spelling)
+        if halves is not None:
+            yield token, (ids[halves[0]], ids[halves[1]])
             orderly[spelling] = places[token]
         elif (split := split_by_definition(vocabulary, token)) is not None:
             yield token, split
@@ -285,8 +285,10 @@ def _made_by_pair(
             yield token, pair
 
 
-def _orderly_cut(orderly: dict[Spelling, int], seam: SeamTest, spelling: Spelling) -> int:
-    """Return where a spelling falls into two orderly compatible tokens made so far, 0 if nowhere.
+def _orderly_halves(
+    orderly: dict[Spelling, int], seam: SeamTest, spelling: Spelling
+) -> tuple[int, int] | None:
+    """Return the places of two compatible tokens that spell this, if there are such in `orderly`.
 
     `orderly` has the place of every orderly token made so far.
     """
@@ -295,8 +297,8 @@ def _orderly_cut(orderly: dict[Spelling, int], seam: SeamTest, spelling: Spellin
         if left is not None:
             right = orderly.get(spelling[cut:])
             if right is not None and seam(left, right):
-                return cut
-    return 0
+                return left, right
+    return None
 
 
 def _fill_in(made: Derivations, vocabulary: Vocabulary, halves: Pair) -> None:

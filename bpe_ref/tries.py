@@ -44,14 +44,12 @@ class Trie:
         self.root: Node = {"": NOTHING}
         self.shorter: dict[int, int] = {}
         for spelling, value in sorted(entries, key=lambda entry: len(entry[0])):
-            node, longest = self.root, NOTHING
+            node = self.root
             for letter in spelling:
-                longest = node[""]
-                child = node.get(letter)
-                if child is None:
-                    child = node[letter] = {"": longest}
-                node = child
-            self.shorter[value] = longest
+                if letter not in node:
+                    node[letter] = {"": node[""]}
+                node = node[letter]
+            self.shorter[value] = node[""]  # the node is new, as no longer entry is there yet
             node[""] = value
 
     def longest(self, text: Spelling, start: int) -> int:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from bpe_ref import TextRules, Vocabulary, vocabulary_by_concatenation, vocabulary_by_pair
 from bpe_ref.errors import BpeError, SymbolError, TokenIdError, VocabularyError
-from bpe_ref.merges import ByConcatenation, Merge
+from bpe_ref.merges import ByConcatenation, ByPair, Merge
 from bpe_ref.vocabulary import canonical_lines
-from tests.strategies import examples, vocabularies
+from tests.strategies import examples, vocabularies, vocabularies_by_pair
 
 Build = Callable[[], Vocabulary]
 
@@ -179,6 +179,15 @@ def test_a_pair_listed_twice_has_its_last_place_as_its_rank() -> None:
     vocabulary = vocabulary_by_pair(tokens, [(b"a", b"b"), (b"b", b"a"), (b"a", b"b")])
     assert vocabulary.merge(0, 1) == Merge(rank=2, result=2)
     assert vocabulary.merge(1, 0) == Merge(rank=1, result=3)
+
+
+@examples(100)
+@given(vocabulary=vocabularies_by_pair())
+def test_the_rank_of_a_pair_is_its_last_place_on_the_list(vocabulary: Vocabulary) -> None:
+    assert isinstance(vocabulary.rule, ByPair)
+    last_places = {pair: place for place, pair in enumerate(vocabulary.rule.merges)}
+    ranks = {pair: merge.rank for pair, merge in vocabulary.rule.table.items()}
+    assert ranks == last_places
 
 
 def test_every_byte_may_be_a_symbol() -> None:

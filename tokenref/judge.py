@@ -58,7 +58,7 @@ def judge(case: Case, answer: Answer, vocabulary: Vocabulary) -> Judgement:
         return Judgement("fail", f"expected {_codes(case)}, got an answer: {_short(answer.out)}")
     if isinstance(answer, Refused):
         return Judgement("wrong_error", f"a valid input was refused: {answer.message}")
-    expected = msgspec.to_builtins(case.out)
+    expected = _plain(msgspec.to_builtins(case.out))
     difference = _difference(expected, answer.out, vocabulary)
     return PASS if difference is None else Judgement("fail", difference)
 
@@ -136,6 +136,8 @@ def _first(expected: Sequence[Any], got: Sequence[Any]) -> int:
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - any JSON value
     """Return tuples as lists, so that in-process engines may answer with either."""
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
     return value

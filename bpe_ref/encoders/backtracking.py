@@ -71,7 +71,7 @@ def encode_backtracking(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> l
             end = start + lengths[token]
         tokens.append(token)
         start = end
-    return [made.ids[token] for token in tokens]
+    return list(map(made.ids.__getitem__, tokens))
 
 
 def trie_of_made_tokens(vocabulary: Vocabulary) -> tuple[Trie, list[int]]:

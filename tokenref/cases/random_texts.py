@@ -36,6 +36,9 @@ _MERGING: Final = (
     "pair_two_ways",
 )
 _EACH_MERGING: Final = 9
+_TRIES: Final = 400
+"""Texts drawn at most; a vocabulary that nothing is wrong about yields few cases or none."""
+
 _CUTTING: Final = {"tiny": 80, "tiny_r50k": 30, "tiny_o200k": 50, "tiny_original_cl100k": 20}
 
 
@@ -64,10 +67,12 @@ def _merging(vocabulary: str, generator: SplitMix64) -> Iterator[Draft]:
     named = vocabulary_named(vocabulary)
     words = [content.decode() for _, content in sorted(named.tokens.items())]
     seen: set[str] = set()
-    while len(seen) < _EACH_MERGING:
+    for _ in range(_TRIES):
         text = row_of_tokens(generator, words, 9)
         if len(text) > 6 and text not in seen and differing(named, text.encode()):  # noqa: PLR2004 - beyond short_texts
             seen.add(text)
+            if len(seen) > _EACH_MERGING:
+                return
             slug = f"{vocabulary.replace('_', '-')}-{len(seen):02}"
             yield encode_draft("random", slug, vocabulary, text, EVERYDAY)
 
@@ -76,7 +81,7 @@ def _cutting(vocabulary: str, count: int, generator: SplitMix64) -> Iterator[Dra
     named = vocabulary_named(vocabulary)
     words = [text for _, content in sorted(named.tokens.items()) if (text := _text(content))]
     seen: set[str] = set()
-    while len(seen) < count:
+    for _ in range(_TRIES):
         text = row_of_tokens(generator, words, 7)
         wrong = encoded_otherwise(named, text)
         pieces = cut(named, text)
@@ -84,6 +89,8 @@ def _cutting(vocabulary: str, count: int, generator: SplitMix64) -> Iterator[Dra
         mistaken = differing(named, longest, ("longest first", "fewest tokens"))
         if text in seen or not (wrong or mistaken):
             continue
+        if len(seen) == count:
+            return
         seen.add(text)
         blamed = ", ".join([*wrong, *mistaken])
         tokens = len(right_tokens(named, text))

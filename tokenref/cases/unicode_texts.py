@@ -96,7 +96,7 @@ _LETTERS: Final = (
     ("old-scripts", "\U00010330\U00012000\U00013000", "Gothic, cuneiform and hieroglyph letters"),
 )
 
-_MARKS: Final = (
+MARKS: Final = (
     ("decomposed", "cafe\u0301 au lait", "An e with its accent apart: the mark is no letter"),
     ("leading", "\u0301a", "A mark with no letter before it"),
     ("alone", "\u0301", "A mark by itself"),
@@ -117,7 +117,7 @@ _MARKS: Final = (
     ("digit-mark", "1\u03012", "A mark between two digits"),
 )
 
-_SCRIPTS: Final = (
+SCRIPTS: Final = (
     ("german", "Fu\u00dfg\u00e4nger\u00fcberg\u00e4nge \u00fcberall", "German with umlauts"),
     ("french", "\u00c7a co\u00fbte cher, No\u00ebl !", "French with a space before the sign"),
     ("spanish", "\u00bfD\u00f3nde est\u00e1 el ni\u00f1o?", "Spanish with an inverted sign"),
@@ -186,7 +186,7 @@ _SCRIPTS: Final = (
     ("homoglyphs", "\u0441\u043eda code", "A word half Cyrillic, half Latin"),
 )
 
-_EMOJI: Final = (
+EMOJI: Final = (
     ("one", "\U0001f600", "One emoji"),
     ("word", "hi\U0001f600there", "An emoji between letters clings to the second word"),
     ("space", "hi \U0001f600 there", "An emoji between spaces takes the first of them"),
@@ -257,9 +257,9 @@ def drafts() -> Iterator[Draft]:
     yield from _not_white_space()
     yield from _line_ends()
     yield from rows("letters", ("Letters",), _LETTERS)
-    yield from rows("marks", ("CombiningMark",), _MARKS)
-    yield from rows("scripts", ("Script",), _SCRIPTS)
-    yield from rows("emoji", ("Emoji",), _EMOJI)
+    yield from rows("marks", ("CombiningMark",), MARKS)
+    yield from rows("scripts", ("Script",), SCRIPTS)
+    yield from rows("emoji", ("Emoji",), EMOJI)
     yield from rows("code_points", ("CodePointEdge",), _CODE_POINTS)
     yield from _normalization()
 

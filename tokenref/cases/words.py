@@ -44,7 +44,7 @@ _APOSTROPHES: Final = (
     ("newline", "it\n's", "A contraction at the start of a line"),
 )
 
-_WORDS: Final = (
+WORDS: Final = (
     ("hello", "Hello, world!", "A greeting with comma and sign"),
     ("lower-upper", "camelCaseWord", "Lower case followed by upper case"),
     ("upper-lower", "HTTPServer", "Upper case followed by lower case"),
@@ -97,7 +97,7 @@ _WORDS: Final = (
     ("lower-eighth", "\u2581the", "The block that stands for a space elsewhere is a sign here"),
 )
 
-_CODE: Final = (
+CODE: Final = (
     ("python", "def f(x):\n    return x + 1\n", "Python with an indented line"),
     ("python-nested", "if a:\n        if b:\n            c()\n", "Indentation of 8 and 12 spaces"),
     ("python-decorator", "@cache\nclass A: ...", "A sign before a word at a line's start"),
@@ -124,7 +124,7 @@ _CODE: Final = (
     ("long-comment", "################", "A run of signs that is a token"),
 )
 
-_DIGITS: Final = (
+DIGITS: Final = (
     ("fraction", "1\u00bd cups", "A fraction character is a number"),
     ("superscript", "x\u00b2 + 10\u00b3", "Superscripts are numbers"),
     ("roman", "\u2167\u2168 and \u2160", "Roman numeral characters are numbers"),
@@ -159,10 +159,10 @@ def drafts() -> Iterator[Draft]:
     """Yield the cases of this topic."""
     yield from _contractions()
     yield from rows("contractions", ("Contraction",), _APOSTROPHES)
-    yield from rows("words", ("Pretokenization",), _WORDS)
-    yield from rows("code", ("Code", "Pretokenization"), _CODE)
+    yield from rows("words", ("Pretokenization",), WORDS)
+    yield from rows("code", ("Code", "Pretokenization"), CODE)
     yield from _digit_runs()
-    yield from rows("digits", ("OtherDigits",), _DIGITS)
+    yield from rows("digits", ("OtherDigits",), DIGITS)
     yield from _counts()
 
 
@@ -218,7 +218,7 @@ def _digit_runs() -> Iterator[Draft]:
 
 
 def _counts() -> Iterator[Draft]:
-    for slug, text, fact in (*_WORDS[::2], *_CODE[::2], *_DIGITS[::3]):
+    for slug, text, fact in (*WORDS[::2], *CODE[::2], *DIGITS[::3]):
         yield Draft(
             op="count",
             topic="texts",

@@ -12,7 +12,8 @@ What it answers
 An id that it lacks is not asked about
     Version 0.1.0 then reads memory that is not its own: 100257 gives an empty
     text, 100256 a panic, 1,000,000,000 ends the process. There is no answer to
-    compare, and the run must go on, so the adapter says that it crashes.
+    compare, and the run must go on, so the adapter says that it crashes. Ids that
+    no 32 bits hold are asked about; they are an `OverflowError`.
 """
 
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ from tokenref.engines.answers import Answer, Ok, Refused, Unsupported, as_text, 
 from tokenref.engines.registered import which
 
 _OWN: Final = ("cl100k_base", "o200k_base")
+_IDS: Final = 1 << 32
 
 
 class MemoryUnsafeError(Exception):
@@ -79,7 +81,7 @@ class RsBpeSession:
         if self.vocabulary.special_bytes.keys() & set(ids):
             return Unsupported("has no special tokens")
         for token in ids:
-            if token not in self.vocabulary.tokens:
+            if 0 <= token < _IDS and token not in self.vocabulary.tokens:
                 raise MemoryUnsafeError(
                     f"not asked: decode reads memory that is not its own for the id {token}"
                 )

@@ -6,7 +6,9 @@ One that more than a quarter of its cases kill is *too crude*: any test at all
 would find it, so it says nothing about these. Only the others count.
 
 What is compared are the final answers. Stages are left out, since an engine
-need not tell them.
+need not tell them. Texts of more than `LONGEST` bytes are left out too: they are
+there to find engines that are slow or run out of stack, and each would be
+encoded by every mutant.
 
 First the controls: the reference itself must pass every case, else the
 kills mean nothing, and it must fail every canary, which has a wrong answer.
@@ -23,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bpe_ref import Vocabulary
-from tokenref.engines.answers import Answer, Crashed, Unsupported
+from tokenref.engines.answers import Answer, Crashed, Unsupported, request_text
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.judge import FAILURES, judge
 from tokenref.mutants.mutant import Mutant
@@ -35,6 +37,9 @@ REQUIRED: Final = 35
 
 LARGEST_SHARE: Final = 0.25
 """The share of its cases that may kill a mutant before it is too crude to count."""
+
+LONGEST: Final = 5_000
+"""Bytes of the longest text that mutants are asked about."""
 
 Fate: TypeAlias = Literal["survived", "killed", "too crude", "not run"]
 
@@ -94,7 +99,7 @@ class GateReport:
     """The flags that these cases have."""
 
     not_run: list[str] = field(default_factory=list)
-    """Why the other cases could not be asked: one sentence for each vocabulary."""
+    """Why the other cases were not asked: one sentence for each reason."""
 
     trouble: list[str] = field(default_factory=list)
     """Why the gate proves nothing, if so."""
@@ -163,8 +168,9 @@ def run_gate(
     if not questions:
         report.trouble.append("there is no case to run")
     for _, group in groupby(questions, key=lambda question: question.case.vocab):
-        together = list(group)
-        _control(together, report)
+        together = _controlled(list(group), report)
+        if not together:
+            continue
         for trial in trials:
             trial.asked += len(together)
             trial.killers += _killers(trial.mutant.engine, together)
@@ -179,7 +185,7 @@ def run_gate(
     return report
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Question:
     """A case, ready to be asked many times."""
 
@@ -201,19 +207,32 @@ def _questions(cases: Iterable[Case], fixtures: Fixtures) -> tuple[list[_Questio
             missing.setdefault(vocabulary, []).append(case.id)
         else:
             request = msgspec.to_builtins(case.input)
+            if _length(request) > LONGEST:
+                missing.setdefault(f"their text has more than {LONGEST} bytes", []).append(case.id)
+                continue
             questions.append(_Question(case, vocabulary, op_of(case), request))
     return questions, [f"{len(ids)} cases: {reason}" for reason, ids in missing.items()]
 
 
-def _control(questions: Sequence[_Question], report: GateReport) -> None:
-    """Answer the questions of one vocabulary rightly, and keep the answers."""
+def _length(request: Mapping[str, Any]) -> int:
+    """Return the number of bytes of a request's text, or of its ids."""
+    if "ids" in request:
+        return len(request["ids"])
+    content = request_text(request)
+    return len(content if isinstance(content, bytes) else content.encode())
+
+
+def _controlled(questions: Sequence[_Question], report: GateReport) -> list[_Question]:
+    """Return the questions of one vocabulary that the reference passes, with its answers."""
+    passed: list[_Question] = []
     answers = _answers(ReferenceEngine(), questions)
     for question, answer in zip(questions, answers, strict=True):
         judgement = judge(question.case, answer, question.vocabulary)
         if judgement.status == "pass":
-            question.right = answer
+            passed.append(replace(question, right=answer))
         else:
             report.trouble.append(f"the reference fails {question.case.id}: {judgement.detail}")
+    return passed
 
 
 def _killers(engine: ReferenceEngine, questions: Sequence[_Question]) -> list[Case]:

@@ -1,0 +1,1 @@
+"""How fast it is: `python benchmarks/run.py` measures, README.md explains."""

@@ -1,0 +1,368 @@
+"""Measure everything and print it as a table: `python benchmarks/run.py --help`.
+
+Each measurement is made in a process of its own (`measure.py`, `loading.py`);
+this program starts them one after the other and compares what they say with
+the targets. README.md tells what is measured, and how.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from types import MappingProxyType
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # run by path, a script sees its own folder only
+
+from benchmarks.plot import draw  # noqa: E402 - only now can it be found
+from benchmarks.texts import (  # noqa: E402 - as above
+    CHARACTERS,
+    english_prose,
+    fingerprint,
+    python_code,
+)
+from bpe_ref import ENCODERS, BpeError  # noqa: E402 - as above
+from bpe_ref.finding import find  # noqa: E402 - as above
+from bpe_ref.formats.files import read_unpacked  # noqa: E402 - as above
+from bpe_ref.registry import REGISTRY  # noqa: E402 - as above
+
+VOCABULARY: Final = "cl100k_base"
+PICTURE: Final = ROOT / "benchmarks" / "encoding_time.svg"
+
+Numbers = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table."""
+
+    what: str
+    measured: float
+    unit: str = ""
+    at_least: float | None = None
+    at_most: float | None = None
+    wall: float | None = None
+    """The same by the clock on the wall."""
+
+    def cells(self) -> tuple[str, str, str, str, str]:
+        """Return what is measured, the target, the number, that on the wall, and the verdict.
+
+        >>> Row("speed", 0.4, at_least=0.35, wall=0.39).cells()
+        ('speed', 'at least 0.35', '0.40', '0.39', 'met')
+        >>> Row("import", 0.051, "s").cells()
+        ('import', '', '0.051 s', '', '')
+        """
+        if self.at_least is not None:
+            target, met = f"at least {self.at_least:g}", self.measured >= self.at_least
+        elif self.at_most is not None:
+            target, met = f"at most {self.at_most:g}", self.measured <= self.at_most
+        else:
+            return self.what, "", self._shown(self.measured), self._shown(self.wall), ""
+        target = f"{target} {self.unit}".rstrip()
+        verdict = "met" if met else "MISSED"
+        return self.what, target, self._shown(self.measured), self._shown(self.wall), verdict
+
+    def _shown(self, number: float | None) -> str:
+        if number is None:
+            return ""
+        digits = 3 if self.unit == "s" else 0 if self.unit == "MB" else 2
+        return f"{number:.{digits}f} {self.unit}".rstrip()
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to measure with."""
+
+    texts: Mapping[str, str]
+    """The texts by what the table calls them."""
+
+    rounds: int = 5
+    characters: int = CHARACTERS
+    picture: Path = PICTURE
+
+
+def ask(measurement: str, options: Mapping[str, object]) -> Numbers:
+    """Return what a measurement in a fresh process finds."""
+    return dict(json.loads(_output("-m", "benchmarks.measure", measurement, given=options)))
+
+
+def measure_passes(job: Job) -> Iterator[Row]:
+    """Encode text through the pattern: with nothing cached, and with all pieces seen."""
+    for name, text in job.texts.items():
+        options = {"vocabulary": VOCABULARY, "text": text}
+        found = _medians([ask("passes", options) for _ in range(job.rounds)])
+        for which, target in (("first", 0.35), ("repeated", 0.6)):
+            yield Row(
+                f"{name}, {which} pass: share of tiktoken's throughput",
+                found[which],
+                at_least=target,
+                wall=found[f"{which}_wall"],
+            )
+
+
+def measure_unsplit(job: Job) -> Iterator[Row]:
+    """Encode the same text as one piece."""
+    for name, text in job.texts.items():
+        found = ask("unsplit", {"vocabulary": VOCABULARY, "text": text, "rounds": job.rounds})
+        yield Row(
+            f"{name}, one piece, backtracking: share of tiktoken's pre-tokenized throughput",
+            found["share"],
+            at_least=0.15,
+            wall=found["share_wall"],
+        )
+
+
+def measure_random(job: Job) -> Iterator[Row]:
+    """Encode one piece of random letters."""
+    for encoder, growth, rounds in (
+        ("backtracking", 12, 3),
+        ("prefix_table", 12, 3),
+        ("heap", 30, 2),
+    ):
+        options = {
+            "vocabulary": VOCABULARY,
+            "encoder": encoder,
+            "length": job.characters,
+            "rounds": min(rounds, job.rounds),
+        }
+        found = ask("random_piece", options)
+        about = f"{job.characters:,} random letters, {encoder}"
+        if encoder == "backtracking":
+            yield Row(
+                f"{about}: times tiktoken's time",
+                found["to_tiktoken"],
+                at_most=4,
+                wall=found["to_tiktoken_wall"],
+            )
+        yield Row(
+            f"{about}: times the time of a tenth",
+            found["growth"],
+            at_most=growth,
+            wall=found["growth_wall"],
+        )
+        yield Row(about, found["seconds"], "s")
+
+
+def measure_loading(job: Job) -> Iterator[Row]:
+    """Load, up to the first encoded text, and up to all tables."""
+    entry = REGISTRY[VOCABULARY]
+    with tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder) / f"{entry.file}.tiktoken"
+        plain.write_bytes(read_unpacked(find(VOCABULARY)))
+        folders = {"TOKENREF_VOCABULARIES": folder, "TIKTOKEN_CACHE_DIR": f"{folder}/cache"}
+
+        def moments(who: str) -> list[tuple[float, float]]:
+            command = ("-m", "benchmarks.loading", who, str(plain), entry.sha256, entry.pattern)
+            return [tuple(moment) for moment in json.loads(_output(*command, extra=folders))]
+
+        moments("tiktoken")  # fills its cache
+        found: list[Numbers] = []
+        for _ in range(job.rounds):
+            theirs, ours = moments("tiktoken"), moments("reference")
+            numbers: Numbers = {}
+            for clock, ending in enumerate(("", "_wall")):
+                start, imported, ready, all_tables = (moment[clock] for moment in ours)
+                their_start, their_imported, their_ready = (moment[clock] for moment in theirs)
+                numbers |= {
+                    f"ours{ending}": ready - imported,
+                    f"theirs{ending}": their_ready - their_imported,
+                    f"ratio{ending}": (ready - imported) / (their_ready - their_imported),
+                    f"with_import{ending}": (ready - start) / (their_ready - their_start),
+                    f"tables{ending}": all_tables - imported,
+                }
+            found.append(numbers)
+    numbers = _medians(found)
+
+    def row(what: str, key: str, unit: str = "", at_most: float | None = None) -> Row:
+        return Row(what, numbers[key], unit, at_most=at_most, wall=numbers[f"{key}_wall"])
+
+    yield row("loading to the first encoded text: times tiktoken's time", "ratio", "", 3)
+    yield row("the same, with the import: times tiktoken's time", "with_import", "", 3)
+    yield row("loading to the first encoded text", "ours", "s")
+    yield row("tiktoken, loading to the first encoded text", "theirs", "s")
+    yield row("loading with all tables of backtracking", "tables", "s", 1.2)
+
+
+def measure_memory(job: Job) -> Iterator[Row]:
+    """Find the most memory that a process ever used, with the tables of all encoders."""
+    text = next(iter(job.texts.values()))
+    found = ask("memory", {"vocabulary": VOCABULARY, "text": text})
+    yield Row("most memory used, all tables of all encoders", found["megabytes"], "MB", at_most=350)
+
+
+def measure_import(_job: Job) -> Iterator[Row]:
+    """Import `bpe_ref` in fresh processes."""
+    bare: list[float] = []
+    importing: list[float] = []
+    for _ in range(9):
+        bare.append(_wall("-c", "pass"))
+        importing.append(_wall("-c", "import bpe_ref"))
+    seconds = median(importing) - median(bare)
+    yield Row("importing bpe_ref, on the wall", seconds, "s", at_most=0.15)
+    yield Row("starting Python, on the wall", median(bare), "s")
+
+
+def measure_check(_job: Job) -> Iterator[Row]:
+    """Run `tokenref check reference`, with the fixtures of this checkout."""
+    if not any((ROOT / "fixtures").iterdir()):
+        print("There are no fixtures, so `tokenref check reference` is not measured.")
+        return
+    start = perf_counter()
+    command = "from tokenref.cli import main; main(['check', 'reference'])"
+    finished = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", command], cwd=ROOT, stdout=subprocess.DEVNULL, check=False
+    )
+    seconds = perf_counter() - start
+    if finished.returncode:
+        print(f"`tokenref check reference` ended with exit code {finished.returncode}.")
+    yield Row("tokenref check reference, on the wall", seconds, "s", at_most=15)
+
+
+def draw_curves(job: Job) -> Iterator[Row]:
+    """Show encoding time against length, as a table and as a picture."""
+    text = "".join(job.texts.values())[: job.characters]
+    lengths = [length for length in _half_decades() if length <= job.characters]
+    curves: dict[str, dict[int, float]] = {}
+    for encoder in (*ENCODERS, "tiktoken"):
+        options = {"vocabulary": VOCABULARY, "encoder": encoder, "text": text, "lengths": lengths}
+        found = ask("curve", options)
+        curves[encoder] = {int(length): seconds for length, seconds in found.items()}
+    print("\nSeconds for one piece, by its length in bytes:\n")
+    print(f"{'bytes':>9}" + "".join(f"{name:>14}" for name in curves))
+    for length in lengths:
+        cells = (points.get(length) for points in curves.values())
+        shown = ("" if seconds is None else f"{seconds:.2g}" for seconds in cells)
+        print(f"{length:>9}" + "".join(f"{cell:>14}" for cell in shown))
+    if find_spec("matplotlib") is None:
+        print("\nNo picture: matplotlib is not installed (pip install '.[benchmarks]').")
+    else:
+        draw(curves, job.picture, f"One piece of prose and code, {VOCABULARY}")
+        print(f"\nThe picture is {job.picture.name}.")
+    yield from ()
+
+
+PARTS: Final[Mapping[str, Callable[[Job], Iterator[Row]]]] = MappingProxyType(
+    {
+        "passes": measure_passes,
+        "unsplit": measure_unsplit,
+        "random": measure_random,
+        "loading": measure_loading,
+        "memory": measure_memory,
+        "import": measure_import,
+        "check": measure_check,
+        "plot": draw_curves,
+    }
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure what the arguments select; return the exit code, which says nothing of targets."""
+    parser = argparse.ArgumentParser(description="Measure everything and print it as a table.")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"one of {', '.join(PARTS)}")
+    parser.add_argument("--text", type=Path, help="a file of your own, in UTF-8, to encode")
+    parser.add_argument("--rounds", type=int, default=5, help="how often; the median is reported")
+    parser.add_argument("--characters", type=int, default=CHARACTERS, help="the longest text")
+    parser.add_argument("--picture", type=Path, default=PICTURE, help="where the picture goes")
+    chosen = parser.parse_args(arguments)
+    for name in chosen.parts:
+        if name not in PARTS:
+            parser.error(f"a part must be one of {', '.join(PARTS)}, got {name!r}")
+    for option in ("rounds", "characters"):
+        if getattr(chosen, option) < 1:
+            parser.error(f"--{option} must be at least 1, got {getattr(chosen, option)}")
+    if find_spec("tiktoken") is None:
+        parser.error("tiktoken, which everything is compared with, is not installed")
+    try:
+        find(VOCABULARY)
+    except BpeError as error:
+        parser.error(str(error))
+    texts = _texts(chosen.text, chosen.characters)
+    job = Job(texts, chosen.rounds, chosen.characters, chosen.picture)
+    _print_circumstances(texts)
+    start = perf_counter()
+    rows = [
+        row.cells() for name in PARTS if name in (chosen.parts or PARTS) for row in PARTS[name](job)
+    ]
+    if rows:
+        _print_table(rows)
+    print(f"\nIn {perf_counter() - start:.0f} s.")
+    return 0
+
+
+def _texts(path: Path | None, characters: int) -> dict[str, str]:
+    if path is not None:
+        return {path.name: path.read_text(encoding="utf-8")[:characters]}
+    return {"prose": english_prose(characters), "code": python_code(characters)}
+
+
+def _half_decades() -> Iterator[int]:
+    """Yield 10, 30, 100, and so on up to a million."""
+    for power in range(1, 6):
+        yield from (10**power, 3 * 10**power)
+    yield 10**6
+
+
+def _output(
+    *arguments: str, given: object = None, extra: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """Return what a fresh Python prints."""
+    return subprocess.run(  # noqa: S603 - our own programs
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={**os.environ, **extra},
+        input=json.dumps(given),
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        check=True,
+    ).stdout
+
+
+def _wall(*arguments: str) -> float:
+    start = perf_counter()
+    _output(*arguments)
+    return perf_counter() - start
+
+
+def _medians(rounds: Sequence[Numbers]) -> Numbers:
+    return {name: median(numbers[name] for numbers in rounds) for name in rounds[0]}
+
+
+def _print_circumstances(texts: Mapping[str, str]) -> None:
+    """Print what the numbers depend on."""
+    versions = [f"Python {platform.python_version()}", f"tiktoken {_version('tiktoken')}"]
+    print(", ".join([*versions, platform.machine(), f"{os.cpu_count()} cores", VOCABULARY]))
+    for name, text in texts.items():
+        size = len(text.encode())
+        print(f"{name}: {len(text):,} characters, {size:,} bytes, {fingerprint(text)}")
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "of unknown version"
+
+
+def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
+    """Print the rows as Markdown, in columns of even width."""
+    heads = ("what", "target", "measured", "on the wall", "verdict")
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    print()
+    for cells in (heads, tuple("-" * width for width in widths), *rows):
+        padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+        print(f"| {' | '.join(padded)} |")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,232 @@
+"""The cases that the fixtures are made of, before they are files."""
+
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from bpe_ref import UnknownVocabularyError, Vocabulary, dump_plain_json, load_vocabulary
+from tokenref.cases.all import all_drafts
+from tokenref.cases.canaries import canaries
+from tokenref.cases.draft import Draft, PurposeError, answers, finish, refuses
+from tokenref.cases.splitmix import SplitMix64
+from tokenref.cases.vocabularies import REAL_NAMES, fixture_vocabularies, vocabulary_named
+from tokenref.engines.answers import Unsupported
+from tokenref.engines.reference import ReferenceEngine
+from tokenref.glossary import FLAGS
+from tokenref.judge import judge
+from tokenref.record import Case, TextInput, dump_records, op_of, parse_records
+
+ROOT = Path(__file__).resolve().parents[1]
+ANCHORS = {
+    "definition",
+    "by-pair",
+    "whole-piece",
+    "missing-bytes",
+    "pieces",
+    "unicode",
+    "white-space",
+    "special-tokens",
+    "decoding",
+    "counting",
+    "bytes-that-are-not-utf8",
+    "vocabularies",
+}
+
+
+@cache
+def drafts() -> tuple[Draft, ...]:
+    return tuple(all_drafts())
+
+
+@cache
+def shipped_cases() -> tuple[Case, ...]:
+    return tuple(
+        finish(draft, vocabulary_named(draft.vocabulary))
+        for draft in drafts()
+        if draft.vocabulary not in REAL_NAMES
+    )
+
+
+def test_every_case_does_what_its_why_claims() -> None:
+    assert len(shipped_cases()) > 2500
+
+
+@pytest.mark.parametrize("name", REAL_NAMES)
+def test_a_sample_of_the_cases_of_real_vocabularies_does_what_it_claims(name: str) -> None:
+    try:
+        vocabulary = load_vocabulary(name)
+    except UnknownVocabularyError as error:
+        pytest.skip(str(error))
+    cases = [draft for draft in drafts() if draft.vocabulary == name]
+    assert len(cases) > 100
+    for draft in [*cases[:10], *cases[10::20]]:
+        finish(draft, vocabulary)
+
+
+def test_there_are_between_1500_and_3500_cases_of_all_operations() -> None:
+    assert 1500 <= len(drafts()) <= 3500
+    by_op = Counter(draft.op for draft in drafts())
+    assert set(by_op) == {"pieces", "encode", "decode", "count", "special"}
+    assert min(by_op.values()) > 80
+
+
+def test_ids_are_unique_and_well_formed() -> None:
+    ids = [draft.id for draft in drafts()]
+    assert [name for name, times in Counter(ids).items() if times > 1] == []
+    assert [name for name in ids if not re.fullmatch(r"bpe(/[a-z0-9_.-]+){3}", name)] == []
+
+
+def test_every_why_is_a_sentence_of_its_own() -> None:
+    whys = Counter(draft.why for draft in drafts())
+    assert [why for why, times in whys.items() if times > 1] == []
+    assert [why for why in whys if len(why) < 30 or not why.endswith(".")] == []
+    assert max(map(len, whys)) < 420
+
+
+def test_every_example_of_the_survey_is_a_case() -> None:
+    examples = [draft for draft in drafts() if draft.topic == "examples"]
+    for number in range(1, 14):
+        assert any(draft.slug.startswith(f"e{number}-") for draft in examples), f"E{number}"
+
+
+def test_every_flag_is_used_and_every_used_flag_is_explained() -> None:
+    used = {flag for draft in drafts() for flag in draft.flags}
+    used |= {flag for case in canaries() for flag in case.flags}
+    assert used == set(FLAGS)
+    for name, flag in FLAGS.items():
+        assert re.fullmatch(r"[A-Z][A-Za-z0-9]+", name)
+        assert min(len(flag.description), len(flag.effect)) > 20
+        assert flag.spec.removeprefix("docs/bpe.md#") in ANCHORS
+        assert all(link.startswith("https://github.com/") for link in flag.links)
+
+
+def test_every_case_names_a_section_of_the_rules() -> None:
+    assert {draft.spec.removeprefix("docs/bpe.md#") for draft in drafts()} == ANCHORS
+
+
+def test_every_vocabulary_is_used_and_says_why_it_exists() -> None:
+    named = fixture_vocabularies()
+    assert {draft.vocabulary for draft in drafts()} == {*named, *REAL_NAMES}
+    for name, entry in named.items():
+        assert entry.name == name
+        assert 30 < len(entry.why) <= 90
+        assert entry.why.endswith(".")
+    assert len({entry.why for entry in named.values()}) == len(named)
+
+
+def test_no_two_vocabularies_mean_the_same() -> None:
+    digests = Counter(entry.vocabulary.digest() for entry in fixture_vocabularies().values())
+    assert set(digests.values()) == {1}
+
+
+def test_a_draft_that_does_not_do_what_it_claims_stops_the_generator() -> None:
+    def draft(*ids: int) -> Draft:
+        return Draft(
+            op="encode",
+            topic="examples",
+            slug="x",
+            vocabulary="doubles",
+            request=TextInput(text="aaa"),
+            why="An example for this test.",
+            flags=[],
+            purposes=(answers(*ids),),
+        )
+
+    assert finish(draft(1, 0), vocabulary_named("doubles")).id == "bpe/encode/examples/x"
+    with pytest.raises(PurposeError, match="must be"):
+        finish(draft(0, 1), vocabulary_named("doubles"))
+
+
+def test_cases_that_must_be_refused_say_so() -> None:
+    refused = [case for case in shipped_cases() if case.out is None]
+    assert len(refused) > 80
+    codes = {code for case in refused for code in getattr(case.verdict, "codes", [])}
+    assert codes == {"MISSING_BYTE", "UNKNOWN_ID", "INVALID_UTF8", "DISALLOWED_SPECIAL"}
+    draft = next(draft for draft in drafts() if draft.slug == "e10-missing-alone")
+    refuses("MISSING_BYTE")(vocabulary_named(draft.vocabulary), _case(draft.id))
+
+
+def _case(name: str) -> Case:
+    return next(case for case in shipped_cases() if case.id == name)
+
+
+def test_all_files_together_are_below_three_megabytes() -> None:
+    records = len(dump_records("bpe/all.jsonl", shipped_cases()))
+    real = 800 * sum(draft.vocabulary in REAL_NAMES for draft in drafts())
+    vocabularies = sum(len(dump_plain_json(entry)) for entry in fixture_vocabularies().values())
+    assert records + real + vocabularies < 3_000_000
+
+
+def test_the_cases_survive_being_written_and_read() -> None:
+    cases = list(shipped_cases())
+    assert parse_records(dump_records("all.jsonl", cases), "all.jsonl") == cases
+
+
+def test_a_right_engine_fails_every_canary() -> None:
+    vocabularies: dict[str, Vocabulary] = {
+        entry.vocabulary.digest(): entry.vocabulary for entry in fixture_vocabularies().values()
+    }
+    found = canaries()
+    assert len(found) >= 12
+    assert {op_of(case) for case in found} == {"pieces", "encode", "decode", "count", "special"}
+    for case in found:
+        assert re.fullmatch(r"canary(/[a-z0-9_.-]+){2}", case.id)
+        vocabulary = vocabularies[case.vocab]
+        for with_stages in (True, False):
+            session = ReferenceEngine(with_stages=with_stages).load(vocabulary, "")
+            assert not isinstance(session, Unsupported)
+            answer = session.answer(op_of(case), msgspec.to_builtins(case.input))
+            assert judge(case, answer, vocabulary).status in {"fail", "wrong_error"}, case.id
+
+
+def test_the_random_generator_gives_the_words_of_its_definition() -> None:
+    generator = SplitMix64(1234567)
+    assert [generator.word() for _ in range(2)] == [6457827717110365317, 3203168211198807973]
+    assert all(SplitMix64(seed).below(7) < 7 for seed in range(100))
+
+
+PRINT_ALL = """
+from hashlib import sha256
+from tokenref.cases.all import all_drafts
+print(sha256(repr([(d.id, d.request, d.why, sorted(d.flags)) for d in all_drafts()]).encode())
+    .hexdigest())
+"""
+
+
+def test_another_hash_seed_makes_the_same_cases() -> None:
+    here = sha256(
+        repr([(d.id, d.request, d.why, sorted(d.flags)) for d in drafts()]).encode()
+    ).hexdigest()
+    environment = {**os.environ, "PYTHONHASHSEED": "7", "LANG": "C", "TZ": "Asia/Kathmandu"}
+    there = subprocess.run(
+        [sys.executable, "-c", PRINT_ALL],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert there.stdout.strip() == here
+
+
+@pytest.mark.skipif(
+    not (ROOT / "fixtures" / "MANIFEST.json").is_file(), reason="the fixtures are not filled here"
+)
+def test_the_consumer_on_the_page_about_the_format_finds_no_failure() -> None:
+    page = (ROOT / "fixtures" / "README.md").read_text(encoding="utf-8")
+    source = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)[0]
+    assert len(source.strip().splitlines()) <= 30
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", source], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    found = re.fullmatch(r"(\d+) run, 0 failed\n", done.stdout)
+    assert found, done.stdout
+    assert int(found[1]) > 300

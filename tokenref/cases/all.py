@@ -1,0 +1,43 @@
+"""All cases, in the order in which the fixtures have them."""
+
+from collections.abc import Iterator
+
+from tokenref.cases import (
+    byte_level,
+    decoding,
+    examples,
+    invalid_bytes,
+    long_texts,
+    merging,
+    random_texts,
+    real,
+    special_tokens,
+    unicode_texts,
+    words,
+)
+from tokenref.cases.draft import Draft
+
+TOPICS = (
+    examples,
+    merging,
+    byte_level,
+    long_texts,
+    words,
+    unicode_texts,
+    invalid_bytes,
+    decoding,
+    special_tokens,
+    random_texts,
+    real,
+)
+"""The modules that have cases. New ones are added at the end."""
+
+
+def all_drafts() -> Iterator[Draft]:
+    """Yield every case, always in the same order.
+
+    >>> next(all_drafts()).id
+    'bpe/encode/examples/e1-readme-three-tokens'
+    """
+    for topic in TOPICS:
+        yield from topic.drafts()

@@ -1,0 +1,378 @@
+"""The flags that records carry: each a kind of bug, with what it does to users, and where it was.
+
+A flag says what a case hunts. `tokenref run --flag LeftmostTie` asks for all
+cases that hunt wrong tie-breaks; a report by flag says what kind of thing an
+engine gets wrong.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One kind of bug."""
+
+    description: str
+    """What is asked for, and what the bug is."""
+
+    effect: str
+    """What goes wrong for users."""
+
+    spec: str
+    """Where the rule is written down."""
+
+    links: tuple[str, ...] = ()
+    """Where it really happened."""
+
+
+def _flag(description: str, effect: str, anchor: str, *issues: str) -> Flag:
+    """Return a flag; issues are written owner/name#number."""
+    links = (f"https://github.com/{issue.replace('#', '/issues/')}" for issue in issues)
+    return Flag(description, effect, f"docs/bpe.md#{anchor}", tuple(links))
+
+
+FLAGS: Final[Mapping[str, Flag]] = MappingProxyType(
+    {
+        "ByPair": _flag(
+            "By pair only listed pairs merge; a token that another pair spells is not made.",
+            "A tokenizer converted between formats encodes some words otherwise than in training.",
+            "by-pair",
+            "huggingface/course#608",
+        ),
+        "ByteOrder": _flag(
+            "The id of a single byte is what the vocabulary says, not the byte's value.",
+            "All text that is not in tokens of several bytes becomes other text to the model.",
+            "vocabularies",
+        ),
+        "Canary": _flag(
+            "The recorded answer is wrong on purpose; a right engine fails the case.",
+            "A comparison that compares nothing would report that all is well.",
+            "definition",
+        ),
+        "CaseFolding": _flag(
+            "Contractions are found in every case of letters, the long s included.",
+            "Text in capitals is cut otherwise than the model was trained on.",
+            "pieces",
+        ),
+        "Code": _flag(
+            "Programs: indentation, signs in rows, line ends, names with digits.",
+            "Prompts with programs in them cost more tokens and are understood worse.",
+            "pieces",
+            "rasbt/LLMs-from-scratch#944",
+        ),
+        "CodePointEdge": _flag(
+            "The first and last code points of each length, and those that are no characters.",
+            "Rare input is lost, cut off at a zero byte, or crashes the program.",
+            "unicode",
+            "ggml-org/llama.cpp#7530",
+        ),
+        "CombiningMark": _flag(
+            "A combining mark is no letter, so it ends a run of letters in most patterns.",
+            "Scripts with marks, and decomposed text, are cut otherwise than in training.",
+            "unicode",
+            "umran666/UniqToken#17",
+        ),
+        "Contraction": _flag(
+            "'s, 't, 're and so on are pieces of their own, even where a word goes on.",
+            "Frequent English words become other tokens.",
+            "pieces",
+        ),
+        "Count": _flag(
+            "Counting takes short cuts, and must still agree with encoding.",
+            "Budgets are missed: prompts are refused or cut although they fit.",
+            "counting",
+        ),
+        "DeadToken": _flag(
+            "A token that no merging makes comes out only where a piece is taken whole.",
+            "Words that are such tokens fall into letters, or tokens appear that never should.",
+            "whole-piece",
+            "openai/tiktoken#60",
+        ),
+        "Decoding": _flag(
+            "Decoding joins bytes and adds and takes away nothing.",
+            "Spaces or marks in answers are lost or doubled.",
+            "decoding",
+            "huggingface/transformers#44915",
+            "huggingface/tokenizers#1141",
+        ),
+        "DeepBacktracking": _flag(
+            "A letter at the end changes tokens far before it.",
+            "Encoders that fix tokens after a window, or a count that stops early, are wrong.",
+            "definition",
+        ),
+        "DigitGroup": _flag(
+            "Runs of digits are cut into groups as the pattern says, from the left.",
+            "Numbers become other tokens, and models calculate worse.",
+            "pieces",
+            "ggml-org/llama.cpp#6920",
+            "ggml-org/llama.cpp#7063",
+        ),
+        "DuplicateMerge": _flag(
+            "Of a merge that is listed twice the last place counts.",
+            "A vocabulary with a duplicate encodes otherwise than where it came from.",
+            "by-pair",
+            "ohdearquant/lattice#259",
+        ),
+        "Emoji": _flag(
+            "Emoji of several code points: skin tones, joiners, flags, variation selectors.",
+            "Emoji fall apart or are joined to words they do not belong to.",
+            "unicode",
+        ),
+        "EmptyInput": _flag(
+            "Nothing goes in, nothing comes out, and that is no error.",
+            "Programs crash on empty messages.",
+            "definition",
+        ),
+        "FewestTrap": _flag(
+            "The fewest tokens that spell a text are not its encoding.",
+            "The model sees tokens in an order that training never showed it.",
+            "definition",
+        ),
+        "GreedyTrap": _flag(
+            "Taking the longest token first is not byte-pair encoding.",
+            "The model sees tokens in an order that training never showed it.",
+            "definition",
+        ),
+        "HighRank": _flag(
+            "Ranks and ids are whole numbers of up to 32 bits, and are compared as such.",
+            "With large vocabularies merges happen in another order.",
+            "definition",
+        ),
+        "IdHole": _flag(
+            "Ids may have gaps; what stands in a gap is no token.",
+            "Ids are shifted by one behind a gap, or gaps decode to something.",
+            "vocabularies",
+        ),
+        "IdNotRank": _flag(
+            "The rank orders merges and the id is what comes out; they may differ.",
+            "Merges happen in another order wherever special tokens come first.",
+            "vocabularies",
+        ),
+        "ImproperRank": _flag(
+            "A token may rank before the tokens that it is made from.",
+            "Clever encoders that take ranks to rise are silently wrong.",
+            "definition",
+            "openai/tiktoken#60",
+        ),
+        "InvalidUtf8": _flag(
+            "Bytes that are not UTF-8 are encoded as they are, as tiktoken does.",
+            "Binary or cut-off input loses bytes, or crashes the program.",
+            "bytes-that-are-not-utf8",
+            "openai/tiktoken#82",
+        ),
+        "LeftmostTie": _flag(
+            "Of equal ranks the leftmost merge comes first.",
+            "Runs of one letter or sign become other tokens.",
+            "definition",
+        ),
+        "LengthThreshold": _flag(
+            "Lengths at which engines change their method, or a number its size.",
+            "Long words are encoded wrongly, short ones rightly; tests seldom have long words.",
+            "definition",
+            "openai/tiktoken#195",
+        ),
+        "Letters": _flag(
+            "All of category L are letters: title case, modifiers and letters without case too.",
+            "Text in other languages is cut into single characters.",
+            "unicode",
+            "ggml-org/llama.cpp#7530",
+        ),
+        "LineEnd": _flag(
+            "CR and LF belong to signs before them or are cut after, as the pattern says.",
+            "Line ends, and the structure of text with them, become other tokens.",
+            "white-space",
+            "ggml-org/llama.cpp#7063",
+        ),
+        "LongRun": _flag(
+            "A very long run that the pattern does not cut.",
+            "The program takes minutes, or its stack overflows.",
+            "definition",
+            "openai/tiktoken#195",
+            "openai/tiktoken#245",
+            "coder/ai-tokenizer#6",
+        ),
+        "LongToken": _flag(
+            "Tokens of 128 and more bytes, whose length does not fit into a byte.",
+            "Long rows of signs become wrong tokens.",
+            "definition",
+        ),
+        "MergeOrder": _flag(
+            "The lowest rank of all merges first, wherever it stands.",
+            "Words are cut otherwise than the model was trained on.",
+            "definition",
+            "rasbt/LLMs-from-scratch#558",
+            "pie-project/pie#83",
+        ),
+        "MissingByte": _flag(
+            "A byte without a token is an error, never fewer tokens.",
+            "Parts of a text are silently lost.",
+            "missing-bytes",
+            "ollama/ollama#15232",
+            "ohdearquant/lattice#259",
+        ),
+        "Normalization": _flag(
+            "Where the vocabulary asks for NFC, text is put into NFC before it is cut.",
+            "Decomposed text, as from file names, becomes other tokens.",
+            "unicode",
+        ),
+        "NotWhiteSpace": _flag(
+            "Characters that look or are called like spaces, and are none.",
+            "Text from web pages is cut otherwise than in training.",
+            "white-space",
+            "umran666/UniqToken#17",
+        ),
+        "OneAtATime": _flag(
+            "One merge at a time: a merge may bring an earlier one into play.",
+            "Encoders that merge all places of a pair at once are wrong for some vocabularies.",
+            "definition",
+        ),
+        "OneLetterRun": _flag(
+            "A text of one letter, where every pair ties with the next.",
+            "Rows of dashes, spaces or zeros become other tokens.",
+            "definition",
+            "google/sentencepiece#318",
+        ),
+        "OtherDigits": _flag(
+            "Numbers are all of category N: other scripts' digits, fractions, Roman numerals.",
+            "Numbers in other scripts become other tokens.",
+            "unicode",
+            "umran666/UniqToken#17",
+        ),
+        "PatternVariant": _flag(
+            "The same text under another vocabulary's pattern is cut otherwise.",
+            "An engine that has one pattern built in is wrong for all other vocabularies.",
+            "pieces",
+            "ggml-org/llama.cpp#3502",
+            "ggml-org/llama.cpp#6920",
+        ),
+        "Pretokenization": _flag(
+            "Merges never cross the border of a piece.",
+            "Words and signs are joined that the model never saw joined.",
+            "pieces",
+            "ggml-org/llama.cpp#3502",
+        ),
+        "Prose": _flag(
+            "A sentence in some language.",
+            "Users of that language pay more and get worse answers.",
+            "pieces",
+        ),
+        "Punctuation": _flag(
+            "A space before a sign belongs to it; signs in a row are one piece.",
+            "Punctuation becomes other tokens.",
+            "pieces",
+            "huggingface/tokenizers#1057",
+        ),
+        "Random": _flag(
+            "A random row of tokens, kept because some wrong encoder fails it.",
+            "Anything that nobody thought of.",
+            "definition",
+        ),
+        "RealVocabulary": _flag(
+            "A vocabulary that is in use, with its pattern and its special tokens.",
+            "An engine reads the file wrongly: ids are shifted, or tokens are missing.",
+            "vocabularies",
+        ),
+        "ReplaceMaximalPart": _flag(
+            "U+FFFD stands once for each maximal part of a character that cannot be one.",
+            "Answers show too many or too few replacement characters while they stream.",
+            "decoding",
+            "replicate/cog-llama-template#75",
+        ),
+        "Script": _flag(
+            "Text in one of many scripts, with its own signs and marks.",
+            "Users of that script pay more and get worse answers.",
+            "unicode",
+            "ggml-org/llama.cpp#7530",
+        ),
+        "SharedId": _flag(
+            "Two special tokens with one id: both encode to it, and it decodes to the first.",
+            "A name that nobody uses appears in the output.",
+            "special-tokens",
+        ),
+        "SpecialAllowed": _flag(
+            "Which special tokens are allowed, and which are an error, is the caller's choice.",
+            "Users can end a prompt, or honest text is refused.",
+            "special-tokens",
+            "vectorize-io/hindsight#1891",
+        ),
+        "SpecialNames": _flag(
+            "The text of a special token is taken literally, whatever is in it.",
+            "Text that merely looks similar becomes a special token.",
+            "special-tokens",
+        ),
+        "SpecialPrefix": _flag(
+            "Of special tokens that begin at one place the longest is taken.",
+            "The same text has different tokens from run to run.",
+            "special-tokens",
+        ),
+        "SpecialRefused": _flag(
+            "Special text that is not allowed is an error.",
+            "Whoever writes the text can end the prompt.",
+            "special-tokens",
+            "huggingface/tokenizers#1347",
+            "huggingface/transformers#25081",
+        ),
+        "SpecialToken": _flag(
+            "Special tokens are cut out of text before anything else happens to it.",
+            "Control tokens are read as text, or spaces around them are lost.",
+            "special-tokens",
+            "gh-markt/cpp-tiktoken#5",
+            "huggingface/tokenizers#1544",
+        ),
+        "SplitCharacter": _flag(
+            "Tokens hold parts of characters; only their bytes joined are text.",
+            "Characters are lost or replaced where tokens are decoded one by one.",
+            "decoding",
+            "vllm-project/vllm#8627",
+            "smg-project/smg#710",
+        ),
+        "StaleHeap": _flag(
+            "A heap entry is stale when the tokens it speaks of are no longer there.",
+            "Rare words are encoded wrongly, depending on what merged before.",
+            "definition",
+        ),
+        "StrictDecode": _flag(
+            "Bytes that are not text are an error if decoding is strict, and harmless as bytes.",
+            "Errors pass unnoticed, or harmless bytes crash the program.",
+            "decoding",
+            "microsoft/PhiCookBook#14",
+        ),
+        "TrailingSpace": _flag(
+            "White space at the end, or before a word, keeps or gives away its last character.",
+            "Prompts that end in a space get worse answers than they need to.",
+            "white-space",
+            "huggingface/transformers#25069",
+        ),
+        "UnicodeVersion": _flag(
+            "What a letter is depends on the version of Unicode; the tables are pinned.",
+            "An update of a library changes tokens.",
+            "unicode",
+        ),
+        "UnknownId": _flag(
+            "An id without a token is an error, never nothing.",
+            "Output is silently shortened, or memory is read that should not be.",
+            "decoding",
+        ),
+        "UnmatchedText": _flag(
+            "Text that the pattern does not match is dropped, and what follows is not.",
+            "The rest of a text is lost, or text appears that should not.",
+            "pieces",
+        ),
+        "WhiteSpace": _flag(
+            "All 25 characters with the property White_Space are spaces, and no others.",
+            "Text with typographic spaces is cut otherwise than in training.",
+            "white-space",
+            "ggml-org/llama.cpp#7530",
+        ),
+        "WholePiece": _flag(
+            "A piece that is itself a token is taken whole, if the vocabulary says so.",
+            "With some vocabularies frequent words fall into letters.",
+            "whole-piece",
+            "huggingface/tokenizers#1553",
+        ),
+    }
+)
+"""Every flag by name."""
