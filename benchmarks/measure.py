@@ -30,7 +30,10 @@ from bpe_ref import ENCODERS, Vocabulary, load_vocabulary
 Numbers = dict[str, float]
 
 ENOUGH_SECONDS: Final = 0.2
-"""A curve's point is measured again until so much time was spent on it."""
+"""A curve's point is measured again until so much time was spent on it, or ..."""
+
+ENOUGH_CALLS: Final = 1000
+"""... until it was measured so often."""
 
 TOO_SLOW_SECONDS: Final = 1.0
 """An encoder is not asked for longer texts once it has taken that long for one."""
@@ -182,7 +185,7 @@ def curve(vocabulary: str, encoder: str, text: str, lengths: Sequence[int]) -> N
 def _seconds_for(encode: Callable[[bytes], object], piece: bytes) -> float:
     """Return the median of as many calls as fit into `ENOUGH_SECONDS`, at least one."""
     seconds: list[float] = []
-    while sum(seconds) < ENOUGH_SECONDS and len(seconds) < 1000:  # noqa: PLR2004 - many
+    while not seconds or (sum(seconds) < ENOUGH_SECONDS and len(seconds) < ENOUGH_CALLS):
         own = process_time()
         encode(piece)
         seconds.append(process_time() - own)

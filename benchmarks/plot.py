@@ -21,7 +21,7 @@ _STYLES: Final[Mapping[str, tuple[str, str]]] = {
     "tiktoken": ("#000000", ":"),
 }
 
-_LABEL_HEIGHT: Final = 1.45
+_LABEL_HEIGHT: Final = 1.75
 """The least quotient of the places of two labels, one above the other."""
 
 
@@ -34,7 +34,7 @@ def draw(curves: Curves, path: Path, title: str) -> None:
     mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "tokenref", "font.size": 12})
     from matplotlib import pyplot as plt  # noqa: PLC0415 - as above
 
-    figure, axes = plt.subplots(figsize=(9, 6), layout="constrained")
+    figure, axes = plt.subplots(figsize=(9, 7.5), layout="constrained")
     longest = max(length for points in curves.values() for length in points)
     at_the_edge: dict[str, float] = {}
     for name, points in curves.items():
@@ -74,7 +74,7 @@ def spread(heights: Mapping[str, float]) -> dict[str, float]:
     """Return heights for labels, from below, moved up where they would overlap.
 
     >>> spread({"a": 4.0, "b": 1.0, "c": 1.0})
-    {'b': 1.0, 'c': 1.45, 'a': 4.0}
+    {'b': 1.0, 'c': 1.75, 'a': 4.0}
     """
     names = sorted(heights, key=heights.__getitem__)
     placed = {name: heights[name] for name in names}

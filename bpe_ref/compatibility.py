@@ -128,15 +128,17 @@ def build_derivations(vocabulary: Vocabulary) -> Derivations:
     >>> derivations.ids, [derivations.ids[place] for place in derivations.disorderly]
     ([0, 1, 2], [1])
     """
-    made = Derivations(beyond=len(vocabulary.tokens))
+    beyond = len(vocabulary.tokens)
+    made = Derivations(beyond=beyond, merged=[{} for _ in range(beyond)])
+    ids, lefts, rights, places = made.ids, made.lefts, made.rights, made.places
+    merged, disorderly = made.merged, made.disorderly
     for token in sorted(vocabulary.symbol_of_letter.values()):
-        place = len(made.ids)
-        made.ids.append(token)
-        made.lefts.append(place)
-        made.rights.append(place)
-        made.merged.append({})
-        made.places[token] = place
-    made.symbols = len(made.ids)
+        place = len(ids)
+        ids.append(token)
+        lefts.append(place)
+        rights.append(place)
+        places[token] = place
+    made.symbols = len(ids)
 
     waiting: dict[TokenId, list[Pair]] = {}  # a half that is not made yet, and whose half it is
     seam = seam_test(made)
@@ -147,23 +149,23 @@ def build_derivations(vocabulary: Vocabulary) -> Derivations:
         else _made_by_pair(vocabulary, rule, made, seam)
     )
     for token, halves in steps:
-        place = len(made.ids)
-        left, right = made.places.get(halves[0], _UNKNOWN), made.places.get(halves[1], _UNKNOWN)
-        made.ids.append(token)
-        made.lefts.append(left)
-        made.rights.append(right)
-        made.merged.append({})
-        made.places[token] = place
+        place = len(ids)
+        left, right = places.get(halves[0], _UNKNOWN), places.get(halves[1], _UNKNOWN)
+        ids.append(token)
+        lefts.append(left)
+        rights.append(right)
+        places[token] = place
         if _UNKNOWN in (left, right):
-            made.disorderly.add(place)
+            disorderly.add(place)
             for half in halves:
                 waiting.setdefault(half, []).append(halves)
         else:
-            made.merged[left][right] = place
-            if made.disorderly and not made.disorderly.isdisjoint((left, right)):
-                made.disorderly.add(place)
-        for pair in waiting.pop(token, ()):
-            _fill_in(made, vocabulary, pair)
+            merged[left][right] = place
+            if disorderly and not disorderly.isdisjoint((left, right)):
+                disorderly.add(place)
+        if token in waiting:
+            for pair in waiting.pop(token):
+                _fill_in(made, vocabulary, pair)
     return made
 
 

@@ -22,8 +22,9 @@ Rejected, because it cannot be pinned or has no equal meaning elsewhere
 
 Where the table is Oniguruma's, a pattern is one for the `Split` of tokenizers
     There `$` is the end of a line, and what reads otherwise is rejected: `^`, the flags m and s,
-    `{1,3}+` (which repeats there, and is possessive in tiktoken), and under `(?i)` two letters
-    that have a ligature, such as ss.
+    flags without a group of their own, `{1,3}+` (which repeats there, and is possessive in
+    tiktoken), `{2}?` (which is optional there), `\xE9` (a byte there), and under `(?i)` two
+    letters that have a ligature, such as ss.
 
 Source: https://docs.rs/regex and https://docs.rs/fancy-regex, and tiktoken 0.14.0 as executed.
 """
@@ -160,6 +161,8 @@ class _Reader:
         match = _FLAGS.match(self.pattern, self.position)
         if match is None or match[3] == ":":
             return None
+        if self.oniguruma:
+            raise self.error("flags without a group reach over branches in Oniguruma")
         changed = self.changed_flags(flags, match)
         self.position = match.end()
         return changed
@@ -190,8 +193,8 @@ class _Reader:
             largest = int(most) if most else None if comma else fewest
             if largest is not None and largest < fewest:
                 raise self.error("the quantifier's bounds must be in order")
-            if mode == "+" and self.oniguruma:
-                raise self.error("a plus after braces repeats in Oniguruma, and is not possessive")
+            if mode and self.oniguruma:  # + repeats there, and ? makes {2} optional
+                raise self.error(f"{mode!r} after braces has another meaning in Oniguruma")
             may_skip = fewest == 0
             once = largest is not None and largest <= 1
             sign = f"{{{fewest}{comma}{most}}}"
@@ -282,6 +285,8 @@ class _Reader:
             return _complement(members) if (letter == "P") != (caret == "^") else members
         if match := self.accept_match(_HEXADECIMAL):
             value = int(next(filter(None, match.groups())), 16)
+            if self.oniguruma and match[1] and value > _LAST_ASCII:
+                raise self.error("this escape is a byte in Oniguruma, and no code point")
             if value >= CODE_POINT_COUNT or value in _SURROGATES:
                 raise self.error("an escape must name a Unicode scalar value")
             return value

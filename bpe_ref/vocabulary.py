@@ -84,6 +84,10 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         """Check the parts against each other and fill in what follows from them."""
+        if self.text.pattern is not None and not _is_unicode(self.text.pattern):
+            raise VocabularyError(
+                f"a pattern must be text without surrogates, got {self.text.pattern!r}"
+            )
         spellings: Mapping[TokenId, Spelling]
         ids: Mapping[Spelling, TokenId]
         if isinstance(self.rule, ByConcatenation):
@@ -132,14 +136,16 @@ class Vocabulary:
         >>> vocabulary_by_concatenation({b"a": 5, b"aa": 6}).spell([5, 5])
         'aa'
         """
-        try:
-            return "".join(map(self.letter_of_symbol.__getitem__, symbols))
-        except (KeyError, TypeError):
-            known = self.letter_of_symbol
-            at = next(i for i, symbol in enumerate(symbols) if known.get(symbol) is None)
-            raise SymbolError(
-                f"symbol {at} must be the id of a single-symbol token, got {symbols[at]!r}"
-            ) from None
+        known = self.letter_of_symbol
+        if set(map(type, symbols)) <= {int}:  # True would pass for 1 as a key
+            try:
+                return "".join(map(known.__getitem__, symbols))
+            except KeyError:
+                pass
+        at = next(i for i, s in enumerate(symbols) if type(s) is not int or s not in known)
+        raise SymbolError(
+            f"symbol {at} must be the id of a single-symbol token, got {symbols[at]!r}"
+        )
 
     def token_bytes(self, token: TokenId) -> bytes:
         """Return the bytes that a token, special or not, decodes to.
@@ -315,8 +321,10 @@ def _special_bytes(
     """Return what each special id decodes to; raise `VocabularyError` for a bad one."""
     special_bytes: dict[TokenId, bytes] = {}
     for content, token in special_tokens.items():
-        if type(content) is not str or not content:
-            raise VocabularyError(f"a special token must be non-empty text, got {content!r}")
+        if type(content) is not str or not content or not _is_unicode(content):
+            raise VocabularyError(
+                f"a special token must be non-empty text without surrogates, got {content!r}"
+            )
         if type(token) is not int or token < 0:
             raise VocabularyError(
                 f"the id of special token {content!r} must be a whole number from 0, got {token!r}"
@@ -328,3 +336,8 @@ def _special_bytes(
             )
         special_bytes.setdefault(token, content.encode())
     return special_bytes
+
+
+def _is_unicode(text: str) -> bool:
+    """Return whether a text can be written in UTF-8: whether it holds no surrogates."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)

@@ -87,7 +87,7 @@ def test_ids_are_unique_and_well_formed() -> None:
 def test_every_why_is_a_sentence_of_its_own() -> None:
     whys = Counter(draft.why for draft in drafts())
     assert [why for why, times in whys.items() if times > 1] == []
-    assert [why for why in whys if len(why) < 30 or not why.endswith(".")] == []
+    assert [why for why in whys if len(why) < 25 or not why.endswith(".")] == []
     assert max(map(len, whys)) < 420
 
 
@@ -206,7 +206,7 @@ def test_another_hash_seed_makes_the_same_cases() -> None:
         repr([(d.id, d.request, d.why, sorted(d.flags)) for d in drafts()]).encode()
     ).hexdigest()
     environment = {**os.environ, "PYTHONHASHSEED": "7", "LANG": "C", "TZ": "Asia/Kathmandu"}
-    there = subprocess.run(
+    there = subprocess.run(  # noqa: S603 - our own code
         [sys.executable, "-c", PRINT_ALL],
         cwd=ROOT,
         env=environment,
@@ -224,7 +224,7 @@ def test_the_consumer_on_the_page_about_the_format_finds_no_failure() -> None:
     page = (ROOT / "fixtures" / "README.md").read_text(encoding="utf-8")
     source = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)[0]
     assert len(source.strip().splitlines()) <= 30
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603 - the code on our own page
         [sys.executable, "-I", "-c", source], cwd=ROOT, capture_output=True, text=True, check=True
     )
     found = re.fullmatch(r"(\d+) run, 0 failed\n", done.stdout)

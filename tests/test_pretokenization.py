@@ -331,8 +331,11 @@ def test_a_table_without_the_class_refuses_the_pattern() -> None:
 @pytest.mark.parametrize(
     ("pattern", "reason"),
     [
-        (r"\p{N}{1,3}+", "a plus after braces repeats in Oniguruma, and is not possessive"),
-        ("(?s).", "the flags m and s have other meanings in Oniguruma"),
+        (r"\p{N}{1,3}+", "'\\+' after braces has another meaning in Oniguruma"),
+        (r"a{2}?b", "'\\?' after braces has another meaning in Oniguruma"),
+        (r"\xE9", "this escape is a byte in Oniguruma, and no code point"),
+        ("(?s).", "flags without a group reach over branches in Oniguruma"),
+        ("a(?i)b|c", "flags without a group reach over branches in Oniguruma"),
         ("(?m:a)", "the flags m and s have other meanings in Oniguruma"),
         ("^a", "a caret has another meaning in Oniguruma"),
         ("(?i:'st)", "Oniguruma folds these two letters into one"),

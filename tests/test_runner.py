@@ -12,7 +12,8 @@ from bpe_ref import Vocabulary, vocabulary_by_concatenation
 from tokenref.catalogue import Catalogue, Selection, SelectionError
 from tokenref.engines.answers import Answer, Ok, Refused, Session, Unsupported
 from tokenref.engines.reference import ReferenceEngine
-from tokenref.known import Known
+from tokenref.engines.table import engine_names
+from tokenref.known import Known, default_path, read_known
 from tokenref.manifest import Manifest, VocabularyEntry
 from tokenref.record import Case, Exact, IdsOutput, MustRefuse, TextInput, make_case
 from tokenref.runner import Run, run_engine
@@ -293,7 +294,7 @@ def test_an_entry_that_matches_nothing_is_stale_in_a_complete_run_only() -> None
     assert run(right, known=entries).exit_code == 0
     finished = run(right, known=entries, complete=True)
     assert len(finished.stale) == 1
-    assert "matches no case that fake ran" in finished.stale[0]
+    assert "no case that matches it differs as the entry says" in finished.stale[0]
     assert finished.exit_code == 1
 
 
@@ -321,3 +322,9 @@ def test_a_selection_of_nothing_is_an_error() -> None:
     chosen = catalogue().select(Selection(ids=("*/apart", "*/missing"), ops=("encode",)))
     assert chosen == [APART, MISSING]
     assert catalogue().select(Selection(vocabularies=("small",))) == CASES
+
+
+def test_each_known_difference_names_an_engine_and_has_a_link() -> None:
+    entries = read_known(default_path())
+    assert {found.engine for found in entries} <= set(engine_names())
+    assert all(found.link.startswith("https://") for found in entries)

@@ -94,11 +94,11 @@ def listed(
         ),
         (
             joined(special_tokens={"": 9}),
-            "a special token must be non-empty text, got ''",
+            "a special token must be non-empty text without surrogates, got ''",
         ),
         (
             listed(special_tokens={b"<end>": 9}),
-            "a special token must be non-empty text, got b'<end>'",
+            "a special token must be non-empty text without surrogates, got b'<end>'",
         ),
         (
             joined(special_tokens={"<end>": -1}),

@@ -18,7 +18,14 @@ from tokenref.cases.canaries import canaries
 from tokenref.cases.draft import Draft, finish
 from tokenref.cases.vocabularies import fixture_vocabularies
 from tokenref.glossary import FLAGS
-from tokenref.manifest import MANIFEST, FileEntry, Manifest, VocabularyEntry, dump_manifest
+from tokenref.manifest import (
+    MANIFEST,
+    FileEntry,
+    Manifest,
+    VocabularyEntry,
+    dump_manifest,
+    parse_manifest,
+)
 from tokenref.record import Case, RecordError, TextInput, dump_records, op_of, schemas
 
 CANARIES: Final = "canary.jsonl"
@@ -77,14 +84,16 @@ def make_files(progress: Callable[[str], None] | None = None) -> dict[str, bytes
 def write_files(files: dict[str, bytes], folder: Path) -> list[str]:
     """Write the files that changed, each atomically; return their paths.
 
-    A generated file that is no longer made is removed.
+    A file that the folder's manifest lists and that is no longer made is
+    removed. Any other file is left alone.
     """
+    made_before = _listed(folder)
     changed = [path for path, data in files.items() if _read(folder / path) != data]
     for path in sorted(changed, key=lambda path: path == MANIFEST):  # the manifest goes last
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         write_atomically(files[path], folder / path)
-    for path in _left_over(files, folder):
-        (folder / path).unlink()
+    for path in sorted(made_before - files.keys()):
+        (folder / path).unlink(missing_ok=True)
         changed.append(path)
     return changed
 
@@ -179,6 +188,14 @@ def _manifest(
         ],
         retired=list(RETIRED),
     )
+
+
+def _listed(folder: Path) -> set[str]:
+    """Return the files that a folder's manifest lists; none if there is no manifest."""
+    try:
+        return {entry.path for entry in parse_manifest(folder).files}
+    except RecordError:
+        return set()
 
 
 def _left_over(files: dict[str, bytes], folder: Path) -> list[str]:

@@ -2,12 +2,12 @@
 
 They stand in `known.toml`, each with engine, case ids, the status it leads
 to, a reason and a link. The list is strict: a case on it that passes is a
-failure (xpass), and an entry that matches nothing in a complete run is one
-too, so the list cannot outlive the bugs in it.
+failure (xpass), and so is, in a complete run, a glob by which no difference
+was seen, so the list cannot outlive the bugs in it.
 """
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Literal
@@ -36,8 +36,8 @@ class Known(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def covers(self, engine: str, case_id: str) -> bool:
         """Return whether this entry speaks of that engine and case.
 
-        >>> entry = Known(title="panics", engine="tiktoken", cases=["bpe/*/missing-*"], status="crash",
-        ...     reason="An example for the documentation.", link="")
+        >>> entry = Known(title="panics", engine="tiktoken", cases=["bpe/*/missing-*"],
+        ...     status="crash", reason="An example for the documentation.", link="")
         >>> entry.covers("tiktoken", "bpe/encode/missing-x")
         True
         """
@@ -64,12 +64,37 @@ def read_known(path: Path) -> list[Known]:
         raise RecordError(f"{path}: not a list of known differences: {error}") from None
 
 
+def stale_globs(known: Sequence[Known], engine: str, statuses: Mapping[str, str]) -> list[str]:
+    """Return one sentence per glob of this engine by which a complete run saw no difference.
+
+    `statuses` gives each case's id its status. Where a vocabulary was not
+    found, nothing can be said.
+
+    >>> entry = Known(title="fails", engine="e", cases=["a/*", "b/*"], status="fail",
+    ...     reason="a" * 20, link="")
+    >>> stale_globs([entry], "e", {"a/1": "xfail", "b/1": "unsupported"})
+    ["'b/*' (fails): no case that matches it differs as the entry says"]
+    """
+    found = []
+    for entry in known:
+        if entry.engine != engine:
+            continue
+        for glob in entry.cases:
+            seen = {status for case_id, status in statuses.items() if fnmatchcase(case_id, glob)}
+            if not seen & {"xfail", "not_run"}:
+                found.append(
+                    f"{glob!r} ({entry.title}): no case that matches it differs as the entry says"
+                )
+    return found
+
+
 def with_known(
     judgement: Judgement, engine: str, case_id: str, known: Sequence[Known]
 ) -> Judgement:
     """Return the judgement in the light of what is known of this engine and case.
 
-    >>> entry = Known(title="fails", engine="e", cases=["a/b"], status="fail", reason="a" * 20, link="")
+    >>> entry = Known(title="fails", engine="e", cases=["a/b"], status="fail",
+    ...     reason="a" * 20, link="")
     >>> with_known(Judgement("fail"), "e", "a/b", [entry]).status
     'xfail'
     >>> with_known(Judgement("pass"), "e", "a/b", [entry]).status

@@ -62,19 +62,24 @@ def dump_manifest(manifest: Manifest) -> bytes:
     return b"{\n" + b",\n".join(lines) + b"\n}\n"
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of a folder, and check the sha256 of every file that it lists.
-
-    Raises `RecordError`, naming the file.
-    """
+def parse_manifest(folder: Path) -> Manifest:
+    """Read the manifest of a folder without looking at the files. Raises `RecordError`."""
     try:
-        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
+        return msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
     except OSError as error:
         raise RecordError(
             f"{folder / MANIFEST}: cannot be read: {error.strerror or error}"
         ) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RecordError(f"{folder / MANIFEST}: not a manifest: {error}") from None
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read the manifest of a folder, and check the sha256 of every file that it lists.
+
+    Raises `RecordError`, naming the file.
+    """
+    manifest = parse_manifest(folder)
     for entry in manifest.files:
         path = folder / entry.path
         try:

@@ -21,7 +21,7 @@ import msgspec
 from tokenref.catalogue import Catalogue
 from tokenref.engines.answers import Crashed, Engine, Session, Unsupported
 from tokenref.judge import FAILURES, Judgement, Status, judge
-from tokenref.known import Known, with_known
+from tokenref.known import Known, stale_globs, with_known
 from tokenref.record import Case, op_of
 
 _Returned = TypeVar("_Returned")
@@ -48,7 +48,7 @@ class Run:
     """Why the run proves nothing, if so: canaries that passed, or nothing that was run."""
 
     stale: list[str] = field(default_factory=list)
-    """Entries of known differences that matched no case of a complete run."""
+    """Known differences that a complete run did not see."""
 
     def count(self, *statuses: Status) -> int:
         """Return how many cases ended with one of these statuses."""
@@ -83,8 +83,8 @@ def run_engine(
 ) -> Run:
     """Run the cases, those of one vocabulary together.
 
-    `complete` says that nothing was left out, so that every entry of `known`
-    for this engine must match. `progress` is called with the number of cases
+    `complete` says that nothing was left out, so that every glob in `known`
+    for this engine must have been seen to differ. `progress` is called with the number of cases
     done, now and then.
     """
     run = Run(engine.name, engine.version, len(cases))
@@ -104,12 +104,8 @@ def run_engine(
     if not run.results or run.count("unsupported", "not_run") == len(run.results):
         run.trouble.append("no case could be run: each is unsupported or lacks its vocabulary")
     if complete:
-        run.stale = [
-            f"{entry.cases} matches no case that {engine.name} ran: {entry.reason}"
-            for entry in known
-            if entry.engine == engine.name
-            and not any(entry.covers(engine.name, case.id) for case in cases)
-        ]
+        statuses = {result.case.id: result.judgement.status for result in run.results}
+        run.stale = stale_globs(known, engine.name, statuses)
     return run
 
 

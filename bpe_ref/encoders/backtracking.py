@@ -24,7 +24,12 @@ Why this is the same answer
     not be compatible. The search visits such sequences only, and it cannot
     miss the one that spells the whole text: the tokens before a border
     are determined by the place of the border, so a dead end stays one
-    whatever comes before it. Each place is marked at most once: O(n).
+    whatever comes before it.
+
+Why it is linear
+    Only one row of tokens leads to a place, and the search leaves it for good
+    when it steps back, so it comes to each place once. The bit per place says
+    so without asking about the tokens again.
 """
 
 from collections.abc import Sequence
@@ -84,5 +89,5 @@ def trie_of_made_tokens(vocabulary: Vocabulary) -> tuple[Trie, list[int]]:
     """
     made = vocabulary.remember(build_derivations)
     spellings = [vocabulary.spellings[token] for token in made.ids]
-    trie = Trie((spelling, place) for place, spelling in enumerate(spellings))
+    trie = Trie({spelling: place for place, spelling in enumerate(spellings)})
     return trie, list(map(len, spellings))

@@ -76,5 +76,5 @@ def trie_of_reversed_tokens(vocabulary: Vocabulary) -> tuple[Trie, list[int]]:
     """
     made = vocabulary.remember(build_derivations)
     spellings = [vocabulary.spellings[token][::-1] for token in made.ids]
-    trie = Trie((spelling, place) for place, spelling in enumerate(spellings))
+    trie = Trie({spelling: place for place, spelling in enumerate(spellings)})
     return trie, list(map(len, spellings))

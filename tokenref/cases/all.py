@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from tokenref.cases import (
     byte_level,
+    close_calls,
     decoding,
     examples,
     invalid_bytes,
@@ -29,6 +30,7 @@ TOPICS = (
     special_tokens,
     random_texts,
     real,
+    close_calls,
 )
 """The modules that have cases. New ones are added at the end."""
 

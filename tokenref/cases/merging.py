@@ -14,7 +14,7 @@ COMPLETE_TO: Final = 3
 """Every text over a and b of up to that many letters is a case."""
 
 LONGEST_SHORT: Final = 6
-ENOUGH: Final = 28
+ENOUGH: Final = 20
 """How many texts over a and b there are for one vocabulary at most."""
 
 FLAG_OF_RIVAL: Final = {

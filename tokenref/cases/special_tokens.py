@@ -86,7 +86,7 @@ _ROWS: Final = (
     _Row("bom", "tiny", f"\ufeff{_END}", "all", [], "A byte order mark before it"),
     _Row("nested", "tiny", "<|endof<|endoftext|>text|>", "all", [], "One within the halves of one"),
     _Row("almost", "tiny", "<|endoftext|<|endoftext|>", "all", [], "One broken off, then a whole"),
-    _Row("empty", "tiny", "", "all", "all", "No text at all", ()),
+    _Row("empty", "tiny", "", "all", "all", "No text at all, so nothing can be refused", ()),
     _Row(
         "unknown-allowed",
         "tiny",

@@ -78,6 +78,9 @@ _LETTERS: Final = (
     ("kelvin", "\u212aelvin \u212b", "The Kelvin and Angstrom signs are letters"),
     ("circled-letter", "\u24d0\u24b6", "Circled letters are signs, although they have case"),
     ("mathematical", "\U0001d400\U0001d41a", "Mathematical letters, upper and lower case"),
+    ("lt-last", "a\u01c5", "A title-case letter at the end of a lower-case word"),
+    ("gothic-in-word", "a\U00010330b", "A letter of four bytes within a word"),
+    ("fraktur-in-word", "a\U0001d51e", "A mathematical letter of four bytes behind a plain one"),
     ("full-width", "\uff21\uff42", "Full-width letters, upper and lower case"),
     ("superscript-n", "x\u207f", "The superscript n is a letter, unlike the superscript 2"),
     ("u0295", "a\u0295B", "U+0295 has lower case in the pinned tables; newer ones say none"),
@@ -257,6 +260,10 @@ def drafts() -> Iterator[Draft]:
     yield from _not_white_space()
     yield from _line_ends()
     yield from rows("letters", ("Letters",), _LETTERS)
+    for slug, text, fact in (*_LETTERS, *MARKS):
+        yield text_case(
+            "pieces", "letters", f"{slug}-o200k", "tiny_o200k", text, fact, ("Letters",)
+        )
     yield from rows("marks", ("CombiningMark",), MARKS)
     yield from rows("scripts", ("Script",), SCRIPTS)
     yield from rows("emoji", ("Emoji",), EMOJI)
@@ -315,6 +322,15 @@ def _white_space() -> Iterator[Draft]:
             f" {sign}\n!",
             f"Before a line end, a space and {name}",
             (*flags, "LineEnd"),
+        )
+        yield text_case(
+            "pieces",
+            topic,
+            f"{slug}-signs",
+            "tiny",
+            f"{sign}{sign}!",
+            f"Before a sign, twice {name}",
+            flags,
         )
 
 

@@ -244,6 +244,22 @@ def _merging() -> dict[str, tuple[str, Vocabulary]]:
             "Ranks and ids from 2 to the 31st on, which signed 32-bit numbers turn negative.",
             _numbered({"a": 0, "b": 1, "c": 2, "bc": 0x7FFF_FFFF, "ab": 0x8000_0000}),
         ),
+        "improper_outside": (
+            "ab ranks after both tokens that it helps to make, which a rising queue has passed.",
+            _spelled("x a b y aby xab ab"),
+        ),
+        "dead_runs_whole": (
+            "Runs of 16 and 40 letters that only a whole piece can be, among shorter ones.",
+            ranked(["a", "a" * 16, "aa", "a" * 40], text=TextRules(whole_piece=True)),
+        ),
+        "zero_bytes": (
+            "Tokens with zero bytes at either end and inside, where C would end a string.",
+            ranked(["\0", "a", "\0\0", "a\0", "\0a", "a\0a"]),
+        ),
+        "end_of_text": (
+            "A pattern that asks for the end of the text, which is not before a last line end.",
+            ranked(["a", "\n", "aa", "aaa"], text=TextRules(r"a+$|a|\n")),
+        ),
         "one_letter": ("A single token, of one byte: nothing ever merges.", ranked(["a"])),
     }
 
@@ -277,6 +293,10 @@ def _pairs() -> dict[str, tuple[str, Vocabulary]]:
         "pair_two_ways": (
             "By pair, one token is made from two pairs of different rank.",
             _paired("a b ab ba aba", "b+a a+b a+ba ab+a"),
+        ),
+        "pair_hashes": (
+            "By pair, merges of hashes, which a reader of merge files may take for comments.",
+            _paired("# v ## #v ##v", "#+# #+v ##+v"),
         ),
         "pair_no_merges": (
             "By pair with an empty list: tokens of two letters exist, but nothing makes them.",

@@ -1,4 +1,4 @@
-"""bpe-openai as an engine under test: https://github.com/github/rust-gems, in a Python package.
+"""bpe-openai as an engine under test: GitHub's crates bpe and bpe-openai, in a Python package.
 
 What it can express
     Its own three encodings only, recognized by their content: cl100k_base,
@@ -13,6 +13,9 @@ What it answers
     reads memory that is not its own for an id it lacks. `_encode_bytes` is
     Python of the package's own, private and by another rule, so bytes that are
     not UTF-8 are unsupported.
+
+Source: https://github.com/Pathlit-Inc/bpe-openai (the package),
+https://github.com/github/rust-gems (the crates).
 """
 
 import warnings
