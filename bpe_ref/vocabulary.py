@@ -178,11 +178,7 @@ class Vocabulary:
         >>> vocabulary_by_concatenation({b"a": 0}).digest()[:16]
         'sha256:...'
         """
-        hasher = sha256()
-        for line in canonical_lines(self):
-            hasher.update(line.encode())
-            hasher.update(b"\n")
-        return f"sha256:{hasher.hexdigest()}"
+        return self.remember(_digest)
 
 
 def vocabulary_by_concatenation(
@@ -281,6 +277,15 @@ def canonical_lines(vocabulary: Vocabulary) -> Iterable[str]:
             yield f"{vocabulary.tokens[token].hex()}\t\t{token}"
         for left, right in rule.merges:
             yield f"{left}\t{right}"
+
+
+def _digest(vocabulary: Vocabulary) -> str:
+    """Return the sha256 of the canonical text."""
+    hasher = sha256()
+    for line in canonical_lines(vocabulary):
+        hasher.update(line.encode())
+        hasher.update(b"\n")
+    return f"sha256:{hasher.hexdigest()}"
 
 
 def _check_tokens(ids: Mapping[bytes, TokenId]) -> None:

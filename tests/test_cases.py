@@ -91,7 +91,7 @@ def test_every_why_is_a_sentence_of_its_own() -> None:
     assert max(map(len, whys)) < 420
 
 
-def test_every_example_of_the_survey_is_a_case() -> None:
+def test_every_worked_example_is_a_case() -> None:
     examples = [draft for draft in drafts() if draft.topic == "examples"]
     for number in range(1, 14):
         assert any(draft.slug.startswith(f"e{number}-") for draft in examples), f"E{number}"

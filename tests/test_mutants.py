@@ -14,10 +14,11 @@ from bpe_ref import TextRules, Vocabulary
 from tokenref.cases.draft import Draft, finish
 from tokenref.engines.answers import Answer, Crashed
 from tokenref.engines.reference import ReferenceEngine
-from tokenref.mutants.gate import REQUIRED, GateReport, Trial, print_gate, run_gate
+from tokenref.mutants.gate import REQUIRED, GateReport, Trial, run_gate
 from tokenref.mutants.mutant import Mutant, by_name, bytewise, encode, mutant, spelled
 from tokenref.mutants.table import MUTANTS
 from tokenref.record import Case, TextInput, make_case
+from tokenref.reports.mutants import print_gate
 
 TWICE = spelled("a aa")
 CUT = bytewise(r"\p{L}+|\s+", b"aa", b"ab", whole_piece=True)

@@ -17,6 +17,7 @@ from rich.progress import Progress
 from bpe_ref import BpeError, Tokenizer, audit, load, load_vocabulary, render_trace, trace, train
 from bpe_ref.formats.files import write_atomically
 from bpe_ref.formats.tiktoken import write_tiktoken
+from bpe_ref.training import TrainingProgress
 from tokenref.attestation import REAL_ENGINES, AttestationError, pages
 from tokenref.catalogue import Selection, SelectionError, open_catalogue
 from tokenref.corpus import CorpusError, compare_corpus, read_text
@@ -190,7 +191,8 @@ def fill(
 @click.pass_context
 def mutants(ctx: click.Context, fixtures: Path | None) -> None:
     """Show that the golden records tell every seeded bug from the reference."""
-    from tokenref.mutants.gate import print_gate, run_gate  # noqa: PLC0415 - only needed here
+    from tokenref.mutants.gate import run_gate  # noqa: PLC0415 - only needed here
+    from tokenref.reports.mutants import print_gate  # noqa: PLC0415 - only needed here
 
     report = run_gate(open_catalogue(fixtures))
     print_gate(Console(), report)
@@ -296,9 +298,15 @@ def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) 
     """
     from bpe_ref.registry import registered  # noqa: PLC0415 - only needed here
 
-    learned = train(
-        (read_text(path)[0] for path in texts), size, text_rules=registered(pattern_of).text_rules()
-    )
+    rules = registered(pattern_of).text_rules()
+    contents = (read_text(path)[0] for path in texts)
+    with Progress(console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("counting pieces", total=size)
+
+        def progress(now: TrainingProgress) -> None:
+            shown.update(task, description=f"{now.texts:,} texts", completed=now.tokens)
+
+        learned = train(contents, size, text_rules=rules, progress=progress)
     ranks = {content: token for token, content in learned.tokens.items()}
     write_tiktoken(ranks, out)
     click.echo(f"{out}: {len(ranks)} tokens")

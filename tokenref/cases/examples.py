@@ -1,4 +1,4 @@
-"""The worked examples of the survey of byte-pair encoders, by their numbers, E1 to E13.
+"""The worked examples of where encoders differ, by their numbers, E1 to E13.
 
 Each is the smallest input known to tell one way of encoding from another, and
 each answer was known before it was computed.

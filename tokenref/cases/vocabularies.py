@@ -45,7 +45,7 @@ RUN_ORDERS: Final[Mapping[str, Sequence[int]]] = MappingProxyType(
 """The lengths of the tokens of one letter, in rank order."""
 
 FAR_LETTERS: Final = "abcdefghijklmn"
-"""The letters of `last_letter_decides`; E9 of the survey with k = 13."""
+"""The letters of `last_letter_decides`, the vocabulary of example E9."""
 
 PARITY_LETTERS: Final = "abcdefghijklmnopqrstuvwx"
 

@@ -21,8 +21,6 @@ from itertools import groupby
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import msgspec
-from rich.console import Console
-from rich.table import Table
 
 from bpe_ref import Vocabulary
 from tokenref.engines.answers import Answer, Crashed, Unsupported, request_text
@@ -265,50 +263,3 @@ def _answers(engine: ReferenceEngine, questions: Sequence[_Question]) -> list[An
 
 def _crash(error: Exception) -> Crashed:
     return Crashed(f"{type(error).__name__}: {error}"[:300])
-
-
-_STYLES: Final[Mapping[Fate, str]] = {
-    "survived": "bold red",
-    "killed": "green",
-    "too crude": "yellow",
-    "not run": "dim",
-}
-
-
-def render(report: GateReport) -> list[Table | str]:
-    """Return what a person wants to see, in order, for a `rich` console to print.
-
-    >>> render(GateReport([], asked=0, flags=[], required=0))[-1]
-    '0 mutants: 0 killed, 0 too crude to count, 0 survived; 0 cases, 0 of them kill nothing'
-    """
-    table = Table("mutant", "fate", "killed by", "for example", "story", title="Mutants")
-    order: list[Fate] = ["survived", "not run", "too crude", "killed"]
-    for trial in sorted(report.trials, key=lambda each: order.index(each.fate)):
-        table.add_row(
-            trial.mutant.name,
-            trial.fate,
-            f"{len(trial.killers)} ({trial.share:.1%})",
-            trial.killers[0].id if trial.killers else "",
-            trial.mutant.story,
-            style=_STYLES[trial.fate],
-        )
-    parts: list[Table | str] = [table]
-    parts += [f"trouble: {sentence}" for sentence in report.trouble]
-    parts += [f"not run: {sentence}" for sentence in report.not_run]
-    if report.idle_flags:
-        parts.append(f"flags that kill nothing: {', '.join(report.idle_flags)}")
-    if len(report.with_fate("killed")) < report.required:
-        parts.append(f"at least {report.required} mutants must be killed without being too crude")
-    parts.append(
-        f"{len(report.trials)} mutants: {len(report.with_fate('killed'))} killed, "
-        f"{len(report.with_fate('too crude'))} too crude to count, "
-        f"{len(report.with_fate('survived'))} survived; "
-        f"{report.asked} cases, {report.idle_cases} of them kill nothing"
-    )
-    return parts
-
-
-def print_gate(console: Console, report: GateReport) -> None:
-    """Print what `render` returns."""
-    for part in render(report):
-        console.print(part)
