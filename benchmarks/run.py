@@ -221,7 +221,7 @@ def measure_check(_job: Job) -> Iterator[Row]:
     start = perf_counter()
     command = "from tokenref.cli import main; main(['check', 'reference'])"
     finished = subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, "-c", command], cwd=ROOT, stdout=subprocess.DEVNULL, check=False
+        [sys.executable, "-c", command], cwd=ROOT, capture_output=True, check=False
     )
     seconds = perf_counter() - start
     if finished.returncode:
