@@ -22,11 +22,11 @@ from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, TypeVar
+from typing import Final, Literal, TypeAlias
 
 from bpe_ref import BpeError, TokenId, TokenIdError, Tokenizer, Vocabulary, load_vocabulary
 from tokenref.engines.answers import Answer, Crashed, Engine, Ok, Session, Unsupported
-from tokenref.runner import quiet_standard_error
+from tokenref.runner import guarded, quiet_standard_error
 
 LARGEST: Final = 64 << 20
 """Bytes of the largest file that is taken."""
@@ -40,9 +40,6 @@ LONGEST_STRETCH: Final = 1 << 20
 Status: TypeAlias = Literal["same", "different", "refused", "unsupported", "crash"]
 Tokens: TypeAlias = Sequence[tuple[TokenId, bytes | None]]
 """Tokens with their bytes; None for an id that is no token's."""
-
-
-_Returned = TypeVar("_Returned")
 
 
 class CorpusError(Exception):
@@ -148,7 +145,7 @@ def _compare(reference: _Reference, engine: Engine, name: str) -> CorpusResult:
     def result(status: Status, detail: str = "") -> CorpusResult:
         return CorpusResult(engine.name, engine.version, status, detail)
 
-    session = _guarded(lambda: engine.load(reference.vocabulary, name))
+    session = guarded(lambda: engine.load(reference.vocabulary, name))
     if isinstance(session, Unsupported):
         return result("unsupported", session.reason)
     if isinstance(session, Crashed):
@@ -232,14 +229,4 @@ def _shown(ids: Sequence[TokenId], vocabulary: Vocabulary) -> Tokens:
 
 
 def _encode(session: Session, text: str) -> Answer:
-    return _guarded(lambda: session.answer("encode", {"text": text}))
-
-
-def _guarded(call: Callable[[], _Returned]) -> _Returned | Crashed:
-    """Return what the call returns, or `Crashed` for anything but the user's interrupt."""
-    try:
-        return call()
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:  # noqa: BLE001 - a Rust panic is a BaseException
-        return Crashed(f"{type(error).__name__}: {error}"[:300])
+    return guarded(lambda: session.answer("encode", {"text": text}))

@@ -126,17 +126,21 @@ class Sessions:
             return Judgement("not_run", vocabulary)
         if case.vocab != self._digest:
             name = self._catalogue.entry(case.vocab).name
-            self._session = _guarded(lambda: self._engine.load(vocabulary, name))
+            self._session = guarded(lambda: self._engine.load(vocabulary, name))
             self._digest = case.vocab
         session = self._session
         if isinstance(session, Unsupported | Crashed):
             return judge(case, session, vocabulary)
         request = msgspec.to_builtins(case.input)
-        return judge(case, _guarded(lambda: session.answer(op_of(case), request)), vocabulary)
+        return judge(case, guarded(lambda: session.answer(op_of(case), request)), vocabulary)
 
 
-def _guarded(call: Callable[[], _Returned]) -> _Returned | Crashed:
-    """Return what the call returns, or `Crashed` if it raises anything but the user's interrupt."""
+def guarded(call: Callable[[], _Returned]) -> _Returned | Crashed:
+    """Return what the call returns, or `Crashed` if it raises anything but the user's interrupt.
+
+    >>> guarded(lambda: 1 // 0)
+    Crashed(message='ZeroDivisionError: integer division or modulo by zero')
+    """
     try:
         return call()
     except (KeyboardInterrupt, SystemExit):

@@ -24,11 +24,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bpe_ref import Vocabulary
-from tokenref.engines.answers import Answer, Ok, Refused, Unsupported, as_text, request_text
+from tokenref.engines.answers import Answer, Ok, Unsupported, as_text, request_text
 from tokenref.engines.registered import which
+from tokenref.engines.tiktoken_api import answer_decode, answer_special
 
 _OWN: Final = ("cl100k_base", "o200k_base", "voyage3_base")
-_DISALLOWED: Final = "Encountered text corresponding to disallowed special token"
 
 
 @dataclass(frozen=True)
@@ -95,27 +95,9 @@ class BpeOpenaiSession:
         ids = request["ids"]
         if not self.vocabulary.tokens.keys() >= set(ids) and self._has_other_specials():
             return Unsupported("has special tokens of its own, which cannot be changed")
-        try:
-            if "errors" in request:
-                return Ok({"text": self.encoding.decode(ids, request["errors"])})
-            return Ok({"bytes": self.encoding.decode_bytes(ids).hex()})
-        except KeyError as error:
-            return Refused("UNKNOWN_ID", str(error))
-        except UnicodeDecodeError as error:
-            return Refused("INVALID_UTF8", str(error))
+        return answer_decode(self.encoding, request)
 
     def _special(self, request: Mapping[str, Any]) -> Answer:
         if self._has_other_specials():
             return Unsupported("has special tokens of its own, which cannot be changed")
-        allowed, disallowed = request["allowed"], request["disallowed"]
-        try:
-            ids = self.encoding.encode(
-                request["text"],
-                allowed_special="all" if allowed == "all" else frozenset(allowed),
-                disallowed_special="all" if disallowed == "all" else frozenset(disallowed),
-            )
-        except ValueError as error:
-            if str(error).startswith(_DISALLOWED):
-                return Refused("DISALLOWED_SPECIAL", str(error))
-            raise
-        return Ok({"ids": ids})
+        return answer_special(self.encoding, request)

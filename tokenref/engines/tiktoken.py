@@ -25,7 +25,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from bpe_ref import ByConcatenation, Vocabulary, audit
-from tokenref.engines.answers import Answer, Ok, Refused, Unsupported, as_text, request_text
+from tokenref.engines.answers import Answer, Ok, Unsupported, as_text, request_text
+from tokenref.engines.tiktoken_api import answer_decode, answer_special
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 _ONE_PIECE: Final = "(?s:.+)"
 _TABLES: Final = "unicode-16.0"
 _IDS: Final = 1 << 32
-_DISALLOWED: Final = "Encountered text corresponding to disallowed special token"
 
 
 @dataclass(frozen=True)
@@ -112,25 +112,7 @@ class TiktokenSession:
         return self.encoding._encode_bytes(data)  # noqa: SLF001 - the only way for bytes
 
     def _decode(self, request: Mapping[str, Any]) -> Answer:
-        try:
-            if "errors" in request:
-                return Ok({"text": self.encoding.decode(request["ids"], request["errors"])})
-            return Ok({"bytes": self.encoding.decode_bytes(request["ids"]).hex()})
-        except KeyError as error:
-            return Refused("UNKNOWN_ID", str(error))
-        except UnicodeDecodeError as error:
-            return Refused("INVALID_UTF8", str(error))
+        return answer_decode(self.encoding, request)
 
     def _special(self, request: Mapping[str, Any]) -> Answer:
-        allowed, disallowed = request["allowed"], request["disallowed"]
-        try:
-            ids = self.encoding.encode(
-                request["text"],
-                allowed_special="all" if allowed == "all" else frozenset(allowed),
-                disallowed_special="all" if disallowed == "all" else frozenset(disallowed),
-            )
-        except ValueError as error:
-            if str(error).startswith(_DISALLOWED):
-                return Refused("DISALLOWED_SPECIAL", str(error))
-            raise
-        return Ok({"ids": ids})
+        return answer_special(self.encoding, request)
