@@ -7,7 +7,7 @@ auditing, tracing      what is unusual about a vocabulary; the definition step b
 pretokenization        text to pieces, over pinned Unicode tables
 special_tokens, normalization, decoding     the rest of the way
 tokenizer              all of it, put together
-training               a vocabulary from text
+learning, learning_incrementally, training     a vocabulary from text
 formats/, registry, finding, models, loading     files, well-known vocabularies, `load`
 """
 

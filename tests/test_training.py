@@ -17,16 +17,11 @@ from bpe_ref import TextRules, Vocabulary, audit, vocabulary_by_concatenation
 from bpe_ref.encoders.naive import encode_naive
 from bpe_ref.errors import ParameterError, PatternError
 from bpe_ref.formats.tiktoken import read_tiktoken, write_tiktoken
+from bpe_ref.learning import Learned, learn_naive, merge_everywhere
+from bpe_ref.learning_incrementally import learn_incrementally
 from bpe_ref.merges import TokenId
 from bpe_ref.tokenizer import Tokenizer
-from bpe_ref.training import (
-    Learned,
-    TrainingProgress,
-    learn_incrementally,
-    learn_naive,
-    merge_everywhere,
-    train,
-)
+from bpe_ref.training import TrainingProgress, train
 from tests.strategies import examples
 
 WORDS = TextRules(pattern=r"\S+|\s+")
