@@ -51,6 +51,10 @@ class ReferenceEngine:
         tokenizer = Tokenizer(self.prepare(vocabulary), name=name, steps=self.steps)
         return ReferenceSession(tokenizer, with_stages=self.with_stages)
 
+    def encode_symbols(self, vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
+        """Return the tokens of the symbols of one piece that is not taken whole."""
+        return self.steps.encode_symbols(vocabulary.remember(self.prepare), symbols)
+
 
 @dataclass(frozen=True)
 class ReferenceSession:

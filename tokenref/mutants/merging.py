@@ -7,6 +7,7 @@ argument; with the right order it is the reference's `heap` encoder.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
+from struct import pack, unpack
 from typing import Final, TypeAlias
 
 from bpe_ref import (
@@ -431,6 +432,11 @@ def _with_a_rank_of(rank: int) -> Vocabulary:
     return vocabulary_by_concatenation({b"a": 0, b"b": 1, b"c": 2, b"bc": 3, b"ab": rank})
 
 
+def _with_two_ranks(lower: int) -> Vocabulary:
+    ranks = {b"a": 0, b"b": 1, b"c": 2, b"bc": lower, b"ab": lower + 1}
+    return vocabulary_by_concatenation(ranks)
+
+
 _WHOLE: Final = TextRules(whole_piece=True)
 
 MERGING: Final[tuple[Mutant, ...]] = (
@@ -598,6 +604,35 @@ MERGING: Final[tuple[Mutant, ...]] = (
         encode(_with_a_rank_of(1 << 9), "abc"),
         steps=Steps(encode_symbols=_HEAP),
         prepare=with_ranks(lambda _, merge: merge.rank & 0x1FF),
+    ),
+    mutant(
+        "ranks-in-8-bits",
+        "Ranks are kept in a byte. Own.",
+        encode(_with_a_rank_of(1 << 8), "abc"),
+        steps=Steps(encode_symbols=_HEAP),
+        prepare=with_ranks(lambda _, merge: merge.rank & 0xFF),
+    ),
+    mutant(
+        "ranks-in-24-bits",
+        "Ranks share a word of 32 bits with a length of 8. Own.",
+        encode(_with_a_rank_of(1 << 24), "abc"),
+        steps=Steps(encode_symbols=_HEAP),
+        prepare=with_ranks(lambda _, merge: merge.rank & 0xFFFFFF),
+    ),
+    mutant(
+        "ranks-as-floats",
+        "Ranks are scores in 32-bit floating point, which cannot tell 16,777,216 from 16,777,217; "
+        "SentencePiece's scores are such numbers. Own.",
+        encode(_with_two_ranks(1 << 24), "abc"),
+        steps=Steps(encode_symbols=_HEAP),
+        prepare=with_ranks(lambda _, merge: int(unpack("f", pack("f", merge.rank))[0])),
+    ),
+    mutant(
+        "ranks-with-a-sign",
+        "Ranks from 2^31 on are taken for negative numbers, and merge first. Own.",
+        encode(_with_a_rank_of(1 << 31), "abc"),
+        steps=Steps(encode_symbols=_HEAP),
+        prepare=with_ranks(lambda _, merge: merge.rank - ((merge.rank >> 31) << 32)),
     ),
     mutant(
         "ids-in-16-bits",
