@@ -1,90 +1,68 @@
-"""Wrong ways to cut text into pieces, each one change to the pattern, as engines really have it.
+"""Wrong ways to cut text into pieces: mutants, by the short name that a `why` gives them.
 
 What `rivals` is for merging, this is for pieces.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from bpe_ref import Pretokenizer, Steps, Tokenizer, Vocabulary
+from bpe_ref import Tokenizer, Vocabulary
 from tokenref.cases.draft import Purpose, tells_apart
 from tokenref.engines.reference import ReferenceEngine
+from tokenref.mutants.table import MUTANTS
 
-CHANGES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
+CUTTERS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "ASCII letters": (
-            (r"[^\r\n\p{L}", r"[^\r\nA-Za-z"),
-            (r"[^\s\p{L}", r"[^\sA-Za-z"),
-            (r"\p{L}", "[A-Za-z]"),
-        ),
-        "letters of Lu and Ll only": ((r"\p{L}+", r"[\p{Lu}\p{Ll}]+"),),
-        "letters with marks": ((r"\p{L}+", r"[\p{L}\p{M}]+"),),
-        "letters of Unicode 17": (
-            (r"[^\r\n\p{L}", "[^\\r\\n\u088f\\p{L}"),
-            (r"[^\s\p{L}", "[^\\s\u088f\\p{L}"),
-            (r"\p{L}+", "[\u088f\\p{L}]+"),
-        ),
-        "format characters are spaces": (
-            (r"[^\s", "[^\\s\u180e\u200b\ufeff"),
-            (r"(?!\S)", "(?![^\\s\u180e\u200b\ufeff])"),
-            (r"|\s", "|[\\s\u180e\u200b\ufeff]"),
-        ),
-        "ASCII digits": ((r"\p{N}{", "[0-9]{"), (r"\p{N}+", "[0-9]+")),
-        "decimal digits only": ((r"\p{N}{", r"\p{Nd}{"), (r"\p{N}+", r"\p{Nd}+")),
-        "digits one by one": ((r"\p{N}{1,3}+", r"\p{N}"), (r"\p{N}{1,3}", r"\p{N}")),
-        "digits in one run": ((r"\p{N}{1,3}+", r"\p{N}+"), (r"\p{N}{1,3}", r"\p{N}+")),
-        "no case folding": (("(?i:", "(?:"),),
-        "no contractions": (("'(?i:[sdmt]|ll|ve|re)|", ""), ("'(?:[sdmt]|ll|ve|re)|", "")),
-        "ASCII spaces": (
-            (r"[^\s", r"[^\t-\r "),
-            (r"(?!\S)", r"(?![^\t-\r ])"),
-            (r"\s", r"[\t-\r ]"),
-        ),
-        "separators are spaces": (
-            (r"[^\s", r"[^\s\x1c-\x1f"),
-            (r"(?!\S)", r"(?![^\s\x1c-\x1f])"),
-            (r"|\s", r"|[\s\x1c-\x1f]"),
-        ),
-        "no look-ahead": ((r"|\s+(?!\S)", ""), (r"|\s++$", "")),
-        "no leading space": ((r" ?[^", "[^"),),
-        "line ends apart": ((r"[\r\n]*+|", "|"), (r"[\r\n]*|", "|"), (r"[\r\n/]*|", "|")),
-        "line feeds only": ((r"\r\n", r"\n"),),
+        "ASCII letters": "only-ascii-letters",
+        "letters of Lu and Ll only": "only-cased-letters",
+        "letters with marks": "marks-are-letters",
+        "letters of Unicode 17": "newer-unicode",
+        "format characters are spaces": "zero-width-is-space",
+        "ASCII digits": "only-ascii-digits",
+        "decimal digits only": "only-decimal-digits",
+        "digits one by one": "digits-one-by-one",
+        "digits in one run": "digits-without-limit",
+        "no case folding": "contractions-case-sensitive",
+        "no contractions": "contractions-lost",
+        "ASCII spaces": "only-ascii-is-space",
+        "separators are spaces": "separators-are-space",
+        "no look-ahead": "last-space-stays-in-run",
+        "no leading space": "nothing-leads-signs",
+        "line ends apart": "line-ends-leave-signs",
+        "line feeds only": "carriage-return-forgotten",
     }
 )
-"""Each wrong way as replacements in the pattern, by the name that a `why` gives it."""
+"""The mutant of each short name."""
 
 
 @cache
 def wrong_cutter(name: str) -> ReferenceEngine:
     """Return an engine that cuts so and is right otherwise; it does not tell its pieces."""
-
-    def cutter(vocabulary: Vocabulary) -> Callable[[str], list[str]]:
-        pattern = vocabulary.text.pattern or r"[\s\S]+"
-        for old, new in CHANGES[name]:
-            pattern = pattern.replace(old, new)
-        return Pretokenizer(pattern, vocabulary.text.tables).pieces
-
-    return ReferenceEngine(name=name, steps=Steps(cutter=cutter), with_stages=False)
+    return replace(MUTANTS[CUTTERS[name]].engine, with_stages=False)
 
 
 @cache
 def _tokenizer(vocabulary: Vocabulary, name: str | None) -> Tokenizer:
     """Return the right tokenizer, or the one that cuts wrongly so; both are used often."""
-    return Tokenizer(vocabulary, steps=wrong_cutter(name).steps if name else None)
+    if name is None:
+        return Tokenizer(vocabulary)
+    engine = wrong_cutter(name)
+    return Tokenizer(vocabulary.remember(engine.prepare), steps=engine.steps)
 
 
 def cut_otherwise(vocabulary: Vocabulary, text: str) -> list[str]:
     """Return the names of the wrong ways that cut the text into other pieces."""
     right = _tokenizer(vocabulary, None).pieces(text)
-    return [name for name in CHANGES if _tokenizer(vocabulary, name).pieces(text) != right]
+    return [name for name in CUTTERS if _tokenizer(vocabulary, name).pieces(text) != right]
 
 
 def encoded_otherwise(vocabulary: Vocabulary, text: str) -> list[str]:
     """Return the names of the wrong ways that show in the tokens."""
     right = _tokenizer(vocabulary, None).encode_ordinary(text)
-    return [name for name in CHANGES if _tokenizer(vocabulary, name).encode_ordinary(text) != right]
+    return [name for name in CUTTERS if _tokenizer(vocabulary, name).encode_ordinary(text) != right]
 
 
 def fails_cut(*names: str) -> tuple[Purpose, ...]:

@@ -39,7 +39,7 @@ _EACH_MERGING: Final = 9
 _TRIES: Final = 400
 """Texts drawn at most; a vocabulary that nothing is wrong about yields few cases or none."""
 
-_CUTTING: Final = {"tiny": 80, "tiny_r50k": 30, "tiny_o200k": 50, "tiny_original_cl100k": 20}
+_CUTTING: Final = {"tiny": 60, "tiny_r50k": 30, "tiny_o200k": 50, "tiny_original_cl100k": 20}
 
 
 def drafts() -> Iterator[Draft]:

@@ -286,6 +286,12 @@ CUTTING: Final[tuple[Mutant, ...]] = (
         steps=_blind_to("L"),
     ),
     mutant(
+        "only-cased-letters",
+        "Only letters of the categories Lu and Ll make words. Own.",
+        pieces(_CL100K, "\u6f22a"),
+        prepare=with_pattern((r"\p{L}+", r"[\p{Lu}\p{Ll}]+")),
+    ),
+    mutant(
         "no-letters-beyond-the-first-plane",
         "Letters from U+10000 on are taken for two signs each, by a regular expression that sees "
         "UTF-16. Own.",
