@@ -42,6 +42,7 @@ def drafts() -> Iterator[Draft]:
     yield from _thresholds()
     yield from _tokens_of_many_bytes()
     yield from _huge()
+    yield from _overflow()
     yield from _pieces()
 
 
@@ -139,6 +140,20 @@ def _huge() -> Iterator[Draft]:
                 flags=["LongRun", *(["Count"] if op == "count" else [])],
                 spec="docs/bpe.md#counting" if op == "count" else _SPEC,
             )
+
+
+def _overflow() -> Iterator[Draft]:
+    yield Draft(
+        op="count",
+        topic="huge",
+        slug="million-spaces-and-a-letter",
+        vocabulary="tiny",
+        request=_recipe(" ", 1_000_000, "", "a"),
+        why="A million spaces and a letter: looking ahead from each of them, one call inside the "
+        "other, is too much for the stack of a pattern engine that backtracks.",
+        flags=["LongRun", "Count"],
+        spec="docs/bpe.md#pieces",
+    )
 
 
 def _pieces() -> Iterator[Draft]:

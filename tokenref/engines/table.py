@@ -10,6 +10,7 @@ from typing import Final
 
 from bpe_ref import ENCODERS, Steps
 from tokenref.engines.answers import Engine
+from tokenref.engines.bounded import BoundedEngine
 from tokenref.engines.bpe_openai import BpeOpenaiEngine
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.rs_bpe import RsBpeEngine
@@ -40,6 +41,11 @@ _REAL: Final[Mapping[str, tuple[str, Callable[[str], Engine]]]] = MappingProxyTy
 """Package name to the module that must be importable, and the adapter of a version."""
 
 
+QUADRATIC: Final = frozenset({"naive", "scan"})
+LONGEST_QUADRATIC: Final = 2000
+"""Characters of the longest text that a quadratic encoder is asked to encode."""
+
+
 def engine_names() -> tuple[str, ...]:
     """Return the names of all engines: the real ones, the reference, its encoders.
 
@@ -61,7 +67,8 @@ def engine(name: str) -> Engine | Unavailable:
     if name == "reference":
         return ReferenceEngine()
     if name in ENCODERS:
-        return ReferenceEngine(name=name, steps=Steps(encode_symbols=ENCODERS[name]))
+        encoder = ReferenceEngine(name=name, steps=Steps(encode_symbols=ENCODERS[name]))
+        return BoundedEngine(encoder, LONGEST_QUADRATIC) if name in QUADRATIC else encoder
     if name not in _REAL:
         raise EngineError(f"an engine must be one of {', '.join(engine_names())}, got {name!r}")
     module, adapter = _REAL[name]
