@@ -15,6 +15,8 @@ _SHOWN: Final = 5
 def print_audit(console: Console, vocabulary: Vocabulary, found: Audit) -> None:
     """Print one line per finding, with the first few tokens that it concerns."""
     table = Table(show_header=False, show_edge=False, box=None, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
     by_concatenation = isinstance(vocabulary.rule, ByConcatenation)
     holes = sum(map(len, found.holes))
     for label, value in (
