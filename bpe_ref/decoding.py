@@ -15,28 +15,50 @@ ignore, backslashreplace, surrogateescape
 """
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from operator import index
 
-from bpe_ref.errors import DecodingError, ParameterError
+from bpe_ref.errors import DecodingError, ParameterError, TokenIdError
 from bpe_ref.merges import TokenId
 from bpe_ref.vocabulary import Vocabulary
 
 
-def decode_bytes(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> bytes:
+def decode_bytes(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> bytes:
     """Return the bytes of the tokens, one after the other.
 
-    Raises `TokenIdError` for anything that is not an id of this vocabulary.
+    Ids are ints, or other whole numbers such as numpy's. Raises `TokenIdError`
+    for anything that is not an id of this vocabulary, and `ParameterError` for
+    what has no order or is not a row of ids at all.
 
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> decode_bytes(vocabulary_by_concatenation({b"a": 0, b"b": 1}), [1, 0, 1])
     b'bab'
     """
-    if set(map(type, ids)) <= {int}:  # True would pass for 1 as a key
+    row = list(_in_order(ids))
+    if not set(map(type, row)) <= {int}:  # True would pass for 1 as a key
+        row = list(map(_whole_number, row))
+    try:
+        return b"".join(map(vocabulary.tokens.__getitem__, row))
+    except KeyError:  # a special token, or none at all
+        return b"".join(map(vocabulary.token_bytes, row))
+
+
+def _in_order(ids: Iterable[TokenId]) -> Iterable[TokenId]:
+    """Return the ids; raise `ParameterError` for what is not a row of ids."""
+    if not isinstance(ids, Iterable) or isinstance(ids, str | bytes | AbstractSet | Mapping):
+        raise ParameterError("ids", ids, "must be a sequence of token ids")
+    return ids
+
+
+def _whole_number(token: object) -> TokenId:
+    """Return a whole number as an int; raise `TokenIdError` for anything else."""
+    if not isinstance(token, bool):
         try:
-            return b"".join(map(vocabulary.tokens.__getitem__, ids))
-        except KeyError:
-            pass  # a special token, or none at all
-    return b"".join(map(vocabulary.token_bytes, ids))
+            return index(token)  # type: ignore[arg-type]  # whether it has one is the question
+        except TypeError:
+            pass
+    raise TokenIdError(f"token id must be one of this vocabulary's, got {token!r}")
 
 
 def bytes_to_text(data: bytes, errors: str) -> str:

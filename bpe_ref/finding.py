@@ -56,8 +56,13 @@ def find(name: str) -> Path:
     """
     if os.sep in name or (os.altsep and os.altsep in name):
         return Path(name)
-    if name not in REGISTRY and _is_file(Path(name)):
+    if name and name not in REGISTRY and _exists(Path(name)):
         return Path(name)
+    if name not in REGISTRY:
+        raise UnknownVocabularyError(
+            f"there is no file {name!r}, and no vocabulary of that name; "
+            f"there are tiny, {', '.join(REGISTRY)}"
+        )
     entry = registered(name)
     missing: list[str] = []
     for candidate in _candidates(entry):
@@ -176,6 +181,14 @@ def _bpe_openai_folder() -> Path | None:
         return None
     folders = [] if spec is None else list(spec.submodule_search_locations or [])
     return Path(folders[0]) if folders else None
+
+
+def _exists(path: Path) -> bool:
+    """Return whether there is anything; what cannot be looked at is not there."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a closed folder; a name with a NUL in it
+        return False
 
 
 def _is_file(path: Path) -> bool:

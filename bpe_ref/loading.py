@@ -4,9 +4,11 @@ A name is `tiny` (which is part of this package) or one of the registry. A path
 leads to a file in the tiktoken format, or to one of our own JSON files.
 """
 
+import os
 from pathlib import Path
 
 from bpe_ref import finding
+from bpe_ref.errors import ParameterError
 from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.plain_json import parse_plain_json
 from bpe_ref.tiny import tiny_vocabulary
@@ -23,6 +25,8 @@ def load_vocabulary(name_or_path: str | Path) -> Vocabulary:
     >>> len(load_vocabulary("tiny").tokens) > 1000
     True
     """
+    if not isinstance(name_or_path, str | os.PathLike):
+        raise ParameterError("name_or_path", name_or_path, "must be a name or a path")
     if name_or_path == "tiny":
         return tiny_vocabulary()
     path = Path(name_or_path)

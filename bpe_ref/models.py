@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from bpe_ref.errors import UnknownVocabularyError
+from bpe_ref.errors import ParameterError, UnknownVocabularyError
 
 # As vocabulary and names; an exact name counts first.
 _MODELS: Final = {
@@ -70,6 +70,8 @@ def encoding_name_for_model(model: str) -> str:
     >>> encoding_name_for_model("gpt-4o-mini"), encoding_name_for_model("gpt-4-32k")
     ('o200k_base', 'cl100k_base')
     """
+    if not isinstance(model, str):
+        raise ParameterError("model", model, "must be the name of a model")
     if model in MODELS:
         return MODELS[model]
     for prefix, name in MODEL_PREFIXES.items():

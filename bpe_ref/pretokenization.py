@@ -79,6 +79,8 @@ class Pretokenizer:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be used."""
+        if not isinstance(self.pattern, str):
+            raise ParameterError("pattern", self.pattern, "must be a str")
         if self.tables not in TABLES:
             raise ParameterError("tables", self.tables, f"must be one of {', '.join(TABLES)}")
         parse(self.pattern, TABLES[self.tables])

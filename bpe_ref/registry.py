@@ -234,11 +234,11 @@ def registered(name: str) -> RegisteredVocabulary:
     'p50k_base'
     >>> registered("p50k")
     Traceback (most recent call last):
-    bpe_ref.errors.UnknownVocabularyError: a vocabulary must be a path or one of gpt2, ...
+    bpe_ref.errors.UnknownVocabularyError: a registered vocabulary must be one of gpt2, ...
     """
     entry = REGISTRY.get(name)
     if entry is None:
         raise UnknownVocabularyError(
-            f"a vocabulary must be a path or one of {', '.join(REGISTRY)}, got {name!r}"
+            f"a registered vocabulary must be one of {', '.join(REGISTRY)}, got {name!r}"
         )
     return entry

@@ -20,7 +20,7 @@ What the source leaves open
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -41,14 +41,23 @@ def choose(
     >>> sorted(allowed), sorted(disallowed)
     (['<a>'], ['<b>'])
     """
-    for name, choice in (("allowed_special", allowed), ("disallowed_special", disallowed)):
-        if isinstance(choice, str) and choice != "all":
-            raise ParameterError(name, choice, 'must be "all" or a collection of texts')
-        if not all(isinstance(text, str) and text for text in choice):
-            raise ParameterError(name, choice, "must hold non-empty texts only")
-    wanted = frozenset(special_tokens if allowed == "all" else allowed)
-    unwanted = frozenset(special_tokens) - wanted if disallowed == "all" else frozenset(disallowed)
-    return wanted, unwanted
+    wanted = _chosen("allowed_special", allowed)
+    unwanted = _chosen("disallowed_special", disallowed)
+    everything = frozenset(special_tokens)
+    wanted = everything if wanted is None else wanted
+    return wanted, everything - wanted if unwanted is None else unwanted
+
+
+def _chosen(name: str, choice: SpecialChoice) -> frozenset[str] | None:
+    """Return the texts of a choice, or None for all of them."""
+    if choice == "all":
+        return None
+    if isinstance(choice, str | bytes) or not isinstance(choice, Iterable):
+        raise ParameterError(name, choice, 'must be "all" or a collection of texts')
+    texts = list(choice)
+    if not all(isinstance(text, str) and text for text in texts):
+        raise ParameterError(name, texts, "must hold non-empty texts only")
+    return frozenset(texts)
 
 
 def refuse_special(text: str, disallowed: frozenset[str]) -> None:

@@ -187,6 +187,7 @@ class Tokenizer:
         >>> Tokenizer(vocabulary).encode_bytes(b"a a\xff")
         [0, 1, 3]
         """
+        data = _as_bytes("data", data)
         try:
             return self.encode_ordinary(data.decode("utf-8"))
         except UnicodeDecodeError as error:
@@ -204,6 +205,7 @@ class Tokenizer:
 
         Raises `SymbolError` for a byte that the vocabulary lacks.
         """
+        piece = _as_bytes("piece", piece)
         token = self._steps.whole_piece(self.vocabulary, piece)
         if token is not None:
             return [token]
@@ -222,12 +224,12 @@ class Tokenizer:
             self.encode(
                 text, allowed_special=allowed_special, disallowed_special=disallowed_special
             )
-            for text in texts
+            for text in _as_batch(texts)
         ]
 
     def encode_ordinary_batch(self, texts: Iterable[str]) -> list[list[TokenId]]:
         """Return the tokens of each text, as `encode_ordinary` does."""
-        return [self.encode_ordinary(text) for text in texts]
+        return [self.encode_ordinary(text) for text in _as_batch(texts)]
 
     def count(self, text: str) -> int:
         """Return the number of tokens of a text in which nothing is special."""
@@ -264,7 +266,11 @@ class Tokenizer:
 
         Raises `TokenIdError` if there is no such token.
         """
-        content = token.encode() if isinstance(token, str) else token
+        content = (
+            token.encode("utf-8", "surrogatepass")
+            if isinstance(token, str)
+            else _as_bytes("token", token)
+        )
         found = self.vocabulary.ids.get(content.decode("latin-1"))
         if found is None:
             try:
@@ -289,6 +295,22 @@ class Tokenizer:
 
     def _is_blank(self, token: TokenId) -> bool:
         return not self.vocabulary.tokens[token].strip(b" \n\t")
+
+
+def _as_bytes(name: str, data: bytes | bytearray | memoryview) -> bytes:
+    """Return bytes as bytes; raise `ParameterError` for what is not bytes-like."""
+    if isinstance(data, bytes):
+        return data
+    if isinstance(data, bytearray | memoryview):
+        return bytes(data)
+    raise ParameterError(name, data, "must be bytes")
+
+
+def _as_batch(texts: Iterable[str]) -> Iterable[str]:
+    """Return the texts; raise `ParameterError` for a single text by mistake."""
+    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+        raise ParameterError("texts", texts, "must be an iterable of texts")
+    return texts
 
 
 def without_surrogates(text: str) -> str:

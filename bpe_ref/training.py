@@ -12,12 +12,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Final
 
 from bpe_ref.errors import ParameterError
 from bpe_ref.learning import BYTES
 from bpe_ref.learning_incrementally import learn_incrementally
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_concatenation
+
+MOST_TOKENS: Final = 1 << 32
+"""The largest vocabulary that can be asked for: ids have 32 bits in engines."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ def train(
     [b'aa', b'ab', b'aaab']
     """
     _check(size, special_tokens, max_token_length, min_count)
-    if isinstance(texts, str):
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
         raise ParameterError("texts", type(texts), "must be several texts, not one")
     tokens = [bytes([byte]) for byte in range(BYTES)]
     untrained = _vocabulary(tokens, text_rules, special_tokens)
@@ -105,8 +109,8 @@ def _check(
     size: int, special_tokens: Sequence[str], max_token_length: int | None, min_count: int
 ) -> None:
     """Raise `ParameterError` for what cannot be asked for."""
-    if type(size) is not int or size < BYTES:
-        raise ParameterError("size", size, f"must be a whole number from {BYTES}")
+    if type(size) is not int or not BYTES <= size <= MOST_TOKENS:
+        raise ParameterError("size", size, f"must be a whole number from {BYTES} to {MOST_TOKENS}")
     if type(min_count) is not int or min_count < 1:
         raise ParameterError("min_count", min_count, "must be a whole number from 1")
     if max_token_length is not None and (type(max_token_length) is not int or max_token_length < 1):

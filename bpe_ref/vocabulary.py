@@ -20,6 +20,7 @@ id decodes to. No other two tokens may.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from types import MappingProxyType
 from typing import TypeVar, cast
 
 from bpe_ref.errors import SymbolError, TokenIdError, VocabularyError
@@ -96,13 +97,16 @@ class Vocabulary:
         else:
             spellings = {token: content.decode("latin-1") for token, content in self.tokens.items()}
             ids = {spelling: token for token, spelling in spellings.items()}
-        object.__setattr__(self, "spellings", spellings)
-        object.__setattr__(self, "ids", ids)
+        object.__setattr__(self, "tokens", MappingProxyType(dict(self.tokens)))
+        object.__setattr__(self, "special_tokens", MappingProxyType(dict(self.special_tokens)))
+        object.__setattr__(self, "spellings", MappingProxyType(spellings))
+        object.__setattr__(self, "ids", MappingProxyType(ids))
         symbols = {letter: ids[letter] for letter in map(chr, range(256)) if letter in ids}
         letters = {symbol: letter for letter, symbol in symbols.items()}
-        object.__setattr__(self, "symbol_of_letter", symbols)
-        object.__setattr__(self, "letter_of_symbol", letters)
-        object.__setattr__(self, "special_bytes", _special_bytes(self.tokens, self.special_tokens))
+        object.__setattr__(self, "symbol_of_letter", MappingProxyType(symbols))
+        object.__setattr__(self, "letter_of_symbol", MappingProxyType(letters))
+        special_bytes = _special_bytes(self.tokens, self.special_tokens)
+        object.__setattr__(self, "special_bytes", MappingProxyType(special_bytes))
 
     def merge(self, left: TokenId, right: TokenId) -> Merge | None:
         """Return what becomes of the adjacent tokens `left` and `right`, if anything."""
@@ -137,6 +141,8 @@ class Vocabulary:
         'aa'
         """
         known = self.letter_of_symbol
+        if not isinstance(symbols, Sequence):
+            raise SymbolError(f"symbols must be a sequence of ids, got {symbols!r}")
         if set(map(type, symbols)) <= {int}:  # True would pass for 1 as a key
             try:
                 return "".join(map(known.__getitem__, symbols))

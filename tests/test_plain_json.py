@@ -67,7 +67,10 @@ def edited(edit: Callable[[dict[str, Any]], Any]) -> bytes:
         (lambda content: content.update(rule="both"), "the rule must be"),
         (lambda content: content.update(whole_piece=1), "'whole_piece' has the wrong type, got 1"),
         (lambda content: content.update(pattern=5), "'pattern' has the wrong type, got 5"),
-        (lambda content: content["tokens"].append(["zz", 50, None]), "in hexadecimal, got 'zz'"),
+        (
+            lambda content: content["tokens"].append(["zz", 50, None]),
+            "in lower-case hexadecimal, got 'zz'",
+        ),
         (lambda content: content["tokens"].append(["61", 50, None]), "but b'a' is twice"),
         (lambda content: content["tokens"].append(["63", 5, None]), "id 5 is given to"),
         (lambda content: content["tokens"].append(["", 50, None]), "at least one byte"),
@@ -84,6 +87,11 @@ def edited(edit: Callable[[dict[str, Any]], Any]) -> bytes:
         (lambda content: content["tokens"].append(["63", 50, None]), "the digest must be that of"),
         (lambda content: content.update(whole_piece=False), "the digest must be that of"),
         (lambda content: content.update(tokens=[], merges=[]), "at least one token"),
+        (lambda content: content.update(tables=None), "both a pattern and its tables, or neither"),
+        (lambda content: content["special_tokens"].append(["<b>", 9]), "but one is twice"),
+        (lambda content: content["tokens"].append(["6 1", 50, None]), "lower-case hexadecimal"),
+        (lambda content: content["tokens"].append(["FF", 50, None]), "lower-case hexadecimal"),
+        (lambda content: content.update(rule="concatenation"), "there must be no list of merges"),
     ],
 )
 def test_a_wrong_file_is_refused_in_one_sentence(
@@ -94,6 +102,22 @@ def test_a_wrong_file_is_refused_in_one_sentence(
     assert str(caught.value).startswith("v.json: ")
     assert sentence in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_digest_name_and_why_may_be_left_out() -> None:
+    def edit(content: dict[str, Any]) -> None:
+        for key in ("digest", "name", "why"):
+            del content[key]
+
+    again = parse_plain_json(edited(edit), "v.json")
+    assert again.vocabulary.digest() == BY_PAIR.digest()
+    assert (again.name, again.why) == ("", "")
+
+
+def test_a_key_that_comes_twice_is_refused() -> None:
+    data = edited(lambda _: None).replace(b'"rule":', b'"rule": "pair", "rule":')
+    with pytest.raises(VocabularyFileError, match="a key comes twice"):
+        parse_plain_json(data, "v.json")
 
 
 def test_a_missing_rank_by_concatenation_is_refused() -> None:

@@ -58,7 +58,7 @@ EVERY_OP = [
     case_of(
         "encode",
         "two",
-        input=TextInput(recipe=Recipe(unit="61", times=9)),
+        input=TextInput(recipe=Recipe(unit="61", times=9, before="", after="")),
         out=IdsOutput(runs=[(97, 9)]),
     ),
     case_of("count", input=TextInput(text="é\U0001f600"), out=CountOutput(count=6)),
@@ -156,6 +156,42 @@ def test_a_wrong_record_is_refused_with_its_line(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("key", ["out", "why", "flags", "profile", "spec", "sum", "verdict", "in"])
+def test_a_record_that_lacks_a_key_is_refused(key: str) -> None:
+    with pytest.raises(RecordError, match=rf"^x.jsonl, line 2: .*{key}"):
+        parse_records(edited(lambda content: content.pop(key)), "x.jsonl")
+
+
+def test_a_key_that_comes_twice_is_refused() -> None:
+    header, line = dump_records("x.jsonl", [EVERY_OP[0]]).splitlines()
+    twice = line.replace(b'"why":', b'"why":"This is said twice, in other words.","why":')
+    with pytest.raises(RecordError, match="the one canonical form"):
+        parse_records(header + b"\n" + twice + b"\n", "x.jsonl")
+
+
+def test_a_record_belongs_to_its_operation_and_to_its_file() -> None:
+    data = dump_records("bpe/pieces.jsonl", [EVERY_OP[0]])
+    assert parse_records(data, "x", file="bpe/pieces.jsonl") == [EVERY_OP[0]]
+    with pytest.raises(RecordError, match=r"the header must name the file 'bpe/other.jsonl'"):
+        parse_records(data, "x", file="bpe/other.jsonl")
+    other = dump_records("bpe/other.jsonl", [EVERY_OP[0]])
+    with pytest.raises(RecordError, match=r"does not belong into bpe/other\.jsonl"):
+        parse_records(other, "x", file="bpe/other.jsonl")
+    stranger = make_case("count", **_parts(EVERY_OP[3]) | {"id": "bpe/encode/stranger"})
+    with pytest.raises(RecordError, match="must name the operation count"):
+        parse_records(dump_records("x.jsonl", [stranger]), "x.jsonl")
+
+
+def _parts(case: Case) -> dict[str, Any]:
+    return {name: getattr(case, name) for name in case.__struct_fields__ if name != "sum"}
+
+
+def test_a_record_that_is_nested_too_deeply_is_refused() -> None:
+    header, _ = dump_records("x.jsonl", [EVERY_OP[0]]).splitlines()
+    with pytest.raises(RecordError, match=r"^x.jsonl, line 2: not a record"):
+        parse_records(header + b"\n" + b'{"in":' * 100_000 + b"1\n", "x.jsonl")
+
+
 def test_an_id_that_comes_twice_is_refused_with_both_lines() -> None:
     data = dump_records("x.jsonl", [EVERY_OP[0], EVERY_OP[1], EVERY_OP[0]])
     with pytest.raises(
@@ -218,6 +254,6 @@ def test_the_schemas_know_every_operation() -> None:
 
 def test_a_recipe_is_before_then_units_then_after() -> None:
     assert Recipe(unit="6162", times=2, before="2d", after="21").expand() == b"-abab!"
-    assert TextInput(recipe=Recipe(unit="61", times=2)).content() == b"aa"
+    assert TextInput(recipe=Recipe(unit="61", times=2, before="", after="")).content() == b"aa"
     assert TextInput(text="é").content() == "é"
     assert TextInput(octets="ff").content() == b"\xff"

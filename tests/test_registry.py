@@ -331,9 +331,19 @@ def test_an_unknown_name_is_told_the_known_ones(name: str) -> None:
     with pytest.raises(UnknownVocabularyError) as caught:
         load_vocabulary(name)
     assert str(caught.value) == (
-        "a vocabulary must be a path or one of gpt2, r50k_base, p50k_base, p50k_edit, "
-        f"cl100k_base, o200k_base, o200k_harmony, voyage3_base, got {name!r}"
+        f"there is no file {name!r}, and no vocabulary of that name; there are tiny, gpt2, "
+        "r50k_base, p50k_base, p50k_edit, cl100k_base, o200k_base, o200k_harmony, voyage3_base"
     )
+
+
+@pytest.mark.usefixtures("_nowhere")
+def test_a_folder_and_a_pipe_are_said_to_be_no_files(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(VocabularyFileError, match="folder cannot be read: Is a directory"):
+        load_vocabulary("folder")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(VocabularyFileError, match="pipe cannot be read: it is a pipe"):
+        load_vocabulary("pipe")
 
 
 @pytest.mark.usefixtures("_nowhere")

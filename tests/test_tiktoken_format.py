@@ -26,6 +26,23 @@ from tests.real_vocabularies import real_file
 SMALL = b"YQ== 0\nYg== 1\nYWI= 2\n"
 
 
+def test_writing_through_a_link_changes_what_it_leads_to(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"old")
+    link.symlink_to(target)
+    write_atomically(b"new", link)
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+
+
+def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    write_atomically(b"gone", os.devnull)
+    assert not Path(os.devnull).is_file()
+    with pytest.raises(IsADirectoryError):
+        write_atomically(b"x", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def rank_tables() -> st.SearchStrategy[dict[bytes, int]]:
     """Draw tokens with distinct ranks, in any order, with holes."""
     return st.dictionaries(

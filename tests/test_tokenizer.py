@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from bpe_ref import (
     DecodingError,
     ParameterError,
+    Pretokenizer,
     SpecialTokenError,
     SymbolError,
     TextRules,
@@ -17,6 +18,7 @@ from bpe_ref import (
     Tokenizer,
     UnknownVocabularyError,
     Vocabulary,
+    encoding_name_for_model,
     load,
     load_vocabulary,
     tiny_vocabulary,
@@ -209,13 +211,86 @@ def test_strict_decoding_refuses_part_of_a_character() -> None:
     assert TINY.decode([97, 0xF0], errors="ignore") == "a"
 
 
+class WholeNumber:
+    """What numpy's integers are to Python: no int, but with an index."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __index__(self) -> int:  # noqa: D105 - the class says it
+        return self.value
+
+
+def test_ids_may_come_from_any_ordered_iterable_of_whole_numbers() -> None:
+    ids = TINY.encode_ordinary("hello world")
+    assert TINY.decode(tuple(ids)) == "hello world"
+    assert TINY.decode(iter(ids)) == "hello world"  # type: ignore[arg-type]  # on purpose
+    assert TINY.decode([WholeNumber(token) for token in ids]) == "hello world"  # type: ignore[misc]  # on purpose
+
+
+@pytest.mark.parametrize("ids", [{97, 98}, {97: 98}, "97", b"ab", None, 97])
+def test_what_has_no_order_is_no_sequence_of_ids(ids: Any) -> None:  # noqa: ANN401 - as above
+    with pytest.raises(ParameterError, match=r"^ids must be a sequence of token ids, got "):
+        TINY.decode(ids)
+
+
+def test_a_choice_that_can_be_read_only_once_is_not_lost() -> None:
+    with pytest.raises(SpecialTokenError):
+        TINY.encode("ab", disallowed_special=(text for text in ["b"]))  # type: ignore[arg-type]  # on purpose
+
+
+@pytest.mark.parametrize("data", ["abc", None, 5, [97]])
+def test_what_is_no_bytes_is_refused(data: Any) -> None:  # noqa: ANN401 - as above
+    with pytest.raises(ParameterError, match=r"^data must be bytes, got "):
+        TINY.encode_bytes(data)
+    with pytest.raises(ParameterError, match=r"^piece must be bytes, got "):
+        TINY.encode_piece(data)
+
+
+@pytest.mark.parametrize("data", [bytearray(b"abc"), memoryview(b"abc")])
+def test_anything_like_bytes_is_bytes(data: Any) -> None:  # noqa: ANN401 - as above
+    assert TINY.encode_bytes(data) == TINY.encode_bytes(b"abc")
+
+
+@pytest.mark.parametrize("token", [None, 5])
+def test_a_token_is_named_by_text_or_bytes(token: Any) -> None:  # noqa: ANN401 - as above
+    with pytest.raises(ParameterError, match=r"^token must be bytes, got "):
+        TINY.token_id(token)
+    with pytest.raises(TokenIdError):
+        TINY.token_id("\ud800")
+
+
+@pytest.mark.parametrize("texts", ["abc", b"abc", None, 5])
+def test_a_batch_is_not_one_text(texts: Any) -> None:  # noqa: ANN401 - as above
+    for encode in (TINY.encode_batch, TINY.encode_ordinary_batch):
+        with pytest.raises(ParameterError, match=r"^texts must be an iterable of texts, got "):
+            encode(texts)
+
+
+@pytest.mark.parametrize("name", [None, b"tiny", 5])
+def test_what_is_neither_name_nor_path_is_refused(name: Any) -> None:  # noqa: ANN401 - as above
+    with pytest.raises(ParameterError, match=r"^name_or_path must be a name or a path, got "):
+        load(name)
+    with pytest.raises(ParameterError, match=r"^model must be the name of a model, got "):
+        encoding_name_for_model(name)
+    with pytest.raises(ParameterError, match=r"^pattern must be a str, got "):
+        Pretokenizer(name)
+
+
+def test_a_vocabulary_cannot_be_changed_behind_its_digest() -> None:
+    vocabulary: Any = vocabulary_by_concatenation({b"a": 0}, special_tokens={"<x>": 1})
+    for part in ("tokens", "special_tokens", "ids", "spellings", "special_bytes"):
+        with pytest.raises(TypeError):
+            getattr(vocabulary, part)["<y>"] = 5
+
+
 @pytest.mark.parametrize("errors", ["nonsense", "", None, 3])
 def test_an_unknown_error_handler_is_refused(errors: Any) -> None:  # noqa: ANN401 - as above
     with pytest.raises(ParameterError, match=r"^errors must be "):
         TINY.decode([97], errors=errors)
 
 
-@pytest.mark.parametrize("choice", ["<|endoftext|>", "", [""], [3]])
+@pytest.mark.parametrize("choice", ["<|endoftext|>", "", [""], [3], None, 5, b"x"])
 def test_a_choice_of_special_tokens_is_all_or_a_collection_of_texts(choice: Any) -> None:  # noqa: ANN401 - as above
     with pytest.raises(ParameterError, match=r"^allowed_special must "):
         TINY.encode("a", allowed_special=choice)

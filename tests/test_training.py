@@ -384,9 +384,9 @@ def test_without_ties_tiktoken_s_educational_trainer_learns_the_same() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"size": 255}, "size must be a whole number from 256, got 255"),
-        ({"size": 300.0}, "size must be a whole number from 256, got 300.0"),
-        ({"size": True}, "size must be a whole number from 256, got True"),
+        ({"size": 255}, "size must be a whole number from 256 to 4294967296, got 255"),
+        ({"size": 300.0}, "size must be a whole number from 256 to 4294967296, got 300.0"),
+        ({"size": True}, "size must be a whole number from 256 to 4294967296, got True"),
         ({"min_count": 0}, "min_count must be a whole number from 1, got 0"),
         ({"min_count": 1.5}, "min_count must be a whole number from 1, got 1.5"),
         (

@@ -39,6 +39,20 @@ class Selection:
     flags: Sequence[str] = ()
     vocabularies: Sequence[str] = ()
 
+    def options(self) -> str:
+        """Return the selection as the command's options.
+
+        >>> Selection(ops=("encode",), flags=("LongRun",)).options()
+        '--op encode --flag LongRun'
+        """
+        named = {
+            "id": self.ids,
+            "op": self.ops,
+            "flag": self.flags,
+            "vocabulary": self.vocabularies,
+        }
+        return " ".join(f"--{name} {value}" for name, values in named.items() for value in values)
+
     @property
     def is_everything(self) -> bool:
         """Whether nothing is left out."""
@@ -71,6 +85,8 @@ class Catalogue:
             try:
                 vocabulary = load_vocabulary(source)
             except BpeError as error:
+                if entry.path:  # it is part of the fixtures, so its absence is no excuse
+                    raise RecordError(f"the vocabulary {entry.name}: {error}") from None
                 self._loaded[digest] = str(error)
             else:
                 same = vocabulary.digest() == digest
@@ -87,7 +103,7 @@ class Catalogue:
         chosen = [case for case in self.cases if self._wanted(case, selection)]
         if not chosen:
             raise SelectionError(
-                f"the selection matches none of the {len(self.cases)} cases: {selection}"
+                f"the selection matches none of the {len(self.cases)} cases: {selection.options()}"
             )
         return sorted(chosen, key=lambda case: case.vocab)
 
@@ -115,8 +131,20 @@ def open_catalogue(folder: Path | None = None) -> Catalogue:
     for entry in manifest.files:
         if entry.cases is None:
             continue
-        records = read_records(folder / entry.path)
+        records = read_records(folder / entry.path, file=entry.path)
+        if len(records) != entry.cases:
+            raise RecordError(
+                f"{folder / entry.path}: the manifest promises {entry.cases} cases, "
+                f"but the file holds {len(records)}"
+            )
         (canaries if entry.path.startswith("canary") else cases).extend(records)
+    if len(cases) != manifest.cases:
+        raise RecordError(
+            f"{folder}: the manifest promises {manifest.cases} cases in all, "
+            f"but the files hold {len(cases)}"
+        )
+    if not canaries:
+        raise RecordError(f"{folder}: there must be canaries, or nothing tests the judge")
     check_together([*cases, *canaries], manifest)
     return Catalogue(folder, manifest, cases, canaries)
 

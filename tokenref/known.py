@@ -60,6 +60,8 @@ def read_known(path: Path) -> list[Known]:
         return msgspec.convert(content, type=_File).known
     except OSError as error:
         raise RecordError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except RecursionError:
+        raise RecordError(f"{path}: nested too deeply for a list of known differences") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise RecordError(f"{path}: not a list of known differences: {error}") from None
 

@@ -70,6 +70,8 @@ def parse_manifest(folder: Path) -> Manifest:
         raise RecordError(
             f"{folder / MANIFEST}: cannot be read: {error.strerror or error}"
         ) from None
+    except RecursionError:
+        raise RecordError(f"{folder / MANIFEST}: not a manifest: nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RecordError(f"{folder / MANIFEST}: not a manifest: {error}") from None
 

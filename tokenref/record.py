@@ -7,7 +7,7 @@ a difference between two files is a difference between cases.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias
@@ -53,13 +53,13 @@ class Recipe(_Strict, frozen=True, kw_only=True):
 
     unit: Hex
     times: Annotated[int, Meta(ge=1)]
-    before: Hex = ""
-    after: Hex = ""
+    before: Hex
+    after: Hex
 
     def expand(self) -> bytes:
         """Return the text.
 
-        >>> Recipe(unit="61", times=3, after="62").expand()
+        >>> Recipe(unit="61", times=3, before="", after="62").expand()
         b'aaab'
         """
         unit, before, after = map(bytes.fromhex, (self.unit, self.before, self.after))
@@ -182,35 +182,35 @@ class PiecesCase(_Case, frozen=True, kw_only=True, tag="pieces"):
     """Asks for the pieces of a text."""
 
     input: TextInput = msgspec.field(name="in")
-    out: PiecesOutput | None = None
+    out: PiecesOutput | None
 
 
 class EncodeCase(_Case, frozen=True, kw_only=True, tag="encode"):
     """Asks for the tokens of a text in which nothing is special."""
 
     input: TextInput = msgspec.field(name="in")
-    out: IdsOutput | None = None
+    out: IdsOutput | None
 
 
 class CountCase(_Case, frozen=True, kw_only=True, tag="count"):
     """Asks for the number of tokens of a text in which nothing is special."""
 
     input: TextInput = msgspec.field(name="in")
-    out: CountOutput | None = None
+    out: CountOutput | None
 
 
 class DecodeCase(_Case, frozen=True, kw_only=True, tag="decode"):
     """Asks what tokens decode to."""
 
     input: DecodeInput = msgspec.field(name="in")
-    out: DecodeOutput | None = None
+    out: DecodeOutput | None
 
 
 class SpecialCase(_Case, frozen=True, kw_only=True, tag="special"):
     """Asks for the tokens of a text that may hold special ones."""
 
     input: SpecialInput = msgspec.field(name="in")
-    out: IdsOutput | None = None
+    out: IdsOutput | None
 
 
 Case: TypeAlias = PiecesCase | EncodeCase | CountCase | DecodeCase | SpecialCase
@@ -247,7 +247,7 @@ def op_of(case: Case) -> str:
 def make_case(op: str, **parts: Any) -> Case:  # noqa: ANN401 - the types are the structs'
     """Return a case with its `sum` filled in; the other parts are given by name."""
     case_type = CASE_OF_OP[op]
-    blank = case_type(sum="sha256:" + "0" * 64, **parts)
+    blank = case_type(sum="sha256:" + "0" * 64, **{"out": None, **parts})
     case: Case = msgspec.structs.replace(blank, sum=meaning_digest(blank))
     return case
 
@@ -281,12 +281,13 @@ _HEADER: Final = msgspec.json.Decoder(Header)
 _CASE: Final = msgspec.json.Decoder(Case)
 
 
-def parse_records(data: bytes, source: str) -> list[Case]:
+def parse_records(data: bytes, source: str, *, file: str | None = None) -> list[Case]:
     """Return the cases of a record file; `source` names it in errors.
 
-    Raises `RecordError` for a file that is cut off, a line that is not a
-    record, an unknown field, an id that comes twice, a wrong count, or a
-    `sum` that does not belong to its record.
+    `file` is what the header must call the file, if that is known. Raises
+    `RecordError` for a file that is cut off, a line that is not a record, an
+    unknown field, an id that comes twice, a wrong count, or a `sum` that does
+    not belong to its record.
 
     >>> parse_records(b'{"kind":"header"}', "cases.jsonl")
     Traceback (most recent call last):
@@ -302,6 +303,10 @@ def parse_records(data: bytes, source: str) -> list[Case]:
             f"{source}, line 1: the header promises {header.cases} cases, "
             f"but the file holds {len(lines) - 1}"
         )
+    if file is not None and header.file != file:
+        raise RecordError(
+            f"{source}, line 1: the header must name the file {file!r}, got {header.file!r}"
+        )
     first_line: dict[str, int] = {}
     cases: list[Case] = []
     for number, line in enumerate(lines[1:], start=2):
@@ -311,30 +316,44 @@ def parse_records(data: bytes, source: str) -> list[Case]:
             raise RecordError(
                 f"{place}: id {case.id!r} is used already, by line {first_line[case.id]}"
             )
-        if case.sum != meaning_digest(case):
-            raise RecordError(f"{place}: the sum of {case.id!r} does not belong to its content")
-        if (case.out is None) != isinstance(case.verdict, MustRefuse):
-            raise RecordError(
-                f"{place}: {case.id!r} must have an answer or a reason to refuse, and not both"
-            )
+        _check_case(case, line, place, file)
         first_line[case.id] = number
         cases.append(case)
     return cases
 
 
-def read_records(path: Path) -> list[Case]:
+def _check_case(case: Case, line: bytes, place: str, file: str | None) -> None:
+    """Raise `RecordError` unless the parts of a record fit together, and its file."""
+    topic = case.id.rpartition("/")[0]
+    if file is not None and not file.startswith("canary") and f"{topic}.jsonl" != file:
+        raise RecordError(f"{place}: the id {case.id!r} does not belong into {file}")
+    if f"/{op_of(case)}/" not in case.id:
+        raise RecordError(f"{place}: the id {case.id!r} must name the operation {op_of(case)}")
+    if canonical_json(msgspec.to_builtins(case)) != line:
+        raise RecordError(f"{place}: the record must be in the one canonical form, sorted keys")
+    if case.sum != meaning_digest(case):
+        raise RecordError(f"{place}: the sum of {case.id!r} does not belong to its content")
+    if (case.out is None) != isinstance(case.verdict, MustRefuse):
+        raise RecordError(
+            f"{place}: {case.id!r} must have an answer or a reason to refuse, and not both"
+        )
+
+
+def read_records(path: Path, *, file: str | None = None) -> list[Case]:
     """Return the cases of a record file. Raises `RecordError`, also where it cannot be read."""
     try:
         data = path.read_bytes()
     except OSError as error:
         raise RecordError(f"{path}: cannot be read: {error.strerror or error}") from None
-    return parse_records(data, str(path))
+    return parse_records(data, str(path), file=file)
 
 
 def _decode(decoder: Any, line: bytes, place: str) -> Any:  # noqa: ANN401 - as the decoder has it
     """Decode one line; what is wrong with it is said with its place."""
     try:
         return decoder.decode(line)
+    except RecursionError:
+        raise RecordError(f"{place}: not a record: it is nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RecordError(f"{place}: not a record: {error}") from None
 
@@ -345,8 +364,3 @@ def schemas() -> dict[str, Any]:
         "case.v1.json": msgspec.json.schema(Case),
         "header.v1.json": msgspec.json.schema(Header),
     }
-
-
-def all_ids(cases: Iterable[Case]) -> list[str]:
-    """Return the ids of the cases, in order."""
-    return [case.id for case in cases]

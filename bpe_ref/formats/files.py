@@ -24,6 +24,12 @@ def read_unpacked(path: str | os.PathLike[str]) -> bytes:
     bpe_ref.errors.VocabularyFileError: . cannot be read: Is a directory
     """
     try:
+        fifo = Path(path).is_fifo()
+    except ValueError:  # a NUL in it, which opening will say
+        fifo = False
+    if fifo:  # opening it would wait for somebody to write
+        raise VocabularyFileError(f"{path} cannot be read: it is a pipe and not a file")
+    try:
         with Path(path).open("rb") as file:
             too_large = os.fstat(file.fileno()).st_size > MAXIMUM_SIZE
             content = b"" if too_large else file.read(MAXIMUM_SIZE + 1)
@@ -39,14 +45,19 @@ def read_unpacked(path: str | os.PathLike[str]) -> bytes:
 def write_atomically(content: bytes, path: str | os.PathLike[str]) -> None:
     """Write a file so that `path` holds all of `content`, or what it held before.
 
-    The bytes go to a new file beside it, which then takes its name. Raises
-    `OSError`, and leaves nothing behind.
+    The bytes go to a new file beside it, which then takes its name. A link
+    stays a link, to the new content; what is no file (a pipe, /dev/stdout) is
+    simply written to. Raises `OSError`, and leaves nothing behind.
 
     >>> write_atomically(b"", "no such folder/example")
     Traceback (most recent call last):
     FileNotFoundError: [Errno 2] No such file or directory: ...
     """
-    final = Path(path)
+    final = Path(os.path.realpath(path))
+    if final.exists() and not final.is_file():
+        with final.open("wb") as stream:  # for a folder, that is the error
+            stream.write(content)
+        return
     # Short, so that it fits wherever `path` does; random, so that two writers never meet.
     temporary = final.parent / f".{os.urandom(8).hex()}.tmp"
     try:

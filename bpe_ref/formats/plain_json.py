@@ -12,9 +12,10 @@ tables          null, or which Unicode tables the pattern means
 special_tokens  [text, id] each; of two with one id the first is what it decodes to
 tokens          [bytes in hex, id, rank] each; by pair the rank is null
 merges          [left id, right id] each, first merge first; by concatenation empty
-digest          the sha256 of the meaning, see `Vocabulary.digest`
 
-and for people `name` and `why`.
+and, where they are given, `digest` (the sha256 of the meaning, see
+`Vocabulary.digest`, which is then checked), and for people `name` and `why`.
+Whoever writes such a file by hand can leave these three out.
 """
 
 import json
@@ -40,10 +41,8 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "special_tokens": list,
     "tokens": list,
     "merges": list,
-    "digest": str,
-    "name": str,
-    "why": str,
 }
+_MAY_BE_ABSENT = {"digest": str, "name": str, "why": str}
 
 
 @dataclass(frozen=True)
@@ -105,18 +104,21 @@ def parse_plain_json(data: bytes, source: str) -> NamedVocabulary:
     bpe_ref.errors.VocabularyFileError: x.json: a vocabulary file must hold a JSON object, got list
     """
     try:
-        content = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise VocabularyFileError(f"{source}: not JSON: {error}") from None
+        content = json.loads(data, object_pairs_hook=_without_duplicates)
+    except RecursionError:
+        raise VocabularyFileError(f"{source}: the JSON is nested too deeply") from None
+    except ValueError as error:
+        reason = "a number is too long" if "int_max_str_digits" in str(error) else error
+        raise VocabularyFileError(f"{source}: not JSON that can be used: {reason}") from None
     if not isinstance(content, dict):
         raise VocabularyFileError(
             f"{source}: a vocabulary file must hold a JSON object, got {type(content).__name__}"
         )
-    for key in content.keys() ^ _KEYS.keys():
+    for key in sorted((content.keys() - _MAY_BE_ABSENT.keys()) ^ _KEYS.keys()):
         trouble = "is missing" if key in _KEYS else "is unknown"
         raise VocabularyFileError(f"{source}: the key {key!r} {trouble}")
-    for key, types in _KEYS.items():
-        if not isinstance(content[key], types):
+    for key, types in {**_KEYS, **_MAY_BE_ABSENT}.items():
+        if key in content and not isinstance(content[key], types):
             raise VocabularyFileError(
                 f"{source}: the value of {key!r} has the wrong type, got {content[key]!r:.80}"
             )
@@ -124,12 +126,20 @@ def parse_plain_json(data: bytes, source: str) -> NamedVocabulary:
         vocabulary = _vocabulary(content)
     except VocabularyError as error:
         raise VocabularyFileError(f"{source}: {error}") from None
-    if vocabulary.digest() != content["digest"]:
+    if vocabulary.digest() != content.get("digest", vocabulary.digest()):
         raise VocabularyFileError(
             f"{source}: the digest must be that of the content, {vocabulary.digest()}, "
             f"got {content['digest']}"
         )
-    return NamedVocabulary(content["name"], content["why"], vocabulary)
+    return NamedVocabulary(content.get("name", ""), content.get("why", ""), vocabulary)
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object's keys and values; raise `ValueError` for a key that comes twice."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise ValueError("a key comes twice")
+    return content
 
 
 def _vocabulary(content: dict[str, Any]) -> Vocabulary:
@@ -140,18 +150,16 @@ def _vocabulary(content: dict[str, Any]) -> Vocabulary:
         normalization=content["normalization"],
         whole_piece=content["whole_piece"],
     )
-    special_tokens = dict(_rows(content, "special_tokens", (str, int)))
-    ids: dict[bytes, int] = {}
-    ranks: dict[bytes, int] = {}
-    for spelled, token, rank in _rows(content, "tokens", (str, int, (int, type(None)))):
-        try:
-            token_bytes = bytes.fromhex(spelled)
-        except ValueError:
-            raise VocabularyError(f"a token must be in hexadecimal, got {spelled!r}") from None
-        if token_bytes in ids:
-            raise VocabularyError(f"each token must be listed once, but {token_bytes!r} is twice")
-        ids[token_bytes], ranks[token_bytes] = token, rank
+    if (content["pattern"] is None) != (content["tables"] is None):
+        raise VocabularyError("a vocabulary must have both a pattern and its tables, or neither")
+    listed = _rows(content, "special_tokens", (str, int))
+    special_tokens = dict(listed)
+    if len(special_tokens) < len(listed):
+        raise VocabularyError("each special token must be listed once, but one is twice")
+    ids, ranks = _tokens(content)
     if content["rule"] == "concatenation":
+        if content["merges"]:
+            raise VocabularyError("by concatenation there must be no list of merges, got one")
         return vocabulary_by_concatenation(ranks, ids=ids, text=text, special_tokens=special_tokens)
     if content["rule"] != "pair":
         raise VocabularyError(
@@ -164,6 +172,23 @@ def _vocabulary(content: dict[str, Any]) -> Vocabulary:
             raise VocabularyError(f"a merge must join two tokens by their ids, got {pair}")
         merges.append((bytes_of[pair[0]], bytes_of[pair[1]]))
     return vocabulary_by_pair(ids, merges, text=text, special_tokens=special_tokens)
+
+
+def _tokens(content: dict[str, Any]) -> tuple[dict[bytes, int], dict[bytes, int]]:
+    """Return the ids and the ranks by token; raise `VocabularyError` for a bad entry."""
+    ids: dict[bytes, int] = {}
+    ranks: dict[bytes, int] = {}
+    for spelled, token, rank in _rows(content, "tokens", (str, int, (int, type(None)))):
+        try:
+            token_bytes: bytes | None = bytes.fromhex(spelled)
+        except ValueError:
+            token_bytes = None
+        if token_bytes is None or token_bytes.hex() != spelled:
+            raise VocabularyError(f"a token must be in lower-case hexadecimal, got {spelled!r}")
+        if token_bytes in ids:
+            raise VocabularyError(f"each token must be listed once, but {token_bytes!r} is twice")
+        ids[token_bytes], ranks[token_bytes] = token, rank
+    return ids, ranks
 
 
 def _rows(content: dict[str, Any], key: str, types: tuple[Any, ...]) -> list[tuple[Any, ...]]:

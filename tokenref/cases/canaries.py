@@ -113,7 +113,7 @@ def _listed() -> Iterator[_Canary]:
         "wrong-runs",
         "encode",
         "doubles",
-        TextInput(recipe=Recipe(unit="61", times=101)),
+        TextInput(recipe=Recipe(unit="61", times=101, before="", after="")),
         IdsOutput(runs=[(1, 49), (0, 3)]),
         "The runs spell the text in other tokens.",
     )

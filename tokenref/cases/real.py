@@ -161,7 +161,7 @@ def _texts(vocabulary: str, place: int) -> Iterator[Draft]:
 
 def _long(vocabulary: str) -> Iterator[Draft]:
     for slug, unit, times, what in _RECIPES:
-        recipe = Recipe(unit=unit.encode().hex(), times=times)
+        recipe = Recipe(unit=unit.encode().hex(), times=times, before="", after="")
         for op in ("encode", "count"):
             yield Draft(
                 op=op,
