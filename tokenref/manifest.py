@@ -83,6 +83,8 @@ def read_manifest(folder: Path) -> Manifest:
     """
     manifest = parse_manifest(folder)
     for entry in manifest.files:
+        if Path(entry.path).is_absolute() or ".." in Path(entry.path).parts:
+            raise RecordError(f"{folder / MANIFEST}: {entry.path!r} must be inside the folder")
         path = folder / entry.path
         try:
             data = path.read_bytes()

@@ -1,0 +1,141 @@
+"""Fixtures that are not whole prove nothing, so opening them fails."""
+
+import json
+import shutil
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tokenref.catalogue import Selection, SelectionError, fixtures_folder, open_catalogue
+from tokenref.manifest import MANIFEST, read_manifest
+from tokenref.record import RecordError
+
+
+@pytest.fixture
+def fixtures(tmp_path: Path) -> Path:
+    """Return a copy of the fixtures that a test may spoil."""
+    folder = tmp_path / "fixtures"
+    shutil.copytree(fixtures_folder(), folder)
+    return folder
+
+
+def edit_manifest(folder: Path, edit: Callable[[dict[str, Any]], None]) -> None:
+    """Change the manifest, and make every sha256 in it right again."""
+    content = json.loads((folder / MANIFEST).read_bytes())
+    edit(content)
+    for entry in content["files"]:
+        path = folder / entry["path"]
+        if path.is_file():
+            entry["sha256"] = sha256(path.read_bytes()).hexdigest()
+    (folder / MANIFEST).write_text(json.dumps(content), encoding="ascii")
+
+
+def entry_of(content: dict[str, Any], path: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(e for e in content["files"] if e["path"] == path)
+    return found
+
+
+def test_the_fixtures_of_the_package_are_whole() -> None:
+    catalogue = open_catalogue()
+    assert len(catalogue.cases) == catalogue.manifest.cases
+    assert catalogue.canaries
+    shipped = [entry for entry in catalogue.manifest.vocabularies if entry.path]
+    for entry in shipped:
+        assert not isinstance(catalogue.vocabulary(entry.digest), str)
+
+
+@pytest.mark.parametrize(
+    ("edit", "sentence"),
+    [
+        (lambda content: content.update(cases=1), "the manifest promises 1 cases in all"),
+        (
+            lambda content: entry_of(content, "bpe/encode/examples.jsonl").update(cases=3),
+            "the manifest promises 3 cases, but the file holds",
+        ),
+        (
+            lambda content: content["files"].remove(entry_of(content, "canary.jsonl")),
+            "there must be canaries",
+        ),
+        (lambda content: content["vocabularies"].clear(), "the manifest knows no vocabulary"),
+        (lambda content: content["flags"].clear(), "the glossary has no flag"),
+        (lambda content: content.update(surprise=1), "unknown field `surprise`"),
+        (
+            lambda content: entry_of(content, "bpe/encode/examples.jsonl").update(path="../x"),
+            "must be inside the folder",
+        ),
+    ],
+)
+def test_a_manifest_that_disagrees_with_the_files_is_refused(
+    fixtures: Path, edit: Callable[[dict[str, Any]], None], sentence: str
+) -> None:
+    edit_manifest(fixtures, edit)
+    with pytest.raises(RecordError, match=sentence):
+        open_catalogue(fixtures)
+
+
+def test_a_file_under_another_name_is_refused(fixtures: Path) -> None:
+    (fixtures / "bpe/encode/examples.jsonl").rename(fixtures / "bpe/encode/other.jsonl")
+    edit_manifest(
+        fixtures,
+        lambda content: entry_of(content, "bpe/encode/examples.jsonl").update(
+            path="bpe/encode/other.jsonl"
+        ),
+    )
+    with pytest.raises(RecordError, match=r"must name the file 'bpe/encode/other\.jsonl'"):
+        open_catalogue(fixtures)
+
+
+def test_an_id_in_two_files_is_refused(fixtures: Path) -> None:
+    path = fixtures / "canary.jsonl"
+    canary = path.read_bytes().splitlines(keepends=True)
+    twice = fixtures / "canary_two.jsonl"
+    header = canary[0].replace(b"canary.jsonl", b"canary_two.jsonl")
+    twice.write_bytes(header + b"".join(canary[1:]))
+
+    def edit(content: dict[str, Any]) -> None:
+        entry = dict(entry_of(content, "canary.jsonl"), path="canary_two.jsonl")
+        content["files"].append(entry)
+
+    edit_manifest(fixtures, edit)
+    with pytest.raises(RecordError, match=r"the id 'canary/\S+' is used by two record files"):
+        open_catalogue(fixtures)
+
+
+def test_a_shipped_vocabulary_that_cannot_be_read_is_no_excuse(fixtures: Path) -> None:
+    catalogue = open_catalogue(fixtures)
+    entry = next(entry for entry in catalogue.manifest.vocabularies if entry.name == "readme")
+    (fixtures / "vocab/readme.json").write_bytes(b"{}")
+    with pytest.raises(RecordError, match="the vocabulary readme: "):
+        catalogue.vocabulary(entry.digest)
+
+
+def test_a_vocabulary_file_with_another_meaning_is_said_to_be_another(fixtures: Path) -> None:
+    catalogue = open_catalogue(fixtures)
+    entry = next(entry for entry in catalogue.manifest.vocabularies if entry.name == "readme")
+    shutil.copy(fixtures / "vocab/doubles.json", fixtures / "vocab/readme.json")
+    assert "does not have the digest" in str(catalogue.vocabulary(entry.digest))
+
+
+def test_an_empty_selection_is_an_error_that_names_the_options() -> None:
+    catalogue = open_catalogue()
+    with pytest.raises(SelectionError, match=r"--op decode --vocabulary nobody$"):
+        catalogue.select(Selection(ops=("decode",), vocabularies=("nobody",)))
+
+
+def test_each_part_of_a_selection_narrows_it() -> None:
+    catalogue = open_catalogue()
+    everything = catalogue.select(Selection())
+    ops = catalogue.select(Selection(ops=("count",)))
+    both = catalogue.select(Selection(ops=("count",), vocabularies=("tiny",)))
+    assert len(everything) == len(catalogue.cases) > len(ops) > len(both) > 0
+    flag = both[0].flags[0]
+    assert all(flag in case.flags for case in catalogue.select(Selection(flags=(flag,))))
+
+
+def test_reading_the_manifest_reads_every_file(fixtures: Path) -> None:
+    (fixtures / "glossary.json").write_bytes(b"{}")
+    with pytest.raises(RecordError, match=r"glossary\.json: the sha256 must be"):
+        read_manifest(fixtures)
