@@ -81,6 +81,8 @@ class Vocabulary:
     symbol_of_letter: Mapping[str, TokenId] = field(init=False, repr=False)
     letter_of_symbol: Mapping[TokenId, str] = field(init=False, repr=False)
     special_bytes: Mapping[TokenId, bytes] = field(init=False, repr=False)
+    _symbols: dict[str, TokenId] = field(init=False, repr=False)
+    _letters: dict[TokenId, str] = field(init=False, repr=False)
     _remembered: dict[object, object] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -103,6 +105,9 @@ class Vocabulary:
         object.__setattr__(self, "ids", MappingProxyType(ids))
         symbols = {letter: ids[letter] for letter in map(chr, range(256)) if letter in ids}
         letters = {symbol: letter for letter, symbol in symbols.items()}
+        # the same without the wrapping, which costs time where there are a million symbols
+        object.__setattr__(self, "_symbols", symbols)
+        object.__setattr__(self, "_letters", letters)
         object.__setattr__(self, "symbol_of_letter", MappingProxyType(symbols))
         object.__setattr__(self, "letter_of_symbol", MappingProxyType(letters))
         special_bytes = _special_bytes(self.tokens, self.special_tokens)
@@ -122,7 +127,7 @@ class Vocabulary:
         bpe_ref.errors.SymbolError: byte 0x78 at position 1 of the piece is not a token ...
         """
         try:
-            return list(map(self.symbol_of_letter.__getitem__, piece.decode("latin-1")))
+            return list(map(self._symbols.__getitem__, piece.decode("latin-1")))
         except KeyError as missing:
             letter: str = missing.args[0]
             place = piece.index(ord(letter))
@@ -140,7 +145,7 @@ class Vocabulary:
         >>> vocabulary_by_concatenation({b"a": 5, b"aa": 6}).spell([5, 5])
         'aa'
         """
-        known = self.letter_of_symbol
+        known = self._letters
         if not isinstance(symbols, Sequence):
             raise SymbolError(f"symbols must be a sequence of ids, got {symbols!r}")
         if set(map(type, symbols)) <= {int}:  # True would pass for 1 as a key

@@ -2,18 +2,36 @@
 
 import json
 import re
+import shlex
 import shutil
+from collections import Counter
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
 
-from bpe_ref import load, read_tiktoken, tiny_vocabulary, write_tiktoken
+from bpe_ref import (
+    NamedVocabulary,
+    TextRules,
+    dump_plain_json,
+    load,
+    read_tiktoken,
+    tiny_vocabulary,
+    vocabulary_by_concatenation,
+    write_tiktoken,
+)
 from bpe_ref.tiny import tiny_corpus
 from tokenref.catalogue import fixtures_folder, open_catalogue
 from tokenref.cli import main
-from tokenref.record import parse_records
+from tokenref.mutants.gate import GateReport, Trial
+from tokenref.mutants.table import MUTANTS
+from tokenref.record import EncodeCase, parse_records
+from tokenref.reports.mutants import print_gate
+from tokenref.reports.terminal import SHOWN_FAILURES, split_detail
 
 EXAMPLE = "bpe/encode/examples/*"
 
@@ -32,6 +50,21 @@ def fixtures(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    """Return a vocabulary file of one's own."""
+    path = tmp_path / "mine.tiktoken"
+    write_tiktoken(
+        {content: token for token, content in tiny_vocabulary().tokens.items()},
+        path,
+    )
+    return path
+
+
+def report(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="ascii").split("\n")[:-1]]
+
+
 def test_the_reference_passes_and_the_counts_are_shown() -> None:
     result = tokenref("check", "reference", "--id", EXAMPLE)
     count = sum(case.id.startswith("bpe/encode/examples/") for case in open_catalogue().cases)
@@ -42,8 +75,8 @@ def test_the_reference_passes_and_the_counts_are_shown() -> None:
 def test_a_failure_shows_why_where_and_how_to_see_it_again() -> None:
     result = tokenref("check", "greedy", "--id", EXAMPLE)
     assert result.exit_code == 1
-    for word in ("why", "got", "see", "expected"):
-        assert word in result.output
+    for word in ("why", "of", "in", "at", "expected", "got", "see", "again"):
+        assert re.search(rf"^    {word} +\S", result.output, re.MULTILINE), word
     again = re.search(r"tokenref (check greedy --id \S+)", result.output)
     assert again is not None
     rerun = tokenref(*again[1].split())
@@ -67,7 +100,15 @@ def test_the_json_report_has_a_line_per_case_between_header_and_footer(tmp_path:
     assert header["kind"] == "header"
     assert header["fixtures"].startswith("sha256:")
     assert len(cases) == header["cases"] == footer["cases"]
-    assert footer == {"kind": "footer", "cases": len(cases), "complete": True}
+    assert header["selection"] == {"id": [EXAMPLE]}
+    assert header["unavailable"] == {}
+    counted = Counter(line["status"] for line in cases)
+    assert footer == {
+        "kind": "footer",
+        "cases": len(cases),
+        "complete": True,
+        "statuses": dict(counted),
+    }
     assert {line["status"] for line in cases if line["engine"] == "naive"} == {"pass"}
     assert "fail" in {line["status"] for line in cases if line["engine"] == "greedy"}
     engines = [line for line in lines if line["kind"] == "engine"]
@@ -91,8 +132,40 @@ def test_the_json_report_has_a_line_per_case_between_header_and_footer(tmp_path:
             2,
             "/no/such cannot be read",
         ),
+        *(
+            (
+                ["check", "reference", "--corpus", "x", "--vocabulary", "tiny", option, value],
+                2,
+                f"{option} cannot be used together with --corpus",
+            )
+            for option, value in (
+                ("--id", "*"),
+                ("--op", "encode"),
+                ("--flag", "LongRun"),
+                ("--fixtures", "/no/such"),
+                ("--known", "/no/such"),
+                ("--records", "/no/such"),
+            )
+        ),
+        (["check", "reference", "--records", "x"], 2, "--records needs exactly one --vocabulary"),
+        (
+            ["check", "reference", "--records", "/no/such", "--vocabulary", "tiny"],
+            3,
+            "/no/such: cannot be read",
+        ),
+        (
+            ["check", "heap", "--records", "x", "--vocabulary", "tiny", "--fixtures", "y"],
+            2,
+            "--fixtures cannot be used together with --records",
+        ),
+        (
+            ["train", "x", "--size", "300", "--out", "y", "--pattern", "nobody"],
+            2,
+            "'nobody' is not one of 'gpt2'",
+        ),
+        (["train", "x", "--size", "300", "--out", "/no/such/y"], 2, "/no/such/y cannot be written"),
         (["fill", "--vocabulary", "tiny"], 2, "need --vocabulary, --texts and --out"),
-        (["show", "bpe/encode/no/such"], 3, "no case has the id"),
+        (["show", "bpe/encode/no/such"], 2, "no record has the id"),
         (["encode", "a", "--vocabulary", "nobody"], 2, "'nobody'"),
         (["encode", "a", "--vocabulary", "/no/such.tiktoken"], 2, "cannot be read"),
         (["trace", "a", "--vocabulary", "/"], 2, "Is a directory"),
@@ -141,7 +214,7 @@ def test_a_canary_that_passes_makes_the_run_invalid(fixtures: Path) -> None:
     path = fixtures / "canary.jsonl"
     header, first, *rest = path.read_bytes().splitlines(keepends=True)
     line = (fixtures / "bpe/count/texts.jsonl").read_bytes().splitlines(keepends=True)[1]
-    renamed = re.sub(rb'"id":"[^"]*"', b'"id":"canary/made/right"', line)
+    renamed = re.sub(rb'"id":"[^"]*"', b'"id":"canary/count/right"', line)
     before = path.read_bytes()
     path.write_bytes(b"".join([header, renamed, *rest]))
     assert right
@@ -150,13 +223,11 @@ def test_a_canary_that_passes_makes_the_run_invalid(fixtures: Path) -> None:
     _vouch(manifest, before, path.read_bytes())
     result = tokenref("check", "reference", "--fixtures", fixtures, "--id", EXAMPLE)
     assert result.exit_code == 3
-    assert "the canary canary/made/right passed" in result.output
+    assert "the canary canary/count/right passed" in result.output
 
 
 def _vouch(manifest: Path, before: bytes, after: bytes) -> None:
     """Make a manifest agree with a file that was changed."""
-    from hashlib import sha256  # noqa: PLC0415 - for this one test
-
     content = manifest.read_bytes()
     content = content.replace(
         sha256(before).hexdigest().encode(), sha256(after).hexdigest().encode()
@@ -177,24 +248,102 @@ def test_a_vocabulary_that_is_not_found_is_counted_and_never_passes(
     assert "no case could be run" in result.output
 
 
-def test_goldens_for_a_vocabulary_and_texts_of_ones_own(tmp_path: Path) -> None:
-    texts, out = tmp_path / "texts.txt", tmp_path / "goldens.jsonl"
-    texts.write_text("Hello, world!\n\n  two  spaces\nHello, world!\n", encoding="utf-8")
-    write_tiktoken(
-        {content: token for token, content in tiny_vocabulary().tokens.items()},
-        tmp_path / "mine.tiktoken",
-    )
-    result = tokenref(
-        "fill", "--vocabulary", tmp_path / "mine.tiktoken", "--texts", texts, "--out", out
-    )
+def test_goldens_for_a_vocabulary_and_texts_of_ones_own(tmp_path: Path, mine: Path) -> None:
+    texts, out = tmp_path / "texts.txt", tmp_path / "My goldens.v1.jsonl"
+    texts.write_bytes(b"Hello, world!\r\n\n  two  spaces\nHello, world!\nlast")
+    result = tokenref("fill", "--vocabulary", mine, "--texts", texts, "--out", out)
     assert result.exit_code == 0, result.output
+    beside = tmp_path / "My goldens.v1.vocabulary.json"
+    assert f"{out}: 4 cases, duplicates left out: 1" in result.output
+    assert f"{beside}: the vocabulary" in result.output
     cases = parse_records(out.read_bytes(), "goldens.jsonl")
-    assert len(cases) == 3
-    tokenizer = load(tmp_path / "mine.tiktoken")
-    for case, text in zip(cases, ["Hello, world!", "", "  two  spaces"], strict=True):
-        assert json.loads(out.read_bytes().splitlines()[1 + cases.index(case)])["out"]["ids"] == (
-            tokenizer.encode_ordinary(text)
+    tokenizer = load(mine)
+    assert load(beside).vocabulary.digest() == tokenizer.vocabulary.digest() == cases[0].vocab
+    assert [(case.id, case.why) for case in cases] == [
+        (
+            f"bpe/encode/own/my-goldens.v1-00000{line}",
+            f"Line {line} of texts.txt, encoded by the reference with mine.tiktoken.",
         )
+        for line in (1, 2, 3, 5)
+    ]
+    lines = report(out)[1:]
+    for line, text in zip(lines, ["Hello, world!", "", "  two  spaces", "last"], strict=True):
+        assert line["in"] == {"text": text}
+        assert line["out"]["ids"] == tokenizer.encode_ordinary(text)
+
+
+def test_only_line_feeds_end_a_text_of_ones_own(tmp_path: Path) -> None:
+    texts, out = tmp_path / "texts.txt", tmp_path / "out.jsonl"
+    text = "a\u2028b\x0bc\x0cd\x1ce\x1df\x1eg\x85h\ri"
+    texts.write_bytes(f"{text}\n".encode())
+    result = tokenref("fill", "--vocabulary", "tiny", "--texts", texts, "--out", out)
+    assert result.exit_code == 0, result.output
+    (case,) = parse_records(out.read_bytes(), "out.jsonl")
+    assert isinstance(case, EncodeCase)
+    assert case.input.text == text
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.jsonl", "texts.txt"]
+
+
+def test_goldens_of_ones_own_and_their_vocabulary_are_written_both_or_not_at_all(
+    tmp_path: Path, mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts, out = tmp_path / "texts.txt", tmp_path / "out.jsonl"
+    texts.write_text("a\n", encoding="utf-8")
+    arguments: list[str | Path] = ["fill", "--vocabulary", mine, "--texts", texts, "--out", out]
+
+    def full(content: bytes, path: Path) -> None:
+        if path == out:
+            raise OSError(28, "No space left on device", ".123.tmp")
+        path.write_bytes(content)
+
+    monkeypatch.setattr("tokenref.cli.write_atomically", full)
+    result = tokenref(*arguments)
+    assert result.exit_code == 2
+    assert f"{out} cannot be written: No space left on device" in result.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.tiktoken", "texts.txt"]
+    beside = tmp_path / "out.vocabulary.json"
+    beside.write_bytes(b"before")
+    assert tokenref(*arguments).exit_code == 2
+    assert beside.read_bytes() == b"before"
+
+
+@pytest.mark.parametrize("name", ["texts.txt", "mine.tiktoken"])
+def test_what_goldens_are_made_from_is_never_overwritten(
+    tmp_path: Path, mine: Path, name: str
+) -> None:
+    texts = tmp_path / "texts.txt"
+    texts.write_bytes(b"a\n")
+    out = tmp_path / name
+    before = out.read_bytes()
+    result = tokenref("fill", "--vocabulary", mine, "--texts", texts, "--out", out)
+    assert result.exit_code == 2
+    assert "would be overwritten" in result.output
+    assert out.read_bytes() == before
+
+
+def test_engines_are_judged_by_records_of_ones_own(tmp_path: Path, mine: Path) -> None:
+    texts, out = tmp_path / "texts.txt", tmp_path / "out.jsonl"
+    texts.write_text(tiny_corpus(), encoding="utf-8")
+    assert tokenref("fill", "--vocabulary", mine, "--texts", texts, "--out", out).exit_code == 0
+    beside = tmp_path / "out.vocabulary.json"
+    for vocabulary in (mine, beside):
+        good = tokenref("check", "heap", "--records", out, "--vocabulary", vocabulary)
+        assert good.exit_code == 0, good.output
+    path = tmp_path / "report.jsonl"
+    bad = tokenref("check", "greedy", "--records", out, "--vocabulary", beside, "--json", path)
+    assert bad.exit_code == 1
+    again = re.search(r"again +tokenref (check greedy --id .*)", bad.output)
+    assert again is not None
+    assert again[1].endswith(shlex.join(["--vocabulary", str(beside), "--records", str(out)]))
+    assert tokenref(*shlex.split(again[1])).exit_code == 1
+    header, *_ = report(path)
+    assert header["records"] == f"sha256:{sha256(out.read_bytes()).hexdigest()}"
+    assert header["selection"] == {"vocabulary": [str(beside)], "records": [str(out)]}
+    other = tokenref("check", "heap", "--records", out, "--vocabulary", "tiny")
+    assert other.exit_code == 2
+    assert "is a record of the vocabulary sha256:" in other.output
+    one = tokenref("check", "heap", "--records", out, "--vocabulary", mine, "--id", "nothing")
+    assert one.exit_code == 3
 
 
 @pytest.mark.parametrize(
@@ -220,8 +369,160 @@ def test_a_text_of_ones_own_is_compared_whole(tmp_path: Path) -> None:
     text.write_text(tiny_corpus(), encoding="utf-8")
     other = tokenref("check", "greedy", "--corpus", text, "--vocabulary", "tiny")
     assert other.exit_code == 1
-    assert re.search(r"first differs at line \d+, byte \d+", other.output)
+    assert re.search(r"first differs at line [\d,]+, byte [\d,]+", other.output)
     assert "smallest" in other.output
+    assert "greedy is not byte-pair encoding" in other.output
+
+
+def test_the_json_report_of_a_text_has_a_line_per_engine(tmp_path: Path) -> None:
+    text, path = tmp_path / "text.txt", tmp_path / "report.jsonl"
+    text.write_text(tiny_corpus(), encoding="utf-8")
+    arguments: list[str | Path] = ["--corpus", text, "--vocabulary", "tiny", "--json", path]
+    assert tokenref("check", "heap", "greedy", *arguments).exit_code == 1
+    header, heap, greedy, footer = report(path)
+    data = text.read_bytes()
+    assert header["text"] == {"bytes": len(data), "sha256": sha256(data).hexdigest()}
+    assert header["vocab"] == tiny_vocabulary().digest()
+    assert header["selection"] == {"vocabulary": ["tiny"], "corpus": [str(text)]}
+    assert (heap["engine"], heap["status"]) == ("heap", "same")
+    assert heap["tokens"] == load("tiny").count(tiny_corpus())
+    assert greedy["status"] == "different"
+    found = greedy["difference"]
+    assert sorted(found) == ["byte", "expected", "got", "line"]
+    assert found["expected"] != found["got"]
+    for token, content in found["expected"]:
+        assert tiny_vocabulary().tokens[token].hex() == content
+    assert greedy["smallest"] in tiny_corpus()
+    assert footer == {
+        "kind": "footer",
+        "engines": 2,
+        "statuses": {"same": 1, "different": 1},
+        "complete": True,
+    }
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check", "reference", "--json"],
+        ["check", "reference", "--corpus", "text.txt", "--vocabulary", "tiny", "--json"],
+        ["fill", "--vocabulary", "tiny", "--texts", "text.txt", "--out"],
+        ["train", "text.txt", "--size", "300", "--out"],
+    ],
+)
+def test_where_nothing_can_be_written_is_noticed_before_the_work(
+    arguments: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for work in ("open_catalogue", "compare_corpus", "read_text", "run_engine", "train"):
+        monkeypatch.setattr(f"tokenref.cli.{work}", _never)
+    monkeypatch.chdir(tmp_path)
+    result = tokenref(*arguments, "no/such/report.jsonl")
+    assert result.exit_code == 2
+    assert result.output == (
+        "tokenref: no/such/report.jsonl cannot be written: No such file or directory\n"
+    )
+
+
+def _never(*_: object, **__: object) -> None:
+    raise AssertionError("nothing may have been done yet")
+
+
+def test_an_interrupted_run_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tokenref.cli.run_engine", interrupted)
+    result = tokenref("check", "reference", "--id", EXAMPLE)
+    assert result.exit_code == 130
+    assert result.output.strip() == "tokenref: interrupted"
+
+
+def test_a_bug_here_is_no_failure_of_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tokenref.cli.run_engine", _never)
+    result = tokenref("check", "reference", "--id", EXAMPLE)
+    assert result.exit_code == 4
+    assert "tokenref: internal error: AssertionError: nothing may have been done" in result.stderr
+    assert "Traceback" in result.stderr
+
+
+def test_the_shortest_failures_are_shown_first(tmp_path: Path) -> None:
+    path = tmp_path / "report.jsonl"
+    result = tokenref("check", "greedy", "--id", "bpe/encode/[a-e]*", "--json", path)
+    failed = {line["id"] for line in report(path) if line.get("status") == "fail"}
+    failures = [
+        (len(case.input.content()), case.id)
+        for case in open_catalogue().cases
+        if isinstance(case, EncodeCase) and case.id in failed
+    ]
+    shown = re.findall(r"^  (bpe/\S+) fail$", result.output, re.MULTILINE)
+    assert len(failures) > SHOWN_FAILURES
+    assert shown == [case_id for _, case_id in sorted(failures)[:SHOWN_FAILURES]]
+    assert "greedy is not byte-pair encoding" in result.output
+    assert "is not byte-pair" not in tokenref("check", "heap", "--id", EXAMPLE).output
+
+
+def test_other_fixtures_and_known_differences_are_named_when_a_case_is_asked_again(
+    fixtures: Path, tmp_path: Path
+) -> None:
+    known = tmp_path / "my known.toml"
+    known.write_text("known = []", encoding="utf-8")
+    arguments: list[str | Path] = ["--id", EXAMPLE, "--fixtures", fixtures, "--known", known]
+    result = tokenref("check", "greedy", *arguments)
+    again = re.search(r"again +tokenref check greedy --id \S+ (.*)", result.output)
+    assert again is not None
+    assert shlex.split(again[1]) == ["--fixtures", str(fixtures), "--known", str(known)]
+
+
+def test_a_detail_that_can_be_split_in_two_ways_stays_whole() -> None:
+    for detail in ("pieces, entry 0: expected ', got ', got 'x'", "an engine expected more, got 1"):
+        assert split_detail(detail) == [("got", detail)]
+    assert split_detail("expected A or B, got C") == [("expected", "A or B"), ("got", "C")]
+
+
+def test_an_unknown_id_leads_to_the_nearest_and_canaries_can_be_shown() -> None:
+    catalogue = open_catalogue()
+    case = catalogue.cases[0]
+    result = tokenref("show", f"{case.id}x")
+    assert result.exit_code == 2
+    assert f"the nearest are {case.id}" in result.output
+    assert catalogue.canaries[0].id in tokenref("show", catalogue.canaries[0].id).output
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_the_names_of_mutants_are_never_cut(width: int) -> None:
+    trials = [Trial(mutant, asked=3469) for mutant in MUTANTS.values()]
+    some = open_catalogue().cases[:1]
+    for trial in trials:
+        trial.killers = some * 1700
+    console = Console(width=width, no_color=True)
+    with console.capture() as capture:
+        print_gate(console, GateReport(trials, asked=3469, flags=[]))
+    shown = capture.get()
+    for name in MUTANTS:
+        assert re.search(rf"^{name} .* 1,700 .* 49\.0%", shown, re.MULTILINE)
+    assert "3,469 cases" in shown
+    assert "…" not in shown
+
+
+def test_a_digest_is_printed_whole_and_what_is_left_out_is_said() -> None:
+    result = tokenref("vocabulary", "audit", fixtures_folder() / "vocab" / "doubles.json")
+    assert re.search(r"^digest +sha256:[0-9a-f]{64}$", result.output, re.MULTILINE)
+    assert re.search(r"^missing bytes +\d+: 00 01 02 03 04, \.\.\.$", result.output, re.MULTILINE)
+
+
+def test_a_piece_that_is_taken_whole_is_said_to_be(tmp_path: Path) -> None:
+    tokens = load("tiny")
+    text = " the" if len(tokens.encode_piece(b" the")) == 1 else "the"
+    assert "taken whole by the text rules" in tokenref("trace", text).output
+    assert "taken whole" not in tokenref("trace", "qqqqzz").output
+    rules = TextRules(whole_piece=True)
+    lonely = vocabulary_by_concatenation({b"a": 0, b"xyz": 1}, text=rules)
+    path = tmp_path / "lonely.json"
+    path.write_bytes(dump_plain_json(NamedVocabulary("lonely", "", lonely)))
+    result = tokenref("trace", "xyz", "--vocabulary", path)
+    assert result.exit_code == 0
+    assert "is token 1, taken whole" in result.output
+    assert tokenref("trace", "xy", "--vocabulary", path).exit_code == 2
 
 
 def test_one_record_can_be_shown() -> None:

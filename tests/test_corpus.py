@@ -72,7 +72,7 @@ def written(folder: Path, content: bytes) -> Path:
 
 def test_an_engine_that_agrees_is_the_same(tmp_path: Path, vocabulary: str) -> None:
     path = written(tmp_path, b"ab\nba\n")
-    (result,) = compare_corpus(path, vocabulary, [ReferenceEngine()])
+    (result,) = compare_corpus(path, vocabulary, [ReferenceEngine()]).results
     assert (result.engine, result.status, result.tokens) == ("reference", "same", 5)
     assert result.difference is None
     assert min(result.bytes_per_second, result.reference_bytes_per_second) > 0
@@ -81,7 +81,9 @@ def test_an_engine_that_agrees_is_the_same(tmp_path: Path, vocabulary: str) -> N
 def test_the_first_difference_has_its_line_byte_and_tokens(tmp_path: Path, vocabulary: str) -> None:
     path = written(tmp_path, b"b\nbb\nbbab\nab\n")
     letters = Steps(encode_symbols=lambda _, symbols: list(symbols))
-    (result,) = compare_corpus(path, vocabulary, [ReferenceEngine(name="letters", steps=letters)])
+    (result,) = compare_corpus(
+        path, vocabulary, [ReferenceEngine(name="letters", steps=letters)]
+    ).results
     assert result.status == "different"
     assert result.tokens == 13
     difference = result.difference
@@ -98,7 +100,7 @@ def test_an_answer_that_is_too_short_or_has_unknown_ids_is_different(
     path = written(tmp_path, b"ab\nb")
     short, unknown = compare_corpus(
         path, vocabulary, [Broken("ab", Ok({"ids": [3]})), Broken("ab", Ok({"ids": [9, 9]}))]
-    )
+    ).results
     assert short.difference is not None
     assert (short.difference.line, short.difference.byte) == (1, 2)
     assert short.difference.got == []
@@ -110,7 +112,7 @@ def test_a_difference_over_several_lines_is_found_in_the_whole_text(
     tmp_path: Path, vocabulary: str
 ) -> None:
     path = written(tmp_path, b"b\n" * 5 + b"a\n\n\nb\n" + b"b\n" * 5)
-    (result,) = compare_corpus(path, vocabulary, [Broken("a\n\n\nb", Ok({"ids": []}))])
+    (result,) = compare_corpus(path, vocabulary, [Broken("a\n\n\nb", Ok({"ids": []}))]).results
     assert result.difference is not None
     assert result.difference.smallest == "a\n\n\nb"
     assert result.difference.line == 1
@@ -121,7 +123,7 @@ def test_a_text_too_long_to_shrink_keeps_its_difference(
 ) -> None:
     monkeypatch.setattr(corpus, "LONGEST_STRETCH", 3)
     path = written(tmp_path, b"abababab")
-    (result,) = compare_corpus(path, vocabulary, [Broken("ab", Ok({"ids": []}))])
+    (result,) = compare_corpus(path, vocabulary, [Broken("ab", Ok({"ids": []}))]).results
     assert result.difference is not None
     assert result.difference.smallest == ""
 
@@ -137,7 +139,7 @@ def test_engines_that_break_refuse_or_cannot_are_told_apart(
         LoadsNothing(),
         ReferenceEngine(),
     ]
-    results = compare_corpus(path, vocabulary, engines)
+    results = compare_corpus(path, vocabulary, engines).results
     assert [(result.status, result.detail) for result in results] == [
         ("crash", "BaseException: index out of bounds"),
         ("refused", "no such byte"),
@@ -185,6 +187,7 @@ def test_real_engines_encode_a_text_as_the_reference_does(tmp_path: Path) -> Non
         pytest.skip("none of the real engines is installed")
     text = "It's 12345 \u6f22\u5b57  \n\n <|endoftext|> e\u0301\r\n\t\U0001f600" * 50
     greedy = ReferenceEngine(name="greedy", steps=Steps(encode_symbols=ENCODERS["greedy"]))
-    results = compare_corpus(written(tmp_path, text.encode()), "cl100k_base", [*here, greedy])
+    path = written(tmp_path, text.encode())
+    results = compare_corpus(path, "cl100k_base", [*here, greedy]).results
     assert [result.status for result in results[:-1]] == ["same"] * len(here)
     assert all(result.tokens == results[0].tokens for result in results[:-1])

@@ -21,6 +21,7 @@ import time
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -82,6 +83,18 @@ class CorpusResult:
 
 
 @dataclass(frozen=True)
+class Comparison:
+    """What was compared, and what became of it with each engine."""
+
+    text_sha256: str
+    """Of the file's bytes."""
+
+    text_bytes: int
+    vocabulary_digest: str
+    results: Sequence[CorpusResult]
+
+
+@dataclass(frozen=True)
 class _Reference:
     """The right answer, and what it took."""
 
@@ -93,9 +106,7 @@ class _Reference:
     seconds: float
 
 
-def compare_corpus(
-    path: Path, vocabulary_name: str, engines: Sequence[Engine]
-) -> list[CorpusResult]:
+def compare_corpus(path: Path, vocabulary_name: str, engines: Sequence[Engine]) -> Comparison:
     """Return how each engine encodes a text file, compared with the reference.
 
     `vocabulary_name` is a registered name or a path, as for
@@ -119,7 +130,9 @@ def compare_corpus(
     taken = time.perf_counter() - start
     reference = _Reference(text, size, vocabulary, tokenizer, ids, taken)
     with quiet_standard_error():
-        return [_compare(reference, engine, vocabulary_name) for engine in engines]
+        results = [_compare(reference, engine, vocabulary_name) for engine in engines]
+    # What is UTF-8 has one encoding, so these are the file's bytes.
+    return Comparison(sha256(text.encode()).hexdigest(), size, vocabulary.digest(), results)
 
 
 def read_text(path: Path) -> tuple[str, int]:

@@ -379,7 +379,7 @@ def _specials() -> dict[str, tuple[str, Vocabulary]]:
 def fixture_vocabularies() -> Mapping[str, NamedVocabulary]:
     """Return every vocabulary that is shipped with the fixtures, by name.
 
-    >>> fixture_vocabularies()["doubles"].vocabulary.tokens
+    >>> dict(fixture_vocabularies()["doubles"].vocabulary.tokens)
     {0: b'a', 1: b'aa'}
     """
     described = {

@@ -121,7 +121,7 @@ def spelled(
 ) -> Vocabulary:
     """Return the vocabulary of these tokens, separated by spaces, ranked as listed.
 
-    >>> spelled("a aa").tokens
+    >>> dict(spelled("a aa").tokens)
     {0: b'a', 1: b'aa'}
     """
     ranks = {token.encode(): rank for rank, token in enumerate(tokens.split(" "))}

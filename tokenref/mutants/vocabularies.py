@@ -30,7 +30,7 @@ from tokenref.mutants.mutant import (
 def renumbered(vocabulary: Vocabulary, new: Callable[[TokenId], TokenId]) -> Vocabulary:
     """Return the vocabulary with other ids; a special token whose id is taken is left out.
 
-    >>> renumbered(spelled("a b"), lambda token: token + 5).tokens
+    >>> dict(renumbered(spelled("a b"), lambda token: token + 5).tokens)
     {5: b'a', 6: b'b'}
     """
     tokens = {new(token): content for token, content in vocabulary.tokens.items()}
@@ -54,7 +54,7 @@ def renumbered(vocabulary: Vocabulary, new: Callable[[TokenId], TokenId]) -> Voc
 def without(wanted: Callable[[bytes], bool]) -> Prepare:
     """Return what drops all tokens of two bytes and more that are not wanted.
 
-    >>> without(lambda content: content != b"ab")(spelled("a b ab")).tokens
+    >>> dict(without(lambda content: content != b"ab")(spelled("a b ab")).tokens)
     {0: b'a', 1: b'b'}
     """
 

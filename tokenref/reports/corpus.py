@@ -30,14 +30,16 @@ def print_corpus(console: Console, results: Sequence[CorpusResult]) -> None:
     console.print(table)
     for result in results:
         if result.detail:
-            console.print(f"\n{result.engine}: {result.detail}", markup=False, soft_wrap=True)
+            line = f"\n{result.engine}: {result.detail}"
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
         if result.difference is None:
             continue
         found = result.difference
         console.print(
-            f"\n{result.engine}: first differs at line {found.line}, byte {found.byte}",
+            f"\n{result.engine}: first differs at line {found.line:,}, byte {found.byte:,}",
             style="bold red",
             markup=False,
+            highlight=False,
         )
         for label, content in (
             ("expected", _tokens(found.expected)),

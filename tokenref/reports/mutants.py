@@ -16,40 +16,50 @@ _ORDER: Final[Mapping[Fate, str]] = {
     "killed": "green",
 }
 
+_WIDE: Final = 110
+"""Columns from which on an example of each mutant's killers is shown: its name comes first."""
+
 
 def print_gate(console: Console, report: GateReport) -> None:
     """Print every mutant, the story of each that was not killed, and the sums."""
     table = Table(header_style="bold", show_edge=False, pad_edge=False)
     table.add_column("mutant", no_wrap=True)
     table.add_column("fate", no_wrap=True)
-    table.add_column("cases that kill it", justify="right", no_wrap=True)
-    table.add_column("for example", no_wrap=True, overflow="ellipsis")
+    table.add_column("killed by", justify="right", no_wrap=True)
+    table.add_column("share", justify="right", no_wrap=True)
+    wide = console.width >= _WIDE
+    if wide:
+        table.add_column("for example", no_wrap=True, overflow="ellipsis")
     trials = sorted(report.trials, key=lambda trial: list(_ORDER).index(trial.fate))
     for trial in trials:
+        example = trial.killers[0].id.removeprefix("bpe/") if trial.killers else ""
         table.add_row(
             Text(trial.mutant.name),
             Text(trial.fate, style=_ORDER[trial.fate]),
-            f"{len(trial.killers):,} ({trial.share:.1%})",
-            Text(trial.killers[0].id.removeprefix("bpe/") if trial.killers else ""),
+            f"{len(trial.killers):,}",
+            f"{trial.share:.1%}",
+            *([Text(example)] if wide else []),
         )
     console.print(table)
     for trial in trials:
         if trial.fate != "killed":
             line = f"\n{trial.mutant.name} ({trial.fate}): {trial.mutant.story}"
-            console.print(line, markup=False)
+            console.print(line, markup=False, highlight=False)
     console.print()
     for sentence in report.trouble:
-        console.print(f"trouble: {sentence}", style="red", markup=False)
+        console.print(f"trouble: {sentence}", style="red", markup=False, highlight=False)
     for sentence in report.not_run:
-        console.print(f"left out: {sentence}", markup=False)
+        console.print(f"left out: {sentence}", markup=False, highlight=False)
     if report.idle_flags:
-        console.print(f"flags that kill nothing: {', '.join(report.idle_flags)}", markup=False)
+        idle = ", ".join(report.idle_flags)
+        console.print(f"flags that kill nothing: {idle}", markup=False, highlight=False)
     if len(report.with_fate("killed")) < report.required:
         console.print(
-            f"at least {report.required} mutants must be killed without being too crude",
+            f"at least {report.required:,} mutants must be killed without being too crude",
             style="red",
+            highlight=False,
         )
-    console.print(summary(report), style="bold", markup=False)
+    console.print(summary(report), style="bold", markup=False, highlight=False)
 
 
 def summary(report: GateReport) -> str:
@@ -59,8 +69,8 @@ def summary(report: GateReport) -> str:
     '0 mutants: 0 killed, 0 too crude to count, 0 survived; 0 cases, 0 of them kill nothing'
     """
     return (
-        f"{len(report.trials)} mutants: {len(report.with_fate('killed'))} killed, "
-        f"{len(report.with_fate('too crude'))} too crude to count, "
-        f"{len(report.with_fate('survived'))} survived; "
-        f"{report.asked} cases, {report.idle_cases} of them kill nothing"
+        f"{len(report.trials):,} mutants: {len(report.with_fate('killed')):,} killed, "
+        f"{len(report.with_fate('too crude')):,} too crude to count, "
+        f"{len(report.with_fate('survived')):,} survived; "
+        f"{report.asked:,} cases, {report.idle_cases:,} of them kill nothing"
     )

@@ -1,6 +1,5 @@
 """One golden record, laid out for reading."""
 
-import json
 from typing import Final
 
 import msgspec
@@ -9,6 +8,7 @@ from rich.text import Text
 
 from tokenref.manifest import VocabularyEntry
 from tokenref.record import Case, op_of
+from tokenref.reports.short import short_json
 
 _WIDEST: Final = 400
 
@@ -21,17 +21,11 @@ def print_case(console: Console, case: Case, vocabulary: VocabularyEntry) -> Non
         ("why", case.why),
         ("asks", op_of(case)),
         ("of", f"{vocabulary.name} ({vocabulary.digest})"),
-        ("in", _short(content["in"])),
-        ("out", _short(content["out"]) if content["out"] is not None else "a refusal"),
-        ("verdict", _short(content["verdict"])),
+        ("in", short_json(content["in"], _WIDEST)),
+        ("out", short_json(content["out"], _WIDEST) if content["out"] is not None else "a refusal"),
+        ("verdict", short_json(content["verdict"], _WIDEST)),
         ("flags", ", ".join(case.flags) or "none"),
         ("rules", case.profile),
         ("see", case.spec),
     ):
         console.print(Text(f"  {label:8}", style="dim"), Text(value), sep="", soft_wrap=True)
-
-
-def _short(value: object) -> str:
-    """Show a value as JSON, long ones cut."""
-    shown = json.dumps(value, ensure_ascii=False, sort_keys=True)
-    return shown if len(shown) <= _WIDEST else f"{shown[:_WIDEST]} ... ({len(shown)} characters)"

@@ -1,17 +1,23 @@
 """A run as a person wants to see it: counts, then the first failures with all that helps."""
 
+import shlex
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tokenref.catalogue import Catalogue
 from tokenref.judge import Status
-from tokenref.record import OPS, op_of
+from tokenref.record import OPS, Case, DecodeInput, SpecialInput, op_of
+from tokenref.reports.short import short_json
 from tokenref.runner import Result, Run
 
 SHOWN_FAILURES: Final = 5
+
+_WIDEST_QUESTION: Final = 100
 
 _COLUMNS: Final[Sequence[tuple[Status, str, str]]] = (
     ("pass", "pass", "green"),
@@ -26,9 +32,16 @@ _COLUMNS: Final[Sequence[tuple[Status, str, str]]] = (
 
 
 def print_runs(
-    console: Console, runs: Sequence[Run], unavailable: Sequence[tuple[str, str]]
+    console: Console,
+    runs: Sequence[Run],
+    unavailable: Sequence[tuple[str, str]],
+    catalogue: Catalogue,
+    options: Sequence[str] = (),
 ) -> None:
-    """Print the counts of all runs, then what went wrong in each."""
+    """Print the counts of all runs, then what went wrong in each.
+
+    `options` are those that asking for one case again needs, beside its id.
+    """
     table = Table(title=None, header_style="bold", show_edge=False, pad_edge=False)
     table.add_column("engine")
     table.add_column("operation")
@@ -49,7 +62,7 @@ def print_runs(
     for name, reason in unavailable:
         console.print(f"\n{name} is unavailable: {reason}", style="yellow", markup=False)
     for run in runs:
-        print_failures(console, run)
+        print_failures(console, run, catalogue, options)
 
 
 def _add_run(table: Table, run: Run, columns: Sequence[tuple[Status, str]]) -> None:
@@ -69,37 +82,68 @@ def _add_run(table: Table, run: Run, columns: Sequence[tuple[Status, str]]) -> N
     table.add_section()
 
 
-def print_failures(console: Console, run: Run) -> None:
-    """Print why a run is invalid, then its first failures, and how to see each again."""
+def print_failures(
+    console: Console, run: Run, catalogue: Catalogue, options: Sequence[str]
+) -> None:
+    """Print why a run is invalid, then its smallest failures, and how to see each again."""
     for sentence in run.trouble:
         console.print(f"\n{run.engine}: the run is invalid: {sentence}", style="red", markup=False)
     if len(run.results) != run.selected:
         console.print(
             f"\n{run.engine}: the run is invalid: "
-            f"{run.selected} cases were selected, {len(run.results)} have a result",
+            f"{run.selected:,} cases were selected, {len(run.results):,} have a result",
             style="red",
             markup=False,
         )
     for sentence in run.stale:
         console.print(f"\nknown difference is stale: {sentence}", style="red", markup=False)
-    failures = run.failures
+    failures = sorted(run.failures, key=lambda result: (_length(result.case), result.case.id))
     if not failures:
         return
     console.print(f"\n{run.engine}: {len(failures):,} failures", style="bold red", markup=False)
     for result in failures[:SHOWN_FAILURES]:
-        _print_failure(console, run.engine, result)
+        again = shlex.join(["tokenref", "check", run.engine, "--id", result.case.id, *options])
+        _print_failure(console, result, catalogue.entry(result.case.vocab).name, again)
     if len(failures) > SHOWN_FAILURES:
         console.print(f"  and {len(failures) - SHOWN_FAILURES:,} more", style="dim")
 
 
-def _print_failure(console: Console, engine: str, result: Result) -> None:
+def _print_failure(console: Console, result: Result, vocabulary: str, again: str) -> None:
     """Print one failure."""
     case, judgement = result.case, result.judgement
     console.print(Text(f"\n  {case.id}", style="bold"), Text(judgement.status, style="red"))
+    question = short_json(msgspec.to_builtins(case.input), _WIDEST_QUESTION)
     for label, content in (
         ("why", case.why),
-        ("got", judgement.detail),
+        ("of", vocabulary),
+        ("in", question),
+        *split_detail(judgement.detail),
         ("see", case.spec),
-        ("again", f"tokenref check {engine} --id {case.id}"),
+        ("again", again),
     ):
-        console.print(Text(f"    {label:6}", style="dim"), Text(content), sep="", soft_wrap=True)
+        console.print(Text(f"    {label:9}", style="dim"), Text(content), sep="", soft_wrap=True)
+
+
+def split_detail(detail: str) -> list[tuple[str, str]]:
+    """Return a judgement's detail as labelled lines: where, what was expected, what came.
+
+    A detail of another form, or that cannot be split in one way only, stays whole.
+
+    >>> split_detail("count: expected 1, got 2")
+    [('at', 'count'), ('expected', '1'), ('got', '2')]
+    >>> split_detail("boom")
+    [('got', 'boom')]
+    """
+    where, expects, rest = detail.partition("expected ")
+    if not expects or rest.count(", got ") != 1 or (where and not where.endswith(": ")):
+        return [("got", detail)]
+    expected, _, got = rest.partition(", got ")
+    at = [("at", where.removesuffix(": "))] if where else []
+    return [*at, ("expected", expected), ("got", got)]
+
+
+def _length(case: Case) -> int:
+    """Return how long the question is: characters, bytes or ids."""
+    if isinstance(case.input, DecodeInput):
+        return len(case.input.ids)
+    return len(case.input.text if isinstance(case.input, SpecialInput) else case.input.content())
