@@ -9,6 +9,7 @@ a difference between two files is a difference between cases.
 import json
 from collections.abc import Sequence
 from hashlib import sha256
+from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
@@ -361,6 +362,22 @@ def _decode(decoder: Any, line: bytes, place: str) -> Any:  # noqa: ANN401 - as 
 def schemas() -> dict[str, Any]:
     """Return the JSON schema of each kind of line, by file name."""
     return {
-        "case.v1.json": msgspec.json.schema(Case),
-        "header.v1.json": msgspec.json.schema(Header),
+        "case.v1.json": _unindented(msgspec.json.schema(Case)),
+        "header.v1.json": _unindented(msgspec.json.schema(Header)),
+    }
+
+
+def _unindented(schema: Any) -> Any:  # noqa: ANN401 - any part of a schema
+    r"""Return a schema with descriptions as Python 3.13 keeps docstrings; older ones indent them.
+
+    >>> _unindented({"description": "One.\n\n    Two."})
+    {'description': 'One.\n\nTwo.'}
+    """
+    if isinstance(schema, list):
+        return [_unindented(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: cleandoc(part) if key == "description" and isinstance(part, str) else _unindented(part)
+        for key, part in schema.items()
     }
