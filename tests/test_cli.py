@@ -296,7 +296,7 @@ def test_goldens_of_ones_own_and_their_vocabulary_are_written_both_or_not_at_all
             raise OSError(28, "No space left on device", ".123.tmp")
         path.write_bytes(content)
 
-    monkeypatch.setattr("tokenref.cli.write_atomically", full)
+    monkeypatch.setattr("tokenref.commands.paths.write_atomically", full)
     result = tokenref(*arguments)
     assert result.exit_code == 2
     assert f"{out} cannot be written: No space left on device" in result.output
@@ -413,8 +413,11 @@ def test_the_json_report_of_a_text_has_a_line_per_engine(tmp_path: Path) -> None
 def test_where_nothing_can_be_written_is_noticed_before_the_work(
     arguments: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for work in ("open_catalogue", "compare_corpus", "read_text", "run_engine", "train"):
-        monkeypatch.setattr(f"tokenref.cli.{work}", _never)
+    for work in (
+        *("check.open_catalogue", "check.compare_corpus", "check.run_engine"),
+        *("fill.read_text", "vocabulary.read_text", "vocabulary.train"),
+    ):
+        monkeypatch.setattr(f"tokenref.commands.{work}", _never)
     monkeypatch.chdir(tmp_path)
     result = tokenref(*arguments, "no/such/report.jsonl")
     assert result.exit_code == 2
@@ -431,14 +434,14 @@ def test_an_interrupted_run_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> No
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tokenref.cli.run_engine", interrupted)
+    monkeypatch.setattr("tokenref.commands.check.run_engine", interrupted)
     result = tokenref("check", "reference", "--id", EXAMPLE)
     assert result.exit_code == 130
     assert result.output.strip() == "tokenref: interrupted"
 
 
 def test_a_bug_here_is_no_failure_of_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tokenref.cli.run_engine", _never)
+    monkeypatch.setattr("tokenref.commands.check.run_engine", _never)
     result = tokenref("check", "reference", "--id", EXAMPLE)
     assert result.exit_code == 4
     assert "tokenref: internal error: AssertionError: nothing may have been done" in result.stderr

@@ -13,5 +13,6 @@ corpus        compares whole encodings of a user's own text
 mutants/      small wrong tokenizers that the fixtures must tell from the right one
 reports/      what a run looks like: terminal, JSON lines
 fetching      downloads a vocabulary, digest checked
-cli           the `tokenref` command
+commands/     the commands, by what they are about
+cli           the `tokenref` command: all of them, and what exit codes mean
 """

@@ -1,0 +1,191 @@
+"""`tokenref check`: run engines through records, or through a text."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+
+from bpe_ref import NOT_BPE
+from tokenref.catalogue import Catalogue, Selection, open_catalogue
+from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, write
+from tokenref.corpus import compare_corpus
+from tokenref.engines.answers import Engine
+from tokenref.engines.table import Unavailable, engine
+from tokenref.known import Known, default_path, read_known
+from tokenref.manifest import dump_manifest
+from tokenref.record import OPS, Case
+from tokenref.reports.corpus import exit_code, print_corpus
+from tokenref.reports.lines import dump_corpus_report, dump_report
+from tokenref.reports.terminal import print_runs
+from tokenref.runner import Run, run_engine
+
+
+@click.command()
+@click.argument("engines", nargs=-1, required=True, metavar="ENGINE...")
+@click.option("--id", "ids", multiple=True, metavar="GLOB", help="Only cases with such an id.")
+@click.option("--op", "ops", multiple=True, type=click.Choice(OPS), help="Only this operation.")
+@click.option("--flag", "flags", multiple=True, help="Only cases with this flag.")
+@click.option(
+    "--vocabulary", "vocabularies", multiple=True, help="Only cases of this vocabulary (a name)."
+)
+@click.option("--corpus", type=FILE, help="Compare encodings of this text instead of the cases.")
+@click.option("--records", type=FILE, help="Run these records, as `fill --texts` makes them.")
+@click.option("--fixtures", type=FOLDER, help="Fixtures other than those of the package.")
+@click.option("--known", "known_path", type=FILE, help="Another list of known differences.")
+@click.option("--json", "json_path", type=FILE, help="Write a report of every case here.")
+@click.option("--require", is_flag=True, help="Fail if an engine is unavailable.")
+@click.pass_context
+def check(  # noqa: PLR0913, PLR0917 - one parameter per option
+    ctx: click.Context,
+    engines: Sequence[str],
+    ids: Sequence[str],
+    ops: Sequence[str],
+    flags: Sequence[str],
+    vocabularies: Sequence[str],
+    corpus: Path | None,
+    records: Path | None,
+    fixtures: Path | None,
+    known_path: Path | None,
+    json_path: Path | None,
+    *,
+    require: bool,
+) -> None:
+    """Run engines through the golden records and judge their answers.
+
+    --corpus and --records need the one --vocabulary that the text or the records are for.
+    """
+    paths = {"corpus": corpus, "records": records, "fixtures": fixtures, "known": known_path}
+    given = {"id": ids, "op": ops, "flag": flags, "vocabulary": vocabularies}
+    given |= {name: (str(path),) for name, path in paths.items() if path is not None}
+    options = {name: list(values) for name, values in given.items() if values}
+    if corpus is not None:
+        _only(options, "corpus", [])
+    elif records is not None:
+        _only(options, "records", ["id", "op", "flag", "known"])
+    found = {name: engine(name) for name in dict.fromkeys(engines)}
+    unavailable = [
+        (name, entry.reason) for name, entry in found.items() if isinstance(entry, Unavailable)
+    ]
+    available = [entry for entry in found.values() if not isinstance(entry, Unavailable)]
+    if json_path is not None:
+        must_be_writable(json_path)
+    about = {"selection": options, "unavailable": dict(unavailable)}
+    console = Console()
+    if corpus is not None:
+        code = _check_corpus(console, corpus, vocabularies[0], available, json_path, about)
+        for name, reason in unavailable:
+            line = f"\n{name} is unavailable: {reason}"
+            console.print(line, style="yellow", markup=False, highlight=False)
+        _say_what_is_not_bpe(console, available)
+        ctx.exit(max(code, int(require and bool(unavailable))))
+    if records is not None:
+        catalogue = _own_catalogue(records, vocabularies[0])
+        selection = Selection(ids, ops, flags)
+        about["records"] = f"sha256:{catalogue.manifest.files[0].sha256}"
+        known = [] if known_path is None else read_known(known_path)
+    else:
+        catalogue = open_catalogue(fixtures)
+        selection = Selection(ids, ops, flags, vocabularies)
+        about["fixtures"] = f"sha256:{sha256(dump_manifest(catalogue.manifest)).hexdigest()}"
+        known = read_known(known_path or default_path())
+    cases = catalogue.select(selection)
+    complete = selection.is_everything and records is None
+    runs = _run_all(available, cases, catalogue, known, complete=complete)
+    again = [
+        part
+        for name in ("vocabulary", "records", "fixtures", "known")
+        for value in options.get(name, [])
+        for part in (f"--{name}", value)
+    ]
+    print_runs(console, runs, unavailable, catalogue, again)
+    _say_what_is_not_bpe(console, available)
+    if json_path is not None:
+        write(dump_report(runs, about), json_path)
+    codes = [run.exit_code for run in runs]
+    if not runs:
+        codes.append(3)
+    if require and unavailable:
+        codes.append(1)
+    ctx.exit(max(codes))
+
+
+def _run_all(
+    available: Sequence[Engine],
+    cases: Sequence[Case],
+    catalogue: Catalogue,
+    known: Sequence[Known],
+    *,
+    complete: bool,
+) -> list[Run]:
+    """Run one engine after the other, with a bar that shows how far it is."""
+    runs: list[Run] = []
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        for entry in available:
+            task = progress.add_task(entry.name, total=len(cases))
+            runs.append(
+                run_engine(
+                    entry,
+                    cases,
+                    catalogue,
+                    known=known,
+                    complete=complete,
+                    progress=partial(_advance, progress, task),
+                )
+            )
+            progress.remove_task(task)
+    return runs
+
+
+def _advance(progress: Progress, task: Any, done: int) -> None:  # noqa: ANN401 - rich's TaskID
+    progress.update(task, completed=done)
+
+
+def _only(options: Mapping[str, Sequence[str]], mode: str, others: Sequence[str]) -> None:
+    """Refuse options that say nothing together with --corpus or --records."""
+    for name in options:
+        if name not in {mode, "vocabulary", *others}:
+            raise click.UsageError(f"--{name} cannot be used together with --{mode}")
+    if len(options.get("vocabulary", ())) != 1:
+        raise click.UsageError(f"--{mode} needs exactly one --vocabulary")
+
+
+def _check_corpus(
+    console: Console,
+    corpus: Path,
+    vocabulary: str,
+    available: Sequence[Engine],
+    json_path: Path | None,
+    about: Mapping[str, object],
+) -> int:
+    """Compare encodings of a text, report them, and return the exit code."""
+    compared = compare_corpus(corpus, vocabulary, available)
+    print_corpus(console, compared.results)
+    if json_path is not None:
+        write(dump_corpus_report(compared, about), json_path)
+    return exit_code(compared.results)
+
+
+def _own_catalogue(records: Path, vocabulary: str) -> Catalogue:
+    from tokenref.fill import FillError, open_goldens  # noqa: PLC0415 - it loads all generators
+
+    try:
+        return open_goldens(records, vocabulary)
+    except FillError as error:
+        raise InputError(str(error)) from None
+
+
+def _say_what_is_not_bpe(console: Console, available: Sequence[Engine]) -> None:
+    """Say of the encoders that are here for comparison that they are no byte-pair encoders."""
+    for entry in available:
+        if entry.name in NOT_BPE:
+            console.print(
+                f"\n{entry.name} is not byte-pair encoding: it is here for comparison, "
+                "and is expected to fail",
+                style="yellow",
+                soft_wrap=True,
+            )

@@ -1,0 +1,98 @@
+"""`tokenref fill`: write the golden records, or goldens of one's own."""
+
+from pathlib import Path
+
+import click
+
+from bpe_ref import NamedVocabulary, dump_plain_json, load_vocabulary
+from bpe_ref.registry import REGISTRY
+from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, write
+from tokenref.corpus import read_text
+from tokenref.record import RecordError
+
+
+@click.command()
+@click.option("--check", "only_check", is_flag=True, help="Compare byte for byte, write nothing.")
+@click.option("--folder", type=FOLDER, default=Path("fixtures"), show_default=True)
+@click.option("--vocabulary", help="Make goldens for this vocabulary instead (name or path).")
+@click.option(
+    "--texts",
+    type=FILE,
+    help="The texts for them, in UTF-8, one per line. A line ends with a line feed, or carriage "
+    "return and line feed, and with nothing else; neither is part of the text.",
+)
+@click.option(
+    "--out",
+    type=FILE,
+    help="Where the goldens go. The vocabulary goes beside them, unless its name is known.",
+)
+@click.pass_context
+def fill(
+    ctx: click.Context,
+    folder: Path,
+    vocabulary: str | None,
+    texts: Path | None,
+    out: Path | None,
+    *,
+    only_check: bool,
+) -> None:
+    """Write the golden records, or make goldens for a vocabulary and texts of your own."""
+    # Generators assert their cases' purposes; loading them takes a moment nobody else should pay.
+    from tokenref.cases.draft import PurposeError  # noqa: PLC0415 - see above
+    from tokenref.fill import FillError, differences, make_files, write_files  # noqa: PLC0415 - see above
+
+    own = (vocabulary, texts, out)
+    if any(part is not None for part in own):
+        if vocabulary is None or texts is None or out is None or only_check:
+            raise click.UsageError("goldens of your own need --vocabulary, --texts and --out")
+        _fill_own(vocabulary, texts, out)
+        return
+    try:
+        files = make_files(lambda path: click.echo(f"  {path}", err=True))
+    except (FillError, PurposeError) as error:
+        raise RecordError(str(error)) from None
+    if not only_check:
+        changed = write_files(files, folder)
+        click.echo(f"{folder}: {len(files):,} files, {len(changed):,} changed")
+        return
+    found = differences(files, folder)
+    for sentence in found:
+        click.echo(sentence)
+    click.echo(f"{folder}: {len(files):,} files, {len(found):,} differ")
+    ctx.exit(1 if found else 0)
+
+
+def _fill_own(vocabulary: str, texts: Path, out: Path) -> None:
+    """Write goldens for a vocabulary and texts, and the vocabulary beside them if need be."""
+    from tokenref.fill import goldens_for, texts_of  # noqa: PLC0415 - it loads all generators
+
+    is_known = vocabulary == "tiny" or vocabulary in REGISTRY
+    beside = None if is_known else out.with_name(f"{out.stem}.vocabulary.json")
+    if out.exists() and not out.is_file() and beside is not None:
+        raise InputError(f"{out} must be a file, for the vocabulary is written beside it")
+    inputs = {texts.resolve()} if is_known else {texts.resolve(), Path(vocabulary).resolve()}
+    for path in (out, beside):
+        if path is not None:
+            if path.resolve() in inputs:
+                raise InputError(f"{path} would be overwritten, but it is what is read")
+            must_be_writable(path)
+    lines = texts_of(read_text(texts)[0])
+    loaded = load_vocabulary(vocabulary)
+    name = vocabulary if is_known else Path(vocabulary).name
+    data, count = goldens_for(loaded, name, lines, texts.name, out)
+    if beside is not None:
+        why = f"The vocabulary of the records in {out.name}."
+        content = dump_plain_json(NamedVocabulary(name, why, loaded))
+        before = beside.read_bytes() if beside.is_file() else None
+        write(content, beside)
+    try:
+        write(data, out)
+    except InputError:
+        if beside is not None and before is None:  # both or none
+            beside.unlink(missing_ok=True)
+        elif beside is not None and before is not None:
+            write(before, beside)
+        raise
+    click.echo(f"{out}: {count:,} cases, duplicates left out: {len(lines) - count:,}")
+    if beside is not None:
+        click.echo(f"{beside}: the vocabulary")

@@ -1,0 +1,76 @@
+"""`tokenref show`, `engines`, `encode` and `trace`: look at one thing."""
+
+import difflib
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from bpe_ref import SymbolError, Tokenizer, load, render_trace, trace
+from tokenref.catalogue import open_catalogue
+from tokenref.commands.paths import FOLDER, InputError
+from tokenref.engines.table import Unavailable, engine, engine_names
+
+
+@click.command()
+@click.argument("case_id", metavar="ID")
+@click.option("--fixtures", type=FOLDER, help="Fixtures other than those of the package.")
+def show(case_id: str, fixtures: Path | None) -> None:
+    """Show one golden record, with its reason. Canaries, whose answers are wrong, can be shown."""
+    catalogue = open_catalogue(fixtures)
+    by_id = {case.id: case for case in [*catalogue.cases, *catalogue.canaries]}
+    case = by_id.get(case_id)
+    if case is None:
+        nearest = difflib.get_close_matches(case_id, by_id, cutoff=0.4)
+        hint = f"; the nearest are {', '.join(nearest)}" if nearest else ""
+        raise InputError(f"no record has the id {case_id!r}{hint}")
+    from tokenref.reports.single import print_case  # noqa: PLC0415 - only needed here
+
+    print_case(Console(), case, catalogue.entry(case.vocab))
+
+
+@click.command()
+@click.argument("text")
+@click.option("--vocabulary", default="tiny", show_default=True, help="A name or a path.")
+def encode(text: str, vocabulary: str) -> None:
+    """Print the tokens of a text, one per line: id and bytes. Special tokens are text here."""
+    tokenizer = load(vocabulary)
+    for token in tokenizer.encode_ordinary(text):
+        click.echo(f"{token}\t{tokenizer.token_bytes(token)!r}")
+
+
+@click.command("trace")
+@click.argument("text")
+@click.option("--vocabulary", default="tiny", show_default=True, help="A name or a path.")
+def trace_command(text: str, vocabulary: str) -> None:
+    """Show how a text becomes tokens: its pieces, and every merge of each."""
+    tokenizer: Tokenizer = load(vocabulary)
+    rules = tokenizer.vocabulary.text
+    for piece in tokenizer.pieces(text):
+        spelling = piece.encode().decode("latin-1")
+        token = tokenizer.vocabulary.ids.get(spelling) if rules.whole_piece else None
+        if token is None:
+            click.echo(f"piece {piece!r}")
+        else:
+            click.echo(
+                f"piece {piece!r} is token {token}, taken whole by the text rules; "
+                "merging would go like this"
+            )
+        try:
+            symbols = tokenizer.vocabulary.symbols(piece.encode())
+        except SymbolError as error:
+            if token is None:
+                raise
+            click.echo(f"not at all: {error}")
+            continue
+        steps = trace(tokenizer.vocabulary, symbols)
+        click.echo(render_trace(tokenizer.vocabulary, symbols, steps))
+
+
+@click.command()
+def engines() -> None:
+    """List the engines, and which of them are available."""
+    for name in engine_names():
+        entry = engine(name)
+        state = f"unavailable: {entry.reason}" if isinstance(entry, Unavailable) else entry.version
+        click.echo(f"{name:14} {state}")

@@ -1,0 +1,35 @@
+"""Paths that commands take, and writing to them."""
+
+import tempfile
+from pathlib import Path
+from typing import Final
+
+import click
+
+from bpe_ref.formats.files import write_atomically
+
+FOLDER: Final = click.Path(path_type=Path, file_okay=False)
+FILE: Final = click.Path(path_type=Path, dir_okay=False)
+
+
+class InputError(Exception):
+    """Something given to a command that cannot be used."""
+
+
+def must_be_writable(path: Path) -> None:
+    """Raise `InputError` if no file can be written there, so that no long run is in vain."""
+    if path.exists() and not path.is_file():
+        return  # a pipe or a device, which only writing tests
+    try:
+        with tempfile.TemporaryFile(dir=path.resolve().parent):
+            pass
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def write(content: bytes, path: Path) -> None:
+    """Write a file atomically. Raises `InputError`, which names this path and no other."""
+    try:
+        write_atomically(content, path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None

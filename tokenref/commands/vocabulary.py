@@ -1,0 +1,73 @@
+"""`tokenref vocabulary` and `tokenref train`: where vocabularies come from, and what they are."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+
+from bpe_ref import audit, load_vocabulary, train
+from bpe_ref.formats.tiktoken import write_tiktoken
+from bpe_ref.registry import REGISTRY
+from bpe_ref.training import TrainingProgress
+from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable
+from tokenref.corpus import read_text
+
+
+@click.group()
+def vocabulary() -> None:
+    """Find, fetch and examine vocabularies."""
+
+
+@vocabulary.command()
+@click.argument("name")
+@click.option("--folder", type=FOLDER, help="Where to put it; by default where it is looked for.")
+@click.option("--url", help="Another address than the publisher's.")
+def fetch(name: str, folder: Path | None, url: str | None) -> None:
+    """Download a vocabulary's file and check its digest."""
+    from tokenref.fetching import fetch_vocabulary  # noqa: PLC0415 - it is slow to import
+
+    click.echo(fetch_vocabulary(name, folder, url=url))
+
+
+@vocabulary.command("audit")
+@click.argument("name_or_path")
+def audit_command(name_or_path: str) -> None:
+    """Say what is unusual about a vocabulary: dead and improper tokens, holes, missing bytes."""
+    from tokenref.reports.vocabulary import print_audit  # noqa: PLC0415 - only needed here
+
+    vocabulary = load_vocabulary(name_or_path)
+    print_audit(Console(), vocabulary, audit(vocabulary))
+
+
+@click.command("train")
+@click.argument("texts", nargs=-1, required=True, type=FILE, metavar="FILE...")
+@click.option("--size", required=True, type=int, help="How many tokens, single bytes included.")
+@click.option(
+    "--pattern",
+    "pattern_of",
+    type=click.Choice(tuple(REGISTRY)),
+    default="cl100k_base",
+    show_default=True,
+    help="Cut texts as this vocabulary does.",
+)
+@click.option("--out", required=True, type=FILE, help="Where the vocabulary goes.")
+def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) -> None:
+    """Learn a vocabulary from text files and write it in the tiktoken format."""
+    must_be_writable(out)
+    rules = REGISTRY[pattern_of].text_rules()
+    contents = (read_text(path)[0] for path in texts)
+    with Progress(console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("counting pieces", total=size)
+
+        def progress(now: TrainingProgress) -> None:
+            shown.update(task, description=f"{now.texts:,} texts", completed=now.tokens)
+
+        learned = train(contents, size, text_rules=rules, progress=progress)
+    ranks = {content: token for token, content in learned.tokens.items()}
+    try:
+        write_tiktoken(ranks, out)
+    except OSError as error:
+        raise InputError(f"{out} cannot be written: {error.strerror or error}") from None
+    click.echo(f"{out}: {len(ranks):,} tokens")
