@@ -11,6 +11,7 @@ known         the differences that are known, with reason and link
 runner        drives one engine through a selection
 corpus        compares whole encodings of a user's own text
 mutants/      small wrong tokenizers that the fixtures must tell from the right one
+attestation   what real engines say of the records, as pages of the documentation
 reports/      what a run looks like: terminal, JSON lines
 fetching      downloads a vocabulary, digest checked
 commands/     the commands, by what they are about
