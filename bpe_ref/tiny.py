@@ -18,7 +18,7 @@ It is frozen
 """
 
 from collections.abc import Callable
-from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 from bpe_ref.formats.tiktoken import parse_tiktoken
@@ -55,7 +55,7 @@ def tiny_vocabulary() -> Vocabulary:
     >>> [vocabulary.tokens[token] for token in (256, 258, 269)]
     [b'  ', b'he', b' the']
     """
-    content = (files("bpe_ref") / "data" / "tiny.tiktoken").read_bytes()
+    content = (Path(__file__).parent / "data" / "tiny.tiktoken").read_bytes()
     return vocabulary_by_concatenation(
         parse_tiktoken(content, "tiny.tiktoken"),
         text=TINY_TEXT_RULES,
@@ -71,7 +71,7 @@ def tiny_corpus() -> str:
     >>> tiny_corpus()[:15]
     'A token is a pi'
     """
-    return (files("bpe_ref") / "data" / "tiny_corpus.txt").read_bytes().decode()
+    return (Path(__file__).parent / "data" / "tiny_corpus.txt").read_bytes().decode()
 
 
 def train_tiny(progress: Callable[[TrainingProgress], None] | None = None) -> Vocabulary:

@@ -1,9 +1,12 @@
 """The command does what it says, and bad input of any kind ends in one sentence."""
 
 import json
+import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha256
@@ -246,6 +249,7 @@ def test_a_vocabulary_that_is_not_found_is_counted_and_never_passes(
     assert result.exit_code == 3
     assert "not run" in result.output
     assert "no case could be run" in result.output
+    assert "cases are not run: vocabulary cl100k_base was found nowhere" in result.output
 
 
 def test_goldens_for_a_vocabulary_and_texts_of_ones_own(tmp_path: Path, mine: Path) -> None:
@@ -559,6 +563,27 @@ def test_engines_are_listed_with_their_versions() -> None:
     assert result.exit_code == 0
     assert re.search(r"tiktoken\s+0\.", result.output)
     assert re.search(r"backtracking\s+0\.", result.output)
+
+
+def test_fixtures_are_not_written_into_any_folder_unasked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = tokenref("fill")
+    assert result.exit_code == 2
+    assert "run it in a checkout, or name a --folder" in result.output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_speaks_to_terminals_that_know_ascii_only() -> None:
+    ran = subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, "-m", "tokenref", "check", "reference", "--id", EXAMPLE],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert b"reference" in ran.stdout
 
 
 @pytest.mark.parametrize("command", [[], ["check"], ["fill"], ["vocabulary"], ["mutants"]])

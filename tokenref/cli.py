@@ -5,7 +5,9 @@ survives; 2 the command or its input is wrong; 3 the run is invalid: nothing
 was proven; 4 a bug in tokenref itself; 130 interrupted.
 """
 
+import sys
 import traceback
+from io import TextIOWrapper
 from typing import Any, Final
 
 import click
@@ -37,6 +39,9 @@ class _OneSentence(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click has it
         """Run the command; turn our own errors, and the system's, into a sentence."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):  # a terminal that knows ASCII only
+                stream.reconfigure(errors="replace")
         try:
             return super().invoke(ctx)
         except (click.ClickException, click.Abort, click.exceptions.Exit, SystemExit):

@@ -1,6 +1,7 @@
 """`tokenref fill`: write the golden records, or goldens of one's own."""
 
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -8,12 +9,15 @@ from bpe_ref import NamedVocabulary, dump_plain_json, load_vocabulary
 from bpe_ref.registry import REGISTRY
 from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, write
 from tokenref.corpus import read_text
+from tokenref.manifest import MANIFEST
 from tokenref.record import RecordError
+
+DEFAULT_FOLDER: Final = Path("fixtures")
 
 
 @click.command()
 @click.option("--check", "only_check", is_flag=True, help="Compare byte for byte, write nothing.")
-@click.option("--folder", type=FOLDER, default=Path("fixtures"), show_default=True)
+@click.option("--folder", type=FOLDER, default=DEFAULT_FOLDER, show_default=True)
 @click.option("--vocabulary", help="Make goldens for this vocabulary instead (name or path).")
 @click.option(
     "--texts",
@@ -47,6 +51,10 @@ def fill(
             raise click.UsageError("goldens of your own need --vocabulary, --texts and --out")
         _fill_own(vocabulary, texts, out)
         return
+    if folder == DEFAULT_FOLDER and not (folder / MANIFEST).is_file():
+        raise click.UsageError(
+            f"there is no {folder / MANIFEST} here: run it in a checkout, or name a --folder"
+        )
     try:
         files = make_files(lambda path: click.echo(f"  {path}", err=True))
     except (FillError, PurposeError) as error:

@@ -1,6 +1,7 @@
 """A run as a person wants to see it: counts, then the first failures with all that helps."""
 
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -60,7 +61,17 @@ def print_runs(
         table.add_section()
     console.print(table)
     for name, reason in unavailable:
-        console.print(f"\n{name} is unavailable: {reason}", style="yellow", markup=False)
+        line = f"\n{name} is unavailable: {reason}"
+        console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
+    missing = Counter(
+        result.judgement.detail
+        for run in runs[:1]  # the same for every engine
+        for result in run.results
+        if result.judgement.status == "not_run"
+    )
+    for reason, count in missing.items():
+        line = f"\n{count:,} cases are not run: {reason}"
+        console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
     for run in runs:
         print_failures(console, run, catalogue, options)
 

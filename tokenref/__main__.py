@@ -1,0 +1,5 @@
+"""`python -m tokenref` is the `tokenref` command."""
+
+from tokenref.cli import main
+
+main()
