@@ -79,7 +79,6 @@ class Vocabulary:
     spellings: Mapping[TokenId, Spelling] = field(init=False, repr=False)
     ids: Mapping[Spelling, TokenId] = field(init=False, repr=False)
     symbol_of_letter: Mapping[str, TokenId] = field(init=False, repr=False)
-    letter_of_symbol: Mapping[TokenId, str] = field(init=False, repr=False)
     special_bytes: Mapping[TokenId, bytes] = field(init=False, repr=False)
     _symbols: dict[str, TokenId] = field(init=False, repr=False)
     _letters: dict[TokenId, str] = field(init=False, repr=False)
@@ -109,7 +108,6 @@ class Vocabulary:
         object.__setattr__(self, "_symbols", symbols)
         object.__setattr__(self, "_letters", letters)
         object.__setattr__(self, "symbol_of_letter", MappingProxyType(symbols))
-        object.__setattr__(self, "letter_of_symbol", MappingProxyType(letters))
         special_bytes = _special_bytes(self.tokens, self.special_tokens)
         object.__setattr__(self, "special_bytes", MappingProxyType(special_bytes))
 

@@ -23,10 +23,9 @@ from tokenref.commands.paths import InputError
 from tokenref.commands.vocabulary import train_command, vocabulary
 from tokenref.corpus import CorpusError
 from tokenref.engines.table import EngineError
-from tokenref.fetching import FetchError
 from tokenref.record import RecordError
 
-BAD_INPUT: Final = (AttestationError, BpeError, CorpusError, FetchError, EngineError, InputError)
+BAD_INPUT: Final = (AttestationError, BpeError, CorpusError, EngineError, InputError)
 INVALID_RUN: Final = (RecordError, SelectionError)
 
 

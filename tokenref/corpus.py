@@ -27,6 +27,7 @@ from typing import Final, Literal, TypeAlias
 
 from bpe_ref import BpeError, TokenId, TokenIdError, Tokenizer, Vocabulary, load_vocabulary
 from tokenref.engines.answers import Answer, Crashed, Engine, Ok, Session, Unsupported
+from tokenref.judge import first_difference
 from tokenref.runner import guarded, quiet_standard_error
 
 LARGEST: Final = 64 << 20
@@ -188,9 +189,7 @@ def _compare(reference: _Reference, engine: Engine, name: str) -> CorpusResult:
 
 def _difference(reference: _Reference, session: Session, ids: Sequence[TokenId]) -> Difference:
     """Describe the first difference of two encodings that differ."""
-    pairs = enumerate(zip(reference.ids, ids, strict=False))
-    shorter = min(len(reference.ids), len(ids))
-    at = next((place for place, (want, got) in pairs if want != got), shorter)
+    at = first_difference(reference.ids, ids)
     before = reference.tokenizer.decode_bytes(list(reference.ids[:at]))
     line = before.count(b"\n")
 

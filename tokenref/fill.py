@@ -23,6 +23,7 @@ from tokenref.cases.draft import Draft, finish
 from tokenref.cases.vocabularies import fixture_vocabularies
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.glossary import FLAGS
+from tokenref.judge import first_difference
 from tokenref.manifest import (
     MANIFEST,
     FileEntry,
@@ -31,7 +32,15 @@ from tokenref.manifest import (
     dump_manifest,
     parse_manifest,
 )
-from tokenref.record import Case, RecordError, TextInput, dump_records, parse_records, schemas
+from tokenref.record import (
+    Case,
+    RecordError,
+    TextInput,
+    dump_records,
+    parse_records,
+    read_file,
+    schemas,
+)
 
 CANARIES: Final = "canary.jsonl"
 HAND_WRITTEN: Final = ("README.md",)
@@ -111,9 +120,7 @@ def differences(files: dict[str, bytes], folder: Path) -> list[str]:
         if present is None:
             found.append(f"{path}: is missing")
         elif present != data:
-            lines, present_lines = data.split(b"\n"), present.split(b"\n")
-            pairs = enumerate(zip(lines, present_lines, strict=False), start=1)
-            line = next((n for n, (new, old) in pairs if new != old), min(len(lines), len(present)))
+            line = 1 + first_difference(data.split(b"\n"), present.split(b"\n"))
             found.append(f"{path}: differs from line {line} on")
     found += [f"{path}: is not generated any more" for path in _left_over(files, folder)]
     return found
@@ -169,10 +176,7 @@ def open_goldens(path: Path, vocabulary_name: str) -> Catalogue:
     Raises `RecordError` for a file that holds no records, `BpeError` for the
     vocabulary, and `FillError` if the records are those of another one.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise RecordError(f"{path}: cannot be read: {error.strerror or error}") from None
+    data = read_file(path)
     cases = parse_records(data, str(path))
     vocabulary = load_vocabulary(vocabulary_name)
     digest = vocabulary.digest()

@@ -75,12 +75,14 @@ def _difference(
     stages, got_stages = expected.get("stages", {}), got.get("stages", {})
     for stage in _STAGES:
         if stage in stages and stage in got_stages and stages[stage] != _plain(got_stages[stage]):
-            return f"stage {stage}, " + _first_difference(stages[stage], _plain(got_stages[stage]))
+            return f"stage {stage}, " + _say_first_difference(
+                stages[stage], _plain(got_stages[stage])
+            )
     if "runs" in expected:
         got_runs = [[token, len(list(run))] for token, run in groupby(got.get("ids", []))]
         if got_runs == expected["runs"]:
             return None
-        return "runs of tokens, " + _first_difference(expected["runs"], got_runs)
+        return "runs of tokens, " + _say_first_difference(expected["runs"], got_runs)
     for key, value in expected.items():
         if key == "stages":
             continue
@@ -90,7 +92,7 @@ def _difference(
         if key == "ids":
             return _token_difference(value, got_value, vocabulary)
         if key == "pieces" and isinstance(got_value, list):
-            return "pieces, " + _first_difference(value, got_value)
+            return "pieces, " + _say_first_difference(value, got_value)
         return f"{key}: expected {value!r:.120}, got {got_value!r:.120}"
     return None
 
@@ -99,7 +101,7 @@ def _token_difference(expected: list[int], got: Any, vocabulary: Vocabulary) -> 
     """Say which token is the first that differs, and where in the text it starts."""
     if not isinstance(got, list) or not all(type(token) is int for token in got):
         return f"ids: expected a list of whole numbers, got {got!r:.120}"
-    at = _first(expected, got)
+    at = first_difference(expected, got)
     start = len(b"".join(map(vocabulary.token_bytes, expected[:at])))
     return (
         f"ids, from token {at} (byte {start}): "
@@ -120,16 +122,20 @@ def _tokens(ids: Sequence[int], vocabulary: Vocabulary) -> str:
     return ", ".join(shown) + (", ..." if len(ids) > len(shown) else "")
 
 
-def _first_difference(expected: Sequence[Any], got: Sequence[Any]) -> str:
+def _say_first_difference(expected: Sequence[Any], got: Sequence[Any]) -> str:
     """Say which entry of two lists is the first that differs."""
-    at = _first(expected, got)
+    at = first_difference(expected, got)
     want = repr(expected[at])[:120] if at < len(expected) else "the end"
     have = repr(got[at])[:120] if at < len(got) else "the end"
     return f"entry {at}: expected {want}, got {have}"
 
 
-def _first(expected: Sequence[Any], got: Sequence[Any]) -> int:
-    """Return the first index at which two sequences differ, or the length of the shorter."""
+def first_difference(expected: Sequence[Any], got: Sequence[Any]) -> int:
+    """Return the first index at which two sequences differ, or the length of the shorter.
+
+    >>> first_difference([1, 2, 3], [1, 5]), first_difference("ab", "abc")
+    (1, 2)
+    """
     pairs = enumerate(zip(expected, got, strict=False))
     return next((at for at, (want, have) in pairs if want != have), min(len(expected), len(got)))
 

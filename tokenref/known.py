@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from tokenref.judge import Judgement
-from tokenref.record import RecordError, Why
+from tokenref.record import RecordError, Why, read_file
 
 
 class Known(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,11 +55,10 @@ def default_path() -> Path:
 
 def read_known(path: Path) -> list[Known]:
     """Read such a list. Raises `RecordError` for a file that is not one."""
+    data = read_file(path)
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(data.decode("utf-8"))
         return msgspec.convert(content, type=_File).known
-    except OSError as error:
-        raise RecordError(f"{path}: cannot be read: {error.strerror or error}") from None
     except RecursionError:
         raise RecordError(f"{path}: nested too deeply for a list of known differences") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:

@@ -11,7 +11,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
-from tokenref.record import Digest, RecordError, canonical_json
+from tokenref.record import Digest, RecordError, canonical_json, read_file
 
 MANIFEST: Final = "MANIFEST.json"
 
@@ -64,12 +64,9 @@ def dump_manifest(manifest: Manifest) -> bytes:
 
 def parse_manifest(folder: Path) -> Manifest:
     """Read the manifest of a folder without looking at the files. Raises `RecordError`."""
+    data = read_file(folder / MANIFEST)
     try:
-        return msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
-    except OSError as error:
-        raise RecordError(
-            f"{folder / MANIFEST}: cannot be read: {error.strerror or error}"
-        ) from None
+        return msgspec.json.decode(data, type=Manifest)
     except RecursionError:
         raise RecordError(f"{folder / MANIFEST}: not a manifest: nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -86,11 +83,7 @@ def read_manifest(folder: Path) -> Manifest:
         if Path(entry.path).is_absolute() or ".." in Path(entry.path).parts:
             raise RecordError(f"{folder / MANIFEST}: {entry.path!r} must be inside the folder")
         path = folder / entry.path
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise RecordError(f"{path}: cannot be read: {error.strerror or error}") from None
-        found = sha256(data).hexdigest()
+        found = sha256(read_file(path)).hexdigest()
         if found != entry.sha256:
             raise RecordError(
                 f"{path}: the sha256 must be {entry.sha256} as the manifest says, got {found}"

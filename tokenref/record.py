@@ -342,11 +342,20 @@ def _check_case(case: Case, line: bytes, place: str, file: str | None) -> None:
 
 def read_records(path: Path, *, file: str | None = None) -> list[Case]:
     """Return the cases of a record file. Raises `RecordError`, also where it cannot be read."""
+    return parse_records(read_file(path), str(path), file=file)
+
+
+def read_file(path: Path) -> bytes:
+    """Return what a file holds. Raises `RecordError` where it cannot be read.
+
+    >>> read_file(Path("no/such.jsonl"))
+    Traceback (most recent call last):
+    tokenref.record.RecordError: no/such.jsonl: cannot be read: No such file or directory
+    """
     try:
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise RecordError(f"{path}: cannot be read: {error.strerror or error}") from None
-    return parse_records(data, str(path), file=file)
 
 
 def _decode(decoder: Any, line: bytes, place: str) -> Any:  # noqa: ANN401 - as the decoder has it

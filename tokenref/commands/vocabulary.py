@@ -26,9 +26,12 @@ def vocabulary() -> None:
 @click.option("--url", help="Another address than the publisher's.")
 def fetch(name: str, folder: Path | None, url: str | None) -> None:
     """Download a vocabulary's file and check its digest."""
-    from tokenref.fetching import fetch_vocabulary  # noqa: PLC0415 - it is slow to import
+    from tokenref.fetching import FetchError, fetch_vocabulary  # noqa: PLC0415 - slow to import
 
-    click.echo(fetch_vocabulary(name, folder, url=url))
+    try:
+        click.echo(fetch_vocabulary(name, folder, url=url))
+    except FetchError as error:
+        raise InputError(str(error)) from None
 
 
 @vocabulary.command("audit")

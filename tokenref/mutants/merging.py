@@ -248,6 +248,10 @@ def with_ranks(rank: Callable[[Vocabulary, Merge], int]) -> Prepare:
     return prepare
 
 
+def _cut_to(bits: int) -> Callable[[Vocabulary, Merge], int]:
+    return lambda _, merge: merge.rank & ((1 << bits) - 1)
+
+
 def _pairs_by_concatenation(vocabulary: Vocabulary) -> Vocabulary:
     rule = vocabulary.rule
     if not isinstance(rule, ByPair):
@@ -591,33 +595,20 @@ MERGING: Final[tuple[Mutant, ...]] = (
         )
         for size in (100, 255, 512)
     ),
-    mutant(
-        "ranks-in-16-bits",
-        "Ranks are kept in 16 bits, which was enough for GPT-2. Own.",
-        encode(_with_a_rank_of(1 << 16), "abc"),
-        steps=Steps(encode_symbols=_HEAP),
-        prepare=with_ranks(lambda _, merge: merge.rank & 0xFFFF),
-    ),
-    mutant(
-        "ranks-in-9-bits",
-        "Ranks are packed into 9 bits. Own.",
-        encode(_with_a_rank_of(1 << 9), "abc"),
-        steps=Steps(encode_symbols=_HEAP),
-        prepare=with_ranks(lambda _, merge: merge.rank & 0x1FF),
-    ),
-    mutant(
-        "ranks-in-8-bits",
-        "Ranks are kept in a byte. Own.",
-        encode(_with_a_rank_of(1 << 8), "abc"),
-        steps=Steps(encode_symbols=_HEAP),
-        prepare=with_ranks(lambda _, merge: merge.rank & 0xFF),
-    ),
-    mutant(
-        "ranks-in-24-bits",
-        "Ranks share a word of 32 bits with a length of 8. Own.",
-        encode(_with_a_rank_of(1 << 24), "abc"),
-        steps=Steps(encode_symbols=_HEAP),
-        prepare=with_ranks(lambda _, merge: merge.rank & 0xFFFFFF),
+    *(
+        mutant(
+            f"ranks-in-{bits}-bits",
+            story,
+            encode(_with_a_rank_of(1 << bits), "abc"),
+            steps=Steps(encode_symbols=_HEAP),
+            prepare=with_ranks(_cut_to(bits)),
+        )
+        for bits, story in (
+            (16, "Ranks are kept in 16 bits, which was enough for GPT-2. Own."),
+            (9, "Ranks are packed into 9 bits. Own."),
+            (8, "Ranks are kept in a byte. Own."),
+            (24, "Ranks share a word of 32 bits with a length of 8. Own."),
+        )
     ),
     mutant(
         "ranks-as-floats",
