@@ -17,11 +17,15 @@ LAYERS = {
     "bpe_ref.formats": 0,
     "bpe_ref.merges": 0,
     "bpe_ref.unicode_data": 0,
+    "bpe_ref.aligned_text": 0,
+    "bpe_ref.hugging_face": 0,
+    "bpe_ref.hugging_face.profile": 0,
     # things: a vocabulary, a set of code points
     "bpe_ref.piece_cache": 1,
     "bpe_ref.special_tokens": 1,
     "bpe_ref.unicode_tables": 1,
     "bpe_ref.vocabulary": 1,
+    "bpe_ref.hugging_face.shapes": 1,
     # the definition, and what needs no more than it
     "bpe_ref.decoding": 2,
     "bpe_ref.encoders.heap": 2,

@@ -1,0 +1,1 @@
+"""The pipeline of Hugging Face `tokenizers`, one file per kind of component."""
