@@ -22,7 +22,9 @@ from tokenref.engines.answers import Unsupported
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.glossary import FLAGS
 from tokenref.judge import judge
-from tokenref.record import Case, TextInput, dump_records, op_of, parse_records
+from tokenref.questions.text import TextInput
+from tokenref.record import Case, op_of
+from tokenref.record_files import dump_records, parse_records
 
 ROOT = Path(__file__).resolve().parents[1]
 ANCHORS = {

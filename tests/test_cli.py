@@ -32,7 +32,8 @@ from tokenref.catalogue import fixtures_folder, open_catalogue
 from tokenref.cli import main
 from tokenref.mutants.gate import GateReport, Trial
 from tokenref.mutants.table import MUTANTS
-from tokenref.record import EncodeCase, parse_records
+from tokenref.record import EncodeCase
+from tokenref.record_files import parse_records
 from tokenref.reports.mutants import print_gate
 from tokenref.reports.terminal import SHOWN_FAILURES, split_detail
 

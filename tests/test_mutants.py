@@ -17,7 +17,8 @@ from tokenref.engines.reference import ReferenceEngine
 from tokenref.mutants.gate import REQUIRED, GateReport, Trial, run_gate
 from tokenref.mutants.mutant import Mutant, by_name, bytewise, encode, mutant, spelled
 from tokenref.mutants.table import MUTANTS
-from tokenref.record import Case, TextInput, make_case
+from tokenref.questions.text import TextInput
+from tokenref.record import Case, make_case
 from tokenref.reports.mutants import print_gate
 
 TWICE = spelled("a aa")

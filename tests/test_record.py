@@ -7,29 +7,28 @@ from typing import Any
 
 import pytest
 
-from tokenref.record import (
-    Case,
+from tokenref.questions.text import (
     CountOutput,
     DecodeInput,
     DecodeOutput,
-    Exact,
     IdsOutput,
-    MustRefuse,
     PiecesOutput,
     Recipe,
-    RecordError,
     SpecialInput,
     Stages,
     TextInput,
+)
+from tokenref.record import (
+    Case,
+    Exact,
+    MustRefuse,
+    RecordError,
     canonical_json,
-    dump_records,
     make_case,
     meaning_digest,
     op_of,
-    parse_records,
-    read_records,
-    schemas,
 )
+from tokenref.record_files import dump_records, parse_records, read_records, schemas
 
 VOCAB = "sha256:" + "ab" * 32
 WHY = "This case stands in a test of the format."

@@ -15,7 +15,8 @@ from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.table import engine_names
 from tokenref.known import Known, default_path, read_known
 from tokenref.manifest import Manifest, VocabularyEntry
-from tokenref.record import Case, Exact, IdsOutput, MustRefuse, TextInput, make_case
+from tokenref.questions.text import IdsOutput, TextInput
+from tokenref.record import Case, Exact, MustRefuse, make_case
 from tokenref.runner import Run, run_engine
 
 VOCABULARY = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2})

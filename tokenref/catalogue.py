@@ -7,7 +7,8 @@ from pathlib import Path
 
 from bpe_ref import BpeError, Vocabulary, load_vocabulary
 from tokenref.manifest import Manifest, VocabularyEntry, read_manifest
-from tokenref.record import Case, RecordError, op_of, read_records
+from tokenref.record import Case, RecordError, op_of
+from tokenref.record_files import read_records
 
 
 class SelectionError(Exception):

@@ -32,15 +32,9 @@ from tokenref.manifest import (
     dump_manifest,
     parse_manifest,
 )
-from tokenref.record import (
-    Case,
-    RecordError,
-    TextInput,
-    dump_records,
-    parse_records,
-    read_file,
-    schemas,
-)
+from tokenref.questions.text import TextInput
+from tokenref.record import Case, RecordError
+from tokenref.record_files import dump_records, parse_records, read_file, schemas
 
 CANARIES: Final = "canary.jsonl"
 HAND_WRITTEN: Final = ("README.md",)

@@ -38,7 +38,8 @@ def judge(case: Case, answer: Answer, vocabulary: Vocabulary) -> Judgement:
 
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> from tokenref.engines.answers import Ok
-    >>> from tokenref.record import CountOutput, Exact, TextInput, make_case
+    >>> from tokenref.questions.text import CountOutput, TextInput
+    >>> from tokenref.record import Exact, make_case
     >>> vocabulary = vocabulary_by_concatenation({b"a": 0})
     >>> case = make_case("count", id="bpe/count/a", profile="definition", vocab=vocabulary.digest(),
     ...     why="An example for the documentation.", flags=[], spec="definition",

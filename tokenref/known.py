@@ -16,7 +16,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 from tokenref.judge import Judgement
-from tokenref.record import RecordError, Why, read_file
+from tokenref.record import RecordError, Why
+from tokenref.record_files import read_file
 
 
 class Known(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

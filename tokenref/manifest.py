@@ -11,7 +11,8 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
-from tokenref.record import Digest, RecordError, canonical_json, read_file
+from tokenref.record import Digest, RecordError, canonical_json
+from tokenref.record_files import read_file
 
 MANIFEST: Final = "MANIFEST.json"
 

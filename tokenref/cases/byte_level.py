@@ -6,7 +6,7 @@ from typing import Final
 from tokenref.cases.draft import Draft, answers, refuses
 from tokenref.cases.rivals import fails
 from tokenref.cases.vocabularies import vocabulary_named
-from tokenref.record import TextInput
+from tokenref.questions.text import TextInput
 
 _WHOLE: Final = "docs/bpe.md#whole-piece"
 _MISSING: Final = "docs/bpe.md#missing-bytes"

@@ -12,22 +12,18 @@ import msgspec
 
 from tokenref.cases.draft import Draft, Request, finish
 from tokenref.cases.vocabularies import vocabulary_named
-from tokenref.record import (
-    OPS,
-    Case,
+from tokenref.questions.text import (
     CountOutput,
     DecodeInput,
     DecodeOutput,
-    Exact,
     IdsOutput,
-    MustRefuse,
     PiecesOutput,
     Recipe,
     SpecialInput,
     Stages,
     TextInput,
-    make_case,
 )
+from tokenref.record import OPS, Case, Exact, MustRefuse, make_case
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Final
 
 from tokenref.cases.draft import Draft, tells_apart
 from tokenref.mutants.table import MUTANTS
-from tokenref.record import TextInput
+from tokenref.questions.text import TextInput
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from typing import Final, Literal
 from bpe_ref import Tokenizer, Vocabulary
 from tokenref.cases.draft import Draft, Purpose, PurposeError, refuses
 from tokenref.cases.vocabularies import vocabulary_named
-from tokenref.record import Case, DecodeInput, DecodeOutput
+from tokenref.questions.text import DecodeInput, DecodeOutput
+from tokenref.record import Case
 
 SPEC: Final = "docs/bpe.md#decoding"
 

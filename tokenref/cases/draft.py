@@ -18,20 +18,16 @@ from bpe_ref import Vocabulary
 from tokenref.engines.answers import Refused
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.judge import judge
-from tokenref.record import (
-    Case,
+from tokenref.questions.text import (
     CountOutput,
     DecodeInput,
     DecodeOutput,
-    Exact,
     IdsOutput,
-    MustRefuse,
     PiecesOutput,
     SpecialInput,
     TextInput,
-    make_case,
-    op_of,
 )
+from tokenref.record import Case, Exact, MustRefuse, make_case, op_of
 
 Request: TypeAlias = TextInput | DecodeInput | SpecialInput
 Purpose: TypeAlias = Callable[[Vocabulary, Case], None]

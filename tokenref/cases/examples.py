@@ -11,7 +11,7 @@ from typing import Final
 from tokenref.cases.draft import Draft, answers, refuses
 from tokenref.cases.rivals import fails
 from tokenref.cases.vocabularies import FAR_LETTERS
-from tokenref.record import TextInput
+from tokenref.questions.text import TextInput
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Final
 from bpe_ref import Steps, Tokenizer, Vocabulary
 from tokenref.cases.draft import Draft, refuses
 from tokenref.cases.vocabularies import vocabulary_named
-from tokenref.record import TextInput
+from tokenref.questions.text import TextInput
 
 SPEC: Final = "docs/bpe.md#bytes-that-are-not-utf8"
 

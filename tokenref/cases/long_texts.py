@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tokenref.cases.draft import Draft
-from tokenref.record import Recipe, TextInput
+from tokenref.questions.text import Recipe, TextInput
 
 _SPEC: Final = "docs/bpe.md#definition"
 

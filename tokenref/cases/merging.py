@@ -7,7 +7,7 @@ from typing import Final
 from tokenref.cases.draft import Draft
 from tokenref.cases.rivals import EVERYDAY, contrast, differing, fails
 from tokenref.cases.vocabularies import PARITY_LETTERS, RUN_ORDERS, vocabulary_named
-from tokenref.record import TextInput
+from tokenref.questions.text import TextInput
 
 LONGEST_RUN: Final = 40
 COMPLETE_TO: Final = 3

@@ -16,7 +16,7 @@ from tokenref.cases.rivals import EVERYDAY, differing, fails
 from tokenref.cases.splitmix import SplitMix64
 from tokenref.cases.texts import FLAG_OF_CUTTER
 from tokenref.cases.vocabularies import vocabulary_named
-from tokenref.record import TextInput
+from tokenref.questions.text import TextInput
 
 SEED: Final = 0x70_6B_72_65_66
 LONGEST: Final = 40

@@ -13,7 +13,7 @@ from tokenref.cases.draft import Draft, answers, refuses
 from tokenref.cases.unicode_texts import EMOJI, MARKS, SCRIPTS
 from tokenref.cases.vocabularies import REAL_NAMES
 from tokenref.cases.words import CODE, DIGITS, WORDS
-from tokenref.record import DecodeInput, Recipe, SpecialInput, TextInput
+from tokenref.questions.text import DecodeInput, Recipe, SpecialInput, TextInput
 
 _KNOWN: Final = (
     ("hello-world", "hello world", (15339, 1917), (24912, 2375)),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from tokenref.cases.draft import Draft, Purpose, answers, refuses
-from tokenref.record import SpecialInput
+from tokenref.questions.text import SpecialInput
 
 SPEC: Final = "docs/bpe.md#special-tokens"
 

@@ -16,7 +16,7 @@ from tokenref.cases.cutters import (
 )
 from tokenref.cases.draft import Draft
 from tokenref.cases.vocabularies import vocabulary_named
-from tokenref.record import TextInput
+from tokenref.questions.text import TextInput
 
 SPEC_OF_TOPIC: Final = {
     "white_space": "docs/bpe.md#white-space",

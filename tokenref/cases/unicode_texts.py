@@ -9,7 +9,7 @@ from tokenref.cases.cutters import cut, cut_otherwise
 from tokenref.cases.draft import Draft
 from tokenref.cases.texts import VARIANTS, rows, text_case
 from tokenref.cases.vocabularies import vocabulary_named
-from tokenref.record import TextInput
+from tokenref.questions.text import TextInput
 
 WHITE_SPACE: Final = {
     0x09: "the tab",

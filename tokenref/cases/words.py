@@ -5,7 +5,7 @@ from typing import Final
 
 from tokenref.cases.draft import Draft
 from tokenref.cases.texts import rows, text_case, text_cases
-from tokenref.record import TextInput
+from tokenref.questions.text import TextInput
 
 _CONTRACTIONS: Final = ("s", "t", "re", "ve", "m", "ll", "d")
 

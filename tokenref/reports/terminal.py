@@ -12,7 +12,8 @@ from rich.text import Text
 
 from tokenref.catalogue import Catalogue
 from tokenref.judge import Status
-from tokenref.record import OPS, Case, DecodeInput, SpecialInput, op_of
+from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
+from tokenref.record import OPS, Case, canonical_json, op_of
 from tokenref.reports.short import short_json
 from tokenref.runner import Result, Run
 
@@ -154,7 +155,11 @@ def split_detail(detail: str) -> list[tuple[str, str]]:
 
 
 def _length(case: Case) -> int:
-    """Return how long the question is: characters, bytes or ids."""
+    """Return how long the question is: characters, bytes or ids; else as written."""
     if isinstance(case.input, DecodeInput):
         return len(case.input.ids)
-    return len(case.input.text if isinstance(case.input, SpecialInput) else case.input.content())
+    if isinstance(case.input, TextInput):
+        return len(case.input.content())
+    if isinstance(case.input, SpecialInput):
+        return len(case.input.text)
+    return len(canonical_json(msgspec.to_builtins(case.input)))

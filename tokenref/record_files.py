@@ -1,0 +1,154 @@
+"""Files of records: a header line, then one record per line; read, checked and written.
+
+A record file is JSON lines, each self-contained, in ASCII with sorted keys and
+no floats, so that a difference between two files is a difference between cases.
+"""
+
+from collections.abc import Sequence
+from inspect import cleandoc
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from tokenref.questions.base import Strict
+from tokenref.record import (
+    FORMAT,
+    Case,
+    MustRefuse,
+    RecordError,
+    canonical_json,
+    meaning_digest,
+    op_of,
+)
+
+
+class Header(Strict, frozen=True, kw_only=True):
+    """The first line of a record file."""
+
+    kind: Literal["header"]
+    format: Literal[1]
+    file: str
+    cases: Annotated[int, Meta(ge=1)]
+
+
+def dump_records(file: str, cases: Sequence[Case]) -> bytes:
+    """Return the content of a record file, header first."""
+    header = {"cases": len(cases), "file": file, "format": FORMAT, "kind": "header"}
+    lines = [header, *(msgspec.to_builtins(case) for case in cases)]
+    return b"".join(canonical_json(line) + b"\n" for line in lines)
+
+
+_HEADER: Final = msgspec.json.Decoder(Header)
+_CASE: Final = msgspec.json.Decoder(Case)
+
+
+def parse_records(data: bytes, source: str, *, file: str | None = None) -> list[Case]:
+    """Return the cases of a record file; `source` names it in errors.
+
+    `file` is what the header must call the file, if that is known. Raises
+    `RecordError` for a file that is cut off, a line that is not a record, an
+    unknown field, an id that comes twice, a wrong count, or a `sum` that does
+    not belong to its record.
+
+    >>> parse_records(b'{"kind":"header"}', "cases.jsonl")
+    Traceback (most recent call last):
+    tokenref.record.RecordError: cases.jsonl, line 1: the file is cut off, ...
+    """
+    if not data.endswith(b"\n"):
+        last = data.count(b"\n") + 1
+        raise RecordError(f"{source}, line {last}: the file is cut off, its last line has no end")
+    lines = data.split(b"\n")[:-1]
+    header = _decode(_HEADER, lines[0], f"{source}, line 1")
+    if len(lines) - 1 != header.cases:
+        raise RecordError(
+            f"{source}, line 1: the header promises {header.cases} cases, "
+            f"but the file holds {len(lines) - 1}"
+        )
+    if file is not None and header.file != file:
+        raise RecordError(
+            f"{source}, line 1: the header must name the file {file!r}, got {header.file!r}"
+        )
+    first_line: dict[str, int] = {}
+    cases: list[Case] = []
+    for number, line in enumerate(lines[1:], start=2):
+        place = f"{source}, line {number}"
+        case: Case = _decode(_CASE, line, place)
+        if case.id in first_line:
+            raise RecordError(
+                f"{place}: id {case.id!r} is used already, by line {first_line[case.id]}"
+            )
+        _check_case(case, line, place, file)
+        first_line[case.id] = number
+        cases.append(case)
+    return cases
+
+
+def _check_case(case: Case, line: bytes, place: str, file: str | None) -> None:
+    """Raise `RecordError` unless the parts of a record fit together, and its file."""
+    topic = case.id.rpartition("/")[0]
+    if file is not None and not file.startswith("canary") and f"{topic}.jsonl" != file:
+        raise RecordError(f"{place}: the id {case.id!r} does not belong into {file}")
+    if f"/{op_of(case)}/" not in case.id:
+        raise RecordError(f"{place}: the id {case.id!r} must name the operation {op_of(case)}")
+    if canonical_json(msgspec.to_builtins(case)) != line:
+        raise RecordError(f"{place}: the record must be in the one canonical form, sorted keys")
+    if case.sum != meaning_digest(case):
+        raise RecordError(f"{place}: the sum of {case.id!r} does not belong to its content")
+    if (case.out is None) != isinstance(case.verdict, MustRefuse):
+        raise RecordError(
+            f"{place}: {case.id!r} must have an answer or a reason to refuse, and not both"
+        )
+
+
+def read_records(path: Path, *, file: str | None = None) -> list[Case]:
+    """Return the cases of a record file. Raises `RecordError`, also where it cannot be read."""
+    return parse_records(read_file(path), str(path), file=file)
+
+
+def read_file(path: Path) -> bytes:
+    """Return what a file holds. Raises `RecordError` where it cannot be read.
+
+    >>> read_file(Path("no/such.jsonl"))
+    Traceback (most recent call last):
+    tokenref.record.RecordError: no/such.jsonl: cannot be read: No such file or directory
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise RecordError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def _decode(decoder: Any, line: bytes, place: str) -> Any:  # noqa: ANN401 - as the decoder has it
+    """Decode one line; what is wrong with it is said with its place."""
+    try:
+        return decoder.decode(line)
+    except RecursionError:
+        raise RecordError(f"{place}: not a record: it is nested too deeply") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RecordError(f"{place}: not a record: {error}") from None
+
+
+def schemas() -> dict[str, Any]:
+    """Return the JSON schema of each kind of line, by file name."""
+    return {
+        "case.v1.json": _unindented(msgspec.json.schema(Case)),
+        "header.v1.json": _unindented(msgspec.json.schema(Header)),
+    }
+
+
+def _unindented(schema: Any) -> Any:  # noqa: ANN401 - any part of a schema
+    r"""Return a schema with descriptions as Python 3.13 keeps docstrings; older ones indent them.
+
+    >>> _unindented({"description": "One.\n\n    Two."})
+    {'description': 'One.\n\nTwo.'}
+    """
+    if isinstance(schema, list):
+        return [_unindented(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: cleandoc(part) if key == "description" and isinstance(part, str) else _unindented(part)
+        for key, part in schema.items()
+    }
