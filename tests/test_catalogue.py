@@ -44,7 +44,7 @@ def test_the_fixtures_of_the_package_are_whole() -> None:
     assert catalogue.canaries
     shipped = [entry for entry in catalogue.manifest.vocabularies if entry.path]
     for entry in shipped:
-        assert not isinstance(catalogue.vocabulary(entry.digest), str)
+        assert not isinstance(catalogue.subject(entry.digest), str)
 
 
 @pytest.mark.parametrize(
@@ -109,14 +109,14 @@ def test_a_shipped_vocabulary_that_cannot_be_read_is_no_excuse(fixtures: Path) -
     entry = next(entry for entry in catalogue.manifest.vocabularies if entry.name == "readme")
     (fixtures / "vocab/readme.json").write_bytes(b"{}")
     with pytest.raises(RecordError, match="the vocabulary readme: "):
-        catalogue.vocabulary(entry.digest)
+        catalogue.subject(entry.digest)
 
 
 def test_a_vocabulary_file_with_another_meaning_is_said_to_be_another(fixtures: Path) -> None:
     catalogue = open_catalogue(fixtures)
     entry = next(entry for entry in catalogue.manifest.vocabularies if entry.name == "readme")
     shutil.copy(fixtures / "vocab/doubles.json", fixtures / "vocab/readme.json")
-    assert "does not have the digest" in str(catalogue.vocabulary(entry.digest))
+    assert "does not have the digest" in str(catalogue.subject(entry.digest))
 
 
 def test_an_empty_selection_is_an_error_that_names_the_options() -> None:

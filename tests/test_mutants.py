@@ -35,7 +35,7 @@ class SmallFixtures:
         default_factory=lambda: {each.digest(): each for each in (TWICE, CUT)}
     )
 
-    def vocabulary(self, digest: str) -> Vocabulary | str:
+    def subject(self, digest: str) -> Vocabulary | str:
         return self.vocabularies.get(digest, "there is no such vocabulary")
 
 

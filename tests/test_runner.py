@@ -134,10 +134,16 @@ def catalogue(*canaries: Case) -> Catalogue:
         VocabularyEntry(name="no_such_name", digest=ABSENT, path=None, licence="MIT"),
     ]
     manifest = Manifest(
-        format=1, cases=len(CASES), flags=[], files=[], vocabularies=entries, retired=[]
+        format=1,
+        cases=len(CASES),
+        flags=[],
+        files=[],
+        vocabularies=entries,
+        tokenizers=[],
+        retired=[],
     )
-    loaded: dict[str, Vocabulary | str] = {VOCABULARY.digest(): VOCABULARY}
-    return Catalogue(Path("no-folder"), manifest, CASES, list(canaries) or [CANARY], loaded)
+    chosen = list(canaries) or [CANARY]
+    return Catalogue(Path("no-folder"), manifest, CASES, chosen, {VOCABULARY.digest(): VOCABULARY})
 
 
 def run(

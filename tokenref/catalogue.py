@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from bpe_ref import BpeError, Vocabulary, load_vocabulary
+from bpe_ref import BpeError, load_vocabulary
 from tokenref.manifest import Manifest, VocabularyEntry, read_manifest
 from tokenref.record import Case, RecordError, op_of
-from tokenref.record_files import read_records
+from tokenref.record_files import read_file, read_records
+from tokenref.subjects import Subject, TokenizerFile, together
 
 
 class SelectionError(Exception):
@@ -68,20 +69,23 @@ class Catalogue:
     manifest: Manifest
     cases: list[Case]
     canaries: list[Case]
-    _loaded: dict[str, Vocabulary | str] = field(default_factory=dict)
+    _loaded: dict[str, Subject | str] = field(default_factory=dict)
 
     def entry(self, digest: str) -> VocabularyEntry:
-        """Return the manifest's entry of a vocabulary."""
-        return next(entry for entry in self.manifest.vocabularies if entry.digest == digest)
+        """Return the manifest's entry of a vocabulary or a tokenizer."""
+        return next(entry for entry in self.manifest.subjects if entry.digest == digest)
 
-    def vocabulary(self, digest: str) -> Vocabulary | str:
-        """Return a vocabulary by its digest, or one sentence why it cannot be had.
+    def subject(self, digest: str) -> Subject | str:
+        """Return a vocabulary or tokenizer by its digest, or one sentence why it cannot be had.
 
         Vocabularies that are too large to ship are looked for as
         `bpe_ref.load_vocabulary` does; what is found must have the digest.
         """
         if digest not in self._loaded:
             entry = self.entry(digest)
+            if entry in self.manifest.tokenizers:
+                self._loaded[digest] = self._tokenizer(entry)
+                return self._loaded[digest]
             source = self.folder / entry.path if entry.path else entry.name
             try:
                 vocabulary = load_vocabulary(source)
@@ -96,6 +100,14 @@ class Catalogue:
                 )
         return self._loaded[digest]
 
+    def _tokenizer(self, entry: VocabularyEntry) -> TokenizerFile:
+        """Return a tokenizer's file. Raises `RecordError` if it does not say what it must."""
+        path = self.folder / str(entry.path)
+        file = TokenizerFile(entry.name, read_file(path))
+        if file.digest() != entry.digest:
+            raise RecordError(f"{path} does not have the digest {entry.digest}")
+        return file
+
     def select(self, selection: Selection) -> list[Case]:
         """Return the selected cases, those of one vocabulary together.
 
@@ -106,7 +118,7 @@ class Catalogue:
             raise SelectionError(
                 f"the selection matches none of the {len(self.cases)} cases: {selection.options()}"
             )
-        return sorted(chosen, key=lambda case: case.vocab)
+        return sorted(chosen, key=together)
 
     def _wanted(self, case: Case, selection: Selection) -> bool:
         return (
@@ -153,7 +165,7 @@ def open_catalogue(folder: Path | None = None) -> Catalogue:
 def check_together(cases: Iterable[Case], manifest: Manifest) -> None:
     """Raise `RecordError` for an id used twice, an unknown flag, or an unknown vocabulary."""
     seen: set[str] = set()
-    known = {entry.digest for entry in manifest.vocabularies}
+    known = {entry.digest for entry in manifest.subjects}
     for case in cases:
         if case.id in seen:
             raise RecordError(f"the id {case.id!r} is used by two record files")

@@ -20,6 +20,7 @@ from bpe_ref.formats.files import write_atomically
 from tokenref.cases.all import all_drafts
 from tokenref.cases.canaries import canaries
 from tokenref.cases.draft import Draft, finish
+from tokenref.cases.tokenizers import fixture_tokenizers
 from tokenref.cases.vocabularies import fixture_vocabularies
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.glossary import FLAGS
@@ -35,6 +36,7 @@ from tokenref.manifest import (
 from tokenref.questions.text import TextInput
 from tokenref.record import Case, RecordError
 from tokenref.record_files import dump_records, parse_records, read_file, schemas
+from tokenref.subjects import Subject, TokenizerFile
 
 CANARIES: Final = "canary.jsonl"
 HAND_WRITTEN: Final = ("README.md",)
@@ -56,22 +58,25 @@ def make_files(progress: Callable[[str], None] | None = None) -> dict[str, bytes
     Raises `FillError` if a vocabulary that cases need cannot be found, and
     `PurposeError` if a case does not do what its `why` claims.
     """
-    named = fixture_vocabularies()
-    vocabularies = {name: entry.vocabulary for name, entry in named.items()}
+    named, tokenizers = fixture_vocabularies(), fixture_tokenizers()
+    subjects: dict[str, Subject] = {name: entry.vocabulary for name, entry in named.items()}
+    subjects |= tokenizers
     files: dict[str, bytes] = {}
     cases: dict[str, list[Case]] = {}
     for draft in all_drafts():
-        if draft.vocabulary not in vocabularies:
-            vocabularies[draft.vocabulary] = _registered(draft.vocabulary)
+        if draft.vocabulary not in subjects:
+            subjects[draft.vocabulary] = _registered(draft.vocabulary)
         path = f"bpe/{draft.op}/{draft.topic}.jsonl"
         if path not in cases and progress is not None:
             progress(path)
-        cases.setdefault(path, []).append(finish(draft, vocabularies[draft.vocabulary]))
+        cases.setdefault(path, []).append(finish(draft, subjects[draft.vocabulary]))
     cases[CANARIES] = canaries()
     for path, records in cases.items():
         files[path] = dump_records(path, records)
     for name, entry in named.items():
         files[f"vocab/{name}.json"] = dump_plain_json(entry)
+    for name, file in tokenizers.items():
+        files[f"tokenizer/{name}.json"] = file.content
     for name, schema in schemas().items():
         files[f"schema/{name}"] = _pretty(schema)
     files["glossary.json"] = _pretty(
@@ -85,7 +90,7 @@ def make_files(progress: Callable[[str], None] | None = None) -> dict[str, bytes
             for name, flag in FLAGS.items()
         }
     )
-    files[MANIFEST] = dump_manifest(_manifest(files, cases, vocabularies, set(named)))
+    files[MANIFEST] = dump_manifest(_manifest(files, cases, subjects))
     return files
 
 
@@ -195,6 +200,7 @@ def open_goldens(path: Path, vocabulary_name: str) -> Catalogue:
             )
         ],
         vocabularies=list(entries.values()),
+        tokenizers=[],
         retired=[],
     )
     return Catalogue(package.folder, manifest, cases, package.canaries, {digest: vocabulary})
@@ -215,18 +221,18 @@ def _registered(name: str) -> Vocabulary:
 def _manifest(
     files: dict[str, bytes],
     cases: dict[str, list[Case]],
-    vocabularies: dict[str, Vocabulary],
-    shipped: set[str],
+    subjects: dict[str, Subject],
 ) -> Manifest:
     used = {case.vocab for records in cases.values() for case in records}
     by_digest: dict[str, str] = {}
-    for name, vocabulary in vocabularies.items():
-        digest = vocabulary.digest()
+    for name, subject in subjects.items():
+        digest = subject.digest()
         if digest in by_digest:
-            raise FillError(f"{name} and {by_digest[digest]} are the same vocabulary")
+            raise FillError(f"{name} and {by_digest[digest]} are the same")
         by_digest[digest] = name
         if digest not in used:
-            raise FillError(f"no case uses the vocabulary {name}")
+            raise FillError(f"no case uses {name}")
+    in_order = sorted(by_digest.items(), key=lambda item: item[1])
     counted = [case for path, records in cases.items() if path != CANARIES for case in records]
     for flag in sorted({flag for case in counted for flag in case.flags} - FLAGS.keys()):
         raise RecordError(f"the glossary has no flag {flag!r}")
@@ -244,15 +250,25 @@ def _manifest(
             for path, data in sorted(files.items())
         ],
         vocabularies=[
-            VocabularyEntry(
-                name=name,
-                digest=digest,
-                path=f"vocab/{name}.json" if name in shipped else None,
-                licence=LICENCES["shipped" if name in shipped else "registered"],
-            )
-            for digest, name in sorted(by_digest.items(), key=lambda item: item[1])
+            _entry(name, digest, f"vocab/{name}.json", files)
+            for digest, name in in_order
+            if isinstance(subjects[name], Vocabulary)
+        ],
+        tokenizers=[
+            _entry(name, digest, f"tokenizer/{name}.json", files)
+            for digest, name in in_order
+            if isinstance(subjects[name], TokenizerFile)
         ],
         retired=list(RETIRED),
+    )
+
+
+def _entry(name: str, digest: str, path: str, files: dict[str, bytes]) -> VocabularyEntry:
+    """Return the manifest's entry of a vocabulary or tokenizer, which may be shipped or not."""
+    shipped = path in files
+    licence = LICENCES["shipped" if shipped else "registered"]
+    return VocabularyEntry(
+        name=name, digest=digest, path=path if shipped else None, licence=licence
     )
 
 

@@ -10,6 +10,7 @@ import msgspec
 from bpe_ref import TokenIdError, Vocabulary
 from tokenref.engines.answers import Answer, Crashed, Refused, Unsupported
 from tokenref.record import Case, MustRefuse
+from tokenref.subjects import Subject
 
 Status: TypeAlias = Literal[
     "pass", "fail", "wrong_error", "crash", "unsupported", "not_run", "xfail", "xpass"
@@ -33,7 +34,7 @@ class Judgement:
 PASS: Final = Judgement("pass")
 
 
-def judge(case: Case, answer: Answer, vocabulary: Vocabulary) -> Judgement:
+def judge(case: Case, answer: Answer, subject: Subject) -> Judgement:
     """Return the judgement of an answer. Codes of refusals are compared, messages are not.
 
     >>> from bpe_ref import vocabulary_by_concatenation
@@ -60,7 +61,7 @@ def judge(case: Case, answer: Answer, vocabulary: Vocabulary) -> Judgement:
     if isinstance(answer, Refused):
         return Judgement("wrong_error", f"a valid input was refused: {answer.message}")
     expected = _plain(msgspec.to_builtins(case.out))
-    difference = _difference(expected, answer.out, vocabulary)
+    difference = _difference(expected, answer.out, subject)
     return PASS if difference is None else Judgement("fail", difference)
 
 
@@ -70,7 +71,7 @@ def _codes(case: Case) -> str:
 
 
 def _difference(
-    expected: Mapping[str, Any], got: Mapping[str, Any], vocabulary: Vocabulary
+    expected: Mapping[str, Any], got: Mapping[str, Any], subject: Subject
 ) -> str | None:
     """Return where two answers first differ, stage by stage, or None."""
     stages, got_stages = expected.get("stages", {}), got.get("stages", {})
@@ -90,10 +91,10 @@ def _difference(
         got_value = _plain(got.get(key))
         if got_value == value and type(got_value) is type(value):
             continue
-        if key == "ids":
-            return _token_difference(value, got_value, vocabulary)
-        if key == "pieces" and isinstance(got_value, list):
-            return "pieces, " + _say_first_difference(value, got_value)
+        if key == "ids" and isinstance(subject, Vocabulary):
+            return _token_difference(value, got_value, subject)
+        if isinstance(value, list) and isinstance(got_value, list):
+            return f"{key}, " + _say_first_difference(value, got_value)
         return f"{key}: expected {value!r:.120}, got {got_value!r:.120}"
     return None
 

@@ -46,8 +46,16 @@ class Manifest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     flags: list[str]
     files: list[FileEntry]
     vocabularies: list[VocabularyEntry]
+    tokenizers: list[VocabularyEntry]
+    """The tokenizer.json files that cases use."""
+
     retired: list[dict[str, str]]
     """Ids that are no longer used, each with the reason."""
+
+    @property
+    def subjects(self) -> list[VocabularyEntry]:
+        """All that cases are about."""
+        return [*self.vocabularies, *self.tokenizers]
 
 
 def dump_manifest(manifest: Manifest) -> bytes:

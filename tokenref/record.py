@@ -6,7 +6,7 @@ the same thing in types.
 
 import json
 from hashlib import sha256
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -302,6 +302,15 @@ def op_of(case: Case) -> str:
     'count'
     """
     return str(type(case).__struct_config__.tag)
+
+
+def answer_type(op: str) -> Any:  # noqa: ANN401 - a struct, or a union of structs
+    """Return the type of an operation's answers.
+
+    >>> answer_type("count")
+    tokenref.questions.text.CountOutput | None
+    """
+    return get_type_hints(CASE_OF_OP[op])["out"]
 
 
 def make_case(op: str, **parts: Any) -> Case:  # noqa: ANN401 - the types are the structs'

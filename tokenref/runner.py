@@ -23,6 +23,7 @@ from tokenref.engines.answers import Crashed, Engine, Session, Unsupported
 from tokenref.judge import FAILURES, Judgement, Status, judge
 from tokenref.known import Known, stale_globs, with_known
 from tokenref.record import Case, op_of
+from tokenref.subjects import load_subject
 
 _Returned = TypeVar("_Returned")
 
@@ -110,29 +111,29 @@ def run_engine(
 
 
 class Sessions:
-    """One engine, loaded with one vocabulary after the other, only the last one kept."""
+    """One engine, loaded with one thing after the other, only the last one kept."""
 
     def __init__(self, engine: Engine, catalogue: Catalogue) -> None:
         """Load nothing yet."""
         self._engine = engine
         self._catalogue = catalogue
-        self._digest = ""
+        self._loaded = ("", "")
         self._session: Session | Unsupported | Crashed = Unsupported("nothing is loaded yet")
 
     def judge(self, case: Case) -> Judgement:
         """Ask the engine, and return the judgement of what it says."""
-        vocabulary = self._catalogue.vocabulary(case.vocab)
-        if isinstance(vocabulary, str):
-            return Judgement("not_run", vocabulary)
-        if case.vocab != self._digest:
-            name = self._catalogue.entry(case.vocab).name
-            self._session = guarded(lambda: self._engine.load(vocabulary, name))
-            self._digest = case.vocab
+        subject = self._catalogue.subject(case.vocab)
+        if isinstance(subject, str):
+            return Judgement("not_run", subject)
+        if (case.vocab, case.profile) != self._loaded:
+            name, profile = self._catalogue.entry(case.vocab).name, case.profile
+            self._session = guarded(lambda: load_subject(self._engine, subject, name, profile))
+            self._loaded = (case.vocab, case.profile)
         session = self._session
         if isinstance(session, Unsupported | Crashed):
-            return judge(case, session, vocabulary)
+            return judge(case, session, subject)
         request = msgspec.to_builtins(case.input)
-        return judge(case, guarded(lambda: session.answer(op_of(case), request)), vocabulary)
+        return judge(case, guarded(lambda: session.answer(op_of(case), request)), subject)
 
 
 def guarded(call: Callable[[], _Returned]) -> _Returned | Crashed:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
-from tokenref.cases.draft import Draft, Request, finish
+from tokenref.cases.draft import Draft, finish
 from tokenref.cases.vocabularies import vocabulary_named
 from tokenref.questions.text import (
     CountOutput,
@@ -31,7 +32,7 @@ class _Canary:
     slug: str
     op: str
     vocabulary: str
-    request: Request
+    request: Struct
     out: Any
     """The wrong answer; None for a refusal."""
 

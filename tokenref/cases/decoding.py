@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
-from bpe_ref import Tokenizer, Vocabulary
+from bpe_ref import Tokenizer
 from tokenref.cases.draft import Draft, Purpose, PurposeError, refuses
 from tokenref.cases.vocabularies import vocabulary_named
 from tokenref.questions.text import DecodeInput, DecodeOutput
 from tokenref.record import Case
+from tokenref.subjects import Subject
 
 SPEC: Final = "docs/bpe.md#decoding"
 
@@ -96,7 +97,7 @@ def decodes_to(expected: bytes) -> Purpose:
     <function ...>
     """
 
-    def check(_: Vocabulary, case: Case) -> None:
+    def check(_: Subject, case: Case) -> None:
         if case.out != DecodeOutput(octets=expected.hex()):
             raise PurposeError(f"{case.id}: the bytes must be {expected.hex()}, got {case.out}")
 
@@ -110,7 +111,7 @@ def replacements(expected: int) -> Purpose:
     <function ...>
     """
 
-    def check(_: Vocabulary, case: Case) -> None:
+    def check(_: Subject, case: Case) -> None:
         text = case.out.text if isinstance(case.out, DecodeOutput) else None
         if not isinstance(text, str) or text.count("\ufffd") != expected:
             raise PurposeError(f"{case.id}: must have {expected} times U+FFFD, got {text!a}")

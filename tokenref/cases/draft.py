@@ -9,36 +9,19 @@ what its `why` claims. A draft that fails it stops the generator.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Struct
 
-from bpe_ref import Vocabulary
-from tokenref.engines.answers import Refused
+from tokenref.engines.answers import Ok, Refused, Unsupported
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.judge import judge
-from tokenref.questions.text import (
-    CountOutput,
-    DecodeInput,
-    DecodeOutput,
-    IdsOutput,
-    PiecesOutput,
-    SpecialInput,
-    TextInput,
-)
-from tokenref.record import Case, Exact, MustRefuse, make_case, op_of
+from tokenref.questions.text import TextInput
+from tokenref.record import Case, Exact, MustRefuse, answer_type, make_case, op_of
+from tokenref.subjects import Subject, load_subject
 
-Request: TypeAlias = TextInput | DecodeInput | SpecialInput
-Purpose: TypeAlias = Callable[[Vocabulary, Case], None]
-
-OUT_OF_OP: Final[dict[str, type[Struct]]] = {
-    "pieces": PiecesOutput,
-    "encode": IdsOutput,
-    "count": CountOutput,
-    "decode": DecodeOutput,
-    "special": IdsOutput,
-}
+Purpose: TypeAlias = Callable[[Subject, Case], None]
 
 
 class PurposeError(Exception):
@@ -55,9 +38,9 @@ class Draft:
 
     slug: str
     vocabulary: str
-    """A name from `cases.vocabularies`, or from the registry."""
+    """A name from `cases.vocabularies`, `cases.tokenizers`, or the registry."""
 
-    request: Request
+    request: Struct
     why: str
     flags: Sequence[str]
     spec: str = "docs/bpe.md#definition"
@@ -70,14 +53,16 @@ class Draft:
         return f"bpe/{self.op}/{self.topic}/{self.slug}"
 
 
-def finish(draft: Draft, vocabulary: Vocabulary) -> Case:
+def finish(draft: Draft, subject: Subject) -> Case:
     """Answer a draft with the reference, and prove its purpose. Raises `PurposeError`."""
-    session = ReferenceEngine().load(vocabulary, draft.vocabulary)
+    session = load_subject(ReferenceEngine(), subject, draft.vocabulary, draft.profile)
+    if isinstance(session, Unsupported):
+        raise PurposeError(f"{draft.id}: the reference itself cannot answer: {session.reason}")
     answer = session.answer(draft.op, msgspec.to_builtins(draft.request))
     parts: dict[str, Any] = {
         "id": draft.id,
         "profile": draft.profile,
-        "vocab": vocabulary.digest(),
+        "vocab": subject.digest(),
         "why": draft.why,
         "flags": sorted(draft.flags),
         "spec": draft.spec,
@@ -86,15 +71,17 @@ def finish(draft: Draft, vocabulary: Vocabulary) -> Case:
     if isinstance(answer, Refused):
         verdict = MustRefuse(codes=[answer.code])
         case = make_case(draft.op, **parts, verdict=verdict)
+    elif not isinstance(answer, Ok):
+        raise PurposeError(f"{draft.id}: the reference itself cannot answer: {answer}")
     else:
         out = dict(answer.out)
         recipe = draft.request.recipe if isinstance(draft.request, TextInput) else UNSET
         if recipe is not UNSET and "ids" in out:
             out = {"runs": [(token, len(list(run))) for token, run in groupby(out["ids"])]}
-        typed = msgspec.convert(out, type=OUT_OF_OP[draft.op])
+        typed = msgspec.convert(out, type=answer_type(draft.op))
         case = make_case(draft.op, **parts, verdict=Exact(), out=typed)
     for purpose in draft.purposes:
-        purpose(vocabulary, case)
+        purpose(subject, case)
     return case
 
 
@@ -105,7 +92,7 @@ def answers(*ids: int) -> Purpose:
     <function ...>
     """
 
-    def check(_: Vocabulary, case: Case) -> None:
+    def check(_: Subject, case: Case) -> None:
         got = msgspec.to_builtins(case.out).get("ids") if case.out is not None else None
         if got != list(ids):
             raise PurposeError(f"{case.id}: the tokens must be {list(ids)}, got {got}")
@@ -120,7 +107,7 @@ def refuses(code: str) -> Purpose:
     <function ...>
     """
 
-    def check(_: Vocabulary, case: Case) -> None:
+    def check(_: Subject, case: Case) -> None:
         if not isinstance(case.verdict, MustRefuse) or case.verdict.codes != [code]:
             raise PurposeError(f"{case.id}: must be refused with {code}, got {case.verdict}")
 
@@ -134,9 +121,12 @@ def tells_apart(name: str, rival: ReferenceEngine) -> Purpose:
     <function ...>
     """
 
-    def check(vocabulary: Vocabulary, case: Case) -> None:
-        answer = rival.load(vocabulary, name).answer(op_of(case), msgspec.to_builtins(case.input))
-        if judge(case, answer, vocabulary).status == "pass":
+    def check(subject: Subject, case: Case) -> None:
+        session = load_subject(rival, subject, name, case.profile)
+        if isinstance(session, Unsupported):
+            raise PurposeError(f"{case.id}: {name} cannot answer: {session.reason}")
+        answer = session.answer(op_of(case), msgspec.to_builtins(case.input))
+        if judge(case, answer, subject).status == "pass":
             raise PurposeError(f"{case.id}: {name} must fail here, but passes")
 
     return check

@@ -7,7 +7,7 @@ The expected answer is never shown to it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from bpe_ref import Vocabulary
 from tokenref.record import ErrorCode
@@ -65,6 +65,17 @@ class Engine(Protocol):
 
     def load(self, vocabulary: Vocabulary, name: str) -> Session | Unsupported:
         """Load a vocabulary, or say why that cannot be."""
+
+
+@runtime_checkable
+class LoadsTokenizers(Protocol):
+    """What an engine has as well if it reads tokenizer.json files."""
+
+    def load_tokenizer(self, content: bytes, name: str, profile: str) -> Session | Unsupported:
+        """Load a tokenizer.json, or say why that cannot be.
+
+        `profile` says whose reading of it is asked for: "hugging-face" or "strict".
+        """
 
 
 def request_text(request: Mapping[str, Any]) -> bytes | str:

@@ -22,13 +22,13 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from bpe_ref import Vocabulary
 from tokenref.engines.answers import Answer, Crashed, Unsupported, request_text
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.judge import FAILURES, judge
 from tokenref.mutants.mutant import Mutant
 from tokenref.mutants.table import MUTANTS
-from tokenref.record import Case, op_of
+from tokenref.record import Case, canonical_json, op_of
+from tokenref.subjects import Subject, load_subject, together
 
 REQUIRED: Final = 35
 """How many mutants must be killed without being too crude."""
@@ -53,8 +53,8 @@ class Fixtures(Protocol):
     def canaries(self) -> Sequence[Case]:
         """The cases with wrong answers."""
 
-    def vocabulary(self, digest: str) -> Vocabulary | str:
-        """Return a vocabulary by its digest, or one sentence why it cannot be had."""
+    def subject(self, digest: str) -> Subject | str:
+        """Return a vocabulary or tokenizer by its digest, or one sentence why it cannot be had."""
 
 
 @dataclass
@@ -165,14 +165,14 @@ def run_gate(
     report = GateReport(trials, len(questions), flags, missing, required=required)
     if not questions:
         report.trouble.append("there is no case to run")
-    for _, group in groupby(questions, key=lambda question: question.case.vocab):
+    for _, group in groupby(questions, key=_loaded_together):
         together = _controlled(list(group), report)
         if not together:
             continue
         for trial in trials:
             trial.asked += len(together)
             trial.killers += _killers(trial.mutant.engine, together)
-    for _, group in groupby(canaries, key=lambda question: question.case.vocab):
+    for _, group in groupby(canaries, key=_loaded_together):
         together = list(group)
         failed = _killers(ReferenceEngine(), together)
         report.trouble += [
@@ -188,7 +188,7 @@ class _Question:
     """A case, ready to be asked many times."""
 
     case: Case
-    vocabulary: Vocabulary
+    subject: Subject
     op: str
     request: Mapping[str, Any]
     right: Answer | None = None
@@ -199,25 +199,30 @@ def _questions(cases: Iterable[Case], fixtures: Fixtures) -> tuple[list[_Questio
     """Return the cases that can be asked, by vocabulary, and why the others cannot."""
     questions: list[_Question] = []
     missing: dict[str, list[str]] = {}
-    for case in sorted(cases, key=lambda each: each.vocab):
-        vocabulary = fixtures.vocabulary(case.vocab)
-        if isinstance(vocabulary, str):
-            missing.setdefault(vocabulary, []).append(case.id)
+    for case in sorted(cases, key=together):
+        subject = fixtures.subject(case.vocab)
+        if isinstance(subject, str):
+            missing.setdefault(subject, []).append(case.id)
         else:
             request = msgspec.to_builtins(case.input)
             if _length(request) > LONGEST:
                 missing.setdefault(f"their text has more than {LONGEST} bytes", []).append(case.id)
                 continue
-            questions.append(_Question(case, vocabulary, op_of(case), request))
+            questions.append(_Question(case, subject, op_of(case), request))
     return questions, [f"{len(ids)} cases: {reason}" for reason, ids in missing.items()]
+
+
+def _loaded_together(question: _Question) -> tuple[str, str]:
+    """Return a key that is the same for cases which one session answers."""
+    return question.case.vocab, question.case.profile
 
 
 def _length(request: Mapping[str, Any]) -> int:
     """Return the number of bytes of a request's text, or of its ids."""
-    if "ids" in request:
-        return len(request["ids"])
-    content = request_text(request)
-    return len(content if isinstance(content, bytes) else content.encode())
+    if not {"text", "bytes", "recipe"}.isdisjoint(request):
+        content = request_text(request)
+        return len(content if isinstance(content, bytes) else content.encode())
+    return len(request["ids"]) if "ids" in request else len(canonical_json(request))
 
 
 def _controlled(questions: Sequence[_Question], report: GateReport) -> list[_Question]:
@@ -225,7 +230,7 @@ def _controlled(questions: Sequence[_Question], report: GateReport) -> list[_Que
     passed: list[_Question] = []
     answers = _answers(ReferenceEngine(), questions)
     for question, answer in zip(questions, answers, strict=True):
-        judgement = judge(question.case, answer, question.vocabulary)
+        judgement = judge(question.case, answer, question.subject)
         if judgement.status == "pass":
             passed.append(replace(question, right=answer))
         else:
@@ -240,7 +245,7 @@ def _killers(engine: ReferenceEngine, questions: Sequence[_Question]) -> list[Ca
         question.case
         for question, answer in zip(questions, answers, strict=True)
         if answer != question.right
-        and judge(question.case, answer, question.vocabulary).status in FAILURES
+        and judge(question.case, answer, question.subject).status in FAILURES
     ]
 
 
@@ -248,7 +253,9 @@ def _answers(engine: ReferenceEngine, questions: Sequence[_Question]) -> list[An
     """Let an engine answer questions of one vocabulary, without stages."""
     answers: list[Answer] = []
     try:
-        session = replace(engine, with_stages=False).load(questions[0].vocabulary, engine.name)
+        first = questions[0]
+        silent = replace(engine, with_stages=False)
+        session = load_subject(silent, first.subject, engine.name, first.case.profile)
     except Exception as error:  # noqa: BLE001 - a mutant may break in any way
         return [_crash(error)] * len(questions)
     if isinstance(session, Unsupported):
