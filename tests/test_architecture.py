@@ -26,6 +26,7 @@ LAYERS = {
     "bpe_ref.unicode_tables": 1,
     "bpe_ref.vocabulary": 1,
     "bpe_ref.hugging_face.shapes": 1,
+    "bpe_ref.hugging_face.encoding": 1,
     # the definition, and what needs no more than it
     "bpe_ref.decoding": 2,
     "bpe_ref.encoders.heap": 2,

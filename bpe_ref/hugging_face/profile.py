@@ -57,8 +57,16 @@ class Profile:
     """Decoding reads added tokens as byte letters too, where all their letters are. Else an added
     token is its text."""
 
+    short_strip_fails: bool
+    """The `Strip` decoder stops where a token is too short to strip (the library panics). Else it
+    strips what there is."""
 
-HUGGING_FACE = Profile("hugging-face", *[True] * 11)
-STRICT = Profile("strict", *[False] * 11)
+    short_max_length_ignored: bool
+    """A truncation length below the number of tokens that the template adds cuts nothing. Else it
+    is an error."""
+
+
+HUGGING_FACE = Profile("hugging-face", *[True] * 13)
+STRICT = Profile("strict", *[False] * 13)
 PROFILES = {profile.name: profile for profile in (HUGGING_FACE, STRICT)}
 """The profiles by name."""
