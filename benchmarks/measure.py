@@ -7,7 +7,9 @@ clock on the wall.
 
 A ratio to tiktoken is always of two runs that followed each other at once, and
 what is reported is the median of several: a machine's speed changes from
-second to second, and so both are affected alike.
+second to second, and so both are affected alike. Where two of our own ways are
+compared, or one at two lengths, it is the ratio of the least times of several
+rounds: what disturbs can only add to a time.
 """
 
 import gc
@@ -16,6 +18,7 @@ import resource
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from statistics import median
 from time import perf_counter, process_time
 from types import MappingProxyType
@@ -25,7 +28,17 @@ from tiktoken import Encoding
 
 import bpe_ref
 from benchmarks.texts import random_letters
-from bpe_ref import ENCODERS, Vocabulary, load_vocabulary
+from bpe_ref import ENCODERS, Tokenizer, Vocabulary, load_vocabulary
+from bpe_ref.automata import automaton_of_made_tokens, automaton_of_reversed_tokens
+from bpe_ref.cutting.counting import TextIntervalCounter
+from bpe_ref.cutting.growing import AppendCounter, PrependCounter
+from bpe_ref.cutting.reference import whole_tokenizer
+from bpe_ref.cutting.splitting import chunks
+from bpe_ref.cutting.whole import Whole
+from bpe_ref.incremental.appending import AppendEncoder
+from bpe_ref.incremental.intervals import IntervalCounter
+from bpe_ref.incremental.limits import count
+from bpe_ref.incremental.prepending import PrependEncoder
 
 Numbers = dict[str, float]
 
@@ -39,6 +52,7 @@ TOO_SLOW_SECONDS: Final = 1.0
 """An encoder is not asked for longer texts once it has taken that long for one."""
 
 _QUADRATIC: Final = frozenset({"naive", "scan"})
+_LONG_PART: Final = 100_000
 _ALL_IN_ONE: Final = "(?s:.+)"
 
 
@@ -167,7 +181,9 @@ def curve(vocabulary: str, encoder: str, text: str, lengths: Sequence[int]) -> N
     known = load_vocabulary(vocabulary)
     content = text.encode()
     encode: Callable[[bytes], object]
-    if encoder == "tiktoken":
+    if encoder == "appending":
+        encode = lambda piece: appended(known, piece)  # noqa: E731
+    elif encoder == "tiktoken":
         encode = as_tiktoken(known)._encode_single_piece  # noqa: SLF001 - no other way
     else:
         reference = ENCODERS[encoder]
@@ -192,6 +208,183 @@ def _seconds_for(encode: Callable[[bytes], object], piece: bytes) -> float:
     return median(seconds)
 
 
+def appended(vocabulary: Vocabulary, piece: bytes) -> AppendEncoder:
+    """Append a piece byte by byte, the number of tokens known after each.
+
+    >>> appended(load_vocabulary("tiny"), b"ab").token_count <= 2
+    True
+    """
+    encoder = AppendEncoder(vocabulary)
+    push = encoder.push
+    for byte in piece:
+        push(byte)
+    return encoder
+
+
+def prepended(vocabulary: Vocabulary, piece: bytes) -> PrependEncoder:
+    """Put a piece in front of nothing, byte by byte, from its end.
+
+    >>> prepended(load_vocabulary("tiny"), b"ab").piece
+    b'ab'
+    """
+    encoder = PrependEncoder(vocabulary)
+    push = encoder.push
+    for byte in reversed(piece):
+        push(byte)
+    return encoder
+
+
+def appending(vocabulary: str, text: str, rounds: int) -> Numbers:
+    """Append a text byte by byte, and put it in front likewise, beside one backtracking pass."""
+    known, piece = load_vocabulary(vocabulary), text.encode()
+    encode = ENCODERS["backtracking"]
+    encode(known, known.symbols(piece[:1]))  # builds the tables
+    found: Numbers = {
+        "automaton_seconds": time_of(lambda: known.remember(automaton_of_made_tokens)).seconds,
+        "reversed_seconds": time_of(lambda: known.remember(automaton_of_reversed_tokens)).seconds,
+    }
+    appended(known, piece[:1])
+    times = [
+        {
+            "backtracking": time_of(lambda: encode(known, known.symbols(piece))).seconds,
+            "appending": time_of(lambda: appended(known, piece)).seconds,
+            "prepending": time_of(lambda: prepended(known, piece)).seconds,
+        }
+        for _ in range(rounds)
+    ]
+    least = least_of(times)
+    return found | {
+        "appending": least["appending"] / least["backtracking"],
+        "prepending": least["prepending"] / least["backtracking"],
+    }
+
+
+def intervals(vocabulary: str, text: str, length: int, times: int, rounds: int) -> Numbers:
+    """Count parts of a text, and encode each of them."""
+    known, piece = load_vocabulary(vocabulary), text.encode()
+    encode = ENCODERS["backtracking"]
+    starts = some_starts(len(piece) - length, times)
+    encode(known, known.symbols(piece[:1]))  # builds the tables
+    appended(known, piece[:1])
+    counter = IntervalCounter(known, piece)
+
+    def count_each() -> list[int]:
+        return [counter.count(start, start + length) for start in starts]
+
+    def encode_each() -> list[int]:
+        return [len(encode(known, known.symbols(piece[s : s + length]))) for s in starts]
+
+    if count_each() != encode_each():
+        raise AssertionError("the counts are wrong")  # what is wrong need not be measured
+    least = least_of(
+        [
+            {
+                "preparing": time_of(lambda: IntervalCounter(known, piece)).seconds,
+                "counting": time_of(count_each).seconds,
+                "encoding": time_of(encode_each).seconds,
+            }
+            for _ in range(rounds)
+        ]
+    )
+    return {
+        "faster": least["encoding"] / least["counting"],
+        "with_preparing": least["encoding"] / (least["counting"] + least["preparing"]),
+        "microseconds": least["counting"] / times * 1e6,
+    }
+
+
+GROWING: Final[Mapping[str, Callable[[Vocabulary, str], object]]] = MappingProxyType(
+    {
+        "appending": lambda known, text: appended(known, text.encode()),
+        "prepending": lambda known, text: prepended(known, text.encode()),
+        "interval counting, preparation": lambda known, text: IntervalCounter(known, text.encode()),
+        "counting without a list": lambda known, text: count(known, text.encode()),
+        "appending characters": lambda known, text: AppendCounter(_whole(known)).extend(text),
+        "prepending characters": lambda known, text: PrependCounter(_whole(known)).extend(text),
+        "interval counting, characters": lambda known, text: TextIntervalCounter(
+            _whole(known), text
+        ),
+        "chunks of 500 tokens": lambda known, text: chunks(_whole(known), text, 500),
+        "chunks of 500 tokens, overlap 50": lambda known, text: chunks(
+            _whole(known), text, 500, 50
+        ),
+    }
+)
+"""What must take time in proportion to the text; from the fifth on with pattern and specials."""
+
+
+def growth(vocabulary: str, what: str, text: str, lengths: Sequence[int], rounds: int) -> Numbers:
+    """Return how many times longer a text takes than the one before it in `lengths`."""
+    known = load_vocabulary(vocabulary)
+    action = GROWING[what]
+    action(known, text[:1000])  # builds the tables
+    seconds: list[float] = []
+    for length in lengths:
+        part = text[:length]
+        calls = max(1, 100_000 // length)  # many, where one is too short to be measured
+
+        def many(part: str = part, calls: int = calls) -> None:
+            for _ in range(calls):
+                action(known, part)
+
+        least = min(time_of(many).seconds for _ in range(rounds))
+        seconds.append(least / calls)
+    found = {
+        f"growth_{n}": b / a for n, a, b in zip(lengths[1:], seconds, seconds[1:], strict=False)
+    }
+    return found | {"seconds": seconds[-1]}
+
+
+def counting_curve(vocabulary: str, encoder: str, text: str, lengths: Sequence[int]) -> Numbers:
+    """Return the seconds that counting one part of each length takes, by length."""
+    known, piece = load_vocabulary(vocabulary), text.encode()
+    appended(known, piece[:1])
+    counter = IntervalCounter(known, piece)
+    encode = ENCODERS["backtracking"]
+    encode(known, known.symbols(piece[:1]))
+    found: Numbers = {}
+    for length in lengths:
+        few = encoder != "intervals" and length >= _LONG_PART
+        starts = some_starts(len(piece) - length, 3 if few else 100)
+
+        def each(length: int = length, starts: Sequence[int] = starts) -> None:
+            for start in starts:
+                if encoder == "intervals":
+                    counter.count(start, start + length)
+                else:
+                    encode(known, known.symbols(piece[start : start + length]))
+
+        found[str(length)] = min(time_of(each).seconds for _ in range(3)) / len(starts)
+    return found
+
+
+def some_starts(last: int, times: int) -> list[int]:
+    """Return that many places from 0 to `last`, always the same.
+
+    >>> max(some_starts(9, 100))
+    9
+    """
+    generator = Random(1)  # noqa: S311 - not a secret
+    return [generator.randint(0, max(last, 0)) for _ in range(times)]
+
+
+def least_of(rounds: Sequence[Numbers]) -> Numbers:
+    """Return the least of each number.
+
+    >>> least_of([{"a": 2.0}, {"a": 1.0}])
+    {'a': 1.0}
+    """
+    return {name: min(numbers[name] for numbers in rounds) for name in rounds[0]}
+
+
+def _whole(known: Vocabulary) -> Whole:
+    return known.remember(_whole_of)
+
+
+def _whole_of(known: Vocabulary) -> Whole:
+    return whole_tokenizer(Tokenizer(known))
+
+
 MEASUREMENTS: Final[Mapping[str, Callable[..., Numbers]]] = MappingProxyType(
     {
         "passes": passes,
@@ -199,6 +392,10 @@ MEASUREMENTS: Final[Mapping[str, Callable[..., Numbers]]] = MappingProxyType(
         "random_piece": random_piece,
         "memory": memory,
         "curve": curve,
+        "appending": appending,
+        "intervals": intervals,
+        "growth": growth,
+        "counting_curve": counting_curve,
     }
 )
 

@@ -1,4 +1,4 @@
-"""The picture: encoding time against length, one line for each encoder, both axes logarithmic."""
+"""The pictures: time against length, one line for each encoder, both axes logarithmic."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -19,13 +19,17 @@ _STYLES: Final[Mapping[str, tuple[str, str]]] = {
     "minimal": ("#56B4E9", "--"),
     "greedy": ("#7F7F7F", "--"),
     "tiktoken": ("#000000", ":"),
+    "appending": ("#D55E00", "-"),
+    "intervals": ("#D55E00", "-"),
 }
 
 _LABEL_HEIGHT: Final = 1.75
 """The least quotient of the places of two labels, one above the other."""
 
 
-def draw(curves: Curves, path: Path, title: str) -> None:
+def draw(
+    curves: Curves, path: Path, title: str, xlabel: str = "length of the piece in bytes"
+) -> None:
     """Write the picture, in the format that the path's extension says. Needs matplotlib."""
     import matplotlib as mpl  # noqa: PLC0415 - an extra
 
@@ -63,7 +67,7 @@ def draw(curves: Curves, path: Path, title: str) -> None:
             annotation_clip=False,
         )
     axes.set(xscale="log", yscale="log", title=title)
-    axes.set(xlabel="length of the piece in bytes", ylabel="seconds")
+    axes.set(xlabel=xlabel, ylabel="seconds")
     axes.grid(visible=True, color="#DDDDDD", linewidth=0.8)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=100, metadata={"Date": None} if path.suffix == ".svg" else None)

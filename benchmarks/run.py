@@ -31,6 +31,7 @@ from benchmarks.texts import (  # noqa: E402 - as above
     english_prose,
     fingerprint,
     python_code,
+    random_letters,
 )
 from bpe_ref import ENCODERS, BpeError  # noqa: E402 - as above
 from bpe_ref.finding import find  # noqa: E402 - as above
@@ -38,6 +39,19 @@ from bpe_ref.formats.files import read_unpacked  # noqa: E402 - as above
 from bpe_ref.registry import REGISTRY  # noqa: E402 - as above
 
 VOCABULARY: Final = "cl100k_base"
+_GROWING: Final = (
+    "appending",
+    "prepending",
+    "interval counting, preparation",
+    "counting without a list",
+    "appending characters",
+    "prepending characters",
+    "interval counting, characters",
+    "chunks of 500 tokens",
+    "chunks of 500 tokens, overlap 50",
+)
+"""What `measure.GROWING` has; that module needs tiktoken, and so is not imported here."""
+
 PICTURE: Final = ROOT / "benchmarks" / "encoding_time.svg"
 
 Numbers = dict[str, float]
@@ -238,18 +252,104 @@ def draw_curves(job: Job) -> Iterator[Row]:
         options = {"vocabulary": VOCABULARY, "encoder": encoder, "text": text, "lengths": lengths}
         found = ask("curve", options)
         curves[encoder] = {int(length): seconds for length, seconds in found.items()}
-    print("\nSeconds for one piece, by its length in bytes:\n")
-    print(f"{'bytes':>9}" + "".join(f"{name:>14}" for name in curves))
-    for length in lengths:
-        cells = (points.get(length) for points in curves.values())
-        shown = ("" if seconds is None else f"{seconds:.2g}" for seconds in cells)
-        print(f"{length:>9}" + "".join(f"{cell:>14}" for cell in shown))
+    _print_curves("Seconds for one piece, by its length in bytes", curves, lengths)
     if find_spec("matplotlib") is None:
         print("\nNo picture: matplotlib is not installed (pip install '.[benchmarks]').")
     else:
         draw(curves, job.picture, f"One piece of prose and code, {VOCABULARY}")
         print(f"\nThe picture is {job.picture.name}.")
     yield from ()
+
+
+def measure_incremental(job: Job) -> Iterator[Row]:
+    """Count texts that grow, parts of a text, and how the time of each grows with the text."""
+    for name, text in job.texts.items():
+        options = {"vocabulary": VOCABULARY, "text": text, "rounds": job.rounds}
+        found = ask("appending", options)
+        yield Row(
+            f"{name}, appended byte by byte: times one backtracking pass",
+            found["appending"],
+            at_most=4,
+        )
+        yield Row(
+            f"{name}, prepended byte by byte: times one backtracking pass", found["prepending"]
+        )
+    yield Row("building the automaton", found["automaton_seconds"], "s")
+    yield Row("building the automaton of reversed tokens", found["reversed_seconds"], "s")
+    for name, text in job.texts.items():
+        options = {"vocabulary": VOCABULARY, "text": text, "length": 10_000, "times": 1000}
+        found = ask("intervals", options | {"rounds": min(job.rounds, 3)})
+        about = f"{name}, 1,000 parts of 10,000 bytes"
+        yield Row(f"{about}: times faster than encoding each", found["faster"], at_least=50)
+        yield Row(f"{about}: the same, with the preparation", found["with_preparing"])
+        yield Row(f"{about}: one part, in microseconds", found["microseconds"])
+    text = "".join(job.texts.values())
+    lengths = [length for length in _decades() if length <= min(len(text), job.characters)]
+    for what in _GROWING:
+        options = {"vocabulary": VOCABULARY, "what": what, "text": text, "lengths": lengths}
+        found = ask("growth", options | {"rounds": min(job.rounds, 3)})
+        worst = max(
+            (ratio for name, ratio in found.items() if name.startswith("growth")), default=0
+        )
+        about = f"{what}, 1,000 to {lengths[-1]:,} characters"
+        yield Row(f"{about}: most growth per decade", worst, at_most=12)
+        yield Row(about, found["seconds"], "s")
+
+
+def draw_incremental(job: Job) -> Iterator[Row]:
+    """Show appending, interval counting and the worst case against length, as pictures."""
+    text = "".join(job.texts.values())[: job.characters]
+    lengths = [length for length in _half_decades() if length <= job.characters]
+    pictures: tuple[tuple[str, str, str, str, Sequence[str]], ...] = (
+        (
+            "appending_time.svg",
+            f"Appending byte by byte, {VOCABULARY}",
+            "length of the text in bytes",
+            text,
+            ("appending", "backtracking"),
+        ),
+        (
+            "counting_time.svg",
+            f"Counting one part of a text, {VOCABULARY}",
+            "length of the part in bytes",
+            text,
+            ("intervals", "backtracking"),
+        ),
+        (
+            "worst_case_time.svg",
+            f"One word of random letters, {VOCABULARY}",
+            "length of the word in bytes",
+            random_letters(job.characters),
+            ("naive", "scan", "heap", "prefix_table", "backtracking", "tiktoken"),
+        ),
+    )
+    for file, title, xlabel, content, who in pictures:
+        measurement = "counting_curve" if "intervals" in who else "curve"
+        longest = len(content.encode()) // 2 if "intervals" in who else job.characters
+        curves: dict[str, dict[int, float]] = {}
+        for encoder in who:
+            options = {"vocabulary": VOCABULARY, "encoder": encoder, "text": content}
+            asked = [length for length in lengths if length <= longest]
+            found = ask(measurement, options | {"lengths": asked})
+            curves[encoder] = {int(length): seconds for length, seconds in found.items()}
+        _print_curves(f"{title}: seconds by bytes", curves, lengths)
+        if find_spec("matplotlib") is None:
+            print("\nNo picture: matplotlib is not installed (pip install '.[benchmarks]').")
+        else:
+            draw(curves, job.picture.parent / file, title, xlabel)
+            print(f"\nThe picture is {file}.")
+    yield from ()
+
+
+def _print_curves(
+    about: str, curves: Mapping[str, Mapping[int, float]], lengths: Sequence[int]
+) -> None:
+    print(f"\n{about}:\n")
+    print(f"{'bytes':>9}" + "".join(f"{name:>14}" for name in curves))
+    for length in lengths:
+        cells = (points.get(length) for points in curves.values())
+        shown = ("" if seconds is None else f"{seconds:.2g}" for seconds in cells)
+        print(f"{length:>9}" + "".join(f"{cell:>14}" for cell in shown))
 
 
 PARTS: Final[Mapping[str, Callable[[Job], Iterator[Row]]]] = MappingProxyType(
@@ -261,7 +361,9 @@ PARTS: Final[Mapping[str, Callable[[Job], Iterator[Row]]]] = MappingProxyType(
         "memory": measure_memory,
         "import": measure_import,
         "check": measure_check,
+        "incremental": measure_incremental,
         "plot": draw_curves,
+        "plot_incremental": draw_incremental,
     }
 )
 
@@ -304,6 +406,11 @@ def _texts(path: Path | None, characters: int) -> dict[str, str]:
     if path is not None:
         return {path.name: path.read_text(encoding="utf-8")[:characters]}
     return {"prose": english_prose(characters), "code": python_code(characters)}
+
+
+def _decades() -> list[int]:
+    """Return 1,000, and so on up to a million."""
+    return [10**power for power in range(3, 7)]
 
 
 def _half_decades() -> Iterator[int]:

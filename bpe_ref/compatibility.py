@@ -248,6 +248,20 @@ def joints(vocabulary: Vocabulary) -> frozenset[Spelling]:
     return frozenset(found)
 
 
+def joint_table(vocabulary: Vocabulary) -> bytes:
+    """Return the same as 65,536 flags, for letters that come one by one as numbers.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> table = joint_table(vocabulary_by_concatenation({b"a": 0, b"b": 1, b"aab": 2}))
+    >>> table[ord("a") << 8 | ord("b")], table[ord("b") << 8 | ord("a")], sum(table)
+    (1, 0, 2)
+    """
+    flags = bytearray(1 << 16)
+    for first, second in vocabulary.remember(joints):
+        flags[ord(first) << 8 | ord(second)] = 1
+    return bytes(flags)
+
+
 def _made_by_concatenation(
     vocabulary: Vocabulary, rule: ByConcatenation, made: Derivations, seam: SeamTest
 ) -> Iterator[tuple[TokenId, Pair]]:

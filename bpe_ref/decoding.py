@@ -35,7 +35,7 @@ def decode_bytes(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> bytes:
     >>> decode_bytes(vocabulary_by_concatenation({b"a": 0, b"b": 1}), [1, 0, 1])
     b'bab'
     """
-    row = list(_in_order(ids))
+    row = list(in_order(ids))
     if not set(map(type, row)) <= {int}:  # True would pass for 1 as a key
         row = list(map(_whole_number, row))
     try:
@@ -44,8 +44,13 @@ def decode_bytes(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> bytes:
         return b"".join(map(vocabulary.token_bytes, row))
 
 
-def _in_order(ids: Iterable[TokenId]) -> Iterable[TokenId]:
-    """Return the ids; raise `ParameterError` for what is not a row of ids."""
+def in_order(ids: Iterable[TokenId]) -> Iterable[TokenId]:
+    """Return the ids; raise `ParameterError` for what is not a row of ids.
+
+    >>> in_order({1, 2})
+    Traceback (most recent call last):
+    bpe_ref.errors.ParameterError: ids must be a sequence of token ids, got {1, 2}
+    """
     if not isinstance(ids, Iterable) or isinstance(ids, str | bytes | AbstractSet | Mapping):
         raise ParameterError("ids", ids, "must be a sequence of token ids")
     return ids

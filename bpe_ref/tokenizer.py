@@ -12,20 +12,23 @@ Where engines differ
     *Text that the pattern does not match* is dropped, as in tiktoken.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bpe_ref.decoding import bytes_to_text, decode_bytes
+from bpe_ref.decoding import bytes_to_text, decode_bytes, in_order
 from bpe_ref.encoders.backtracking import encode_backtracking
 from bpe_ref.encoders.heap import encode_heap
 from bpe_ref.encoders.scan import encode_scan
 from bpe_ref.errors import ParameterError, TokenIdError
+from bpe_ref.hugging_face.byte_alphabet import to_letters
 from bpe_ref.merges import TokenId
 from bpe_ref.normalization import nfc
+from bpe_ref.offsets import decode_each, decode_with_offsets
 from bpe_ref.piece_cache import PieceCache
 from bpe_ref.pretokenization import Pretokenizer
 from bpe_ref.special_tokens import SpecialChoice, choose, refuse_special, split_special
+from bpe_ref.streaming import StreamDecoder
 from bpe_ref.vocabulary import Vocabulary
 
 # Measured on cl100k_base: below the first length `scan` is the fastest encoder; above the
@@ -109,7 +112,7 @@ class Steps:
     whole_piece: Callable[[Vocabulary, bytes], TokenId | None] = whole_piece
     symbols: Callable[[Vocabulary, bytes], list[TokenId]] = Vocabulary.symbols
     encode_symbols: Callable[[Vocabulary, Sequence[TokenId]], list[TokenId]] = encode_quickly
-    decode_bytes: Callable[[Vocabulary, Sequence[TokenId]], bytes] = decode_bytes
+    decode_bytes: Callable[[Vocabulary, Iterable[TokenId]], bytes] = decode_bytes
     bytes_to_text: Callable[[bytes, str], str] = bytes_to_text
 
 
@@ -241,17 +244,64 @@ class Tokenizer:
 
     # ---- tokens to text
 
-    def decode(self, ids: Sequence[TokenId], *, errors: str = "replace") -> str:
+    def decode(
+        self,
+        ids: Iterable[TokenId],
+        *,
+        skip_special_tokens: bool = False,
+        errors: str = "replace",
+    ) -> str:
         """Return the text of the tokens; see `decoding` for `errors`.
 
         Raises `TokenIdError` for what is not an id of this vocabulary, and
         `DecodingError` if `errors` is "strict" and the bytes are not UTF-8.
         """
+        if skip_special_tokens:
+            special = self.vocabulary.special_bytes
+            ids = [token for token in in_order(ids) if not _is_one_of(token, special)]
         return self._steps.bytes_to_text(self.decode_bytes(ids), errors)
 
-    def decode_bytes(self, ids: Sequence[TokenId]) -> bytes:
+    def decode_bytes(self, ids: Iterable[TokenId]) -> bytes:
         """Return the bytes of the tokens. Raises `TokenIdError`."""
         return self._steps.decode_bytes(self.vocabulary, ids)
+
+    def decode_tokens_bytes(self, ids: Iterable[TokenId]) -> list[bytes]:
+        """Return the bytes of each token. Raises `TokenIdError`."""
+        return decode_each(self.vocabulary, ids)
+
+    def decode_with_offsets(self, ids: Iterable[TokenId]) -> tuple[str, list[int]]:
+        """Return the text, and for each token the character it starts in; see `offsets`.
+
+        Raises `TokenIdError`, and `DecodingError` if the bytes are not UTF-8.
+        """
+        return decode_with_offsets(self.vocabulary, ids)
+
+    def token_strings(self, ids: Iterable[TokenId]) -> list[str]:
+        """Return each token as visible letters; see `byte_alphabet`. Raises `TokenIdError`.
+
+        A special token is its text.
+
+        >>> from bpe_ref import vocabulary_by_concatenation
+        >>> Tokenizer(vocabulary_by_concatenation({b" a": 0, b"b": 1})).token_strings([0, 1])
+        ['Ġa', 'b']
+        """
+        special = self.vocabulary.special_bytes
+        row = list(in_order(ids))
+        return [
+            content.decode() if _is_one_of(token, special) else to_letters(content)
+            for token, content in zip(row, decode_each(self.vocabulary, row), strict=True)
+        ]
+
+    def stream_decoder(
+        self, *, skip_special_tokens: bool = False, errors: str = "replace"
+    ) -> StreamDecoder:
+        """Return a decoder that takes one token at a time; see `streaming`.
+
+        Raises `ParameterError` for an `errors` that a stream does not know.
+        """
+        return StreamDecoder(
+            self.vocabulary, skip_special_tokens=skip_special_tokens, errors=errors
+        )
 
     def decode_batch(
         self, batch: Iterable[Sequence[TokenId]], *, errors: str = "replace"
@@ -295,6 +345,11 @@ class Tokenizer:
 
     def _is_blank(self, token: TokenId) -> bool:
         return not self.vocabulary.tokens[token].strip(b" \n\t")
+
+
+def _is_one_of(token: TokenId, special: Mapping[TokenId, bytes]) -> bool:
+    """Return whether an id, if it is one at all, is that of a special token."""
+    return isinstance(token, Hashable) and not isinstance(token, bool) and token in special
 
 
 def _as_bytes(name: str, data: bytes | bytearray | memoryview) -> bytes:

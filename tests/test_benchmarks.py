@@ -72,11 +72,51 @@ def test_random_letters_are_measured_against_a_tenth_of_them(encoder: str) -> No
     assert positive(found)
 
 
+def test_growing_texts_are_measured_beside_a_pass_over_them() -> None:
+    found = measure().appending(TINY, TEXT, rounds=2)
+    assert {"appending", "prepending", "automaton_seconds"} <= found.keys()
+    assert positive(found)
+
+
+def test_parts_are_counted_beside_encoding_them() -> None:
+    found = measure().intervals(TINY, TEXT, length=50, times=5, rounds=2)
+    assert {"faster", "with_preparing", "microseconds"} <= found.keys()
+    assert positive(found)
+
+
+def test_the_growth_of_everything_is_measured() -> None:
+    assert tuple(measure().GROWING) == run._GROWING
+    for what in measure().GROWING:
+        found = measure().growth(TINY, what, TEXT, lengths=[10, 100], rounds=1)
+        assert {"growth_100", "seconds"} == found.keys()
+        assert positive(found)
+
+
+@pytest.mark.parametrize("encoder", ["intervals", "backtracking"])
+def test_counting_parts_has_a_curve(encoder: str) -> None:
+    found = measure().counting_curve(TINY, encoder, TEXT, [10, 30])
+    assert list(found) == ["10", "30"]
+    assert positive(found)
+
+
+@pytest.mark.usefixtures("_real")
+def test_the_pictures_of_growing_texts_are_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    measure()
+    job = run.Job({"text": TEXT}, characters=30, picture=tmp_path / "picture.svg")
+    assert list(run.draw_incremental(job)) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "appending_time.svg",
+        "counting_time.svg",
+        "worst_case_time.svg",
+    ]
+
+
 def test_memory_is_measured_in_megabytes() -> None:
     assert 1 < measure().memory(TINY, TEXT)["megabytes"] < 100_000
 
 
-@pytest.mark.parametrize("encoder", [*ENCODERS, "tiktoken"])
+@pytest.mark.parametrize("encoder", [*ENCODERS, "tiktoken", "appending"])
 def test_every_encoder_has_a_curve(encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module = measure()
     monkeypatch.setattr(module, "ENOUGH_SECONDS", 0)

@@ -18,9 +18,10 @@ from tokenref.catalogue import SelectionError
 from tokenref.commands.check import check
 from tokenref.commands.fill import fill
 from tokenref.commands.gates import attest, mutants
-from tokenref.commands.look import encode, engines, show, trace_command
+from tokenref.commands.look import engines, show, trace_command
 from tokenref.commands.paths import InputError
-from tokenref.commands.vocabulary import train_command, vocabulary
+from tokenref.commands.text import chunks, count, decode, encode
+from tokenref.commands.vocabulary import audit_command, train_command, vocabulary
 from tokenref.corpus import CorpusError
 from tokenref.engines.table import EngineError
 from tokenref.record import RecordError
@@ -68,7 +69,8 @@ def main() -> None:
 
 
 for _command in (
-    *(check, fill, show, engines, encode, trace_command),
-    *(vocabulary, train_command, mutants, attest),
+    *(check, fill, show, engines, trace_command),
+    *(encode, decode, count, chunks),
+    *(vocabulary, audit_command, train_command, mutants, attest),
 ):
     main.add_command(_command)

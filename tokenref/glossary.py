@@ -28,14 +28,102 @@ class Flag:
     """Where it really happened."""
 
 
-def _flag(description: str, effect: str, anchor: str, *issues: str) -> Flag:
+def _flag(
+    description: str, effect: str, anchor: str, *issues: str, page: str = "bpe"
+) -> Flag:
     """Return a flag; issues are written owner/name#number."""
     links = (f"https://github.com/{issue.replace('#', '/issues/')}" for issue in issues)
-    return Flag(description, effect, f"docs/bpe.md#{anchor}", tuple(links))
+    return Flag(description, effect, f"docs/{page}.md#{anchor}", tuple(links))
 
 
 FLAGS: Final[Mapping[str, Flag]] = MappingProxyType(
     {
+        "Canonical": _flag(
+            "Whether some tokens are what their own text encodes to.",
+            "A model is scored on, or continues from, tokens that it never saw in training.",
+            "canonical",
+            page="cutting",
+        ),
+        "Chunks": _flag(
+            "A text is cut into chunks that have no more tokens than allowed, counted alone.",
+            "A document is cut too early, too late, without end, or not covered.",
+            "cutting",
+            page="cutting",
+        ),
+        "Completions": _flag(
+            "What may become of the end of a text that goes on.",
+            "A prompt that ends inside a word is continued with a worse one.",
+            "completions",
+            page="cutting",
+        ),
+        "CountFalls": _flag(
+            "One more character can lower the number of tokens.",
+            "A budget is refused that would have been kept, or the other way round.",
+            "growing",
+            page="cutting",
+        ),
+        "Eager": _flag(
+            "Tokens are given as soon as they are certain, and not before.",
+            "A stream of tokens has to be taken back, or comes late.",
+            "growing",
+            page="cutting",
+        ),
+        "Growing": _flag(
+            "The number of tokens while a text grows byte by byte.",
+            "A buffer is sent too early, or exceeds the model's limit.",
+            "growing",
+            page="cutting",
+        ),
+        "Interval": _flag(
+            "The number of tokens of a part, counted as if it were alone.",
+            "Chunks are cut by counts that do not belong to them.",
+            "growing",
+            page="cutting",
+        ),
+        "Limit": _flag(
+            "Whether a text has more tokens than allowed, and how many if not.",
+            "A text that just fits is refused.",
+            "cutting",
+            page="cutting",
+        ),
+        "Offsets": _flag(
+            "The character that a token starts in, also where it starts inside of one.",
+            "Highlights and citations point to the wrong place.",
+            "offsets",
+            "openai/tiktoken#82",
+            page="streaming",
+        ),
+        "Overlap": _flag(
+            "The tokens at the end of a chunk that come again in the next.",
+            "Context is lost at the borders, or the overlap never ends.",
+            "cutting",
+            page="cutting",
+        ),
+        "Split": _flag(
+            "The longest beginning of a text that has no more tokens than allowed.",
+            "A prompt is cut too short, too long, or inside a character.",
+            "cutting",
+            page="cutting",
+        ),
+        "Stream": _flag(
+            "Text is given as soon as it is certain, and nothing is lost at the end.",
+            "Users see broken characters, text that stalls, or no last character.",
+            "certain",
+            "vllm-project/vllm#48853",
+            page="streaming",
+        ),
+        "TooLong": _flag(
+            "One character has more tokens than allowed, and cannot be cut.",
+            "The program loops for ever, or cuts a character into pieces.",
+            "cutting",
+            page="cutting",
+        ),
+        "Truncated": _flag(
+            "The text is shortened, and then goes on.",
+            "Tokens of text that was taken back are counted.",
+            "growing",
+            page="cutting",
+        ),
         "ByPair": _flag(
             "By pair only listed pairs merge; a token that another pair spells is not made.",
             "A tokenizer converted between formats encodes some words otherwise than in training.",

@@ -65,8 +65,21 @@ class Profile:
     """A truncation length below the number of tokens that the template adds cuts nothing. Else it
     is an error."""
 
+    normalized_form_shown: bool
+    """An added token that normalization changes goes by its normalized form in decoding, and is
+    then not recognised as special. Else it goes by its content."""
 
-HUGGING_FACE = Profile("hugging-face", *[True] * 13)
-STRICT = Profile("strict", *[False] * 13)
+    insertions_may_stand_for_nothing: bool
+    """What `Replace` puts at the very beginning for an empty match, and the first character after
+    an empty `Prepend`, stand for nothing in the original; most normalizers after it then repeat the
+    beginning of the text. Else they stand for what the first character stands for."""
+
+    precompiled_by_clusters: bool
+    """`Precompiled` applies the shortest rule to each short grapheme cluster, or to each character,
+    and misplaces what vanishes. Else the longest rule at each place, as SentencePiece does."""
+
+
+HUGGING_FACE = Profile("hugging-face", *[True] * 16)
+STRICT = Profile("strict", *[False] * 16)
 PROFILES = {profile.name: profile for profile in (HUGGING_FACE, STRICT)}
 """The profiles by name."""

@@ -5,14 +5,17 @@ from collections.abc import Iterator
 from tokenref.cases import (
     byte_level,
     close_calls,
+    cutting,
     decoding,
     examples,
+    growing,
     invalid_bytes,
     long_texts,
     merging,
     random_texts,
     real,
     special_tokens,
+    streams,
     unicode_texts,
     words,
 )
@@ -31,6 +34,9 @@ TOPICS = (
     random_texts,
     real,
     close_calls,
+    growing,
+    cutting,
+    streams,
 )
 """The modules that have cases. New ones are added at the end."""
 

@@ -12,7 +12,7 @@ from tokenref.subjects import Subject
 
 SPEC: Final = "docs/bpe.md#decoding"
 
-_NOT_TEXT: Final = (
+NOT_TEXT: Final = (
     ("lone-80", "80", 1, "A lone continuation byte"),
     ("lone-bf", "bf", 1, "The highest continuation byte, alone"),
     ("two-lone", "8080", 2, "Two continuation bytes that continue nothing"),
@@ -180,7 +180,7 @@ def _errors(name: str | None) -> Literal["strict", "replace"] | None:
 
 
 def _not_text() -> Iterator[Draft]:
-    for slug, digits, wrong, fact in _NOT_TEXT:
+    for slug, digits, wrong, fact in NOT_TEXT:
         ids = list(bytes.fromhex(digits))
         yield _draft(
             "not_text",

@@ -334,6 +334,10 @@ def _bytes() -> dict[str, tuple[str, Vocabulary]]:
             "Tokens that cut characters of two, three and four bytes, and that join two of them.",
             ranked([*_all_bytes(), *split]),
         ),
+        "loop_of_parts": (
+            "A token that neither starts nor ends at a character, and can go on for ever.",
+            ranked([*_all_bytes(), b"\xbd\xa0", b"\xbd\xa0\xe4"]),
+        ),
         "only_lowercase": (
             "A pattern that covers lower-case letters only: the rest of a text has no piece.",
             _spelled("a b c d ab bc cd abcd", text=TextRules("[a-z]+")),

@@ -1,4 +1,4 @@
-"""`tokenref show`, `engines`, `encode` and `trace`: look at one thing."""
+"""`tokenref show`, `engines` and `trace`: look at one thing."""
 
 import difflib
 from pathlib import Path
@@ -27,16 +27,6 @@ def show(case_id: str, fixtures: Path | None) -> None:
     from tokenref.reports.single import print_case  # noqa: PLC0415 - only needed here
 
     print_case(Console(), case, catalogue.entry(case.vocab))
-
-
-@click.command()
-@click.argument("text")
-@click.option("--vocabulary", default="tiny", show_default=True, help="A name or a path.")
-def encode(text: str, vocabulary: str) -> None:
-    """Print the tokens of a text, one per line: id and bytes. Special tokens are text here."""
-    tokenizer = load(vocabulary)
-    for token in tokenizer.encode_ordinary(text):
-        click.echo(f"{token}\t{tokenizer.token_bytes(token)!r}")
 
 
 @click.command("trace")

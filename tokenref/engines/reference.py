@@ -15,7 +15,13 @@ from bpe_ref import (
     Vocabulary,
     trace,
 )
-from tokenref.engines.answers import Ok, Refused, request_text
+from bpe_ref.formats.hugging_face import parse_tokenizer_json
+from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.hugging_face.profile import PROFILES
+from tokenref.engines.answers import Ok, Refused, Session, request_text
+from tokenref.engines.reference_parts import PARTS
+from tokenref.engines.reference_pipeline import PipelineSession
+from tokenref.engines.tools import Tools
 
 EncodeSymbols: TypeAlias = Callable[[Vocabulary, Sequence[TokenId]], list[TokenId]]
 
@@ -25,6 +31,10 @@ LONGEST_TRACE = 48
 
 def _unchanged(vocabulary: Vocabulary) -> Vocabulary:
     return vocabulary
+
+
+def _unchanged_pipeline(pipeline: Pipeline) -> Pipeline:
+    return pipeline
 
 
 @dataclass(frozen=True)
@@ -43,13 +53,22 @@ class ReferenceEngine:
     prepare: Callable[[Vocabulary], Vocabulary] = _unchanged
     """What is done to the vocabulary first: nothing, in a right engine."""
 
+    tools: Tools = field(default_factory=Tools)
+    prepare_pipeline: Callable[[Pipeline], Pipeline] = _unchanged_pipeline
+    """What is done to a whole tokenizer first: nothing, in a right engine."""
+
     with_stages: bool = True
     """Whether to say the pieces and merges on the way as well."""
 
     def load(self, vocabulary: Vocabulary, name: str) -> "ReferenceSession":
         """Load a vocabulary."""
         tokenizer = Tokenizer(self.prepare(vocabulary), name=name, steps=self.steps)
-        return ReferenceSession(tokenizer, with_stages=self.with_stages)
+        return ReferenceSession(tokenizer, with_stages=self.with_stages, tools=self.tools)
+
+    def load_tokenizer(self, content: bytes, name: str, profile: str) -> Session:
+        """Load a whole tokenizer."""
+        pipeline = parse_tokenizer_json(content, name, PROFILES[profile])
+        return PipelineSession(self.prepare_pipeline(pipeline))
 
     def encode_symbols(self, vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
         """Return the tokens of the symbols of one piece that is not taken whole."""
@@ -62,10 +81,13 @@ class ReferenceSession:
 
     tokenizer: Tokenizer
     with_stages: bool = True
+    tools: Tools = field(default_factory=Tools)
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Ok | Refused:
         """Answer one request."""
         try:
+            if op in PARTS:
+                return PARTS[op](self.tokenizer, self.tools, request)
             return Ok(_OPERATIONS[op](self, request))
         except SymbolError as error:
             return Refused("MISSING_BYTE", str(error))

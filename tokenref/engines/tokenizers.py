@@ -37,6 +37,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from bpe_ref import ByPair, TextRules, Vocabulary
+from bpe_ref.hugging_face.byte_alphabet import BYTE_OF_LETTER, LETTER_OF_BYTE, to_letters
 from tokenref.engines.answers import Answer, Ok, Unsupported, as_text, request_text
 from tokenref.engines.oniguruma import UntranslatableError, asks_for_words, to_oniguruma
 
@@ -53,22 +54,11 @@ _REPLACEMENT: Final = "\ufffd"
 def byte_letters() -> list[str]:
     """Return the letter of each byte in the byte-level alphabet.
 
-    Bytes that are visible characters in Latin-1 (so neither controls, nor
-    spaces, nor the soft hyphen) are their own letters, and the others, in order,
-    have the characters from U+0100 on. Source: `bytes_to_unicode` of GPT-2,
-    https://github.com/openai/gpt-2/blob/master/src/encoder.py.
-
     >>> letters = byte_letters()
     >>> letters[ord("a")], letters[ord(" ")], letters[0], letters[0xAD], len(set(letters))
     ('a', 'Ġ', 'Ā', 'Ń', 256)
     """
-    visible = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
-    others = [byte for byte in range(256) if byte not in visible]
-    return [chr(b) if b in visible else chr(0x100 + others.index(b)) for b in range(256)]
-
-
-_LETTERS: Final = dict(enumerate(byte_letters()))
-_BYTES: Final = {letter: byte for byte, letter in _LETTERS.items()}
+    return list(LETTER_OF_BYTE)
 
 
 def spell(content: bytes) -> str:
@@ -77,7 +67,7 @@ def spell(content: bytes) -> str:
     >>> spell(b" a\n")
     'ĠaĊ'
     """
-    return content.decode("latin-1").translate(_LETTERS)
+    return to_letters(content)
 
 
 @dataclass(frozen=True)
@@ -207,7 +197,9 @@ class TokenizersSession:
         normalizer = tokenizer.normalizer
         normalized = text if normalizer is None else normalizer.normalize_str(text)
         pieces = [piece for piece, _ in self.pre_tokenizer.pre_tokenize_str(normalized)]
-        return Ok({"pieces": [bytes(map(_BYTES.__getitem__, piece)).hex() for piece in pieces]})
+        return Ok(
+            {"pieces": [bytes(map(BYTE_OF_LETTER.__getitem__, piece)).hex() for piece in pieces]}
+        )
 
     def _decode(self, request: Mapping[str, Any]) -> Answer:
         # of two special tokens with one id, the first listed is what it decodes to
@@ -243,7 +235,9 @@ class TokenizersSession:
         if len(set(specials.values())) < len(specials):
             return Unsupported("cannot give two special tokens one id")
         for content in specials:
-            if content in vocab or (not content.isascii() and set(content) <= _BYTES.keys()):
+            if content in vocab or (
+                not content.isascii() and set(content) <= BYTE_OF_LETTER.keys()
+            ):
                 return Unsupported(f"cannot tell {content!r} from an ordinary token's spelling")
         model = models.BPE(
             vocab=vocab | specials, merges=self.merges, ignore_merges=text.whole_piece

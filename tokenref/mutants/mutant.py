@@ -18,6 +18,7 @@ from bpe_ref import (
 )
 from tokenref.engines.answers import Ok, Refused
 from tokenref.engines.reference import ReferenceEngine, ReferenceSession
+from tokenref.engines.tools import Tools
 
 Prepare: TypeAlias = Callable[[Vocabulary], Vocabulary]
 
@@ -64,7 +65,7 @@ class AskedEngine(ReferenceEngine):
         """Load a vocabulary."""
         right = super().load(vocabulary, name)
         assert isinstance(right, ReferenceSession)  # noqa: S101 - it can load everything
-        return AskedSession(right.tokenizer, right.with_stages, self.ask)
+        return AskedSession(right.tokenizer, right.with_stages, right.tools, self.ask)
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ class AskedSession(ReferenceSession):
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Ok | Refused:
         """Answer one request."""
-        return self.ask(ReferenceSession(self.tokenizer, self.with_stages), op, request)
+        right = ReferenceSession(self.tokenizer, self.with_stages, self.tools)
+        return self.ask(right, op, request)
 
 
 def unchanged(vocabulary: Vocabulary) -> Vocabulary:
@@ -91,12 +93,15 @@ def mutant(
     steps: Steps | None = None,
     prepare: Prepare = unchanged,
     ask: Ask | None = None,
+    tools: Tools | None = None,
 ) -> Mutant:
     """Return a mutant; exactly what is given differs from the reference."""
-    label, steps = f"mutant {name}", steps or Steps()
+    label, steps, tools = f"mutant {name}", steps or Steps(), tools or Tools()
     if ask is None:
-        return Mutant(name, story, ReferenceEngine(label, steps=steps, prepare=prepare), witness)
-    return Mutant(name, story, AskedEngine(label, steps=steps, prepare=prepare, ask=ask), witness)
+        engine = ReferenceEngine(label, steps=steps, prepare=prepare, tools=tools)
+    else:
+        engine = AskedEngine(label, steps=steps, prepare=prepare, tools=tools, ask=ask)
+    return Mutant(name, story, engine, witness)
 
 
 def by_name(mutants: Iterable[Mutant]) -> dict[str, Mutant]:

@@ -62,9 +62,10 @@ class ChunksOutput(Strict, frozen=True, kw_only=True):
 
 
 class CompletionsInput(Strict, frozen=True, kw_only=True):
-    """A text that will go on."""
+    """A text that will go on; and whether all completions are wanted, or those tiktoken finds."""
 
     text: str
+    complete: bool
 
 
 class CompletionsOutput(Strict, frozen=True, kw_only=True):

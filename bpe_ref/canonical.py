@@ -1,0 +1,119 @@
+"""Whether tokens are what their own text encodes to.
+
+Definition
+    Token ids are *canonical* if decoding them and encoding the text gives the
+    same ids back. A model may emit others; an encoder never does.
+
+By neighbours
+    For a vocabulary (one piece, nothing special): every token is one that
+    merging makes, and every two neighbours are compatible. That is the same
+    answer: see "Why this is the same answer" in `encoders.backtracking`, and
+    "By definition" in `compatibility`. So it takes one test for each token, and
+    no encoding.
+
+    For a tokenizer the text is cut first: at special tokens, which must stand
+    exactly where the text spells one, and into pieces, which must begin and end
+    where tokens do. Each piece must then be the token that it is, if the
+    vocabulary takes pieces whole, or else canonical by neighbours.
+
+What this leaves open
+    *Text* is encoded with every special token allowed: ids that spell a
+    special token letter by letter are not canonical.
+    *Bytes that are not UTF-8*: a stretch between special tokens that is no text
+    is encoded as `Tokenizer.encode_bytes` does.
+    *A special id with two names* stands for the first one.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from bpe_ref.compatibility import build_derivations, compatibility
+from bpe_ref.decoding import in_order
+from bpe_ref.merges import TokenId
+from bpe_ref.offsets import decode_each
+from bpe_ref.special_tokens import split_special
+from bpe_ref.tokenizer import Tokenizer
+from bpe_ref.vocabulary import Vocabulary
+
+_BYTES_AS_TEXT = "surrogateescape"  # keeps bytes that are no text, one to one
+
+
+def is_canonical(of: Vocabulary | Tokenizer, ids: Iterable[TokenId]) -> bool:
+    """Return whether these are the ids that their own text encodes to.
+
+    A vocabulary stands for one piece in which nothing is special; special
+    tokens are then never canonical. Raises `TokenIdError` for what is not an id
+    of the vocabulary, and `ParameterError` for what is not a row of ids.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"aa": 1})
+    >>> is_canonical(vocabulary, [1, 1, 0]), is_canonical(vocabulary, [1, 0, 1])
+    (True, False)
+    """
+    row = list(in_order(ids))
+    vocabulary = of.vocabulary if isinstance(of, Tokenizer) else of
+    contents = decode_each(vocabulary, row)  # raises for what is no id
+    row = list(map(int, row))
+    if isinstance(of, Tokenizer):
+        return _matches(of, row, contents)
+    return _neighbours_fit(vocabulary, row)
+
+
+def _neighbours_fit(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> bool:
+    places = vocabulary.remember(build_derivations).places
+    compatible = vocabulary.remember(compatibility)
+    return all(token in places for token in ids) and all(
+        compatible(places[left], places[right]) for left, right in pairwise(ids)
+    )
+
+
+def _matches(tokenizer: Tokenizer, ids: list[TokenId], contents: list[bytes]) -> bool:
+    """Return whether the special tokens are where the text has them, and the rest fits between."""
+    specials = tokenizer.vocabulary.special_tokens
+    text = b"".join(contents).decode("utf-8", _BYTES_AS_TEXT)
+    start = 0
+    for stretch, special in split_special(text, frozenset(specials)):
+        end = _reach(contents, start, len(stretch.encode("utf-8", _BYTES_AS_TEXT)))
+        if end is None or not _stretch_fits(tokenizer, stretch, ids[start:end]):
+            return False
+        if special is not None:
+            if end == len(ids) or ids[end] != specials[special]:
+                return False
+            end += 1
+        start = end
+    return start == len(ids)
+
+
+def _stretch_fits(tokenizer: Tokenizer, stretch: str, ids: list[TokenId]) -> bool:
+    """Return whether ordinary text, or bytes that are none, encode to these ids."""
+    vocabulary = tokenizer.vocabulary
+    if any(token not in vocabulary.tokens for token in ids):
+        return False  # a special id whose text is not special here
+    data = stretch.encode("utf-8", _BYTES_AS_TEXT)
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return tokenizer.encode_bytes(data) == ids
+    contents = [vocabulary.tokens[token] for token in ids]
+    start = 0
+    for piece in map(str.encode, tokenizer.pieces(stretch)):
+        end = _reach(contents, start, len(piece))
+        # the bytes are compared too: normalization may have changed them
+        if end is None or b"".join(contents[start:end]) != piece:
+            return False
+        whole = vocabulary.ids.get(piece.decode("latin-1"))
+        if vocabulary.text.whole_piece and whole is not None:
+            if ids[start:end] != [whole]:
+                return False
+        elif not _neighbours_fit(vocabulary, ids[start:end]):
+            return False
+        start = end
+    return start == len(ids)
+
+
+def _reach(contents: list[bytes], start: int, length: int) -> int | None:
+    """Return up to which token there are just that many bytes, or None if a token crosses."""
+    while length > 0 and start < len(contents):
+        length -= len(contents[start])
+        start += 1
+    return start if length == 0 else None

@@ -1,0 +1,285 @@
+r"""What an unfinished text may become: its stable tokens, and every way the rest can go on.
+
+Definition
+    Let t be a text, after its last special token, and let a *continuation* be
+    any bytes c that the vocabulary can encode. The *cover* of c is the
+    shortest beginning of the tokens of t + c whose bytes cover t. The stable
+    tokens are what all covers begin with (their last tokens never count as
+    stable); the completions are the rests of the covers. An empty t has none.
+
+    t + c is encoded as `Tokenizer.encode_bytes` does. A tokenizer that
+    normalizes does so first; continuations are of what comes out.
+
+Source: openai/tiktoken 0.14.0, `encode_with_unstable` (`_encode_unstable_native`
+in src/lib.rs). tiktoken's own answer is another (`complete=False`): its stable
+tokens end before the last piece, and its completions are what it finds by
+joining each token that may straddle the end of the text, and encoding once.
+
+How the covers are found
+    The last token of a cover starts in t, at some p, and its bytes begin with
+    t[p:]. So try every p and every such token k, and ask whether some
+    continuation makes k a token there. Let e be what k adds to t.
+
+    Without a pattern the question is whether k is compatible with the last
+    token of t[:p]: the tokens before a border do not depend on what comes
+    after it, and e itself is the continuation. This is exact.
+
+    With a pattern, the piece that holds k starts at some q, and where it can
+    start depends on what follows e. If a piece can be t[q:] + e, the question
+    is the same for that piece. If it is longer in every case (or is a token that
+    the vocabulary takes whole), k must also be compatible with the token after
+    it, so every token is tried there. What may follow is tried with one
+    character of each class that the pattern can tell apart (see `witnesses`),
+    and with a byte that is no text. This is exact for patterns that look no further
+    beyond a border, as the registry's do; for others every completion found is
+    one, but some may be missing.
+
+Where tiktoken differs
+    It does not look beyond e, so it misses covers whose pieces need the next
+    character (it has a rule of its own for the last white space), and where e
+    stops inside a character it ignores the pattern. It lists some sequences
+    that no continuation gives. Which of its tokens are stable is not always so:
+    o200k's "a'" may become "a's".
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Final
+
+from bpe_ref.compatibility import build_derivations, compatibility
+from bpe_ref.merges import TokenId
+from bpe_ref.registry import REGISTRY
+from bpe_ref.special_tokens import SpecialChoice, choose, refuse_special, split_special
+from bpe_ref.tokenizer import Tokenizer, cutter, encode_quickly, normalizer, without_surrogates
+from bpe_ref.unstable import beginning_with, unstable_as_tiktoken
+from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.witnesses import witnesses
+
+Tokens = tuple[TokenId, ...]
+
+_SURE: Final = frozenset(entry.pattern for entry in REGISTRY.values())
+_LETTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+_SPACES: Final = frozenset(" \t\r\n")
+
+
+def encode_with_unstable(
+    tokenizer: Tokenizer,
+    text: str,
+    *,
+    allowed_special: SpecialChoice = (),
+    disallowed_special: SpecialChoice = "all",
+    complete: bool = True,
+) -> tuple[list[TokenId], set[Tokens]]:
+    """Return the stable tokens of the text, and the completions.
+
+    `complete=False` gives tiktoken's own answer. Raises `SpecialTokenError` and
+    `SymbolError` as `Tokenizer.encode` does.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> ranks = {b"a": 0, b"b": 1, b"c": 2, b"ab": 3, b"bc": 4}
+    >>> tokenizer = Tokenizer(vocabulary_by_concatenation(ranks))
+    >>> encode_with_unstable(tokenizer, "cab")
+    ([2], {(3,)})
+    >>> sorted(encode_with_unstable(tokenizer, "ca")[1])
+    [(0,), (3,)]
+    """
+    specials = tokenizer.vocabulary.special_tokens
+    allowed, disallowed = choose(specials, allowed_special, disallowed_special)
+    text = without_surrogates(text)
+    refuse_special(text, disallowed)
+    if not complete:
+        return unstable_as_tiktoken(tokenizer, text, allowed)
+    stable: list[TokenId] = []
+    rest = ""
+    for stretch, special in split_special(text, allowed.intersection(specials)):
+        if special is None:
+            rest = stretch
+        else:
+            stable += [*tokenizer.encode_ordinary(stretch), specials[special]]
+    more, completions = _complete(tokenizer, rest)
+    return stable + more, completions
+
+
+def _complete(tokenizer: Tokenizer, text: str) -> tuple[list[TokenId], set[Tokens]]:
+    """Return the stable tokens and the completions, as the module defines them."""
+    text = normalizer(tokenizer.vocabulary)(text)
+    tokenizer.encode_ordinary(text)  # raises for a byte that the vocabulary lacks
+    border = _sure_border(tokenizer.vocabulary, text)
+    before = tokenizer.encode_ordinary(text[:border])
+    found = covers(tokenizer, text[border:])
+    if not found:
+        return before, set()
+    first, last = min(found), max(found)
+    most = min(map(len, found)) - 1
+    same = next((at for at in range(most) if first[at] != last[at]), most)
+    return [*before, *first[:same]], {cover[same:] for cover in found}
+
+
+def _sure_border(vocabulary: Vocabulary, text: str) -> int:
+    """Return a place before which nothing changes, whatever follows the text.
+
+    No alternative of the registry's patterns goes on from a letter to white
+    space, nor looks further than the next character. So pieces never cross such
+    a place, and those before it do not depend on what comes after it.
+    """
+    if vocabulary.text.pattern in _SURE:
+        for place in reversed(range(1, len(text))):
+            if text[place - 1] in _LETTERS and text[place] in _SPACES:
+                return place
+    return 0
+
+
+def covers(tokenizer: Tokenizer, text: str) -> set[Tokens]:
+    """Return every cover of a normalized text in which nothing is special.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> tokenizer = Tokenizer(vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2}))
+    >>> sorted(covers(tokenizer, "ba"))
+    [(1, 0), (1, 2)]
+    """
+    search = _Search(tokenizer, text.encode())
+    return {
+        cover
+        for start, token in _straddling(tokenizer.vocabulary, search.data)
+        for cover in search.covers_with(start, token)
+    }
+
+
+def _straddling(vocabulary: Vocabulary, data: bytes) -> Iterator[tuple[int, TokenId]]:
+    """Yield each place in `data` with each token that starts there and reaches the end."""
+    longest = max(map(len, vocabulary.tokens.values()))
+    for start in range(max(0, len(data) - longest), len(data)):
+        for _, token in beginning_with(vocabulary, data[start:]):
+            yield start, token
+
+
+_Head = tuple[int, Tokens]
+"""Where the piece that holds the straddling token starts, and the tokens before it."""
+
+
+class _Search:
+    """The covers of one text that is in nothing special, token by token."""
+
+    def __init__(self, tokenizer: Tokenizer, data: bytes) -> None:
+        self.data: Final = data
+        self._vocabulary: Final = tokenizer.vocabulary
+        self._places: Final = self._vocabulary.remember(build_derivations).places
+        self._compatible: Final = self._vocabulary.remember(compatibility)
+        self._witnesses: Final = self._vocabulary.remember(witnesses)
+        self._cut: Final = _byte_cutter(tokenizer)
+        self._encode: Final[Callable[[bytes], Tokens | None]] = cache(self._piece)
+        self._merge: Final[Callable[[bytes], Tokens | None]] = cache(self._merged)
+
+    def covers_with(self, start: int, token: TokenId) -> Iterator[Tokens]:
+        """Yield the covers that end with this token at this place."""
+        spelled = self.data[:start] + self._vocabulary.tokens[token]
+        settled: set[_Head] = set()
+        others: set[_Head] = set()
+        for more in self._witnesses.after(spelled):
+            found = self._find(spelled + more, start, len(spelled))
+            if found is None or found[0] in settled:
+                continue
+            head, piece = found
+            if self._holds(piece, token, start - head[0]):
+                settled.add(head)
+                yield self._cover(head, start, token)
+            else:
+                others.add(head)
+        for head in others - settled:
+            if self._can_follow(head, spelled, token, start):
+                yield self._cover(head, start, token)
+
+    def _find(self, data: bytes, start: int, end: int) -> tuple[_Head, bytes] | None:
+        """Return the piece that holds `data[start:end]`, and what is before it, if one does."""
+        at = 0
+        before: list[TokenId] = []
+        for piece in self._cut(data):
+            if at + len(piece) > start:
+                return ((at, tuple(before)), piece) if at + len(piece) >= end else None
+            tokens = self._encode(piece)
+            if tokens is None:
+                return None
+            before += tokens
+            at += len(piece)
+        return None
+
+    def _holds(self, piece: bytes, token: TokenId, start: int) -> bool:
+        """Return whether the piece has that token at that place."""
+        at = 0
+        for found in self._encode(piece) or ():
+            if at >= start:
+                return at == start and found == token
+            at += len(self._vocabulary.tokens[found])
+        return False
+
+    def _cover(self, head: _Head, start: int, token: TokenId) -> Tokens:
+        between = self._merge(self.data[head[0] : start]) or ()
+        return (*head[1], *between, token)
+
+    def _can_follow(self, head: _Head, spelled: bytes, token: TokenId, start: int) -> bool:
+        """Return whether some token can follow in the same piece and leave `token` as it is."""
+        before = self._merge(self.data[head[0] : start])
+        place = self._places.get(token)
+        if place is None or before is None:
+            return False
+        if before and not self._compatible(self._places[before[-1]], place):
+            return False
+        return any(
+            found[0] == head and self._holds(found[1], token, start - head[0])
+            for content in self._companions(place)
+            for more in self._witnesses.after(spelled + content)
+            if (found := self._find(spelled + content + more, start, len(spelled))) is not None
+        )
+
+    def _companions(self, place: int) -> Iterator[bytes]:
+        """Yield the bytes of each token that can follow, by merging alone."""
+        for following, content in self._vocabulary.tokens.items():
+            other = self._places.get(following)
+            if other is not None and self._compatible(place, other):
+                yield content
+
+    def _piece(self, piece: bytes) -> Tokens | None:
+        """Return the tokens of a piece, or None if the vocabulary lacks one of its bytes."""
+        if self._vocabulary.text.whole_piece:
+            token = self._vocabulary.ids.get(piece.decode("latin-1"))
+            if token is not None:
+                return (token,)
+        return self._merge(piece)
+
+    def _merged(self, piece: bytes) -> Tokens | None:
+        known = self._vocabulary.symbol_of_letter
+        symbols = [known.get(letter) for letter in piece.decode("latin-1")]
+        if None in symbols:
+            return None
+        return tuple(encode_quickly(self._vocabulary, self._vocabulary.symbols(piece)))
+
+
+def _byte_cutter(tokenizer: Tokenizer) -> Callable[[bytes], Sequence[bytes]]:
+    """Return what cuts bytes as `Tokenizer.encode_bytes` does."""
+    vocabulary = tokenizer.vocabulary
+    if vocabulary.text.pattern is None:
+        return lambda data: [data] if data else []
+    cut = cutter(vocabulary)
+
+    def pieces(data: bytes) -> list[bytes]:
+        try:
+            return [piece.encode() for piece in cut(data.decode("utf-8"))]
+        except UnicodeDecodeError as error:
+            at = error.start
+        whole = [piece.encode() for piece in cut(data[:at].decode("utf-8"))]
+        tokens = [tokenizer.encode_piece(piece) for piece in whole]
+        return _with_rest(vocabulary, tokens, data[at:])
+
+    return pieces
+
+
+def _with_rest(vocabulary: Vocabulary, encoded: list[list[TokenId]], rest: bytes) -> list[bytes]:
+    """Return the pieces when bytes that are no text come last; see `Tokenizer.encode_bytes`."""
+    contents = [[vocabulary.tokens[token] for token in tokens] for tokens in encoded]
+    last = contents.pop() if contents else []
+    # token by token from here on: a token's own bytes, as a piece, are that token
+    stable = [content for tokens in contents for content in tokens]
+    if last and not last[0].strip(b" \n\t"):
+        while stable and not stable[-1].strip(b" \n\t"):
+            last.insert(0, stable.pop())
+    return [*stable, b"".join(last) + rest]

@@ -1,0 +1,1 @@
+"""Counting and cutting for whole tokenizers, in characters of the original text."""

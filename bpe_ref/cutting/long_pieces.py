@@ -1,0 +1,152 @@
+"""Long pieces of our own `Tokenizer`: where they begin and end, and how they grow.
+
+A text that is one long piece has no safe cuts. But most characters only make
+its last piece longer (see `borders`), and a piece that grows by characters is a
+row of bytes that grows (see `incremental.appending`).
+
+A special token may end with the new character. It does not where no special
+token has the last two characters next to each other, or is the last one alone.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from bpe_ref.cutting.borders import BorderRule
+from bpe_ref.cutting.surrogates import any_surrogate
+from bpe_ref.cutting.whole import Ends, PieceCounter
+from bpe_ref.incremental.appending import AppendEncoder
+from bpe_ref.incremental.prepending import PrependEncoder
+from bpe_ref.special_tokens import split_special
+from bpe_ref.tokenizer import Tokenizer, whole_piece, without_surrogates
+from bpe_ref.vocabulary import Vocabulary
+
+_FIRST_MARK: Final = "\u0300"
+
+
+@dataclass(frozen=True)
+class ReferencePieces:
+    """What is known about long pieces of a `Tokenizer` whose borders are known."""
+
+    tokenizer: Tokenizer
+    count: Callable[[str], int]
+    specials: frozenset[str]
+    special_pairs: frozenset[str]
+    """Every two characters next to each other in some special token."""
+
+    rule: BorderRule | None
+    """None where there is no pattern, and all that is no special token is one piece."""
+
+    def ends(self, text: str) -> Ends:
+        """Return the last piece, and how many tokens are before it."""
+        *_, (stretch, _) = split_special(without_surrogates(text), self.specials)
+        pieces = self.tokenizer.pieces(stretch)
+        return self._ends(text, pieces[-1] if pieces and text.endswith(pieces[-1]) else "")
+
+    def starts(self, text: str) -> Ends:
+        """Return the first piece, and how many tokens are after it."""
+        stretch, _ = next(split_special(without_surrogates(text), self.specials))
+        pieces = self.tokenizer.pieces(stretch)
+        return self._ends(text, pieces[0] if pieces and text.startswith(pieces[0]) else "")
+
+    def joins_last(self, before: str, character: str) -> bool:
+        """Return whether the character only makes the last piece longer."""
+        if before[-1] + character in self.special_pairs or character in self.specials:
+            return False
+        if self.rule is not None:
+            return self.rule.joins_last(before, character)
+        return self._stays(before[-1] + character)
+
+    def joins_first(self, character: str, after: str) -> bool:
+        """Return whether the character only makes the first piece longer."""
+        if character + after[0] in self.special_pairs or character in self.specials:
+            return False
+        if self.rule is not None:
+            return self.rule.joins_first(character, after)
+        return self._stays(character + after[0])
+
+    def settled(self, text: str) -> int:
+        """Return the last known place where counts add up, however the text goes on; or 0.
+
+        The end of a special token is one if no special token that starts
+        before it could still become a longer one. So is a border between two
+        numbers, if no special token has both.
+        """
+        if without_surrogates(text) != text:
+            return 0
+        longest_special = max(map(len, self.specials), default=0)
+        ends: list[int] = []
+        at = 0
+        for stretch, special in split_special(text, self.specials):
+            at += len(stretch) + len(special or "")
+            ends += [at] if special is not None else []
+        found = max((end for end in ends if end + longest_special <= len(text)), default=0)
+        piece = self.ends(text).piece
+        border = len(text) - len(piece)
+        if piece and border > found and self.rule is not None:
+            left, right = text[border - 1], text[border]
+            in_special = left + right in self.special_pairs
+            if not in_special and self.rule.is_settled(left, right):
+                return border
+        return found
+
+    def appender(self) -> PieceCounter:
+        """Return an empty piece to which text can be appended."""
+        vocabulary = self.tokenizer.vocabulary
+        return _GrowingPiece(vocabulary, AppendEncoder(vocabulary), [])
+
+    def prepender(self) -> PieceCounter:
+        """Return an empty piece in front of which text can be put."""
+        vocabulary = self.tokenizer.vocabulary
+        return _GrowingPiece(vocabulary, PrependEncoder(vocabulary), [])
+
+    def _ends(self, text: str, piece: str) -> Ends:
+        total = self.count(text)
+        inside = len(self.tokenizer.encode_piece(piece.encode())) if piece else 0
+        return Ends(piece, total - inside, total)
+
+    def _stays(self, characters: str) -> bool:
+        if any_surrogate(characters):
+            return False
+        return self.tokenizer.vocabulary.text.normalization is None or max(characters) < _FIRST_MARK
+
+
+@dataclass(frozen=True)
+class _GrowingPiece:
+    """A piece in characters, over an encoder that counts bytes."""
+
+    vocabulary: Vocabulary
+    encoder: AppendEncoder | PrependEncoder
+    sizes: list[int]
+    """After each character: the number of bytes."""
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def push(self, text: str) -> None:
+        """Add text, in its order."""
+        backwards = isinstance(self.encoder, PrependEncoder)
+        for character in reversed(text) if backwards else text:
+            self.encoder.extend(character.encode())
+            self.sizes.append(len(self.encoder))
+
+    def truncate(self, length: int) -> None:
+        """Keep as many characters."""
+        del self.sizes[length:]
+        self.encoder.truncate(self.sizes[-1] if self.sizes else 0)
+
+    def count(self) -> int:
+        """Return the number of tokens: one if the piece is a token and is taken whole."""
+        if self.vocabulary.text.whole_piece and len(self.encoder) <= _longest(self.vocabulary):
+            token = whole_piece(self.vocabulary, self.encoder.piece)
+            if token is not None:
+                return 1
+        return self.encoder.token_count
+
+
+def _longest(vocabulary: Vocabulary) -> int:
+    return vocabulary.remember(_longest_token)
+
+
+def _longest_token(vocabulary: Vocabulary) -> int:
+    return max(map(len, vocabulary.tokens.values()), default=0)

@@ -1,0 +1,210 @@
+"""Cut a text by a number of tokens: one cut, or chunks that cover it.
+
+    `split_at(text, n)` is the largest k such that the first k characters,
+    encoded alone and without template tokens, have at most n tokens. Only
+    places are considered that cut no code point and no special token.
+
+    `chunks(text, n, overlap)` covers the text in order with chunks of at most
+    n tokens each, counted as if the chunk were alone. The first one starts at
+    0, each ends where `split_at` says, and the last one at the end of the
+    text. The next one starts where this one ends, or, with an overlap, as far
+    before that as at most `overlap` tokens reach (encoded alone): but behind
+    the start of this one, and no further than lets the next one end behind
+    this one.
+
+Source: GitHub's `bpe` crate (README, "split text after exactly n tokens at a
+character boundary"). It tells why the naive way fails: encode the text, take n
+tokens, and drop tokens until the rest is made of whole characters. There are
+tokens that neither start nor end at a character boundary; in a row of them
+everything is dropped, and whoever goes on from there goes on for ever.
+
+What the source leaves open
+    Counts fall as well as rise with k: "ab" may have more tokens than "abc",
+    and the last character of a special token turns all of its tokens into one.
+    So the *largest* k is defined, and no binary search finds it.
+    A code point or special token that alone has more than n tokens is an
+    error: where a text begins with it, no cut behind its beginning may help.
+    (If a longer beginning of the text has at most n tokens again, that is the
+    answer, and no error.)
+
+Why it may stop before the end of the text
+    Let `place` be a safe cut (see `whole`) whose first characters have more
+    than n tokens. Counts add up there, and none is negative: so every longer
+    beginning has more than n tokens as well. And the last safe cut `base`
+    before it qualifies, if it has at most n, so only the places from there to
+    `place` are tried. Where no token stands for more than `longest` characters
+    and c tokens are before `base`, a beginning of more than
+    `base + (n - c) * longest` characters has more than n tokens. Without safe
+    cuts and without such a bound every place is tried.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from bpe_ref.cutting.counting import checked_text, safe_cuts
+from bpe_ref.cutting.growing import AppendCounter, PrependCounter
+from bpe_ref.cutting.whole import Whole
+from bpe_ref.errors import ParameterError
+from bpe_ref.incremental.checks import check_count
+
+
+class Chunk(NamedTuple):
+    """A part of a text."""
+
+    start: int
+    """Its first character in the text."""
+
+    stop: int
+    """The character behind its last one."""
+
+    tokens: int
+    """The number of its tokens, encoded alone."""
+
+
+def split_at(whole: Whole, text: str, n: int) -> int:
+    """Return the largest k such that the first k characters have at most n tokens.
+
+    Raises `ParameterError` for n below 1, and if the first code point or
+    special token alone has more than n tokens and no longer beginning has
+    fewer.
+
+    >>> from bpe_ref import Tokenizer, vocabulary_by_concatenation
+    >>> from bpe_ref.cutting.reference import whole_tokenizer
+    >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2, b"abab": 3})
+    >>> whole = whole_tokenizer(Tokenizer(vocabulary))
+    >>> [whole.count("ababab"[:k]) for k in range(7)]
+    [0, 1, 1, 2, 1, 2, 2]
+    >>> split_at(whole, "ababab", 1)
+    4
+    """
+    check_count("n", n, 1)
+    return _Cutter(whole, checked_text(text)).farthest(0, n).stop
+
+
+def chunks(whole: Whole, text: str, n: int, overlap: int = 0) -> list[Chunk]:
+    """Return chunks of at most n tokens that cover the text, in order.
+
+    Raises `ParameterError` for n below 1, for an overlap that is not in
+    [0, n - 1], and for a code point or special token that alone has more than
+    n tokens.
+
+    >>> from bpe_ref.cutting.whole import by_definition
+    >>> [tuple(chunk) for chunk in chunks(by_definition(len), "abcdefg", 3, overlap=1)]
+    [(0, 3, 3), (2, 5, 3), (4, 7, 3)]
+    """
+    check_count("n", n, 1)
+    if type(overlap) is not int or not 0 <= overlap < n:
+        raise ParameterError("overlap", overlap, f"must be an int in [0, {n - 1}]")
+    cutter = _Cutter(whole, checked_text(text))
+    found: list[Chunk] = []
+    start = 0
+    while start < len(text):
+        chunk = cutter.farthest(start, n)
+        found.append(chunk)
+        if chunk.stop == len(text):
+            break
+        start = _next_start(cutter, chunk, n, overlap)
+    return found
+
+
+def _next_start(cutter: "_Cutter", chunk: Chunk, n: int, overlap: int) -> int:
+    """Return the first start behind the chunk's whose overlap fits and whose chunk ends later."""
+    if overlap:
+        for start in cutter.starts_before(chunk, overlap):
+            if cutter.reaches_beyond(start, chunk.stop, n):
+                return start
+    return chunk.stop
+
+
+class _Cutter:
+    """A text, with the places where it must not be cut, and its safe cuts as far as looked for."""
+
+    def __init__(self, whole: Whole, text: str) -> None:
+        self.whole = whole
+        self.text = text
+        self.spans = whole.unbreakable(text)
+        self.forbidden = bytearray(len(text) + 1)
+        for first, last in self.spans:
+            self.forbidden[first + 1 : last] = b"\1" * (last - first - 1)
+        self.cuts: list[int] = []
+        self._more = safe_cuts(whole, text)
+        self._looked = 0
+
+    def cuts_behind(self, start: int) -> Iterator[int]:
+        """Yield the safe cuts behind `start`, then the end of the text."""
+        at = bisect_right(self.cuts, start)
+        while True:
+            while at >= len(self.cuts):
+                cut = next(self._more, None)
+                if cut is None:
+                    yield len(self.text)
+                    return
+                self.cuts.append(cut)
+                at = bisect_right(self.cuts, start)
+            yield self.cuts[at]
+            start = self.cuts[at]
+            at += 1
+
+    def farthest(self, start: int, n: int) -> Chunk:
+        """Return the longest chunk from `start` on. Raises `ParameterError` if there is none."""
+        base, counted = start, 0
+        for cut in self.cuts_behind(start):
+            bound = self._bound(base, n - counted)
+            if cut > bound:
+                break
+            more = self.whole.count(self.text[base:cut])
+            if counted + more > n:
+                break
+            base, counted = cut, counted + more
+            if cut == len(self.text):
+                return Chunk(start, cut, counted)
+        best = Chunk(start, base, counted)
+        growing = AppendCounter(self.whole)
+        for place in range(base + 1, min(cut, self._bound(base, n - counted)) + 1):
+            growing.push(self.text[place - 1])
+            if counted + growing.count <= n and not self.forbidden[place]:
+                best = Chunk(start, place, counted + growing.count)
+        if best.stop == start:
+            raise self._too_long(start, n)
+        return best
+
+    def starts_before(self, chunk: Chunk, overlap: int) -> list[int]:
+        """Return each start inside the chunk from which at most `overlap` tokens remain of it."""
+        growing = PrependCounter(self.whole)
+        found: list[int] = []
+        inside = set(self.cuts[bisect_right(self.cuts, chunk.start) :])
+        for place in range(chunk.stop - 1, chunk.start, -1):
+            growing.push(self.text[place])
+            if growing.count > overlap:
+                if place in inside:
+                    break  # counts add up here: whatever starts before has more
+            elif not self.forbidden[place]:
+                found.append(place)
+        found.reverse()
+        return found
+
+    def reaches_beyond(self, start: int, stop: int, n: int) -> bool:
+        """Return whether a chunk that starts there would end behind `stop`."""
+        try:
+            return self.farthest(start, n).stop > stop
+        except ParameterError:
+            return False
+
+    def _bound(self, base: int, tokens: int) -> int:
+        """Return the last place that so many tokens can reach from `base`."""
+        if self.whole.longest is None:
+            return len(self.text)
+        return min(len(self.text), base + tokens * self.whole.longest)
+
+    def _too_long(self, start: int, n: int) -> ParameterError:
+        stop = next(
+            place for place in range(start + 1, len(self.text) + 1) if not self.forbidden[place]
+        )
+        unit = self.text[start:stop]
+        return ParameterError(
+            "n",
+            n,
+            f"must be at least {self.whole.count(unit)}, the number of tokens of {unit!r} "
+            f"at character {start}, which must not be cut",
+        )

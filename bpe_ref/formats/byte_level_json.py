@@ -1,0 +1,168 @@
+r"""A byte-level vocabulary as `tokenizer.json`, the format of Hugging Face tokenizers.
+
+What is written
+    model            BPE: tokens in the letters of the byte-level alphabet, merges
+                     as a list (`byte_level`), `ignore_merges` for whole pieces
+    normalizer       NFC, where the vocabulary asks for it
+    pre-tokenizer    Split by the pattern in Oniguruma's dialect, then ByteLevel
+    decoder          ByteLevel
+    added tokens     the special tokens
+
+    Special tokens stand in the model's vocabulary as well: the library ignores
+    the ids of added tokens and takes the model's. No merge leads there, and text
+    that spells one is cut out before.
+
+What cannot be written, and is an error
+    *Ids* above 2^32-1, and two special tokens with one id.
+    *A special token that an ordinary token could be taken for*: one with the
+    spelling of a token, or in letters of the alphabet beyond ASCII.
+    *A pattern* that Oniguruma cannot say, or whose tables it does not have: see
+    `patterns_for_oniguruma`. Oniguruma has its own idea of `\w`.
+
+Where the library differs all the same
+    *Bytes that are no tokens.* Here a text with such a byte is an error; the
+    library drops it.
+    *Special tokens* are always found by the library. Here they must be allowed.
+    *Text that the pattern does not match* is left out by both.
+
+Source: tokenizers 0.23.3 as executed.
+"""
+
+import json
+import os
+from typing import Any, Final
+
+from bpe_ref.errors import PatternError, VocabularyError
+from bpe_ref.formats.byte_level import byte_level_merges
+from bpe_ref.formats.merges_text import write_file
+from bpe_ref.hugging_face.byte_alphabet import BYTE_OF_LETTER, to_letters
+from bpe_ref.patterns_for_oniguruma import asks_for_words, to_oniguruma
+from bpe_ref.vocabulary import TextRules, Vocabulary
+
+_OWN_TABLES: Final = "unicode-16.0-oniguruma"
+_LIKE_OWN_TABLES: Final = "unicode-16.0"  # the same but for words
+_IDS: Final = 1 << 32
+_NORMALIZERS: Final = {None: None, "nfc": {"type": "NFC"}}
+_BYTE_LEVEL: Final = {
+    "type": "ByteLevel",
+    "add_prefix_space": False,
+    "trim_offsets": True,
+    "use_regex": False,
+}
+_MADE_BY_NFC: Final = frozenset("K;`")
+"""The ASCII characters that NFC makes of others: of U+212A, U+037E and U+1FEF."""
+
+
+def write_tokenizer_json(vocabulary: Vocabulary, path: str | os.PathLike[str]) -> None:
+    """Write a vocabulary as a `tokenizer.json`.
+
+    Raises `VocabularyError` (or `PatternError`) for what the format cannot say,
+    with the reason, and `VocabularyFileError` where the file cannot be written.
+
+    >>> from bpe_ref.vocabulary import vocabulary_by_concatenation
+    >>> write_tokenizer_json(vocabulary_by_concatenation({b"a": 1 << 32}), "example.json")
+    Traceback (most recent call last):
+    bpe_ref.errors.VocabularyError: ids must be at most 2^32-1 in a tokenizer.json, got 4294967296
+    """
+    write_file(dump_byte_level_json(vocabulary), path)
+
+
+def dump_byte_level_json(vocabulary: Vocabulary) -> bytes:
+    """Return the content of the `tokenizer.json` of a vocabulary.
+
+    Raises `VocabularyError` or `PatternError` for what the format cannot say.
+
+    >>> from bpe_ref.vocabulary import vocabulary_by_concatenation
+    >>> vocabulary = vocabulary_by_concatenation({b" ": 0, b"a": 1, b" a": 2})
+    >>> model = json.loads(dump_byte_level_json(vocabulary))["model"]
+    >>> model["vocab"], model["merges"]
+    ({'Ġ': 0, 'a': 1, 'Ġa': 2}, [['Ġ', 'a']])
+    """
+    text = vocabulary.text
+    if text.normalization not in _NORMALIZERS:
+        raise VocabularyError(f"the normalization must be nfc or none, got {text.normalization!r}")
+    specials = _special_ids(vocabulary)
+    vocab = {to_letters(content): token for token, content in sorted(vocabulary.tokens.items())}
+    content: dict[str, Any] = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [
+            {
+                "id": token,
+                "content": name,
+                "single_word": False,
+                "lstrip": False,
+                "rstrip": False,
+                "normalized": False,
+                "special": True,
+            }
+            for name, token in sorted(specials.items(), key=lambda item: item[1])
+        ],
+        "normalizer": _NORMALIZERS[text.normalization],
+        "pre_tokenizer": _pre_tokenizer(text),
+        "post_processor": None,
+        "decoder": _BYTE_LEVEL,
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": text.whole_piece,
+            "vocab": vocab | specials,
+            "merges": [
+                [to_letters(left), to_letters(right)]
+                for left, right in byte_level_merges(vocabulary)
+            ],
+        },
+    }
+    return (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode()
+
+
+def _pre_tokenizer(text: TextRules) -> dict[str, Any]:
+    """Return the component that cuts with the pattern and spells the pieces."""
+    pattern = text.pattern
+    if pattern is None:
+        return _BYTE_LEVEL
+    if text.tables != _OWN_TABLES:
+        if text.tables != _LIKE_OWN_TABLES:
+            raise PatternError(f"the tables must be {_OWN_TABLES}, got {text.tables}")
+        if asks_for_words(pattern):
+            raise PatternError(
+                rf"a pattern must not use \w, \W, \b or \B, which mean something else to "
+                f"Oniguruma, got {pattern!r:.80}"
+            )
+        pattern = to_oniguruma(pattern)
+    split = {
+        "type": "Split",
+        "pattern": {"Regex": pattern},
+        "behavior": "Removed",
+        "invert": True,
+    }
+    return {"type": "Sequence", "pretokenizers": [split, _BYTE_LEVEL]}
+
+
+def _special_ids(vocabulary: Vocabulary) -> dict[str, int]:
+    """Return the special tokens; raise `VocabularyError` for one that cannot be written."""
+    specials = dict(vocabulary.special_tokens)
+    highest = max([*vocabulary.tokens, *specials.values()])
+    if highest >= _IDS:
+        raise VocabularyError(f"ids must be at most 2^32-1 in a tokenizer.json, got {highest}")
+    if len(set(specials.values())) < len(specials):
+        raise VocabularyError(
+            "each special token must have an id of its own in a tokenizer.json, but two share one"
+        )
+    spellings = set(map(to_letters, vocabulary.tokens.values()))
+    text = vocabulary.text
+    for name in specials:
+        in_letters = not name.isascii() and BYTE_OF_LETTER.keys() >= set(name)
+        made = text.whole_piece and text.normalization and not _MADE_BY_NFC.isdisjoint(name)
+        if name in spellings or in_letters or made:
+            raise VocabularyError(
+                "a special token must be told from ordinary tokens by its letters in a "
+                f"tokenizer.json, got {name!r:.80}"
+            )
+    return specials

@@ -1,0 +1,197 @@
+"""Where a model begins and ends its text: the settings beside a tokenizer's file.
+
+Definition
+    A model stops at its *stop ids*. Which ids these are nobody can see from the
+    vocabulary: a model may have a `</s>` that it never writes, or none at all.
+    Four files say it, in this order; the first one that does counts.
+
+    generation_config.json     `eos_token_id`, a number or a list of numbers
+    config.json                the same, from before there was the file above
+    tokenizer_config.json      `eos_token`, a token by its text
+    special_tokens_map.json    the same
+
+    Likewise `bos_token_id` and `bos_token`, `pad_token_id` and `pad_token`, one
+    each. `tokenizer_config.json` also says whether text gets a bos and an eos
+    (`add_bos_token`, `add_eos_token`); a tokenizer with a template of its own need
+    not listen.
+
+    A token by its text is a string or an object with the string as `content`. Its
+    id is looked up in the vocabulary, or in `added_tokens_decoder`, a list by id in
+    `tokenizer_config.json`.
+
+Source: `GenerationConfig` and `PreTrainedTokenizerBase` of Hugging Face transformers 5.
+
+What the source leaves open, and what holds here
+    *Nothing said*, or null: the next file is asked. Where none says anything, there
+    are no stop ids, and `stop_source` is None. No name is ever guessed.
+    *A text that is no token* is an error, and so is a token that has one id in the
+    vocabulary and another one in `added_tokens_decoder`.
+    *An empty list* of ids says that nothing stops the model; no other file is asked.
+    *Chat templates* are programs. They are not run, and not read.
+    *All other keys* are about other things and are passed over.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from bpe_ref.errors import VocabularyFileError
+from bpe_ref.formats.files import read_unpacked
+from bpe_ref.formats.json_nodes import Node, parse_json
+from bpe_ref.merges import TokenId
+
+GENERATION_CONFIG: Final = "generation_config.json"
+MODEL_CONFIG: Final = "config.json"
+TOKENIZER_CONFIG: Final = "tokenizer_config.json"
+SPECIAL_TOKENS_MAP: Final = "special_tokens_map.json"
+
+_BY_ID: Final = (GENERATION_CONFIG, MODEL_CONFIG)
+_BY_TEXT: Final = (TOKENIZER_CONFIG, SPECIAL_TOKENS_MAP)
+_IDS: Final = 1 << 32
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationSettings:
+    """What the files say, and which one says it."""
+
+    stop_ids: tuple[TokenId, ...] = ()
+    """The ids that end a text, as listed; empty if no file names any."""
+
+    stop_source: str | None = None
+    """The file and key that name the stop ids, or None if no file does."""
+
+    bos_id: TokenId | None = None
+    """The id that begins a text, or None if no file names one."""
+
+    pad_id: TokenId | None = None
+    """The id that fills up, or None if no file names one."""
+
+    add_bos_token: bool | None = None
+    """Whether text gets a bos, or None if no file says so."""
+
+    add_eos_token: bool | None = None
+    """Whether text gets an eos, or None if no file says so."""
+
+
+def read_generation_settings(
+    folder: str | os.PathLike[str], token_ids: Mapping[str, TokenId] | None = None
+) -> GenerationSettings:
+    """Return the settings in a folder; files that are not there say nothing.
+
+    `token_ids` has the id of each token of the vocabulary by its text, for files
+    that name a token so. Raises `VocabularyFileError`, which names the file and
+    the place.
+
+    >>> read_generation_settings("no such folder")
+    GenerationSettings(stop_ids=(), stop_source=None, bos_id=None, pad_id=None, ...)
+    """
+    contents = {
+        name: read_unpacked(Path(folder) / name)
+        for name in (*_BY_ID, *_BY_TEXT)
+        if _is_there(Path(folder) / name)
+    }
+    return parse_generation_settings(contents, os.fspath(folder), token_ids or {})
+
+
+def parse_generation_settings(
+    contents: Mapping[str, bytes], source: str, token_ids: Mapping[str, TokenId]
+) -> GenerationSettings:
+    """Return the settings in the contents of files, by name; `source` names their folder.
+
+    Raises `VocabularyFileError`.
+
+    >>> parse_generation_settings(
+    ...     {"generation_config.json": b'{"eos_token_id": [2, 5]}'}, "example", {}
+    ... ).stop_ids
+    (2, 5)
+    >>> parse_generation_settings(
+    ...     {"tokenizer_config.json": b'{"eos_token": "</s>"}'}, "example", {"a": 0}
+    ... )
+    Traceback (most recent call last):
+    bpe_ref.errors.VocabularyFileError: example/tokenizer_config.json: eos_token must be a token ...
+    """
+    roots = {
+        name: parse_json(contents[name], f"{source}/{name}")
+        for name in (*_BY_ID, *_BY_TEXT)
+        if name in contents
+    }
+    for root in roots.values():
+        root.fields()  # which must be an object
+    known = _token_ids(roots, token_ids)
+    stop_ids, stop_source = _ids("eos", roots, known)
+    bos_ids, bos_source = _ids("bos", roots, known)
+    pad_ids, pad_source = _ids("pad", roots, known)
+    return GenerationSettings(
+        stop_ids,
+        stop_source,
+        _single(bos_ids, bos_source, source),
+        _single(pad_ids, pad_source, source),
+        _flag("add_bos_token", roots),
+        _flag("add_eos_token", roots),
+    )
+
+
+def _ids(
+    what: str, roots: Mapping[str, Node], known: Mapping[str, TokenId]
+) -> tuple[tuple[TokenId, ...], str | None]:
+    """Return the ids of a kind, and the file and key that have them."""
+    for name in _BY_ID:
+        found = _value(roots, name, f"{what}_token_id")
+        if found is not None:
+            listed = found.elements() if isinstance(found.value, list) else [found]
+            return tuple(entry.whole(_IDS) for entry in listed), f"{name}: {what}_token_id"
+    for name in _BY_TEXT:
+        found = _value(roots, name, f"{what}_token")
+        if found is not None:
+            token = found.field("content") if isinstance(found.value, dict) else found
+            if token.text() not in known:
+                token.fail("must be a token of the vocabulary")
+            return (known[token.value],), f"{name}: {what}_token"
+    return (), None
+
+
+def _value(roots: Mapping[str, Node], name: str, key: str) -> Node | None:
+    """Return what a file says under a key, or None if it says nothing."""
+    root = roots.get(name)
+    return None if root is None or root.value.get(key) is None else root.field(key)
+
+
+def _single(ids: tuple[TokenId, ...], name: str | None, source: str) -> TokenId | None:
+    """Return the one id, or None if there is none; raise `VocabularyFileError` for several."""
+    if len(ids) > 1:
+        raise VocabularyFileError(f"{source}/{name} must be one id, got {len(ids)}")
+    return ids[0] if ids else None
+
+
+def _flag(key: str, roots: Mapping[str, Node]) -> bool | None:
+    """Return what the tokenizer's settings say to a question, or None if nothing."""
+    found = _value(roots, TOKENIZER_CONFIG, key)
+    return None if found is None else found.flag()
+
+
+def _token_ids(
+    roots: Mapping[str, Node], token_ids: Mapping[str, TokenId]
+) -> Mapping[str, TokenId]:
+    """Return the ids by text, with those that the tokenizer's settings list."""
+    listed = _value(roots, TOKENIZER_CONFIG, "added_tokens_decoder")
+    known = dict(token_ids)
+    if listed is None:
+        return known
+    for digits, entry in listed.entries().items():
+        short = len(digits) <= len(str(_IDS))
+        if not (short and digits.isascii() and digits.isdigit() and int(digits) < _IDS):
+            entry.fail(f"must be under an id from 0 to {_IDS - 1}")
+        token = entry.field("content")
+        if known.setdefault(token.text(), int(digits)) != int(digits):
+            token.fail(f"must have its id {known[token.value]} here too")
+    return known
+
+
+def _is_there(path: Path) -> bool:
+    """Return whether there is such a file; what cannot be looked at is not there."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a closed folder; a name with a NUL in it
+        return False

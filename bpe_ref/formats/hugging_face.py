@@ -1,0 +1,223 @@
+"""Read `tokenizer.json`, the file format of Hugging Face tokenizers.
+
+Definition
+    A JSON object with the keys `version` ("1.0"), `truncation`, `padding`,
+    `added_tokens`, `normalizer`, `pre_tokenizer`, `post_processor`, `decoder` and
+    `model`. All may be missing but the model. What they hold is described where
+    it is read, here and in `hugging_face_components`.
+
+    A model has a `vocab`, from token to id, and `merges`: pairs of tokens
+    `["a", "b"]`, or all of them texts `"a b"`, as files had it before 2024. Its
+    other fields may be missing or null, and so may be its "type", which is "BPE".
+
+Source: tokenizer/serialization.rs, models/bpe/serialization.rs and
+models/mod.rs of Hugging Face tokenizers 0.23.3.
+
+What the source leaves open
+    *Merges as text* that start with `#version`: see
+    `Profile.version_lines_dropped`.
+    *Null* is refused by the library for `version` and `added_tokens`.
+
+Where the engine differs
+    Unknown keys of a model and of an added token, and keys that come twice, are
+    not seen by the engine; here they are errors, as is everything that is not
+    understood. Other models than BPE are refused by name.
+"""
+
+import os
+from collections.abc import Sequence
+from typing import Any, Final
+
+from bpe_ref.errors import BpeError, VocabularyFileError
+from bpe_ref.formats.files import read_unpacked
+from bpe_ref.formats.hugging_face_components import read_component
+from bpe_ref.formats.json_nodes import Node, parse_json
+from bpe_ref.hugging_face.added_tokens import AddedToken
+from bpe_ref.hugging_face.model import BPE, ID_LIMIT
+from bpe_ref.hugging_face.padding import Padding
+from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.hugging_face.profile import HUGGING_FACE, Profile
+from bpe_ref.hugging_face.truncation import DIRECTIONS, STRATEGIES, Truncation
+
+VERSION: Final = "1.0"
+"""The only version of the format."""
+
+_SECTIONS: Final = {
+    *("version", "truncation", "padding", "added_tokens"),
+    *("normalizer", "pre_tokenizer", "post_processor", "decoder"),
+}
+_MODEL_TEXTS: Final = ("unk_token", "continuing_subword_prefix", "end_of_word_suffix")
+_MODEL_FLAGS: Final = ("fuse_unk", "byte_fallback", "ignore_merges")
+_TOKEN_FLAGS: Final = ("single_word", "lstrip", "rstrip", "normalized", "special")
+_LENGTH_LIMIT: Final = 1 << 64
+_PARTS_OF_A_MERGE: Final = 2
+
+
+def read_tokenizer_json(path: str | os.PathLike[str], profile: Profile = HUGGING_FACE) -> Pipeline:
+    """Return the tokenizer in a file, which may be packed with gzip.
+
+    Raises `VocabularyFileError`, in one sentence that names the place.
+
+    >>> read_tokenizer_json("no such file")
+    Traceback (most recent call last):
+    bpe_ref.errors.VocabularyFileError: no such file cannot be read: No such file or directory
+    """
+    return parse_tokenizer_json(read_unpacked(path), os.fspath(path), profile)
+
+
+def parse_tokenizer_json(data: bytes, source: str, profile: Profile = HUGGING_FACE) -> Pipeline:
+    """Return the tokenizer that is the content of a file; `source` names it in errors.
+
+    Raises `VocabularyFileError`.
+
+    >>> data = b'{"model": {"vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}}'
+    >>> parse_tokenizer_json(data, "x.json").ids("abba")
+    [2, 1, 0]
+    """
+    root = parse_json(data, source)
+    root.only({"model"}, _SECTIONS)
+    sections = root.entries()
+    if "version" in sections and sections["version"].text() != VERSION:
+        sections["version"].fail(f"must be {VERSION!r}")
+    components = {
+        kind: read_component(sections[kind], kind, profile)
+        for kind in ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+        if kind in sections
+    }
+    added_tokens = sections["added_tokens"].elements() if "added_tokens" in sections else []
+    try:
+        return Pipeline(
+            model=_model(sections["model"], profile),
+            added_tokens=tuple(map(_added_token, added_tokens)),
+            truncation=_truncation(sections.get("truncation"), profile),
+            padding=_padding(sections.get("padding")),
+            profile=profile,
+            **components,
+        )
+    except VocabularyFileError:
+        raise
+    except BpeError as error:
+        raise VocabularyFileError(f"{source}: added_tokens: {error}") from None
+
+
+def _model(node: Node, profile: Profile) -> BPE:
+    """Return the model."""
+    if node.fields().get("type", "BPE") != "BPE":
+        node.field("type").fail("must be BPE, the only model that this package has")
+    if "type" not in node.value and ("unk_id" in node.value or "merges" not in node.value):
+        node.fail("must be a BPE model, with vocab and merges")
+    node.only({"vocab", "merges"}, {"type", "dropout", *_MODEL_TEXTS, *_MODEL_FLAGS})
+    options: dict[str, Any] = {}
+    for key in (*_MODEL_TEXTS, *_MODEL_FLAGS, "dropout"):
+        if node.value.get(key) is None:
+            continue
+        entry = node.field(key)
+        if key in _MODEL_TEXTS:
+            options[key] = entry.text()
+        else:
+            options[key] = entry.number() if key == "dropout" else entry.flag()
+    try:
+        return BPE(
+            _vocab(node.field("vocab")),
+            _merges(node.field("merges"), profile),
+            profile=profile,
+            **options,
+        )
+    except VocabularyFileError:
+        raise
+    except BpeError as error:
+        raise VocabularyFileError(f"{node.source}: model.{error}") from None
+
+
+def _vocab(node: Node) -> dict[str, int]:
+    """Return the vocabulary."""
+    vocab = node.fields()
+    if not all(type(id_) is int and 0 <= id_ < ID_LIMIT for id_ in vocab.values()):
+        for entry in node.entries().values():
+            entry.whole(ID_LIMIT)
+    return vocab
+
+
+def _merges(node: Node, profile: Profile) -> Sequence[tuple[str, str]]:
+    """Return the pairs that merge."""
+    merges = node.value
+    if not isinstance(merges, list):
+        node.fail("must be a list")
+    if merges and isinstance(merges[0], str):
+        return _merges_of_text(node, profile)
+    pairs = [tuple(pair) if type(pair) is list else () for pair in merges]
+    for number, pair in enumerate(pairs):
+        if len(pair) != _PARTS_OF_A_MERGE or not (type(pair[0]) is type(pair[1]) is str):
+            node.elements()[number].fail("must be a pair of tokens")
+    return pairs
+
+
+def _merges_of_text(node: Node, profile: Profile) -> Sequence[tuple[str, str]]:
+    """Return the pairs that merge, from `"a b"`."""
+    pairs = []
+    for number, line in enumerate(node.value):
+        if not isinstance(line, str):
+            node.elements()[number].fail("must be text, as the first one is")
+        if line.startswith("#version") and profile.version_lines_dropped:
+            continue
+        pair = tuple(line.split(" "))
+        if len(pair) != _PARTS_OF_A_MERGE:
+            node.elements()[number].fail("must be two tokens with one space between them")
+        pairs.append(pair)
+    return pairs
+
+
+def _added_token(node: Node) -> AddedToken:
+    """Return an added token, as the file has it."""
+    fields = node.fields()
+    if fields.keys() != {"id", "content", *_TOKEN_FLAGS}:
+        node.only({"id", "content", *_TOKEN_FLAGS}, set())
+    flags = {
+        flag: fields[flag] if isinstance(fields[flag], bool) else node.field(flag).flag()
+        for flag in _TOKEN_FLAGS
+    }
+    return AddedToken(
+        content=node.field("content").text(), id=node.field("id").whole(ID_LIMIT), **flags
+    )
+
+
+def _truncation(node: Node | None, profile: Profile) -> Truncation | None:
+    """Return how encodings are cut."""
+    if node is None or node.value is None:
+        return None
+    node.only({"max_length", "strategy", "stride"}, {"direction"})
+    return Truncation(
+        max_length=node.field("max_length").whole(_LENGTH_LIMIT),
+        stride=node.field("stride").whole(_LENGTH_LIMIT),
+        strategy=node.field("strategy").choice(STRATEGIES),
+        direction=node.field("direction").choice(DIRECTIONS)
+        if "direction" in node.value
+        else "Right",
+        profile=profile,
+    )
+
+
+def _padding(node: Node | None) -> Padding | None:
+    """Return how encodings are filled up."""
+    if node is None or node.value is None:
+        return None
+    node.only(
+        {"strategy", "direction", "pad_id", "pad_type_id", "pad_token"}, {"pad_to_multiple_of"}
+    )
+    strategy = node.field("strategy")
+    length = None
+    if strategy.value != "BatchLongest":
+        if not isinstance(strategy.value, dict) or strategy.value.keys() != {"Fixed"}:
+            strategy.fail('must be "BatchLongest" or {"Fixed": ...}')
+        length = strategy.field("Fixed").whole(_LENGTH_LIMIT)
+    multiple = None
+    if node.value.get("pad_to_multiple_of") is not None:
+        multiple = node.field("pad_to_multiple_of").whole(_LENGTH_LIMIT)
+    return Padding(
+        length=length,
+        direction=node.field("direction").choice(DIRECTIONS),
+        pad_to_multiple_of=multiple,
+        pad_id=node.field("pad_id").whole(ID_LIMIT),
+        pad_type_id=node.field("pad_type_id").whole(ID_LIMIT),
+        pad_token=node.field("pad_token").text(),
+    )

@@ -1,0 +1,278 @@
+"""Normalizers, pre-tokenizers, post-processors and decoders, from JSON and to JSON.
+
+A component is a JSON object with its type name under "type" and its fields
+under their names; the classes have the same fields. So one reader serves them
+all: it looks up the class, and reads each field by the type that the class
+declares.
+
+Which fields may be absent is the library's choice, and so are the types that
+files written before there were type names may leave out: `_MAY_BE_ABSENT`,
+`_KNOWN_BY_FIELDS`. Those are recognised by their fields. All that a file says is
+read: what is unknown, here or to the library, is an error.
+
+Where the engine differs
+    It ignores fields that it does not know. Where a post-processor or a decoder
+    lacks a field of its type, the engine tries the other types, so that a
+    `RobertaProcessing` without `trim_offsets` becomes a `BertProcessing`. It also
+    takes a list in the place of some objects. All of these are errors here.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import InitVar, fields
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Final, get_type_hints
+
+from bpe_ref.errors import BpeError, VocabularyFileError
+from bpe_ref.formats.json_nodes import Node
+from bpe_ref.hugging_face.decoders import DECODERS
+from bpe_ref.hugging_face.normalizers import NORMALIZERS
+from bpe_ref.hugging_face.patterns import Literal, Regex
+from bpe_ref.hugging_face.post_processors import POST_PROCESSORS
+from bpe_ref.hugging_face.pre_tokenizers import PRE_TOKENIZERS
+from bpe_ref.hugging_face.profile import Profile
+from bpe_ref.hugging_face.templates import SequencePiece, SpecialPiece, SpecialToken
+
+ID_LIMIT: Final = 1 << 32
+"""Numbers of tokens and types are below this."""
+
+DEEPEST: Final = 100
+"""The most sequences that may be nested in one another."""
+
+KINDS: Final[Mapping[str, Mapping[str, type]]] = MappingProxyType(
+    {
+        "normalizer": NORMALIZERS,
+        "pre_tokenizer": PRE_TOKENIZERS,
+        "post_processor": POST_PROCESSORS,
+        "decoder": DECODERS,
+    }
+)
+"""The classes of each kind of component by type name; the kind is the file's key for it."""
+
+_LISTS: Final = MappingProxyType(
+    {
+        "normalizers": "normalizer",
+        "pretokenizers": "pre_tokenizer",
+        "processors": "post_processor",
+        "decoders": "decoder",
+    }
+)
+"""The fields that hold a list of components, and of which kind."""
+
+_MAY_BE_ABSENT: Final = MappingProxyType(
+    {
+        "BertNormalizer": {"strip_accents"},
+        "ByteLevel": {"use_regex"},
+        "Metaspace": {"prepend_scheme", "split", "add_prefix_space", "str_rep"},
+        "Punctuation": {"behavior"},
+        "FixedLength": {"length"},
+    }
+)
+
+_ALIASES: Final = MappingProxyType({"Bert": "BertNormalizer"})
+
+_KNOWN_BY_FIELDS: Final = MappingProxyType(
+    {
+        "normalizer": ("BertNormalizer", "Strip", "Sequence", "Precompiled", "Replace", "Prepend"),
+        "pre_tokenizer": (),
+        "post_processor": ("RobertaProcessing", "BertProcessing", "TemplateProcessing"),
+        "decoder": ("BPEDecoder", "Replace", "Strip", "WordPiece"),
+    }
+)
+"""The types whose name may be missing."""
+
+_REFUSED: Final = MappingProxyType({("decoder", "CTC"): "is for speech and is not supported"})
+
+
+def read_component(node: Node, kind: str, profile: Profile, depth: int = 0) -> Any:  # noqa: ANN401 -- the classes share no type
+    """Return the component of that kind that a JSON value describes, or None for null.
+
+    Raises `VocabularyFileError` for what is none.
+
+    >>> from bpe_ref.hugging_face.profile import STRICT
+    >>> read_component(Node({"type": "Fuse"}, "x.json"), "decoder", STRICT)
+    Fuse()
+    """
+    if node.value is None and depth == 0:
+        return None
+    if depth > DEEPEST:
+        raise VocabularyFileError(
+            f"{node.source}: {kind} must have at most {DEEPEST} sequences in one another, "
+            "it has more"
+        )
+    name = _type_name(node, kind)
+    component = KINDS[kind][name]
+    declared = _declared(component)
+    absent = _MAY_BE_ABSENT.get(name, set())
+    node.only(set(declared) - absent, absent | {"type"})
+    arguments = {
+        key: _read_field(node.field(key), key, hint, profile, depth)
+        for key, hint in declared.items()
+        if key in node.value
+    }
+    if any(field.name == "profile" for field in fields(component)):
+        arguments["profile"] = profile
+    try:
+        return component(**arguments)
+    except VocabularyFileError:
+        raise
+    except BpeError as error:
+        raise VocabularyFileError(f"{node.source}: {node.place}: {error}") from None
+
+
+def write_component(component: object, kind: str) -> dict[str, Any] | None:
+    """Return the JSON value that describes a component.
+
+    >>> from bpe_ref.hugging_face.decoders import BPEDecoder
+    >>> write_component(BPEDecoder("_"), "decoder")
+    {'type': 'BPEDecoder', 'suffix': '_'}
+    """
+    if component is None:
+        return None
+    name = next(name for name, known in KINDS[kind].items() if known is type(component))
+    content: dict[str, Any] = {"type": name}
+    for field in fields(component):  # type: ignore[arg-type]  # all components are dataclasses
+        if field.name != "profile":
+            content[field.name] = _write_value(getattr(component, field.name), field.name)
+    return content
+
+
+def _type_name(node: Node, kind: str) -> str:
+    """Return the type of a component, in the table's words."""
+    known = KINDS[kind]
+    given = node.fields()
+    if "type" in given:
+        name = node.field("type").text()
+        if kind == "normalizer":
+            name = _ALIASES.get(name, name)
+        if (kind, name) in _REFUSED:
+            node.field("type").fail(f"must be a type for text, {name} {_REFUSED[kind, name]}")
+        return node.field("type").choice(tuple(known)) if name not in known else name
+    for name in _KNOWN_BY_FIELDS[kind]:
+        declared = set(_declared(known[name]))
+        if given.keys() <= declared and declared - _MAY_BE_ABSENT.get(name, set()) <= given.keys():
+            return name
+    return node.fail("must have the key 'type'")
+
+
+@cache
+def _declared(component: type) -> Mapping[str, Any]:
+    """Return the fields of a component, and their types."""
+    hints = get_type_hints(component)
+    return {
+        name: hint.type if isinstance(hint, InitVar) else hint
+        for name, hint in hints.items()
+        if name != "profile"
+    }
+
+
+def _read_field(node: Node, key: str, hint: object, profile: Profile, depth: int) -> Any:  # noqa: ANN401 -- as declared
+    if key in _LISTS:
+        return tuple(
+            read_component(element, _LISTS[key], profile, depth + 1) for element in node.elements()
+        )
+    if key in _READERS:
+        return _READERS[key](node)
+    if hint in (bool | None, str | None) and node.value is None:
+        return None
+    return _READER_OF_TYPE[hint](node)
+
+
+def _pattern(node: Node) -> Literal | Regex:
+    """Return a pattern: literal text, or a regular expression."""
+    if isinstance(node.value, dict) and len(node.value) == 1:
+        for name, pattern in (("String", Literal), ("Regex", Regex)):
+            if isinstance(node.value.get(name), str):
+                try:
+                    return pattern(node.value[name])
+                except BpeError as error:
+                    raise VocabularyFileError(f"{node.source}: {node.place}: {error}") from None
+    return node.fail('must be {"String": ...} or {"Regex": ...}')
+
+
+def _named_id(node: Node) -> tuple[str, int]:
+    elements = node.elements()
+    if len(elements) != 2:  # noqa: PLR2004 - a token and its id
+        node.fail("must be a token and its id")
+    return elements[0].text(), elements[1].whole(ID_LIMIT)
+
+
+def _template(node: Node) -> tuple[SequencePiece | SpecialPiece, ...]:
+    return tuple(map(_piece, node.elements()))
+
+
+def _piece(node: Node) -> SequencePiece | SpecialPiece:
+    """Return a piece of a template."""
+    names = node.fields().keys()
+    if names == {"Sequence"}:
+        inner = node.field("Sequence")
+        inner.only({"id", "type_id"}, set())
+        return SequencePiece(
+            inner.field("id").choice(("A", "B")), inner.field("type_id").whole(ID_LIMIT)
+        )
+    if names == {"SpecialToken"}:
+        inner = node.field("SpecialToken")
+        inner.only({"id", "type_id"}, set())
+        return SpecialPiece(inner.field("id").text(), inner.field("type_id").whole(ID_LIMIT))
+    return node.fail('must be {"Sequence": ...} or {"SpecialToken": ...}')
+
+
+def _special_tokens(node: Node) -> dict[str, SpecialToken]:
+    return {key: _special_token(entry) for key, entry in node.entries().items()}
+
+
+def _special_token(node: Node) -> SpecialToken:
+    """Return what a template's table says about a name."""
+    node.only({"id", "ids", "tokens"}, set())
+    ids = tuple(element.whole(ID_LIMIT) for element in node.field("ids").elements())
+    tokens = tuple(element.text() for element in node.field("tokens").elements())
+    try:
+        return SpecialToken(node.field("id").text(), ids, tokens)
+    except BpeError as error:
+        raise VocabularyFileError(f"{node.source}: {node.place}: {error}") from None
+
+
+_READERS: Final[Mapping[str, Callable[[Node], Any]]] = MappingProxyType(
+    {
+        "pattern": _pattern,
+        "sep": _named_id,
+        "cls": _named_id,
+        "single": _template,
+        "pair": _template,
+        "special_tokens": _special_tokens,
+    }
+)
+"""How fields are read that are no plain values, by name."""
+
+_READER_OF_TYPE: Final[Mapping[Any, Callable[[Node], Any]]] = MappingProxyType(
+    {
+        str: Node.text,
+        bool: Node.flag,
+        int: lambda node: node.whole(1 << 64),
+        str | None: Node.text,
+        bool | None: Node.flag,
+    }
+)
+"""How the other fields are read, by the type that the class declares."""
+
+
+def _write_value(value: Any, key: str) -> Any:  # noqa: ANN401 -- as declared
+    """Return the JSON value of a field."""
+    if key in _LISTS:
+        return [write_component(element, _LISTS[key]) for element in value]
+    if isinstance(value, Literal | Regex):
+        kind = "String" if isinstance(value, Literal) else "Regex"
+        return {kind: value.text if isinstance(value, Literal) else value.source}
+    if key in {"single", "pair"}:
+        return [_write_piece(piece) for piece in value]
+    if key == "special_tokens":
+        return {
+            name: {"id": token.id, "ids": list(token.ids), "tokens": list(token.tokens)}
+            for name, token in value.items()
+        }
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _write_piece(piece: SequencePiece | SpecialPiece) -> dict[str, Any]:
+    kind = "Sequence" if isinstance(piece, SequencePiece) else "SpecialToken"
+    return {kind: {"id": piece.id, "type_id": piece.type_id}}

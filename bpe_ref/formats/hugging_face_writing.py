@@ -1,0 +1,107 @@
+"""Write `tokenizer.json`; see `hugging_face` for the format.
+
+What is written means what the tokenizer means, to this package and to the
+library: the ids of added tokens, which the library does not read, come out the
+same because the tokens are listed in the same order.
+"""
+
+import json
+from typing import Any
+
+from bpe_ref.errors import VocabularyError
+from bpe_ref.formats.hugging_face import VERSION
+from bpe_ref.formats.hugging_face_components import write_component
+from bpe_ref.hugging_face.model import BPE
+from bpe_ref.hugging_face.padding import Padding
+from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.hugging_face.truncation import Truncation
+
+
+def dump_tokenizer_json(pipeline: Pipeline) -> bytes:
+    """Return the content of the file, one line per section; no final newline.
+
+    Raises `VocabularyError` for a token with half of a surrogate pair, which no file can hold.
+
+    >>> from bpe_ref.formats.hugging_face import parse_tokenizer_json
+    >>> content = dump_tokenizer_json(Pipeline(BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")])))
+    >>> parse_tokenizer_json(content, "x.json").ids("aba")
+    [2, 0]
+    """
+    sections: dict[str, Any] = {
+        "version": VERSION,
+        "truncation": _truncation(pipeline.truncation),
+        "padding": _padding(pipeline.padding),
+        "added_tokens": _added_tokens(pipeline),
+        "normalizer": write_component(pipeline.normalizer, "normalizer"),
+        "pre_tokenizer": write_component(pipeline.pre_tokenizer, "pre_tokenizer"),
+        "post_processor": write_component(pipeline.post_processor, "post_processor"),
+        "decoder": write_component(pipeline.decoder, "decoder"),
+        "model": _model(pipeline.model),
+    }
+    lines = (f'"{key}":{_compact(value)}' for key, value in sections.items())
+    try:
+        return ("{\n" + ",\n".join(lines) + "\n}").encode()
+    except UnicodeEncodeError as error:
+        raise VocabularyError(
+            "a tokenizer file must hold text, which half of a surrogate pair is not, "
+            f"got {error.object[error.start]!r}"
+        ) from None
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _model(model: BPE) -> dict[str, Any]:
+    return {
+        "type": "BPE",
+        "dropout": model.dropout,
+        "unk_token": model.unk_token,
+        "continuing_subword_prefix": model.continuing_subword_prefix,
+        "end_of_word_suffix": model.end_of_word_suffix,
+        "fuse_unk": model.fuse_unk,
+        "byte_fallback": model.byte_fallback,
+        "ignore_merges": model.ignore_merges,
+        "vocab": dict(model.vocab),
+        "merges": [list(pair) for pair in model.merges],
+    }
+
+
+def _added_tokens(pipeline: Pipeline) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": pipeline.added.ids[token.content],
+            "content": token.content,
+            "single_word": token.single_word,
+            "lstrip": token.lstrip,
+            "rstrip": token.rstrip,
+            "normalized": token.normalized,
+            "special": token.special,
+        }
+        for token in pipeline.added_tokens
+        if token.content
+    ]
+
+
+def _truncation(truncation: Truncation | None) -> dict[str, Any] | None:
+    if truncation is None:
+        return None
+    return {
+        "direction": truncation.direction,
+        "max_length": truncation.max_length,
+        "strategy": truncation.strategy,
+        "stride": truncation.stride,
+    }
+
+
+def _padding(padding: Padding | None) -> dict[str, Any] | None:
+    if padding is None:
+        return None
+    return {
+        "strategy": "BatchLongest" if padding.length is None else {"Fixed": padding.length},
+        "direction": padding.direction,
+        "pad_to_multiple_of": padding.pad_to_multiple_of,
+        "pad_id": padding.pad_id,
+        "pad_type_id": padding.pad_type_id,
+        "pad_token": padding.pad_token,
+    }

@@ -1,0 +1,227 @@
+"""SentencePiece's `.model` files, of type BPE: a `ModelProto` in Protocol Buffers.
+
+What is read
+    The pieces (string, score, type), of `trainer_spec` the model type, byte
+    fallback, `treat_whitespace_as_suffix`, and the strings of the special
+    pieces, and both normalizer specs. All other fields say how the model was
+    trained and change nothing; they are skipped, like unknown ones.
+
+Source: src/sentencepiece_model.proto of google/sentencepiece; the wheel 0.2.3.
+
+What the source leaves open, and what holds here
+    *Other types.* A unigram, word or character model is refused by its name. A
+    file without a type is a unigram model: that is the field's default.
+    *Fields that come twice.* The last one counts; of messages within the
+    message all fields count, each by this rule. So says Protocol Buffers.
+    *A field with another wire type than it should have* is an unknown field,
+    and a kind of piece that nobody knows leaves the piece a normal one. As the
+    library does, by Protocol Buffers.
+    *Text that is not UTF-8* is refused; the library takes it.
+    *Scores* are 32-bit floats and are compared as such.
+    *Writing* such files is not offered.
+"""
+
+import os
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from bpe_ref.errors import VocabularyError, VocabularyFileError
+from bpe_ref.formats.files import read_unpacked
+from bpe_ref.formats.protobuf import BYTES, FOUR_BYTES, NUMBER, Field, fields
+from bpe_ref.precompiled import Charsmap
+from bpe_ref.sentencepiece.model import (
+    NormalizationRules,
+    Piece,
+    PieceKind,
+    SentencePieceModel,
+    SpecialPieces,
+)
+
+_PIECES: Final = 1
+_TRAINER: Final = 2
+_NORMALIZER: Final = 3
+_DENORMALIZER: Final = 5
+
+_PIECE_TEXT: Final = 1
+_PIECE_SCORE: Final = 2
+_PIECE_KIND: Final = 3
+
+_KINDS: Final[Mapping[int, PieceKind]] = {
+    1: "normal",
+    2: "unknown",
+    3: "control",
+    4: "user-defined",
+    5: "unused",
+    6: "byte",
+}
+_MODEL_TYPES: Final = {1: "unigram", 2: "BPE", 3: "word", 4: "character"}
+_BPE: Final = 2
+
+_TRAINER_FIELDS: Final = {
+    3: ("model_type", NUMBER),
+    24: ("treat_whitespace_as_suffix", NUMBER),
+    35: ("byte_fallback", NUMBER),
+    44: ("unk_surface", BYTES),
+    46: ("bos_piece", BYTES),
+    47: ("eos_piece", BYTES),
+    48: ("pad_piece", BYTES),
+}
+_NORMALIZER_FIELDS: Final = {
+    2: ("precompiled_charsmap", BYTES),
+    3: ("add_dummy_prefix", NUMBER),
+    4: ("remove_extra_whitespaces", NUMBER),
+    5: ("escape_whitespaces", NUMBER),
+}
+
+
+def read_sentencepiece(path: str | os.PathLike[str]) -> SentencePieceModel:
+    """Return the model in a file.
+
+    Raises `VocabularyFileError` for a file that cannot be read, or is no such
+    model of type BPE; the sentence names the file and the place.
+
+    >>> read_sentencepiece("nowhere.model")
+    Traceback (most recent call last):
+    bpe_ref.errors.VocabularyFileError: nowhere.model cannot be read: No such file or directory
+    """
+    return parse_sentencepiece(read_unpacked(path), os.fspath(path))
+
+
+def parse_sentencepiece(data: bytes, source: str) -> SentencePieceModel:
+    r"""Return the model in the content of a file; `source` names it in errors.
+
+    Raises `VocabularyFileError`.
+
+    >>> data = b"\n\x05\n\x01?\x18\x02\n\x03\n\x01a\x12\x02\x18\x02"
+    >>> [(piece.text, piece.kind) for piece in parse_sentencepiece(data, "example").pieces]
+    [('?', 'unknown'), ('a', 'normal')]
+    >>> parse_sentencepiece(b"\x12\x02\x18\x01", "example")
+    Traceback (most recent call last):
+    bpe_ref.errors.VocabularyFileError: example must be a model of type BPE, it is a unigram model
+    """
+    pieces: list[Piece] = []
+    trainer = _Settings()
+    normalizer = _Settings()
+    denormalizer = _Settings()
+    for found in fields(data, 0, len(data), source):
+        if found.wire_type != BYTES:
+            continue
+        if found.number == _PIECES:
+            pieces.append(_piece(data, found, source, len(pieces)))
+        elif found.number == _TRAINER:
+            trainer = trainer.with_message(data, found, source, _TRAINER_FIELDS)
+        elif found.number == _NORMALIZER:
+            normalizer = normalizer.with_message(data, found, source, _NORMALIZER_FIELDS)
+        elif found.number == _DENORMALIZER:
+            denormalizer = denormalizer.with_message(data, found, source, _NORMALIZER_FIELDS)
+    _check_type(trainer, source)
+    try:
+        return SentencePieceModel(
+            pieces,
+            normalizer.rules(source, space_behind=trainer.flag("treat_whitespace_as_suffix")),
+            denormalizer.rules(source) if denormalizer.octets("precompiled_charsmap") else None,
+            trainer.flag("byte_fallback"),
+            trainer.text("unk_surface", " \u2047 ", source),
+            SpecialPieces(
+                trainer.text("bos_piece", "", source) or "<s>",
+                trainer.text("eos_piece", "", source) or "</s>",
+                trainer.text("pad_piece", "", source) or "<pad>",
+            ),
+        )
+    except VocabularyFileError:
+        raise
+    except VocabularyError as error:
+        raise VocabularyFileError(f"{source}: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """The fields of a message that have a meaning here, by name."""
+
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    strings: Mapping[str, bytes] = field(default_factory=dict)
+
+    def with_message(
+        self, data: bytes, message: Field, source: str, known: Mapping[int, tuple[str, int]]
+    ) -> "_Settings":
+        """Return these settings with those of a message, which count where both say something."""
+        numbers, strings = dict(self.numbers), dict(self.strings)
+        for found in fields(data, message.start, message.end, source):
+            name, wire_type = known.get(found.number, ("", NUMBER))
+            if not name or found.wire_type != wire_type:
+                continue
+            if wire_type == BYTES:
+                strings[name] = data[found.start : found.end]
+            elif name != "model_type" or _as_int32(found.value) in _MODEL_TYPES:
+                numbers[name] = found.value
+        return _Settings(numbers, strings)
+
+    def flag(self, name: str, *, default: bool = False) -> bool:
+        """Return whether a flag is set."""
+        return bool(self.numbers.get(name, default))
+
+    def octets(self, name: str) -> bytes:
+        """Return a field of bytes, or none if it is absent."""
+        return self.strings.get(name, b"")
+
+    def text(self, name: str, default: str, source: str) -> str:
+        """Return a field of text; raise `VocabularyFileError` if it is not UTF-8."""
+        if name not in self.strings:
+            return default
+        return _text(self.strings[name], f"{source}: {name}")
+
+    def rules(self, source: str, *, space_behind: bool = False) -> NormalizationRules:
+        """Return the normalization that a normalizer spec asks for."""
+        charsmap = self.octets("precompiled_charsmap")
+        try:
+            read = Charsmap(charsmap) if charsmap else None
+        except VocabularyError as error:
+            raise VocabularyFileError(f"{source}: precompiled_charsmap: {error}") from None
+        return NormalizationRules(
+            charsmap=read,
+            add_dummy_prefix=self.flag("add_dummy_prefix", default=True),
+            remove_extra_whitespaces=self.flag("remove_extra_whitespaces", default=True),
+            escape_whitespaces=self.flag("escape_whitespaces", default=True),
+            space_behind=space_behind,
+        )
+
+
+def _piece(data: bytes, message: Field, source: str, number: int) -> Piece:
+    """Return one piece; raise `VocabularyFileError` if it cannot be read."""
+    text, score = b"", 0.0
+    kind: PieceKind = "normal"
+    for found in fields(data, message.start, message.end, source):
+        if found.number == _PIECE_TEXT and found.wire_type == BYTES:
+            text = data[found.start : found.end]
+        elif found.number == _PIECE_SCORE and found.wire_type == FOUR_BYTES:
+            (score,) = struct.unpack_from("<f", data, found.start)
+        elif found.number == _PIECE_KIND and found.wire_type == NUMBER:
+            kind = _KINDS.get(_as_int32(found.value), kind)
+    return Piece(_text(text, f"{source}: piece {number}"), score, kind)
+
+
+def _as_int32(value: int) -> int:
+    """Return what Protocol Buffers makes of a number where 32 bits are asked for."""
+    low = value & 0xFFFFFFFF
+    return low - (1 << 32) if low >= 1 << 31 else low
+
+
+def _text(content: bytes, place: str) -> str:
+    """Return bytes as text; raise `VocabularyFileError` if they are not UTF-8."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise VocabularyFileError(
+            f"{place} must be UTF-8, but its byte {error.start} is not: {error.reason}"
+        ) from None
+
+
+def _check_type(trainer: _Settings, source: str) -> None:
+    """Raise `VocabularyFileError` unless the model is of type BPE."""
+    kind = _as_int32(trainer.numbers.get("model_type", 1))
+    if kind != _BPE:
+        raise VocabularyFileError(
+            f"{source} must be a model of type BPE, it is a {_MODEL_TYPES[kind]} model"
+        )

@@ -1,0 +1,50 @@
+"""The letters that stand for bytes: any bytes can be written as visible text, and read back.
+
+Definition
+    Bytes 0x21 to 0x7E, 0xA1 to 0xAC and 0xAE to 0xFF are written as the
+    character of the same number. The other 68 bytes, in order, are written as
+    U+0100, U+0101, ... U+0143. A space is therefore `Ġ` and a line feed `Ċ`.
+
+Source: `bytes_to_unicode` in encoder.py of OpenAI's gpt-2 (2019); `bytes_char`
+in pre_tokenizers/byte_level.rs of Hugging Face tokenizers 0.23.3.
+
+What the source leaves open: nothing. Every byte has one letter, no two bytes
+share one, and no other character is a letter.
+"""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+_OWN_NUMBER: Final = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+_OTHERS: Final = [byte for byte in range(256) if byte not in _OWN_NUMBER]
+
+LETTER_OF_BYTE: Final[Sequence[str]] = tuple(
+    chr(byte) if byte in _OWN_NUMBER else chr(0x100 + _OTHERS.index(byte)) for byte in range(256)
+)
+"""The letter of each of the 256 bytes."""
+
+BYTE_OF_LETTER: Final[Mapping[str, int]] = MappingProxyType(
+    {letter: byte for byte, letter in enumerate(LETTER_OF_BYTE)}
+)
+"""The byte of each of the 256 letters."""
+
+_TO_LETTERS: Final = MappingProxyType(dict(enumerate(LETTER_OF_BYTE)))
+
+
+def to_letters(data: bytes) -> str:
+    """Return one letter per byte.
+
+    >>> to_letters("é a".encode())
+    'Ã©Ġa'
+    """
+    return data.decode("latin-1").translate(_TO_LETTERS)
+
+
+def from_letters(letters: str) -> bytes:
+    """Return one byte per letter. A character that is not a letter is a KeyError.
+
+    >>> from_letters("Ã©Ġa").decode()
+    'é a'
+    """
+    return bytes([BYTE_OF_LETTER[letter] for letter in letters])

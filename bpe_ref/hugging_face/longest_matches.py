@@ -1,0 +1,198 @@
+"""At each place in a text, the entries of a list that start there, the longest first.
+
+Definition
+    An entry starts at a place if the text goes on with it from there.
+
+Two ways to look
+    *By length*: entries are kept by their first letter, with all lengths that
+    occur; at a place, try each length of its letter. That takes time in
+    proportion to the sum of those lengths, so it is used while no letter's sum is
+    above `MOST_LETTERS_TRIED`, as in every real tokenizer.
+
+    *By automaton*: read the text backwards. The automaton's state is the longest
+    end of what was read that begins a reversed entry, so the entries that start
+    at this place are those that the state, or an end of it, spells in full.
+    (Aho and Corasick, "Efficient string matching", CACM 1975.) It reads each
+    letter of the text once, whatever the entries are, but needs memory for each
+    letter of the entries, `MOST_LETTERS` of them at most.
+
+Why this is the same answer
+    Both list exactly the entries that start at a place: the first by comparing,
+    the second because an entry that starts here is, reversed, an end of what was
+    read, no longer than the state, and hence an end of the state.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, Protocol
+
+from bpe_ref.errors import VocabularyError
+
+MOST_LETTERS_TRIED: Final = 4096
+"""The most letters that a search by length compares at one place."""
+
+MOST_LETTERS: Final = 1 << 21
+"""The most letters of entries that an automaton is built for."""
+
+
+class Matches(Protocol):
+    """The entries that start at each place of one text."""
+
+    def lengths_at(self, place: int) -> Sequence[int]:
+        """Return the lengths of the entries that start there, the longest first."""
+
+    def next_place(self, start: int) -> int | None:
+        """Return a place from `start` on, with none before it at which an entry starts."""
+
+
+class Searcher(Protocol):
+    """Looks for entries in texts."""
+
+    def matches(self, text: str) -> Matches:
+        """Return what starts at each place of the text."""
+
+
+def searcher_of(entries: Sequence[str]) -> Searcher:
+    """Return what looks for these entries; none may be empty.
+
+    Raises `VocabularyError` for more letters than an automaton can be built for.
+
+    >>> searcher_of(["a", "ab", "b"]).matches("cab").lengths_at(1)
+    [2, 1]
+    """
+    lengths: dict[str, set[int]] = {}
+    for entry in entries:
+        lengths.setdefault(entry[0], set()).add(len(entry))
+    if max(map(sum, lengths.values()), default=0) <= MOST_LETTERS_TRIED:
+        return ByLength(frozenset(entries), {k: sorted(v)[::-1] for k, v in lengths.items()})
+    letters = sum(map(len, entries))
+    if letters > MOST_LETTERS:
+        raise VocabularyError(
+            f"added tokens as long as these must have at most {MOST_LETTERS} characters together, "
+            f"got {letters}"
+        )
+    return ByAutomaton(entries)
+
+
+class ByLength:
+    """Looks for entries by their first letter and their lengths.
+
+    >>> ByLength(frozenset({"a", "ab"}), {"a": [2, 1]}).matches("ba").next_place(0)
+    1
+    """
+
+    def __init__(self, entries: frozenset[str], lengths: Mapping[str, Sequence[int]]) -> None:
+        """Take the entries, and for each first letter the lengths, the longest first."""
+        self.entries = entries
+        self.lengths = lengths
+        letters = "".join(map(re.escape, sorted(lengths)))
+        self.first_letter = re.compile(f"[{letters}]" if letters else "(?!)")
+
+    def matches(self, text: str) -> Matches:
+        """Return what starts at each place of the text."""
+        return _MatchesByLength(self, text)
+
+
+class _MatchesByLength:
+    def __init__(self, searcher: ByLength, text: str) -> None:
+        self.searcher = searcher
+        self.text = text
+
+    def lengths_at(self, place: int) -> Sequence[int]:
+        """Return the lengths of the entries that start there, the longest first."""
+        text, entries = self.text, self.searcher.entries
+        lengths = self.searcher.lengths.get(text[place : place + 1], ())
+        left = len(text) - place
+        return [n for n in lengths if n <= left and text[place : place + n] in entries]
+
+    def next_place(self, start: int) -> int | None:
+        """Return a place from `start` on, with none before it at which an entry starts."""
+        found = self.searcher.first_letter.search(self.text, start)
+        return found.start() if found else None
+
+
+class ByAutomaton:
+    """Looks for entries with an automaton that reads the text backwards.
+
+    Representation
+        State 0 has read nothing. `children` leads from a state and a letter to
+        the state that has read that letter more. `shorter[state]` is the longest
+        proper end of it that is a state; `ending[state]` the longest state, of
+        itself and those, that is an entry, or 0; `depth` the letters of a state.
+
+    >>> ByAutomaton(["a", "ab", "b"]).matches("cab").lengths_at(1)
+    [2, 1]
+    """
+
+    def __init__(self, entries: Sequence[str]) -> None:
+        """Build the states, the shorter ones first."""
+        self.children: dict[tuple[int, str], int] = {}
+        self.depth = [0]
+        self.shorter = [0]
+        self.ending = [0]
+        at = [(entry, 0) for entry in dict.fromkeys(entries)]
+        step = 0
+        while at:  # all states of depth `step` are there: make those below them
+            step += 1
+            following = []
+            made = len(self.depth)
+            for entry, state in at:
+                letter = entry[-step]
+                child = self.children.get((state, letter))
+                if child is None:
+                    child = self._add(state, letter, step)
+                if len(entry) == step:
+                    self.ending[child] = child
+                else:
+                    following.append((entry, child))
+            for child in range(made, len(self.depth)):
+                if not self.ending[child]:
+                    self.ending[child] = self.ending[self.shorter[child]]
+            at = following
+
+    def _add(self, state: int, letter: str, depth: int) -> int:
+        """Add the state that has read one letter more; its ends, being shorter, are there."""
+        child = len(self.depth)
+        self.depth.append(depth)
+        self.ending.append(0)
+        self.shorter.append(self.step(self.shorter[state], letter) if state else 0)
+        self.children[state, letter] = child
+        return child
+
+    def step(self, state: int, letter: str) -> int:
+        """Return the state after one letter more."""
+        children = self.children
+        while (state, letter) not in children:
+            if not state:
+                return 0
+            state = self.shorter[state]
+        return children[state, letter]
+
+    def matches(self, text: str) -> Matches:
+        """Return what starts at each place of the text."""
+        return _MatchesByAutomaton(self, text)
+
+
+class _MatchesByAutomaton:
+    def __init__(self, automaton: ByAutomaton, text: str) -> None:
+        self.automaton = automaton
+        endings = [0] * len(text)
+        state = 0
+        for place in range(len(text) - 1, -1, -1):
+            state = automaton.step(state, text[place])
+            endings[place] = automaton.ending[state]
+        self.endings = endings
+
+    def lengths_at(self, place: int) -> Sequence[int]:
+        """Return the lengths of the entries that start there, the longest first."""
+        return list(self._lengths(self.endings[place]))
+
+    def _lengths(self, state: int) -> Iterator[int]:
+        automaton = self.automaton
+        while state:
+            yield automaton.depth[state]
+            state = automaton.ending[automaton.shorter[state]]
+
+    def next_place(self, start: int) -> int | None:
+        """Return a place from `start` on, with none before it at which an entry starts."""
+        return start if start < len(self.endings) else None

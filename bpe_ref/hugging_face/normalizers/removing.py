@@ -1,0 +1,31 @@
+"""What several normalizers do: leave characters out."""
+
+import re
+
+from bpe_ref.aligned_text import AlignedText, Change
+
+
+def without(text: AlignedText, unwanted: re.Pattern[str]) -> AlignedText:
+    """Return the text without the characters that the pattern matches, each one alone.
+
+    >>> import re
+    >>> without(AlignedText.of("-a-b"), re.compile("-")).spans
+    ((1, 2), (3, 4))
+    """
+    if not text.starts_with_insertion and not unwanted.search(text.text):
+        return text
+    changes: list[Change] = []
+    removed_first = removed = 0
+    for character in text.text:
+        if unwanted.match(character):
+            removed += 1
+            continue
+        if changes:
+            changes[-1] = (changes[-1][0], -removed)
+        else:
+            removed_first = removed
+        removed = 0
+        changes.append((character, 0))
+    if changes:
+        changes[-1] = (changes[-1][0], -removed)
+    return text.transform(changes, removed_first)

@@ -1,0 +1,30 @@
+"""What a parameter may be: one of some names, a whole number, a text; else a `ParameterError`."""
+
+from bpe_ref.errors import ParameterError
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """Raise `ParameterError` for what is none of the choices.
+
+    >>> check_choice("direction", "Right", ("Right", "Left"))
+    """
+    if value not in choices:
+        raise ParameterError(name, value, f"must be one of {', '.join(choices)}")
+
+
+def check_count(name: str, value: object, least: int = 0) -> None:
+    """Raise `ParameterError` for what is no whole number of at least that size.
+
+    >>> check_count("stride", 0)
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ParameterError(name, value, f"must be a whole number of at least {least}")
+
+
+def check_text(name: str, value: object) -> None:
+    """Raise `ParameterError` for what is not a text.
+
+    >>> check_text("suffix", "</w>")
+    """
+    if not isinstance(value, str):
+        raise ParameterError(name, value, "must be a str")

@@ -1,0 +1,67 @@
+"""The decoders under the names, and with the defaults, of `tokenizers.decoders`."""
+# ruff: noqa: N802, FBT001, FBT002 -- the library's names and shapes
+
+from collections.abc import Iterable
+
+from bpe_ref.hugging_face import decoders as definition
+from bpe_ref.hugging_face.decode_stream import DecodeStream
+from bpe_ref.hugging_face.patterns import Regex
+from bpe_ref.hugging_face.shapes import Decoder
+from bpe_ref.like_tokenizers.patterns import to_pattern
+
+__all__ = [
+    "BPEDecoder",
+    "ByteFallback",
+    "ByteLevel",
+    "DecodeStream",
+    "Fuse",
+    "Metaspace",
+    "Replace",
+    "Sequence",
+    "Strip",
+    "WordPiece",
+]
+
+ByteFallback = definition.ByteFallback
+Fuse = definition.Fuse
+
+
+def ByteLevel() -> definition.ByteLevel:
+    """Return the decoder of byte letters."""
+    return definition.ByteLevel(add_prefix_space=True, trim_offsets=True)
+
+
+def Metaspace(
+    replacement: str = "▁", prepend_scheme: str = "always", split: bool = True
+) -> definition.Metaspace:
+    """Return the decoder of replaced spaces."""
+    return definition.Metaspace(replacement, prepend_scheme, split)
+
+
+def BPEDecoder(suffix: str = "</w>") -> definition.BPEDecoder:
+    """Return the decoder of word ends."""
+    return definition.BPEDecoder(suffix)
+
+
+def WordPiece(prefix: str = "##", cleanup: bool = True) -> definition.WordPiece:
+    """Return the decoder of continued words."""
+    return definition.WordPiece(prefix, cleanup)
+
+
+def Strip(content: str = " ", left: int = 0, right: int = 0) -> definition.Strip:
+    """Return the decoder that strips a character."""
+    return definition.Strip(content, left, right)
+
+
+def Replace(pattern: str | Regex, content: str) -> definition.Replace:
+    """Return the decoder that replaces matches."""
+    return definition.Replace(to_pattern(pattern), content)
+
+
+def Sequence(decoders: Iterable[Decoder]) -> definition.DecoderSequence:
+    """Return one decoder after the other.
+
+    >>> Sequence([Replace("_", " "), Fuse()]).decode_chain(["a_", "b"])
+    ['a b']
+    """
+    return definition.DecoderSequence(tuple(decoders))

@@ -1,0 +1,83 @@
+"""What the methods of `Tokenizer` take: texts, words, pairs of them, and ids."""
+
+from collections.abc import Iterable
+from operator import index
+from typing import Any, TypeAlias
+
+from bpe_ref.errors import ParameterError, TokenIdError
+from bpe_ref.merges import TokenId
+
+Text: TypeAlias = str | list[str] | tuple[str, ...]
+"""A text, or its words."""
+
+ID_LIMIT = 1 << 32
+"""Ids are below this."""
+
+_PAIR = 2
+
+
+def as_text(name: str, value: Any, *, is_pretokenized: bool) -> Text:  # noqa: ANN401 -- anything may come
+    """Return a text, or a list of words, if the value is one.
+
+    >>> as_text("sequence", ("a", "b"), is_pretokenized=True)
+    ('a', 'b')
+    """
+    if is_pretokenized:
+        value = value.tolist() if hasattr(value, "tolist") else value  # numpy's
+        if isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):
+            return value
+        raise ParameterError(name, value, "must be a list of words, as is_pretokenized says")
+    if not isinstance(value, str):
+        raise ParameterError(name, value, "must be a str")
+    return value
+
+
+def as_pair(value: Any, *, is_pretokenized: bool) -> tuple[Text, Text | None]:  # noqa: ANN401 -- anything may come
+    """Return the one or two texts that an element of a batch is.
+
+    >>> as_pair(["a", "b"], is_pretokenized=False), as_pair(["a", "b"], is_pretokenized=True)
+    (('a', 'b'), (['a', 'b'], None))
+    """
+    value = value.tolist() if hasattr(value, "tolist") else value
+    try:
+        return as_text("input", value, is_pretokenized=is_pretokenized), None
+    except ParameterError:
+        if not isinstance(value, list | tuple) or len(value) != _PAIR:
+            raise
+    first, second = (as_text("input", part, is_pretokenized=is_pretokenized) for part in value)
+    return first, second
+
+
+def as_batch(name: str, value: Any) -> list[Any]:  # noqa: ANN401 -- anything may come
+    """Return the elements of a batch. A text is none.
+
+    >>> as_batch("input", ("a", "b"))
+    ['a', 'b']
+    """
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise ParameterError(name, value, "must be a list")
+    return list(value)
+
+
+def as_ids(name: str, value: Any) -> list[TokenId]:  # noqa: ANN401 -- anything may come
+    """Return ids as ints.
+
+    >>> as_ids("ids", (1, True))
+    [1, 1]
+    """
+    return [as_id(element) for element in as_batch(name, value)]
+
+
+def as_id(value: Any) -> TokenId:  # noqa: ANN401 -- anything may come
+    """Return an id as an int. Raises `TokenIdError` for what is none.
+
+    >>> as_id(7)
+    7
+    """
+    try:
+        number = index(value)
+    except TypeError:
+        number = -1
+    if not 0 <= number < ID_LIMIT:
+        raise TokenIdError(f"an id must be an integer from 0 to 4294967295, got {value!r:.80}")
+    return number

@@ -1,0 +1,95 @@
+"""`AddedToken` as the Python package `tokenizers` has it."""
+
+from bpe_ref.errors import ParameterError
+from bpe_ref.hugging_face import added_tokens as definition
+
+
+class AddedToken:
+    """A text that becomes one token. `content` and `special` can be set, the rest is fixed.
+
+    Left out, `normalized` is what `special` is not, also when that is set later.
+
+    >>> AddedToken("<s>", special=True).normalized
+    False
+    """
+
+    def __init__(
+        self,
+        content: str | None = None,
+        *,
+        single_word: bool = False,
+        lstrip: bool = False,
+        rstrip: bool = False,
+        normalized: bool | None = None,
+        special: bool = False,
+    ) -> None:
+        self.content = "" if content is None else content
+        self.special = special
+        self._single_word, self._lstrip, self._rstrip = single_word, lstrip, rstrip
+        self._normalized = normalized
+        if not isinstance(self.content, str):
+            raise ParameterError("content", content, "must be a str")
+
+    @property
+    def single_word(self) -> bool:
+        """Whether it must not touch a letter."""
+        return self._single_word
+
+    @property
+    def lstrip(self) -> bool:
+        """Whether it takes the white space before it."""
+        return self._lstrip
+
+    @property
+    def rstrip(self) -> bool:
+        """Whether it takes the white space behind it."""
+        return self._rstrip
+
+    @property
+    def normalized(self) -> bool:
+        """Whether it is looked for in the normalized text."""
+        return not self.special if self._normalized is None else self._normalized
+
+    @property
+    def value(self) -> definition.AddedToken:
+        """The frozen token that this is now."""
+        return definition.AddedToken(
+            self.content,
+            single_word=self.single_word,
+            lstrip=self.lstrip,
+            rstrip=self.rstrip,
+            normalized=self.normalized,
+            special=self.special,
+        )
+
+    @classmethod
+    def of(cls, token: definition.AddedToken) -> "AddedToken":
+        """Return the token of a frozen one."""
+        return cls(
+            token.content,
+            single_word=token.single_word,
+            lstrip=token.lstrip,
+            rstrip=token.rstrip,
+            normalized=token.normalized,
+            special=token.special,
+        )
+
+    def __str__(self) -> str:
+        """Return the content."""
+        return self.content
+
+    def __repr__(self) -> str:
+        """Return what the library prints."""
+        return (
+            f'AddedToken("{self.content}", rstrip={self.rstrip}, lstrip={self.lstrip}, '
+            f"single_word={self.single_word}, normalized={self.normalized}, "
+            f"special={self.special})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the other one is the same token now."""
+        return isinstance(other, AddedToken) and self.value == other.value
+
+    def __hash__(self) -> int:
+        """Return the hash of what the token is now."""
+        return hash(self.value)

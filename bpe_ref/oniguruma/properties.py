@@ -1,0 +1,60 @@
+r"""The sets that Oniguruma knows by name: `\p{...}`, `[[:...:]]`, `\w`, `\d`, `\s`, `\h`.
+
+Definition
+    A name is looked up without its spaces, hyphens and underscores, and in lower case. It is a
+    general category, a script, a block (`InGreekandCoptic`), an age (`Age=6.0`), a binary
+    property, a class of grapheme breaking, or one of POSIX's names, which are Unicode's sets here.
+    In brackets, `[:punct:]` is not `\p{Punct}`: it holds the symbols (category S) as well.
+
+Source: doc/RE and doc/UNICODE_PROPERTIES of https://github.com/kkos/oniguruma, and tokenizers
+0.23.3 as measured by `tools/make_oniguruma_tables.py`.
+"""
+
+from functools import cache, lru_cache
+
+from bpe_ref.unicode_tables import CodePoints
+
+
+def posix_set(name: str) -> CodePoints | None:
+    """Return the set of `[:name:]`, or None if there is none.
+
+    >>> posix_set("ascii").bit_count(), posix_set("letter")
+    (128, None)
+    """
+    number = _lines().get(":" + name)
+    return None if number is None else _decode(number)
+
+
+def property_set(name: str) -> CodePoints | None:
+    """Return the set of that name, or None if Oniguruma has none.
+
+    >>> property_set(" upper-case LETTER").bit_count(), property_set("Elvish")
+    (1858, None)
+    """
+    lines = _lines()
+    bare = name.translate({ord(" "): None, ord("-"): None, ord("_"): None})
+    number = lines.get(bare.lower()) if bare.isascii() and ":" not in bare else None
+    return None if number is None else _decode(number)
+
+
+@cache
+def _lines() -> dict[str, int]:
+    """Return the number of the line that each name is on."""
+    from bpe_ref.oniguruma import data  # noqa: PLC0415 -- decoded only when a set is needed
+
+    return {
+        name: number
+        for number, line in enumerate(data.PROPERTIES)
+        for name in line.partition(": ")[0].split()
+    }
+
+
+@lru_cache(maxsize=128)
+def _decode(number: int) -> CodePoints:
+    """Return the set on a line: by turns how many code points are out, how many are in."""
+    from bpe_ref.oniguruma import data  # noqa: PLC0415 -- decoded only when a set is needed
+
+    steps = [int(step, 16) for step in data.PROPERTIES[number].partition(": ")[2].split()]
+    # Written as one binary number, last code point first: linear in the digits.
+    digits = [("1" if at % 2 else "0") * length for at, length in enumerate(steps)]
+    return int("".join(reversed(digits)) or "0", 2)

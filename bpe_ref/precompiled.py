@@ -1,0 +1,198 @@
+r"""Rewrite rules as SentencePiece writes them into a model: the `precompiled_charsmap`.
+
+Definition
+    A charsmap is a finite map from strings to strings. It is written as
+
+    1. four bytes, little-endian: the size of the trie in bytes;
+    2. the trie, a double array of 32-bit units, little-endian;
+    3. the replacements, in UTF-8, each followed by a NUL.
+
+    The trie maps the UTF-8 bytes of a string to the place of its replacement
+    in part 3.
+
+The trie (darts-clone, Susumu Yata, https://github.com/s-yata/darts-clone)
+    A node is a position in the array and the unit there. The node's children
+    lie around its base, which is `position ^ offset(unit)`: the child by byte
+    `b` at `base ^ b`, if the unit there has the label `b`; the node's value at
+    `base`, if the unit has a leaf (bit 8). Bits 0 to 7 are the label, bits 10
+    to 30 the offset, times 256 if bit 9 is set. A unit with bit 31 is a value.
+
+Invariant
+    Every node's children are in the array. A byte changes only the last eight
+    bits of a position, so this holds if the block of 256 units around each base
+    does: `Charsmap` checks that once, and a search needs no more checks. Each
+    step of a search takes one byte, so it ends.
+
+What the source leaves open
+    NUL ends every search: no rule can hold one. A place that points into a
+    replacement gives the rest of it.
+
+Source: `Normalizer::DecodePrecompiledCharsMap` in src/normalizer.cc of
+google/sentencepiece 0.2.3; the crate spm_precompiled of Hugging Face.
+"""
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from bpe_ref.errors import VocabularyFileError
+
+_BLOCK: Final = 256  # units that one byte can choose among
+_HAS_LEAF: Final = 1 << 8
+_OFFSET_IS_SCALED: Final = 1 << 9
+_OFFSET_SHIFT: Final = 10
+_MOST_UNITS: Final = 1 << 21  # beyond, offsets must be scaled, which is not done here
+_IS_VALUE: Final = 1 << 31
+_LABEL: Final = _IS_VALUE | 0xFF
+_INSIDE_A_CHARACTER: Final = 0x80  # in the first two bits of a byte of UTF-8
+_SIZE: Final = struct.Struct("<I")
+
+
+class Charsmap:
+    r"""Rewrite rules, read and checked.
+
+    Raises `VocabularyFileError` if the data is not a charsmap.
+
+    >>> rules = Charsmap(compile_charsmap({"a": "x", "ab": "yz"}))
+    >>> rules.longest_match("cab", 1), rules.shortest_match("cab", 1), rules.longest_match("cab", 0)
+    ((2, 'yz'), (1, 'x'), None)
+    >>> Charsmap(b"\x08\x00\x00\x00trie")
+    Traceback (most recent call last):
+    bpe_ref.errors.VocabularyFileError: precompiled_charsmap must hold a trie of 8 bytes, got 4
+    """
+
+    def __init__(self, data: bytes) -> None:
+        if len(data) < _SIZE.size:
+            raise _error("must have at least 4 bytes", len(data))
+        (size,) = _SIZE.unpack_from(data)
+        trie, self._replacements = data[_SIZE.size :][:size], data[_SIZE.size + size :]
+        if len(trie) != size:
+            raise _error(f"must hold a trie of {size} bytes", len(trie))
+        if not size or size % (4 * _BLOCK):
+            raise _error(f"must hold a trie of whole blocks of {4 * _BLOCK} bytes", size)
+        try:
+            self._replacements.decode()
+        except UnicodeDecodeError as error:
+            found = f"an error at byte {error.start} of them"
+            raise _error("must have its replacements in UTF-8", found) from None
+        self._units: Sequence[int] = struct.unpack(f"<{size // 4}I", trie)
+        self._check()
+
+    def _check(self) -> None:
+        """Check the invariant, and that every value is a place in the replacements."""
+        for position, unit in enumerate(self._units):
+            if position and unit & _IS_VALUE:  # the root is a node in any case
+                continue
+            base = position ^ _offset(unit)
+            if base >= len(self._units):
+                raise _error(f"must have its {len(self._units)} units in the trie", base)
+            if unit & _HAS_LEAF:
+                place = self._units[base] & ~_IS_VALUE
+                inside = self._replacements[place : place + 1]
+                if not inside or inside[0] & 0xC0 == _INSIDE_A_CHARACTER:
+                    raise _error("must have its values at replacements", place)
+
+    def longest_match(self, text: str | bytes, start: int) -> tuple[int, str] | None:
+        """Return length and replacement of the longest rule that matches at `start`, if any.
+
+        Start and length are in characters for a string, in bytes for bytes. For a string, rules
+        that end inside a character do not count.
+        """
+        found = None
+        for found in self._matches(text, start):  # noqa: B007 -- the last one is wanted
+            pass
+        return found and (found[0], self._replacement(found[1]))
+
+    def shortest_match(self, text: str | bytes, start: int) -> tuple[int, str] | None:
+        """Return length and replacement of the shortest rule that matches at `start`, if any."""
+        for length, place in self._matches(text, start):
+            return length, self._replacement(place)
+        return None
+
+    def _matches(self, text: str | bytes, start: int) -> Iterator[tuple[int, int]]:
+        """Yield length and place of the replacement, by rising length."""
+        units = self._units
+        node = _offset(units[0])  # the base of the root, which is at position 0
+        for at in range(start, len(text)):
+            unit = 0
+            for byte in text[at].encode() if isinstance(text, str) else (text[at],):
+                unit = units[node ^ byte]
+                if not byte or unit & _LABEL != byte:
+                    return
+                node ^= byte ^ _offset(unit)
+            if unit & _HAS_LEAF:
+                yield at + 1 - start, units[node] & ~_IS_VALUE
+
+    def _replacement(self, place: int) -> str:
+        end = self._replacements.find(b"\0", place)
+        return self._replacements[place : end if end >= 0 else None].decode()
+
+
+def compile_charsmap(rules: Mapping[str, str] | Mapping[bytes, str]) -> bytes:
+    r"""Return the charsmap of these rules, as `Charsmap` reads it.
+
+    A rule from a string stands for one from its UTF-8. Raises `VocabularyFileError` if a rule is
+    from nothing, or has a NUL, or if there are too many (some 100,000).
+
+    >>> compile_charsmap({"a": "x"})[-2:]
+    b'x\x00'
+    """
+    replacements = b""
+    places: dict[bytes, int] = {}
+    for source, replacement in sorted((_to_bytes(source), to) for source, to in rules.items()):
+        if not source or 0 in source or "\0" in replacement:
+            raise _error("must have rules from something, without NUL", (source, replacement))
+        places[source] = len(replacements)
+        replacements += replacement.encode() + b"\0"
+    units = _double_array(places)
+    if len(units) > _MOST_UNITS:
+        raise _error(f"must have rules for at most {_MOST_UNITS} units", len(units))
+    return struct.pack(f"<{len(units) + 1}I", 4 * len(units), *units) + replacements
+
+
+def _double_array(values: Mapping[bytes, int]) -> list[int]:
+    """Return the units of a trie: each node takes the first base around which there is room.
+
+    No two nodes share a base, else the children of one would be those of the other.
+    """
+    children: dict[bytes, list[int]] = {b"": []}
+    for key in values:
+        for end in range(1, len(key) + 1):
+            if key[:end] not in children:
+                children[key[:end]] = []
+                children[key[: end - 1]].append(key[end - 1])
+    units = [0] * _BLOCK
+    taken, bases = {0}, {0}
+    positions = {b"": 0}
+    first_base = 1
+    for prefix, labels in children.items():
+        wanted = [*([0] if prefix in values else []), *labels]
+        base = first_base
+        while base in bases or not taken.isdisjoint([base ^ label for label in wanted]):
+            base += 1
+        if base - first_base > _BLOCK:
+            first_base = base  # what is almost full is not searched again
+        bases.add(base)
+        taken.update(base ^ label for label in wanted)
+        units += [0] * ((base | (_BLOCK - 1)) + 1 - len(units))
+        units[positions[prefix]] |= (positions[prefix] ^ base) << _OFFSET_SHIFT
+        if prefix in values:
+            units[positions[prefix]] |= _HAS_LEAF
+            units[base] = _IS_VALUE | values[prefix]
+        for label in labels:
+            positions[prefix + bytes([label])] = base ^ label
+            units[base ^ label] |= label
+    return units
+
+
+def _offset(unit: int) -> int:
+    offset = (unit & ~_IS_VALUE) >> _OFFSET_SHIFT
+    return offset * _BLOCK if unit & _OFFSET_IS_SCALED else offset
+
+
+def _to_bytes(text: str | bytes) -> bytes:
+    return text.encode() if isinstance(text, str) else text
+
+
+def _error(requirement: str, value: object) -> VocabularyFileError:
+    return VocabularyFileError(f"precompiled_charsmap {requirement}, got {value}")

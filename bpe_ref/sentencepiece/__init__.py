@@ -1,0 +1,1 @@
+"""SentencePiece models of type BPE: byte-pair encoding over characters, with scores."""

@@ -1,0 +1,304 @@
+"""Added tokens are found as the library finds them, whatever their flags, in linear time."""
+
+import time
+from collections.abc import Sequence
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, normalizers
+
+from bpe_ref.aligned_text import AlignedText
+from bpe_ref.errors import SpecialTokenError, VocabularyError
+from bpe_ref.hugging_face import longest_matches
+from bpe_ref.hugging_face.added_tokens import AddedToken, AddedVocabulary
+from bpe_ref.hugging_face.longest_matches import ByAutomaton, ByLength, Searcher, searcher_of
+from bpe_ref.hugging_face.model import BPE
+from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.hugging_face.profile import HUGGING_FACE, STRICT
+from tests.engine_encodings import FAILED, engine_answer, our_answer
+from tests.synthetic_tokenizers import FLAGS, Document, added, document, engine, trained_model
+from tests.texts import drawn, text_of
+
+MODEL = trained_model(scripts=True)
+CONTENTS = (
+    "<a>",
+    "<",
+    "<a",
+    "a>",
+    " ",
+    "  ",
+    "\n",
+    "ab",
+    "the",
+    "don't",
+    "é",
+    "<A>",
+    "世",
+    "a",
+    "_",
+)
+MODEL_FIELDS = {"vocab": MODEL["vocab"], "merges": [(a, b) for a, b in MODEL["merges"]]}
+
+
+class Lowercase:
+    """As the library's, for these contents."""
+
+    def normalize(self, text: AlignedText) -> AlignedText:
+        """Return the text in lower case; no letter of the tests becomes two."""
+        lowered = normalizers.Lowercase().normalize_str
+        return AlignedText("".join(map(lowered, text.text)), text.spans, text.start, text.end)
+
+    def normalize_text(self, text: str) -> str:
+        """Return the same, as text."""
+        return self.normalize(AlignedText.of(text)).text
+
+
+LOWER = Lowercase()
+
+
+def tokens_of(listed: Sequence[Document]) -> list[AddedToken]:
+    return [AddedToken(**token) for token in listed]
+
+
+def both(listed: list[Document], *, lower: bool) -> tuple[Pipeline, Tokenizer]:
+    """Return our tokenizer and the library's."""
+    normalizer = {"type": "Lowercase"} if lower else None
+    theirs = engine(document(MODEL, added_tokens=listed, normalizer=normalizer))
+    pipeline = Pipeline(
+        BPE(**MODEL_FIELDS), LOWER if lower else None, added_tokens=tokens_of(listed)
+    )
+    return pipeline, theirs
+
+
+@st.composite
+def added_tokens(draw: st.DrawFn) -> list[Document]:
+    """Draw some added tokens whose contents overlap, each with its own flags."""
+    contents = draw(st.lists(st.sampled_from(CONTENTS), min_size=1, max_size=6, unique=True))
+    if {"<a>", "<A>"} <= set(contents):  # normalized, they are one: the engine picks any
+        contents.remove("<A>")
+    flags = st.lists(st.sampled_from(FLAGS), unique=True)
+    return [added(content, *draw(flags), id_=n) for n, content in enumerate(contents)]
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_tokens_ids_and_offsets_are_the_librarys_for_all_flags(lower: bool) -> None:  # noqa: FBT001
+    found: list[bool] = []
+
+    @drawn(500)
+    @given(added_tokens(), text_of(*CONTENTS, *CONTENTS), st.booleans())
+    def check(listed: list[Document], text: str, as_text: bool) -> None:  # noqa: FBT001
+        if "İ" in text:  # the only letter that becomes two
+            return
+        ours, theirs = both(listed, lower=lower)
+        theirs.encode_special_tokens = as_text
+        if as_text:
+            ours = Pipeline(
+                ours.model,
+                ours.normalizer,
+                added_tokens=ours.added_tokens,
+                encode_special_tokens=True,
+            )
+        expected = engine_answer(lambda: theirs.encode(text))
+        encoding = our_answer(lambda: ours.encode(text))
+        if expected is FAILED or encoding is FAILED:
+            assert (encoding, expected) == (FAILED, FAILED)
+            return
+        assert list(encoding.ids) == expected.ids  # type: ignore[attr-defined]
+        assert list(encoding.tokens) == expected.tokens  # type: ignore[attr-defined]
+        assert list(encoding.offsets) == expected.offsets  # type: ignore[attr-defined]
+        assert list(encoding.words) == expected.word_ids  # type: ignore[attr-defined]
+        assert ours.ids(text) == expected.ids  # type: ignore[attr-defined]
+        ids = [*ours.added.tokens, *expected.ids[:5]]  # type: ignore[attr-defined]
+        for skip in (False, True):
+            decoded = theirs.decode(ids, skip_special_tokens=skip)
+            assert ours.decode(ids, skip_special_tokens=skip) == decoded
+        assert [ours.id_to_token(n) for n in ids] == [theirs.id_to_token(n) for n in ids]
+        assert ours.vocabulary() == theirs.get_vocab()
+        assert ours.vocabulary_size() == theirs.get_vocab_size()
+        size = theirs.get_vocab_size(with_added_tokens=False)
+        assert ours.vocabulary_size(with_added_tokens=False) == size
+        found.append(any(n in ours.added.tokens for n in expected.ids))  # type: ignore[attr-defined]
+
+    check()
+    assert sum(found) > len(found) / 10
+
+
+@pytest.mark.parametrize("flags", [f for n in range(6) for f in combinations(FLAGS, n)])
+def test_each_combination_of_flags_beside_words_and_spaces(flags: tuple[str, ...]) -> None:
+    listed = [added("<a>", *flags), added("ab", *flags)]
+    ours, theirs = both(listed, lower=False)
+    for before in ("", "x", " ", "x \n", "_", "é", "\u200d", "\u200b", ".", "²"):
+        for after in ("", "y", "  ", "\u3000y", "\u0301", "<", "\x1c", "\u0085"):
+            for token in ("<a>", "ab"):
+                text = f"{before}{token}{after}"
+                encoding, expected = ours.encode(text), theirs.encode(text)
+                assert list(encoding.tokens) == expected.tokens, text
+                assert list(encoding.offsets) == expected.offsets, text
+
+
+# ---- ids
+
+
+def ids_of(listed: list[Document], vocab: dict[str, int]) -> dict[str, int]:
+    ours = AddedVocabulary(tokens_of(listed), vocab).ids
+    model = {"type": "BPE", "vocab": vocab, "merges": []}
+    theirs = engine(document(model, added_tokens=listed))
+    assert all(theirs.token_to_id(content) == id_ for content, id_ in ours.items())
+    return ours
+
+
+def test_the_ids_of_the_file_are_not_read() -> None:
+    listed = [added("<x>", id_=10), added("a", id_=3), added("<y>", id_=12)]
+    assert ids_of(listed, {"a": 0, "b": 1}) == {"<x>": 2, "a": 0, "<y>": 3}
+
+
+def test_the_next_free_id_may_be_that_of_a_token_where_ids_have_holes() -> None:
+    listed = [added("<x>"), added("<y>")]
+    assert ids_of(listed, {"a": 0, "b": 3, "c": 5}) == {"<x>": 3, "<y>": 4}
+
+
+def test_the_last_of_two_with_one_content_gives_the_flags() -> None:
+    listed = [added("<x>", "lstrip", "special"), added("<x>", id_=1)]
+    assert ids_of(listed, {}) == {"<x>": 0}
+    [cut] = AddedVocabulary(tokens_of(listed), {}).cut("<x>", normalized=False)
+    assert (cut.start, cut.stop) == (0, 3)
+    pipeline = Pipeline(BPE({"a": 0}, []), added_tokens=tokens_of(listed))
+    assert pipeline.decode([0, 1]) == "a"  # what was special once remains so
+
+
+def test_strictly_the_ids_are_the_files_and_contradictions_are_errors() -> None:
+    def build(*tokens: AddedToken) -> AddedVocabulary:
+        return AddedVocabulary(tokens, {"a": 0, "b": 5}, profile=STRICT)
+
+    assert build(AddedToken("<x>", id=9), AddedToken("b", id=5)).ids == {"<x>": 9, "b": 5}
+    for tokens, sentence in (
+        ([AddedToken("b", id=4)], "must have the id of the vocabulary, 5, got 4"),
+        ([AddedToken("<x>", id=5)], "must have an id of its own, but 5 is that of another"),
+        ([AddedToken("<x>", id=9), AddedToken("<x>", id=9)], "must differ in content and id"),
+        ([AddedToken("<x>", id=9), AddedToken("<y>", id=9)], "must differ in content and id"),
+        ([AddedToken("<x>")], "must have the id of the vocabulary, None, got None"),
+    ):
+        with pytest.raises(VocabularyError) as caught:
+            build(*tokens)
+        assert sentence in str(caught.value)
+
+
+def test_the_first_of_two_that_normalize_to_one_text_is_found() -> None:
+    listed = [AddedToken("<X>"), AddedToken("<x>")]
+    vocabulary = AddedVocabulary(listed, {}, LOWER)
+    assert [cut.token for cut in vocabulary.cut("<x>", normalized=True)] == [0]
+
+
+def test_a_token_that_normalizes_to_nothing_is_an_error() -> None:
+    class Nothing:
+        def normalize(self, text: AlignedText) -> AlignedText:
+            return text.slice(0, 0)
+
+    with pytest.raises(VocabularyError, match="must not be empty once it is normalized, but ' '"):
+        AddedVocabulary([AddedToken(" ")], {}, Nothing())
+
+
+def test_a_special_token_that_normalization_changes_is_not_skipped_but_strictly_it_is() -> None:
+    listed = [AddedToken("<X>", special=True, id=1)]
+    decoded = []
+    for profile in (HUGGING_FACE, STRICT):
+        pipeline = Pipeline(BPE({"a": 0}, []), LOWER, added_tokens=listed, profile=profile)
+        decoded.append(pipeline.decode([0, 1]))
+    assert decoded == ["a <x>", "a"]
+
+
+# ---- white space
+
+
+def cuts(text: str, *tokens: AddedToken, profile: object = HUGGING_FACE) -> list[str]:
+    vocabulary = AddedVocabulary(tokens, {}, profile=profile)  # type: ignore[arg-type]
+    return [text[start:stop] for start, stop, _ in vocabulary.cut(text, normalized=True)]
+
+
+def test_stripped_white_space_repeats_but_not_strictly() -> None:
+    tokens = [AddedToken("<a>", rstrip=True, id=0), AddedToken("  ", id=1)]
+    assert cuts("<a>  b", *tokens) == ["<a>  ", "  ", "b"]
+    assert cuts("<a>  b", *tokens, profile=STRICT) == ["<a>  ", "b"]
+
+
+def test_where_the_engine_dies_there_is_an_error_and_strictly_none() -> None:
+    tokens = [AddedToken("<a>", rstrip=True, id=0), AddedToken("  ", lstrip=True, id=1)]
+    with pytest.raises(SpecialTokenError, match="must not strip white space that others have"):
+        cuts("<a>   b", *tokens)
+    assert cuts("<a>   b", *tokens, profile=STRICT) == ["<a>   ", "b"]
+
+
+def test_white_space_is_not_repeated_without_end() -> None:
+    with pytest.raises(SpecialTokenError):
+        cuts(" " * 20_000, AddedToken(" ", rstrip=True))
+
+
+def test_a_rejected_match_hides_what_is_in_it_but_not_strictly() -> None:
+    tokens = [AddedToken("xaby", single_word=True, id=0), AddedToken("ab", id=1)]
+    assert cuts("_xaby", *tokens) == ["_xaby"]
+    assert cuts("_xaby", *tokens, profile=STRICT) == ["_x", "ab", "y"]
+    tokens = [AddedToken("abc", single_word=True, id=0), AddedToken("a", id=1)]
+    assert cuts("abcd", *tokens, profile=STRICT) == ["a", "bcd"]
+
+
+# ---- the search
+
+
+@drawn(500)
+@given(
+    st.lists(st.text("ab<", min_size=1, max_size=6), unique=True, max_size=8),
+    st.text("abc<", max_size=30),
+)
+def test_both_searches_list_all_entries_that_start_at_a_place(
+    entries: list[str], text: str
+) -> None:
+    lengths: dict[str, set[int]] = {}
+    for entry in entries:
+        lengths.setdefault(entry[0], set()).add(len(entry))
+    by_length = ByLength(frozenset(entries), {k: sorted(v)[::-1] for k, v in lengths.items()})
+    for searcher in (by_length, ByAutomaton(entries), searcher_of(entries)):
+        matches = searcher.matches(text)
+        for place in range(len(text)):
+            expected = sorted((len(e) for e in entries if text.startswith(e, place)), reverse=True)
+            assert list(matches.lengths_at(place)) == expected
+            following = matches.next_place(place)
+            assert not expected or following == place
+        assert matches.next_place(len(text)) is None
+
+
+def hostile() -> dict[str, list[str]]:
+    return {
+        "many short ones": [f"<{n}>" for n in range(300_000)],
+        "long ones with one beginning": ["a" * n + "b" for n in range(1, 1400)],
+        "one long one": ["a" * 500_000 + "b"],
+    }
+
+
+@pytest.mark.parametrize("name", hostile())
+def test_hostile_tokens_take_bounded_time(name: str) -> None:
+    searcher: Searcher = searcher_of(hostile()[name])
+    start = time.process_time()
+    matches = searcher.matches("a" * 200_000)
+    place = matches.next_place(0)
+    while place is not None:
+        matches.lengths_at(place)
+        place = matches.next_place(place + 1)
+    assert time.process_time() - start < 5
+
+
+def test_an_automaton_of_too_many_letters_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(longest_matches, "MOST_LETTERS", 10_000)
+    with pytest.raises(VocabularyError, match="must have at most 10000 characters together, got 1"):
+        searcher_of(["a" * 9_000, "b" * 9_000])
+
+
+def test_spaces_and_letters_do_not_depend_on_the_installed_tables() -> None:
+    assert cuts("\u0085\u2028\u3000<a>", AddedToken("<a>", lstrip=True)) == [
+        "\u0085\u2028\u3000<a>"
+    ]
+    assert cuts("\u200b<a>", AddedToken("<a>", lstrip=True)) == ["\u200b", "<a>"]
+    assert cuts("\x1c<a>", AddedToken("<a>", lstrip=True)) == ["\x1c", "<a>"]
+    assert cuts("\u200d<a>", AddedToken("<a>", single_word=True)) == ["\u200d<a>"]
+    assert cuts("²<a>", AddedToken("<a>", single_word=True)) == ["²", "<a>"]

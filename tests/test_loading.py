@@ -1,0 +1,127 @@
+"""Loading: what a file is, its content tells; every format leads to the right tokenizer."""
+
+import json
+from pathlib import Path
+
+import pytest
+import tiktoken.load
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpe_ref import (
+    NamedVocabulary,
+    ParameterError,
+    Tokenizer,
+    UnknownVocabularyError,
+    VocabularyFileError,
+    dump_plain_json,
+    load,
+    load_vocabulary,
+    write_tiktoken,
+)
+from bpe_ref.formats.byte_level_json import write_tokenizer_json
+from bpe_ref.formats.gpt2 import write_gpt2
+from bpe_ref.formats.merges_text import write_merges_text
+from bpe_ref.formats.minbpe import write_minbpe
+from bpe_ref.formats.recognizing import format_of
+from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.loading import load_tokenizer
+from bpe_ref.sentencepiece.model import Piece
+from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
+from tests.broken_files import is_read_or_refused
+from tests.sentencepiece_models import UNKNOWN, a_model
+from tests.test_gpt2_formats import SMALL
+from tests.test_minbpe_format import small
+from tests.test_tekken import SMALL as TEKKEN
+from tests.texts import drawn
+
+TOKENS = dict(SMALL.tokens)
+
+
+def test_every_format_of_a_vocabulary_is_known_by_its_content(tmp_path: Path) -> None:
+    write_tiktoken({content: token for token, content in TOKENS.items()}, tmp_path / "a.model")
+    named = NamedVocabulary("small", "a test", SMALL)
+    (tmp_path / "b").write_bytes(dump_plain_json(named))
+    write_minbpe(small(), tmp_path / "c.tiktoken")
+    (tmp_path / "d.json").write_text(json.dumps(TEKKEN))
+    assert dict(load_vocabulary(tmp_path / "a.model").tokens) == TOKENS
+    assert load_vocabulary(tmp_path / "b").digest() == SMALL.digest()
+    assert load_vocabulary(tmp_path / "c.tiktoken").digest() == small().digest()
+    assert load_vocabulary(str(tmp_path / "d.json")).tokens[266] == b"ab"
+    assert isinstance(load_tokenizer(tmp_path / "a.model"), Tokenizer)
+
+
+def test_tiktoken_reads_what_we_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")  # it would remember files by their path
+    ranks = {content: token for token, content in load_vocabulary("tiny").tokens.items()}
+    write_tiktoken(ranks, tmp_path / "tiny.tiktoken")
+    assert tiktoken.load.load_tiktoken_bpe(str(tmp_path / "tiny.tiktoken")) == ranks
+
+
+def test_of_two_files_either_leads_to_both(tmp_path: Path) -> None:
+    write_gpt2(SMALL, tmp_path / "vocab.bpe", tmp_path / "encoder.json")
+    write_merges_text(small(), tmp_path / "merges.txt", tmp_path / "vocab.json")
+    for name in ("vocab.bpe", "encoder.json"):
+        assert load_vocabulary(tmp_path / name).digest() == SMALL.digest()
+    for name in ("merges.txt", "vocab.json"):
+        assert load(tmp_path / name).encode_ordinary(" ab") == [32, 256]
+    (tmp_path / "vocab.json").rename(tmp_path / "other.json")
+    with pytest.raises(VocabularyFileError, match=r"vocab\.json cannot be read: No such file"):
+        load_vocabulary(tmp_path / "merges.txt")
+    with pytest.raises(VocabularyFileError, match=r"other\.json must be called merges\.txt, "):
+        load_vocabulary(tmp_path / "other.json")
+
+
+def test_whole_tokenizers_are_loaded_as_such(tmp_path: Path) -> None:
+    write_tokenizer_json(SMALL, tmp_path / "x.json")
+    (tmp_path / "y.json").write_bytes(a_model([UNKNOWN, Piece("▁a")]))
+    pipeline = load_tokenizer(tmp_path / "x.json")
+    assert isinstance(pipeline, Pipeline)
+    assert pipeline.ids("ab") == SMALL_IDS
+    pieces = load_tokenizer(str(tmp_path / "y.json"))
+    assert isinstance(pieces, SentencePieceTokenizer)
+    assert pieces.encode("a") == [1]
+    for name, kind in (("x.json", "Pipeline"), ("y.json", "SentencePieceTokenizer")):
+        with pytest.raises(VocabularyFileError, match=f"it holds a {kind}: load_tokenizer loads"):
+            load_vocabulary(tmp_path / name)
+
+
+SMALL_IDS = Tokenizer(SMALL).encode_ordinary("ab")
+
+
+def test_a_folder_is_looked_through(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.model").write_bytes(a_model([UNKNOWN, Piece("▁a")]))
+    assert isinstance(load_tokenizer(tmp_path), SentencePieceTokenizer)
+    write_tokenizer_json(SMALL, tmp_path / "tokenizer.json")
+    assert isinstance(load_tokenizer(str(tmp_path)), Pipeline)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(VocabularyFileError, match="cannot be read: Is a directory"):
+        load_tokenizer(tmp_path / "empty")
+
+
+def test_names_are_names_and_nothing_else_is() -> None:
+    assert repr(load_tokenizer("tiny")) == "<Tokenizer tiny, 2000 tokens>"
+    with pytest.raises(UnknownVocabularyError):
+        load_tokenizer("no_such_name")
+    with pytest.raises(ParameterError, match="name_or_path must be a name or a path"):
+        load_tokenizer(5)  # type: ignore[arg-type]
+
+
+def test_an_empty_line_at_the_start_of_a_tiktoken_file_is_no_message() -> None:
+    assert format_of(b"\nYQ== 0\n", "x") == "tiktoken"
+    assert format_of(b"\r\n\r\nYQ== 0\r\n", "x") == "tiktoken"
+    assert format_of(b"", "x") == "tiktoken"
+    assert format_of(b" \n {}", "x") == "plain json"
+
+
+def test_any_bytes_are_loaded_or_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    starts = st.sampled_from([b"", b"{", b"minbpe v1\n", b"#version\n", b"\n\x05", b"YQ== 0\n"])
+
+    @drawn(200)
+    @given(starts, st.binary(max_size=20))
+    def check(start: bytes, rest: bytes) -> None:
+        path.write_bytes(start + rest)
+        is_read_or_refused(lambda: load_tokenizer(path), str(path))
+
+    check()

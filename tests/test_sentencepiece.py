@@ -1,0 +1,251 @@
+"""SentencePiece models of type BPE: equal to the library, model by model."""
+
+from functools import cache
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpe_ref.errors import ParameterError, TokenIdError
+from bpe_ref.sentencepiece.merging import merge_heap, merge_naive
+from bpe_ref.sentencepiece.model import NormalizationRules, Piece, PieceKind
+from bpe_ref.sentencepiece.normalizing import normalize
+from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
+from tests.sentencepiece_models import (
+    BYTES,
+    MODELS,
+    UNKNOWN,
+    a_model,
+    both,
+    changed,
+    normalizer_of,
+    trained,
+)
+from tests.texts import CAMPAIGN, drawn, text_of
+
+SPECIALS: Final = ("<s>", "</s>", "<unk>", "<c>", "<a b>", "  ", "▁the", "ab", "abc", "<|x|>", "e")
+"""Atoms that some of the models below treat in their own way."""
+
+TEXT: Final = text_of(*SPECIALS)
+
+
+def check_text(tokenizer: SentencePieceTokenizer, library: Any, text: str) -> bool:  # noqa: ANN401 - it has no types
+    """Check all that is asked of a text; return whether it is not simply its characters."""
+    theirs = library.encode(text, out_type="offset_mapping")
+    ours = tokenizer.encode_with_offsets(text)
+    assert tokenizer.normalize(text) == library.normalize(text)
+    assert [entry.id for entry in ours] == theirs["ids"]
+    assert [entry.piece for entry in ours] == theirs["pieces"]
+    assert [(entry.start, entry.end) for entry in ours] == list(map(tuple, theirs["offsets"]))
+    assert tokenizer.decode(theirs["ids"]) == library.decode(theirs["ids"])
+    assert tokenizer.decode_pieces(theirs["pieces"]) == library.decode(theirs["pieces"])
+    assert tokenizer.count(text) == len(theirs["ids"])
+    return [entry.piece for entry in ours] != list(text)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_ids_pieces_offsets_and_text_are_those_of_the_library(name: str) -> None:
+    tokenizer, library = both(changed(name))
+    telling = []
+
+    @drawn(500)
+    @given(TEXT)
+    def check(text: str) -> None:
+        telling.append(check_text(tokenizer, library, text))
+
+    check()
+    assert sum(telling) > len(telling) / 20
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_any_ids_decode_as_the_library_decodes_them(name: str) -> None:
+    tokenizer, library = both(changed(name))
+    size = library.get_piece_size()
+
+    @drawn(250)
+    @given(st.lists(st.integers(0, 300) | st.integers(0, size - 1), max_size=9))
+    def check(ids: list[int]) -> None:
+        assert tokenizer.decode(ids) == library.decode(ids)
+
+    check()
+
+
+@pytest.mark.parametrize("name", ["plain", "unused", "like Llama"])
+def test_the_special_ids_are_those_of_the_library(name: str) -> None:
+    tokenizer, library = both(changed(name))
+    ours = (tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id, tokenizer.unknown_id)
+    theirs = (library.bos_id(), library.eos_id(), library.pad_id(), library.unk_id())
+    assert [-1 if token is None else token for token in ours] == list(theirs)
+    assert tokenizer.stop_ids == (library.eos_id(),)
+    assert tokenizer.encode("a", add_bos=True, add_eos=True) == library.encode(
+        "a", add_bos=True, add_eos=True
+    )
+    assert tokenizer.encode_pieces("a", add_bos=True)[0] == "<s>"
+
+
+def test_a_model_without_eos_has_no_stop_ids_and_refuses_to_add_one() -> None:
+    tokenizer, library = both(a_model([UNKNOWN, Piece("a")]))
+    assert library.eos_id() == -1
+    assert tokenizer.stop_ids == ()
+    with pytest.raises(ParameterError, match="add_eos must be False for this model, got True"):
+        tokenizer.encode("a", add_eos=True)
+    with pytest.raises(ParameterError, match="add_bos must be False for this model, got True"):
+        tokenizer.encode("a", add_bos=True)
+
+
+@drawn(500)
+@given(TEXT)
+def test_every_trained_character_map_normalizes_as_the_library_does(text: str) -> None:
+    for name in ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"):
+        tokenizer, library = both_cached(name)
+        assert tokenizer.normalize(text) == library.normalize(text)
+
+
+@cache
+def both_cached(name: str) -> tuple[SentencePieceTokenizer, Any]:
+    return both(changed(name))
+
+
+@pytest.mark.parametrize("name", ["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"])
+def test_every_code_point_normalizes_as_in_the_library(name: str) -> None:
+    tokenizer, library = both_cached(name)
+    step = 1 if CAMPAIGN > 1 else 97  # all of them in a campaign
+    for code in range(0, 0x110000, step):
+        if not 0xD800 <= code < 0xE000:
+            text = f"a{chr(code)}\u0301b"
+            assert tokenizer.normalize(text) == library.normalize(text), hex(code)
+
+
+@drawn(500)
+@given(TEXT, st.sampled_from(["ties and unused", "user-defined", "unused"]))
+def test_the_heap_merges_as_the_definition_does(text: str, name: str) -> None:
+    tokenizer, _ = both_cached(name)
+    normalized = tokenizer.normalize(text)
+    assert merge_heap(tokenizer.model, normalized) == merge_naive(tokenizer.model, normalized)
+
+
+@st.composite
+def small_models(draw: st.DrawFn) -> bytes:
+    """Draw a model over two letters: any scores, kinds, overlaps, frozen and unused pieces."""
+    words = draw(st.lists(st.text("ab▁", min_size=1, max_size=5), unique=True, max_size=14))
+    kinds: st.SearchStrategy[PieceKind] = st.sampled_from(
+        ["normal"] * 6 + ["unused"] * 3 + ["user-defined", "control"]
+    )
+    scores = st.sampled_from([0.0, -1.0, -2.0, -3.0, 1.5])
+    pieces = [Piece(word, draw(scores), draw(kinds)) for word in words]
+    byte_fallback = draw(st.booleans())
+    listed = [
+        UNKNOWN,
+        *(BYTES if byte_fallback else []),
+        *pieces,
+    ]
+    flags = {place: int(draw(st.booleans())) for place in (3, 4, 5)}
+    trainer = {24: int(draw(st.booleans())), 35: int(byte_fallback)}
+    return a_model(listed, trainer, flags)
+
+
+@drawn(500)
+@given(small_models(), st.lists(st.text("aab ▁c", max_size=12), min_size=1, max_size=3), st.data())
+def test_small_models_with_every_kind_of_piece_are_encoded_as_in_the_library(
+    data: bytes, texts: list[str], source: st.DataObject
+) -> None:
+    tokenizer, library = both(data)
+    for text in texts:
+        normalized = tokenizer.normalize(text)
+        assert merge_naive(tokenizer.model, normalized) == merge_heap(tokenizer.model, normalized)
+        check_text(tokenizer, library, text)
+    some_ids = st.lists(st.integers(0, library.get_piece_size() - 1), max_size=6)
+    ids = source.draw(some_ids)
+    assert tokenizer.decode(ids) == library.decode(ids)
+
+
+def test_of_two_equal_scores_the_leftmost_merges_first() -> None:
+    tokenizer, library = both(a_model([UNKNOWN, Piece("a"), Piece("aa"), Piece("▁")]))
+    assert tokenizer.encode_pieces("aaa") == library.encode("aaa", out_type=str)
+    assert tokenizer.encode_pieces("aaa") == ["▁", "aa", "a"]
+
+
+def test_an_unused_piece_comes_apart_as_it_was_proposed() -> None:
+    pieces = [UNKNOWN, *(Piece(text) for text in "▁abc")]
+    pieces += [Piece("ab", -1.0), Piece("bc", -2.0), Piece("abc", -3.0, "unused")]
+    tokenizer, library = both(a_model(pieces))
+    assert tokenizer.encode_pieces("abc") == library.encode("abc", out_type=str)
+    assert tokenizer.encode_pieces("abc") == ["▁", "ab", "c"]
+
+
+@pytest.mark.parametrize("text", ["a   b", "a    ", "  a", "a x  b", "a x   x b", "a¨ b"])
+def test_spaces_in_user_defined_pieces_and_replacements_count_as_spaces(text: str) -> None:
+    pieces = [Piece(piece, kind="user-defined") for piece in ("  ", " x ")]
+    spec = {place: value for place, value in normalizer_of(trained("nfkc")).items() if place != 4}
+    for kept in (0, 1):
+        tokenizer, library = both(a_model([UNKNOWN, *pieces], normalizer={**spec, 4: kept}))
+        check_text(tokenizer, library, text)
+
+
+def test_control_and_unknown_pieces_are_never_found_in_text() -> None:
+    pieces = [Piece("?", kind="unknown"), Piece("▁"), Piece("x", kind="control"), *BYTES]
+    for model in (a_model(pieces[:3]), a_model(pieces, {35: 1})):
+        tokenizer, library = both(model)
+        for text in ("axb", "x", "?", "<0x41>"):
+            check_text(tokenizer, library, text)
+            assert 2 not in tokenizer.encode(text)
+
+
+def test_an_unused_piece_of_one_character_is_unknown() -> None:
+    for more in ({}, {35: 1}):
+        unused_pieces = [Piece("a", kind="unused"), Piece("aa", kind="unused")]
+        pieces = [UNKNOWN, Piece("▁"), *unused_pieces, *(BYTES if more else [])]
+        tokenizer, library = both(a_model(pieces, more))
+        for text in ("a", "aa", "baab"):
+            check_text(tokenizer, library, text)
+
+
+def test_unknown_characters_in_a_row_are_one_token_with_their_text() -> None:
+    tokenizer, library = both(a_model([UNKNOWN, Piece("▁"), Piece("a")]))
+    assert tokenizer.encode_pieces("xyaz") == library.encode("xyaz", out_type=str)
+    assert tokenizer.encode_pieces("xyaz") == ["▁", "xy", "a", "z"]
+    assert tokenizer.decode(tokenizer.encode("xyaz")) == " ⁇ a ⁇ "
+
+
+def test_each_byte_of_a_broken_character_decodes_to_its_own_replacement() -> None:
+    tokenizer, library = both(a_model([UNKNOWN, *BYTES], {35: 1}))
+    ids = [1 + byte for byte in b"a\xf0\x9f\x98z\xe4\xbd\xa0\xc0"]
+    assert tokenizer.decode(ids) == library.decode(ids) == "a\ufffd\ufffd\ufffdz你\ufffd"
+
+
+def test_lone_surrogates_are_replaced() -> None:
+    tokenizer, _ = both_cached("plain")
+    assert tokenizer.encode("a\ud800b") == tokenizer.encode("a\ufffdb")
+    assert tokenizer.encode("\ud83d\ude00") == tokenizer.encode("\U0001f600")
+
+
+@pytest.mark.parametrize("token", [-1, 1800, True, "a", None, 2**70])
+def test_what_is_no_id_is_an_error_that_says_so(token: Any) -> None:  # noqa: ANN401 - anything
+    tokenizer, _ = both_cached("plain")
+    with pytest.raises(TokenIdError, match="token id must be from 0 to 1799, got "):
+        tokenizer.decode([token])
+
+
+def test_wrong_arguments_are_errors_that_say_so() -> None:
+    tokenizer, _ = both_cached("plain")
+    with pytest.raises(ParameterError, match="text must be a str"):
+        tokenizer.encode(b"a")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="ids must be a sequence"):
+        tokenizer.decode("12")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="pieces must be a list or tuple of texts"):
+        tokenizer.decode_pieces("ab")
+    with pytest.raises(ParameterError, match="pieces must be a list or tuple of texts"):
+        tokenizer.decode_pieces(5)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="piece must be a str"):
+        tokenizer.piece_to_id(5)  # type: ignore[arg-type]
+    assert tokenizer.piece_to_id("no such piece") == 0
+    assert repr(tokenizer) == "<SentencePieceTokenizer unnamed, 1800 tokens>"
+
+
+def test_an_empty_text_stays_empty_and_spaces_are_removed() -> None:
+    assert normalize(NormalizationRules(), "").text == ""
+    assert normalize(NormalizationRules(), "   ").text == ""
+    kept = NormalizationRules(remove_extra_whitespaces=False)
+    assert normalize(kept, "").text == ""
+    assert normalize(kept, " ").text == "▁▁"

@@ -1,0 +1,123 @@
+"""One face for all kinds of tokenizers that a name or a file may stand for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from bpe_ref import TokenId, Tokenizer, load_tokenizer
+from bpe_ref.cutting.pipelines import whole_pipeline, whole_sentencepiece
+from bpe_ref.cutting.reference import whole_tokenizer
+from bpe_ref.cutting.whole import Whole
+from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
+
+
+class Opened(Protocol):
+    """A tokenizer, as the commands see it."""
+
+    @property
+    def whole(self) -> Whole:
+        """The tokenizer as counting and cutting see it: text alone, without a template."""
+
+    def encode(self, text: str, *, template: bool) -> list[TokenId]:
+        """Return the tokens of a text, with what a template adds or without."""
+
+    def shown(self, ids: Sequence[TokenId]) -> list[str]:
+        """Return each token as people can read it."""
+
+    def decode(self, ids: Sequence[TokenId], *, skip_special: bool, strict: bool) -> str:
+        """Return the text of tokens."""
+
+
+def opened(name_or_path: str, *, special: bool | None) -> Opened:
+    """Load a tokenizer.
+
+    `special` says whether special tokens in a text are special; None leaves it
+    to the kind of tokenizer: they are text in a vocabulary of bytes, and
+    special in a tokenizer.json.
+
+    >>> opened("tiny", special=None).encode("a<|endoftext|>", template=True)[:1]
+    [97]
+    """
+    tokenizer = load_tokenizer(name_or_path)
+    if isinstance(tokenizer, Tokenizer):
+        return OpenedVocabulary(tokenizer, special=bool(special))
+    if isinstance(tokenizer, Pipeline):
+        return OpenedPipeline(replace(tokenizer, encode_special_tokens=special is False))
+    return OpenedModel(tokenizer)
+
+
+@dataclass(frozen=True)
+class OpenedVocabulary:
+    """A vocabulary of bytes, from any of its formats."""
+
+    tokenizer: Tokenizer
+    special: bool
+
+    @property
+    def whole(self) -> Whole:
+        """The tokenizer as counting and cutting see it."""
+        return whole_tokenizer(self.tokenizer, allowed_special="all" if self.special else ())
+
+    def encode(self, text: str, *, template: bool) -> list[TokenId]:  # noqa: ARG002 - it has none
+        """Return the tokens of a text."""
+        if self.special:
+            return self.tokenizer.encode(text, allowed_special="all")
+        return self.tokenizer.encode_ordinary(text)
+
+    def shown(self, ids: Sequence[TokenId]) -> list[str]:
+        """Return the bytes of each token as Python writes them."""
+        return [repr(self.tokenizer.token_bytes(token)) for token in ids]
+
+    def decode(self, ids: Sequence[TokenId], *, skip_special: bool, strict: bool) -> str:
+        """Return the text of tokens."""
+        errors = "strict" if strict else "replace"
+        return self.tokenizer.decode(ids, skip_special_tokens=skip_special, errors=errors)
+
+
+@dataclass(frozen=True)
+class OpenedPipeline:
+    """A whole tokenizer, from a tokenizer.json."""
+
+    pipeline: Pipeline
+
+    @property
+    def whole(self) -> Whole:
+        """The tokenizer as counting and cutting see it."""
+        return whole_pipeline(self.pipeline)
+
+    def encode(self, text: str, *, template: bool) -> list[TokenId]:
+        """Return the tokens of a text."""
+        return self.pipeline.ids(text, add_special_tokens=template)
+
+    def shown(self, ids: Sequence[TokenId]) -> list[str]:
+        """Return the string of each token."""
+        return [str(self.pipeline.id_to_token(token)) for token in ids]
+
+    def decode(self, ids: Sequence[TokenId], *, skip_special: bool, strict: bool) -> str:  # noqa: ARG002 - its decoder decides
+        """Return the text of tokens."""
+        return self.pipeline.decode(ids, skip_special_tokens=skip_special)
+
+
+@dataclass(frozen=True)
+class OpenedModel:
+    """A SentencePiece model."""
+
+    tokenizer: SentencePieceTokenizer
+
+    @property
+    def whole(self) -> Whole:
+        """The tokenizer as counting and cutting see it."""
+        return whole_sentencepiece(self.tokenizer)
+
+    def encode(self, text: str, *, template: bool) -> list[TokenId]:  # noqa: ARG002 - it has none
+        """Return the tokens of a text."""
+        return self.tokenizer.encode(text)
+
+    def shown(self, ids: Sequence[TokenId]) -> list[str]:
+        """Return the string of each piece."""
+        return [self.tokenizer.id_to_piece(token) for token in ids]
+
+    def decode(self, ids: Sequence[TokenId], *, skip_special: bool, strict: bool) -> str:  # noqa: ARG002 - control pieces have no text
+        """Return the text of tokens."""
+        return self.tokenizer.decode(ids)

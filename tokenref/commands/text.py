@@ -1,0 +1,196 @@
+"""`tokenref encode`, `decode`, `count` and `chunks`: what a tokenizer makes of a text."""
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import click
+
+from bpe_ref.cutting.counting import count as count_tokens
+from bpe_ref.cutting.counting import count_till_limit
+from bpe_ref.cutting.splitting import chunks as cut_into_chunks
+from tokenref.commands.opened import opened
+from tokenref.commands.paths import FILE, InputError
+from tokenref.corpus import LARGEST
+
+_Command = Callable[..., Any]
+
+VOCABULARY: Final = click.option(
+    "--vocabulary",
+    default="tiny",
+    show_default=True,
+    help="A name, or the path of a file of any known format, or of a folder that has one.",
+)
+JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+SPECIAL: Final = click.option(
+    "--special/--as-text",
+    "special",
+    default=None,
+    help="Special tokens in the text are special, or are text like any other. "
+    "By default as the tokenizer has it: special in a tokenizer.json, else text.",
+)
+
+
+def text_arguments(command: _Command) -> _Command:
+    """Give a command its text: an argument, a file, or standard input."""
+    file = click.option("--file", "path", type=FILE, help="Read the text from a file.")
+    return click.argument("text", required=False)(file(command))
+
+
+def given_text(text: str | None, path: Path | None) -> str:
+    """Return the text that was given. Raises `InputError` where it is given twice, or no text."""
+    if text is not None and path is not None:
+        raise InputError("the text must be given once, it is given as an argument and as a file")
+    if text is not None:
+        return text
+    source = "standard input" if path is None else str(path)
+    data = _read(sys.stdin.buffer) if path is None else _read_file(path)
+    if len(data) > LARGEST:
+        raise InputError(f"{source} must have at most {LARGEST} bytes, it has more")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{source} must be UTF-8, but byte {error.start} is not") from None
+
+
+def _read_file(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return _read(file)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def _read(stream: BinaryIO) -> bytes:
+    """Return what a stream holds, but not much more than may be."""
+    return stream.read(LARGEST + 1)
+
+
+@click.command()
+@text_arguments
+@VOCABULARY
+@SPECIAL
+@click.option("--template/--no-template", default=True, help="Add a template's special tokens.")
+@JSON
+def encode(  # noqa: PLR0913 - one per option
+    text: str | None,
+    path: Path | None,
+    vocabulary: str,
+    *,
+    special: bool | None,
+    template: bool,
+    as_json: bool,
+) -> None:
+    """Print the tokens of TEXT, one per line: id, and what it stands for."""
+    tokenizer = opened(vocabulary, special=special)
+    ids = tokenizer.encode(given_text(text, path), template=template)
+    shown = tokenizer.shown(ids)
+    if as_json:
+        click.echo(json.dumps({"ids": ids, "tokens": shown}))
+        return
+    for token, label in zip(ids, shown, strict=True):
+        click.echo(f"{token}\t{label}")
+
+
+@click.command()
+@click.argument("ids", nargs=-1)
+@VOCABULARY
+@click.option("--skip-special", is_flag=True, help="Leave special tokens out.")
+@click.option("--strict", is_flag=True, help="Refuse bytes that are not UTF-8.")
+@JSON
+def decode(
+    ids: Sequence[str], vocabulary: str, *, skip_special: bool, strict: bool, as_json: bool
+) -> None:
+    """Print the text of tokens: IDS, or those on standard input, as JSON or between spaces."""
+    tokenizer = opened(vocabulary, special=None)
+    tokens = parsed_ids(" ".join(ids) if ids else given_text(None, None))
+    text = tokenizer.decode(tokens, skip_special=skip_special, strict=strict)
+    if as_json:
+        click.echo(json.dumps({"text": text}))
+        return
+    click.echo(text, nl=sys.stdout.isatty())
+
+
+def parsed_ids(written: str) -> list[int]:
+    """Return ids written as JSON, or with spaces or commas between them. Raises `InputError`.
+
+    >>> parsed_ids("[1, 2]"), parsed_ids('{"ids": [3]}'), parsed_ids("4 5"), parsed_ids("")
+    ([1, 2], [3], [4, 5], [])
+    """
+    if written.lstrip().startswith(("[", "{")):
+        try:
+            given = json.loads(written)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"ids must be sound JSON, got {written[:40]!r}: {error}") from None
+        rows = given.get("ids") if isinstance(given, dict) else given
+        if not isinstance(rows, list) or not all(type(row) is int for row in rows):
+            raise InputError(f"ids must be a list of whole numbers, got {written[:40]!r}")
+        return rows
+    words = written.replace(",", " ").split()
+    try:
+        return [int(word) for word in words]
+    except ValueError:
+        odd = next(word for word in words if not word.lstrip("-").isdecimal())
+        raise InputError(f"ids must be whole numbers, got {odd[:40]!r}") from None
+
+
+@click.command()
+@text_arguments
+@VOCABULARY
+@SPECIAL
+@click.option("--limit", type=click.IntRange(min=0), help="Stop as soon as it is certainly more.")
+@JSON
+def count(  # noqa: PLR0913 - one per option
+    text: str | None,
+    path: Path | None,
+    vocabulary: str,
+    *,
+    special: bool | None,
+    limit: int | None,
+    as_json: bool,
+) -> None:
+    """Print how many tokens TEXT has, without those of a template."""
+    whole = opened(vocabulary, special=special).whole
+    content = given_text(text, path)
+    if limit is None:
+        found: int | None = count_tokens(whole, content)
+    else:
+        found = count_till_limit(whole, content, limit)
+    if as_json:
+        click.echo(json.dumps({"count": found}))
+        return
+    click.echo(f"more than {limit}" if found is None else found)
+
+
+@click.command()
+@text_arguments
+@VOCABULARY
+@SPECIAL
+@click.option("--most", type=int, required=True, help="The most tokens of a chunk.")
+@click.option("--overlap", type=int, default=0, help="Tokens at the end that come again.")
+@JSON
+def chunks(  # noqa: PLR0913 - one per option
+    text: str | None,
+    path: Path | None,
+    vocabulary: str,
+    *,
+    special: bool | None,
+    most: int,
+    overlap: int,
+    as_json: bool,
+) -> None:
+    """Cut TEXT into chunks of at most so many tokens: first character, end, tokens, text."""
+    whole = opened(vocabulary, special=special).whole
+    content = given_text(text, path)
+    found = cut_into_chunks(whole, content, most, overlap)
+    if as_json:
+        rows = [
+            {"start": start, "stop": stop, "tokens": tokens, "text": content[start:stop]}
+            for start, stop, tokens in found
+        ]
+        click.echo(json.dumps({"chunks": rows}))
+        return
+    for start, stop, tokens in found:
+        click.echo(f"{start}\t{stop}\t{tokens}\t{content[start:stop]!r}")

@@ -1,0 +1,82 @@
+"""What the reference answers about a whole tokenizer, as its tokenizer.json describes it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bpe_ref.hugging_face.streaming import stream_decoder
+
+from bpe_ref import DecodingError, SymbolError, TokenIdError
+from bpe_ref.hugging_face.decode_stream import DecodeStream
+from bpe_ref.hugging_face.encoding import Encoding
+from bpe_ref.hugging_face.pipeline import Pipeline
+from tokenref.engines.answers import Ok, Refused
+
+
+@dataclass(frozen=True)
+class PipelineSession:
+    """A whole tokenizer, loaded."""
+
+    pipeline: Pipeline
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Ok | Refused:
+        """Answer one request."""
+        try:
+            return Ok(_OPERATIONS[op](self.pipeline, request))
+        except SymbolError as error:
+            return Refused("MISSING_CHARACTER", str(error))
+        except TokenIdError as error:
+            return Refused("UNKNOWN_ID", str(error))
+        except DecodingError as error:
+            return Refused("INVALID_PREFIX", str(error))
+
+
+def tokenize(pipeline: Pipeline, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer `tokenize`."""
+    encoding = pipeline.encode(
+        request["text"],
+        request.get("pair"),
+        add_special_tokens=request["add_special_tokens"],
+    )
+    return {**part(encoding), "overflowing": list(map(part, encoding.overflowing))}
+
+
+def part(encoding: Encoding) -> dict[str, Any]:
+    """Return an encoding as a record has it, without what is overflowing.
+
+    >>> part(Encoding.of([(5, "a", (0, 1), 0)]))["offsets"]
+    [[0, 1]]
+    """
+    return {
+        "ids": list(encoding.ids),
+        "tokens": list(encoding.tokens),
+        "offsets": [list(span) for span in encoding.offsets],
+        "type_ids": list(encoding.type_ids),
+        "words": list(encoding.words),
+        "special_tokens_mask": list(encoding.special_tokens_mask),
+        "attention_mask": list(encoding.attention_mask),
+    }
+
+
+def detokenize(pipeline: Pipeline, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer `detokenize`."""
+    skipped = request["skip_special_tokens"]
+    return {"text": pipeline.decode(request["ids"], skip_special_tokens=skipped)}
+
+
+def detokenize_stream(pipeline: Pipeline, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer `detokenize_stream`."""
+    skipped = request["skip_special_tokens"]
+    if request["mode"] == "engine":
+        stream = DecodeStream(skip_special_tokens=skipped)
+        return {"parts": [stream.step(pipeline, token) for token in request["ids"]], "tail": ""}
+    decoder = stream_decoder(pipeline, skip_special_tokens=skipped)
+    parts = [decoder.push(token) for token in request["ids"]]
+    return {"parts": parts, "tail": decoder.finish()}
+
+
+_OPERATIONS: Final[Mapping[str, Callable[[Pipeline, Mapping[str, Any]], dict[str, Any]]]] = {
+    "tokenize": tokenize,
+    "detokenize": detokenize,
+    "detokenize_stream": detokenize_stream,
+}

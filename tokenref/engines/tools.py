@@ -1,0 +1,113 @@
+"""What the reference answers from beside its encoding steps, listed so that each can be replaced.
+
+A mutant replaces one of them by a wrong one, as it does with `Steps`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from bpe_ref import TokenId, Tokenizer, Vocabulary
+from bpe_ref.canonical import is_canonical
+from bpe_ref.completions import encode_with_unstable
+from bpe_ref.cutting.counting import count_till_limit
+from bpe_ref.cutting.reference import whole_tokenizer
+from bpe_ref.cutting.splitting import chunks, split_at
+from bpe_ref.incremental.appending import AppendEncoder
+from bpe_ref.incremental.eager import EagerEncoder
+from bpe_ref.incremental.intervals import IntervalCounter
+from bpe_ref.incremental.prepending import PrependEncoder
+from bpe_ref.offsets import decode_with_offsets
+from bpe_ref.streaming import StreamDecoder
+
+Completions: TypeAlias = tuple[list[TokenId], set[tuple[TokenId, ...]]]
+
+
+class Growing(Protocol):
+    """An encoder that grows."""
+
+    @property
+    def token_count(self) -> int:
+        """How many tokens there are."""
+
+    def extend(self, piece: Iterable[int]) -> None:
+        """Add bytes, given in the order of the text."""
+
+    def truncate(self, length: int) -> None:
+        """Keep so many bytes."""
+
+    def tokens(self) -> list[TokenId]:
+        """Return the tokens."""
+
+
+class Counter(Protocol):
+    """What counts the tokens of parts of a piece."""
+
+    def count(self, start: int, stop: int) -> int:
+        """Return the number of tokens of the bytes in between, encoded alone."""
+
+
+class Eager(Protocol):
+    """An encoder that gives tokens as soon as they are certain."""
+
+    def extend(self, piece: Iterable[int]) -> list[TokenId]:
+        """Add bytes; return the tokens that are certain now and were not before."""
+
+    def finish(self) -> list[TokenId]:
+        """Return the rest."""
+
+
+class Streaming(Protocol):
+    """What gives text as soon as it is certain."""
+
+    def push(self, token: TokenId) -> str:
+        """Add a token; return the text that is certain now and was not before."""
+
+    def finish(self) -> str:
+        """Return the rest."""
+
+
+def stream(vocabulary: Vocabulary, errors: str) -> Streaming:
+    """Return a decoder for one token after the other."""
+    return StreamDecoder(vocabulary, errors=errors)
+
+
+def till_limit(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
+    """Return the number of tokens of a text without special ones, if at most `limit`."""
+    return count_till_limit(whole_tokenizer(tokenizer, allowed_special=()), text, limit)
+
+
+def split(tokenizer: Tokenizer, text: str, most: int) -> int:
+    """Return how many characters the longest beginning of at most so many tokens has."""
+    return split_at(whole_tokenizer(tokenizer), text, most)
+
+
+def cut(tokenizer: Tokenizer, text: str, most: int, overlap: int) -> list[tuple[int, int]]:
+    """Return the chunks of a text as ranges of characters."""
+    return [chunk[:2] for chunk in chunks(whole_tokenizer(tokenizer), text, most, overlap)]
+
+
+def completions(tokenizer: Tokenizer, text: str, complete: bool) -> Completions:  # noqa: FBT001 - as in the record
+    """Return the tokens that stay, and what may become of the rest."""
+    return encode_with_unstable(tokenizer, text, complete=complete)
+
+
+@dataclass(frozen=True)
+class Tools:
+    """The functions.
+
+    >>> Tools().split is split
+    True
+    """
+
+    append_encoder: Callable[[Vocabulary], Growing] = AppendEncoder
+    prepend_encoder: Callable[[Vocabulary], Growing] = PrependEncoder
+    eager_encoder: Callable[[Vocabulary], Eager] = EagerEncoder
+    interval_counter: Callable[[Vocabulary, bytes], Counter] = IntervalCounter
+    till_limit: Callable[[Tokenizer, str, int], int | None] = till_limit
+    split: Callable[[Tokenizer, str, int], int] = split
+    chunks: Callable[[Tokenizer, str, int, int], Sequence[tuple[int, int]]] = cut
+    stream: Callable[[Vocabulary, str], Streaming] = stream
+    offsets: Callable[[Vocabulary, Sequence[TokenId]], tuple[str, list[int]]] = decode_with_offsets
+    completions: Callable[[Tokenizer, str, bool], Completions] = completions
+    is_canonical: Callable[[Vocabulary, Sequence[TokenId]], bool] = is_canonical
