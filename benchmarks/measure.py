@@ -176,8 +176,10 @@ def memory(vocabulary: str, text: str) -> Numbers:
     return {"megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6}
 
 
-def curve(vocabulary: str, encoder: str, text: str, lengths: Sequence[int]) -> Numbers:
-    """Return the seconds that one piece of each length takes, by length."""
+def curve(
+    vocabulary: str, encoder: str, text: str, lengths: Sequence[int], *, least: bool = False
+) -> Numbers:
+    """Return the seconds that one piece of each length takes, by length: the median, or least."""
     known = load_vocabulary(vocabulary)
     content = text.encode()
     encode: Callable[[bytes], object]
@@ -191,21 +193,23 @@ def curve(vocabulary: str, encoder: str, text: str, lengths: Sequence[int]) -> N
     encode(content[:1])  # builds the tables
     found: Numbers = {}
     for length in lengths:
-        seconds = _seconds_for(encode, content[:length])
+        seconds = _seconds_for(encode, content[:length], min if least else median)
         found[str(length)] = seconds
         if encoder in _QUADRATIC and seconds > TOO_SLOW_SECONDS:
             break
     return found
 
 
-def _seconds_for(encode: Callable[[bytes], object], piece: bytes) -> float:
-    """Return the median of as many calls as fit into `ENOUGH_SECONDS`, at least one."""
+def _seconds_for(
+    encode: Callable[[bytes], object], piece: bytes, chosen: Callable[[Sequence[float]], float]
+) -> float:
+    """Return the median (or what is chosen) of as many calls as fit into `ENOUGH_SECONDS`."""
     seconds: list[float] = []
     while not seconds or (sum(seconds) < ENOUGH_SECONDS and len(seconds) < ENOUGH_CALLS):
         own = process_time()
         encode(piece)
         seconds.append(process_time() - own)
-    return median(seconds)
+    return chosen(seconds)
 
 
 def appended(vocabulary: Vocabulary, piece: bytes) -> AppendEncoder:
@@ -304,10 +308,8 @@ GROWING: Final[Mapping[str, Callable[[Vocabulary, str], object]]] = MappingProxy
         "interval counting, characters": lambda known, text: TextIntervalCounter(
             _whole(known), text
         ),
-        "chunks of 500 tokens": lambda known, text: chunks(_whole(known), text, 500),
-        "chunks of 500 tokens, overlap 50": lambda known, text: chunks(
-            _whole(known), text, 500, 50
-        ),
+        "chunks of 50 tokens": lambda known, text: chunks(_whole(known), text, 50),
+        "chunks of 50 tokens, overlap 5": lambda known, text: chunks(_whole(known), text, 50, 5),
     }
 )
 """What must take time in proportion to the text; from the fifth on with pattern and specials."""
@@ -320,14 +322,19 @@ def growth(vocabulary: str, what: str, text: str, lengths: Sequence[int], rounds
     action(known, text[:1000])  # builds the tables
     seconds: list[float] = []
     for length in lengths:
-        part = text[:length]
-        calls = max(1, 100_000 // length)  # many, where one is too short to be measured
+        # Many parts where one is too short to be measured; different ones, as a short text that
+        # is given again and again lies in the processor's cache with all that it needs.
+        calls = max(1, 100_000 // length)
+        last = len(text) - length
+        parts = [text[start : start + length] for start in some_starts(last, calls)]
+        if calls == 1:
+            parts = [text[:length]]
 
-        def many(part: str = part, calls: int = calls) -> None:
-            for _ in range(calls):
+        def each(parts: Sequence[str] = parts) -> None:
+            for part in parts:
                 action(known, part)
 
-        least = min(time_of(many).seconds for _ in range(rounds))
+        least = min(time_of(each).seconds for _ in range(rounds))
         seconds.append(least / calls)
     found = {
         f"growth_{n}": b / a for n, a, b in zip(lengths[1:], seconds, seconds[1:], strict=False)

@@ -47,8 +47,8 @@ _GROWING: Final = (
     "appending characters",
     "prepending characters",
     "interval counting, characters",
-    "chunks of 500 tokens",
-    "chunks of 500 tokens, overlap 50",
+    "chunks of 50 tokens",
+    "chunks of 50 tokens, overlap 5",
 )
 """What `measure.GROWING` has; that module needs tiktoken, and so is not imported here."""
 
@@ -328,8 +328,11 @@ def draw_incremental(job: Job) -> Iterator[Row]:
         longest = len(content.encode()) // 2 if "intervals" in who else job.characters
         curves: dict[str, dict[int, float]] = {}
         for encoder in who:
-            options = {"vocabulary": VOCABULARY, "encoder": encoder, "text": content}
+            options: dict[str, object] = {"vocabulary": VOCABULARY, "encoder": encoder}
+            options["text"] = content
             asked = [length for length in lengths if length <= longest]
+            if measurement == "curve":
+                options |= {"least": True}
             found = ask(measurement, options | {"lengths": asked})
             curves[encoder] = {int(length): seconds for length, seconds in found.items()}
         _print_curves(f"{title}: seconds by bytes", curves, lengths)

@@ -33,6 +33,7 @@ LAYERS = {
     "bpe_ref.special_tokens": 1,
     "bpe_ref.cutting.whole": 1,
     "bpe_ref.incremental.checks": 1,
+    "bpe_ref.incremental.seams": 2,
     "bpe_ref.unicode_tables": 1,
     "bpe_ref.vocabulary": 1,
     "bpe_ref.hugging_face.shapes": 1,
@@ -186,6 +187,8 @@ LAYERS = {
     "bpe_ref.hugging_face.growing_steps": 6,
     "bpe_ref.hugging_face.string_steps": 6,
     "bpe_ref.hugging_face.streaming": 7,
+    "bpe_ref.hugging_face.pipeline_stream": 8,
+    "bpe_ref.hugging_face.as_vocabulary": 8,
     "bpe_ref.finding": 8,
     "bpe_ref.loading": 9,
     "bpe_ref.like_tokenizers.encodings": 9,
@@ -200,7 +203,7 @@ LAYERS = {
     "bpe_ref.like_tokenizers.tokenizer": 10,
     "bpe_ref.like_tokenizers": 11,
     # the public names
-    "bpe_ref": 10,
+    "bpe_ref": 99,
 }
 """Imports go strictly downward: from a module to modules with a lower number only."""
 

@@ -321,6 +321,30 @@ def test_clusters_end_where_the_engine_says() -> None:
     check()
 
 
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("क\u094dक\u0301", 1),  # linked
+        ("क\u094d\u200dक\u0301", 1),
+        ("क\u0301\u094dक\u0301", 1),
+        ("क\u094d\u200cक\u0301", 2),  # kept apart
+        ("क\u0903\u094dक\u0301", 2),  # a spacing mark stands between
+        ("a\u094dक\u0301", 2),
+        ("©\u200d©\u0301", 1),
+        ("©\u094d\u0301\u200d©\u0301", 1),  # extending, linker or not
+        ("©\u200d\u200d©\u0301", 2),
+        ("©\u0903\u200d©\u0301", 2),
+        ("\0\u0301\u0301", 2),
+        ("\u1100각\u11a8\u0301", 1),
+        ("각\u1161\u0301", 2),
+    ],
+)
+def test_a_cluster_ends_here_as_in_the_engine(text: str, count: int) -> None:
+    pair = precompiled(compile_charsmap(FIRST_BYTES))
+    assert_as_in_the_engine(pair, by_characters(pair[1]), text)
+    assert len(grapheme_clusters(text)) == count
+
+
 def test_regional_indicators_pair_up() -> None:
     """The engine's answer does not show it: none of these clusters is short."""
     flags = "\U0001f1e9\U0001f1ea"

@@ -28,9 +28,7 @@ class Flag:
     """Where it really happened."""
 
 
-def _flag(
-    description: str, effect: str, anchor: str, *issues: str, page: str = "bpe"
-) -> Flag:
+def _flag(description: str, effect: str, anchor: str, *issues: str, page: str = "bpe") -> Flag:
     """Return a flag; issues are written owner/name#number."""
     links = (f"https://github.com/{issue.replace('#', '/issues/')}" for issue in issues)
     return Flag(description, effect, f"docs/{page}.md#{anchor}", tuple(links))

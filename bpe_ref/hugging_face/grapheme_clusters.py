@@ -27,6 +27,9 @@ _JOINER = "\u200d"
 _NON_JOINER = "\u200c"  # extending, but a consonant after it stands alone
 _FIRST_SYLLABLE, _LAST_SYLLABLE = 0xAC00, 0xD7A3
 _TRAILING_COUNT = 28  # a syllable without trailing part, and 27 with one
+_LONELY = frozenset({"OTHER", "CONTROL", "PICTOGRAPHIC", "CONSONANT", "LV", "LVT"})
+"""Between characters of these classes, with none of the others there, is always a boundary."""
+
 _SYLLABLE_JOINTS = frozenset(
     {
         *(("LEADING", after) for after in ("LEADING", "VOWEL", "LV", "LVT")),
@@ -36,14 +39,25 @@ _SYLLABLE_JOINTS = frozenset(
 )
 
 
+def has_plain_clusters(text: str) -> bool:
+    r"""Tell quickly that every character is a cluster of its own; if not, some may be all the same.
+
+    >>> has_plain_clusters("na\u00efve"), has_plain_clusters("e\u0301")
+    (True, False)
+    """
+    if "\r\n" in text:
+        return False
+    return text.isascii() or all(_kind(character) in _LONELY for character in set(text))
+
+
 def grapheme_clusters(text: str) -> list[str]:
     r"""Return the clusters of a text, which joined are the text.
 
     >>> grapheme_clusters("e\u0301\r\na") == ["e\u0301", "\r\n", "a"]
     True
     """
-    if not text:
-        return []
+    if has_plain_clusters(text):
+        return list(text)
     kinds = [_kind(character) for character in text]
     boundaries = [at for at in range(1, len(text)) if _is_boundary(text, kinds, at)]
     return [

@@ -49,6 +49,8 @@ def to_form(form: Form, text: str) -> str:
     """
     if text.isascii():
         return text
+    if not any(map(unknown_to_forms().match, set(text))):
+        return unicodedata.normalize(form, text)
     return known_to_forms().sub(lambda known: unicodedata.normalize(form, known[0]), text)
 
 

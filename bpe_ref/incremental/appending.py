@@ -36,6 +36,7 @@ from collections.abc import Iterable, Sequence
 from bpe_ref.automata import KEYS, ROOT, automaton_of_made_tokens, lengths_of_made_tokens
 from bpe_ref.compatibility import build_derivations, compatibility, joint_table
 from bpe_ref.incremental.checks import as_bytes_given, check_length, raise_for_byte
+from bpe_ref.incremental.seams import MOST_SEAMS, known_seams
 from bpe_ref.merges import TokenId
 from bpe_ref.tries import NOTHING
 from bpe_ref.vocabulary import Vocabulary
@@ -65,6 +66,7 @@ class AppendEncoder:
         "_ends",
         "_falls",
         "_ids",
+        "_known",
         "_last_tokens",
         "_lengths",
         "_letters",
@@ -81,6 +83,7 @@ class AppendEncoder:
         self._lengths = vocabulary.remember(lengths_of_made_tokens)
         self._ids = vocabulary.remember(build_derivations).ids
         self._compatible = vocabulary.remember(compatibility)
+        self._known = vocabulary.remember(known_seams)
         self._crossed = vocabulary.remember(joint_table)
         self._letters = bytearray()
         self._states = [ROOT]
@@ -119,17 +122,21 @@ class AppendEncoder:
             letters.append(byte)
         except (TypeError, ValueError):  # what is no byte leads from no state to another
             raise_for_byte(byte, len(letters))
-        lengths, last_tokens = self._lengths, self._last_tokens
+        lengths, last_tokens, known = self._lengths, self._last_tokens, self._known
         token = self._ends[found]
         end = len(letters)
         start = end - lengths[token]
         crossed = self._crossed
         # no token before the first one; most seams of ordinary text are no joint
-        while (
-            start
-            and crossed[letters[start - 1] << 8 | letters[start]]
-            and not self._compatible(last_tokens[start], token)
-        ):
+        while start and crossed[letters[start - 1] << 8 | letters[start]]:
+            seam = last_tokens[start] * len(lengths) + token
+            fits = known.get(seam)
+            if fits is None:
+                if len(known) >= MOST_SEAMS:
+                    known.clear()
+                fits = known[seam] = self._compatible(last_tokens[start], token)
+            if fits:
+                break
             token = self._shorter[token]
             start = end - lengths[token]
         self._states.append(found)

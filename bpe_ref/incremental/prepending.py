@@ -30,6 +30,7 @@ from collections.abc import Iterable
 from bpe_ref.automata import KEYS, ROOT, automaton_of_reversed_tokens, lengths_of_made_tokens
 from bpe_ref.compatibility import build_derivations, compatibility, joint_table
 from bpe_ref.incremental.checks import as_bytes_given, check_length, raise_for_byte
+from bpe_ref.incremental.seams import MOST_SEAMS, known_seams
 from bpe_ref.merges import TokenId
 from bpe_ref.tries import NOTHING
 from bpe_ref.vocabulary import Vocabulary
@@ -60,6 +61,7 @@ class PrependEncoder:
         "_falls",
         "_first_tokens",
         "_ids",
+        "_known",
         "_lengths",
         "_letters",
         "_shorter",
@@ -75,6 +77,7 @@ class PrependEncoder:
         self._lengths = vocabulary.remember(lengths_of_made_tokens)
         self._ids = vocabulary.remember(build_derivations).ids
         self._compatible = vocabulary.remember(compatibility)
+        self._known = vocabulary.remember(known_seams)
         self._crossed = vocabulary.remember(joint_table)
         self._letters = bytearray()
         self._states = [ROOT]
@@ -113,17 +116,21 @@ class PrependEncoder:
             letters.append(byte)
         except (TypeError, ValueError):  # what is no byte leads from no state to another
             raise_for_byte(byte, 0)
-        lengths, first_tokens = self._lengths, self._first_tokens
+        lengths, first_tokens, known = self._lengths, self._first_tokens, self._known
         token = self._ends[found]
         size = len(letters)
         rest = size - lengths[token]
         crossed = self._crossed
         # no token after the last one; in the text, the letter at `rest` is left of its neighbour
-        while (
-            rest
-            and crossed[letters[rest] << 8 | letters[rest - 1]]
-            and not self._compatible(token, first_tokens[rest])
-        ):
+        while rest and crossed[letters[rest] << 8 | letters[rest - 1]]:
+            seam = token * len(lengths) + first_tokens[rest]
+            fits = known.get(seam)
+            if fits is None:
+                if len(known) >= MOST_SEAMS:
+                    known.clear()
+                fits = known[seam] = self._compatible(token, first_tokens[rest])
+            if fits:
+                break
             token = self._shorter[token]
             rest = size - lengths[token]
         self._states.append(found)

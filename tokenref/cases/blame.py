@@ -1,4 +1,4 @@
-"""Which mutants a question would find: what a generated case is kept for, and what its `why` says."""
+"""Which mutants a question would find: why a generated case is kept."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -56,9 +56,7 @@ PREFIXES = {"intervals": "interval"}
 def finds(op: str, names: Sequence[str]) -> tuple[Purpose, ...]:
     """Return the purposes "these mutants fail here"."""
     prefix = PREFIXES.get(op, op)
-    return tuple(
-        tells_apart(name, MUTANTS[f"{prefix}-{name}"].engine) for name in names
-    )
+    return tuple(tells_apart(name, MUTANTS[f"{prefix}-{name}"].engine) for name in names)
 
 
 def blaming(  # noqa: PLR0913 - the parts of a draft

@@ -36,7 +36,12 @@ TEXTS: Final = (
     ("tiny", "spaces", "a  b   c    \n \n d", "White space, whose pieces depend on what follows"),
     ("tiny", "emoji", "👨‍👩‍👧 né 你好", "Characters of several bytes and tokens"),
     ("tiny", "specials", "a<|endoftext|>b<|fim_prefix|>", "Special tokens between words"),
-    ("tiny_nfc", "marks", "e\u0301a\u0301 e\u0301", "NFC joins letters and marks: fewer characters"),
+    (
+        "tiny_nfc",
+        "marks",
+        "e\u0301a\u0301 e\u0301",
+        "NFC joins letters and marks: fewer characters",
+    ),
     ("tiny_o200k", "case", "HelloWorld's ABCdef", "Words are cut where lower case ends"),
 )
 """Vocabulary, name, text (None: one that its special tokens make), and what is special."""

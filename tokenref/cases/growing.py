@@ -1,6 +1,6 @@
 """Cases about texts that grow and shrink: appending, prepending, tokens that are certain, parts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from tokenref.cases.blame import blamed, blaming
@@ -205,7 +205,7 @@ def _intervals(vocabulary: str, generator: SplitMix64) -> Iterator[Draft]:
             return
 
 
-def _ranges(length: int, generator: SplitMix64) -> Sequence[tuple[int, int]]:
+def _ranges(length: int, generator: SplitMix64) -> list[tuple[int, int]]:
     """Return the whole, an empty part, and some others."""
     found = [(0, length), (length, length), (length // 2, length // 2)]
     while len(found) < 12:  # noqa: PLR2004 - enough to meet most borders

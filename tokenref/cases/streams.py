@@ -23,7 +23,7 @@ SEED: Final = 0x73_74_72_65
 TEXTS: Final = (
     ("words", "Hello, world! It's fine."),
     ("accents", "né à être"),
-    ("chinese", "你好，世界"),
+    ("chinese", "你好。世界"),
     ("emoji", "😀 👨‍👩‍👧 🇩🇪"),
     ("replacement", "a\ufffd\ufffdb"),
     ("ends-in-replacement", "ab\ufffd"),

@@ -4,12 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from bpe_ref import TokenId, Tokenizer, load_tokenizer
-from bpe_ref.cutting.pipelines import whole_pipeline, whole_sentencepiece
-from bpe_ref.cutting.reference import whole_tokenizer
-from bpe_ref.cutting.whole import Whole
-from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
+from bpe_ref import (
+    Pipeline,
+    SentencePieceTokenizer,
+    TokenId,
+    Tokenizer,
+    Whole,
+    load_tokenizer,
+    whole_pipeline,
+    whole_sentencepiece,
+    whole_tokenizer,
+)
 
 
 class Opened(Protocol):

@@ -8,9 +8,8 @@ from typing import Any, BinaryIO, Final
 
 import click
 
-from bpe_ref.cutting.counting import count as count_tokens
-from bpe_ref.cutting.counting import count_till_limit
-from bpe_ref.cutting.splitting import chunks as cut_into_chunks
+from bpe_ref import chunks as cut_into_chunks
+from bpe_ref import count_till_limit
 from tokenref.commands.opened import opened
 from tokenref.commands.paths import FILE, InputError
 from tokenref.corpus import LARGEST
@@ -74,7 +73,7 @@ def _read(stream: BinaryIO) -> bytes:
 @SPECIAL
 @click.option("--template/--no-template", default=True, help="Add a template's special tokens.")
 @JSON
-def encode(  # noqa: PLR0913 - one per option
+def encode(
     text: str | None,
     path: Path | None,
     vocabulary: str,
@@ -142,7 +141,7 @@ def parsed_ids(written: str) -> list[int]:
 @SPECIAL
 @click.option("--limit", type=click.IntRange(min=0), help="Stop as soon as it is certainly more.")
 @JSON
-def count(  # noqa: PLR0913 - one per option
+def count(
     text: str | None,
     path: Path | None,
     vocabulary: str,
@@ -155,7 +154,7 @@ def count(  # noqa: PLR0913 - one per option
     whole = opened(vocabulary, special=special).whole
     content = given_text(text, path)
     if limit is None:
-        found: int | None = count_tokens(whole, content)
+        found: int | None = whole.count(content)
     else:
         found = count_till_limit(whole, content, limit)
     if as_json:
@@ -168,10 +167,12 @@ def count(  # noqa: PLR0913 - one per option
 @text_arguments
 @VOCABULARY
 @SPECIAL
-@click.option("--most", type=int, required=True, help="The most tokens of a chunk.")
+@click.option(
+    "--most", type=click.IntRange(min=1), required=True, help="The most tokens of a chunk."
+)
 @click.option("--overlap", type=int, default=0, help="Tokens at the end that come again.")
 @JSON
-def chunks(  # noqa: PLR0913 - one per option
+def chunks(
     text: str | None,
     path: Path | None,
     vocabulary: str,

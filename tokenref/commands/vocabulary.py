@@ -7,7 +7,14 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from bpe_ref import audit, load_vocabulary, train
+from bpe_ref import (
+    Pipeline,
+    SentencePieceTokenizer,
+    audit,
+    load_tokenizer,
+    train,
+    vocabulary_of,
+)
 from bpe_ref.formats.tiktoken import write_tiktoken
 from bpe_ref.registry import REGISTRY
 from bpe_ref.training import TrainingProgress
@@ -40,7 +47,12 @@ def audit_command(name_or_path: str) -> None:
     """Say what is unusual about a vocabulary: dead and improper tokens, holes, missing bytes."""
     from tokenref.reports.vocabulary import print_audit  # noqa: PLC0415 - only needed here
 
-    vocabulary = load_vocabulary(name_or_path)
+    loaded = load_tokenizer(name_or_path)
+    if isinstance(loaded, SentencePieceTokenizer):
+        raise InputError(
+            f"{name_or_path} must hold a vocabulary of bytes, it is a SentencePiece model"
+        )
+    vocabulary = vocabulary_of(loaded) if isinstance(loaded, Pipeline) else loaded.vocabulary
     print_audit(Console(), vocabulary, audit(vocabulary))
 
 

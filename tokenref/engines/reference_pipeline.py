@@ -4,12 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bpe_ref.hugging_face.streaming import stream_decoder
-
 from bpe_ref import DecodingError, SymbolError, TokenIdError
 from bpe_ref.hugging_face.decode_stream import DecodeStream
 from bpe_ref.hugging_face.encoding import Encoding
 from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.hugging_face.pipeline_stream import stream_decoder
 from tokenref.engines.answers import Ok, Refused
 
 

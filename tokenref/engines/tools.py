@@ -7,18 +7,23 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from bpe_ref import TokenId, Tokenizer, Vocabulary
-from bpe_ref.canonical import is_canonical
-from bpe_ref.completions import encode_with_unstable
-from bpe_ref.cutting.counting import count_till_limit
-from bpe_ref.cutting.reference import whole_tokenizer
-from bpe_ref.cutting.splitting import chunks, split_at
-from bpe_ref.incremental.appending import AppendEncoder
-from bpe_ref.incremental.eager import EagerEncoder
-from bpe_ref.incremental.intervals import IntervalCounter
-from bpe_ref.incremental.prepending import PrependEncoder
+from bpe_ref import (
+    AppendEncoder,
+    EagerEncoder,
+    IntervalCounter,
+    PrependEncoder,
+    StreamDecoder,
+    TokenId,
+    Tokenizer,
+    Vocabulary,
+    chunks,
+    count_till_limit,
+    encode_with_unstable,
+    is_canonical,
+    split_at,
+    whole_tokenizer,
+)
 from bpe_ref.offsets import decode_with_offsets
-from bpe_ref.streaming import StreamDecoder
 
 Completions: TypeAlias = tuple[list[TokenId], set[tuple[TokenId, ...]]]
 
@@ -50,7 +55,7 @@ class Counter(Protocol):
 class Eager(Protocol):
     """An encoder that gives tokens as soon as they are certain."""
 
-    def extend(self, piece: Iterable[int]) -> list[TokenId]:
+    def extend(self, data: bytes, /) -> list[TokenId]:
         """Add bytes; return the tokens that are certain now and were not before."""
 
     def finish(self) -> list[TokenId]:

@@ -1,7 +1,7 @@
 """Mutants that decode wrongly, count wrongly, or take bytes for what they are not."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from bpe_ref import DecodingError, Steps, TokenId, TokenIdError, Vocabulary
@@ -17,7 +17,7 @@ from tokenref.mutants.mutant import (
     mutant,
 )
 
-DecodeBytes = Callable[[Vocabulary, Sequence[TokenId]], bytes]
+DecodeBytes = Callable[[Vocabulary, Iterable[TokenId]], bytes]
 
 _bytes: Final = Steps().decode_bytes
 _text: Final = Steps().bytes_to_text
@@ -28,7 +28,7 @@ _LOST: Final = "\ufffd"
 # ---- from tokens to bytes
 
 
-def _known(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> Iterator[TokenId]:
+def _known(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> Iterator[TokenId]:
     for token in ids:
         try:
             vocabulary.token_bytes(token)
@@ -37,32 +37,33 @@ def _known(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> Iterator[TokenId]:
         yield token
 
 
-def _unknown_dropped(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> bytes:
+def _unknown_dropped(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> bytes:
     return _bytes(vocabulary, list(_known(vocabulary, ids)))
 
 
-def _negative_from_the_end(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> bytes:
+def _negative_from_the_end(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> bytes:
     size = max([*vocabulary.tokens, *vocabulary.special_bytes]) + 1
     return _bytes(vocabulary, [token + size if token < 0 else token for token in ids])
 
 
-def _specials_skipped(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> bytes:
+def _specials_skipped(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> bytes:
     return _bytes(vocabulary, [token for token in ids if token not in vocabulary.special_bytes])
 
 
-def _specials_unknown(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> bytes:
-    for token in ids:
+def _specials_unknown(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> bytes:
+    row = list(ids)
+    for token in row:
         if token in vocabulary.special_bytes:
             raise TokenIdError(f"token id must be that of an ordinary token, got {token}")
-    return _bytes(vocabulary, ids)
+    return _bytes(vocabulary, row)
 
 
-def _token_by_token(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> bytes:
+def _token_by_token(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> bytes:
     contents = (_bytes(vocabulary, [token]) for token in ids)
     return b"".join(content.decode("utf-8", "replace").encode() for content in contents)
 
 
-def _bytes_spelled(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> bytes:
+def _bytes_spelled(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> bytes:
     contents = (_bytes(vocabulary, [token]) for token in ids)
     return b"".join(
         b"<0x%02X>" % content[0] if len(content) == 1 and content[0] >= 0x80 else content  # noqa: PLR2004

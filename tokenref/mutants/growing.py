@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from bpe_ref import ENCODERS, TokenId, Vocabulary
-from bpe_ref.incremental.eager import EagerEncoder
+from bpe_ref import ENCODERS, EagerEncoder, TokenId, Vocabulary
 from tokenref.engines.tools import Tools
 from tokenref.mutants.mutant import Mutant, Witness, mutant, spelled
 
@@ -110,7 +109,7 @@ def never_fewer(state: Wrong, part: bytes) -> list[TokenId]:
 
 
 def longest_suffix(state: Wrong, part: bytes) -> list[TokenId]:
-    """Take the longest token that ends with the new byte, whether it fits the ones before or not."""
+    """Take the longest token that ends here, whether it fits the ones before or not."""
     text = state.text + part
     ends = {content: token for token, content in state.vocabulary.tokens.items()}
     tokens: list[TokenId] = []
@@ -122,7 +121,7 @@ def longest_suffix(state: Wrong, part: bytes) -> list[TokenId]:
 
 
 def longest_prefix(state: Wrong, part: bytes) -> list[TokenId]:
-    """Take the longest token that begins with the new byte, whether it fits the next ones or not."""
+    """Take the longest token that begins here, whether it fits the next ones or not."""
     text = part + state.text
     starts = {content: token for token, content in state.vocabulary.tokens.items()}
     tokens: list[TokenId] = []
@@ -190,9 +189,9 @@ class WrongEager:
     text: bytes = b""
     given: int = 0
 
-    def extend(self, piece: Iterable[int]) -> list[TokenId]:
+    def extend(self, data: bytes, /) -> list[TokenId]:
         """Add bytes; return the tokens that the rule calls certain."""
-        self.text += bytes(piece)
+        self.text += data
         return self._up_to(self.known)
 
     def finish(self) -> list[TokenId]:
@@ -228,13 +227,23 @@ class NoTail:
 
     right: EagerEncoder
 
-    def extend(self, piece: Iterable[int]) -> list[TokenId]:
+    def extend(self, data: bytes, /) -> list[TokenId]:
         """Add bytes."""
-        return self.right.extend(bytes(piece))
+        return self.right.extend(data)
 
     def finish(self) -> list[TokenId]:
         """Lose the rest."""
         return []
+
+
+@dataclass
+class _Turned(Wrong):
+    """Puts bytes that are pushed together in front in the wrong order."""
+
+    at_front: bool = True
+
+    def extend(self, piece: Iterable[int]) -> None:
+        super().extend(bytes(piece)[::-1])
 
 
 # ---- witnesses
@@ -405,7 +414,7 @@ GROWING: Final = (
         "Bytes pushed together are put in front one by one in reading order, which turns them "
         "round: the crate's `extend` wants them reversed, and a caller forgets it.",
         grows("a b ab", "prepend", "ab"),
-        tools=Tools(prepend_encoder=lambda vocabulary: _Turned(vocabulary)),
+        tools=Tools(prepend_encoder=_Turned),
     ),
     _eager(
         "all-but-the-last",
@@ -440,13 +449,3 @@ GROWING: Final = (
     ),
 )
 """Mutants of `append`, `prepend` and `eager`."""
-
-
-@dataclass
-class _Turned(Wrong):
-    """Puts bytes that are pushed together in front in the wrong order."""
-
-    at_front: bool = True
-
-    def extend(self, piece: Iterable[int]) -> None:
-        super().extend(bytes(piece)[::-1])

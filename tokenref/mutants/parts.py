@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, Final
 
 from bpe_ref import ENCODERS, ParameterError, Tokenizer, Vocabulary
@@ -42,13 +42,13 @@ def _borders(vocabulary: Vocabulary, piece: bytes) -> list[int]:
 
 def _tokens_inside(vocabulary: Vocabulary, piece: bytes, start: int, stop: int) -> int:
     borders = _borders(vocabulary, piece)
-    pairs = zip(borders, borders[1:], strict=False)
+    pairs = pairwise(borders)
     return sum(start <= first and last <= stop for first, last in pairs)
 
 
 def _tokens_touched(vocabulary: Vocabulary, piece: bytes, start: int, stop: int) -> int:
     borders = _borders(vocabulary, piece)
-    pairs = zip(borders, borders[1:], strict=False)
+    pairs = pairwise(borders)
     return sum(first < stop and start < last for first, last in pairs)
 
 
@@ -182,9 +182,7 @@ def _through_special(tokenizer: Tokenizer, text: str, most: int) -> int:
 def _at_pieces(tokenizer: Tokenizer, text: str, most: int) -> int:
     """Cut between pieces only."""
     ends = list(accumulate(map(len, tokenizer.pieces(text)), initial=0))
-    return _refusing(
-        max(end for end in ends if _count(tokenizer, text[:end]) <= most), text, most
-    )
+    return _refusing(max(end for end in ends if _count(tokenizer, text[:end]) <= most), text, most)
 
 
 def _one_more(tokenizer: Tokenizer, text: str, most: int) -> int:
@@ -320,7 +318,8 @@ def _chunks(name: str, story: str, witness: Witness, rule: Any) -> Mutant:  # no
 PARTS: Final[Iterable[Mutant]] = (
     _interval(
         "prefix-difference",
-        "The count of the longer beginning less that of the shorter one: counts do not add up; own.",
+        "The count of the longer beginning less that of the shorter one, as if counts added up; "
+        "own.",
         part_counts("a aa", "aa", (1, 2)),
         _prefix_difference,
     ),

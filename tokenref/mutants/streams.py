@@ -1,14 +1,22 @@
-"""Mutants that give text too late, twice or never, or that are wrong about what tokens stand for."""
+"""Mutants that give text too late, twice or never, or misplace tokens."""
 
 import codecs
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final
 
-from bpe_ref import ENCODERS, DecodingError, SymbolError, TokenId, Tokenizer, Vocabulary
+from bpe_ref import (
+    ENCODERS,
+    DecodingError,
+    StreamDecoder,
+    SymbolError,
+    TokenId,
+    Tokenizer,
+    Vocabulary,
+)
 from bpe_ref.decoding import bytes_to_text, decode_bytes
 from bpe_ref.offsets import decode_with_offsets
-from bpe_ref.streaming import StreamDecoder
 from tokenref.engines.tools import Completions, Tools, completions
 from tokenref.mutants.growing import encoded
 from tokenref.mutants.mutant import Mutant, Witness, bytewise, mutant, spelled
@@ -281,7 +289,7 @@ def _through_text(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> bool:
 def _no_merge_left(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> bool:
     """Ask only whether two neighbours could still merge."""
     decode_bytes(vocabulary, ids)
-    pairs = zip(ids, ids[1:], strict=False)
+    pairs = pairwise(ids)
     return all(vocabulary.merge(left, right) is None for left, right in pairs)
 
 

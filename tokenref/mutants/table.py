@@ -15,8 +15,6 @@ from tokenref.mutants.streams import STREAMS
 from tokenref.mutants.vocabularies import VOCABULARIES
 
 MUTANTS: Final[Mapping[str, Mutant]] = MappingProxyType(
-    by_name(
-        [*MERGING, *VOCABULARIES, *CUTTING, *SPECIAL, *DECODING, *GROWING, *PARTS, *STREAMS]
-    )
+    by_name([*MERGING, *VOCABULARIES, *CUTTING, *SPECIAL, *DECODING, *GROWING, *PARTS, *STREAMS])
 )
 """Every mutant by name."""

@@ -31,7 +31,7 @@ from typing import Final
 
 from bpe_ref.aligned_text import AlignedText, Change
 from bpe_ref.errors import VocabularyFileError
-from bpe_ref.hugging_face.grapheme_clusters import grapheme_clusters
+from bpe_ref.hugging_face.grapheme_clusters import grapheme_clusters, has_plain_clusters
 from bpe_ref.hugging_face.profile import HUGGING_FACE, Profile
 from bpe_ref.precompiled import Charsmap
 
@@ -87,6 +87,10 @@ class Precompiled:
 
     def normalize_text(self, text: str) -> str:
         """Return the text only."""
+        if self.profile.precompiled_by_clusters and has_plain_clusters(text):
+            table = {ord(old): new for old, new in self._parts("".join(set(text)))}
+            changing = {old: new for old, new in table.items() if new is not None}
+            return text.translate(changing)
         return "".join([old if new is None else new for old, new in self._parts(text)])
 
     def _parts(self, text: str) -> Iterator[tuple[str, str | None]]:
@@ -103,9 +107,7 @@ class Precompiled:
                 known[part] = match and match[1]
             return known[part]
 
-        for cluster in (
-            [*text] if text.isascii() and "\r\n" not in text else grapheme_clusters(text)
-        ):
+        for cluster in grapheme_clusters(text):
             yield from _cluster_parts(cluster, replacement)
 
 

@@ -1,0 +1,144 @@
+"""What a tokenizer makes of a text, on the command line: for people, and as JSON for programs."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bpe_ref import load, load_tokenizer, read_tokenizer_json, write_tokenizer_json
+from tests.sentencepiece_models import trained
+from tokenref.cli import main
+
+TEXT = "Hello, wörld! 你好 It's <|endoftext|> fine."
+
+
+def tokenref(*arguments: str | Path, stdin: bytes | None = None) -> Result:
+    result = CliRunner().invoke(main, list(map(str, arguments)), input=stdin)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def as_json(*arguments: str | Path, stdin: bytes | None = None) -> Any:  # noqa: ANN401 - any JSON
+    result = tokenref(*arguments, "--json", stdin=stdin)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.fixture(scope="module")
+def pipeline_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("pipeline") / "tokenizer.json"
+    write_tokenizer_json(load("tiny").vocabulary, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def model_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "tokenizer.model"
+    path.write_bytes(trained("byte fallback"))
+    return path
+
+
+def test_encode_prints_a_line_per_token() -> None:
+    lines = tokenref("encode", TEXT).stdout.splitlines()
+    ids = load("tiny").encode_ordinary(TEXT)
+    assert [int(line.split("\t")[0]) for line in lines] == ids
+
+
+def test_the_text_may_come_from_a_file_or_from_standard_input(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    given = as_json("encode", TEXT)
+    assert as_json("encode", "--file", path) == given
+    assert as_json("encode", stdin=TEXT.encode()) == given
+
+
+def test_what_is_encoded_decodes_to_the_text(pipeline_file: Path) -> None:
+    for vocabulary in ("tiny", str(pipeline_file)):
+        written = tokenref("encode", TEXT, "--vocabulary", vocabulary, "--json").stdout
+        again = tokenref("decode", "--vocabulary", vocabulary, stdin=written.encode())
+        assert again.stdout == TEXT
+
+
+def test_special_tokens_are_text_unless_they_are_asked_for(pipeline_file: Path) -> None:
+    special = load("tiny").vocabulary.special_tokens["<|endoftext|>"]
+    tiny = as_json("encode", TEXT)["ids"]
+    assert special not in tiny
+    assert special in as_json("encode", TEXT, "--special")["ids"]
+    ours = ("--vocabulary", pipeline_file)
+    assert special in as_json("encode", TEXT, *ours)["ids"]
+    assert as_json("encode", TEXT, "--as-text", *ours)["ids"] == tiny
+
+
+def test_every_kind_of_tokenizer_encodes_as_it_does_in_python(
+    pipeline_file: Path, model_file: Path
+) -> None:
+    pipeline = read_tokenizer_json(pipeline_file)
+    assert as_json("encode", TEXT, "--vocabulary", pipeline_file)["ids"] == pipeline.ids(TEXT)
+    ids = load_tokenizer(model_file).encode(TEXT)
+    assert as_json("encode", TEXT, "--vocabulary", model_file)["ids"] == ids
+    assert as_json("count", TEXT, "--vocabulary", model_file) == {"count": len(ids)}
+
+
+def test_count_stops_at_the_limit() -> None:
+    total = len(load("tiny").encode_ordinary(TEXT))
+    assert as_json("count", TEXT) == {"count": total}
+    assert as_json("count", TEXT, "--limit", str(total)) == {"count": total}
+    assert as_json("count", TEXT, "--limit", str(total - 1)) == {"count": None}
+    assert tokenref("count", TEXT, "--limit", "3").stdout == "more than 3\n"
+
+
+@pytest.mark.parametrize("overlap", ["0", "2"])
+def test_chunks_cover_the_text_and_none_is_too_long(
+    pipeline_file: Path, model_file: Path, overlap: str
+) -> None:
+    for vocabulary in ("tiny", str(pipeline_file), str(model_file)):
+        options = ("--vocabulary", vocabulary, "--most", "5", "--overlap", overlap)
+        chunks = as_json("chunks", TEXT, *options)["chunks"]
+        covered = {at for chunk in chunks for at in range(chunk["start"], chunk["stop"])}
+        assert covered == set(range(len(TEXT)))
+        for chunk in chunks:
+            assert chunk["text"] == TEXT[chunk["start"] : chunk["stop"]]
+            counted = as_json("count", chunk["text"], "--vocabulary", vocabulary)["count"]
+            assert counted == chunk["tokens"] <= 5
+
+
+def test_audit_takes_a_byte_level_tokenizer_json(pipeline_file: Path) -> None:
+    assert "by pair" in tokenref("audit", pipeline_file).output
+    assert "by concatenation" in tokenref("audit", "tiny").output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("encode", "a", "--file", "x"), "the text must be given once"),
+        (("encode", "--file", "no/such"), "no/such cannot be read"),
+        (("decode", "1", "x"), "ids must be whole numbers, got 'x'"),
+        (("decode", "[1"), "ids must be sound JSON"),
+        (("decode", "[true]"), "ids must be a list of whole numbers"),
+        (("decode", "999999"), "token id must be one of this vocabulary's, got 999999"),
+        (("decode", "--strict", "195"), "the tokens' bytes must be UTF-8"),
+        (("count", "a", "--vocabulary", "nobody"), "there is no file 'nobody'"),
+        (("chunks", "a", "--most", "2", "--overlap", "2"), "overlap must be"),
+    ],
+)
+def test_bad_input_is_one_sentence(arguments: Sequence[str], sentence: str) -> None:
+    result = tokenref(*arguments)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("tokenref: ")
+    assert sentence in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_standard_input_must_be_text() -> None:
+    result = tokenref("encode", stdin=b"a\xff")
+    assert result.exit_code == 2
+    assert "standard input must be UTF-8, but byte 1 is not" in result.stderr
+
+
+def test_a_sentencepiece_model_cannot_be_audited(model_file: Path) -> None:
+    result = tokenref("audit", model_file)
+    assert result.exit_code == 2
+    assert "it is a SentencePiece model" in result.stderr
