@@ -142,3 +142,23 @@ def test_a_sentencepiece_model_cannot_be_audited(model_file: Path) -> None:
     result = tokenref("audit", model_file)
     assert result.exit_code == 2
     assert "it is a SentencePiece model" in result.stderr
+
+
+def test_goldens_can_be_made_for_a_whole_tokenizer(tmp_path: Path, pipeline_file: Path) -> None:
+    texts, out = tmp_path / "texts.txt", tmp_path / "goldens.jsonl"
+    texts.write_text(f"{TEXT}\n\n a\n", encoding="utf-8")
+    made = tokenref("fill", "--vocabulary", pipeline_file, "--texts", texts, "--out", out)
+    assert made.exit_code == 0, made.output
+    beside = tmp_path / "goldens.tokenizer.json"
+    assert beside.read_bytes() == pipeline_file.read_bytes()
+    checked = tokenref("check", "reference", "tokenizers", "--records", out, "--vocabulary", beside)
+    assert checked.exit_code == 0, checked.output
+
+
+def test_goldens_cannot_be_made_for_a_sentencepiece_model(tmp_path: Path, model_file: Path) -> None:
+    texts, out = tmp_path / "texts.txt", tmp_path / "goldens.jsonl"
+    texts.write_text("a\n", encoding="utf-8")
+    made = tokenref("fill", "--vocabulary", model_file, "--texts", texts, "--out", out)
+    assert made.exit_code == 2
+    assert "it is a SentencePiece model" in made.stderr
+    assert not out.exists()

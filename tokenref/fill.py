@@ -1,15 +1,11 @@
 """Write the fixtures, or compare them byte for byte with what would be written.
 
-And goldens of a user's own: records of other texts, for any vocabulary.
-
 Everything is made in memory first; nothing is written unless all of it was
 made. Nothing depends on the time, the machine, the order of a hash table or
 the language of the user.
 """
 
 import json
-import os
-import re
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -19,10 +15,9 @@ from bpe_ref import BpeError, Vocabulary, dump_plain_json, load_vocabulary
 from bpe_ref.formats.files import write_atomically
 from tokenref.cases.all import all_drafts
 from tokenref.cases.canaries import canaries
-from tokenref.cases.draft import Draft, finish
+from tokenref.cases.draft import finish
 from tokenref.cases.tokenizers import fixture_tokenizers
 from tokenref.cases.vocabularies import fixture_vocabularies
-from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.glossary import FLAGS
 from tokenref.judge import first_difference
 from tokenref.manifest import (
@@ -33,9 +28,8 @@ from tokenref.manifest import (
     dump_manifest,
     parse_manifest,
 )
-from tokenref.questions.text import TextInput
 from tokenref.record import Case, RecordError
-from tokenref.record_files import dump_records, parse_records, read_file, schemas
+from tokenref.record_files import dump_records, schemas
 from tokenref.subjects import Subject, TokenizerFile
 
 CANARIES: Final = "canary.jsonl"
@@ -123,92 +117,6 @@ def differences(files: dict[str, bytes], folder: Path) -> list[str]:
             found.append(f"{path}: differs from line {line} on")
     found += [f"{path}: is not generated any more" for path in _left_over(files, folder)]
     return found
-
-
-def texts_of(content: str) -> list[str]:
-    r"""Return the lines of a text: each ends with a line feed, the last one need not.
-
-    A carriage return before the line feed is part of the line's end. Nothing
-    else ends a line: not a lone carriage return, not U+2028.
-
-    >>> texts_of("a\r\nb\rc\u2028d\n\nlast"), texts_of("a\n")
-    (['a', 'b\rc\u2028d', '', 'last'], ['a'])
-    """
-    *lines, last = content.split("\n")
-    return [line.removesuffix("\r") for line in lines] + ([last] if last else [])
-
-
-def goldens_for(
-    vocabulary: Vocabulary, name: str, texts: Sequence[str], source: str, out: Path
-) -> tuple[bytes, int]:
-    """Return a record file of a user's own vocabulary and texts, and how many cases it holds.
-
-    One `encode` case per distinct text, in the order given, of which there must
-    be at least one. Ids and reasons name the line of `source` where the text
-    stands first; ids also name the file `out`, so that two files do not clash.
-    """
-    slug = re.sub(r"[^a-z0-9_.-]+", "-", out.stem.lower())
-    first_lines: dict[str, int] = {}
-    for line, text in enumerate(texts, start=1):
-        first_lines.setdefault(text, line)
-    cases = [
-        finish(
-            Draft(
-                op="encode",
-                topic="own",
-                slug=f"{slug}-{line:06d}",
-                vocabulary=name,
-                request=TextInput(text=text),
-                why=_unicode(f"Line {line} of {source}, encoded by the reference with {name}."),
-                flags=[],
-            ),
-            vocabulary,
-        )
-        for text, line in first_lines.items()
-    ]
-    return dump_records(_unicode(out.name), cases), len(cases)
-
-
-def open_goldens(path: Path, vocabulary_name: str) -> Catalogue:
-    """Return a file of a user's own goldens as a catalogue, with the canaries of the package.
-
-    Raises `RecordError` for a file that holds no records, `BpeError` for the
-    vocabulary, and `FillError` if the records are those of another one.
-    """
-    data = read_file(path)
-    cases = parse_records(data, str(path))
-    vocabulary = load_vocabulary(vocabulary_name)
-    digest = vocabulary.digest()
-    other = next((case for case in cases if case.vocab != digest), None)
-    if other is not None:
-        raise FillError(
-            f"{path}: {other.id} is a record of the vocabulary {other.vocab}, "
-            f"but {vocabulary_name} is {digest}"
-        )
-    package = open_catalogue()
-    entries = {entry.digest: entry for entry in package.manifest.vocabularies}
-    entries[digest] = VocabularyEntry(
-        name=vocabulary_name, digest=digest, path=None, licence="its owner's"
-    )
-    manifest = Manifest(
-        format=1,
-        cases=len(cases),
-        flags=sorted({flag for case in cases for flag in case.flags}),
-        files=[
-            FileEntry(
-                path=str(path), sha256=sha256(data).hexdigest(), bytes=len(data), cases=len(cases)
-            )
-        ],
-        vocabularies=list(entries.values()),
-        tokenizers=[],
-        retired=[],
-    )
-    return Catalogue(package.folder, manifest, cases, package.canaries, {digest: vocabulary})
-
-
-def _unicode(name: str) -> str:
-    """Return a file's name as text; what is not UTF-8 in it is replaced."""
-    return os.fsencode(name).decode("utf-8", "replace")
 
 
 def _registered(name: str) -> Vocabulary:

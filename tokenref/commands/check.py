@@ -171,11 +171,11 @@ def _check_corpus(
 
 
 def _own_catalogue(records: Path, vocabulary: str) -> Catalogue:
-    from tokenref.fill import FillError, open_goldens  # noqa: PLC0415 - it loads all generators
+    from tokenref.goldens import GoldensError, open_goldens  # noqa: PLC0415 - only needed here
 
     try:
         return open_goldens(records, vocabulary)
-    except FillError as error:
+    except GoldensError as error:
         raise InputError(str(error)) from None
 
 

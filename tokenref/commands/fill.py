@@ -5,12 +5,13 @@ from typing import Final
 
 import click
 
-from bpe_ref import NamedVocabulary, dump_plain_json, load_vocabulary
+from bpe_ref import NamedVocabulary, Vocabulary, dump_plain_json
 from bpe_ref.registry import REGISTRY
 from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, write
 from tokenref.corpus import read_text
 from tokenref.manifest import MANIFEST
 from tokenref.record import RecordError
+from tokenref.subjects import Subject
 
 DEFAULT_FOLDER: Final = Path("fixtures")
 
@@ -71,13 +72,15 @@ def fill(
 
 
 def _fill_own(vocabulary: str, texts: Path, out: Path) -> None:
-    """Write goldens for a vocabulary and texts, and the vocabulary beside them if need be."""
-    from tokenref.fill import goldens_for, texts_of  # noqa: PLC0415 - it loads all generators
+    """Write goldens for some texts, and beside them what they are about, if need be."""
+    from tokenref.goldens import goldens_for, texts_of  # noqa: PLC0415 - only needed here
 
+    subject = _own_subject(vocabulary)
+    kind = "vocabulary" if isinstance(subject, Vocabulary) else "tokenizer"
     is_known = vocabulary == "tiny" or vocabulary in REGISTRY
-    beside = None if is_known else out.with_name(f"{out.stem}.vocabulary.json")
+    beside = None if is_known else out.with_name(f"{out.stem}.{kind}.json")
     if out.exists() and not out.is_file() and beside is not None:
-        raise InputError(f"{out} must be a file, for the vocabulary is written beside it")
+        raise InputError(f"{out} must be a file, for the {kind} is written beside it")
     inputs = {texts.resolve()} if is_known else {texts.resolve(), Path(vocabulary).resolve()}
     for path in (out, beside):
         if path is not None:
@@ -85,22 +88,43 @@ def _fill_own(vocabulary: str, texts: Path, out: Path) -> None:
                 raise InputError(f"{path} would be overwritten, but it is what is read")
             must_be_writable(path)
     lines = texts_of(read_text(texts)[0])
-    loaded = load_vocabulary(vocabulary)
     name = vocabulary if is_known else Path(vocabulary).name
-    data, count = goldens_for(loaded, name, lines, texts.name, out)
+    data, count = goldens_for(subject, name, lines, texts.name, out)
+    if beside is None:
+        write(data, out)
+    else:
+        _write_both(data, out, _content(subject, name, out), beside)
+    click.echo(f"{out}: {count:,} cases, duplicates left out: {len(lines) - count:,}")
     if beside is not None:
+        click.echo(f"{beside}: the {kind}")
+
+
+def _own_subject(vocabulary: str) -> Subject:
+    from tokenref.goldens import GoldensError, own_subject  # noqa: PLC0415 - only needed here
+
+    try:
+        return own_subject(vocabulary)
+    except GoldensError as error:
+        raise InputError(str(error)) from None
+
+
+def _content(subject: Subject, name: str, out: Path) -> bytes:
+    """Return the file that the records in `out` are about."""
+    if isinstance(subject, Vocabulary):
         why = f"The vocabulary of the records in {out.name}."
-        content = dump_plain_json(NamedVocabulary(name, why, loaded))
-        before = beside.read_bytes() if beside.is_file() else None
-        write(content, beside)
+        return dump_plain_json(NamedVocabulary(name, why, subject))
+    return subject.content
+
+
+def _write_both(data: bytes, out: Path, content: bytes, beside: Path) -> None:
+    """Write both files or none."""
+    before = beside.read_bytes() if beside.is_file() else None
+    write(content, beside)
     try:
         write(data, out)
     except InputError:
-        if beside is not None and before is None:  # both or none
+        if before is None:
             beside.unlink(missing_ok=True)
-        elif beside is not None and before is not None:
+        else:
             write(before, beside)
         raise
-    click.echo(f"{out}: {count:,} cases, duplicates left out: {len(lines) - count:,}")
-    if beside is not None:
-        click.echo(f"{beside}: the vocabulary")

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
 
 from bpe_ref import (
     DecodingError,
@@ -31,6 +32,15 @@ LONGEST_TRACE = 48
 
 def _unchanged(vocabulary: Vocabulary) -> Vocabulary:
     return vocabulary
+
+
+_READ_FILES: Final = 16
+"""How many tokenizer.json files are kept in memory, read; mutants ask for the same one often."""
+
+
+@lru_cache(maxsize=_READ_FILES)
+def _parsed(content: bytes, name: str, profile: str) -> Pipeline:
+    return parse_tokenizer_json(content, name, PROFILES[profile])
 
 
 def _unchanged_pipeline(pipeline: Pipeline) -> Pipeline:
@@ -67,8 +77,7 @@ class ReferenceEngine:
 
     def load_tokenizer(self, content: bytes, name: str, profile: str) -> Session:
         """Load a whole tokenizer."""
-        pipeline = parse_tokenizer_json(content, name, PROFILES[profile])
-        return PipelineSession(self.prepare_pipeline(pipeline))
+        return PipelineSession(self.prepare_pipeline(_parsed(content, name, profile)))
 
     def encode_symbols(self, vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
         """Return the tokens of the symbols of one piece that is not taken whole."""

@@ -4,7 +4,7 @@ A mutant is wrong on purpose. Fixtures that cannot tell it from the reference
 would not notice the same mistake in a real engine.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -16,23 +16,47 @@ from bpe_ref import (
     vocabulary_by_concatenation,
     vocabulary_by_pair,
 )
-from tokenref.engines.answers import Ok, Refused
+from bpe_ref.hugging_face.pipeline import Pipeline
+from tokenref.engines.answers import Answer, Engine, Ok, Refused, Unsupported
 from tokenref.engines.reference import ReferenceEngine, ReferenceSession
+from tokenref.engines.reference_pipeline import PipelineSession
 from tokenref.engines.tools import Tools
+from tokenref.subjects import Subject, load_subject
 
 Prepare: TypeAlias = Callable[[Vocabulary], Vocabulary]
 
+PreparePipeline: TypeAlias = Callable[[Pipeline], Pipeline]
+
 Ask: TypeAlias = Callable[[ReferenceSession, str, Mapping[str, Any]], Ok | Refused]
 """How a request is passed on to the reference, and its answer back: here goes what no step does."""
+
+AskPipeline: TypeAlias = Callable[[PipelineSession, str, Mapping[str, Any]], Ok | Refused]
+"""The same for a request to a whole tokenizer."""
 
 
 @dataclass(frozen=True)
 class Witness:
     """A question, as small as can be, that a mutant answers wrongly."""
 
-    vocabulary: Vocabulary
+    vocabulary: Subject
     op: str
     request: Mapping[str, Any]
+    before: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    """What must have been asked before, of mutants that remember what they should not."""
+
+    @property
+    def profile(self) -> str:
+        """Whose rules the question is asked under."""
+        return "definition" if isinstance(self.vocabulary, Vocabulary) else "hugging-face"
+
+    def ask(self, engine: Engine) -> Answer:
+        """Return an engine's answer. May raise, as a mutant may."""
+        session = load_subject(engine, self.vocabulary, "witness", self.profile)
+        if isinstance(session, Unsupported):
+            return session
+        for op, request in self.before:
+            session.answer(op, request)
+        return session.answer(self.op, self.request)
 
 
 @dataclass(frozen=True)
@@ -80,6 +104,34 @@ class AskedSession(ReferenceSession):
         return self.ask(right, op, request)
 
 
+@dataclass(frozen=True)
+class AskedPipelines(ReferenceEngine):
+    """A reference whose requests to a whole tokenizer go through what `begin` returns.
+
+    `begin` is called for each session, so that what a session remembers is its own.
+    """
+
+    begin: Callable[[], AskPipeline] = lambda: PipelineSession.answer
+
+    def load_tokenizer(self, content: bytes, name: str, profile: str) -> "AskedPipeline":
+        """Load a whole tokenizer."""
+        right = super().load_tokenizer(content, name, profile)
+        assert isinstance(right, PipelineSession)  # noqa: S101 - it loads nothing else
+        return AskedPipeline(right, self.begin())
+
+
+@dataclass(frozen=True)
+class AskedPipeline:
+    """A session of `AskedPipelines`."""
+
+    right: PipelineSession
+    ask: AskPipeline
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Ok | Refused:
+        """Answer one request."""
+        return self.ask(self.right, op, request)
+
+
 def unchanged(vocabulary: Vocabulary) -> Vocabulary:
     """Return the vocabulary as it is."""
     return vocabulary
@@ -102,6 +154,22 @@ def mutant(
     else:
         engine = AskedEngine(label, steps=steps, prepare=prepare, tools=tools, ask=ask)
     return Mutant(name, story, engine, witness)
+
+
+def pipeline_mutant(
+    name: str,
+    story: str,
+    witness: Witness,
+    *,
+    prepare: PreparePipeline | None = None,
+    begin: Callable[[], AskPipeline] | None = None,
+) -> Mutant:
+    """Return a mutant of whole tokenizers, by what is done to them or how they are asked."""
+    label = f"mutant {name}"
+    if begin is not None:
+        return Mutant(name, story, AskedPipelines(label, begin=begin), witness)
+    assert prepare is not None  # noqa: S101 - one of the two is given
+    return Mutant(name, story, ReferenceEngine(label, prepare_pipeline=prepare), witness)
 
 
 def by_name(mutants: Iterable[Mutant]) -> dict[str, Mutant]:

@@ -1,0 +1,136 @@
+"""Goldens of a user's own: records of other texts, for any vocabulary or tokenizer.json."""
+
+import os
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+
+from bpe_ref import Pipeline, SentencePieceTokenizer, load_tokenizer
+from bpe_ref.formats.files import read_unpacked
+from tokenref.cases.draft import Draft, finish
+from tokenref.catalogue import Catalogue, open_catalogue
+from tokenref.manifest import FileEntry, Manifest, VocabularyEntry
+from tokenref.questions.pipelines import TokenizeInput
+from tokenref.questions.text import TextInput
+from tokenref.record_files import dump_records, parse_records, read_file
+from tokenref.subjects import Subject, TokenizerFile
+
+
+class GoldensError(Exception):
+    """Goldens that cannot be made, or not be used, with what was given."""
+
+
+def texts_of(content: str) -> list[str]:
+    r"""Return the lines of a text: each ends with a line feed, the last one need not.
+
+    A carriage return before the line feed is part of the line's end. Nothing
+    else ends a line: not a lone carriage return, not U+2028.
+
+    >>> texts_of("a\r\nb\rc\u2028d\n\nlast"), texts_of("a\n")
+    (['a', 'b\rc\u2028d', '', 'last'], ['a'])
+    """
+    *lines, last = content.split("\n")
+    return [line.removesuffix("\r") for line in lines] + ([last] if last else [])
+
+
+def own_subject(name_or_path: str) -> Subject:
+    """Return what a name or a path stands for: a vocabulary, or a whole tokenizer's file.
+
+    Raises `BpeError` for what is neither, and `GoldensError` for a SentencePiece
+    model, which no record can name.
+    """
+    loaded = load_tokenizer(name_or_path)
+    if isinstance(loaded, SentencePieceTokenizer):
+        raise GoldensError(
+            f"{name_or_path} must be a vocabulary or a tokenizer.json, it is a SentencePiece model"
+        )
+    if not isinstance(loaded, Pipeline):
+        return loaded.vocabulary
+    path = Path(name_or_path)
+    path = path / "tokenizer.json" if path.is_dir() else path
+    return TokenizerFile(_unicode(path.name), read_unpacked(path))
+
+
+def goldens_for(
+    subject: Subject, name: str, texts: Sequence[str], source: str, out: Path
+) -> tuple[bytes, int]:
+    """Return a record file of a user's own texts, and how many cases it holds.
+
+    One case per distinct text, in the order given, of which there must be at
+    least one: `encode` for a vocabulary, `tokenize` for a whole tokenizer. Ids
+    and reasons name the line of `source` where the text stands first; ids also
+    name the file `out`, so that two files do not clash.
+    """
+    slug = re.sub(r"[^a-z0-9_.-]+", "-", out.stem.lower())
+    whole = isinstance(subject, TokenizerFile)
+    first_lines: dict[str, int] = {}
+    for line, text in enumerate(texts, start=1):
+        first_lines.setdefault(text, line)
+    cases = [
+        finish(
+            Draft(
+                op="tokenize" if whole else "encode",
+                topic="own",
+                slug=f"{slug}-{line:06d}",
+                vocabulary=name,
+                request=TokenizeInput(text=text, add_special_tokens=True)
+                if whole
+                else TextInput(text=text),
+                why=_unicode(f"Line {line} of {source}, encoded by the reference with {name}."),
+                flags=[],
+                spec="docs/tokenizers.md#pipeline" if whole else "docs/bpe.md#definition",
+                profile="hugging-face" if whole else "definition",
+            ),
+            subject,
+        )
+        for text, line in first_lines.items()
+    ]
+    return dump_records(_unicode(out.name), cases), len(cases)
+
+
+def open_goldens(path: Path, name_or_path: str) -> Catalogue:
+    """Return a file of a user's own goldens as a catalogue, with the canaries of the package.
+
+    Raises `RecordError` for a file that holds no records, `BpeError` for what
+    they are about, and `GoldensError` if they are about something else.
+    """
+    data = read_file(path)
+    cases = parse_records(data, str(path))
+    subject = own_subject(name_or_path)
+    digest = subject.digest()
+    other = next((case for case in cases if case.vocab != digest), None)
+    if other is not None:
+        raise GoldensError(
+            f"{path}: {other.id} is a record of the vocabulary {other.vocab}, "
+            f"but {name_or_path} is {digest}"
+        )
+    package = open_catalogue()
+    own = [VocabularyEntry(name=name_or_path, digest=digest, path=None, licence="its owner's")]
+    whole = isinstance(subject, TokenizerFile)
+    manifest = Manifest(
+        format=1,
+        cases=len(cases),
+        flags=sorted({flag for case in cases for flag in case.flags}),
+        files=[
+            FileEntry(
+                path=str(path), sha256=sha256(data).hexdigest(), bytes=len(data), cases=len(cases)
+            )
+        ],
+        vocabularies=_with(package.manifest.vocabularies, [] if whole else own),
+        tokenizers=_with(package.manifest.tokenizers, own if whole else []),
+        retired=[],
+    )
+    return Catalogue(package.folder, manifest, cases, package.canaries, {digest: subject})
+
+
+def _with(
+    entries: Sequence[VocabularyEntry], own: Sequence[VocabularyEntry]
+) -> list[VocabularyEntry]:
+    """Return the entries, one's own in the place of those with the same digest."""
+    return list({entry.digest: entry for entry in (*entries, *own)}.values())
+
+
+def _unicode(name: str) -> str:
+    """Return a file's name as text; what is not UTF-8 in it is replaced."""
+    return os.fsencode(name).decode("utf-8", "replace")
