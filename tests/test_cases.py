@@ -43,6 +43,27 @@ ANCHORS = {
 }
 
 
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+
+
+def prose(page: Path) -> str:
+    """Return a page without its code."""
+    return re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+@cache
+def sections() -> frozenset[str]:
+    """Return every section of the book, as the records name it."""
+    found = set()
+    for page in PAGES:
+        text = prose(page)
+        titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+        slugs = [re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles]
+        slugs += re.findall(r'^<a id="([^"]+)"></a>$', text, re.MULTILINE)
+        found |= {f"docs/{page.name}#{slug}" for slug in slugs}
+    return frozenset(found)
+
+
 @cache
 def drafts() -> tuple[Draft, ...]:
     return tuple(all_drafts())
@@ -106,12 +127,28 @@ def test_every_flag_is_used_and_every_used_flag_is_explained() -> None:
     for name, flag in FLAGS.items():
         assert re.fullmatch(r"[A-Z][A-Za-z0-9]+", name)
         assert min(len(flag.description), len(flag.effect)) > 20
-        assert flag.spec.removeprefix("docs/bpe.md#") in ANCHORS
+        assert flag.spec in sections()
         assert all(link.startswith("https://github.com/") for link in flag.links)
 
 
-def test_every_case_names_a_section_of_the_rules() -> None:
-    assert {draft.spec.removeprefix("docs/bpe.md#") for draft in drafts()} == ANCHORS
+def test_every_case_names_a_section_of_the_book() -> None:
+    named = {draft.spec for draft in drafts()}
+    assert sorted(named - sections()) == []
+    assert {spec for spec in named if spec.startswith("docs/bpe.md#")} == {
+        f"docs/bpe.md#{anchor}" for anchor in ANCHORS
+    }
+
+
+def test_every_link_of_the_book_leads_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]*(?:#[^)]*)?)\)", prose(page)):
+            if target.startswith("https://"):
+                continue
+            path, _, anchor = target.partition("#")
+            linked = (page.parent / path).resolve() if path else page
+            assert linked.exists(), f"{page.name}: {target}"
+            if anchor:
+                assert f"docs/{linked.name}#{anchor}" in sections(), f"{page.name}: {target}"
 
 
 def test_every_vocabulary_is_used_and_says_why_it_exists() -> None:
