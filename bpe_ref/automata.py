@@ -28,7 +28,7 @@ Why a letter takes constant time, amortised
     be more falls than steps.
 
 The numbers lie in one dict and in lists of small integers, not in a dict per
-state: the 100,000 tokens of cl100k make 300,000 states, and the garbage
+state: the 100,000 tokens of cl100k make 217,000 states, and the garbage
 collector does not look into such tables.
 """
 
@@ -131,8 +131,8 @@ class Automaton:
 def automaton_of_made_tokens(vocabulary: Vocabulary) -> Automaton:
     """Return an automaton of the tokens that merging can make, by place.
 
-    Use it through `vocabulary.remember`. For cl100k it takes about a second to
-    build, and 50 MB.
+    Use it through `vocabulary.remember`. For cl100k it takes 0.7 s to build, and
+    35 MB (65 MB meanwhile).
 
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2})

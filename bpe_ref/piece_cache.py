@@ -4,9 +4,11 @@ The cache holds pieces only, never whole texts, and it is bounded twice: by the
 number of pieces, and by the length of each. When it is full it is emptied;
 a handful of words from the text at hand soon fill it with what is useful now,
 and nothing has to be counted or reordered on the way.
+
+Tokens are kept as tuples, which lie in memory as one block; a list is two.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Final
 
@@ -16,7 +18,7 @@ MOST_PIECES: Final = 1 << 16
 LONGEST_PIECE: Final = 64  # characters; longer ones are rare and seldom come again
 
 
-class PieceCache(dict[str, list[TokenId]]):
+class PieceCache(dict[str, tuple[TokenId, ...]]):
     """From piece to its tokens. Reading a key that is missing encodes it.
 
     >>> cache = PieceCache(lambda piece: [len(piece)])
@@ -24,14 +26,14 @@ class PieceCache(dict[str, list[TokenId]]):
     ([2, 2, 2, 2], ['be', 'or', 'to'])
     """
 
-    def __init__(self, encode_piece: Callable[[str], list[TokenId]]) -> None:
+    def __init__(self, encode_piece: Callable[[str], Sequence[TokenId]]) -> None:
         """Remember the answers of `encode_piece`."""
         super().__init__()
         self._encode_piece = encode_piece
 
-    def __missing__(self, piece: str) -> list[TokenId]:
+    def __missing__(self, piece: str) -> tuple[TokenId, ...]:
         """Encode the piece, and remember it if it is short."""
-        tokens = self._encode_piece(piece)
+        tokens = tuple(self._encode_piece(piece))
         if len(piece) <= LONGEST_PIECE:
             if len(self) >= MOST_PIECES:
                 self.clear()

@@ -331,6 +331,20 @@ _Sequences.TestCase.settings = settings(drawn(25), stateful_step_count=12)
 TestSequences = _Sequences.TestCase
 
 
+@pytest.mark.usefixtures("short_is_long")
+@pytest.mark.parametrize("kind", [AppendCounter, PrependCounter])
+def test_a_long_piece_is_not_taken_for_the_one_that_was_there_before(
+    kind: type[AppendCounter | PrependCounter],
+) -> None:
+    whole = whole_of("cl100k_as_is")
+    counter = kind(whole)
+    counter.extend("a" * 12)
+    counter.truncate(2)
+    for _ in range(12):
+        counter.push("x")
+        assert counter.count == whole.count(counter.text)
+
+
 class Watched:
     """A whole tokenizer that remembers how many characters it was asked to count."""
 

@@ -17,7 +17,8 @@ from bpe_ref.hugging_face.added_tokens import AddedToken
 from bpe_ref.hugging_face.decoders import ByteLevel
 from bpe_ref.hugging_face.encoding import Encoding
 from bpe_ref.hugging_face.model import BPE
-from bpe_ref.hugging_face.pipeline import Pipeline, character_of_byte
+from bpe_ref.hugging_face.piece_offsets import character_of_byte
+from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.hugging_face.profile import STRICT
 from tests.engine_encodings import FAILED, engine_answer, our_answer
 from tests.synthetic_tokenizers import Document, added, document, trained_model

@@ -90,6 +90,9 @@ _CL100K_PAIRS: Final = _pairs(
     (LINE_ENDS, _BLACK),
 )
 
+NUMBERS_ALONE: Final = _pairs((NUMBERS, NUMBERS))
+"""The border between two numbers, if no piece has two."""
+
 
 @dataclass(frozen=True)
 class Borders:
@@ -105,7 +108,7 @@ class Borders:
     """Whether upper case after lower case is a border, but for a contraction."""
 
 
-_GPT2: Final = Borders(
+GPT2: Final = Borders(
     pairs=_pairs(
         (_BLACK, _WHITE),
         (LETTERS, NUMBERS + _CL100K_OTHERS),
@@ -115,11 +118,11 @@ _GPT2: Final = Borders(
     ),
     runs=(LETTERS, NUMBERS, _CL100K_OTHERS, _WHITE),
 )
-_CL100K: Final = Borders(_CL100K_PAIRS, (LETTERS, _CL100K_OTHERS, BLANKS, LINE_ENDS))
-_VOYAGE3: Final = Borders(
-    _CL100K_PAIRS | _pairs((NUMBERS, NUMBERS)), (LETTERS, _CL100K_OTHERS, BLANKS, LINE_ENDS)
+CL100K: Final = Borders(_CL100K_PAIRS, (LETTERS, _CL100K_OTHERS, BLANKS, LINE_ENDS))
+VOYAGE3: Final = Borders(
+    _CL100K_PAIRS | NUMBERS_ALONE, (LETTERS, _CL100K_OTHERS, BLANKS, LINE_ENDS)
 )
-_O200K: Final = Borders(
+O200K: Final = Borders(
     pairs=_pairs(
         (LETTERS, _WHITE + NUMBERS + "ps"),
         (NUMBERS, _WHITE + LETTERS + _CL100K_OTHERS),
@@ -130,12 +133,12 @@ _O200K: Final = Borders(
     case_follows=True,
 )
 
-_BY_PATTERN: Final = MappingProxyType(
+BY_PATTERN: Final = MappingProxyType(
     {
-        REGISTRY["gpt2"].pattern: _GPT2,
-        REGISTRY["cl100k_base"].pattern: _CL100K,
-        REGISTRY["o200k_base"].pattern: _O200K,
-        REGISTRY["voyage3_base"].pattern: _VOYAGE3,
+        REGISTRY["gpt2"].pattern: GPT2,
+        REGISTRY["cl100k_base"].pattern: CL100K,
+        REGISTRY["o200k_base"].pattern: O200K,
+        REGISTRY["voyage3_base"].pattern: VOYAGE3,
     }
 )
 
@@ -205,5 +208,5 @@ def border_rule(pattern: str, tables: str, *, normalized: bool) -> BorderRule | 
     >>> border_rule(r"\w+", "unicode-16.0", normalized=False) is None
     True
     """
-    borders = _BY_PATTERN.get(pattern)
+    borders = BY_PATTERN.get(pattern)
     return None if borders is None else BorderRule(borders, kinds_of(tables), normalized)

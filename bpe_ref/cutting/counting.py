@@ -1,7 +1,9 @@
 """Count a text, whether it has too many tokens, and any part of it, by a whole tokenizer.
 
+What comes after a safe cut is counted as a rest (see `whole`), here and below.
+
 Why `count_till_limit` is exact, and may stop early
-    At a safe cut (see `whole`) counts add up, and none is negative. So if what
+    At a safe cut counts add up, and none is negative. So if what
     is before a safe cut has more tokens than the limit, all of it has. Where
     no token stands for more than `longest` characters, a text of more than
     `limit * longest` characters has more than `limit` tokens, and need not be
@@ -47,12 +49,22 @@ def count_till_limit(whole: Whole, text: str, limit: int) -> int | None:
         return None
     counted = start = 0
     for cut in safe_cuts(whole, checked_text(text)):
-        counted += whole.count(text[start:cut])
+        counted += count_part(whole, text[start:cut], alone=start == 0)
         start = cut
         if counted > limit:
             return None
-    counted += whole.count(text[start:])
+    counted += count_part(whole, text[start:], alone=start == 0)
     return counted if counted <= limit else None
+
+
+def count_part(whole: Whole, text: str, *, alone: bool) -> int:
+    """Return the number of tokens of a text alone, or of one that begins at a safe cut.
+
+    >>> from bpe_ref.cutting.whole import by_definition
+    >>> count_part(by_definition(len), "abc", alone=False)
+    3
+    """
+    return whole.count(text) if alone else whole.count_rest(text)
 
 
 def safe_cuts(whole: Whole, text: str, start: int = 0) -> Iterator[int]:
@@ -92,7 +104,7 @@ class TextIntervalCounter:
         self._counts = array("q", [0])  # from the first safe cut to each of them
         total = 0
         for place in range(1, len(self._cuts)):
-            total += whole.count(text[self._cuts[place - 1] : self._cuts[place]])
+            total += whole.count_rest(text[self._cuts[place - 1] : self._cuts[place]])
             self._counts.append(total)
 
     def __len__(self) -> int:
@@ -110,7 +122,7 @@ class TextIntervalCounter:
         if first > last:
             return self._whole.count(self._text[start:stop])
         beginning = self._whole.count(self._text[start : self._cuts[first]])
-        end = self._whole.count(self._text[self._cuts[last] : stop])
+        end = self._whole.count_rest(self._text[self._cuts[last] : stop])
         return beginning + self._counts[last] - self._counts[first] + end
 
 

@@ -12,6 +12,7 @@ How
     one long piece it would take quadratic time; so a piece of `LONG` characters
     or more grows in place, as long as what is added only makes it longer
     (`LongPieces`). What is known of no safe cuts is counted from scratch.
+    What stands behind a safe cut is counted as a rest (see `whole`).
 
 Representation
     One `_State` for each number of characters; to shorten the text is to
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bpe_ref.cutting.borders import REACH
-from bpe_ref.cutting.counting import checked_text
+from bpe_ref.cutting.counting import checked_text, count_part
 from bpe_ref.cutting.whole import LongPieces, PieceCounter, Whole
 from bpe_ref.errors import ParameterError
 
@@ -38,7 +39,11 @@ class _State:
     """The last settled cut, in characters from where the text began to grow."""
 
     beyond: int = 0
-    """The number of tokens on its far side, where nothing changes any more."""
+    """The number of tokens on its far side, where nothing changes any more.
+
+    In front of the text that is before the cut; behind it, where the text grows at its front, as a
+    rest.
+    """
 
     beside: int = 0
     """The number of tokens between there and the piece that grows."""
@@ -64,10 +69,10 @@ class AppendCounter:
     2
     """
 
-    def __init__(self, whole: Whole) -> None:
-        """Start with the empty text."""
+    def __init__(self, whole: Whole, *, alone: bool = True) -> None:
+        """Start with the empty text; not `alone` for one that begins at a safe cut."""
         self._whole = whole
-        self._growth = _Growth(whole, forwards=True)
+        self._growth = _Growth(whole, forwards=True, alone=alone)
 
     def __len__(self) -> int:
         """Return the number of characters."""
@@ -128,6 +133,11 @@ class PrependCounter:
         """The number of tokens of the text so far, encoded alone."""
         return self._growth.states[-1].count
 
+    @property
+    def count_as_rest(self) -> int:
+        """The number of its tokens if it begins at a safe cut of a longer text."""
+        return self._growth.count_as_rest()
+
     def push(self, character: str) -> None:
         """Put one character in front. Raises `ParameterError`, and what the tokenizer raises."""
         self._growth.push(character)
@@ -145,9 +155,10 @@ class PrependCounter:
 class _Growth:
     """Both directions. `characters` are in the order in which they came."""
 
-    def __init__(self, whole: Whole, *, forwards: bool) -> None:
+    def __init__(self, whole: Whole, *, forwards: bool, alone: bool = True) -> None:
         self.whole = whole
         self.forwards = forwards
+        self.alone = alone
         self.long: LongPieces | None = whole.long_pieces
         self.characters: list[str] = []
         self.states = [_State()]
@@ -181,14 +192,16 @@ class _Growth:
         cut, beyond = last.cut, last.beyond
         place = self._safe_cut()
         if place is not None and place > cut:
-            cut, beyond = place, self.states[place].count
+            beyond = self._beyond(place)
+            cut = place
         elif last.piece >= LONG and self._joins(last.piece):
             counter = self._grown(last.piece)
             count = beyond + last.beside + counter.count()
             return _State(cut, beyond, last.beside, last.piece + 1, count)
         tail = self._text_from(cut)
         if len(tail) < LONG or self.long is None:
-            return _State(cut, beyond, count=beyond + self.whole.count(tail))
+            alone = self.alone and (not self.forwards or cut == 0)
+            return _State(cut, beyond, count=beyond + count_part(self.whole, tail, alone=alone))
         return self._state_of_long(tail, cut, beyond)
 
     def _safe_cut(self) -> int | None:
@@ -211,8 +224,19 @@ class _Growth:
             place = at - 2
         return place if self.whole.is_safe_cut(before, left, right) else None
 
-    def _text_from(self, cut: int) -> str:
-        grown = self.characters[cut:]
+    def _beyond(self, place: int) -> int:
+        """Return the number of tokens on the far side of a safe cut."""
+        if self.forwards or self.whole.rest_is_alone:
+            return self.states[place].count
+        last = self.states[place]
+        return last.beyond + self.whole.count_rest(self._text_from(last.cut, place))
+
+    def count_as_rest(self) -> int:
+        """Return what `_beyond` would be if there were a safe cut at the near end."""
+        return self._beyond(len(self.characters))
+
+    def _text_from(self, cut: int, end: int | None = None) -> str:
+        grown = self.characters[cut:end]
         return "".join(grown if self.forwards else reversed(grown))
 
     def _joins(self, piece: int) -> bool:

@@ -1,4 +1,4 @@
-"""Long pieces of our own `Tokenizer`: where they begin and end, and how they grow.
+"""Long pieces: where they begin and end, and how they grow.
 
 A text that is one long piece has no safe cuts. But most characters only make
 its last piece longer (see `borders`), and a piece that grows by characters is a
@@ -8,45 +8,55 @@ A special token may end with the new character. It does not where no special
 token has the last two characters next to each other, or is the last one alone.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from bpe_ref.cutting.borders import BorderRule
 from bpe_ref.cutting.surrogates import any_surrogate
-from bpe_ref.cutting.whole import Ends, PieceCounter
+from bpe_ref.cutting.whole import Ends, PieceCounter, Span
 from bpe_ref.incremental.appending import AppendEncoder
 from bpe_ref.incremental.prepending import PrependEncoder
-from bpe_ref.special_tokens import split_special
-from bpe_ref.tokenizer import Tokenizer, whole_piece, without_surrogates
+from bpe_ref.tokenizer import whole_piece, without_surrogates
 from bpe_ref.vocabulary import Vocabulary
 
 _FIRST_MARK: Final = "\u0300"
 
 
 @dataclass(frozen=True)
-class ReferencePieces:
-    """What is known about long pieces of a `Tokenizer` whose borders are known."""
+class GrowingPieces:
+    """What is known about long pieces of a tokenizer whose borders are known."""
 
-    tokenizer: Tokenizer
     count: Callable[[str], int]
+    special_spans: Callable[[str], Sequence[Span]]
+    """Where the special tokens are in a text without surrogates."""
+
     specials: frozenset[str]
     special_pairs: frozenset[str]
     """Every two characters next to each other in some special token."""
 
+    cut: Callable[[str], list[str]]
+    """From text without special tokens to its pieces, normalized."""
+
+    count_piece: Callable[[str], int]
     rule: BorderRule | None
     """None where there is no pattern, and all that is no special token is one piece."""
 
+    normalized: bool
+    vocabulary: Vocabulary
+
     def ends(self, text: str) -> Ends:
         """Return the last piece, and how many tokens are before it."""
-        *_, (stretch, _) = split_special(without_surrogates(text), self.specials)
-        pieces = self.tokenizer.pieces(stretch)
+        joined = without_surrogates(text)
+        spans = self.special_spans(joined)
+        pieces = self.cut(joined[spans[-1][1] if spans else 0 :])
         return self._ends(text, pieces[-1] if pieces and text.endswith(pieces[-1]) else "")
 
     def starts(self, text: str) -> Ends:
         """Return the first piece, and how many tokens are after it."""
-        stretch, _ = next(split_special(without_surrogates(text), self.specials))
-        pieces = self.tokenizer.pieces(stretch)
+        joined = without_surrogates(text)
+        spans = self.special_spans(joined)
+        pieces = self.cut(joined[: spans[0][0] if spans else len(joined)])
         return self._ends(text, pieces[0] if pieces and text.startswith(pieces[0]) else "")
 
     def joins_last(self, before: str, character: str) -> bool:
@@ -75,11 +85,7 @@ class ReferencePieces:
         if without_surrogates(text) != text:
             return 0
         longest_special = max(map(len, self.specials), default=0)
-        ends: list[int] = []
-        at = 0
-        for stretch, special in split_special(text, self.specials):
-            at += len(stretch) + len(special or "")
-            ends += [at] if special is not None else []
+        ends = [end for _, end in self.special_spans(text)]
         found = max((end for end in ends if end + longest_special <= len(text)), default=0)
         piece = self.ends(text).piece
         border = len(text) - len(piece)
@@ -92,23 +98,21 @@ class ReferencePieces:
 
     def appender(self) -> PieceCounter:
         """Return an empty piece to which text can be appended."""
-        vocabulary = self.tokenizer.vocabulary
-        return _GrowingPiece(vocabulary, AppendEncoder(vocabulary), [])
+        return _GrowingPiece(self.vocabulary, AppendEncoder(self.vocabulary), [])
 
     def prepender(self) -> PieceCounter:
         """Return an empty piece in front of which text can be put."""
-        vocabulary = self.tokenizer.vocabulary
-        return _GrowingPiece(vocabulary, PrependEncoder(vocabulary), [])
+        return _GrowingPiece(self.vocabulary, PrependEncoder(self.vocabulary), [])
 
     def _ends(self, text: str, piece: str) -> Ends:
         total = self.count(text)
-        inside = len(self.tokenizer.encode_piece(piece.encode())) if piece else 0
+        inside = self.count_piece(piece) if piece else 0
         return Ends(piece, total - inside, total)
 
     def _stays(self, characters: str) -> bool:
         if any_surrogate(characters):
             return False
-        return self.tokenizer.vocabulary.text.normalization is None or max(characters) < _FIRST_MARK
+        return not self.normalized or max(characters) < _FIRST_MARK
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from bpe_ref.cutting.counting import checked_text, safe_cuts
+from bpe_ref.cutting.counting import checked_text, count_part, safe_cuts
 from bpe_ref.cutting.growing import AppendCounter, PrependCounter
 from bpe_ref.cutting.whole import Whole
 from bpe_ref.errors import ParameterError
@@ -153,14 +153,14 @@ class _Cutter:
             bound = self._bound(base, n - counted)
             if cut > bound:
                 break
-            more = self.whole.count(self.text[base:cut])
+            more = count_part(self.whole, self.text[base:cut], alone=base == start)
             if counted + more > n:
                 break
             base, counted = cut, counted + more
             if cut == len(self.text):
                 return Chunk(start, cut, counted)
         best = Chunk(start, base, counted)
-        growing = AppendCounter(self.whole)
+        growing = AppendCounter(self.whole, alone=base == start)
         for place in range(base + 1, min(cut, self._bound(base, n - counted)) + 1):
             growing.push(self.text[place - 1])
             if counted + growing.count <= n and not self.forbidden[place]:
@@ -177,7 +177,7 @@ class _Cutter:
         for place in range(chunk.stop - 1, chunk.start, -1):
             growing.push(self.text[place])
             if growing.count > overlap:
-                if place in inside:
+                if place in inside and growing.count_as_rest > overlap:
                     break  # counts add up here: whatever starts before has more
             elif not self.forbidden[place]:
                 found.append(place)

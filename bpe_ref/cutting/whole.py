@@ -5,17 +5,24 @@ Whatever it is made of, the number of tokens of a text is defined: encode the
 text alone, without the tokens that a template adds, and count. Everything in
 this package equals that, and is only faster where a *safe cut* is known.
 
+Some tokenizers put a space before every text, so that "a" is written "▁a"; but
+where the text goes on, there is none. So there are two counts: `count` of a
+text alone, and `count_rest` of one that something came before. Of most
+tokenizers they are the same.
+
 A place in a text is a safe cut if counts add up there:
 
-    count(text[i:j]) = count(text[i:place]) + count(text[place:j])
+    count(text[i:j])      = count(text[i:place])      + count_rest(text[place:j])
+    count_rest(text[i:j]) = count_rest(text[i:place]) + count_rest(text[place:j])
 
 for all i < place < j, and also for every other text that has the same two
 characters around the place (and the same one before them, if there is one).
 The last clause is what lets a text grow: what comes later cannot undo it.
 
 `whole_tokenizer` (in `reference`) makes one of our `Tokenizer`, with proven
-safe cuts. `by_definition` (below) makes one of anything that can count; it has
-no safe cuts, and everything is counted from scratch.
+safe cuts, and `whole_pipeline` (in `pipelines`) one of a Hugging Face file,
+with safe cuts for most kinds. `by_definition` (below) makes one of anything
+that can count; it has no safe cuts, and everything is counted from scratch.
 """
 
 from collections.abc import Callable, Sequence
@@ -102,6 +109,13 @@ class Whole(Protocol):
     def count(self, text: str) -> int:
         """Return the number of tokens of the text alone, without template tokens."""
 
+    @property
+    def rest_is_alone(self) -> bool:
+        """Whether `count_rest` is `count`."""
+
+    def count_rest(self, text: str) -> int:
+        """Return the number of tokens of a text that begins at a safe cut of a longer one."""
+
     def unbreakable(self, text: str) -> Sequence[Span]:
         """Return the parts of the text that must not be cut: special tokens, surrogate pairs."""
 
@@ -118,11 +132,16 @@ class CountedFromScratch:
 
     counts: Callable[[str], int]
     spans: Callable[[str], Sequence[Span]]
-    longest: None = None
+    longest: int | None = None
     long_pieces: None = None
+    rest_is_alone: bool = True
 
     def count(self, text: str) -> int:
         """Return the number of tokens of the text alone."""
+        return self.counts(text)
+
+    def count_rest(self, text: str) -> int:
+        """Return the same: there are no safe cuts at which it would matter."""
         return self.counts(text)
 
     def unbreakable(self, text: str) -> Sequence[Span]:
@@ -139,16 +158,19 @@ def _no_spans(_text: str) -> Sequence[Span]:
 
 
 def by_definition(
-    count: Callable[[str], int], special_spans: Callable[[str], Sequence[Span]] = _no_spans
+    count: Callable[[str], int],
+    special_spans: Callable[[str], Sequence[Span]] = _no_spans,
+    longest: int | None = None,
 ) -> Whole:
     """Return a whole tokenizer of which nothing is known but its answers.
 
     `count` gives the number of tokens of a text alone, without template
     tokens; `special_spans` where its special tokens are, in characters of the
-    original, in order.
+    original, in order; `longest` is the most characters that a token stands
+    for, if that is known.
 
     >>> whole = by_definition(lambda text: len(text.split()))
     >>> whole.count("to be or not"), whole.is_safe_cut("o", " ", "b")
     (4, False)
     """
-    return CountedFromScratch(count, special_spans)
+    return CountedFromScratch(count, special_spans, longest)

@@ -179,14 +179,17 @@ def _read_field(node: Node, key: str, hint: object, profile: Profile, depth: int
 
 
 def _pattern(node: Node) -> Literal | Regex:
-    """Return a pattern: literal text, or a regular expression."""
-    if isinstance(node.value, dict) and len(node.value) == 1:
-        for name, pattern in (("String", Literal), ("Regex", Regex)):
-            if isinstance(node.value.get(name), str):
-                try:
-                    return pattern(node.value[name])
-                except BpeError as error:
-                    raise VocabularyFileError(f"{node.source}: {node.place}: {error}") from None
+    """Return a pattern: literal text, or a regular expression that can be used."""
+    match node.value:
+        case {"String": str(text), **others} if not others:
+            return Literal(text)
+        case {"Regex": str(source), **others} if not others:
+            pattern = Regex(source)
+            try:
+                pattern.compile()
+            except BpeError as error:
+                raise VocabularyFileError(f"{node.source}: {node.place}: {error}") from None
+            return pattern
     return node.fail('must be {"String": ...} or {"Regex": ...}')
 
 

@@ -6,7 +6,7 @@
 Definition
     minbpe             begins with the line `minbpe v1`
     merges text        begins with `#version`
-    JSON               begins with `{`, after white space; and by its keys
+    JSON               begins with `{` or `[`, after white space; and by its keys
         tokenizer.json     has `model`
         tekken             has `config` and `vocab`
         ids                has only numbers: `vocab.json`, `encoder.json`
@@ -51,7 +51,7 @@ def format_of(content: bytes, source: str) -> Format:
         return "minbpe"
     if content.startswith(b"#version"):
         return "merges text"
-    if content[:1000].lstrip(b" \t\r\n").startswith(b"{"):
+    if content[:1000].lstrip(b" \t\r\n").startswith((b"{", b"[")):
         root = parse_json(content, source).fields()
         if "model" in root:
             return "tokenizer.json"

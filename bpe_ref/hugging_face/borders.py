@@ -21,19 +21,30 @@ Why the parts' tokens are the piece's
     where the model has a prefix or a suffix; nor with `ignore_merges`, which
     would take a part for a whole; nor with dropout.
 
-Two ways to cut
+Three ways to cut
     *Before one letter*, the one that most tokens begin with (in SentencePiece's
-    vocabularies the mark of a space): fast, and good for ordinary text.
-    *Everywhere*: letter by letter, for the stretches that are still long.
+    vocabularies the mark of a space): fast, and good for ordinary text. Where
+    that letter is joined to nothing before it but itself, and does not stand
+    twice in a row, each of it has a border before it.
+    *By kind*: letters that stand side by side in some token are of one kind, and
+    so are two that are of one kind with a third. So there is a border between
+    letters of different kinds. Nobody says what kinds there are, but in real
+    vocabularies they turn out to be the Latin letters, the Cyrillic ones,
+    punctuation, and little else; once the one letter is taken out, before which
+    all words are cut anyway, and which stays with what follows it.
+    *Everywhere*: letter by letter, the definition.
 """
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, pairwise
 from operator import add
+from typing import Final
 
 from bpe_ref.merges import TokenId
+
+_MOST_KINDS: Final = 8  # as many are tried in turn, and the smallest ones are seldom seen
 
 
 class Borders:
@@ -56,23 +67,35 @@ class Borders:
         self.joints = {token[at : at + 2] for token in made for at in range(len(token) - 1)}
         firsts = Counter(token[0] for token in made)
         self.letter = max(firsts, key=firsts.__getitem__, default="")
-        self._before = re.compile(self._pattern())
-
-    def _pattern(self) -> str:
-        """Return a pattern for `letter` where there is a border before it."""
-        letter = re.escape(self.letter)
-        joined = {joint[0] for joint in self.joints if joint[1] == self.letter}
-        if not letter or (self.known is not None and self.letter not in self.known):
-            return "(?!)"
-        if self.known is None:
-            others = "^" + "".join(map(re.escape, sorted(joined))) if joined else r"\s\S"
-        else:
-            others = "".join(map(re.escape, sorted(self.known - joined)))
-        return f"{letter}(?<=[{others}]{letter})" if others else "(?!)"
+        befores = {joint[0] for joint in self.joints if joint[1] == self.letter}
+        self._begins_words = bool(self.letter) and befores <= {self.letter}
+        self._before = re.compile(self._before_letter(befores))
+        self._by_kind = re.compile(self._of_one_kind())
+        self._joined = frozenset(chain.from_iterable(self.joints))
 
     def cut_before_letter(self, text: str) -> list[str]:
         """Return the parts that begin with `letter`, without it; the first part as it is."""
+        if self.known is None and self._begins_words and self.letter * 2 not in text:
+            return text.split(self.letter)
         return self._before.split(text)
+
+    def cut_by_kind(self, text: str) -> list[str]:
+        """Return the parts between most of the borders, at little cost.
+
+        Letters that are in no token with others stay together: see `is_unjoined`.
+
+        >>> Borders({}, ["_ab", "_bc", "12"], falls_back=True).cut_by_kind("_abc1_2_xy1")
+        ['_abc', '1', '_2', '_', 'xy', '1']
+        """
+        return self._by_kind.findall(text) if self.known is None else self.cut(text)
+
+    def is_unjoined(self, part: str) -> bool:
+        """Tell whether a part of `cut_by_kind` has a border wherever two letters meet.
+
+        >>> Borders({}, ["ab"], falls_back=True).is_unjoined("xy")
+        True
+        """
+        return self.known is None and part[0] not in self._joined
 
     def cut(self, text: str) -> list[str]:
         """Return the parts between all borders."""
@@ -83,3 +106,55 @@ class Borders:
         if known is not None:
             places = [at for at in places if text[at - 1] in known and text[at] in known]
         return [text[start:stop] for start, stop in pairwise((0, *places, len(text)))]
+
+    def _before_letter(self, joined: set[str]) -> str:
+        """Return a pattern for `letter` where there is a border before it."""
+        letter = re.escape(self.letter)
+        if not letter or (self.known is not None and self.letter not in self.known):
+            return "(?!)"
+        if self.known is None:
+            others = "^" + "".join(map(re.escape, sorted(joined))) if joined else r"\s\S"
+        else:
+            others = "".join(map(re.escape, sorted(self.known - joined)))
+        return f"{letter}(?<=[{others}]{letter})" if others else "(?!)"
+
+    def _of_one_kind(self) -> str:
+        """Return a pattern for a part of one kind, or of unjoined letters; together all text."""
+        begins = self.letter if self._begins_words else ""
+        inner = [joint for joint in self.joints if begins not in joint or not begins]
+        kinds = _kinds(inner)
+        kinds[_MOST_KINDS:] = [set(chain(*kinds[_MOST_KINDS:]))]  # one kind of all the small ones
+        joined = set(chain.from_iterable(self.joints))
+        alone = joined - {begins} - set(chain(*kinds))  # joined to `begins` only
+        some = "|".join([*(f"{_one_of(kind)}+" for kind in kinds), _one_of(alone)])
+        prefix = re.escape(begins)
+        unjoined = f"[^{''.join(map(re.escape, sorted(joined)))}]+" if joined else r"[\s\S]+"
+        return f"{prefix}*(?:{some})|{prefix}+|{unjoined}" if begins else f"{some}|{unjoined}"
+
+
+def _kinds(joints: Iterable[str]) -> list[set[str]]:
+    """Return the sets of letters that are joined, directly or by way of others; largest first.
+
+    >>> [sorted(kind) for kind in _kinds(["de", "ab", "cb"])]
+    [['a', 'b', 'c'], ['d', 'e']]
+    """
+    beside: dict[str, set[str]] = {}
+    for left, right in joints:
+        beside.setdefault(left, set()).add(right)
+        beside.setdefault(right, set()).add(left)
+    kinds: list[set[str]] = []
+    while beside:
+        kind: set[str] = set()
+        waiting = {next(iter(beside))}
+        while waiting:
+            letter = waiting.pop()
+            kind.add(letter)
+            waiting |= beside.pop(letter, set())
+        kinds.append(kind)
+    return sorted(kinds, key=len, reverse=True)
+
+
+def _one_of(letters: Iterable[str]) -> str:
+    """Return a pattern for one of these letters."""
+    inside = "".join(map(re.escape, sorted(letters)))
+    return f"[{inside}]" if inside else "(?!)"

@@ -37,28 +37,26 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from bpe_ref.errors import ParameterError, SymbolError, VocabularyError
+from bpe_ref.errors import ParameterError, VocabularyError
 from bpe_ref.hugging_face.borders import Borders
+from bpe_ref.hugging_face.merge_tables import ranked_merges
 from bpe_ref.hugging_face.merging import (
     SHORT,
     Draw,
     RankedMerges,
     Symbol,
     merge,
-    merge_long,
     merge_naive,
-    merge_short,
     merge_with_dropout,
 )
+from bpe_ref.hugging_face.partwise import Partwise, merged_ids
 from bpe_ref.hugging_face.profile import HUGGING_FACE, Profile
 from bpe_ref.hugging_face.shapes import Token
+from bpe_ref.hugging_face.spelling import Speller
 from bpe_ref.merges import TokenId
-from bpe_ref.piece_cache import PieceCache
 
 ID_LIMIT: Final = 1 << 32
 """Ids are below this: the engine keeps them in 32 bits."""
-
-_WHOLE: Final = 12  # letters; looking for borders in shorter parts costs more than it saves
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,39 +120,19 @@ class BPE:
     @cached_property
     def ranked(self) -> RankedMerges:
         """The merges, by ids."""
-        vocab = self.vocab
         skipped = len((self.continuing_subword_prefix or "").encode())
-        try:
-            if not skipped:
-                ranks = {
-                    (vocab[left], vocab[right]): rank
-                    for rank, (left, right) in enumerate(self.merges)
-                }
-                return RankedMerges(ranks, [vocab[left + right] for left, right in self.merges])
-        except KeyError:
-            pass  # the slow way finds out which merge it is
-        ranks, results = {}, []
-        for rank, (left, right) in enumerate(self.merges):
-            result = _joined(left, right, skipped, rank)
-            for token in (left, right, result):
-                if token not in vocab:
-                    raise VocabularyError(
-                        f"merges[{rank}] must be of tokens and make a token of the vocabulary, "
-                        f"but {token!r:.80} is none"
-                    )
-            ranks[vocab[left], vocab[right]] = rank
-            results.append(vocab[result])
-        return RankedMerges(ranks, results)
-
-    @cached_property
-    def cache(self) -> PieceCache:
-        """The tokens of pieces seen before; bounded. Not to be read where there is dropout."""
-        return PieceCache(self.tokenize_ids)
+        return ranked_merges(self.vocab, self.merges, skipped)
 
     @property
     def drops_merges(self) -> bool:
         """Whether merges are passed over at random, so that a random stream is needed."""
         return bool(self.dropout)
+
+    @property
+    def always_merges(self) -> bool:
+        """Whether symbols are letters wherever they stand and all pieces merge: see `borders`."""
+        plain = not (self.continuing_subword_prefix or self.end_of_word_suffix)
+        return plain and not self.ignore_merges and not self.drops_merges
 
     def tokenize(self, piece: str, draw: Draw | None = None) -> list[Token]:
         """Return the tokens of a piece, and the bytes of the piece that each covers.
@@ -180,12 +158,11 @@ class BPE:
         >>> BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]).tokenize_ids("aba")
         [2, 0]
         """
-        if self.ignore_merges or self.dropout or not self._is_plain:
+        if not self.always_merges:
             return [token for token, _ in self._merged(piece, draw)]
         if len(piece) <= SHORT:
-            return self._part_ids(piece)
-        head, *tails = self.borders.cut_before_letter(piece)
-        return [*self._long_ids(head), *self._tails.encode(tails)]
+            return merged_ids(self._speller, self.ranked, piece)
+        return self._partwise.ids(piece)
 
     def tokenize_by_definition(self, piece: str) -> list[Symbol]:
         """Return each token and how many bytes it covers, by the definition; dropout apart.
@@ -206,27 +183,7 @@ class BPE:
         >>> model.symbols("ba")
         [(1, 1), (0, 1)]
         """
-        vocab = self.vocab
-        prefix = self.continuing_subword_prefix or ""
-        suffix = self.end_of_word_suffix or ""
-        late = self.profile.unknown_after_bytes
-        symbols: list[Symbol] = []
-        unknown: list[Symbol] = []  # at most one, which may yet grow
-        for place, character in enumerate(piece):
-            text = prefix + character if place else character
-            if place == len(piece) - 1:
-                text += suffix
-            if text in vocab:
-                symbols += [*unknown, (vocab[text], len(character.encode()))]
-                unknown = []
-            elif (spelled := self._bytes_of(text)) is not None:
-                if unknown and not late:
-                    symbols += unknown
-                    unknown = []
-                symbols += spelled
-            else:
-                unknown = self._unknown(unknown, character, symbols)
-        return symbols + unknown
+        return self._speller.symbols(piece)
 
     def _merged(self, piece: str, draw: Draw | None) -> list[Symbol]:
         drops = self.drops_merges
@@ -245,91 +202,23 @@ class BPE:
     def borders(self) -> Borders:
         """Where pieces may be cut, if symbols are letters and all pieces merge."""
         made = list(map(self.strings.__getitem__, set(self.ranked.results)))
-        return Borders(self.vocab, made, falls_back=self._always_falls_back)
+        falls_back = self._speller.always_falls_back(self.ranked.ranks)
+        return Borders(self.vocab, made, falls_back=falls_back)
 
     @cached_property
-    def _always_falls_back(self) -> bool:
-        """Whether every missing character becomes bytes, and those never merge."""
-        byte_tokens = set(self._byte_tokens)
-        if not self.byte_fallback or None in byte_tokens:
-            return False
-        return all(byte_tokens.isdisjoint(pair) for pair in self.ranked.ranks)
+    def _partwise(self) -> Partwise:
+        """What merges long pieces part by part."""
+        return Partwise(self._speller, self.ranked, self.borders)
 
     @cached_property
-    def _tails(self) -> PieceCache:
-        """The tokens of parts seen before, by all but their first letter, which they share."""
-        return PieceCache(lambda tail: self._long_ids(self.borders.letter + tail))
-
-    def _long_ids(self, part: str) -> list[TokenId]:
-        """Return the tokens of a part that may still be long."""
-        if len(part) <= _WHOLE:
-            return self._part_ids(part)
-        parts = self.borders.cut(part)
-        return self._parts.encode(parts) if len(parts) > 1 else self._part_ids(part)
-
-    @cached_property
-    def _parts(self) -> PieceCache:
-        """The tokens of parts between all borders, seen before."""
-        return PieceCache(self._part_ids)
-
-    def _part_ids(self, part: str) -> list[TokenId]:
-        """Return the tokens of a part, where symbols are letters and all pieces merge."""
-        try:
-            tokens = list(map(self.vocab.__getitem__, part))
-        except KeyError:  # a missing character
-            tokens = [token for token, _ in self.symbols(part)]
-        if len(tokens) > SHORT:
-            return [token for token, _ in merge_long(self.ranked, [(t, 1) for t in tokens])]
-        merge_short(self.ranked, tokens)
-        return tokens
-
-    @cached_property
-    def _is_plain(self) -> bool:
-        """Whether a symbol is its character, wherever in the piece it stands."""
-        return not (self.continuing_subword_prefix or self.end_of_word_suffix)
-
-    @cached_property
-    def _byte_tokens(self) -> Sequence[TokenId | None]:
-        """The token of each byte."""
-        return [self.vocab.get(f"<0x{byte:02X}>") for byte in range(256)]
-
-    def _bytes_of(self, text: str) -> list[Symbol] | None:
-        """Return the tokens of the bytes of a text that is no token, if there are all of them."""
-        if not self.byte_fallback:
-            return None
-        tokens = [self._byte_tokens[byte] for byte in text.encode()]
-        found = [(token, 1) for token in tokens if token is not None]
-        return found if len(found) == len(tokens) else None
-
-    def _unknown(
-        self, unknown: list[Symbol], character: str, symbols: list[Symbol]
-    ) -> list[Symbol]:
-        """Return the unknown token still to be added; one that cannot grow goes to `symbols`."""
-        if self.unk_token is None:
-            if self.profile.missing_characters_dropped:
-                return unknown
-            raise SymbolError(
-                f"a text must be made of characters of the vocabulary, got {character!r}, "
-                "and there is no unknown token"
-            )
-        if self.unk_token not in self.vocab:
-            raise SymbolError(
-                f"unk_token must be in the vocabulary to stand for {character!r}, "
-                f"got {self.unk_token!r:.80}"
-            )
-        length = len(character.encode())
-        if unknown and self.fuse_unk:
-            return [(unknown[0][0], unknown[0][1] + length)]
-        symbols += unknown
-        return [(self.vocab[self.unk_token], length)]
-
-
-def _joined(left: str, right: str, skipped: int, rank: int) -> str:
-    """Return the token that a merge makes."""
-    content = right.encode()
-    if len(content) < skipped:
-        raise VocabularyError(
-            f"merges[{rank}] must have a right side no shorter than continuing_subword_prefix, "
-            f"got {right!r:.80}"
+    def _speller(self) -> Speller:
+        """What spells a piece before anything merges."""
+        return Speller(
+            self.vocab,
+            self.unk_token,
+            self.continuing_subword_prefix or "",
+            self.end_of_word_suffix or "",
+            self.fuse_unk,
+            self.byte_fallback,
+            self.profile,
         )
-    return left + content[skipped:].decode(errors="replace")

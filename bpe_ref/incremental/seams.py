@@ -1,8 +1,8 @@
 """Remember which tokens are compatible: text says the same words again and again.
 
-The encoders of growing texts look at a seam with nearly every byte, and a look
-into a table takes a third of the time of a seam test. The table is bounded:
-when it is full it is emptied, and soon holds what is useful now.
+The encoders of growing texts look at a seam with nearly every byte, and with
+this table appending English prose takes three quarters of the time (cl100k). It
+is bounded: when it is full it is emptied, and soon holds what is useful now.
 
 Representation
     For two places (see `Derivations`): `left * beyond + right`, where `beyond`

@@ -14,14 +14,15 @@ Limits
     `re` has no time limit, so it gets only patterns whose attempts are cheap, and texts without
     long runs (`costs.py`). `regex` gets SECONDS and SECONDS_PER_CHARACTER, the machine
     STEPS and STEPS_PER_CHARACTER. What takes longer is a `PatternError`.
-    Where the engine differs: it has no limit but its stack.
+    Where the engine differs: it gives up after ten million retries at one place, by a panic; and
+    where a letter that every match needs is missing, it sees so at once, and we may not.
 
 Source: https://github.com/rust-onig/rust-onig, onig/src/find.rs, and tokenizers 0.23.3.
 """
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 import regex
@@ -60,8 +61,8 @@ class Oniguruma:
     """
 
     source: str
-    node: Node
-    words: CodePoints
+    node: Node = field(repr=False, compare=False)
+    words: CodePoints = field(repr=False, compare=False)
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return start and end of each match, in characters.

@@ -2,8 +2,8 @@ r"""The sets that Oniguruma knows by name: `\p{...}`, `[[:...:]]`, `\w`, `\d`, `
 
 Definition
     A name is looked up without its spaces, hyphens and underscores, and in lower case. It is a
-    general category, a script, a block (`InGreekandCoptic`), an age (`Age=6.0`), a binary
-    property, a class of grapheme breaking, or one of POSIX's names, which are Unicode's sets here.
+    general category, a script, a block (`InCyrillic`), a binary property, or one of POSIX's names,
+    which are Unicode's sets here. No name has a value: neither `Script=Greek` nor `Age=6.0`.
     In brackets, `[:punct:]` is not `\p{Punct}`: it holds the symbols (category S) as well.
 
 Source: doc/RE and doc/UNICODE_PROPERTIES of https://github.com/kkos/oniguruma, and tokenizers

@@ -3,8 +3,9 @@ r"""What may stand where: behind which nodes a quantifier, in look-behind which 
 Where the definition differs from the words
     The engine hides from look-behind what follows the place, if its width is not fixed; it
     refuses `$` and most looks there, sometimes. So look-behind is taken only where all of that
-    makes no difference: sets, sequences, choices, repetitions, captures and `^ \A \b \B`; and
-    without captures if it is negative.
+    makes no difference: sets, sequences, choices, repetitions, captures and `^ \A \b \B`; if it is
+    negative, without captures; and not a sequence that may be empty, such as `a?b*`, which the
+    engine refuses with "undefined error code".
 
 Source: https://github.com/kkos/oniguruma, src/regparse.c, src/regcomp.c, and tokenizers 0.23.3.
 """
@@ -18,7 +19,9 @@ from bpe_ref.oniguruma.nodes import (
     Look,
     Node,
     Place,
+    Sequence,
     children,
+    width,
 )
 
 
@@ -50,6 +53,8 @@ def _may_be_behind(node: Node, *, negative: bool) -> bool:
         case Atomic() | Look() | Keep() | Again():
             return False
         case Capture() if negative:
+            return False
+        case Sequence(items) if len(items) > 1 and width(node)[0] == 0 != width(node)[1]:
             return False
         case Place(name):
             return name in "^AbB"

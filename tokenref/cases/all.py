@@ -12,6 +12,7 @@ from tokenref.cases import (
     invalid_bytes,
     long_texts,
     merging,
+    pipelines,
     random_texts,
     real,
     special_tokens,
@@ -37,6 +38,7 @@ TOPICS = (
     growing,
     cutting,
     streams,
+    pipelines,
 )
 """The modules that have cases. New ones are added at the end."""
 

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from tokenref.cases.draft import Draft, Purpose, tells_apart
+from tokenref.cases.draft import Draft, Purpose, PurposeError, tells_apart
 from tokenref.cases.vocabularies import vocabulary_named
-from tokenref.engines.answers import Answer, Refused, Session
+from tokenref.engines.answers import Answer, Crashed, Refused, Session
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.mutants.table import MUTANTS
 from tokenref.runner import guarded
@@ -41,6 +41,8 @@ def blamed(op: str, vocabulary: str, request: Struct) -> list[str]:
     """
     plain = msgspec.to_builtins(request)
     right = _answer("", vocabulary, op, plain)
+    if isinstance(right, Crashed):
+        raise PurposeError(f"{op} with {vocabulary}: the reference crashes: {right.message}")
     prefix = f"{PREFIXES.get(op, op)}-"
     return sorted(
         name.removeprefix(prefix)

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from tokenref.cases.changed_canaries import changed_canaries
 from tokenref.cases.draft import Draft, finish
 from tokenref.cases.vocabularies import vocabulary_named
 from tokenref.questions.text import (
@@ -180,7 +181,7 @@ def canaries() -> list[Case]:
         )
         for canary in _listed()
     ]
-    return [*cases, _wrong_stage()]
+    return [*cases, _wrong_stage(), *changed_canaries()]
 
 
 def _wrong_stage() -> Case:

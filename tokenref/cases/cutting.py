@@ -24,9 +24,9 @@ TEXTS: Final = (
     ("tokens_in_all_sizes", "all", "abbaabababba", "Tokens of every size compete"),
     ("parity_from_the_right", "couples", "abcdefghijkl", "Each letter changes every token"),
     ("nontopological", "deep", "abababab", "Tokens that rank before their parts"),
-    ("utf8_parts", "two", "éàé", "Tokens begin and end inside of characters"),
-    ("utf8_parts", "three", "你你你", "Tokens begin and end inside of characters"),
-    ("utf8_parts", "four", "😀😀é", "Tokens begin and end inside of characters"),
+    ("utf8_parts", "two", "éàé", "Tokens begin and end inside of characters of two bytes"),
+    ("utf8_parts", "three", "你你你", "Tokens begin and end inside of characters of three bytes"),
+    ("utf8_parts", "four", "😀😀é", "Tokens begin and end inside of characters of four bytes"),
     ("byte_order", "bytes", "aé你😀z", "Each byte is a token, and no character may be cut"),
     ("specials_prefix", "special", None, "Special tokens are one token each, and not cut"),
     ("specials_overlapping", "overlapping", None, "Special tokens that overlap each other"),
@@ -79,7 +79,7 @@ def _limits(name: str, vocabulary: str, text: str, fact: str) -> Iterator[Draft]
             f"{name}-{limit}",
             vocabulary,
             LimitInput(text=text, limit=limit),
-            f"{fact}; {total} tokens, of which {limit} are allowed.",
+            f"{fact} ({vocabulary}): {total} tokens, of which {limit} are allowed.",
             ["Limit"],
             spec=SPEC,
         )
@@ -93,7 +93,7 @@ def _splits(name: str, vocabulary: str, text: str, fact: str) -> Iterator[Draft]
             f"{name}-{most}",
             vocabulary,
             SplitInput(text=text, most=most),
-            f"{fact}. How much of it has {most} tokens at most?",
+            f"{fact} ({vocabulary}): the longest beginning of {most} tokens at most.",
             ["Split"],
             spec=SPEC,
         )
@@ -109,7 +109,7 @@ def _chunks(name: str, vocabulary: str, text: str, fact: str) -> Iterator[Draft]
             f"{name}-{most}-{overlap}",
             vocabulary,
             request,
-            f"{fact}. Chunks of {most} tokens at most{overlapping}.",
+            f"{fact} ({vocabulary}): chunks of {most} tokens at most{overlapping}.",
             ["Chunks", *(["Overlap"] if overlap else [])],
             spec=SPEC,
         )
@@ -125,7 +125,7 @@ def _too_late() -> Iterator[Draft]:
             f"last-letter-decides-{limit}",
             "last_letter_decides",
             LimitInput(text=text, limit=limit),
-            "Fifteen letters that are two tokens, while every shorter beginning has many more.",
+            f"Fifteen letters that are two tokens, each beginning of them more; {limit} allowed.",
             ["Limit", "CountFalls"],
             spec=SPEC,
         )
@@ -136,7 +136,7 @@ def _too_late() -> Iterator[Draft]:
             f"last-letter-decides-{most}",
             "last_letter_decides",
             SplitInput(text=text + FAR_LETTERS[:4], most=most),
-            "A beginning that has too many tokens fits again a dozen letters later.",
+            f"A beginning that has more than {most} tokens fits again a dozen letters later.",
             ["Split", "CountFalls"],
             spec=SPEC,
         )
@@ -150,7 +150,7 @@ def _too_late() -> Iterator[Draft]:
             slug="one-character-too-long",
             vocabulary="byte_order",
             request=request,
-            why="One character has three tokens where two are allowed, and no character is cut.",
+            why=f"One character has three tokens where two are allowed, and no {op} cuts it.",
             flags=["Split" if op == "split" else "Chunks", "TooLong"],
             spec=SPEC,
             purposes=[refuses("TOO_LONG")],
@@ -170,8 +170,8 @@ def _loop() -> Iterator[Draft]:
                 f"loop-{most}",
                 "loop_of_parts",
                 request,
-                "Tokens that start and end inside of characters, in a loop: whoever takes tokens "
-                "and drops what is no whole character comes back with nothing, for ever.",
+                f"Tokens that start and end inside of characters, in a loop: whoever takes {most} "
+                f"and drops what is no whole character may {op} nothing, for ever.",
                 ["Split" if op == "split" else "Chunks", "SplitCharacter"],
                 spec=SPEC,
             )
@@ -202,7 +202,7 @@ def _random() -> Iterator[Draft]:
                 f"random-{vocabulary.replace('_', '-')}-{kept}",
                 vocabulary,
                 SplitInput(text=text, most=most),
-                f"A random row of tokens, of which {most} are allowed.",
+                f"A random row of tokens of {vocabulary}, {text!r:.40}, {most} of them allowed.",
                 ["Split", "Random"],
                 spec=SPEC,
             )

@@ -19,6 +19,7 @@ from tokenref.engines.reference import ReferenceEngine
 from tokenref.judge import judge
 from tokenref.questions.text import TextInput
 from tokenref.record import Case, Exact, MustRefuse, answer_type, make_case, op_of
+from tokenref.runner import guarded
 from tokenref.subjects import Subject, load_subject
 
 Purpose: TypeAlias = Callable[[Subject, Case], None]
@@ -125,7 +126,7 @@ def tells_apart(name: str, rival: ReferenceEngine) -> Purpose:
         session = load_subject(rival, subject, name, case.profile)
         if isinstance(session, Unsupported):
             raise PurposeError(f"{case.id}: {name} cannot answer: {session.reason}")
-        answer = session.answer(op_of(case), msgspec.to_builtins(case.input))
+        answer = guarded(lambda: session.answer(op_of(case), msgspec.to_builtins(case.input)))
         if judge(case, answer, subject).status == "pass":
             raise PurposeError(f"{case.id}: {name} must fail here, but passes")
 

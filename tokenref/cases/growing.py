@@ -62,7 +62,7 @@ def _by_hand() -> Iterator[Draft]:
             "readme",
             "readme",
             CallsInput(calls=pushes(*letters_of(text))),
-            "The example of GitHub's README, byte by byte: the sixth byte lowers the count.",
+            f"The example of GitHub's README, to {op} byte by byte: the sixth lowers the count.",
             ["Growing", "CountFalls"],
             spec=SPEC,
         )
@@ -72,7 +72,7 @@ def _by_hand() -> Iterator[Draft]:
             "empty",
             "readme",
             CallsInput(calls=[*pushes(b""), Call(truncate=0), *pushes(b"ab", b"")]),
-            "Nothing is pushed, nothing is cut off: neither changes anything.",
+            f"Nothing is pushed to {op}, nothing is cut off: neither changes anything.",
             ["Growing", "EmptyInput"],
             spec=SPEC,
         )
@@ -128,7 +128,8 @@ def _growing(op: str, vocabulary: str, generator: SplitMix64) -> Iterator[Draft]
             f"{vocabulary.replace('_', '-')}-{kept}",
             vocabulary,
             CallsInput(calls=calls),
-            f"{text!r:.40} {'appended' if op == 'append' else 'put in front'}, {how}.",
+            f"{text!r:.40} {'appended' if op == 'append' else 'put in front'}, {how}, with "
+            f"{vocabulary}.",
             ["Growing", *(["Truncated"] if kept > 1 else [])],
             spec=SPEC,
         )
@@ -173,7 +174,8 @@ def _eager(vocabulary: str, generator: SplitMix64) -> Iterator[Draft]:
             f"{vocabulary.replace('_', '-')}-{kept}",
             vocabulary,
             request,
-            f"{text!r:.40}: each token as soon as nothing that follows can change it.",
+            f"{text!r:.40}: each token of {vocabulary} as soon as nothing can change it any more, "
+            f"in {len(parts)} parts.",
             ["Eager"],
             spec=SPEC,
         )
@@ -197,7 +199,7 @@ def _intervals(vocabulary: str, generator: SplitMix64) -> Iterator[Draft]:
             f"{vocabulary.replace('_', '-')}-{kept}",
             vocabulary,
             request,
-            f"Parts of {text!r:.40}, each counted as if it were alone.",
+            f"Parts of {text!r:.40}, each counted as if it were alone, with {vocabulary}.",
             ["Interval"],
             spec=SPEC,
         )

@@ -60,7 +60,7 @@ def _stream(slug: str, vocabulary: str, ids: list[int], fact: str, *flags: str) 
             f"{slug}-{errors}",
             vocabulary,
             StreamInput(ids=ids, errors=errors),
-            f"{fact}, token by token.",
+            f"{fact}, token by token ({errors}, {vocabulary}).",
             ["Stream", *flags],
             spec=STREAM,
         )
@@ -108,7 +108,7 @@ def _offsets() -> Iterator[Draft]:
                 f"{vocabulary.replace('_', '-')}-{name}",
                 vocabulary,
                 CanonicalInput(ids=ids),
-                f"{text!a:.40}: the character that each of {len(ids)} tokens starts in.",
+                f"{text!a:.40}: the character that each of {len(ids)} tokens of {vocabulary} starts in.",
                 ["Offsets"],
                 spec=OFFSETS,
             )
@@ -142,8 +142,8 @@ def _completions() -> Iterator[Draft]:
                     f"{vocabulary.replace('_', '-')}-{text}-{'all' if complete else 'tiktoken'}",
                     vocabulary,
                     request,
-                    f"{text!r} is {len(tokenizer.encode_ordinary(text))} tokens if nothing "
-                    f"follows; {asked}.",
+                    f"{text!r} is {len(tokenizer.encode_ordinary(text))} tokens of {vocabulary} "
+                    f"if nothing follows; {asked}.",
                     ["Completions"],
                     spec=COMPLETIONS,
                 )
@@ -182,7 +182,7 @@ def _canonical_case(slug: str, vocabulary: str, ids: list[int], fact: str) -> Dr
         slug.replace("_", "-"),
         vocabulary,
         CanonicalInput(ids=ids),
-        f"{fact}: are they what their own bytes encode to?",
+        f"{fact} ({slug}): whether they are what their own bytes encode to.",
         ["Canonical"],
         spec=CANONICAL,
     )

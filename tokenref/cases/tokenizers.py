@@ -68,6 +68,15 @@ def token_ids(name: str, tokens: Iterable[str | int]) -> list[int]:
     return ids
 
 
+def ids_of_text(name: str, text: str) -> list[int]:
+    """Return the ids of a text, with those that a template adds.
+
+    >>> ids_of_text("post_template_bos", "")
+    [1]
+    """
+    return list(_pipeline(name).encode(text).ids)
+
+
 @cache
 def _pipeline(name: str) -> Pipeline:
     return parse_tokenizer_json(fixture_tokenizers()[name].content, name)

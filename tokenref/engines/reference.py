@@ -39,7 +39,8 @@ _READ_FILES: Final = 16
 
 
 @lru_cache(maxsize=_READ_FILES)
-def _parsed(content: bytes, name: str, profile: str) -> Pipeline:
+def read_tokenizer(content: bytes, name: str, profile: str) -> Pipeline:
+    """Return the tokenizer of a tokenizer.json; the last ones are remembered."""
     return parse_tokenizer_json(content, name, PROFILES[profile])
 
 
@@ -77,7 +78,7 @@ class ReferenceEngine:
 
     def load_tokenizer(self, content: bytes, name: str, profile: str) -> Session:
         """Load a whole tokenizer."""
-        return PipelineSession(self.prepare_pipeline(_parsed(content, name, profile)))
+        return PipelineSession(self.prepare_pipeline(read_tokenizer(content, name, profile)))
 
     def encode_symbols(self, vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
         """Return the tokens of the symbols of one piece that is not taken whole."""

@@ -40,6 +40,7 @@ from bpe_ref import ByPair, TextRules, Vocabulary
 from bpe_ref.hugging_face.byte_alphabet import BYTE_OF_LETTER, LETTER_OF_BYTE, to_letters
 from tokenref.engines.answers import Answer, Ok, Unsupported, as_text, request_text
 from tokenref.engines.oniguruma import UntranslatableError, asks_for_words, to_oniguruma
+from tokenref.engines.tokenizers_files import FileSession, load_file
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -95,6 +96,15 @@ class TokenizersEngine:
         session = TokenizersSession(vocabulary, cut, _merges(vocabulary))
         session.tokenizer(frozenset())  # built now, so that no answer is slow because of it
         return session
+
+    def load_tokenizer(
+        self,
+        content: bytes,
+        name: str,  # noqa: ARG002 - it gives no names
+        profile: str,
+    ) -> "FileSession | Unsupported":
+        """Load a whole tokenizer, which is its own file format, or say why that cannot be."""
+        return load_file(content, profile)
 
 
 def _pre_tokenizer(text: TextRules) -> "PreTokenizer | Unsupported":

@@ -6,7 +6,8 @@ One that more than a quarter of its cases kill is *too crude*: any test at all
 would find it, so it says nothing about these. Only the others count.
 
 What is compared are the final answers. Stages are left out, since an engine
-need not tell them. Texts of more than `LONGEST` bytes are left out too: they are
+need not tell them. Mutants of vocabularies are asked about vocabularies, those of whole tokenizers
+about these. Texts of more than `LONGEST` bytes are left out too: they are
 there to find engines that are slow or run out of stack, and each would be
 encoded by every mutant.
 
@@ -22,6 +23,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
+from bpe_ref import Vocabulary
 from tokenref.engines.answers import Answer, Crashed, Unsupported, request_text
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.judge import FAILURES, judge
@@ -169,7 +171,10 @@ def run_gate(
         together = _controlled(list(group), report)
         if not together:
             continue
+        subject = together[0].subject
         for trial in trials:
+            if isinstance(subject, Vocabulary) is not trial.mutant.is_about_vocabularies:
+                continue
             trial.asked += len(together)
             trial.killers += _killers(trial.mutant.engine, together)
     for _, group in groupby(canaries, key=_loaded_together):

@@ -72,6 +72,11 @@ class Mutant:
     engine: ReferenceEngine
     witness: Witness
 
+    @property
+    def is_about_vocabularies(self) -> bool:
+        """Whether it is one of vocabularies, and not of whole tokenizers."""
+        return isinstance(self.witness.vocabulary, Vocabulary)
+
 
 @dataclass(frozen=True)
 class AskedEngine(ReferenceEngine):

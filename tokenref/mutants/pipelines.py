@@ -18,6 +18,7 @@ from bpe_ref.hugging_face.normalizers import Sequence as NormalizerSequence
 from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.hugging_face.post_processors import PostProcessor, PostProcessorSequence
 from bpe_ref.hugging_face.pre_tokenizers import Sequence as PreSequence
+from bpe_ref.hugging_face.profile import Profile
 from bpe_ref.hugging_face.shapes import Token
 from tokenref.cases.tokenizers import fixture_tokenizers, token_ids
 from tokenref.engines.answers import Ok, Refused
@@ -132,7 +133,7 @@ class Added:
 
     def cut(self, text: str, *, normalized: bool, special_as_text: bool = False) -> list[Cut]:  # noqa: ARG002 - the right one's shape
         """Return what the rule says."""
-        return [piece for piece in self.rule(self.right, text, normalized)]
+        return self.rule(self.right, text, normalized)
 
 
 # ---- putting them in
@@ -164,7 +165,8 @@ def changing(
     def prepare(pipeline: Pipeline) -> Pipeline:
         before = getattr(pipeline, section)
         after = None if before is None else mapped(before, kind, change)
-        return pipeline if after is before else replace(pipeline, **{section: after})
+        fields: dict[str, Any] = {section: after}
+        return pipeline if after is before else replace(pipeline, **fields)
 
     return prepare
 
@@ -194,6 +196,12 @@ def model_by(
     return prepare
 
 
+def without_choice(profile: Profile, choice: str) -> Profile:
+    """Return the profile with one choice taken back."""
+    fields: dict[str, Any] = {choice: False}
+    return replace(profile, **fields)
+
+
 def profile_without(choice: str, *sections: str) -> PreparePipeline:
     """Return what takes back one choice of the engine, in the sections that make it.
 
@@ -209,11 +217,11 @@ def profile_without(choice: str, *sections: str) -> PreparePipeline:
             return part if same else replace(part, **{name: after})
         if part is None or not hasattr(part, "profile"):
             return part
-        return replace(part, profile=replace(part.profile, **{choice: False}))
+        return replace(part, profile=without_choice(part.profile, choice))
 
     def prepare(pipeline: Pipeline) -> Pipeline:
         if not sections:
-            return replace(pipeline, profile=replace(pipeline.profile, **{choice: False}))
+            return replace(pipeline, profile=without_choice(pipeline.profile, choice))
         before = {section: getattr(pipeline, section) for section in sections}
         after = {section: turned(part) for section, part in before.items()}
         same = all(after[section] is part for section, part in before.items())
@@ -274,16 +282,14 @@ def afterwards(
     return lambda: ask
 
 
-def tokenizes(
-    name: str, text: str, pair: str | None = None, *, special: bool = True
-) -> Witness:
+def tokenizes(name: str, text: str, pair: str | None = None, *, special: bool = True) -> Witness:
     """Return the witness "what this tokenizer makes of a text"."""
-    return Witness(fixture_tokenizers()[name], "tokenize", tokenize_request(text, pair, special=special))
+    return Witness(
+        fixture_tokenizers()[name], "tokenize", tokenize_request(text, pair, special=special)
+    )
 
 
-def tokenize_request(
-    text: str, pair: str | None = None, *, special: bool = True
-) -> dict[str, Any]:
+def tokenize_request(text: str, pair: str | None = None, *, special: bool = True) -> dict[str, Any]:
     """Return a request for tokens.
 
     >>> tokenize_request("a")

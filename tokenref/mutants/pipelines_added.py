@@ -10,9 +10,9 @@ from tokenref.mutants.mutant import Mutant, pipeline_mutant
 from tokenref.mutants.pipelines import (
     added_by,
     added_with,
-    profile_without,
     tokenizes,
     with_added,
+    without_choice,
 )
 
 Order = Callable[[list[tuple[int, str]]], Iterable[tuple[int, str]]]
@@ -41,7 +41,7 @@ def _shortest(listed: list[tuple[int, str]]) -> Iterable[tuple[int, str]]:
     return sorted(listed, key=lambda row: len(row[1]))
 
 
-def _found(  # noqa: C901 - the search with a place for each mistake
+def _found(
     right: AddedVocabulary,
     text: str,
     normalized: bool,  # noqa: FBT001 - the rule's shape
@@ -120,9 +120,7 @@ def _space_before_lost(right: AddedVocabulary, text: str, normalized: bool) -> l
     return cuts
 
 
-def _with_ids(
-    pipeline: Pipeline, id_of: Callable[[AddedToken, int], int]
-) -> Pipeline:
+def _with_ids(pipeline: Pipeline, id_of: Callable[[AddedToken, int], int]) -> Pipeline:
     """Return the tokenizer with other ids for added tokens that the vocabulary lacks."""
     right = pipeline.added
     moved = {
@@ -194,11 +192,11 @@ ADDED: Final[tuple[Mutant, ...]] = (
         "tokenize-added-special-only",
         "Added tokens that are not special are read as ordinary text. Own.",
         tokenizes("added_flags", "<n>"),
-        prepare=lambda pipeline: replace(
-            pipeline, added_tokens=tuple(t for t in pipeline.added_tokens if t.special)
-        )
-        if not all(token.special for token in pipeline.added_tokens)
-        else pipeline,
+        prepare=lambda pipeline: (
+            replace(pipeline, added_tokens=tuple(t for t in pipeline.added_tokens if t.special))
+            if not all(token.special for token in pipeline.added_tokens)
+            else pipeline
+        ),
     ),
     pipeline_mutant(
         "tokenize-rstrip-ignored",
@@ -217,9 +215,7 @@ ADDED: Final[tuple[Mutant, ...]] = (
         "tokenize-strips-swapped",
         "lstrip takes the white space behind and rstrip that before. Own.",
         tokenizes("added_flags", "a <l>"),
-        prepare=added_with(
-            lambda token: replace(token, lstrip=token.rstrip, rstrip=token.lstrip)
-        ),
+        prepare=added_with(lambda token: replace(token, lstrip=token.rstrip, rstrip=token.lstrip)),
     ),
     pipeline_mutant(
         "tokenize-strip-ascii",
@@ -247,9 +243,7 @@ ADDED: Final[tuple[Mutant, ...]] = (
         "White space that a token takes is not in its offsets. huggingface/transformers#29626.",
         tokenizes("added_flags", "<r> a"),
         prepare=added_by(
-            lambda right, text, normalized: _found(
-                right, text, normalized, spaces_in_token=False
-            ),
+            lambda right, text, normalized: _found(right, text, normalized, spaces_in_token=False),
             _has_strip,
         ),
     ),
@@ -257,9 +251,11 @@ ADDED: Final[tuple[Mutant, ...]] = (
         "tokenize-white-space-once",
         "White space that one added token took cannot be another one. Own.",
         tokenizes("added_repeats", "<a>  b"),
-        prepare=lambda pipeline: with_added(pipeline, lambda _: _repeating_not(pipeline))
-        if any(map(_has_strip, pipeline.added_tokens))
-        else pipeline,
+        prepare=lambda pipeline: (
+            with_added(pipeline, lambda _: _repeating_not(pipeline))
+            if any(map(_has_strip, pipeline.added_tokens))
+            else pipeline
+        ),
     ),
     pipeline_mutant(
         "tokenize-single-word-ignored",
@@ -280,9 +276,11 @@ ADDED: Final[tuple[Mutant, ...]] = (
         "tokenize-rejected-does-not-hide",
         "Where a single_word token is rejected, shorter ones inside it are looked for. Own.",
         tokenizes("added_overlapping", "scat"),
-        prepare=lambda pipeline: with_added(pipeline, lambda _: _hiding_not(pipeline))
-        if any(token.single_word for token in pipeline.added_tokens)
-        else pipeline,
+        prepare=lambda pipeline: (
+            with_added(pipeline, lambda _: _hiding_not(pipeline))
+            if any(token.single_word for token in pipeline.added_tokens)
+            else pipeline
+        ),
     ),
     pipeline_mutant(
         "tokenize-shortest-added-first",
@@ -318,7 +316,9 @@ ADDED: Final[tuple[Mutant, ...]] = (
         "Special tokens are looked for in the text as it is, whatever the file says, so that "
         "</s> is found where the library finds four letters. huggingface/transformers#23818.",
         tokenizes("added_prepend", "</s>"),
-        prepare=added_with(lambda token: replace(token, normalized=token.normalized and not token.special)),
+        prepare=added_with(
+            lambda token: replace(token, normalized=token.normalized and not token.special)
+        ),
     ),
     pipeline_mutant(
         "tokenize-space-behind-added-lost",
@@ -350,5 +350,5 @@ def _by_other_profile(pipeline: Pipeline, choice: str) -> AddedVocabulary:
         pipeline.added_tokens,
         pipeline.model.vocab,
         pipeline.normalizer,
-        replace(pipeline.profile, **{choice: False}),
+        without_choice(pipeline.profile, choice),
     )

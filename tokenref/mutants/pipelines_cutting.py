@@ -1,6 +1,6 @@
 """Mutants whose pre-tokenizers cut text into other pieces."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -22,7 +22,9 @@ from bpe_ref.hugging_face.pre_tokenizers import (
     WhitespaceSplit,
 )
 from bpe_ref.hugging_face.pre_tokenizers.splitting import split
-from tokenref.mutants.mutant import Mutant, Witness, pipeline_mutant
+from tokenref.engines.answers import Ok, Refused
+from tokenref.engines.reference_pipeline import PipelineSession
+from tokenref.mutants.mutant import AskPipeline, Mutant, Witness, pipeline_mutant
 from tokenref.mutants.pipelines import Cutting, changing, tokenizes
 
 _ASCII_MARKS: Final = "!\"#%&'()*,-./:;?@[\\]_{}"  # of category P
@@ -93,9 +95,7 @@ def _metaspace_twice(right: Metaspace) -> Any:  # noqa: ANN401 - a component
     bare = replace(right, prepend_scheme="never")
     is_first = right.prepend_scheme == "first"
     return Cutting(
-        lambda text: bare.cut(
-            text if is_first and text.start else text.prepend(right.replacement)
-        )
+        lambda text: bare.cut(text if is_first and text.start else text.prepend(right.replacement))
     )
 
 
@@ -105,8 +105,8 @@ def _scheme(before: str, after: str) -> Callable[[Metaspace], Metaspace]:
     )
 
 
-def _first_of_each_text(pipeline: Pipeline) -> Pipeline:
-    """Remember the pieces of a stretch, whether it is the first one or not."""
+def _remembering(pipeline: Pipeline) -> Pipeline:
+    """Return a tokenizer that remembers what became of a stretch, first one or not."""
 
     def remembering(right: Metaspace) -> Any:  # noqa: ANN401 - a component
         if right.prepend_scheme != "first":
@@ -120,6 +120,15 @@ def _first_of_each_text(pipeline: Pipeline) -> Pipeline:
         return Cutting(rule)
 
     return changing("pre_tokenizer", Metaspace, remembering)(pipeline)
+
+
+def _forgetting_first() -> AskPipeline:
+    """Let each text be cut by a tokenizer that remembers its own stretches only."""
+
+    def ask(right: PipelineSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:
+        return PipelineSession(_remembering(right.pipeline)).answer(op, request)
+
+    return ask
 
 
 def _kana_apart(_: UnicodeScripts) -> Cutting:
@@ -283,7 +292,7 @@ CUTTING: Final[tuple[Mutant, ...]] = (
     _mutant(
         "split-case-sensitive",
         "The switch (?i) is not understood. huggingface/tokenizers.js#35.",
-        tokenizes("pre_split_folded", "THE"),
+        tokenizes("pre_split_folded", "aTHE"),
         Split,
         _source_without("(?i:", "(?:"),
     ),
@@ -311,7 +320,7 @@ CUTTING: Final[tuple[Mutant, ...]] = (
     _mutant(
         "digits-ascii",
         "Only digits of ASCII are numbers. Own.",
-        tokenizes("pre_digits", "٤"),
+        tokenizes("pre_digits", "a٤"),
         Digits,
         lambda right: _cut_at(
             lambda letter: letter.isascii() and letter.isdigit(),
@@ -321,7 +330,7 @@ CUTTING: Final[tuple[Mutant, ...]] = (
     _mutant(
         "digits-decimal",
         "Only decimal digits are numbers, not fractions or Roman numerals. Own.",
-        tokenizes("pre_digits", "½"),
+        tokenizes("pre_digits", "a½"),
         Digits,
         lambda right: _cut_at(
             str.isdecimal, "Isolated" if right.individual_digits else "Contiguous"
@@ -344,7 +353,7 @@ CUTTING: Final[tuple[Mutant, ...]] = (
     _mutant(
         "punctuation-ascii",
         "Only marks of ASCII are punctuation. Own.",
-        tokenizes("pre_punctuation_isolated", "。"),
+        tokenizes("pre_punctuation_isolated", "a。"),
         Punctuation,
         lambda right: _cut_at(lambda x: x in _ASCII_MARKS + _ASCII_SYMBOLS, right.behavior),
     ),
@@ -354,9 +363,7 @@ CUTTING: Final[tuple[Mutant, ...]] = (
         "huggingface/tokenizers#1057.",
         tokenizes("pre_punctuation_isolated", "a$"),
         Punctuation,
-        lambda right: _cut_at(
-            lambda x: x in _ASCII_MARKS or x in "“”…。、", right.behavior
-        ),
+        lambda right: _cut_at(lambda x: x in _ASCII_MARKS or x in "“”…。、", right.behavior),
     ),
     _mutant(
         "whitespace-keeps-signs",
@@ -558,7 +565,7 @@ CUTTING: Final[tuple[Mutant, ...]] = (
         "What a stretch became is remembered by its text alone, although the first stretch is "
         "cut otherwise. Own.",
         tokenizes("added_metaspace", "a<s>a"),
-        prepare=_first_of_each_text,
+        begin=_forgetting_first,
     ),
 )
 """Mutants of the pre-tokenizers."""

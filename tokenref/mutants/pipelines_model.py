@@ -36,9 +36,7 @@ def _unknown(model: BPE) -> list[int]:
     return [] if known is None else [known]
 
 
-def _looked_up(
-    model: BPE, piece: str, spelling: Callable[[BPE, str, int], str]
-) -> list[Token]:
+def _looked_up(model: BPE, piece: str, spelling: Callable[[BPE, str, int], str]) -> list[Token]:
     """Merge symbols that are looked up by another spelling than the right one."""
     symbols: list[Symbol] = []
     for place, letter in enumerate(piece):
@@ -103,9 +101,7 @@ def _holes_kept_in_offsets(model: BPE, piece: str) -> list[Token]:
     at = 0
     for token, _ in merge(model.ranked, [(id_, 1) for id_, _ in model.symbols(piece)]):
         size = len(model.strings[token])
-        tokens.append(
-            Token(token, model.strings[token], places[at][0], places[at + size - 1][1])
-        )
+        tokens.append(Token(token, model.strings[token], places[at][0], places[at + size - 1][1]))
         at += size
     return tokens
 
@@ -143,15 +139,15 @@ def _with_version_lines(pipeline: Pipeline) -> Pipeline:
     model = pipeline.model
     if "#version:" not in model.vocab:
         return pipeline
-    return replace(
-        pipeline, model=replace(model, merges=[*model.merges, ("#version", ":")])
-    )
+    return replace(pipeline, model=replace(model, merges=[*model.merges, ("#version", ":")]))
 
 
 def _byte_tokens_in_text(pipeline: Pipeline) -> Pipeline:
     """Find `<0x41>` in a text as if it were an added token."""
     spelled = [f"<0x{byte:02X}>" for byte in range(256)]
-    found = [AddedToken(token, normalized=False) for token in spelled if token in pipeline.model.vocab]
+    found = [
+        AddedToken(token, normalized=False) for token in spelled if token in pipeline.model.vocab
+    ]
     if not found or not pipeline.model.byte_fallback:
         return pipeline
     return replace(pipeline, added_tokens=(*pipeline.added_tokens, *found))
@@ -196,9 +192,7 @@ def _without(out: dict[str, Any], dropped: set[int]) -> None:
             out[key] = [value for at, value in enumerate(values) if at not in dropped]
 
 
-def _fused_over_pieces(
-    session: PipelineSession, _: Mapping[str, Any], out: dict[str, Any]
-) -> None:
+def _fused_over_pieces(session: PipelineSession, _: Mapping[str, Any], out: dict[str, Any]) -> None:
     """Fuse unknown tokens wherever they follow one another."""
     model = session.pipeline.model
     if model.fuse_unk:
@@ -287,11 +281,13 @@ MODEL: Final[tuple[Mutant, ...]] = (
         tokenizes("no_unk", "abc"),
         prepare=model_by(
             _stopped_by_holes,
-            lambda model: model.unk_token is None
-            and not model.byte_fallback
-            and not model.dropout
-            and not model.ignore_merges
-            and _has_plain_letters(model),
+            lambda model: (
+                model.unk_token is None
+                and not model.byte_fallback
+                and not model.dropout
+                and not model.ignore_merges
+                and _has_plain_letters(model)
+            ),
         ),
     ),
     pipeline_mutant(
@@ -300,11 +296,13 @@ MODEL: Final[tuple[Mutant, ...]] = (
         tokenizes("no_unk", "bd"),
         prepare=model_by(
             _holes_kept_in_offsets,
-            lambda model: model.unk_token is None
-            and not model.byte_fallback
-            and not model.dropout
-            and not model.ignore_merges
-            and _has_plain_letters(model),
+            lambda model: (
+                model.unk_token is None
+                and not model.byte_fallback
+                and not model.dropout
+                and not model.ignore_merges
+                and _has_plain_letters(model)
+            ),
         ),
     ),
     pipeline_mutant(
@@ -352,8 +350,10 @@ MODEL: Final[tuple[Mutant, ...]] = (
     pipeline_mutant(
         "tokenize-longest-token-first",
         "The longest token that fits is taken, from the left, whatever the merges say. Own.",
-        tokenizes("merges_as_pairs", "bcd"),
-        prepare=model_by(_longest_first, _has_plain_letters),
+        tokenizes("merges_as_pairs", "abcd"),
+        prepare=model_by(
+            _longest_first, lambda model: _has_plain_letters(model) and model.dropout is None
+        ),
     ),
     pipeline_mutant(
         "tokenize-byte-tokens-in-text",

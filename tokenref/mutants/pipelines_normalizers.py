@@ -78,9 +78,7 @@ def _replaced_once(right: Replace) -> Rewriting:
         end = found[0][1]
         head, tail = text.slice(0, end), text.slice(end, len(text.text))
         head = right.normalize(head)
-        return AlignedText(
-            head.text + tail.text, (*head.spans, *tail.spans), text.start, text.end
-        )
+        return AlignedText(head.text + tail.text, (*head.spans, *tail.spans), text.start, text.end)
 
     return Rewriting(rule)
 
@@ -146,7 +144,7 @@ def _own_offsets(right: Any) -> Rewriting:  # noqa: ANN401 - any normalizer
     """Count characters of the normalized text, as if it were the original."""
 
     def rule(text: AlignedText) -> AlignedText:
-        after = right.normalize(text)
+        after: AlignedText = right.normalize(text)
         spans = tuple((text.start + at, text.start + at + 1) for at in range(len(after.text)))
         return replace(after, spans=spans)
 
@@ -157,11 +155,10 @@ def _up_to_the_next(right: Any) -> Rewriting:  # noqa: ANN401 - any normalizer
     """Let a character stand for all that vanished behind it, as a composed é for both of its."""
 
     def rule(text: AlignedText) -> AlignedText:
-        after = right.normalize(text)
+        after: AlignedText = right.normalize(text)
         ends = [span[0] for span in after.spans[1:]] + [text.end]
         spans = tuple(
-            (start, max(stop, end))
-            for (start, stop), end in zip(after.spans, ends, strict=True)
+            (start, max(stop, end)) for (start, stop), end in zip(after.spans, ends, strict=True)
         )
         return replace(after, spans=spans)
 
@@ -171,9 +168,7 @@ def _up_to_the_next(right: Any) -> Rewriting:  # noqa: ANN401 - any normalizer
 def _mutant(
     name: str, story: str, witness: Witness, kind: type, change: Callable[[Any], Any]
 ) -> Mutant:
-    return pipeline_mutant(
-        f"tokenize-{name}", story, witness, prepare=_instead(kind, change)
-    )
+    return pipeline_mutant(f"tokenize-{name}", story, witness, prepare=_instead(kind, change))
 
 
 NORMALIZERS: Final[tuple[Mutant, ...]] = (
@@ -227,21 +222,21 @@ NORMALIZERS: Final[tuple[Mutant, ...]] = (
         lambda _: _written(_lower_ascii),
     ),
     _mutant(
-        "strip-both",
+        "ends-both",
         "White space is left out at both ends, whichever the file names. Own.",
         tokenizes("normalizer_strip_left", " a "),
         Strip,
         lambda _: Strip(strip_left=True, strip_right=True),
     ),
     _mutant(
-        "strip-spaces-only",
+        "ends-spaces-only",
         "Only plain spaces are left out at the ends. Own.",
         tokenizes("normalizer_strip", "\ta"),
         Strip,
         lambda right: _stripped(" ", right),
     ),
     _mutant(
-        "strip-zero-width",
+        "ends-zero-width",
         "U+200B and U+FEFF are left out at the ends as if they were white space. Own.",
         tokenizes("normalizer_strip", "\u200ba"),
         Strip,

@@ -88,9 +88,9 @@ class Precompiled:
     def normalize_text(self, text: str) -> str:
         """Return the text only."""
         if self.profile.precompiled_by_clusters and has_plain_clusters(text):
-            table = {ord(old): new for old, new in self._parts("".join(set(text)))}
-            changing = {old: new for old, new in table.items() if new is not None}
-            return text.translate(changing)
+            search = _charsmap(self.precompiled_charsmap).shortest_match
+            found = ((character, search(character.encode(), 0)) for character in set(text))
+            return text.translate({ord(old): match[1] for old, match in found if match})
         return "".join([old if new is None else new for old, new in self._parts(text)])
 
     def _parts(self, text: str) -> Iterator[tuple[str, str | None]]:

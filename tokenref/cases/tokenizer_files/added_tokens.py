@@ -73,8 +73,10 @@ def tokenizers() -> Iterator[Described]:
         "added_prepend",
         "Special tokens are looked for in normalized text, which begins with an underscore",
         letters(
-            ["\u2581", *LETTERS, "<", ">", "/"], "\u2581 a, \u2581 th, t h",
-            first=["<unk>", "<s>", "</s>"], fuse_unk=True,
+            ["\u2581", *LETTERS, "<", ">", "/"],
+            "\u2581 a, \u2581 th, t h",
+            first=["<unk>", "<s>", "</s>"],
+            fuse_unk=True,
         ),
         normalizer=sequence(
             "normalizers", component("Prepend", prepend="\u2581"), replace(text(" "), "\u2581")
@@ -103,7 +105,10 @@ def tokenizers() -> Iterator[Described]:
         "White space that one added token takes is there again for the next one",
         plain("<>"),
         added_tokens=[
-            added("<a>", "rstrip"), added("  "), added("<c>"), added("\n", "rstrip"),
+            added("<a>", "rstrip"),
+            added("  "),
+            added("<c>"),
+            added("\n", "rstrip"),
         ],
     )
     yield described(
@@ -136,7 +141,8 @@ def tokenizers() -> Iterator[Described]:
         "added_metaspace",
         "Whether an underscore is put before text behind a special token",
         letters(
-            ["\u2581", *LETTERS], "\u2581 a, t h, \u2581 th, \u2581th e, th e",
+            ["\u2581", *LETTERS],
+            "\u2581 a, t h, \u2581 th, \u2581th e, th e",
             first=["<unk>", "<s>", "</s>"],
         ),
         pre_tokenizer=metaspace("first"),
@@ -151,7 +157,8 @@ def tokenizers() -> Iterator[Described]:
         "added_always",
         "Each stretch between added tokens is normalized, and cut, by itself",
         letters(
-            ["\u2581", *LETTERS], "\u2581 a, t h, \u2581 th, \u2581th e, th e",
+            ["\u2581", *LETTERS],
+            "\u2581 a, t h, \u2581 th, \u2581th e, th e",
             first=["<unk>", "<s>", "</s>"],
         ),
         pre_tokenizer=metaspace("always"),
@@ -164,7 +171,10 @@ def tokenizers() -> Iterator[Described]:
         plain("éßж\u0301"),
         pre_tokenizer=component("Whitespace"),
         added_tokens=[
-            added("in"), added("the", "single_word"), added("_", "single_word"), added("é"),
+            added("in"),
+            added("the", "single_word"),
+            added("_", "single_word"),
+            added("é"),
         ],
     )
     yield described(

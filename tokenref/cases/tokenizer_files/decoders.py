@@ -70,22 +70,28 @@ def _decoders() -> Iterator[tuple[str, str, Content | None]]:
         ("first", "Underlines become spaces, not in the first token, as with always"),
     ):
         yield f"metaspace_{scheme}", about, metaspace(scheme)
-    yield "replace_text", "Underlines become spaces in every token", replace(
-        text(_UNDERLINE), " "
-    )
+    yield "replace_text", "Underlines become spaces in every token", replace(text(_UNDERLINE), " ")
     yield "replace_regex", "Vowels vanish, by an expression", replace(regex("[aeiou]"), "")
-    yield "strip", "Up to one space in front of each token", component(
-        "Strip", content=" ", start=1, stop=0
+    yield (
+        "strip",
+        "Up to one space in front of each token",
+        component("Strip", content=" ", start=1, stop=0),
     )
-    yield "strip_both", "Up to two of a letter in front, and one behind", component(
-        "Strip", content="t", start=2, stop=1
+    yield (
+        "strip_both",
+        "Up to two of a letter in front, and one behind",
+        component("Strip", content="t", start=2, stop=1),
     )
     yield "bpe", "The suffix of a word becomes a space", component("BPEDecoder", suffix="</w>")
-    yield "word_piece", "The prefix vanishes, other tokens get a space", component(
-        "WordPiece", prefix="##", cleanup=False
+    yield (
+        "word_piece",
+        "The prefix vanishes, other tokens get a space",
+        component("WordPiece", prefix="##", cleanup=False),
     )
-    yield "word_piece_cleanup", "The same, and spaces before marks vanish", component(
-        "WordPiece", prefix="##", cleanup=True
+    yield (
+        "word_piece_cleanup",
+        "The same, and spaces before marks vanish",
+        component("WordPiece", prefix="##", cleanup=True),
     )
     yield (
         "llama",
@@ -102,6 +108,8 @@ def _decoders() -> Iterator[tuple[str, str, Content | None]]:
         "Underlines, bytes, one text",
         decoders(replace(text(_UNDERLINE), " "), component("ByteFallback"), component("Fuse")),
     )
-    yield "fallback_metaspace", "Bytes first, then underlines", decoders(
-        component("ByteFallback"), metaspace("always")
+    yield (
+        "fallback_metaspace",
+        "Bytes first, then underlines",
+        decoders(component("ByteFallback"), metaspace("always")),
     )

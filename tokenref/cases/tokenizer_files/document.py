@@ -58,7 +58,9 @@ def as_it_is(name: str, about: str, content: Mapping[str, object]) -> Described:
         f"{json.dumps(key)}:{json.dumps(value, separators=(',', ':'))}"
         for key, value in content.items()
     )
-    return Described(name, about, TokenizerFile(name, f"{{\n{(',' + chr(10)).join(lines)}\n}}\n".encode()))
+    return Described(
+        name, about, TokenizerFile(name, f"{{\n{(',' + chr(10)).join(lines)}\n}}\n".encode())
+    )
 
 
 def letters(

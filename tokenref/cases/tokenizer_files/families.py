@@ -40,9 +40,7 @@ _LLAMA_DECODER: Final = sequence(
     component("Fuse"),
     component("Strip", content=" ", start=1, stop=0),
 )
-_BOS: Final = template(
-    "<s> $A", "<s> $A <s>:1 $B:1", {"<s>": [("<s>", 1)]}
-)
+_BOS: Final = template("<s> $A", "<s> $A <s>:1 $B:1", {"<s>": [("<s>", 1)]})
 
 
 def tokenizers() -> Iterator[Described]:
@@ -166,9 +164,7 @@ def tokenizers() -> Iterator[Described]:
             trim_offsets=False,
             add_prefix_space=False,
         ),
-        decoder=sequence(
-            "decoders", component("BPEDecoder", suffix="</w>"), byte_level()
-        ),
+        decoder=sequence("decoders", component("BPEDecoder", suffix="</w>"), byte_level()),
         added_tokens=specials,
     )
     yield described(
@@ -176,7 +172,10 @@ def tokenizers() -> Iterator[Described]:
         "As BERT would have it with merges: cleaned, cut at marks, framed, cut to ten",
         plain("éèñ中文日本", first=["<unk>", "<s>", "</s>"]),
         truncation={
-            "direction": "Right", "max_length": 10, "strategy": "LongestFirst", "stride": 0,
+            "direction": "Right",
+            "max_length": 10,
+            "strategy": "LongestFirst",
+            "stride": 0,
         },
         added_tokens=specials,
         normalizer=bert(clean=True, chinese=True, accents=None, lower=True),
@@ -199,8 +198,12 @@ def _without_types() -> Described:
         {
             "version": "1.0",
             "added_tokens": [added("<s>", "special", id_=1)],
-            "normalizer": {"normalizers": [{"strip_left": True, "strip_right": False},
-                                            {"pattern": text("!"), "content": "."}]},
+            "normalizer": {
+                "normalizers": [
+                    {"strip_left": True, "strip_right": False},
+                    {"pattern": text("!"), "content": "."},
+                ]
+            },
             "pre_tokenizer": component("WhitespaceSplit"),
             "post_processor": bare_template,
             "decoder": {"suffix": "</w>"},

@@ -66,20 +66,34 @@ def tokenizers() -> Iterator[Described]:
 
 def _lengths() -> Iterator[tuple[str, str, Content | None, Content | None, bool]]:
     yield "truncate", "Cut to five tokens", truncation(5), None, False
-    yield "truncate_left", "Cut to five tokens, the last ones", truncation(
-        5, direction="Left"
-    ), None, False
-    yield "truncate_old", "Cut to four tokens, no direction given", truncation(
-        4, direction=None
-    ), None, False
-    yield "truncate_framed", "Cut to six tokens, those of the template counted", truncation(
-        6
-    ), None, True
+    yield (
+        "truncate_left",
+        "Cut to five tokens, the last ones",
+        truncation(5, direction="Left"),
+        None,
+        False,
+    )
+    yield (
+        "truncate_old",
+        "Cut to four tokens, no direction given",
+        truncation(4, direction=None),
+        None,
+        False,
+    )
+    yield (
+        "truncate_framed",
+        "Cut to six tokens, those of the template counted",
+        truncation(6),
+        None,
+        True,
+    )
     for direction in ("Right", "Left"):
         yield (
             f"truncate_stride_{direction.lower()}",
-            f"Cut to six tokens from the {'left' if direction == 'Right' else 'right'}, "
-            "of which the next part has two again",
+            (
+                f"Cut to six tokens from the {'left' if direction == 'Right' else 'right'}, "
+                "of which the next part has two again"
+            ),
             truncation(6, 2, direction=direction),
             None,
             True,
@@ -89,25 +103,33 @@ def _lengths() -> Iterator[tuple[str, str, Content | None, Content | None, bool]
         ("OnlySecond", "second", "Cut to nine tokens, only the second text"),
     ):
         yield f"truncate_only_{name}", about, truncation(9, 1, strategy), None, True
-    yield "truncate_odd", "Cut a pair to seven tokens, an odd number", truncation(
-        7
-    ), None, False
+    yield "truncate_odd", "Cut a pair to seven tokens, an odd number", truncation(7), None, False
     yield "truncate_zero", "Cut to nothing", truncation(0), None, False
-    yield "truncate_too_short", "Cut to one token, fewer than the template has", truncation(
-        1
-    ), None, True
-    yield "truncate_to_frame", "Cut to two tokens, as many as the template has", truncation(
-        2
-    ), None, True
+    yield (
+        "truncate_too_short",
+        "Cut to one token, fewer than the template has",
+        truncation(1),
+        None,
+        True,
+    )
+    yield (
+        "truncate_to_frame",
+        "Cut to two tokens, as many as the template has",
+        truncation(2),
+        None,
+        True,
+    )
     yield "pad_fixed", "Filled up to eight tokens", None, padding({"Fixed": 8}), False
-    yield "pad_left", "Filled up to eight tokens, in front", None, padding(
-        {"Fixed": 8}, "Left"
-    ), True
+    yield (
+        "pad_left",
+        "Filled up to eight tokens, in front",
+        None,
+        padding({"Fixed": 8}, "Left"),
+        True,
+    )
     yield "pad_multiple", "Filled up to a multiple of four", None, padding(multiple=4), True
     yield "pad_longest", "Filled up to the longest, which is the only one", None, padding(), True
-    yield "pad_type", "Filled up to six with type 5", None, padding(
-        {"Fixed": 6}, type_id=5
-    ), True
+    yield "pad_type", "Filled up to six with type 5", None, padding({"Fixed": 6}, type_id=5), True
     yield (
         "pad_and_truncate",
         "Cut to five tokens with overlap, and filled up to a multiple of eight",

@@ -30,7 +30,9 @@ def tokenizers() -> Iterator[Described]:
         "merges_as_text",
         "Merges are texts, and lines that begin with #version are dropped",
         letters(
-            [*LETTERS, "#", ":"], f"#version: 0.2, {_VERSION}, {MERGES}", words=["#version:", "0.2"],
+            [*LETTERS, "#", ":"],
+            f"#version: 0.2, {_VERSION}, {MERGES}",
+            words=["#version:", "0.2"],
             as_text=True,
         ),
     )
@@ -63,18 +65,25 @@ def tokenizers() -> Iterator[Described]:
         decoder=sequence("decoders", replace(text("\u2581"), " "), *_FALLBACK["decoders"]),
     )
     some = [f"<0x{byte:02X}>" for byte in (0x61, 0xC3, 0xA9, 0xE6, 0x97)]
-    for name, about, first, flags in (
-        ("byte_fallback_partial", "Of the bytes five are tokens; the rest is unknown, and fused",
-         ["<unk>", *some], {"fuse_unk": True}),
-        ("byte_fallback_partial_apart", "Of the bytes five are tokens; the rest is unknown, one by one",
-         ["<unk>", *some], {}),
-        ("byte_fallback_no_unk", "Of the bytes five are tokens; the rest vanishes",
-         some, {}),
+    for name, about, first, is_fused in (
+        (
+            "byte_fallback_partial",
+            "Of the bytes five are tokens; the rest is unknown, and fused",
+            ["<unk>", *some],
+            True,
+        ),
+        (
+            "byte_fallback_partial_apart",
+            "Of the bytes five are tokens; the rest is unknown, one by one",
+            ["<unk>", *some],
+            False,
+        ),
+        ("byte_fallback_no_unk", "Of the bytes five are tokens; the rest vanishes", some, {}),
     ):
         yield described(
             name,
             about,
-            letters("bcdefgh ", "b c, c d, bc d", first=first, byte_fallback=True, **flags),
+            letters("bcdefgh ", "b c, c d, bc d", first=first, byte_fallback=True, fuse_unk=is_fused),
             decoder=_FALLBACK,
         )
     yield described(

@@ -20,13 +20,13 @@ from tokenref.cases.tokenizer_files.document import (
 )
 
 _SEEN: Final = (
-    "éÉèñåÅöµßﬁ²½ΣσςİıKIABTHEA\u0301\u0300\u0323\u0307\u030a한국ㅎㅏㄴ①Ａｶガ\u3099中文日本語\u2581\u00a0\u3000\t\n\u200b\u2028\ufeff\x07"
+    "éÉèñåÅöµßﬁ²½\u03a3\u03c3\u03c2\u0130\u0131KIABTHEA\u0301\u0300\u0323\u0307\u030a한국ㅎㅏㄴ①\uff21ｶガ\u3099中文日本語\u2581\u00a0\u3000\t\n\u200b\u2028\ufeff\x07"
     "<>"
 )
 _RULES: Final = {
     "ﬁ": "fi",
     "①": "1",
-    "Ａ": "a",
+    "\uff21": "a",
     "e\u0301": "é",
     "e": "e",
     "中": "zhong",
@@ -96,8 +96,10 @@ def _normalizers() -> Iterator[tuple[str, str, Content]]:
             "normalizers", component("NFD"), component("StripAccents"), component("Lowercase")
         ),
     )
-    yield "normalizer_prepend", "Two letters are put before the text", component(
-        "Prepend", prepend="__"
+    yield (
+        "normalizer_prepend",
+        "Two letters are put before the text",
+        component("Prepend", prepend="__"),
     )
     yield "normalizer_replace_text", "A full stop becomes two signs", replace(text("."), "!?")
     yield (

@@ -95,16 +95,20 @@ def _of_bytes() -> Iterator[tuple[str, str, bool, Content]]:
         for space in (True, False):
             yield (
                 f"byte_level{'_trim' * trim}{'_space' * space}",
-                f"Offsets are {'' if trim else 'not '}trimmed, "
-                f"{'with' if space else 'without'} a space in front",
+                (
+                    f"Offsets are {'' if trim else 'not '}trimmed, "
+                    f"{'with' if space else 'without'} a space in front"
+                ),
                 space,
                 byte_level(prefix_space=space, trim=trim),
             )
     for trim, space in ((True, True), (True, False), (False, False)):
         yield (
             f"roberta{'_trim' * trim}{'_space' * space}",
-            f"RoBERTa's post-processor, offsets {'' if trim else 'not '}trimmed, "
-            f"{'with' if space else 'without'} a space in front",
+            (
+                f"RoBERTa's post-processor, offsets {'' if trim else 'not '}trimmed, "
+                f"{'with' if space else 'without'} a space in front"
+            ),
             space,
             component(
                 "RobertaProcessing",

@@ -20,7 +20,8 @@ from tokenref.cases.tokenizer_files.document import (
 BEHAVIORS: Final = ("Removed", "Isolated", "Contiguous", "MergedWithPrevious", "MergedWithNext")
 
 _SEEN: Final = (
-    "IVWDTHEABN\u2581\u00a0\u3000\t\n\r日本語カタかな中文éжя٤½Ⅷ²$+<=>^`|~€#&()[]{}*/:;\"\\@%“”…。、\u0301\u200d"
+    "IVWDTHEABN\u2581\u00a0\u3000\t\n\r日本語カタかな中文éжя٤½Ⅷ²"
+    '$+<=>^`|~€#&()[]{}*/:;"\\@%“”…。、\u0301\u200d'
 )
 _BYTES: Final = byte_level(use_regex=False)
 _LLAMA: Final = (
@@ -78,9 +79,7 @@ def _splits() -> Iterator[tuple[str, str, Content]]:
             split(regex("[a-z0-9]+"), behavior, invert=True),
         )
     yield "split_text", "A full stop is a full stop, no expression", split(text("."))
-    yield "split_text_digits", r"The text \d is no expression and never matches", split(
-        text(r"\d")
-    )
+    yield "split_text_digits", r"The text \d is no expression and never matches", split(text(r"\d"))
     yield "split_digits", "Digits in groups of up to three", split(regex(r"\p{N}{1,3}"))
     yield "split_lines", "Hash signs at the start of any line", split(regex("^#+"))
     yield "split_folded", "Case is folded in some branches", split(regex("(?i:'s|'ll|the)"))
@@ -105,8 +104,10 @@ def _classes() -> Iterator[tuple[str, str, Content]]:
     yield "punctuation_default", "Punctuation without a behavior", component("Punctuation")
     yield "whitespace", "Words, and signs in rows, without white space", component("Whitespace")
     yield "whitespace_split", "All that white space leaves", component("WhitespaceSplit")
-    yield "delimiter", "Cut at underscores, which vanish", component(
-        "CharDelimiterSplit", delimiter="_"
+    yield (
+        "delimiter",
+        "Cut at underscores, which vanish",
+        component("CharDelimiterSplit", delimiter="_"),
     )
 
 
@@ -134,8 +135,10 @@ def _metaspaces() -> Iterator[tuple[str, str, Content]]:
         ("never", "No underline is put before a text"),
     ):
         yield f"metaspace_{scheme}", about, metaspace(scheme)
-    yield "metaspace_whole", "Underlines for spaces, and nothing is cut", metaspace(
-        "first", split=False
+    yield (
+        "metaspace_whole",
+        "Underlines for spaces, and nothing is cut",
+        metaspace("first", split=False),
     )
     yield "metaspace_letter", "Another letter stands for spaces", metaspace("always", letter="_")
     yield (
@@ -179,7 +182,7 @@ def _byte_levels() -> Iterator[tuple[str, str, Content]]:
         "Digits in threes, Chinese and Japanese, then words, then bytes",
         cuts(
             split(regex(r"\p{N}{1,3}")),
-            split(regex("[一-龥\u3040-ゟ゠-ヿ]+")),
+            split(regex("[一-龥\u3040-ゟ\u30a0-ヿ]+")),
             split(regex(r"[\r\n]|\s?\p{L}+|\s?\p{P}+|\s+")),
             _BYTES,
         ),

@@ -1,0 +1,107 @@
+"""The most characters that a token of a pipeline stands for.
+
+Definition
+    A number m such that no text of more than m * n characters has n tokens.
+    None if there may be no such number, or none is known.
+
+Proof
+    Every symbol is a character as it is written, or a byte of one, and a token
+    is spelled by its symbols. So it stands for no more written characters than
+    its own string has, if each character becomes a symbol and nothing is
+    dropped: by the model, if every character that is no token becomes bytes or
+    an unknown token of its own; by the byte level, if all letters of bytes are
+    tokens; by the pre-tokenizer, unless it removes. An added token stands for
+    its text, unless it takes the white space beside it too.
+
+    Normalizing must not make text much shorter. What is put in front, and
+    replaced by as much or more, makes none shorter. NFC joins: but the text has
+    no more characters than its full decomposition, which is also that of its
+    NFC form, and no character decomposes into more than `MOST_DECOMPOSED`.
+"""
+
+from typing import Final
+
+from bpe_ref.cutting.letter_borders import gives_a_token, is_plain
+from bpe_ref.hugging_face.byte_alphabet import BYTE_OF_LETTER
+from bpe_ref.hugging_face.model import BPE
+from bpe_ref.hugging_face.normalizers.forms import NFC
+from bpe_ref.hugging_face.normalizers.replacing import Prepend, Replace
+from bpe_ref.hugging_face.normalizers.sequence import Sequence as NormalizerSequence
+from bpe_ref.hugging_face.patterns import Literal
+from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.hugging_face.pre_tokenizers.byte_level import ByteLevel
+from bpe_ref.hugging_face.pre_tokenizers.digits import Digits
+from bpe_ref.hugging_face.pre_tokenizers.metaspace import Metaspace
+from bpe_ref.hugging_face.pre_tokenizers.punctuation import Punctuation
+from bpe_ref.hugging_face.pre_tokenizers.sequence import Sequence
+from bpe_ref.hugging_face.pre_tokenizers.split_by_pattern import Split
+
+MOST_DECOMPOSED: Final = 4
+"""The most characters of a full canonical decomposition."""
+
+
+def longest_of(pipeline: Pipeline) -> int | None:
+    """Return the most characters that a token stands for, see the module.
+
+    >>> longest_of(Pipeline(BPE({"?": 0, "a": 1, "aa": 2}, [("a", "a")], unk_token="?")))
+    2
+    """
+    model = pipeline.model
+    normalizers = normalizer_steps(pipeline.normalizer)
+    pre_tokenizers = pre_tokenizer_steps(pipeline.pre_tokenizer)
+    if not all(map(_is_long, normalizers)) or not all(map(_keeps_all, pre_tokenizers)):
+        return None
+    if not is_plain(model) or any(token.lstrip or token.rstrip for token in pipeline.added_tokens):
+        return None
+    of_bytes = any(isinstance(step, ByteLevel) for step in pre_tokenizers)
+    if not (of_bytes and spells_all_bytes(model)) and not gives_a_token(model):
+        return None
+    tokens = [*model.vocab, *pipeline.added.ids, *pipeline.added.strings.values()]
+    times = MOST_DECOMPOSED if any(isinstance(step, NFC) for step in normalizers) else 1
+    return times * max(map(len, tokens), default=1)
+
+
+def spells_all_bytes(model: BPE) -> bool:
+    """Return whether the letters of all bytes are tokens.
+
+    >>> spells_all_bytes(BPE({"a": 0}, []))
+    False
+    """
+    return all(letter in model.vocab for letter in BYTE_OF_LETTER)
+
+
+def normalizer_steps(normalizer: object) -> list[object]:
+    """Return the normalizers that work one after the other, sequences resolved.
+
+    >>> normalizer_steps(None)
+    []
+    """
+    if isinstance(normalizer, NormalizerSequence):
+        return [step for part in normalizer.normalizers for step in normalizer_steps(part)]
+    return [] if normalizer is None else [normalizer]
+
+
+def pre_tokenizer_steps(pre_tokenizer: object) -> list[object]:
+    """Return the pre-tokenizers that work one after the other, sequences resolved.
+
+    >>> pre_tokenizer_steps(Sequence([Sequence([]), Digits(individual_digits=True)]))
+    [Digits(individual_digits=True)]
+    """
+    if isinstance(pre_tokenizer, Sequence):
+        return [step for part in pre_tokenizer.pretokenizers for step in pre_tokenizer_steps(part)]
+    return [] if pre_tokenizer is None else [pre_tokenizer]
+
+
+def _is_long(step: object) -> bool:
+    """Return whether a normalizer makes text at most `MOST_DECOMPOSED` times shorter, as NFC."""
+    if isinstance(step, Replace):
+        pattern = step.pattern
+        return isinstance(pattern, Literal) and 0 < len(pattern.text) <= len(step.content)
+    return isinstance(step, NFC) or (isinstance(step, Prepend) and bool(step.prepend))
+
+
+def _keeps_all(step: object) -> bool:
+    """Return whether a pre-tokenizer drops nothing of the text."""
+    if isinstance(step, Split | Punctuation):
+        return step.behavior != "Removed"
+    return isinstance(step, ByteLevel | Metaspace | Digits)
