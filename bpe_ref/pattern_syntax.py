@@ -23,8 +23,9 @@ Rejected, because it cannot be pinned or has no equal meaning elsewhere
 Where the table is Oniguruma's, a pattern is one for the `Split` of tokenizers
     There `$` is the end of a line, and what reads otherwise is rejected: `^`, the flags m and s,
     flags without a group of their own, `{1,3}+` (which repeats there, and is possessive in
-    tiktoken), `{2}?` (which is optional there), `\xE9` (a byte there), and under `(?i)` two
-    letters that have a ligature, such as ss.
+    tiktoken), `{2}?` (which is optional there), `\xE9` (a byte there), `[\w]` (which lacks six
+    superscripts and fractions that `\w` has), and under `(?i)` two letters that have a ligature,
+    such as ss.
 
 Source: https://docs.rs/regex and https://docs.rs/fancy-regex, and tiktoken 0.14.0 as executed.
 """
@@ -363,6 +364,8 @@ class _Reader:
         """Read one character, escape or inner class of a class in brackets."""
         if self.pattern.startswith("[:", self.position):
             raise self.error("POSIX brackets mean different sets in different engines")
+        if self.oniguruma and self.pattern[self.position : self.position + 2] in {r"\w", r"\W"}:
+            raise self.error("in brackets this is another set in Oniguruma than outside")
         character = self.next_character()
         if character == "[":
             return self.bracket(flags)

@@ -29,6 +29,7 @@ from bpe_ref.unicode_tables import EVERY_CODE_POINT, CodePoints, code_point_rang
 _ASCII: CodePoints = code_point_range(0, 0x7F)
 _BASIC: CodePoints = code_point_range(0, 0xFFFF)
 _FIRST_STAND_IN = 0x80
+_BELOW_SURROGATES = range(0x80, 0xD800)
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _BEYOND_BASIC = re.compile(r"[^\x00-\uffff]+")
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789' ")
@@ -168,4 +169,6 @@ def set_source(members: CodePoints) -> str:
 
 
 def _escape(code_point: int) -> str:
-    return chr(code_point) if chr(code_point) in _PLAIN else f"\\U{code_point:08X}"
+    # What is beyond ASCII means itself, and patterns without escapes are read faster.
+    is_plain = chr(code_point) in _PLAIN or code_point in _BELOW_SURROGATES or code_point > 0xDFFF  # noqa: PLR2004 - the last surrogate
+    return chr(code_point) if is_plain else f"\\U{code_point:08X}"

@@ -181,8 +181,14 @@ LAYERS = {
     "bpe_ref.cutting.borders": 7,
     "bpe_ref.cutting.growing": 8,
     "bpe_ref.cutting.long_pieces": 8,
-    "bpe_ref.cutting.reference": 9,
-    "bpe_ref.cutting.pipelines": 9,
+    "bpe_ref.cutting.letter_borders": 8,
+    "bpe_ref.cutting.file_patterns": 8,
+    "bpe_ref.cutting.by_letters": 9,
+    "bpe_ref.cutting.by_pieces": 9,
+    "bpe_ref.cutting.longest": 9,
+    "bpe_ref.cutting.reference": 10,
+    "bpe_ref.cutting.recognizing": 10,
+    "bpe_ref.cutting.pipelines": 11,
     "bpe_ref.cutting.splitting": 9,
     "bpe_ref.completions": 7,
     "bpe_ref.like_tiktoken": 13,
@@ -245,6 +251,7 @@ THE_WORLD = {
 NEED_REGEX = {"bpe_ref.oniguruma.matching", "bpe_ref.pretokenization"}
 
 PUBLIC_SUBMODULES = {
+    "bpe_ref.hugging_face.pipeline_stream",
     "bpe_ref.aligned_text",
     "bpe_ref.formats.hugging_face",
     "bpe_ref.hugging_face.added_tokens",

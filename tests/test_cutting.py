@@ -352,11 +352,16 @@ class Watched:
         self.whole = whole
         self.longest, self.long_pieces = whole.longest, whole.long_pieces
         self.unbreakable, self.is_safe_cut = whole.unbreakable, whole.is_safe_cut
+        self.rest_is_alone = whole.rest_is_alone
         self.counted = 0
 
     def count(self, text: str) -> int:
         self.counted += len(text)
         return self.whole.count(text)
+
+    def count_rest(self, text: str) -> int:
+        self.counted += len(text)
+        return self.whole.count_rest(text)
 
 
 @pytest.mark.parametrize("kind", ["raw", *PATTERNED])

@@ -339,6 +339,7 @@ def test_a_table_without_the_class_refuses_the_pattern() -> None:
         ("(?m:a)", "the flags m and s have other meanings in Oniguruma"),
         ("^a", "a caret has another meaning in Oniguruma"),
         ("(?i:'st)", "Oniguruma folds these two letters into one"),
+        (r"[\w]", "another set"),
     ],
 )
 def test_what_oniguruma_reads_otherwise_is_refused_there(pattern: str, reason: str) -> None:

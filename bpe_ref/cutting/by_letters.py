@@ -17,8 +17,8 @@ Definition
 Safe cuts
     A place in a stretch, where the model has a border: no merge crosses it, and
     the tokens left and right of it are those of both sides alone (see
-    `hugging_face.borders` for the proof; it holds without `ignore_merges`,
-    prefix, suffix and dropout). And where `Metaspace` splits, the place before
+    `letter_borders`; it needs a model without `ignore_merges`, prefix, suffix
+    and dropout). And where `Metaspace` splits, the place before
     each mark, whatever the model: there one piece ends and another begins.
 
     Why counts add up: what is put in front of x + y is put in front of x alone,
@@ -42,10 +42,10 @@ What is not quick
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from bpe_ref.cutting.letter_borders import LetterBorders
 from bpe_ref.cutting.surrogates import any_surrogate, in_the_original
 from bpe_ref.cutting.whole import Span
 from bpe_ref.hugging_face.added_tokens import AddedVocabulary
-from bpe_ref.hugging_face.borders import Borders
 from bpe_ref.tokenizer import without_surrogates
 
 
@@ -84,7 +84,7 @@ class CountedByLetters:
     """From a stretch, written, to the number of its tokens, with nothing put in front."""
 
     writing: Writing
-    borders: Borders | None
+    borders: LetterBorders | None
     added_pairs: frozenset[str]
     """Every two characters next to each other in some added token, as it is and as written."""
 

@@ -9,8 +9,10 @@ Safe cuts
 
     *Pieces that are taken whole.* A piece that is a token may be that token
     although merging would not make it. With a pattern that is a matter of each
-    piece. Without one it is not: cutting may leave such a token alone. So then
-    there are safe cuts only where merging makes every token.
+    piece. Without one it is not: cutting may leave such a token alone, with
+    the place at one of its ends. So then there is no safe cut behind its last
+    character and before its first one (and none at all if text is normalized,
+    which may change them).
 
     *A space in front.* Where one is put before every text that does not begin
     with one, a part is counted as it would be inside the text if it begins with
@@ -32,6 +34,7 @@ Special tokens
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal
@@ -131,8 +134,11 @@ class CountedByPieces:
             return False
         if pieces.normalized and max(left, right) >= _FIRST_MARK:
             return False
+        firsts, lasts = pieces.vocabulary.remember(_ends_of_dead_tokens)
+        if left in lasts or right in firsts or (firsts and pieces.normalized):
+            return False
         seam = left.encode()[-1:] + right.encode()[:1]
-        return seam.decode("latin-1") not in pieces.vocabulary.remember(_all_joints)
+        return seam.decode("latin-1") not in pieces.vocabulary.remember(joints)
 
     @property
     def long_pieces(self) -> LongPieces | None:
@@ -170,10 +176,17 @@ def _is_white(character: str) -> bool:
     return TABLES["unicode-16.0"].is_space(ord(character))
 
 
-def _all_joints(vocabulary: Vocabulary) -> frozenset[str]:
-    """Return the pairs of bytes without a safe cut between them, if there is no pattern."""
-    if vocabulary.text.whole_piece:
-        made = vocabulary.remember(build_derivations).ids
-        if len(made) < len(vocabulary.tokens):
-            return frozenset(chr(a) + chr(b) for a in range(256) for b in range(256))
-    return vocabulary.remember(joints)
+def _ends_of_dead_tokens(vocabulary: Vocabulary) -> tuple[frozenset[str], frozenset[str]]:
+    """Return first and last characters of the tokens that merging does not make, if taken whole.
+
+    Only those that are text can be a whole piece.
+    """
+    if not vocabulary.text.whole_piece:
+        return frozenset(), frozenset()
+    made = set(vocabulary.remember(build_derivations).ids)
+    dead: list[str] = []
+    for token, content in vocabulary.tokens.items():
+        if token not in made:
+            with suppress(UnicodeDecodeError):
+                dead.append(content.decode())
+    return frozenset(text[0] for text in dead), frozenset(text[-1] for text in dead)

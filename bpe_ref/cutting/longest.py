@@ -57,8 +57,9 @@ def longest_of(pipeline: Pipeline) -> int | None:
     if not (of_bytes and spells_all_bytes(model)) and not gives_a_token(model):
         return None
     tokens = [*model.vocab, *pipeline.added.ids, *pipeline.added.strings.values()]
-    times = MOST_DECOMPOSED if any(isinstance(step, NFC) for step in normalizers) else 1
-    return times * max(map(len, tokens), default=1)
+    times = sum(isinstance(step, NFC) for step in normalizers)
+    factor: int = MOST_DECOMPOSED**times
+    return factor * max(map(len, tokens), default=1)
 
 
 def spells_all_bytes(model: BPE) -> bool:
@@ -93,7 +94,7 @@ def pre_tokenizer_steps(pre_tokenizer: object) -> list[object]:
 
 
 def _is_long(step: object) -> bool:
-    """Return whether a normalizer makes text at most `MOST_DECOMPOSED` times shorter, as NFC."""
+    """Return whether a normalizer makes no text shorter, or is NFC."""
     if isinstance(step, Replace):
         pattern = step.pattern
         return isinstance(pattern, Literal) and 0 < len(pattern.text) <= len(step.content)

@@ -1,8 +1,11 @@
 """Tokenizers of other formats, as the functions of this package take them.
 
-No safe cut is proven for them: a normalizer may prepend, strip or replace
-anything anywhere, and a pre-tokenizer may be any sequence of patterns. So they
-are counted from scratch (`by_definition`).
+Most pipelines of Hugging Face files are of a kind whose safe cuts are known:
+see `recognizing`, and `by_pieces` and `by_letters` for the proofs. Nothing is
+proven for the others: a normalizer may strip or replace anything anywhere, and
+a pre-tokenizer may be any sequence of patterns. They are counted from scratch
+(`by_definition`), and so are SentencePiece models, but no further than the most
+characters that a token stands for allow, where that is known (see `longest`).
 
 What must not be cut
     Every added token that is found in the text, special or not, with the white
@@ -14,9 +17,11 @@ What the source leaves open
     is truncated to 512 tokens does not have 512 tokens.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from bpe_ref.cutting.longest import longest_of
+from bpe_ref.cutting.recognizing import added_spans, by_letters, by_pieces, repeats_nothing
 from bpe_ref.cutting.surrogates import in_the_original
 from bpe_ref.cutting.whole import Span, Whole, by_definition
 from bpe_ref.errors import ParameterError
@@ -38,15 +43,33 @@ def whole_pipeline(pipeline: Pipeline) -> Whole:
         raise ParameterError("pipeline", pipeline, "must be a Pipeline")
     bare = replace(pipeline, truncation=None, padding=None)
 
-    def count(text: str) -> int:
-        return len(bare.ids(text, add_special_tokens=False))
+    if not repeats_nothing(bare):
+        return by_definition(count_in(bare), spans_in(bare))
+    return (
+        by_pieces(bare)
+        or by_letters(bare)
+        or by_definition(count_in(bare), spans_in(bare), longest_of(bare))
+    )
 
-    def added_tokens(text: str) -> Sequence[Span]:
-        pieces = bare.pieces(without_surrogates(text))
-        spans = [(piece.start, piece.end) for piece, token in pieces if token is not None]
-        return in_the_original(text, spans)
 
-    return by_definition(count, added_tokens)
+def count_in(pipeline: Pipeline) -> Callable[[str], int]:
+    """Return what counts the tokens of a text from scratch.
+
+    >>> from bpe_ref.hugging_face.model import BPE
+    >>> count_in(Pipeline(BPE({"a": 0}, [])))("aa")
+    2
+    """
+    return lambda text: len(pipeline.ids(text, add_special_tokens=False))
+
+
+def spans_in(pipeline: Pipeline) -> Callable[[str], Sequence[Span]]:
+    r"""Return what finds the added tokens of a text, and the surrogate pairs.
+
+    >>> from bpe_ref.hugging_face.model import BPE
+    >>> spans_in(Pipeline(BPE({"a": 0}, [])))("\ud83d\ude00")
+    [(0, 2)]
+    """
+    return lambda text: in_the_original(text, added_spans(pipeline, without_surrogates(text)))
 
 
 def whole_sentencepiece(tokenizer: SentencePieceTokenizer) -> Whole:

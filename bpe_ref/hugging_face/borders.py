@@ -97,6 +97,16 @@ class Borders:
         """
         return self.known is None and part[0] not in self._joined
 
+    def is_border(self, left: str, right: str) -> bool:
+        """Tell whether there is a border between two letters.
+
+        >>> Borders({}, ["ab"], falls_back=True).is_border("a", "b")
+        False
+        """
+        if self.known is not None and not (left in self.known and right in self.known):
+            return False
+        return left + right not in self.joints
+
     def cut(self, text: str) -> list[str]:
         """Return the parts between all borders."""
         joints, known = self.joints, self.known
@@ -121,7 +131,7 @@ class Borders:
     def _of_one_kind(self) -> str:
         """Return a pattern for a part of one kind, or of unjoined letters; together all text."""
         begins = self.letter if self._begins_words else ""
-        inner = [joint for joint in self.joints if begins not in joint or not begins]
+        inner = [joint for joint in self.joints if not begins or begins not in joint]
         kinds = _kinds(inner)
         kinds[_MOST_KINDS:] = [set(chain(*kinds[_MOST_KINDS:]))]  # one kind of all the small ones
         joined = set(chain.from_iterable(self.joints))

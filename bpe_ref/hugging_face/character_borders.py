@@ -16,7 +16,7 @@ from operator import add
 from typing import Final
 
 from bpe_ref.hugging_face.borders import Borders
-from bpe_ref.hugging_face.byte_alphabet import to_letters
+from bpe_ref.hugging_face.byte_alphabet import LETTER_OF_BYTE
 
 MOST_PAIRS: Final = 1 << 16
 """How many pairs of characters are remembered."""
@@ -43,8 +43,8 @@ class CharacterBorders(dict[str, bool]):
 
     def __missing__(self, pair: str) -> bool:
         """Look at the two letters where the characters meet."""
-        left, right = (to_letters(character.encode()) for character in pair)
-        border = len(self._borders.cut(left[-1] + right[0])) > 1
+        left, right = pair[0].encode()[-1], pair[1].encode()[0]
+        border = self._borders.is_border(LETTER_OF_BYTE[left], LETTER_OF_BYTE[right])
         if len(self) >= MOST_PAIRS:
             self.clear()
         self[pair] = border

@@ -133,11 +133,9 @@ class Replace:
         return list(map(self._replace, tokens))
 
     def _replace(self, token: str) -> str:
-        # Every pattern is a regular expression in the library: the empty one matches everywhere.
-        pattern = Regex("") if self.pattern == Literal("") else self.pattern
         return "".join(
             self.content if is_match else token[start:end]
-            for start, end, is_match in find_matches(pattern, token)
+            for start, end, is_match in find_matches(self.pattern, token)
         )
 
 

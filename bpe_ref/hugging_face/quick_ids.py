@@ -103,7 +103,7 @@ class QuickIds:
         return self._cache.encode(pieces)
 
     def _piece_ids(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
-        if self._characters is not None and not piece.isascii():
+        if self._characters is not None and len(piece) > 1 and not piece.isascii():
             parts = self._characters.cut(piece)
             if len(parts) > 1:
                 return self._cache.encode(parts)

@@ -118,6 +118,10 @@ class AskedPipelines(ReferenceEngine):
 
     begin: Callable[[], AskPipeline] = lambda: PipelineSession.answer
 
+    def leaves_as_it_is(self, content: bytes, name: str, profile: str) -> bool:  # noqa: ARG002 - the right one's shape
+        """Return false: what is asked for may be changed, or what is answered."""
+        return False
+
     def load_tokenizer(self, content: bytes, name: str, profile: str) -> "AskedPipeline":
         """Load a whole tokenizer."""
         right = super().load_tokenizer(content, name, profile)

@@ -96,7 +96,7 @@ class Replace:
         """Return the text with the matches replaced."""
         parts: list[str] = []
         spans: list[Span] = []
-        for start, end, is_match in self._stretches(text.text):
+        for start, end, is_match in find_matches(self.pattern, text.text):
             if is_match:
                 parts.append(self.content)
                 spans += [self._span_before(text, end)] * len(self.content)
@@ -112,7 +112,7 @@ class Replace:
         return "".join(
             [
                 self.content if is_match else text[start:end]
-                for start, end, is_match in self._stretches(text)
+                for start, end, is_match in find_matches(self.pattern, text)
             ]
         )
 
@@ -122,8 +122,3 @@ class Replace:
         if self.profile.insertions_may_stand_for_nothing:
             return (text.start, text.start)
         return text.spans[0]  # there is one: the empty text has no match
-
-    def _stretches(self, text: str) -> list[tuple[int, int, bool]]:
-        if isinstance(self.pattern, Literal) and not self.pattern.text:
-            return find_matches(Regex(""), text)
-        return find_matches(self.pattern, text)

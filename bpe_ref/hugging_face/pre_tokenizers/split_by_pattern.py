@@ -5,10 +5,9 @@ Definition: the matches of `pattern` in the piece, cut with `behavior`
 
 Source: pre_tokenizers/split.rs of Hugging Face tokenizers 0.23.3.
 
-What the source leaves open: what an expression means is said in `patterns`.
-A text is searched as an expression that matches itself, so that an empty text
-matches before every character and at the end, which a `Literal` does not:
-`Isolated` with it gives single characters.
+What the source leaves open: what an expression means is said in `patterns`. An
+empty text matches before every character and at the end, so that `Isolated`
+with it gives single characters.
 """
 
 from dataclasses import dataclass
@@ -41,7 +40,7 @@ class Split:
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
         """Return the pieces."""
-        found = find_matches(self._searched(), text.text)
+        found = find_matches(self.pattern, text.text)
         return split(text, found, self.behavior, invert=self.invert)
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:  # noqa: ARG002, FBT001, FBT002 -- one shape for all pre-tokenizers
@@ -52,13 +51,8 @@ class Split:
         """
         only_matches = self.behavior == "Removed" and self.invert
         if only_matches or self.behavior == "Isolated":
-            found = [
-                text[start:end] for start, end in matches(self._searched(), text) if start < end
-            ]
+            found = [text[start:end] for start, end in matches(self.pattern, text) if start < end]
             if only_matches or sum(map(len, found)) == len(text):
                 return found
-        spans = ranges(find_matches(self._searched(), text), self.behavior, invert=self.invert)
+        spans = ranges(find_matches(self.pattern, text), self.behavior, invert=self.invert)
         return [text[start:end] for start, end in spans]
-
-    def _searched(self) -> Literal | Regex:
-        return Regex("") if self.pattern == Literal("") else self.pattern

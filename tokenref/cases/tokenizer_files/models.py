@@ -78,12 +78,14 @@ def tokenizers() -> Iterator[Described]:
             ["<unk>", *some],
             False,
         ),
-        ("byte_fallback_no_unk", "Of the bytes five are tokens; the rest vanishes", some, {}),
+        ("byte_fallback_no_unk", "Of the bytes five are tokens; the rest vanishes", some, False),
     ):
         yield described(
             name,
             about,
-            letters("bcdefgh ", "b c, c d, bc d", first=first, byte_fallback=True, fuse_unk=is_fused),
+            letters(
+                "bcdefgh ", "b c, c d, bc d", first=first, byte_fallback=True, fuse_unk=is_fused
+            ),
             decoder=_FALLBACK,
         )
     yield described(
