@@ -26,15 +26,18 @@ class PieceCache(dict[str, tuple[TokenId, ...]]):
     ([2, 2, 2, 2], ['be', 'or', 'to'])
     """
 
-    def __init__(self, encode_piece: Callable[[str], Sequence[TokenId]]) -> None:
-        """Remember the answers of `encode_piece`."""
+    def __init__(
+        self, encode_piece: Callable[[str], Sequence[TokenId]], longest: int = LONGEST_PIECE
+    ) -> None:
+        """Remember the answers of `encode_piece`, for pieces of up to `longest` characters."""
         super().__init__()
         self._encode_piece = encode_piece
+        self._longest = longest
 
     def __missing__(self, piece: str) -> tuple[TokenId, ...]:
         """Encode the piece, and remember it if it is short."""
         tokens = tuple(self._encode_piece(piece))
-        if len(piece) <= LONGEST_PIECE:
+        if len(piece) <= self._longest:
             if len(self) >= MOST_PIECES:
                 self.clear()
             self[piece] = tokens

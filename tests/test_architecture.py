@@ -62,7 +62,6 @@ LAYERS = {
     "bpe_ref.hugging_face.byte_decoders": 3,
     "bpe_ref.hugging_face.post_processors": 3,
     "bpe_ref.hugging_face.decoders": 5,
-    "bpe_ref.hugging_face.pre_tokenizers.fields": 1,
     "bpe_ref.hugging_face.pre_tokenizers.splitting": 1,
     "bpe_ref.hugging_face.pre_tokenizers.unicode_scripts": 1,
     # the definition, and what needs no more than it

@@ -24,7 +24,7 @@ from bpe_ref.cutting.counting import TextIntervalCounter, count, count_till_limi
 from bpe_ref.cutting.growing import AppendCounter, PrependCounter
 from bpe_ref.cutting.pipelines import whole_pipeline, whole_sentencepiece
 from bpe_ref.cutting.reference import whole_tokenizer
-from bpe_ref.cutting.splitting import Chunk, chunks, split_at
+from bpe_ref.cutting.splitting import chunks, split_at
 from bpe_ref.cutting.whole import CountedFromScratch, Whole, by_definition
 from bpe_ref.hugging_face.added_tokens import AddedToken
 from bpe_ref.hugging_face.model import BPE
@@ -34,6 +34,7 @@ from bpe_ref.hugging_face.truncation import Truncation
 from bpe_ref.registry import REGISTRY
 from bpe_ref.sentencepiece.model import Piece, SentencePieceModel
 from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
+from tests.cuts import chunks_by_definition, split_by_definition
 from tests.texts import drawn, text_of
 
 PATTERNED = ("gpt2", "cl100k_base", "o200k_base", "voyage3_base")
@@ -86,11 +87,6 @@ def whole_of(kind: str) -> Whole:
 def counted_from_scratch(kind: str, text: str) -> int:
     tokenizer = Tokenizer(vocabulary_of(kind))
     return len(tokenizer.encode(text, allowed_special="all"))
-
-
-def allowed_places(whole: Whole, text: str) -> list[int]:
-    inside = {place for first, last in whole.unbreakable(text) for place in range(first + 1, last)}
-    return [place for place in range(len(text) + 1) if place not in inside]
 
 
 texts = text_of(
@@ -374,6 +370,16 @@ def test_a_text_that_grows_is_not_counted_again_and_again(kind: str, text: str) 
         assert watched.counted < 60 * length
 
 
+def test_where_a_token_is_taken_whole_that_no_merge_makes_a_cut_may_make_it() -> None:
+    ranks = {b"a": 0, b"b": 1, b"c": 2, b"abb": 3}
+    whole = whole_tokenizer(
+        Tokenizer(vocabulary_by_concatenation(ranks, text=TextRules(whole_piece=True)))
+    )
+    assert [whole.count(text) for text in ("abb", "c", "abbc", "cabb")] == [1, 1, 4, 4]
+    assert list(safe_cuts(whole, "abbc")) == list(safe_cuts(whole, "cabb")) == []
+    assert list(safe_cuts(whole, "ccbc")) == [1, 2]
+
+
 def test_counting_stops_early() -> None:
     watched = Watched(whole_of("cl100k_base"))
     assert count_till_limit(watched, "the token is here. " * 30, 50) is None
@@ -384,37 +390,6 @@ def test_counting_stops_early() -> None:
 
 
 # ---- cutting
-
-
-def split_by_definition(whole: Whole, text: str, n: int) -> int:
-    places = allowed_places(whole, text)
-    return max(place for place in places if whole.count(text[:place]) <= n)
-
-
-def chunks_by_definition(whole: Whole, text: str, n: int, overlap: int) -> list[Chunk] | None:
-    """Return the chunks, or None where one would be empty."""
-    places, start, found = allowed_places(whole, text), 0, list[Chunk]()
-
-    def stop_of(start: int) -> int:
-        stops = [place for place in places if place >= start]
-        return max(stop for stop in stops if whole.count(text[start:stop]) <= n)
-
-    while start < len(text):
-        stop = stop_of(start)
-        if stop == start:
-            return None
-        found.append(Chunk(start, stop, whole.count(text[start:stop])))
-        if stop == len(text):
-            break
-        starts = [
-            place
-            for place in places
-            if start < place < stop
-            and whole.count(text[place:stop]) <= overlap
-            and stop_of(place) > stop
-        ]
-        start = min(starts, default=stop)
-    return found
 
 
 @pytest.mark.parametrize("kind", KINDS)

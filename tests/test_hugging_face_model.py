@@ -88,7 +88,7 @@ def test_long_pieces_cut_where_no_merge_crosses_have_the_same_tokens(
     ours, _ = model_of(**MODELS[name])
     monkeypatch.setattr(model_module, "SHORT", 1)
     monkeypatch.setattr(partwise, "SHORT", 1)
-    monkeypatch.setattr(partwise, "LONGEST_PIECE", 2)
+    monkeypatch.setattr(partwise, "_LONGEST_PART", 2)
     monkeypatch.setattr(partwise, "_WHOLE", 2)
     parts: list[int] = []
     spelled = st.lists(st.sampled_from(sorted(ours.vocab)), max_size=9).map("".join)

@@ -21,13 +21,14 @@ Proof
 
 from typing import Final
 
+from bpe_ref.cutting.file_patterns import BY_SOURCE
 from bpe_ref.cutting.letter_borders import gives_a_token, is_plain
 from bpe_ref.hugging_face.byte_alphabet import BYTE_OF_LETTER
 from bpe_ref.hugging_face.model import BPE
 from bpe_ref.hugging_face.normalizers.forms import NFC
 from bpe_ref.hugging_face.normalizers.replacing import Prepend, Replace
 from bpe_ref.hugging_face.normalizers.sequence import Sequence as NormalizerSequence
-from bpe_ref.hugging_face.patterns import Literal
+from bpe_ref.hugging_face.patterns import Literal, Regex
 from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.hugging_face.pre_tokenizers.byte_level import ByteLevel
 from bpe_ref.hugging_face.pre_tokenizers.digits import Digits
@@ -102,7 +103,9 @@ def _is_long(step: object) -> bool:
 
 
 def _keeps_all(step: object) -> bool:
-    """Return whether a pre-tokenizer drops nothing of the text."""
+    """Return whether a pre-tokenizer drops nothing of the text; known patterns match all of it."""
+    if isinstance(step, Split) and step.invert and isinstance(step.pattern, Regex):
+        return step.behavior != "Removed" or step.pattern.source in BY_SOURCE
     if isinstance(step, Split | Punctuation):
         return step.behavior != "Removed"
     return isinstance(step, ByteLevel | Metaspace | Digits)

@@ -138,8 +138,9 @@ class Borders:
         alone = joined - {begins} - set(chain(*kinds))  # joined to `begins` only
         some = "|".join([*(f"{_one_of(kind)}+" for kind in kinds), _one_of(alone)])
         prefix = re.escape(begins)
-        unjoined = f"[^{''.join(map(re.escape, sorted(joined)))}]+" if joined else r"[\s\S]+"
-        return f"{prefix}*(?:{some})|{prefix}+|{unjoined}" if begins else f"{some}|{unjoined}"
+        others = "".join(map(re.escape, sorted(joined)))
+        unjoined = f"[^{others}]+" if joined else r"[\s\S]+"
+        return f"{unjoined}|{prefix}*(?:{some})|{prefix}+" if begins else f"{unjoined}|{some}"
 
 
 def _kinds(joints: Iterable[str]) -> list[set[str]]:
@@ -149,7 +150,8 @@ def _kinds(joints: Iterable[str]) -> list[set[str]]:
     [['a', 'b', 'c'], ['d', 'e']]
     """
     beside: dict[str, set[str]] = {}
-    for left, right in joints:
+    for joint in joints:
+        left, right = joint[0], joint[1]
         beside.setdefault(left, set()).add(right)
         beside.setdefault(right, set()).add(left)
     kinds: list[set[str]] = []

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from bpe_ref.decoding import bytes_to_text
 from bpe_ref.hugging_face.byte_alphabet import BYTE_OF_LETTER, from_letters
-from bpe_ref.hugging_face.pre_tokenizers.fields import check_flag
+from bpe_ref.hugging_face.parameters import check_flag
 from bpe_ref.hugging_face.profile import HUGGING_FACE, Profile
 
 _REPLACEMENT = "\ufffd"

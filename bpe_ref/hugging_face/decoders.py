@@ -25,9 +25,13 @@ from typing import Final
 
 from bpe_ref.errors import DecodingError, ParameterError
 from bpe_ref.hugging_face.byte_decoders import ByteFallback, ByteLevel
-from bpe_ref.hugging_face.parameters import check_count, check_text
+from bpe_ref.hugging_face.parameters import (
+    check_character,
+    check_count,
+    check_flag,
+    check_text,
+)
 from bpe_ref.hugging_face.patterns import Literal, Regex, find_matches
-from bpe_ref.hugging_face.pre_tokenizers.fields import check_character, check_flag
 from bpe_ref.hugging_face.pre_tokenizers.metaspace import Metaspace as MetaspacePreTokenizer
 from bpe_ref.hugging_face.profile import HUGGING_FACE, Profile
 from bpe_ref.hugging_face.shapes import Decoder

@@ -162,7 +162,7 @@ class BPE:
             return [token for token, _ in self._merged(piece, draw)]
         if len(piece) <= SHORT:
             return merged_ids(self._speller, self.ranked, piece)
-        return self._partwise.ids(piece)
+        return self.partwise.ids(piece)
 
     def tokenize_by_definition(self, piece: str) -> list[Symbol]:
         """Return each token and how many bytes it covers, by the definition; dropout apart.
@@ -206,8 +206,8 @@ class BPE:
         return Borders(self.vocab, made, falls_back=falls_back)
 
     @cached_property
-    def _partwise(self) -> Partwise:
-        """What merges long pieces part by part."""
+    def partwise(self) -> Partwise:
+        """What merges long pieces part by part, if the model `always_merges`."""
         return Partwise(self._speller, self.ranked, self.borders)
 
     @cached_property

@@ -25,6 +25,7 @@ from bpe_ref.merges import TokenId
 from bpe_ref.piece_cache import LONGEST_PIECE, PieceCache
 
 _WHOLE: Final = 5  # letters; looking for borders in shorter parts costs more than it saves
+_LONGEST_PART: Final = 2 * LONGEST_PIECE  # rules drawn with hyphens are as long as a line
 
 
 class Partwise:
@@ -44,7 +45,7 @@ class Partwise:
         self._merges: Final = merges
         self._borders: Final = borders
         self._words: Final = PieceCache(lambda tail: self._word(borders.letter + tail))
-        self._parts: Final = PieceCache(self._part)
+        self._parts: Final = PieceCache(self._part, _LONGEST_PART)
 
     def ids(self, piece: str) -> list[TokenId]:
         """Return the ids of a piece."""
@@ -65,7 +66,7 @@ class Partwise:
         """Return the ids of a part of letters of one kind."""
         if len(part) > 1 and self._borders.is_unjoined(part):
             return self._parts.encode(part)
-        if len(part) > LONGEST_PIECE:
+        if len(part) > _LONGEST_PART:
             parts = self._borders.cut(part)
             if len(parts) > 1:
                 return self._parts.encode(parts)

@@ -27,7 +27,7 @@ from typing import Final, Protocol
 from bpe_ref.errors import VocabularyError
 from bpe_ref.hugging_face.encoding import Encoding, merge
 from bpe_ref.hugging_face.framing import NamedId, check_named_id, frame, special_encoding
-from bpe_ref.hugging_face.pre_tokenizers.fields import check_flag
+from bpe_ref.hugging_face.parameters import check_flag
 from bpe_ref.hugging_face.templates import Piece, SequencePiece, SpecialToken
 from bpe_ref.hugging_face.trimming import trim_offsets
 

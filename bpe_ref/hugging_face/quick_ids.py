@@ -16,7 +16,8 @@ Why this is the same answer
     once, it becomes again. With dropout nothing is remembered.
     *Letters later*: a byte level without prefix space writes each piece by
     itself, whatever stands around it.
-    *Cutting once more*: see `borders`.
+    *Cutting once more*: see `borders`. Text that nothing cuts is cut only there,
+    and its words are remembered, not the text: see `partwise`.
 """
 
 from collections.abc import Callable
@@ -29,6 +30,7 @@ from bpe_ref.hugging_face.merging import Draw
 from bpe_ref.hugging_face.model import BPE
 from bpe_ref.hugging_face.normalizers.sequence import Step
 from bpe_ref.hugging_face.pre_tokenizers.byte_level import ByteLevel
+from bpe_ref.hugging_face.pre_tokenizers.metaspace import Metaspace
 from bpe_ref.hugging_face.pre_tokenizers.sequence import (
     PreTokenizer,
     Sequence,
@@ -36,7 +38,7 @@ from bpe_ref.hugging_face.pre_tokenizers.sequence import (
     reads_start,
 )
 from bpe_ref.merges import TokenId
-from bpe_ref.piece_cache import LONGEST_PIECE, PieceCache
+from bpe_ref.piece_cache import PieceCache
 
 _Cut: TypeAlias = Callable[[str, bool], list[str]]
 """Cuts a text; the flag tells whether the original begins with it."""
@@ -65,6 +67,8 @@ class QuickIds:
         self._normalizer: Final = normalizer
         self._special_as_text: Final = special_as_text
         self._cut, self._finish = _cutting(pre_tokenizer)
+        by_parts = model.always_merges and not _cuts(pre_tokenizer)
+        self._uncut: Final = model.partwise if by_parts else None
         self._cache: Final = PieceCache(self._piece_ids)
         cuts_more = self._finish is _in_letters and model.always_merges
         self._characters: Final = CharacterBorders(model.borders) if cuts_more else None
@@ -96,10 +100,10 @@ class QuickIds:
         return ids
 
     def _ids_of(self, pieces: list[str], draw: Draw | None) -> list[TokenId]:
+        if self._uncut is not None:
+            return self._uncut.ids(pieces[0]) if pieces else []  # it is in one piece
         if self._model.drops_merges:
             return [token for piece in pieces for token in self._piece_ids(piece, draw)]
-        if len(pieces) == 1 and len(pieces[0]) > LONGEST_PIECE:  # often a whole text
-            return self._piece_ids(pieces[0])
         return self._cache.encode(pieces)
 
     def _piece_ids(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
@@ -121,6 +125,13 @@ def reads_origins(normalizer: Step | None, pre_tokenizer: PreTokenizer | None) -
     if pre_tokenizer is None:
         return False
     return needs_alignment(pre_tokenizer) or (normalizer is not None and reads_start(pre_tokenizer))
+
+
+def _cuts(pre_tokenizer: PreTokenizer | None) -> bool:
+    """Tell whether text is cut at all before the model gets it."""
+    if isinstance(pre_tokenizer, Metaspace):
+        return pre_tokenizer.split
+    return pre_tokenizer is not None
 
 
 def _cutting(pre_tokenizer: PreTokenizer | None) -> tuple[_Cut, Callable[[str], str]]:

@@ -91,7 +91,7 @@ ADDED: Final = (
     ),
     Asked(
         "overlaps",
-        "abcde abcd ab <a><b><a> scat the cat cat",
+        "abcde abcd ab <a><b><a> scat the cat cat xyz xy",
         "tokens that overlap",
         ("SpecialPrefix", "AddedToken"),
     ),

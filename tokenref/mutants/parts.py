@@ -388,7 +388,7 @@ PARTS: Final[Iterable[Mutant]] = (
     _limit(
         "per-piece",
         "Each piece is held against the limit, not their sum; own.",
-        at_most(bytewise(r"\w+|\W"), "ab cd", 3),
+        at_most(bytewise(r"\w+|\W"), "ab cd", 2),
         _limit_per_piece,
     ),
     _limit(
@@ -413,7 +413,7 @@ PARTS: Final[Iterable[Mutant]] = (
         "first-over",
         "The text is cut before the first character that makes it too long; a longer beginning "
         "may fit again.",
-        beginning(spelled("a aa aaaa"), "aaaa", 1),
+        beginning(spelled("a aa aaaa"), "aaaaaaaa", 1),
         _first_over,
     ),
     _split(

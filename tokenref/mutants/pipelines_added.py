@@ -285,7 +285,7 @@ ADDED: Final[tuple[Mutant, ...]] = (
     pipeline_mutant(
         "tokenize-shortest-added-first",
         "Of added tokens that begin at one place the shortest is taken. Own.",
-        tokenizes("added_overlapping", "abc"),
+        tokenizes("added_overlapping", "xyz"),
         prepare=added_by(
             lambda right, text, normalized: _found(right, text, normalized, order=_shortest)
         ),

@@ -453,7 +453,7 @@ CUTTING: Final[tuple[Mutant, ...]] = (
         "metaspace-always",
         "An underline is put before each stretch of text, also behind special tokens. "
         "huggingface/transformers#24569, #27230.",
-        tokenizes("added_metaspace", "a<s>a"),
+        tokenizes("added_metaspace", "i<s>a"),
         Metaspace,
         _scheme("first", "always"),
     ),

@@ -416,7 +416,7 @@ DECODING: Final[tuple[Mutant, ...]] = (
     pipeline_mutant(
         "detokenize-first-decoder-only",
         "Of a sequence of decoders only the first is used. Own.",
-        detokenizes("decoder_llama", f"{_U}the"),
+        detokenizes("decoder_llama", "<0x41>"),
         prepare=_first_only,
     ),
     pipeline_mutant(

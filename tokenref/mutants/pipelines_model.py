@@ -235,7 +235,7 @@ MODEL: Final[tuple[Mutant, ...]] = (
     pipeline_mutant(
         "tokenize-dropout-ignored",
         "Dropout is not read from the file. Own.",
-        tokenizes("dropout_one", "the"),
+        tokenizes("dropout_one", "thethe"),
         prepare=model_with(dropout=None),
     ),
     pipeline_mutant(
@@ -350,7 +350,7 @@ MODEL: Final[tuple[Mutant, ...]] = (
     pipeline_mutant(
         "tokenize-longest-token-first",
         "The longest token that fits is taken, from the left, whatever the merges say. Own.",
-        tokenizes("merges_as_pairs", "abcd"),
+        tokenizes("merges_as_pairs", "abcda"),
         prepare=model_by(
             _longest_first, lambda model: _has_plain_letters(model) and model.dropout is None
         ),

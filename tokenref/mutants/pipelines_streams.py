@@ -228,7 +228,7 @@ STREAMS: Final[tuple[Mutant, ...]] = (
     pipeline_mutant(
         "text-stream-all-at-the-end",
         "Nothing is given before the end. Own.",
-        streams_text("decoder_fuse", "the", mode="certain"),
+        streams_text("decoder_fuse", " ", mode="certain"),
         begin=_streaming("certain", _all_at_the_end),
     ),
     pipeline_mutant(

@@ -388,7 +388,7 @@ STREAMS: Final[Iterable[Mutant]] = (
     _stream(
         "never",
         "Everything comes at the end; own.",
-        streamed(_BYTES, 0x61),
+        streamed(_BYTES, 0x61, 0x20),
         _never,
     ),
     _stream(
@@ -433,7 +433,7 @@ STREAMS: Final[Iterable[Mutant]] = (
     _offsets(
         "in-bytes",
         "Offsets are of bytes.",
-        started(_BYTES, 0xC3, 0xA9, 0x61),
+        started(bytewise(None, "é".encode()), 256, 0x61),
         _starts_in_bytes,
     ),
     _offsets(
@@ -512,7 +512,7 @@ STREAMS: Final[Iterable[Mutant]] = (
     _canonical(
         "no-merge-left",
         "Tokens of which no neighbours merge are taken for an encoding; own.",
-        canonical(spelled("a b c ab bc"), 0, 4),
+        canonical(spelled("a aa aaaa"), 0, 1, 0),
         _no_merge_left,
     ),
 )

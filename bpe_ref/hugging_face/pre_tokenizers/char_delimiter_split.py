@@ -7,8 +7,8 @@ nothing open: the delimiter is exactly one character.
 from dataclasses import dataclass
 
 from bpe_ref.aligned_text import AlignedText
+from bpe_ref.hugging_face.parameters import check_character
 from bpe_ref.hugging_face.pre_tokenizers.character_classes import find_character
-from bpe_ref.hugging_face.pre_tokenizers.fields import check_character
 from bpe_ref.hugging_face.pre_tokenizers.splitting import split
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from bpe_ref.aligned_text import AlignedText
+from bpe_ref.hugging_face.parameters import check_flag
 from bpe_ref.hugging_face.pre_tokenizers.character_classes import CharacterClass
-from bpe_ref.hugging_face.pre_tokenizers.fields import check_flag
 from bpe_ref.hugging_face.pre_tokenizers.splitting import split
 
 _NUMBERS: Final = CharacterClass("tokenizers-digits", "N")

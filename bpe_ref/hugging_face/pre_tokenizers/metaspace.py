@@ -26,8 +26,8 @@ from typing import Final
 
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.errors import ParameterError
+from bpe_ref.hugging_face.parameters import check_character, check_flag
 from bpe_ref.hugging_face.pre_tokenizers.character_classes import find_character
-from bpe_ref.hugging_face.pre_tokenizers.fields import check_character, check_flag
 from bpe_ref.hugging_face.pre_tokenizers.splitting import split
 
 PREPEND_SCHEMES: Final = ("first", "never", "always")

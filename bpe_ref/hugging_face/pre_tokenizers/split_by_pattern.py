@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.errors import ParameterError
+from bpe_ref.hugging_face.parameters import check_flag
 from bpe_ref.hugging_face.patterns import Literal, Regex, find_matches, matches
-from bpe_ref.hugging_face.pre_tokenizers.fields import check_flag
 from bpe_ref.hugging_face.pre_tokenizers.splitting import check_behavior, ranges, split
 
 

@@ -51,6 +51,8 @@ def tokenizers() -> Iterator[Described]:
             added("<a>"),
             added("<a><b>"),
             added("<b>", "special"),
+            added("xyz"),
+            added("xy"),
             added("cat", "single_word"),
             added("at"),
             added("the cat", "single_word"),
