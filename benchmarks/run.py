@@ -30,6 +30,7 @@ from benchmarks.texts import (  # noqa: E402 - as above
     CHARACTERS,
     english_prose,
     fingerprint,
+    mixed_scripts,
     python_code,
     random_letters,
 )
@@ -51,6 +52,19 @@ _GROWING: Final = (
     "chunks of 50 tokens, overlap 5",
 )
 """What `measure.GROWING` has; that module needs tiktoken, and so is not imported here."""
+
+TOKENIZERS: Final = ROOT.parent / "shared" / "tokenizers"
+"""Where the files of whole tokenizers are looked for."""
+
+_FILES: Final[Mapping[str, tuple[str, float, float]]] = MappingProxyType(
+    {
+        "gpt2": ("gpt2.tokenizer.json.gz", 1.5, 4),
+        "Mistral": ("mistral01.tokenizer.json.gz", 1, 8),
+    }
+)
+"""The files, and how many times the library's throughput a first and a repeated pass should have."""
+
+_PART: Final = 8000  # characters, a few pages
 
 PICTURE: Final = ROOT / "benchmarks" / "encoding_time.svg"
 
@@ -104,6 +118,7 @@ class Job:
     rounds: int = 5
     characters: int = CHARACTERS
     picture: Path = PICTURE
+    tokenizers: Path = TOKENIZERS
 
 
 def ask(measurement: str, options: Mapping[str, object]) -> Numbers:
@@ -206,6 +221,47 @@ def measure_loading(job: Job) -> Iterator[Row]:
     yield row("loading to the first encoded text", "ours", "s")
     yield row("tiktoken, loading to the first encoded text", "theirs", "s")
     yield row("loading with all tables of backtracking", "tables", "s", 1.2)
+
+
+def measure_files(job: Job) -> Iterator[Row]:
+    """Load the files of whole tokenizers, and encode text for the first time and again."""
+    if find_spec("tokenizers") is None:
+        print("tokenizers is not installed, so its files are not measured.")
+        return
+    texts = dict(job.texts)
+    if "prose" in texts:  # not a text of one's own
+        texts["mixed scripts"] = mixed_scripts(job.characters)
+    for name, (file, first, repeated) in _FILES.items():
+        path = job.tokenizers / file
+        if not path.is_file():
+            print(f"There is no {path}, so the {name} file is not measured.")
+            continue
+        for kind, text in texts.items():
+            for length, how in ((0, "whole"), (_PART, f"in parts of {_PART:,}")):
+                options = {"path": str(path), "text": text, "length": length}
+                rounds = [_ask_about_file(options) for _ in range(job.rounds)]
+                found = _medians(rounds)
+                if kind == next(iter(texts)) and not length:
+                    yield Row(
+                        f"{name} file: load, times the library's time",
+                        found["load"],
+                        at_most=6,
+                        wall=found["load_wall"],
+                    )
+                for which, target in (("first", first), ("repeated", repeated)):
+                    yield Row(
+                        f"{name} file, {kind} {how}, {which} pass: times the library's throughput",
+                        found[which],
+                        at_least=target,
+                        wall=found[f"{which}_wall"],
+                    )
+
+
+def _ask_about_file(options: Mapping[str, object]) -> Numbers:
+    """Return what a fresh process finds, in which the library has one thread."""
+    extra = {"TOKENIZERS_PARALLELISM": "false", "RAYON_NUM_THREADS": "1"}
+    output = _output("-m", "benchmarks.tokenizer_files", given=options, extra=extra)
+    return dict(json.loads(output))
 
 
 def measure_memory(job: Job) -> Iterator[Row]:
@@ -361,6 +417,7 @@ PARTS: Final[Mapping[str, Callable[[Job], Iterator[Row]]]] = MappingProxyType(
         "unsplit": measure_unsplit,
         "random": measure_random,
         "loading": measure_loading,
+        "files": measure_files,
         "memory": measure_memory,
         "import": measure_import,
         "check": measure_check,
@@ -379,6 +436,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=5, help="how often; the median is reported")
     parser.add_argument("--characters", type=int, default=CHARACTERS, help="the longest text")
     parser.add_argument("--picture", type=Path, default=PICTURE, help="where the picture goes")
+    parser.add_argument(
+        "--tokenizers", type=Path, default=TOKENIZERS, help="the folder of tokenizer.json files"
+    )
     chosen = parser.parse_args(arguments)
     for name in chosen.parts:
         if name not in PARTS:
@@ -393,7 +453,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BpeError as error:
         parser.error(str(error))
     texts = _texts(chosen.text, chosen.characters)
-    job = Job(texts, chosen.rounds, chosen.characters, chosen.picture)
+    job = Job(texts, chosen.rounds, chosen.characters, chosen.picture, chosen.tokenizers)
     _print_circumstances(texts)
     start = perf_counter()
     rows = [

@@ -257,8 +257,9 @@ def joint_table(vocabulary: Vocabulary) -> bytes:
     (1, 0, 2)
     """
     flags = bytearray(1 << 16)
-    for first, second in vocabulary.remember(joints):
-        flags[ord(first) << 8 | ord(second)] = 1
+    for joint in vocabulary.remember(joints):
+        first, second = map(ord, joint)
+        flags[first << 8 | second] = 1
     return bytes(flags)
 
 

@@ -151,6 +151,7 @@ LAYERS = {
     "bpe_ref.hugging_face.pre_tokenizers": 7,
     "bpe_ref.sentencepiece.tokenizer": 6,
     "bpe_ref.hugging_face.quick_ids": 5.5,
+    "bpe_ref.hugging_face.text_to_tokens": 5.5,
     "bpe_ref.hugging_face.token_strings": 5.5,
     "bpe_ref.hugging_face.pipeline": 6,
     # where vocabularies come from

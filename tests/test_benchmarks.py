@@ -1,6 +1,7 @@
 """The benchmarks run, and what they say has the right shape; how fast it is, is not tested."""
 
 import doctest
+import json
 import math
 from pathlib import Path
 from types import ModuleType
@@ -48,11 +49,12 @@ def test_examples_of_the_measurements_hold() -> None:
 
 
 def test_the_texts_are_long_enough_and_always_the_same() -> None:
-    for text in (texts.english_prose(), texts.python_code()):
+    for text in (texts.english_prose(), texts.python_code(), texts.mixed_scripts()):
         assert 500_000 <= len(text) <= texts.CHARACTERS
     assert texts.english_prose() == texts.english_prose()
     assert texts.python_code(1000) == texts.python_code()[:1000]
     assert len(texts.random_letters(100)) == 100
+    assert texts.mixed_scripts(1000) == texts.mixed_scripts()[:1000]
 
 
 def test_pretokenized_text_is_measured_in_both_passes() -> None:
@@ -158,6 +160,32 @@ def test_the_picture_is_drawn_and_the_same_for_the_same_numbers(tmp_path: Path) 
 )
 def test_a_row_says_whether_its_target_is_met(row: run.Row, verdict: str) -> None:
     assert row.cells()[-1] == verdict
+
+
+def test_a_tokenizer_file_is_measured_beside_the_library(tmp_path: Path) -> None:
+    measure()
+    pytest.importorskip("tokenizers")
+    from benchmarks import tokenizer_files  # noqa: PLC0415 - it imports tokenizers
+
+    assert doctest.testmod(tokenizer_files).failed == 0
+    path = tmp_path / "small.json"
+    path.write_text(
+        json.dumps({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}}),
+        encoding="utf-8",
+    )
+    for length in (0, 10):
+        found = tokenizer_files.passes(str(path), "ab" * 100, length)
+        assert {"load", "first", "repeated_wall"} <= found.keys()
+        assert positive(found)
+
+
+def test_files_that_are_not_there_are_said_to_be_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("tokenizers")
+    job = run.Job({"text": TEXT}, rounds=1, tokenizers=tmp_path)
+    assert list(run.measure_files(job)) == []
+    assert f"There is no {tmp_path / 'gpt2.tokenizer.json.gz'}" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("_real")

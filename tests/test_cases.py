@@ -8,23 +8,26 @@ from collections import Counter
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 import pytest
 
-from bpe_ref import UnknownVocabularyError, Vocabulary, dump_plain_json, load_vocabulary
+from bpe_ref import UnknownVocabularyError, dump_plain_json, load_vocabulary
 from tokenref.cases.all import all_drafts
 from tokenref.cases.canaries import canaries
 from tokenref.cases.draft import Draft, PurposeError, answers, finish, refuses
 from tokenref.cases.splitmix import SplitMix64
+from tokenref.cases.tokenizers import fixture_tokenizers
 from tokenref.cases.vocabularies import REAL_NAMES, fixture_vocabularies, vocabulary_named
-from tokenref.engines.answers import Unsupported
+from tokenref.engines.answers import TEXT_OPS, Unsupported
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.glossary import FLAGS
 from tokenref.judge import judge
 from tokenref.questions.text import TextInput
-from tokenref.record import Case, op_of
+from tokenref.record import OPS, PIPELINE_OPS, Case, ErrorCode, op_of
 from tokenref.record_files import dump_records, parse_records
+from tokenref.subjects import Subject, load_subject
 
 ROOT = Path(__file__).resolve().parents[1]
 ANCHORS = {
@@ -43,6 +46,7 @@ ANCHORS = {
 }
 
 
+HEADER = len(dump_records("all.jsonl", []))
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 
 
@@ -72,10 +76,14 @@ def drafts() -> tuple[Draft, ...]:
 @cache
 def shipped_cases() -> tuple[Case, ...]:
     return tuple(
-        finish(draft, vocabulary_named(draft.vocabulary))
+        finish(draft, subject_named(draft.vocabulary))
         for draft in drafts()
         if draft.vocabulary not in REAL_NAMES
     )
+
+
+def subject_named(name: str) -> Subject:
+    return fixture_tokenizers().get(name) or vocabulary_named(name)
 
 
 def test_every_case_does_what_its_why_claims() -> None:
@@ -94,11 +102,12 @@ def test_a_sample_of_the_cases_of_real_vocabularies_does_what_it_claims(name: st
         finish(draft, vocabulary)
 
 
-def test_there_are_between_1500_and_3500_cases_of_all_operations() -> None:
-    assert 1500 <= len(drafts()) <= 3500
+def test_there_are_between_1500_and_6000_cases_of_all_operations() -> None:
+    assert 1500 <= len(drafts()) <= 6000
     by_op = Counter(draft.op for draft in drafts())
-    assert set(by_op) == {"pieces", "encode", "decode", "count", "special"}
-    assert min(by_op.values()) > 80
+    assert set(by_op) == set(OPS)
+    assert min(by_op.values()) >= 30
+    assert min(by_op[op] for op in TEXT_OPS) > 80
 
 
 def test_ids_are_unique_and_well_formed() -> None:
@@ -153,7 +162,8 @@ def test_every_link_of_the_book_leads_somewhere() -> None:
 
 def test_every_vocabulary_is_used_and_says_why_it_exists() -> None:
     named = fixture_vocabularies()
-    assert {draft.vocabulary for draft in drafts()} == {*named, *REAL_NAMES}
+    used = {draft.vocabulary for draft in drafts() if draft.op not in PIPELINE_OPS}
+    assert used == {*named, *REAL_NAMES}
     for name, entry in named.items():
         assert entry.name == name
         assert 30 < len(entry.why) <= 90
@@ -188,7 +198,7 @@ def test_cases_that_must_be_refused_say_so() -> None:
     refused = [case for case in shipped_cases() if case.out is None]
     assert len(refused) > 80
     codes = {code for case in refused for code in getattr(case.verdict, "codes", [])}
-    assert codes == {"MISSING_BYTE", "UNKNOWN_ID", "INVALID_UTF8", "DISALLOWED_SPECIAL"}
+    assert codes == set(get_args(ErrorCode))
     draft = next(draft for draft in drafts() if draft.slug == "e10-missing-alone")
     refuses("MISSING_BYTE")(vocabulary_named(draft.vocabulary), _case(draft.id))
 
@@ -197,11 +207,15 @@ def _case(name: str) -> Case:
     return next(case for case in shipped_cases() if case.id == name)
 
 
-def test_all_files_together_are_below_three_megabytes() -> None:
-    records = len(dump_records("bpe/all.jsonl", shipped_cases()))
-    real = 800 * sum(draft.vocabulary in REAL_NAMES for draft in drafts())
-    vocabularies = sum(len(dump_plain_json(entry)) for entry in fixture_vocabularies().values())
-    assert records + real + vocabularies < 3_000_000
+def test_all_files_together_are_below_five_megabytes_and_the_newer_part_below_three() -> None:
+    sizes = Counter[bool]()
+    for case in shipped_cases():
+        sizes[op_of(case) in TEXT_OPS] += len(dump_records("all.jsonl", [case])) - HEADER
+    sizes[True] += 800 * sum(draft.vocabulary in REAL_NAMES for draft in drafts())
+    sizes[True] += sum(len(dump_plain_json(entry)) for entry in fixture_vocabularies().values())
+    sizes[False] += sum(len(file.content) for file in fixture_tokenizers().values())
+    assert sizes[False] < 3_000_000
+    assert sizes.total() < 5_000_000
 
 
 def test_the_cases_survive_being_written_and_read() -> None:
@@ -210,20 +224,22 @@ def test_the_cases_survive_being_written_and_read() -> None:
 
 
 def test_a_right_engine_fails_every_canary() -> None:
-    vocabularies: dict[str, Vocabulary] = {
+    subjects: dict[str, Subject] = {
         entry.vocabulary.digest(): entry.vocabulary for entry in fixture_vocabularies().values()
     }
+    subjects |= {file.digest(): file for file in fixture_tokenizers().values()}
     found = canaries()
     assert len(found) >= 12
-    assert {op_of(case) for case in found} == {"pieces", "encode", "decode", "count", "special"}
+    assert {op_of(case) for case in found} == set(OPS)
     for case in found:
         assert re.fullmatch(r"canary(/[a-z0-9_.-]+){2}", case.id)
-        vocabulary = vocabularies[case.vocab]
+        subject = subjects[case.vocab]
         for with_stages in (True, False):
-            session = ReferenceEngine(with_stages=with_stages).load(vocabulary, "")
+            engine = ReferenceEngine(with_stages=with_stages)
+            session = load_subject(engine, subject, "", case.profile)
             assert not isinstance(session, Unsupported)
             answer = session.answer(op_of(case), msgspec.to_builtins(case.input))
-            assert judge(case, answer, vocabulary).status in {"fail", "wrong_error"}, case.id
+            assert judge(case, answer, subject).status in {"fail", "wrong_error"}, case.id
 
 
 def test_the_random_generator_gives_the_words_of_its_definition() -> None:

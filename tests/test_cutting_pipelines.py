@@ -24,7 +24,7 @@ from bpe_ref.cutting.file_patterns import (
 from bpe_ref.cutting.growing import AppendCounter, PrependCounter
 from bpe_ref.cutting.kinds import BLANKS, LETTERS, LINE_ENDS, MARKS, NUMBERS, kinds_of
 from bpe_ref.cutting.longest import MOST_DECOMPOSED
-from bpe_ref.cutting.pipelines import whole_pipeline
+from bpe_ref.cutting.pipelines import whole_pipeline, whole_sentencepiece
 from bpe_ref.cutting.splitting import chunks, split_at
 from bpe_ref.cutting.whole import Whole, by_definition
 from bpe_ref.hugging_face.added_tokens import AddedToken
@@ -40,6 +40,14 @@ from bpe_ref.hugging_face.pre_tokenizers import Sequence as Steps
 from bpe_ref.hugging_face.templates import parse_template
 from bpe_ref.patterns_for_oniguruma import to_oniguruma
 from bpe_ref.registry import REGISTRY
+from bpe_ref.sentencepiece.model import (
+    BYTE_PIECES,
+    NormalizationRules,
+    Piece,
+    SentencePieceModel,
+)
+from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
+from bpe_ref.unicode_tables import TABLES, to_ranges
 from tests.cuts import chunks_by_definition, split_by_definition
 from tests.texts import drawn, text_of
 
@@ -209,7 +217,7 @@ BY_LETTERS: dict[str, Callable[[], Pipeline]] = {
     ),
     "llama2": lambda: Pipeline(letter_model("▁"), LLAMA2, added_tokens=tokens()),
     "llama2, normalized tokens": lambda: Pipeline(
-        letter_model("▁"), LLAMA2, added_tokens=tokens(normalized=True)
+        letter_model("▁"), LLAMA2, added_tokens=[AddedToken("<s>"), AddedToken("é")]
     ),
     "llama2, no bytes": lambda: Pipeline(
         letter_model("▁", byte_tokens=0, fuse_unk=True),
@@ -331,6 +339,22 @@ def test_counts_add_up_at_safe_cuts_of_every_part(kind: str, data: st.DataObject
         assert whole.count_rest(text[start:stop]) == sum_of_rests
 
 
+ATOMS = ("a", " ", "c", "t", "<s>", "<n>", "<m>", "\n", "é")
+
+
+@pytest.mark.parametrize("kind", KNOWN)
+def test_counts_add_up_in_every_short_text(kind: str) -> None:
+    whole, pipeline = whole_of(kind), PIPELINES[kind]()
+    counts = cache(lambda text: len(pipeline.ids(text, add_special_tokens=False)))
+    rests = cache(whole.count_rest)
+    for atoms in product(ATOMS, repeat=3):
+        text = "".join(atoms)
+        for cut in safe_cuts(whole, text):
+            before, after = text[:cut], text[cut:]
+            assert counts(text) == counts(before) + rests(after), (before, after)
+            assert rests(text) == rests(before) + rests(after), (before, after)
+
+
 @pytest.mark.parametrize("kind", KNOWN)
 @pytest.mark.usefixtures("short_is_long")
 @given(text=texts)
@@ -380,6 +404,35 @@ def test_limits_and_parts_are_exact(kind: str, data: st.DataObject, missing: int
         start = data.draw(st.integers(0, len(text)))
         stop = data.draw(st.integers(start, len(text)))
         assert counter.count(start, stop) == scratch.count(text[start:stop])
+
+
+def sentencepiece(rules: NormalizationRules, *, byte_fallback: bool) -> SentencePieceTokenizer:
+    pieces = [Piece("<unk>", kind="unknown"), Piece("<s>", kind="user-defined")]
+    pieces += [Piece(text, -float(place)) for place, text in enumerate(("▁", "▁t", "he", "▁the"))]
+    pieces += [Piece("aa", -9.0, "unused"), Piece("a b", kind="user-defined")]
+    if byte_fallback:
+        pieces += [Piece(text, kind="byte") for text in BYTE_PIECES]
+    return SentencePieceTokenizer(SentencePieceModel(pieces, rules, byte_fallback=byte_fallback))
+
+
+KEEPING = NormalizationRules(remove_extra_whitespaces=False)
+
+
+@given(text=text_of("<s>", " the", "a b", "aa"), limit=st.integers(0, 8))
+@drawn(50)
+def test_of_a_sentencepiece_model_the_longest_piece_bounds_the_text(text: str, limit: int) -> None:
+    tokenizer = sentencepiece(KEEPING, byte_fallback=True)
+    whole, expected = whole_sentencepiece(tokenizer), tokenizer.count(text)
+    assert whole.longest == 6  # that of <0x00>
+    assert len(text) <= 4 * expected
+    assert count_till_limit(whole, text, limit) == (expected if expected <= limit else None)
+
+
+def test_a_sentencepiece_model_that_lets_characters_vanish_has_no_bound() -> None:
+    for rules, byte_fallback in ((NormalizationRules(), True), (KEEPING, False)):
+        tokenizer = sentencepiece(rules, byte_fallback=byte_fallback)
+        assert whole_sentencepiece(tokenizer).longest is None
+        assert tokenizer.count(" " * 50 + "x" * 50) == (51 if byte_fallback else 52)
 
 
 # ---- cutting
@@ -514,18 +567,22 @@ def test_a_certain_border_of_a_source_is_one_where_the_file_cuts(source: str, te
             assert cut(text) == cut(text[:place]) + cut(text[place:])
 
 
-def test_the_kinds_of_all_characters_are_those_of_the_files_patterns() -> None:
+def test_the_kinds_of_characters_are_those_of_the_files_patterns() -> None:
     kinds = kinds_of(TABLES_OF_FILES)
-    everything = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
+    edges: set[int] = set()
+    for name in ("L", "Ll", "Lu", "Lt", "M", "N", "White_Space"):
+        for first, last in to_ranges(TABLES[TABLES_OF_FILES].code_points(name)):
+            edges |= {first - 1, first, last, last + 1}
+    text = "".join(chr(one) for one in sorted(edges) if not 0xD800 <= one < 0xE000)
     for source, letters in (
         (r"\p{L}", LETTERS),
         (r"\p{N}", NUMBERS),
         (r"\p{M}", MARKS),
         (r"\s", BLANKS + LINE_ENDS),
+        (r"\p{Ll}", "l"),
     ):
-        runs = Regex(source + "+").compile().spans(everything)
-        found = "".join(everything[start:stop] for start, stop in runs)
-        assert found == "".join(one for one in everything if kinds[one] in letters), source
+        found = {text[start] for start, _ in Regex(source).compile().spans(text)}
+        assert found == {one for one in text if kinds[one] in letters}, source
 
 
 def test_no_character_decomposes_into_more_than_the_most() -> None:

@@ -82,19 +82,20 @@ PLAIN = [name for name in MODELS if "fix" not in name]
 
 
 @pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("whole", [2, 5])
 def test_long_pieces_cut_where_no_merge_crosses_have_the_same_tokens(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    name: str, whole: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours, _ = model_of(**MODELS[name])
     monkeypatch.setattr(model_module, "SHORT", 1)
     monkeypatch.setattr(partwise, "SHORT", 1)
     monkeypatch.setattr(partwise, "_LONGEST_PART", 2)
-    monkeypatch.setattr(partwise, "_WHOLE", 2)
+    monkeypatch.setattr(partwise, "_WHOLE", whole)
     parts: list[int] = []
     spelled = st.lists(st.sampled_from(sorted(ours.vocab)), max_size=9).map("".join)
 
     @drawn(250)
-    @given(st.one_of(text_of(longest=20), spelled))
+    @given(st.one_of(text_of(longest=3), text_of(longest=20), spelled))
     def check(piece: str) -> None:
         expected = [token for token, _ in ours.tokenize_by_definition(piece)]
         assert ours.tokenize_ids(piece) == expected

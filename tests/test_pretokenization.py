@@ -254,6 +254,22 @@ def test_text_that_nothing_matches_is_dropped() -> None:
     assert Pretokenizer("[a-z]+").pieces("é12") == []
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text", "pieces"),
+    [
+        (r"\p{L}+", "a\U0001d49c😀\U0001d49cé", ["a\U0001d49c", "\U0001d49cé"]),
+        (r"\p{L}+|\P{L}", "😀\U0001d49ca😀", ["😀", "\U0001d49ca", "😀"]),
+        (r"[😀a]+|é", "a😀é😀", ["a😀", "é", "😀"]),
+        (r"😀+|é", "a😀😀é😀", ["😀😀", "é", "😀"]),
+    ],
+)
+def test_characters_beyond_ffff_are_cut_as_themselves(
+    pattern: str, text: str, pieces: list[str]
+) -> None:
+    pretokenizer = Pretokenizer(pattern)
+    assert pretokenizer.pieces(text) == pretokenizer.pieces_by_definition(text) == pieces
+
+
 def test_the_empty_text_has_no_pieces() -> None:
     assert Pretokenizer(CL100K).pieces("") == []
 

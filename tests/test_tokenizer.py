@@ -224,7 +224,7 @@ class WholeNumber:
 def test_ids_may_come_from_any_ordered_iterable_of_whole_numbers() -> None:
     ids = TINY.encode_ordinary("hello world")
     assert TINY.decode(tuple(ids)) == "hello world"
-    assert TINY.decode(iter(ids)) == "hello world"  # type: ignore[arg-type]  # on purpose
+    assert TINY.decode(iter(ids)) == "hello world"
     assert TINY.decode([WholeNumber(token) for token in ids]) == "hello world"  # type: ignore[misc]  # on purpose
 
 

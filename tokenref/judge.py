@@ -85,18 +85,31 @@ def _difference(
         if got_runs == expected["runs"]:
             return None
         return "runs of tokens, " + _say_first_difference(expected["runs"], got_runs)
-    for key, value in expected.items():
-        if key == "stages":
-            continue
-        got_value = _plain(got.get(key))
-        if got_value == value and type(got_value) is type(value):
-            continue
-        if key == "ids" and isinstance(subject, Vocabulary):
-            return _token_difference(value, got_value, subject)
-        if isinstance(value, list) and isinstance(got_value, list):
-            return f"{key}, " + _say_first_difference(value, got_value)
-        return f"{key}: expected {value!r:.120}, got {got_value!r:.120}"
-    return None
+    differences = (
+        _field_difference(key, value, got, subject)
+        for key, value in expected.items()
+        if key != "stages"
+    )
+    return next(filter(None, differences), None)
+
+
+def _field_difference(
+    key: str,
+    value: Any,  # noqa: ANN401 - any JSON value
+    got: Mapping[str, Any],
+    subject: Subject,
+) -> str | None:
+    """Return where one field of two answers first differs, or None."""
+    if value is None and key not in got:
+        return f"{key}: expected null, got nothing"
+    got_value = _plain(got.get(key))
+    if got_value == value and type(got_value) is type(value):
+        return None
+    if key == "ids" and isinstance(subject, Vocabulary):
+        return _token_difference(value, got_value, subject)
+    if isinstance(value, list) and isinstance(got_value, list):
+        return f"{key}, " + _say_first_difference(value, got_value)
+    return f"{key}: expected {value!r:.120}, got {got_value!r:.120}"
 
 
 def _token_difference(expected: list[int], got: Any, vocabulary: Vocabulary) -> str:  # noqa: ANN401

@@ -41,14 +41,15 @@ from typing import Final, Literal
 
 from bpe_ref.compatibility import build_derivations, joints
 from bpe_ref.cutting.borders import BorderRule
+from bpe_ref.cutting.kinds import BLANKS, LINE_ENDS, kinds_of
 from bpe_ref.cutting.long_pieces import GrowingPieces
 from bpe_ref.cutting.surrogates import any_surrogate, in_the_original
 from bpe_ref.cutting.whole import LongPieces, Span
 from bpe_ref.tokenizer import without_surrogates
-from bpe_ref.unicode_tables import TABLES
 from bpe_ref.vocabulary import Vocabulary
 
 _FIRST_MARK: Final = "\u0300"
+_WHITE: Final = BLANKS + LINE_ENDS
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ class CountedByPieces:
 
 
 def _is_white(character: str) -> bool:
-    return TABLES["unicode-16.0"].is_space(ord(character))
+    return kinds_of("unicode-16.0")[character] in _WHITE
 
 
 def _ends_of_dead_tokens(vocabulary: Vocabulary) -> tuple[frozenset[str], frozenset[str]]:

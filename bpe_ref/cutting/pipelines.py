@@ -26,6 +26,7 @@ from bpe_ref.cutting.surrogates import in_the_original
 from bpe_ref.cutting.whole import Span, Whole, by_definition
 from bpe_ref.errors import ParameterError
 from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.sentencepiece.model import SentencePieceModel
 from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
 from bpe_ref.tokenizer import without_surrogates
 
@@ -90,4 +91,16 @@ def whole_sentencepiece(tokenizer: SentencePieceTokenizer) -> Whole:
         spans = [(entry.start, entry.end) for entry in found if entry.piece in frozen]
         return in_the_original(text, spans)
 
-    return by_definition(tokenizer.count, user_defined)
+    return by_definition(tokenizer.count, user_defined, _longest_piece(tokenizer.model))
+
+
+def _longest_piece(model: SentencePieceModel) -> int | None:
+    """Return the most characters that a token stands for.
+
+    Every character becomes a symbol or its bytes, if the map and the removal of spaces make none
+    vanish, and if unknown ones are not joined to one token. A token spells its symbols.
+    """
+    rules = model.normalization
+    if rules.charsmap is not None or rules.remove_extra_whitespaces or not model.byte_fallback:
+        return None
+    return max(len(piece.text) for piece in model.pieces)

@@ -148,6 +148,15 @@ class AddedVocabulary:
         """Return whether there are tokens to look for in the text, normalized or as it is."""
         return bool(self._by_text[normalized])
 
+    def may_be_in(self, text: str, *, normalized: bool) -> bool:
+        """Return whether to look for tokens in a text at all: if not, it is one stretch.
+
+        >>> added = AddedVocabulary([AddedToken("<s>")], {})
+        >>> added.may_be_in("a", normalized=True), added.may_be_in("<", normalized=True)
+        (False, True)
+        """
+        return bool(self._by_text[normalized]) and self._searchers[normalized].may_match(text)
+
     def cut(self, text: str, *, normalized: bool, special_as_text: bool = False) -> list[Cut]:
         """Return the stretches of a text, in order, none of them empty.
 

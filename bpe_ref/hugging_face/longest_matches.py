@@ -48,6 +48,9 @@ class Matches(Protocol):
 class Searcher(Protocol):
     """Looks for entries in texts."""
 
+    def may_match(self, text: str) -> bool:
+        """Return, at once, whether an entry may start somewhere in the text."""
+
     def matches(self, text: str) -> Matches:
         """Return what starts at each place of the text."""
 
@@ -87,6 +90,10 @@ class ByLength:
         self.lengths = lengths
         letters = "".join(map(re.escape, sorted(lengths)))
         self.first_letter = re.compile(f"[{letters}]" if letters else "(?!)")
+
+    def may_match(self, text: str) -> bool:
+        """Return whether a first letter is in the text."""
+        return self.first_letter.search(text) is not None
 
     def matches(self, text: str) -> Matches:
         """Return what starts at each place of the text."""
@@ -149,6 +156,10 @@ class ByAutomaton:
                 if not self.ending[child]:
                     self.ending[child] = self.ending[self.shorter[child]]
             at = following
+
+    def may_match(self, text: str) -> bool:
+        """Return whether there is any text; more only reading it would tell."""
+        return bool(text)
 
     def _add(self, state: int, letter: str, depth: int) -> int:
         """Add the state that has read one letter more; its ends, being shorter, are there."""

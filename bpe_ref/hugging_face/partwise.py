@@ -44,6 +44,7 @@ class Partwise:
         self._speller: Final = speller
         self._merges: Final = merges
         self._borders: Final = borders
+        self._heads: Final = PieceCache(self._word)
         self._words: Final = PieceCache(lambda tail: self._word(borders.letter + tail))
         self._parts: Final = PieceCache(self._part, _LONGEST_PART)
 
@@ -52,15 +53,14 @@ class Partwise:
         # All words but the first begin with the same letter, so they are kept without it.
         head, *tails = self._borders.cut_before_letter(piece)
         words = chain.from_iterable(map(self._words.__getitem__, tails))
-        return [*self._word(head), *words] if head else list(words)
+        return [*self._heads[head], *words] if head else list(words)
 
     def _word(self, word: str) -> list[TokenId]:
         """Return the ids of a word, which may still be long."""
-        if len(word) > _WHOLE:
-            parts = self._borders.cut_by_kind(word)
-            if len(parts) > 1:
-                return self._parts.encode(parts)
-        return self._part(word)
+        if len(word) <= _WHOLE:
+            return merged_ids(self._speller, self._merges, word)
+        parts = self._borders.cut_by_kind(word)
+        return self._parts.encode(parts) if len(parts) > 1 else self._part(word)
 
     def _part(self, part: str) -> list[TokenId]:
         """Return the ids of a part of letters of one kind."""

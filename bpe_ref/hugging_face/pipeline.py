@@ -2,11 +2,9 @@
 
 Definition
     A text is encoded in these steps; each may be missing but the model.
-    1. Added tokens are cut out of the text as it is.
-    2. Each stretch between them is normalized.
-    3. Added tokens are cut out of what came of it.
-    4. Each stretch between is cut into pieces by the pre-tokenizer.
-    5. The model turns each piece into tokens.
+    1. to 5. Added tokens are cut out, before and after normalizing; the
+       pre-tokenizer cuts what is left into pieces, and the model turns these
+       into tokens: see `text_to_tokens`.
     6. Truncation, the post-processor and padding work on the encoding.
     A word is one piece, or one added token. Offsets are characters of the text.
     Text that comes as a list of words goes through 1 to 5 word by word.
@@ -28,7 +26,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from bpe_ref.aligned_text import AlignedText, Span
 from bpe_ref.errors import ParameterError
 from bpe_ref.hugging_face.added_tokens import AddedToken, AddedVocabulary
 from bpe_ref.hugging_face.decoders import decode_tokens
@@ -38,12 +35,12 @@ from bpe_ref.hugging_face.merging import Draw
 from bpe_ref.hugging_face.model import BPE
 from bpe_ref.hugging_face.normalizers.sequence import Step
 from bpe_ref.hugging_face.padding import Padding
-from bpe_ref.hugging_face.piece_offsets import offsets_of
 from bpe_ref.hugging_face.post_processors import PostProcessor, process
 from bpe_ref.hugging_face.pre_tokenizers.sequence import PreTokenizer
 from bpe_ref.hugging_face.profile import HUGGING_FACE, Profile
 from bpe_ref.hugging_face.quick_ids import QuickIds, reads_origins
-from bpe_ref.hugging_face.shapes import Decoder, Token
+from bpe_ref.hugging_face.shapes import Decoder
+from bpe_ref.hugging_face.text_to_tokens import Piece, encode_pieces, pieces_of
 from bpe_ref.hugging_face.token_strings import TokenStrings
 from bpe_ref.hugging_face.truncation import Truncation
 from bpe_ref.merges import TokenId
@@ -152,25 +149,20 @@ class Pipeline:
         ]
         return encodings if self.padding is None else self.padding.pad(encodings)
 
-    def pieces(self, text: str) -> list[tuple[AlignedText, TokenId | None]]:
+    def pieces(self, text: str) -> list[Piece]:
         """Return the pieces of a text in order; of an added token also the id.
 
         >>> pipeline = Pipeline(BPE({"a": 0}, []), added_tokens=[AddedToken("<s>")])
         >>> [(piece.text, token) for piece, token in pipeline.pieces("a<s>")]
         [('a', None), ('<s>', 1)]
         """
-        pieces: list[tuple[AlignedText, TokenId | None]] = []
-        for stretch, token in self._stretches(AlignedText.of(text), normalized=False):
-            if token is not None:
-                pieces.append((stretch, token))
-                continue
-            changed = stretch if self.normalizer is None else self.normalizer.normalize(stretch)
-            for part, inner in self._stretches(changed, normalized=True):
-                if inner is not None or self.pre_tokenizer is None:
-                    pieces.append((part, inner))
-                else:
-                    pieces += [(piece, None) for piece in self.pre_tokenizer.cut(part)]
-        return pieces
+        return pieces_of(
+            text,
+            self.added,
+            self.normalizer,
+            self.pre_tokenizer,
+            special_as_text=self.encode_special_tokens,
+        )
 
     # ---- text to ids only
 
@@ -256,7 +248,7 @@ class Pipeline:
         >>> Pipeline(BPE({"a": 0}, []), added_tokens=[AddedToken("<s>")]).vocabulary_size()
         2
         """
-        return len(self.vocabulary(with_added_tokens=with_added_tokens))
+        return self._strings.size(with_added_tokens=with_added_tokens)
 
     # ---- how
 
@@ -274,29 +266,7 @@ class Pipeline:
     def _encode_text(
         self, text: str, type_id: int, word: int | None, draw: Draw | None
     ) -> Encoding:
-        rows: list[tuple[TokenId, str, Span, int | None]] = []
-        for number, (piece, added) in enumerate(self.pieces(text)):
-            if added is not None:
-                tokens = [Token(added, piece.text, 0, len(piece.text.encode()))]
-            else:
-                tokens = self.model.tokenize(piece.text, draw)
-            spans = offsets_of(piece, tokens, text)
-            rows += [
-                (token.id, token.string, span, number if word is None else word)
-                for token, span in zip(tokens, spans, strict=True)
-            ]
-        return Encoding.of(rows, type_id)
-
-    def _stretches(
-        self, text: AlignedText, *, normalized: bool
-    ) -> list[tuple[AlignedText, TokenId | None]]:
-        """Return the added tokens in a text, and what is between them."""
-        if not self.added.has(normalized=normalized):
-            return [(text, None)] if text.text else []
-        cuts = self.added.cut(
-            text.text, normalized=normalized, special_as_text=self.encode_special_tokens
-        )
-        return [(text.slice(start, stop), token) for start, stop, token in cuts]
+        return encode_pieces(self.model, self.pieces(text), text, type_id, word, draw)
 
     @cached_property
     def _quick(self) -> QuickIds:

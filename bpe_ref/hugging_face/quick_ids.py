@@ -75,6 +75,8 @@ class QuickIds:
 
     def ids(self, text: str, draw: Draw | None = None) -> list[TokenId]:
         """Return the ids; `draw` gives the random numbers for dropout."""
+        if not self._added.may_be_in(text, normalized=False):
+            return self._stretch_ids(text, draw, at_start=True)
         ids: list[TokenId] = []
         for start, stop, token in self._added.cut(
             text, normalized=False, special_as_text=self._special_as_text
@@ -88,6 +90,8 @@ class QuickIds:
     def _stretch_ids(self, text: str, draw: Draw | None, *, at_start: bool) -> list[TokenId]:
         """Return the ids of a stretch between tokens that are not normalized."""
         changed = text if self._normalizer is None else self._normalizer.normalize_text(text)
+        if changed and not self._added.may_be_in(changed, normalized=True):
+            return self._ids_of(self._cut(changed, at_start), draw)
         ids: list[TokenId] = []
         for start, stop, token in self._added.cut(
             changed, normalized=True, special_as_text=self._special_as_text

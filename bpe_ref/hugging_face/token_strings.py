@@ -62,6 +62,11 @@ class TokenStrings:
         """Return all tokens with their ids."""
         return {**self._model.vocab, **(self._added.ids if with_added_tokens else {})}
 
+    def size(self, *, with_added_tokens: bool) -> int:
+        """Return the number of tokens."""
+        vocab, added = self._model.vocab, self._added.ids if with_added_tokens else {}
+        return len(vocab) + sum(token not in vocab for token in added)
+
     def decoded(self, ids: Iterable[TokenId], *, skip_special_tokens: bool) -> list[str]:
         """Return what the decoder gets to see of tokens.
 

@@ -37,7 +37,7 @@ def blamed(op: str, vocabulary: str, request: Struct) -> list[str]:
 
     >>> from tokenref.questions.cutting import LimitInput
     >>> blamed("limit", "doubles", LimitInput(text="aa", limit=1))
-    ['excluded', 'some-beginning']
+    ['excluded']
     """
     plain = msgspec.to_builtins(request)
     right = _answer("", vocabulary, op, plain)

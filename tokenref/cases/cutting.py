@@ -32,6 +32,7 @@ TEXTS: Final = (
     ("specials_overlapping", "overlapping", None, "Special tokens that overlap each other"),
     ("specials_ordinary", "ordinary", None, "Special tokens that are ordinary tokens as well"),
     ("specials_unicode", "unicode", None, "Special tokens beyond ASCII"),
+    ("specials_half_eaten", "eaten", "a<|end|>ba<", "A token could eat the special one's start"),
     ("tiny", "words", "Hello, world! It's 12345 o'clock.\n\n  Yes", "Pieces of ordinary text"),
     ("tiny", "spaces", "a  b   c    \n \n d", "White space, whose pieces depend on what follows"),
     ("tiny", "emoji", "👨‍👩‍👧 né 你好", "Characters of several bytes and tokens"),

@@ -108,7 +108,7 @@ def _offsets() -> Iterator[Draft]:
                 f"{vocabulary.replace('_', '-')}-{name}",
                 vocabulary,
                 CanonicalInput(ids=ids),
-                f"{text!a:.40}: the character that each of {len(ids)} tokens of {vocabulary} starts in.",
+                f"{text!a:.40}: the character in which each token starts ({vocabulary}).",
                 ["Offsets"],
                 spec=OFFSETS,
             )

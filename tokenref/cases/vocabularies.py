@@ -334,6 +334,10 @@ def _bytes() -> dict[str, tuple[str, Vocabulary]]:
             "Tokens that cut characters of two, three and four bytes, and that join two of them.",
             ranked([*_all_bytes(), *split]),
         ),
+        "specials_half_eaten": (
+            "A token that ends with what the special token begins with.",
+            ranked([*_all_bytes(), b"a<"], specials={"<|end|>": 300}),
+        ),
         "loop_of_parts": (
             "A token that neither starts nor ends at a character, and can go on for ever.",
             ranked([*_all_bytes(), b"\xbd\xa0", b"\xbd\xa0\xe4"]),

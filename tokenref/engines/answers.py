@@ -7,10 +7,13 @@ The expected answer is never shown to it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from bpe_ref import Vocabulary
 from tokenref.record import ErrorCode
+
+TEXT_OPS: Final = ("pieces", "encode", "count", "special", "decode")
+"""The operations that ask for a text's tokens, or for a text: what most engines have."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bpe_ref import Vocabulary
-from tokenref.engines.answers import Answer, Ok, Unsupported, as_text, request_text
+from tokenref.engines.answers import TEXT_OPS, Answer, Ok, Unsupported, as_text, request_text
 from tokenref.engines.registered import which
 from tokenref.engines.tiktoken_api import answer_decode, answer_special
 
@@ -70,6 +70,8 @@ class BpeOpenaiSession:
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer one request."""
+        if op not in TEXT_OPS:
+            return Unsupported("has no such operation")
         if op == "decode":
             return self._decode(request)
         text = as_text(request_text(request))

@@ -21,7 +21,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bpe_ref import Vocabulary
-from tokenref.engines.answers import Answer, Ok, Refused, Unsupported, as_text, request_text
+from tokenref.engines.answers import (
+    TEXT_OPS,
+    Answer,
+    Ok,
+    Refused,
+    Unsupported,
+    as_text,
+    request_text,
+)
 from tokenref.engines.registered import which
 
 _OWN: Final = ("cl100k_base", "o200k_base")
@@ -63,6 +71,8 @@ class RsBpeSession:
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer one request."""
+        if op not in TEXT_OPS:
+            return Unsupported("has no such operation")
         if op == "decode":
             return self._decode(request)
         if op == "pieces":

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from bpe_ref import ByConcatenation, Vocabulary, audit
-from tokenref.engines.answers import Answer, Ok, Unsupported, as_text, request_text
+from tokenref.engines.answers import Answer, Ok, Refused, Unsupported, as_text, request_text
 from tokenref.engines.tiktoken_api import answer_decode, answer_special
 
 if TYPE_CHECKING:
@@ -100,7 +100,13 @@ class TiktokenSession:
                 return self._decode(request)
             case "special":
                 return self._special(request)
-        return Unsupported("does not tell its pieces")
+            case "offsets":
+                return self._offsets(request)
+            case "completions":
+                return self._completions(request)
+            case "pieces":
+                return Unsupported("does not tell its pieces")
+        return Unsupported("has no such operation")
 
     def _encode(self, content: bytes | str) -> list[int]:
         text = as_text(content)
@@ -113,6 +119,19 @@ class TiktokenSession:
 
     def _decode(self, request: Mapping[str, Any]) -> Answer:
         return answer_decode(self.encoding, request)
+
+    def _offsets(self, request: Mapping[str, Any]) -> Answer:
+        try:
+            text, offsets = self.encoding.decode_with_offsets(request["ids"])
+        except UnicodeDecodeError as error:
+            return Refused("INVALID_UTF8", str(error))
+        return Ok({"text": text, "offsets": offsets})
+
+    def _completions(self, request: Mapping[str, Any]) -> Answer:
+        if request["complete"]:
+            return Unsupported("finds the completions that it finds")
+        stable, found = self.encoding.encode_with_unstable(request["text"])
+        return Ok({"stable": stable, "completions": sorted(map(list, found))})
 
     def _special(self, request: Mapping[str, Any]) -> Answer:
         return answer_special(self.encoding, request)

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bpe_ref import ByPair, TextRules, Vocabulary
 from bpe_ref.hugging_face.byte_alphabet import BYTE_OF_LETTER, LETTER_OF_BYTE, to_letters
-from tokenref.engines.answers import Answer, Ok, Unsupported, as_text, request_text
+from tokenref.engines.answers import TEXT_OPS, Answer, Ok, Unsupported, as_text, request_text
 from tokenref.engines.oniguruma import UntranslatableError, asks_for_words, to_oniguruma
 from tokenref.engines.tokenizers_files import FileSession, load_file
 
@@ -158,6 +158,8 @@ class TokenizersSession:
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer one request."""
+        if op not in TEXT_OPS:
+            return Unsupported("has no such operation")
         if op == "decode":
             return self._decode(request)
         text = as_text(request_text(request))

@@ -240,7 +240,7 @@ ADDED: Final[tuple[Mutant, ...]] = (
     ),
     pipeline_mutant(
         "tokenize-strip-not-in-offsets",
-        "White space that a token takes is not in its offsets. huggingface/transformers#29626.",
+        "White space that a token takes is not in its offsets. Own.",
         tokenizes("added_flags", "<r> a"),
         prepare=added_by(
             lambda right, text, normalized: _found(right, text, normalized, spaces_in_token=False),

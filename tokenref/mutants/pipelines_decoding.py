@@ -303,14 +303,14 @@ DECODING: Final[tuple[Mutant, ...]] = (
     ),
     _mutant(
         "strips-nothing",
-        "The space in front stays. huggingface/tokenizers#1474.",
+        "The space in front stays. Own.",
         detokenizes("decoder_strip", " "),
         Strip,
         lambda _: _NOTHING,
     ),
     _mutant(
         "metaspace-first-space-kept",
-        "The underline in front becomes a space. huggingface/tokenizers#1474.",
+        "The underline in front becomes a space. Own.",
         detokenizes("decoder_metaspace_always", f"{_U}the"),
         Metaspace,
         lambda right: replace(right, prepend_scheme="never"),

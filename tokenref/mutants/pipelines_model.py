@@ -216,7 +216,7 @@ MODEL: Final[tuple[Mutant, ...]] = (
     ),
     pipeline_mutant(
         "tokenize-no-whole-pieces",
-        "Pieces that are tokens are merged all the same. huggingface/tokenizers#1553.",
+        "Pieces that are tokens are merged all the same. Own.",
         tokenizes("ignore_merges", "hello"),
         prepare=model_with(ignore_merges=False),
     ),

@@ -214,8 +214,7 @@ STREAMS: Final[tuple[Mutant, ...]] = (
     ),
     pipeline_mutant(
         "text-stream-never-waits",
-        "Incomplete characters are shown as U+FFFD, and their ends are lost. "
-        "vllm-project/vllm#48853.",
+        "Incomplete characters are shown as U+FFFD, and their ends are lost. smg-project/smg#710.",
         streams_text("decoder_byte_level", "Ã", mode="certain"),
         begin=_streaming("certain", _never_waiting),
     ),
@@ -316,7 +315,7 @@ STREAMS: Final[tuple[Mutant, ...]] = (
     ),
     pipeline_mutant(
         "session-stream-goes-on",
-        "A stream begins with what the stream before it kept. vllm-project/vllm#48853.",
+        "A stream begins with what the stream before it kept. Own.",
         _after("decoder_byte_level", _OP, _HALF, _WHOLE),
         begin=_stream_goes_on,
     ),

@@ -37,7 +37,7 @@ class Described:
 def described(name: str, about: str, model: Content, **sections: object) -> Described:
     """Return a tokenizer of a model and other sections of the file; those not given are null.
 
-    >>> described("one", "A letter", letters("a")).file.content.splitlines()[5]
+    >>> described("one", "A letter", letters("a")).file.content.splitlines()[6]
     b'"pre_tokenizer":null,'
     """
     content: Content = {

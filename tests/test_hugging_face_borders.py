@@ -1,0 +1,115 @@
+"""Places that no merge can cross: quick ways find borders only, and the tokens stay the same."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpe_ref.hugging_face.borders import Borders
+from bpe_ref.hugging_face.byte_alphabet import LETTER_OF_BYTE, to_letters
+from bpe_ref.hugging_face.character_borders import MOST_PAIRS, CharacterBorders
+from bpe_ref.hugging_face.model import BPE
+from tests.texts import drawn
+
+LETTERS = "_abc12xy"
+tokens = st.lists(st.text(LETTERS, min_size=2, max_size=4), max_size=6)
+texts = st.text(LETTERS, min_size=1, max_size=16)
+
+
+@pytest.mark.parametrize("falls_back", [False, True])
+def test_what_is_cut_by_kind_is_cut_at_borders_only(*, falls_back: bool) -> None:
+    cuts: list[int] = []
+
+    @drawn(500)
+    @given(tokens, texts, st.sets(st.sampled_from(LETTERS)))
+    def check(made: list[str], text: str, known: set[str]) -> None:
+        vocab = {letter: id_ for id_, letter in enumerate(sorted(known))}
+        borders = Borders(vocab, made, falls_back=falls_back)
+        parts = borders.cut_by_kind(text)
+        assert "".join(parts) == text
+        assert all(parts)
+        for left, right in pairwise(parts):
+            assert borders.is_border(left[-1], right[0])
+        for part in parts:
+            if borders.is_unjoined(part):
+                assert borders.cut(part) == list(part)
+        cuts.append(len(parts) - 1)
+
+    check()
+    assert sum(map(bool, cuts)) > len(cuts) / 20
+
+
+@pytest.mark.parametrize("falls_back", [False, True])
+def test_what_is_cut_before_the_letter_is_cut_at_borders_only(*, falls_back: bool) -> None:
+    cuts: list[int] = []
+
+    @drawn(500)
+    @given(tokens, texts)
+    def check(made: list[str], text: str) -> None:
+        vocab = {letter: id_ for id_, letter in enumerate(LETTERS[:-1])}
+        borders = Borders(vocab, made, falls_back=falls_back)
+        head, *tails = borders.cut_before_letter(text)
+        parts = [head, *(borders.letter + tail for tail in tails)]
+        assert "".join(parts) == text
+        parts = [part for part in parts if part]
+        for left, right in pairwise(parts):
+            assert borders.is_border(left[-1], right[0])
+        cuts.append(len(parts) - 1)
+
+    check()
+    assert sum(map(bool, cuts)) > len(cuts) / 20
+
+
+def test_borders_are_between_letters_that_are_tokens_and_in_no_token_side_by_side() -> None:
+    borders = Borders({"a": 0, "b": 1, "c": 2}, ["ab"], falls_back=False)
+    pairs = [left + right for left in "abcx" for right in "abcx"]
+    found = {pair for pair in pairs if borders.is_border(*pair)}
+    assert found == {"aa", "ac", "ba", "bb", "bc", "ca", "cb", "cc"}
+    assert all((borders.cut(pair) == list(pair)) == (pair in found) for pair in pairs)
+
+
+BYTES = {letter: id_ for id_, letter in enumerate(LETTER_OF_BYTE)}
+SPELLED = st.text("aéèи好妃😀", min_size=1, max_size=8)
+
+
+@st.composite
+def models(draw: st.DrawFn) -> BPE:
+    """Draw merges of the letters of a few characters' bytes."""
+    vocab, merges = dict(BYTES), []
+    letters = to_letters("aéèи好妃😀".encode())
+    for _ in range(draw(st.integers(0, 8))):
+        left, right = (draw(st.sampled_from([*letters, *list(vocab)[256:]])) for _ in range(2))
+        if left + right not in vocab:
+            vocab[left + right] = len(vocab)
+            merges.append((left, right))
+    return BPE(vocab, merges)
+
+
+def test_cut_between_characters_the_tokens_of_the_bytes_are_the_same() -> None:
+    cut: list[bool] = []
+    whole: list[bool] = []
+
+    @drawn(500)
+    @given(models(), SPELLED)
+    def check(model: BPE, text: str) -> None:
+        def ids(piece: str) -> Sequence[int]:
+            return [t for t, _ in model.tokenize_by_definition(to_letters(piece.encode()))]
+
+        parts = CharacterBorders(model.borders).cut(text)
+        assert "".join(parts) == text
+        assert [token for part in parts for token in ids(part)] == ids(text)
+        cut.append(len(parts) > 1)
+        whole.append(len(parts) < len(text))
+
+    check()
+    assert sum(cut) > len(cut) / 20
+    assert sum(whole) > len(whole) / 20
+
+
+def test_the_pairs_that_are_remembered_are_not_too_many() -> None:
+    known = CharacterBorders(Borders(BYTES, [], falls_back=False))
+    known.cut("".join(map(chr, range(0x4E00, 0x4E00 + 20_000))))
+    known.cut("".join(map(chr, range(0x10000, 0x10000 + MOST_PAIRS))))
+    assert 0 < len(known) <= MOST_PAIRS
