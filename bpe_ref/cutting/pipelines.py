@@ -1,7 +1,8 @@
 """Tokenizers of other formats, as the functions of this package take them.
 
 Most pipelines of Hugging Face files are of a kind whose safe cuts are known:
-see `recognizing`, and `by_pieces` and `by_letters` for the proofs. Nothing is
+see `pieces_of_files` and `letters_of_files`; the proofs are in `by_pieces` and
+`by_letters`. (A template that repeats or omits the text makes it unknown.) Nothing is
 proven for the others: a normalizer may strip or replace anything anywhere, and
 a pre-tokenizer may be any sequence of patterns. They are counted from scratch
 (`by_definition`), and so are SentencePiece models, but no further than the most
@@ -20,8 +21,10 @@ What the source leaves open
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from bpe_ref.cutting.added_text import added_spans, repeats_nothing
+from bpe_ref.cutting.letters_of_files import by_letters
 from bpe_ref.cutting.longest import longest_of
-from bpe_ref.cutting.recognizing import added_spans, by_letters, by_pieces, repeats_nothing
+from bpe_ref.cutting.pieces_of_files import by_pieces
 from bpe_ref.cutting.surrogates import in_the_original
 from bpe_ref.cutting.whole import Span, Whole, by_definition
 from bpe_ref.errors import ParameterError

@@ -1,0 +1,93 @@
+"""Which pipelines write and merge text in a way whose safe cuts `by_letters` knows.
+
+Nothing but spaces is replaced, by one other character, and a text put in front,
+by `Prepend`, `Replace` or `Metaspace`; not cut into pieces, or by `Metaspace`.
+`Split` at spaces counts as not cut, where no spaces are left. The files of
+Llama 2, Mistral 7B and Gemma are such.
+
+What makes a pipeline unknown: any other component; added tokens that ask for
+the characters around them (`single_word`) or strip white space; dropout; and,
+unless `Metaspace` splits, a model with `ignore_merges`, prefix or suffix.
+"""
+
+from dataclasses import replace
+
+from bpe_ref.cutting.added_text import added_spans, written_tokens
+from bpe_ref.cutting.by_letters import CountedByLetters, Writing
+from bpe_ref.cutting.by_pieces import SpecialTokens
+from bpe_ref.cutting.letter_borders import borders_of
+from bpe_ref.cutting.longest import longest_of, normalizer_steps
+from bpe_ref.hugging_face.normalizers.replacing import Prepend, Replace
+from bpe_ref.hugging_face.patterns import Literal
+from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.hugging_face.pre_tokenizers.metaspace import Metaspace
+from bpe_ref.hugging_face.pre_tokenizers.split_by_pattern import Split
+
+
+def by_letters(pipeline: Pipeline) -> CountedByLetters | None:
+    """Return what is known of a pipeline of the second kind; None for any other.
+
+    >>> from bpe_ref.hugging_face.model import BPE
+    >>> from bpe_ref.hugging_face.pre_tokenizers import Metaspace
+    >>> model = BPE({"▁": 0, "a": 1, "▁a": 2}, [("▁", "a")])
+    >>> mistral = Pipeline(model, pre_tokenizer=Metaspace(prepend_scheme="first", split=False))
+    >>> found = by_letters(mistral)
+    >>> found.is_safe_cut("", "a", " "), found.count("a"), found.count_rest("a")
+    (True, 1, 1)
+    """
+    model, normalizer = pipeline.model, pipeline.normalizer
+    tokens = list(pipeline.added.tokens.values())
+    writing = _writing(pipeline)
+    borders = borders_of(model)
+    if writing is None or (borders is None and not writing.splits) or model.drops_merges:
+        return None
+    if any(token.single_word or token.lstrip or token.rstrip for token in tokens):
+        return None
+    written = written_tokens(pipeline)
+    pre_tokenizer = pipeline.pre_tokenizer
+    first = later = Pipeline(model)
+    if isinstance(pre_tokenizer, Metaspace):
+        scheme = "always" if pre_tokenizer.prepend_scheme == "always" else "never"
+        first = Pipeline(model, pre_tokenizer=replace(pre_tokenizer, prepend_scheme="never"))
+        later = Pipeline(model, pre_tokenizer=replace(pre_tokenizer, prepend_scheme=scheme))
+    puts_in_front = any(isinstance(step, Prepend) for step in normalizer_steps(normalizer)) or (
+        isinstance(pre_tokenizer, Metaspace) and pre_tokenizer.prepend_scheme != "never"
+    )
+    return CountedByLetters(
+        lambda text: len(pipeline.ids(text, add_special_tokens=False)),
+        lambda text: added_spans(pipeline, text),
+        pipeline.added,
+        pipeline.encode_special_tokens,
+        lambda text: len(later.ids(text)),
+        lambda text: len(first.ids(text)),
+        writing,
+        borders,
+        SpecialTokens(frozenset(written), lambda _: ()).pairs(),
+        frozenset(text[-1] for text in written),
+        longest_of(pipeline),
+        rest_is_alone=not puts_in_front,
+    )
+
+
+def _writing(pipeline: Pipeline) -> Writing | None:
+    normalizers = normalizer_steps(pipeline.normalizer)
+    pre_tokenizer = pipeline.pre_tokenizer
+    if isinstance(pre_tokenizer, Metaspace):
+        if normalizers:
+            return None
+        return Writing(pre_tokenizer.replacement, pre_tokenizer.split, str)
+    replaces = [step for step in normalizers if isinstance(step, Replace)]
+    prepends = [step for step in normalizers if isinstance(step, Prepend)]
+    if len(replaces) > 1 or len(prepends) > 1 or len(replaces) + len(prepends) < len(normalizers):
+        return None
+    if prepends and not prepends[0].prepend:
+        return None
+    if not replaces:
+        return Writing(" ", splits=False, rest=str) if pre_tokenizer is None else None
+    spaces = replaces[0]
+    if spaces.pattern != Literal(" ") or len(spaces.content) != 1:
+        return None
+    gemma = Split(Literal(" "), "MergedWithPrevious", invert=False)
+    if pre_tokenizer not in (None, gemma) or spaces.content == " ":
+        return None
+    return Writing(spaces.content, splits=False, rest=spaces.normalize_text)
