@@ -21,6 +21,7 @@ from bpe_ref.encoders.backtracking import encode_backtracking
 from bpe_ref.encoders.heap import encode_heap
 from bpe_ref.encoders.scan import encode_scan
 from bpe_ref.errors import ParameterError, TokenIdError
+from bpe_ref.given_text import without_surrogates
 from bpe_ref.hugging_face.byte_alphabet import to_letters
 from bpe_ref.merges import TokenId
 from bpe_ref.normalization import nfc
@@ -366,22 +367,3 @@ def _as_batch(texts: Iterable[str]) -> Iterable[str]:
     if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
         raise ParameterError("texts", texts, "must be an iterable of texts")
     return texts
-
-
-def without_surrogates(text: str) -> str:
-    r"""Return the text with surrogate pairs joined and lone surrogates replaced by U+FFFD.
-
-    Raises `ParameterError` for what is not text.
-
-    >>> without_surrogates("\ud83d\ude00 \ud83d!") == "\U0001f600 \ufffd!"
-    True
-    """
-    if not isinstance(text, str):
-        raise ParameterError("text", text, "must be a str")
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text

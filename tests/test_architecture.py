@@ -44,7 +44,7 @@ LAYERS = {
     "bpe_ref.hugging_face.merging": 1,
     "bpe_ref.hugging_face.borders": 1,
     "bpe_ref.hugging_face.longest_matches": 1,
-    "bpe_ref.hugging_face.given_text": 1,
+    "bpe_ref.given_text": 1,
     "bpe_ref.hugging_face.character_borders": 1.5,
     "bpe_ref.hugging_face.merge_tables": 1.5,
     "bpe_ref.hugging_face.spelling": 1.5,

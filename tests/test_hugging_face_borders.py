@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,8 @@ from bpe_ref.hugging_face.borders import Borders
 from bpe_ref.hugging_face.byte_alphabet import LETTER_OF_BYTE, to_letters
 from bpe_ref.hugging_face.character_borders import MOST_PAIRS, CharacterBorders
 from bpe_ref.hugging_face.model import BPE
+from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.hugging_face.pre_tokenizers import ByteLevel
 from tests.texts import drawn
 
 LETTERS = "_abc12xy"
@@ -113,3 +116,13 @@ def test_the_pairs_that_are_remembered_are_not_too_many() -> None:
     known.cut("".join(map(chr, range(0x4E00, 0x4E00 + 20_000))))
     known.cut("".join(map(chr, range(0x10000, 0x10000 + MOST_PAIRS))))
     assert 0 < len(known) <= MOST_PAIRS
+
+
+@pytest.mark.parametrize("flags", [{"ignore_merges": True}, {"dropout": 0.5}])
+def test_pieces_are_not_cut_where_not_all_of_them_merge(flags: dict[str, Any]) -> None:
+    model = BPE({**BYTES, to_letters("éè".encode()): 256}, [], **flags)
+    pre_tokenizer = ByteLevel(add_prefix_space=False, trim_offsets=True)
+    pipeline = Pipeline(model, pre_tokenizer=pre_tokenizer)
+    ids = [256] if "ignore_merges" in flags else [BYTES[x] for x in to_letters("éè".encode())]
+    assert pipeline.ids("éè", draw=lambda: 0.9) == ids
+    assert list(pipeline.encode("éè", draw=lambda: 0.9).ids) == ids

@@ -45,7 +45,7 @@ from bpe_ref.cutting.kinds import BLANKS, LINE_ENDS, kinds_of
 from bpe_ref.cutting.long_pieces import GrowingPieces
 from bpe_ref.cutting.surrogates import any_surrogate, in_the_original
 from bpe_ref.cutting.whole import LongPieces, Span
-from bpe_ref.tokenizer import without_surrogates
+from bpe_ref.given_text import without_surrogates
 from bpe_ref.vocabulary import Vocabulary
 
 _FIRST_MARK: Final = "\u0300"

@@ -15,9 +15,10 @@ from typing import Final
 from bpe_ref.cutting.borders import BorderRule
 from bpe_ref.cutting.surrogates import any_surrogate
 from bpe_ref.cutting.whole import Ends, PieceCounter, Span
+from bpe_ref.given_text import without_surrogates
 from bpe_ref.incremental.appending import AppendEncoder
 from bpe_ref.incremental.prepending import PrependEncoder
-from bpe_ref.tokenizer import whole_piece, without_surrogates
+from bpe_ref.tokenizer import whole_piece
 from bpe_ref.vocabulary import Vocabulary
 
 _FIRST_MARK: Final = "\u0300"

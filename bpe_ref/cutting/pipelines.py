@@ -28,10 +28,10 @@ from bpe_ref.cutting.pieces_of_files import by_pieces
 from bpe_ref.cutting.surrogates import in_the_original
 from bpe_ref.cutting.whole import Span, Whole, by_definition
 from bpe_ref.errors import ParameterError
+from bpe_ref.given_text import without_surrogates
 from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.sentencepiece.model import SentencePieceModel
 from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
-from bpe_ref.tokenizer import without_surrogates
 
 
 def whole_pipeline(pipeline: Pipeline) -> Whole:

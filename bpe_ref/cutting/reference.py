@@ -11,8 +11,9 @@ from bpe_ref.cutting.borders import border_rule
 from bpe_ref.cutting.by_pieces import CountedByPieces, Pieces, SpecialTokens
 from bpe_ref.cutting.whole import Span, Whole
 from bpe_ref.errors import ParameterError
+from bpe_ref.given_text import without_surrogates
 from bpe_ref.special_tokens import SpecialChoice, choose, split_special
-from bpe_ref.tokenizer import Tokenizer, without_surrogates
+from bpe_ref.tokenizer import Tokenizer
 
 
 def whole_tokenizer(tokenizer: Tokenizer, *, allowed_special: SpecialChoice = "all") -> Whole:

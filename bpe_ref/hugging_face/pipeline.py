@@ -25,12 +25,13 @@ Where only ids are asked for, there is a quicker way to them: see `quick_ids`.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 from bpe_ref.errors import ParameterError
+from bpe_ref.given_text import without_surrogates
 from bpe_ref.hugging_face.added_tokens import AddedToken, AddedVocabulary
 from bpe_ref.hugging_face.decoders import decode_tokens
 from bpe_ref.hugging_face.encoding import Encoding, merge
-from bpe_ref.hugging_face.given_text import Text, without_surrogates
 from bpe_ref.hugging_face.merging import Draw
 from bpe_ref.hugging_face.model import BPE
 from bpe_ref.hugging_face.normalizers.sequence import Step
@@ -44,6 +45,9 @@ from bpe_ref.hugging_face.text_to_tokens import Piece, encode_pieces, pieces_of
 from bpe_ref.hugging_face.token_strings import TokenStrings
 from bpe_ref.hugging_face.truncation import Truncation
 from bpe_ref.merges import TokenId
+
+Text: TypeAlias = str | Sequence[str]
+"""A text, or its words."""
 
 _HOLE = -1  # in a template: here the ids of the text go
 
@@ -176,7 +180,7 @@ class Pipeline:
         """
         if self.truncation is not None or self.padding is not None or self._reads_origins:
             return list(self.encode(text, add_special_tokens=add_special_tokens, draw=draw).ids)
-        own = self._quick.ids(without_surrogates("text", text), draw)
+        own = self._quick.ids(without_surrogates(text), draw)
         frame = self._frames[add_special_tokens]
         if frame == [_HOLE]:
             return own
@@ -257,10 +261,10 @@ class Pipeline:
     ) -> Encoding:
         """Return the encoding of one text, before anything is cut off or added."""
         if not is_pretokenized:
-            return self._encode_text(without_surrogates(name, text), type_id, None, draw)
+            return self._encode_text(without_surrogates(text, name), type_id, None, draw)
         if isinstance(text, str) or not isinstance(text, Sequence):
             raise ParameterError(name, text, "must be a sequence of words, if is_pretokenized")
-        words = [without_surrogates(f"{name}[{n}]", word) for n, word in enumerate(text)]
+        words = [without_surrogates(word, f"{name}[{n}]") for n, word in enumerate(text)]
         return merge(self._encode_text(word, type_id, n, draw) for n, word in enumerate(words))
 
     def _encode_text(

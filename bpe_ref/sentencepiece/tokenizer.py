@@ -19,12 +19,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bpe_ref.errors import ParameterError, TokenIdError
+from bpe_ref.given_text import without_surrogates
 from bpe_ref.merges import TokenId
 from bpe_ref.sentencepiece.decoding import decode_pieces
 from bpe_ref.sentencepiece.merging import merge_heap
 from bpe_ref.sentencepiece.model import BYTE_PIECES, SentencePieceModel
 from bpe_ref.sentencepiece.normalizing import Normalized, normalize
-from bpe_ref.tokenizer import without_surrogates
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,24 +4,21 @@ Definition
     Two surrogates that make a pair are the character that they stand for. One
     alone is U+FFFD.
 
-What the source leaves open: Hugging Face tokenizers 0.23.3 refuses a text with
-surrogates. Here it means what it means to the rest of this package.
-"""
+Source: tiktoken 0.14.0, `Encoding.encode` (tiktoken/core.py).
 
-from collections.abc import Sequence
+What the source leaves open: Hugging Face tokenizers 0.23.3 and sentencepiece
+0.2.3 refuse a text with surrogates. Here it means the same everywhere.
+"""
 
 from bpe_ref.errors import ParameterError
 
-Text = str | Sequence[str]
-"""A text, or its words."""
 
-
-def without_surrogates(name: str, text: object) -> str:
+def without_surrogates(text: object, name: str = "text") -> str:
     r"""Return the text with surrogate pairs joined and lone surrogates replaced by U+FFFD.
 
-    Raises `ParameterError` for what is not text.
+    Raises `ParameterError`, which calls it `name`, for what is not text.
 
-    >>> without_surrogates("text", "\ud83d!") == "\ufffd!"
+    >>> without_surrogates("\ud83d\ude00 \ud83d!") == "\U0001f600 \ufffd!"
     True
     """
     if not isinstance(text, str):
