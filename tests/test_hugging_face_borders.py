@@ -82,7 +82,7 @@ def models(draw: st.DrawFn) -> BPE:
     """Draw merges of the letters of a few characters' bytes."""
     vocab, merges = dict(BYTES), []
     letters = to_letters("aéèи好妃😀".encode())
-    for _ in range(draw(st.integers(0, 8))):
+    for _ in range(draw(st.integers(0, 24))):
         left, right = (draw(st.sampled_from([*letters, *list(vocab)[256:]])) for _ in range(2))
         if left + right not in vocab:
             vocab[left + right] = len(vocab)
