@@ -113,6 +113,10 @@ def _path(name_or_path: str | Path) -> Path | None:
     for name in _IN_FOLDERS:
         if _is_file(path / name):
             return path / name
+    if _is_folder(path):
+        raise VocabularyFileError(
+            f"{path} must hold one of {', '.join(_IN_FOLDERS)}, it is a folder without any"
+        )
     return path
 
 
@@ -169,4 +173,12 @@ def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
     except (OSError, ValueError):  # a closed folder; a name with a NUL in it
+        return False
+
+
+def _is_folder(path: Path) -> bool:
+    """Return whether there is a folder that can be seen."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # as above
         return False

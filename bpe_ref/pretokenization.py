@@ -17,6 +17,7 @@ The fast way: stand-ins
     it looks sets up to there up in a bitmap. On text of many scripts that is four times faster.
 
 What the sources leave open
+    A pattern with a group that repeats is given a time limit, and is a `PatternError` behind it.
     The empty text has no pieces. A pattern that may match the empty text is rejected: tiktoken
     panics when it does. Surrogates, which no engine accepts, count as category Cs.
 
@@ -33,13 +34,19 @@ from typing import Protocol
 
 import regex
 
-from bpe_ref.errors import ParameterError
+from bpe_ref.errors import ParameterError, PatternError
 from bpe_ref.pattern_syntax import Part, parse
 from bpe_ref.stand_ins import Alphabet, BasicAlphabet, alphabet_of, basic_alphabet_of, set_source
 from bpe_ref.unicode_tables import TABLES, CodePoints, UnicodeTables
 
 # Python 3.11.0 to 3.11.4 match possessive groups wrongly (python/cpython#106052).
 _NOT_FOR_RE = re.compile(r"\)(?:[*+?]|\{[0-9,]+\})\+|\(\?>")
+
+# A group that repeats may match a text in exponentially many ways, and `re` knows no time limit.
+_MAY_RUN_AWAY = re.compile(r"\)(?:[*+]|\{[0-9]*,?[0-9]*\})")
+
+_SECONDS = 2.0
+_SECONDS_PER_CHARACTER = 1e-5
 
 
 @dataclass(frozen=True)
@@ -117,6 +124,39 @@ class _Pattern(Protocol):
 
 
 @dataclass(frozen=True)
+class _Limited:
+    """A pattern that may take exponential time, and is stopped after a while."""
+
+    compiled: regex.Pattern[str]
+    source: str
+    """The pattern as it was given, for the error."""
+
+    def findall(self, text: str, /) -> list[str]:
+        """Return the matches. Raises `PatternError` if that takes too long."""
+        try:
+            found: list[str] = self.compiled.findall(text, timeout=self._seconds(text))
+        except TimeoutError:
+            raise self._too_long(text) from None
+        return found
+
+    def finditer(self, text: str, /) -> list[_Match]:
+        """Return the matches. Raises `PatternError` if that takes too long."""
+        try:
+            return list(self.compiled.finditer(text, timeout=self._seconds(text)))
+        except TimeoutError:
+            raise self._too_long(text) from None
+
+    def _seconds(self, text: str) -> float:
+        return _SECONDS + len(text) * _SECONDS_PER_CHARACTER
+
+    def _too_long(self, text: str) -> PatternError:
+        return PatternError(
+            f"pattern {self.source!r:.200} must find its matches in time, "
+            f"but took too long on a text of {len(text)} characters"
+        )
+
+
+@dataclass(frozen=True)
 class _Search:
     """A compiled pattern over ASCII and stand-ins."""
 
@@ -151,7 +191,7 @@ def _search(pattern: str, tables: str) -> _Search:
     source = "".join(
         part if isinstance(part, str) else set_source(alphabet.narrowed(part)) for part in parts
     )
-    return _Search(_compile_fastest(source), alphabet)
+    return _Search(_compile_fastest(source, pattern), alphabet)
 
 
 @lru_cache(maxsize=64)
@@ -187,15 +227,17 @@ def _with_members(parts: Iterable[Part], table: UnicodeTables) -> list[str | Cod
     return [part if isinstance(part, str) else part(table) for part in parts]
 
 
-def _compile_fastest(source: str) -> _Pattern:
-    """Compile with `re`, or with `regex` what `re` cannot do."""
+def _compile_fastest(source: str, pattern: str) -> _Pattern:
+    """Compile with `re`, or with `regex` what `re` cannot do, or not in a bounded time."""
+    if _MAY_RUN_AWAY.search(source):
+        return _Limited(regex.compile(source), pattern)
     compiled: _Pattern = _compile_with_re(source) or regex.compile(source)
     return compiled
 
 
 def _compile_with_re(source: str) -> _Pattern | None:
     """Compile with `re`, or return None for what it cannot do."""
-    if _NOT_FOR_RE.search(source):
+    if _NOT_FOR_RE.search(source) or _MAY_RUN_AWAY.search(source):
         return None
     try:
         return re.compile(source)

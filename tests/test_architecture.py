@@ -99,6 +99,7 @@ LAYERS = {
     "bpe_ref.oniguruma.reading": 2.3,
     "bpe_ref.oniguruma.matching": 2.4,
     "bpe_ref.hugging_face.patterns": 2.5,
+    "bpe_ref.hugging_face.replacement_limit": 2.6,
     "bpe_ref.tracing": 2,
     "bpe_ref.tries": 2,
     # what is known about tokens side by side, and what looks them up

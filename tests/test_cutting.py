@@ -628,3 +628,9 @@ def test_truncation_has_no_part_in_counting() -> None:
 def test_another_object_is_refused(made: Callable[[Any], Whole]) -> None:
     with pytest.raises(ParameterError, match="must be a"):
         made(None)
+
+
+@pytest.mark.parametrize("cut", [split_at, chunks, count_till_limit])
+def test_a_tokenizer_that_was_not_made_whole_is_refused(cut: Callable[..., object]) -> None:
+    with pytest.raises(ParameterError, match="whole must be what whole_tokenizer"):
+        cut(Tokenizer(vocabulary_by_concatenation({b"a": 0})), "aaa", 3)

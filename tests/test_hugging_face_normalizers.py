@@ -459,3 +459,12 @@ def test_the_tables_hold_what_the_engine_counts() -> None:
     }
     assert counts == {"COMBINING_MARKS": 2097, "BERT_REMOVED": 137681, "BERT_ACCENTS": 1567}
     assert len(normalizer_data.LOWERCASE) < 3000
+
+
+def test_replacing_in_a_row_cannot_fill_the_memory() -> None:
+    replace = NORMALIZERS["Replace"]
+    row = NORMALIZERS["Sequence"]((replace(Literal("a"), "a" * 10),) * 12)
+    for normalize in (row.normalize_text, lambda text: row.normalize(AlignedText.of(text)).text):
+        with pytest.raises(ParameterError, match="at most 16777216 characters long"):
+            normalize("aaaa")
+    assert replace(Literal("a"), "").normalize_text("a" * 20_000_000) == ""

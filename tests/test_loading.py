@@ -95,7 +95,7 @@ def test_a_folder_is_looked_through(tmp_path: Path) -> None:
     write_tokenizer_json(SMALL, tmp_path / "tokenizer.json")
     assert isinstance(load_tokenizer(str(tmp_path)), Pipeline)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(VocabularyFileError, match="cannot be read: Is a directory"):
+    with pytest.raises(VocabularyFileError, match=r"must hold one of tokenizer\.json, tekken"):
         load_tokenizer(tmp_path / "empty")
 
 
@@ -125,3 +125,10 @@ def test_any_bytes_are_loaded_or_refused(tmp_path: Path) -> None:
         is_read_or_refused(lambda: load_tokenizer(path), str(path))
 
     check()
+
+
+def test_a_byte_order_mark_is_refused_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(b"\xef\xbb\xbf{}")
+    with pytest.raises(VocabularyFileError, match="must not begin with a byte order mark"):
+        load_tokenizer(path)

@@ -376,3 +376,17 @@ def test_every_property_can_be_written_within_and_without_brackets(name: str) ->
         pretokenizer = Pretokenizer(pattern)
         expected = [c for c in text if TABLES["unicode-16.0"].contains(name, ord(c))]
         assert pretokenizer.pieces(text) == pretokenizer.pieces_by_definition(text) == expected
+
+
+def test_a_pattern_that_takes_exponential_time_is_stopped() -> None:
+    pretokenizer = Pretokenizer("(?:a|aa)+c")
+    assert pretokenizer.pieces("aaac aac") == ["aaac", "aac"]
+    for text in ("a" * 60, "é" + "a" * 60):
+        with pytest.raises(PatternError, match="must find its matches in time"):
+            pretokenizer.pieces(text)
+
+
+@given(st.text("abc é"))
+def test_a_pattern_with_a_time_limit_finds_what_the_definition_finds(text: str) -> None:
+    pretokenizer = Pretokenizer(r"(?:ab?)+|c(?: c){0,2}|\s")
+    assert pretokenizer.pieces(text) == pretokenizer.pieces_by_definition(text)

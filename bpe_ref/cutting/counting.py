@@ -31,6 +31,7 @@ def count(whole: Whole, text: str) -> int:
     >>> count(by_definition(len), "abc")
     3
     """
+    checked_whole(whole)
     return whole.count(checked_text(text))
 
 
@@ -44,6 +45,7 @@ def count_till_limit(whole: Whole, text: str, limit: int) -> int | None:
     >>> count_till_limit(whole, "abc", 3), count_till_limit(whole, "abcd", 3)
     (3, None)
     """
+    checked_whole(whole)
     check_count("limit", limit, 0)
     if whole.longest is not None and len(checked_text(text)) > limit * whole.longest:
         return None
@@ -98,6 +100,7 @@ class TextIntervalCounter:
 
     def __init__(self, whole: Whole, text: str) -> None:
         """Prepare to count parts of the text. Raises what the tokenizer raises."""
+        checked_whole(whole)
         self._whole = whole
         self._text = checked_text(text)
         self._cuts = array("q", safe_cuts(whole, text))
@@ -124,6 +127,18 @@ class TextIntervalCounter:
         beginning = self._whole.count(self._text[start : self._cuts[first]])
         end = self._whole.count_rest(self._text[self._cuts[last] : stop])
         return beginning + self._counts[last] - self._counts[first] + end
+
+
+def checked_whole(whole: object) -> None:
+    """Raise `ParameterError` for a tokenizer that was not made a `Whole`.
+
+    >>> checked_whole(len)
+    Traceback (most recent call last):
+    bpe_ref.errors.ParameterError: whole must be what whole_tokenizer, whole_pipeline, ...
+    """
+    if not hasattr(whole, "is_safe_cut"):
+        makers = "whole_tokenizer, whole_pipeline, whole_sentencepiece or by_definition"
+        raise ParameterError("whole", whole, f"must be what {makers} makes")
 
 
 def checked_text(text: str) -> str:

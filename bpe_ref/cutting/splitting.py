@@ -42,7 +42,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from bpe_ref.cutting.counting import checked_text, count_part, safe_cuts
+from bpe_ref.cutting.counting import checked_text, checked_whole, count_part, safe_cuts
 from bpe_ref.cutting.growing import AppendCounter, PrependCounter
 from bpe_ref.cutting.whole import Whole
 from bpe_ref.errors import ParameterError
@@ -78,6 +78,7 @@ def split_at(whole: Whole, text: str, n: int) -> int:
     >>> split_at(whole, "ababab", 1)
     4
     """
+    checked_whole(whole)
     check_count("n", n, 1)
     return _Cutter(whole, checked_text(text)).farthest(0, n).stop
 
@@ -93,6 +94,7 @@ def chunks(whole: Whole, text: str, n: int, overlap: int = 0) -> list[Chunk]:
     >>> [tuple(chunk) for chunk in chunks(by_definition(len), "abcdefg", 3, overlap=1)]
     [(0, 3, 3), (2, 5, 3), (4, 7, 3)]
     """
+    checked_whole(whole)
     check_count("n", n, 1)
     if type(overlap) is not int or not 0 <= overlap < n:
         raise ParameterError("overlap", overlap, f"must be an int in [0, {n - 1}]")

@@ -22,6 +22,7 @@ Definition
 import re
 from typing import Final, Literal, TypeAlias
 
+from bpe_ref.errors import VocabularyFileError
 from bpe_ref.formats.json_nodes import parse_json
 
 Format: TypeAlias = Literal[
@@ -36,6 +37,7 @@ Format: TypeAlias = Literal[
 ]
 
 _TIKTOKEN: Final = re.compile(rb"[\r\n]*+[A-Za-z0-9+/]*+={0,2}+ [0-9]++[\r\n]")
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _MESSAGES: Final = frozenset(number << 3 | 2 for number in range(1, 6))
 
 
@@ -47,6 +49,8 @@ def format_of(content: bytes, source: str) -> Format:
     >>> format_of(b"minbpe v1\n\n0\n", "x"), format_of(b"YQ== 0\n", "x"), format_of(b"\n\x05", "x")
     ('minbpe', 'tiktoken', 'sentencepiece')
     """
+    if content.startswith(_BYTE_ORDER_MARK):
+        raise VocabularyFileError(f"{source} must not begin with a byte order mark")
     if content.startswith(b"minbpe v1"):
         return "minbpe"
     if content.startswith(b"#version"):

@@ -34,6 +34,7 @@ from bpe_ref.hugging_face.parameters import (
 from bpe_ref.hugging_face.patterns import Literal, Regex, find_matches
 from bpe_ref.hugging_face.pre_tokenizers.metaspace import Metaspace as MetaspacePreTokenizer
 from bpe_ref.hugging_face.profile import HUGGING_FACE, Profile
+from bpe_ref.hugging_face.replacement_limit import check_growth
 from bpe_ref.hugging_face.shapes import Decoder
 
 __all__ = [
@@ -137,6 +138,7 @@ class Replace:
         return list(map(self._replace, tokens))
 
     def _replace(self, token: str) -> str:
+        check_growth(self.pattern, self.content, token)
         return "".join(
             self.content if is_match else token[start:end]
             for start, end, is_match in find_matches(self.pattern, token)

@@ -11,6 +11,7 @@ What the source leaves open
 
 from typing import Final
 
+from bpe_ref.errors import ParameterError
 from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.hugging_face.streaming import ChainStream
 from bpe_ref.merges import TokenId
@@ -20,7 +21,9 @@ class PipelineStream:
     """Tokens in, text out."""
 
     def __init__(self, pipeline: Pipeline, *, skip_special_tokens: bool = True) -> None:
-        """Start empty."""
+        """Start empty. Raises `ParameterError` for what is no pipeline."""
+        if not isinstance(pipeline, Pipeline):
+            raise ParameterError("pipeline", pipeline, "must be a Pipeline")
         self._pipeline: Final = pipeline
         self._skip: Final = skip_special_tokens
         self._chain: Final = ChainStream(pipeline.decoder)

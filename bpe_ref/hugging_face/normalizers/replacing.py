@@ -24,6 +24,7 @@ from bpe_ref.aligned_text import AlignedText, Span
 from bpe_ref.errors import ParameterError
 from bpe_ref.hugging_face.patterns import Literal, Regex, find_matches
 from bpe_ref.hugging_face.profile import HUGGING_FACE, Profile
+from bpe_ref.hugging_face.replacement_limit import check_growth
 
 
 @dataclass(frozen=True)
@@ -93,9 +94,13 @@ class Replace:
         return self.profile.insertions_may_stand_for_nothing
 
     def normalize(self, text: AlignedText) -> AlignedText:
-        """Return the text with the matches replaced."""
+        """Return the text with the matches replaced.
+
+        Raises `ParameterError` if it becomes too long.
+        """
         parts: list[str] = []
         spans: list[Span] = []
+        check_growth(self.pattern, self.content, text.text)
         for start, end, is_match in find_matches(self.pattern, text.text):
             if is_match:
                 parts.append(self.content)
@@ -106,7 +111,8 @@ class Replace:
         return AlignedText("".join(parts), tuple(spans), text.start, text.end)
 
     def normalize_text(self, text: str) -> str:
-        """Return the text only."""
+        """Return the text only. Raises `ParameterError` if it becomes too long."""
+        check_growth(self.pattern, self.content, text)
         if isinstance(self.pattern, Literal) and self.pattern.text:
             return text.replace(self.pattern.text, self.content)
         return "".join(
