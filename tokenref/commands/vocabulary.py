@@ -85,4 +85,5 @@ def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) 
         write_tiktoken(ranks, out)
     except OSError as error:
         raise InputError(f"{out} cannot be written: {error.strerror or error}") from None
-    click.echo(f"{out}: {len(ranks):,} tokens")
+    fewer = f", no pair is left to merge for {size:,}" if len(ranks) < size else ""
+    click.echo(f"{out}: {len(ranks):,} tokens{fewer}")
