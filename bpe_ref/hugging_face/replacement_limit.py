@@ -3,7 +3,7 @@
 from typing import Final
 
 from bpe_ref.errors import ParameterError
-from bpe_ref.hugging_face.patterns import Pattern, matches
+from bpe_ref.hugging_face.patterns import Literal, Pattern, matches
 
 LONGEST: Final = 1 << 24
 """Characters of the longest text that replacing may make of a shorter one."""
@@ -12,11 +12,12 @@ LONGEST: Final = 1 << 24
 def check_growth(pattern: Pattern, content: str, text: str) -> None:
     """Raise `ParameterError` if replacing the matches would make the text longer than `LONGEST`.
 
-    >>> from bpe_ref.hugging_face.patterns import Literal
     >>> check_growth(Literal("a"), "b" * 1000, "a" * 100_000)
     Traceback (most recent call last):
     bpe_ref.errors.ParameterError: content must make the text at most 16777216 characters long, ...
     """
+    if isinstance(pattern, Literal) and len(content) <= len(pattern.text):
+        return  # it only becomes shorter
     if len(text) + (len(text) + 1) * len(content) <= LONGEST:
         return  # even if every place matched
     found = matches(pattern, text)
