@@ -19,6 +19,7 @@ from bpe_ref import (
     vocabulary_by_concatenation,
     vocabulary_by_pair,
 )
+from bpe_ref.hugging_face.byte_alphabet import LETTER_OF_BYTE, to_letters
 from tests.real_vocabularies import real_vocabulary
 from tests.strategies import (
     examples,
@@ -32,7 +33,6 @@ from tokenref.engines.oniguruma import UntranslatableError, to_oniguruma
 from tokenref.engines.registered import which
 from tokenref.engines.rs_bpe import MemoryUnsafeError
 from tokenref.engines.table import EngineError, Unavailable, engine, engine_names
-from tokenref.engines.tokenizers import byte_letters, spell
 
 REAL = ("tiktoken", "tokenizers", "bpe-openai", "rs-bpe")
 BYTES = {bytes([byte]): byte for byte in range(256)}
@@ -476,10 +476,10 @@ def test_text_that_the_pattern_does_not_match_is_dropped_by_tokenizers() -> None
 
 
 def test_every_byte_has_a_letter_of_its_own_that_can_be_seen() -> None:
-    letters = byte_letters()
+    letters = list(LETTER_OF_BYTE)
     assert len(set(letters)) == 256
     assert all(letter.isprintable() and not letter.isspace() for letter in letters)
-    assert spell(bytes(range(0x21, 0x7F))) == bytes(range(0x21, 0x7F)).decode()
+    assert to_letters(bytes(range(0x21, 0x7F))) == bytes(range(0x21, 0x7F)).decode()
     assert (letters[0], letters[0x20], letters[0x7F], letters[0xA0]) == (
         *("\u0100", "\u0120", "\u0121", "\u0142"),
     )

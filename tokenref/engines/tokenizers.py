@@ -37,7 +37,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from bpe_ref import ByPair, TextRules, Vocabulary
-from bpe_ref.hugging_face.byte_alphabet import BYTE_OF_LETTER, LETTER_OF_BYTE, to_letters
+from bpe_ref.hugging_face.byte_alphabet import BYTE_OF_LETTER, to_letters
 from tokenref.engines.answers import TEXT_OPS, Answer, Ok, Unsupported, as_text, request_text
 from tokenref.engines.oniguruma import UntranslatableError, asks_for_words, to_oniguruma
 from tokenref.engines.tokenizers_files import FileSession, load_file
@@ -50,25 +50,6 @@ _OWN_TABLES: Final = "unicode-16.0-oniguruma"
 _LIKE_OWN_TABLES: Final = "unicode-16.0"  # the same but for words
 _IDS: Final = 1 << 32
 _REPLACEMENT: Final = "\ufffd"
-
-
-def byte_letters() -> list[str]:
-    """Return the letter of each byte in the byte-level alphabet.
-
-    >>> letters = byte_letters()
-    >>> letters[ord("a")], letters[ord(" ")], letters[0], letters[0xAD], len(set(letters))
-    ('a', 'Ġ', 'Ā', 'Ń', 256)
-    """
-    return list(LETTER_OF_BYTE)
-
-
-def spell(content: bytes) -> str:
-    r"""Return bytes in the letters of the byte-level alphabet.
-
-    >>> spell(b" a\n")
-    'ĠaĊ'
-    """
-    return to_letters(content)
 
 
 @dataclass(frozen=True)
@@ -133,7 +114,7 @@ def _pre_tokenizer(text: TextRules) -> "PreTokenizer | Unsupported":
 def _merges(vocabulary: Vocabulary) -> list[tuple[str, str]]:
     """Return the list of merges in letters, first merge first."""
     rule = vocabulary.rule
-    spelled = {token: spell(content) for token, content in vocabulary.tokens.items()}
+    spelled = {token: to_letters(content) for token, content in vocabulary.tokens.items()}
     if isinstance(rule, ByPair):
         return [(spelled[left], spelled[right]) for left, right in rule.merges]
     known = set(spelled.values())
@@ -242,7 +223,7 @@ class TokenizersSession:
         )
 
         text = self.vocabulary.text
-        vocab = {spell(content): token for token, content in self.vocabulary.tokens.items()}
+        vocab = {to_letters(content): token for token, content in self.vocabulary.tokens.items()}
         specials = {content: self.vocabulary.special_tokens[content] for content in sorted(allowed)}
         if len(set(specials.values())) < len(specials):
             return Unsupported("cannot give two special tokens one id")
