@@ -1,0 +1,1 @@
+"""Sampling in readable Python: from a row of logits to a token."""

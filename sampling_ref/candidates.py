@@ -1,0 +1,49 @@
+"""The tokens that are still in play, in the order in which an engine holds them.
+
+Some engines keep a whole row and mark removed tokens with minus infinity; others keep a
+list that filters shorten and sort. Both are the same thing here: an ordered list of
+tokens with their logits. The order matters where equals are cut and where a draw walks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf
+
+from sampling_ref.row import Number, Row, TokenId
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Tokens and their logits, in an engine's order.
+
+    `tokens` and `logits` have one entry for each candidate. The true logit of a
+    candidate is `factor` times its entry: a temperature divides the factor, not the
+    entries, so that it rounds nothing. `is_sorted` says that the engine takes the
+    candidates to be in falling order already.
+
+    >>> candidates = Candidates([2, 0], [1.5, 0.5])
+    >>> candidates.row(4)
+    [0.5, -inf, 1.5, -inf]
+    """
+
+    tokens: Sequence[TokenId]
+    logits: Sequence[Number]
+    factor: Fraction = Fraction(1)
+    is_sorted: bool = False
+
+    def row(self, size: int) -> list[Number]:
+        """Return the logits as a row of `size` numbers, minus infinity where there is none."""
+        row: list[Number] = [-inf] * size
+        for token, logit in zip(self.tokens, self.logits, strict=True):
+            row[token] = logit if self.factor == 1 or logit == -inf else logit * self.factor
+        return row
+
+
+def all_candidates(logits: Row) -> Candidates:
+    """Return every token of a row, in the order of the vocabulary.
+
+    >>> all_candidates([0.5, 1.5]).tokens
+    range(0, 2)
+    """
+    return Candidates(range(len(logits)), logits)

@@ -1,0 +1,66 @@
+"""Every exception this package raises on purpose.
+
+SamplingError
+├── ParameterError     also a ValueError: a parameter outside its documented domain
+├── RowError           also a ValueError: a row of numbers that means nothing
+├── HistoryError       also a ValueError: a history that does not fit the row
+├── RandomNumberError  also a ValueError: random numbers that are missing or no uniforms
+├── UnknownNameError   also a LookupError: no such engine, step or parameter
+└── UndecidedError     also an ArithmeticError: two numbers that could not be told apart
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class SamplingError(Exception):
+    """Base class of the errors below.
+
+    >>> issubclass(RowError, SamplingError)
+    True
+    """
+
+
+class ParameterError(SamplingError, ValueError):
+    """A parameter lies outside its documented domain.
+
+    >>> str(ParameterError("p", 1.5, "must be in (0, 1]"))
+    'p must be in (0, 1], got 1.5'
+    """
+
+    def __init__(self, name: str, value: object, requirement: str) -> None:
+        super().__init__(f"{name} {requirement}, got {value!r}")
+        self.name = name
+        self.value = value
+
+
+class RowError(SamplingError, ValueError):
+    """A row is empty, holds NaN or plus infinity, or leaves no token possible."""
+
+
+class HistoryError(SamplingError, ValueError):
+    """A history holds something that is no token of the row."""
+
+
+class RandomNumberError(SamplingError, ValueError):
+    """A random number is missing, or is no number in [0, 1)."""
+
+
+class UnknownNameError(SamplingError, LookupError):
+    """Nothing has this name; the sentence suggests what was probably meant.
+
+    >>> str(UnknownNameError("step", "topp", ["top_k", "top_p"]))
+    "there is no step 'topp'; did you mean 'top_p'?"
+    >>> str(UnknownNameError("profile", "abc", ["vllm", "sglang"]))
+    "there is no profile 'abc'; there are: sglang, vllm"
+    """
+
+    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = get_close_matches(str(name), names, n=1)
+        advice = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(names)}"
+        super().__init__(f"there is no {kind} {name!r}; {advice}")
+
+
+class UndecidedError(SamplingError, ArithmeticError):
+    """Two real numbers agree to so many digits that an order would be a guess."""

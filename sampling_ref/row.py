@@ -1,0 +1,116 @@
+"""A row: one number for each token of the vocabulary.
+
+What a row may hold is decided here, once.
+
+Logits
+    Any finite numbers, and minus infinity, which says that a token is impossible. An
+    empty row, NaN and plus infinity are errors: no probability can be given to them.
+Only minus infinities
+    Such a row is still a row: penalties and masks return it as it is. Whatever needs
+    a possible token (a softmax, a filter, a draw) says that there is none.
+Weights
+    Finite numbers that are not negative, and not all of them zero.
+
+Every sequence of numbers is accepted, and everything with a `tolist()` (numpy arrays,
+torch tensors, `array`, `memoryview`). No row that is given is ever changed.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from fractions import Fraction
+from math import inf
+from typing import Any, TypeAlias
+
+from sampling_ref.errors import RowError
+
+TokenId: TypeAlias = int
+"""Position of a token in a row."""
+
+Number: TypeAlias = float | Fraction
+"""One number of a row. A float is an exact rational number, and so is a `Fraction`."""
+
+Row: TypeAlias = Sequence[Number]
+"""Logits, probabilities or other weights; `row[token]` belongs to `token`."""
+
+
+def numbers_of(row: Any, name: str) -> list[Number]:  # noqa: ANN401 - whatever has tolist()
+    """Return the numbers of a row as a new list, whatever container holds them.
+
+    >>> from array import array
+    >>> numbers_of(array("f", [0.5, 2.0]), "logits")
+    [0.5, 2.0]
+    """
+    if hasattr(row, "tolist"):
+        row = row.tolist()
+    if isinstance(row, str | bytes) or not isinstance(row, Iterable):
+        raise RowError(f"{name} must be a sequence of numbers, got {type(row).__name__}")
+    numbers = list(row)
+    if not numbers:
+        raise RowError(f"{name} must hold at least one number, got none")
+    if not set(map(type, numbers)) <= {float, int, Fraction}:
+        for token, number in enumerate(numbers):
+            if isinstance(number, bool) or not isinstance(number, float | int | Fraction):
+                kind = type(number).__name__
+                raise RowError(f"{name}[{token}] must be a number, got {kind} {number!r}")
+    return numbers
+
+
+def read_logits(logits: Any, name: str = "logits") -> list[Number]:  # noqa: ANN401 - as above
+    """Return a checked copy of a row of logits (natural logarithms, any common offset).
+
+    >>> read_logits([1.5, float("-inf")])
+    [1.5, -inf]
+    >>> read_logits([0.0, float("nan")])
+    Traceback (most recent call last):
+    sampling_ref.errors.RowError: logits[1] must be finite or minus infinity, got nan
+    """
+    numbers = numbers_of(logits, name)
+    # One pass in C for the usual row: NaN makes a sum NaN, and infinity makes it infinite.
+    total = sum(numbers)
+    if not -inf <= total < inf:
+        for token, number in enumerate(numbers):
+            if not -inf <= number < inf:  # NaN compares false
+                raise RowError(f"{name}[{token}] must be finite or minus infinity, got {number!r}")
+    return numbers
+
+
+def read_possible_logits(logits: Any, name: str = "logits") -> list[Number]:  # noqa: ANN401
+    """Return a checked copy of a row of logits in which at least one token is possible.
+
+    >>> read_possible_logits([float("-inf")])
+    Traceback (most recent call last):
+    sampling_ref.errors.RowError: logits leave no token possible: all are minus infinity
+    """
+    numbers = read_logits(logits, name)
+    if max(numbers) == -inf:
+        raise RowError(f"{name} leave no token possible: all are minus infinity")
+    return numbers
+
+
+def read_weights(weights: Any, name: str = "weights") -> list[Number]:  # noqa: ANN401 - as above
+    """Return a checked copy of a row of weights: finite, not negative, not all zero.
+
+    >>> read_weights([0.5, 0.0])
+    [0.5, 0.0]
+    >>> read_weights([0.0, 0.0])
+    Traceback (most recent call last):
+    sampling_ref.errors.RowError: weights leave no token possible: all are zero
+    """
+    numbers = numbers_of(weights, name)
+    for token, number in enumerate(numbers):
+        if not 0 <= number < inf:
+            raise RowError(f"{name}[{token}] must be finite and not negative, got {number!r}")
+    if not any(numbers):
+        raise RowError(f"{name} leave no token possible: all are zero")
+    return numbers
+
+
+def mask(logits: Row, kept: Collection[TokenId]) -> list[Number]:
+    """Return the row with the logit of every token that is not kept at minus infinity.
+
+    >>> mask([1.0, 2.0, 3.0], {0, 2})
+    [1.0, -inf, 3.0]
+    """
+    masked: list[Number] = [-inf] * len(logits)
+    for token in kept:
+        masked[token] = logits[token]
+    return masked
