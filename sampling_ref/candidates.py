@@ -20,7 +20,9 @@ class Candidates:
     `tokens` and `logits` have one entry for each candidate. The true logit of a
     candidate is `factor` times its entry: a temperature divides the factor, not the
     entries, so that it rounds nothing. `is_sorted` says that the engine takes the
-    candidates to be in falling order already.
+    candidates to be in falling order already. `whole` are the entries that stood before
+    the first filter, for engines whose shares stay shares of the whole row; None if no
+    filter has run.
 
     >>> candidates = Candidates([2, 0], [1.5, 0.5])
     >>> candidates.row(4)
@@ -31,12 +33,26 @@ class Candidates:
     logits: Sequence[Number]
     factor: Fraction = Fraction(1)
     is_sorted: bool = False
+    whole: Sequence[Number] | None = None
+
+    def true_logits(self) -> list[Number]:
+        """Return the candidates' logits; those behind a temperature as the nearest floats.
+
+        >>> Candidates([0, 1], [1.0, 3.0], Fraction(1, 2)).true_logits()
+        [0.5, 1.5]
+        """
+        if self.factor == 1:
+            return list(self.logits)
+        return [
+            logit if logit == -inf else float(Fraction(logit) * self.factor)
+            for logit in self.logits
+        ]
 
     def row(self, size: int) -> list[Number]:
         """Return the logits as a row of `size` numbers, minus infinity where there is none."""
         row: list[Number] = [-inf] * size
-        for token, logit in zip(self.tokens, self.logits, strict=True):
-            row[token] = logit if self.factor == 1 or logit == -inf else logit * self.factor
+        for token, logit in zip(self.tokens, self.true_logits(), strict=True):
+            row[token] = logit
         return row
 
 

@@ -32,6 +32,13 @@ Row: TypeAlias = Sequence[Number]
 """Logits, probabilities or other weights; `row[token]` belongs to `token`."""
 
 
+class ReadRow(list[Number]):
+    """A list of logits that was read already: reading it again costs nothing.
+
+    Chains hand such rows from step to step. Nobody changes one.
+    """
+
+
 def numbers_of(row: Any, name: str) -> list[Number]:  # noqa: ANN401 - whatever has tolist()
     """Return the numbers of a row as a new list, whatever container holds them.
 
@@ -57,12 +64,16 @@ def numbers_of(row: Any, name: str) -> list[Number]:  # noqa: ANN401 - whatever 
 def read_logits(logits: Any, name: str = "logits") -> list[Number]:  # noqa: ANN401 - as above
     """Return a checked copy of a row of logits (natural logarithms, any common offset).
 
+    The copy is for reading only.
+
     >>> read_logits([1.5, float("-inf")])
     [1.5, -inf]
     >>> read_logits([0.0, float("nan")])
     Traceback (most recent call last):
     sampling_ref.errors.RowError: logits[1] must be finite or minus infinity, got nan
     """
+    if isinstance(logits, ReadRow):
+        return logits
     numbers = numbers_of(logits, name)
     # One pass in C for the usual row: NaN makes a sum NaN, and infinity makes it infinite.
     total = sum(numbers)

@@ -1,0 +1,1 @@
+"""Exact arithmetic with exponentials and logarithms of rational numbers."""

@@ -1,0 +1,87 @@
+"""Weights as floats, with a bound on what is wrong with them.
+
+A row of a hundred thousand weights is decided by floats where they are far enough from a
+threshold, and by integers where they are not. This module says how far is enough.
+
+The weight of a logit l is e**x with x = factor * (l - reference). Its float is exp(y), where
+y differs from x by less than 3.1 u |x| (u = 2**-53: the factor, the difference and the
+product are each rounded once).
+
+What is assumed of the C library
+    exp(y) is within 16 units in the last place of e**y. Those of glibc, musl, macOS and
+    Windows stay below 1; a test compares with correctly rounded values. Nothing else is
+    assumed, not even that exp never falls.
+
+One weight
+    For |x| <= 746 the float is wrong by a relative 3.1 * 746 u + 32 u, which is less than
+    2**-41 together. Below that, weight and float are both less than 2**-1070.
+
+Sums
+    Adding n numbers that are not negative, one after the other, adds a relative (n - 1) u
+    (Higham, "Accuracy and Stability of Numerical Algorithms", SIAM 2002, section 4.2; a
+    compensated sum, as Python has from 3.12 on, adds less). So a float sum of n weights is
+    wrong by less than half of `relative_error(n)`, if it is at least `SMALLEST_SUM`, before
+    which n times 2**-1070 does not count. The other half pays for the few roundings of a
+    comparison with a share of another sum.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import exp, inf
+from typing import Final
+
+from sampling_ref.row import Number
+
+SMALLEST_SUM: Final = 1e-250
+"""Below this, a sum of float weights says nothing."""
+
+
+def relative_error(count: int) -> float:
+    """Return twice the relative error of a float sum of `count` weights, at least.
+
+    >>> relative_error(2**12) == 2.0**-39
+    True
+    """
+    return 2.0**-40 + count * 2.0**-52
+
+
+def float_weights(
+    logits: Sequence[Number], reference: Number, factor: Fraction
+) -> list[float] | None:
+    """Return exp(factor * (logit - reference)) for each logit, as described above.
+
+    None where floats do not hold the numbers.
+
+    >>> float_weights([2.0, float("-inf")], 2.0, Fraction(1))
+    [1.0, 0.0]
+    >>> float_weights([1000.0], 0, Fraction(1)) is None
+    True
+    """
+    try:
+        return list(map(exp, _exponents(logits, reference, factor)))
+    except OverflowError:
+        return None
+
+
+def _exponents(
+    logits: Sequence[Number], reference: Number, factor: Fraction
+) -> Sequence[float]:
+    """Return factor * (logit - reference) as floats; OverflowError if one is too large."""
+    scale = float(factor)
+    if scale < SMALLEST_SUM:  # near the subnormal numbers its relative error is larger
+        raise OverflowError
+    if set(map(type, logits)) == {float}:
+        if reference:
+            offset = float(reference)
+            if offset == reference:
+                return [(logit - offset) * scale for logit in logits]
+        else:
+            return logits if scale == 1 else [logit * scale for logit in logits]
+    return [_exponent(logit, Fraction(reference), factor) for logit in logits]
+
+
+def _exponent(logit: Number, reference: Fraction, factor: Fraction) -> float:
+    if logit == -inf:
+        return -inf
+    exact = (Fraction(logit) - reference) * factor
+    return float(exact) if exact > -(10**6) else -inf

@@ -1,0 +1,75 @@
+"""The total weight of a row, as closely as a decision needs it.
+
+Several steps of a sampler ask about shares of one total: a filter, then a draw. A `Mass`
+holds the row and the factor, and computes on demand
+
+    the weights and their sum as floats (with the bound of `float_weights`), and
+    the sum as a computable real number (see `totals`).
+
+The reference
+    Float weights are relative to a reference logit. It is 0, which saves work, while the
+    largest exponent is small; otherwise it is the largest logit. So the float total is at
+    least e**-64 and never infinite.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import inf
+
+from sampling_ref.arithmetic.float_weights import float_weights
+from sampling_ref.arithmetic.parameters import read_factor
+from sampling_ref.arithmetic.reals import Real
+from sampling_ref.arithmetic.totals import total_weight
+from sampling_ref.row import Number, Row, read_possible_logits
+
+_PLAIN = 64
+
+
+@dataclass(frozen=True)
+class Mass:
+    """All the weights e**(factor * logit) of a row. Make one with `mass_of`.
+
+    >>> mass_of([0.0, 0.0, float("-inf")]).total
+    2.0
+    """
+
+    row: list[Number]
+    """The logits: checked, at least one of them finite, and not to be changed."""
+
+    factor: Fraction
+
+    @cached_property
+    def largest(self) -> Number:
+        """The largest logit."""
+        return max(self.row)
+
+    @cached_property
+    def reference(self) -> Number:
+        """The logit whose float weight is 1.0."""
+        is_small = abs(Fraction(self.largest) * self.factor) <= _PLAIN
+        return 0 if is_small else self.largest
+
+    @cached_property
+    def weights(self) -> list[float] | None:
+        """The float weights; None if floats do not hold them."""
+        return float_weights(self.row, self.reference, self.factor)
+
+    @cached_property
+    def total(self) -> float:
+        """The sum of the float weights; infinity if there are none."""
+        return inf if self.weights is None else sum(self.weights)
+
+    @cached_property
+    def exact(self) -> Real:
+        """The sum of e**(factor * (logit - largest))."""
+        return total_weight(self.row, self.factor)
+
+
+def mass_of(logits: Row, *, factor: Number = 1) -> Mass:
+    """Return the mass of a row of logits.
+
+    >>> mass_of([1.0, 1.0]).exact
+    Real(2)
+    """
+    return Mass(read_possible_logits(logits), read_factor(factor))

@@ -1,0 +1,126 @@
+"""The mean logit of a row, and on which side of it a number lies.
+
+With weights w = e**(factor * l), Z their sum and p = w / Z, the mean logit is the sum of
+p * l. It is worth a name because entropy and surprise become simple with it:
+
+    surprise of a token   -log p             = log Z - factor * l
+    entropy               sum of -p log p    = log Z - factor * mean
+    their difference      surprise - entropy = factor * (mean - l)
+
+So how typical a token is, is how far its logit lies from the mean logit.
+
+Which side
+    c - mean has the sign of the sum of (c - l) * e**(factor * l), which is zero only if
+    every possible logit is c (the theorem in `exponential_sums`). So the question always
+    has an answer. Floats with a bound answer it nearly always.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from math import exp, fsum, inf, lcm
+
+from sampling_ref.arithmetic.exponential_sums import exponential_bounds, sign_of_sum
+from sampling_ref.arithmetic.reals import Real, formula
+from sampling_ref.arithmetic.totals import total_weight
+from sampling_ref.row import Number, Row
+
+FLOAT_ERROR = 2.0**-38
+"""Bound of the relative error of a sum of weights in floats.
+
+An exponent is above -746 or its weight is less than any float; its three roundings change
+the weight by less than 746 * 3 * 2**-53, exp by a few units more, a sum by `fsum` once.
+"""
+
+
+def mean_logit(logits: Row, factor: Fraction) -> Real:
+    """Return the mean of the logits, each weighted with its probability.
+
+    >>> mean_logit([2.0, 2.0], Fraction(1)), float(mean_logit([0.0, 1.0], Fraction(1)))
+    (Real(2), 0.7310585786300049)
+    """
+    return Real(Fraction(max(logits))) - gap_sum(logits, factor) / total_weight(logits, factor)
+
+
+def gap_sum(logits: Row, factor: Fraction) -> Real:
+    """Return the sum of (largest - l) * e**(factor * (l - largest)).
+
+    >>> gap_sum([2.0, 2.0], Fraction(1)), float(gap_sum([3.0, 2.0], Fraction(1)))
+    (Real(0), 0.36787944117144233)
+    """
+    counts = counts_of_possible(logits)
+    largest = max(counts)
+    gaps = [(logit, (Fraction(largest) - Fraction(logit)) * n) for logit, n in counts.items()]
+    gaps = [(logit, gap) for logit, gap in gaps if gap]
+    if not gaps:
+        return Real(0)
+    common = lcm(*(gap.denominator for _, gap in gaps))
+    wholes = [gap.numerator * (common // gap.denominator) for _, gap in gaps]
+
+    def enclose(bits: int) -> tuple[int, int]:
+        bounds = exponential_bounds([logit for logit, _ in gaps], largest, factor, bits)
+        low = sum(whole * below for whole, (below, _) in zip(wholes, bounds, strict=True))
+        high = sum(whole * above for whole, (_, above) in zip(wholes, bounds, strict=True))
+        return low // common, -(-high // common)
+
+    return formula(enclose)
+
+
+def side_of_mean(logits: Row, factor: Fraction) -> Callable[[Number, Number], int]:
+    """Return a function that says where the middle of two numbers lies.
+
+    It returns -1 below the mean logit, 0 on it and 1 above.
+
+    >>> side = side_of_mean([0.0, 1.0], Fraction(1))
+    >>> side(0.75, 0.75), side(0.0, 1.0)
+    (1, -1)
+    """
+    counts = counts_of_possible(logits)
+    middle, error = float_mean(counts, factor)
+
+    def side(one: Number, two: Number) -> int:
+        halves = float(one) / 2, float(two) / 2
+        distance = halves[0] + halves[1] - middle
+        if abs(distance) > error + (abs(halves[0]) + abs(halves[1]) + abs(middle)) * 2.0**-50:
+            return 1 if distance > 0 else -1
+        number = (Fraction(one) + Fraction(two)) / 2
+        terms = {logit: (number - Fraction(logit)) * n for logit, n in counts.items()}
+        return sign_of_sum(terms, factor)
+
+    return side
+
+
+def float_mean(counts: Counter[Number], factor: Fraction) -> tuple[float, float]:
+    """Return the mean logit as a float, and a bound of its error; infinite if there is none.
+
+    >>> float_mean(Counter([1.0, 1.0]), Fraction(1))[0]
+    1.0
+    """
+    try:
+        scale, top = float(factor), max(counts)
+        largest = float(top)
+        if set(map(type, counts)) == {float}:
+            gaps = [(largest - logit, count) for logit, count in counts.items()]
+        else:
+            exact = Fraction(top)
+            gaps = [(float(exact - Fraction(logit)), count) for logit, count in counts.items()]
+        weights = [(gap, count * exp(-scale * gap)) for gap, count in gaps]
+        total = fsum(weight for _, weight in weights)
+        below = fsum(gap * weight for gap, weight in weights if weight)
+    except OverflowError:  # numbers that no float can hold
+        return 0.0, inf
+    distance = below / total
+    # What is less than any float is left out: less than 1e-290 for every possible row.
+    error = 4 * FLOAT_ERROR * distance + 2.0**-51 * abs(largest) + 1e-290
+    return largest - distance, error
+
+
+def counts_of_possible(logits: Row) -> Counter[Number]:
+    """Return how often each finite logit occurs.
+
+    >>> counts_of_possible([0.5, float("-inf"), 0.5])
+    Counter({0.5: 2})
+    """
+    counts: Counter[Number] = Counter(logits)
+    del counts[-inf]
+    return counts

@@ -1,0 +1,112 @@
+"""An ordered list of steps, applied one after the other, and the trace that this leaves.
+
+A trace is data: for each step the candidates before and after it, and from them what was
+kept, removed and changed. Printed, it is a table that a person can follow.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from sampling_ref.candidates import Candidates
+from sampling_ref.row import Number, TokenId
+from sampling_ref.situation import Situation
+from sampling_ref.steps.step import Step, Values
+
+SHOWN = 8
+"""How many tokens a printed trace shows of each list."""
+
+
+@dataclass(frozen=True)
+class Applied:
+    """One applied step: what it was given, what stood before it and after it, and why.
+
+    >>> before = Candidates([0, 1, 2], [1.0, 3.0, 2.0])
+    >>> applied = Applied("top_k", {"k": 2}, before, Candidates([1, 2], [3.0, 2.0]), "two", 3)
+    >>> applied.kept, applied.removed, applied.changed
+    ((1, 2), (0,), ())
+    """
+
+    step: str
+    parameters: dict[str, Any]
+    before: Candidates
+    after: Candidates
+    why: str
+    size: int
+
+    @property
+    def row_before(self) -> list[Number]:
+        """The logits before the step, as a row; minus infinity for what was not in play."""
+        return self.before.row(self.size)
+
+    @property
+    def row_after(self) -> list[Number]:
+        """The logits after the step, as a row; minus infinity for what is not in play."""
+        return self.after.row(self.size)
+
+    @property
+    def kept(self) -> tuple[TokenId, ...]:
+        """The tokens in play after the step, in the engine's order."""
+        pairs = zip(self.after.tokens, self.after.logits, strict=True)
+        return tuple(token for token, logit in pairs if logit != -inf)
+
+    @property
+    def removed(self) -> tuple[TokenId, ...]:
+        """The tokens that the step removed, lowest id first."""
+        pairs = zip(self.before.tokens, self.before.logits, strict=True)
+        in_play = {token for token, logit in pairs if logit != -inf}
+        return tuple(sorted(in_play.difference(self.kept)))
+
+    @property
+    def changed(self) -> tuple[TokenId, ...]:
+        """The tokens in play whose logit the step changed, lowest id first."""
+        before, after = self.row_before, self.row_after
+        return tuple(sorted(token for token in self.kept if before[token] != after[token]))
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The steps of a chain as they were applied, first to last; printed, a table."""
+
+    steps: tuple[Applied, ...]
+
+    def __str__(self) -> str:
+        """Lay the steps out as a table, one line each, with the likeliest tokens left."""
+        lines = [("step", "left", "removed", "changed", "likeliest: logit", "why")]
+        lines += [_line(applied) for applied in self.steps]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in lines
+        )
+
+
+def _line(applied: Applied) -> tuple[str, str, str, str, str, str]:
+    given = ", ".join(f"{name}={value}" for name, value in applied.parameters.items())
+    row = applied.row_after
+    likeliest = sorted(applied.kept, key=row.__getitem__, reverse=True)[:SHOWN]
+    return (
+        f"{applied.step}({given})",
+        str(len(applied.kept)),
+        _some(applied.removed),
+        _some(applied.changed),
+        " ".join(f"{token}:{float(row[token]):.4g}" for token in likeliest) or "-",
+        applied.why,
+    )
+
+
+def _some(tokens: Sequence[TokenId]) -> str:
+    if not tokens:
+        return "-"
+    shown = " ".join(map(str, tokens[:SHOWN]))
+    return shown if len(tokens) <= SHOWN else f"{shown} and {len(tokens) - SHOWN} more"
+
+
+def apply_step(step: Step, values: Values, candidates: Candidates, situation: Situation) -> Applied:
+    """Apply one step and say what it did."""
+    read = step.read(values)
+    after = step.apply(candidates, situation, read)
+    shown = {name: value for name, value in values.items() if name in step.parameters}
+    why = step.why.format_map(read)
+    return Applied(step.name, shown, candidates, after, why, situation.size)

@@ -1,0 +1,256 @@
+"""Three penalties as processors, and the interface for processors of one's own.
+
+Qualiteg, "Three penalties in LLM sampling" (in Japanese;
+https://blog.qualiteg.com/making_penalty_processor). In our words:
+
+    A processor gets logits and named parameters and returns new logits with its name.
+    Repetition: every distinct past token; frequency: every token by how often it was
+    generated; presence: every token that was generated. Multiplicative: divide by the
+    penalty (frequency: by penalty ** count). Subtractive: subtract it (penalty * count).
+
+Negative logits
+    The multiplicative penalties divide whatever the sign. A negative logit comes closer to
+    zero, so that a repeat becomes likelier: the article's code does this, and so does this.
+What the words say
+    The article calls the multiplicative penalty one that divides, in its text and in its
+    code; only its worked example multiplies by the frequency penalty.
+No penalty
+    A penalty of None, which is also the default, changes nothing. So does a repetition
+    penalty without past tokens. A multiplicative penalty of 1 changes nothing; a subtractive
+    one of 1 subtracts 1.
+Method
+    An unknown method is an error at once. The article's frequency and presence penalties
+    notice it only when some token was generated, and its repetition penalty only when
+    there is a penalty.
+Domain
+    Multiplicative penalties are above 0: the article would divide by zero, or turn signs.
+    Subtractive ones are any numbers. The article takes True for 1; here it is an error.
+Names of parameters
+    `penalty`, `penalty_method` and `past_tokens` may be given to all three, so that one
+    mapping serves them all; only the repetition penalty looks at `past_tokens`, which it
+    needs. Other names are errors, where the article ignores them.
+Memory
+    The frequency and the presence penalty remember what was generated; the repetition
+    penalty is told each time. Nothing is updated by processing.
+
+Arguments:
+    Logits are never changed and never returned themselves, also where nothing is to be done
+    (there the article returns the very same object).
+
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, Protocol, TypedDict, get_args
+
+from sampling_ref.changing import change_logits
+from sampling_ref.errors import HistoryError, ParameterError, UnknownNameError
+from sampling_ref.history import counts_of, read_history
+from sampling_ref.parameters import read_choice, read_finite, read_positive
+from sampling_ref.row import Number, TokenId, read_logits
+
+PenaltyMethod = Literal["multiplicative", "subtractive"]
+KNOWN_PARAMETERS = ("past_tokens", "penalty", "penalty_method")
+
+
+class Processed(TypedDict):
+    """What a processor returns: its name, the word "logits", and the new logits."""
+
+    name: str
+    type: Literal["logits"]
+    logits: list[Number]
+
+
+class LogitsProcessor(Protocol):
+    """What a processor has to offer; any object with these two methods is one.
+
+    >>> class Halving:
+    ...     def process(self, logits, params):
+    ...         halves = [logit / 2 for logit in logits]
+    ...         return {"name": "Halving", "type": "logits", "logits": halves}
+    ...     def get_name(self):
+    ...         return "halving"
+    >>> process_all([Halving(), Halving()], [4.0, 2.0], {})[-1]["logits"]
+    [1.0, 0.5]
+    """
+
+    def process(self, logits: Any, params: Mapping[str, Any]) -> Processed:  # noqa: ANN401
+        """Return new logits; change neither the logits given nor the parameters."""
+        ...
+
+    def get_name(self) -> str:
+        """Return the name under which the parameters are given."""
+        ...
+
+
+class RepetitionPenaltyProcessor:
+    """Lower every distinct one of the past tokens.
+
+    >>> processor = RepetitionPenaltyProcessor()
+    >>> processor.process([3.0, -3.0, 3.0], {"past_tokens": [0, 1, 0], "penalty": 1.5})["logits"]
+    [2.0, -2.0, 3.0]
+    """
+
+    def process(self, logits: Any, params: Mapping[str, Any]) -> Processed:  # noqa: ANN401
+        """Return the logits after the penalty."""
+        numbers = read_logits(logits)
+        penalty, method = read_parameters(params)
+        past_tokens = params.get("past_tokens")
+        tokens = [] if past_tokens is None else read_history(past_tokens, len(numbers))
+        changed = penalised(numbers, dict.fromkeys(tokens, 1), penalty, method)
+        return {"name": "RepetitionPenaltyProcessor", "type": "logits", "logits": changed}
+
+    def get_name(self) -> str:
+        """Return the name of the parameters."""
+        return "rep_penalty"
+
+
+class FrequencyPenaltyProcessor:
+    """Lower every token by how often it was generated; `update_token_counts` tells what was.
+
+    >>> processor = FrequencyPenaltyProcessor()
+    >>> processor.update_token_counts([0, 1, 0])
+    >>> processor.process([4.0, 4.0, 4.0], {"penalty": 2.0})["logits"]
+    [1.0, 2.0, 4.0]
+    >>> processor.process([4.0, 4.0], {"penalty": 2.0, "penalty_method": "subtractive"})["logits"]
+    [0.0, 2.0]
+    """
+
+    def __init__(self) -> None:
+        self.token_counts: dict[TokenId, int] = {}
+
+    def process(self, logits: Any, params: Mapping[str, Any]) -> Processed:  # noqa: ANN401
+        """Return the logits after the penalty."""
+        numbers = read_logits(logits)
+        penalty, method = read_parameters(params)
+        read_history(self.token_counts, len(numbers), "token_counts")
+        changed = penalised(numbers, self.token_counts, penalty, method)
+        return {"name": "FrequencyPenaltyProcessor", "type": "logits", "logits": changed}
+
+    def update_token_counts(self, token_ids: Any) -> None:  # noqa: ANN401 - any sequence
+        """Count tokens that were generated."""
+        for token, count in counts_of(read_tokens(token_ids)).items():
+            self.token_counts[token] = self.token_counts.get(token, 0) + count
+
+    def get_name(self) -> str:
+        """Return the name of the parameters."""
+        return "freq_penalty"
+
+
+class PresencePenaltyProcessor:
+    """Lower every token that was generated; `update_seen_tokens` tells which were.
+
+    >>> processor = PresencePenaltyProcessor()
+    >>> processor.update_seen_tokens([0, 0])
+    >>> processor.process([4.0, 4.0], {"penalty": 2.0})["logits"]
+    [2.0, 4.0]
+    """
+
+    def __init__(self) -> None:
+        self.seen_tokens: set[TokenId] = set()
+
+    def process(self, logits: Any, params: Mapping[str, Any]) -> Processed:  # noqa: ANN401
+        """Return the logits after the penalty."""
+        numbers = read_logits(logits)
+        penalty, method = read_parameters(params)
+        read_history(self.seen_tokens, len(numbers), "seen_tokens")
+        changed = penalised(numbers, dict.fromkeys(self.seen_tokens, 1), penalty, method)
+        return {"name": "PresencePenaltyProcessor", "type": "logits", "logits": changed}
+
+    def update_seen_tokens(self, token_ids: Any) -> None:  # noqa: ANN401 - any sequence
+        """Remember tokens that were generated."""
+        self.seen_tokens.update(read_tokens(token_ids))
+
+    def get_name(self) -> str:
+        """Return the name of the parameters."""
+        return "presence_penalty"
+
+
+def process_all(
+    processors: Iterable[LogitsProcessor],
+    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    params: Mapping[str, Mapping[str, Any]],
+) -> list[Processed]:
+    """Return what each processor made of the logits of the one before, in the order given.
+
+    `params` maps the name of a processor to its parameters.
+
+    >>> presence = PresencePenaltyProcessor()
+    >>> presence.update_seen_tokens([0])
+    >>> repetition = RepetitionPenaltyProcessor()
+    >>> params = {
+    ...     "presence_penalty": {"penalty": 1.0, "penalty_method": "subtractive"},
+    ...     "rep_penalty": {"penalty": 2.0, "past_tokens": [0]},
+    ... }
+    >>> [done["logits"] for done in process_all([presence, repetition], [4.0, 4.0], params)]
+    [[3.0, 4.0], [1.5, 4.0]]
+    """
+    steps: Sequence[LogitsProcessor] = list(processors)
+    if not isinstance(params, Mapping):
+        raise ParameterError("params", params, "must map names of processors to parameters")
+    names = [step.get_name() for step in steps]
+    for name in params:
+        if name not in names:
+            raise UnknownNameError("processor", name, names)
+    results: list[Processed] = []
+    row = read_logits(logits)
+    for step, name in zip(steps, names, strict=True):
+        results.append(step.process(list(row), params.get(name, {})))
+        row = read_logits(results[-1]["logits"], f"the logits of {name}")
+    return results
+
+
+def read_parameters(params: Any) -> tuple[Number | None, str]:  # noqa: ANN401 - checked here
+    """Return penalty and method from a mapping of parameters.
+
+    >>> read_parameters({"penalty": 1.2}), read_parameters({})
+    ((1.2, 'multiplicative'), (None, 'multiplicative'))
+    """
+    if not isinstance(params, Mapping):
+        raise ParameterError("params", params, "must map names of parameters to values")
+    for name in params:
+        if name not in KNOWN_PARAMETERS:
+            raise UnknownNameError("parameter", name, KNOWN_PARAMETERS)
+    given = params.get("penalty_method", "multiplicative")
+    method = read_choice("penalty_method", given, get_args(PenaltyMethod))
+    penalty = params.get("penalty")
+    if penalty is None:
+        return None, method
+    read = read_positive if method == "multiplicative" else read_finite
+    return read("penalty", penalty), method
+
+
+def read_tokens(token_ids: Any) -> list[TokenId]:  # noqa: ANN401 - checked here
+    """Return token ids as a list; how large they may be is known only with a row.
+
+    >>> read_tokens((3, 1))
+    [3, 1]
+    """
+    if hasattr(token_ids, "tolist"):
+        token_ids = token_ids.tolist()
+    if isinstance(token_ids, str | bytes) or not isinstance(token_ids, Iterable):
+        kind = type(token_ids).__name__
+        raise HistoryError(f"token_ids must be a sequence of token ids, got {kind}")
+    tokens = list(token_ids)
+    for place, token in enumerate(tokens):
+        if isinstance(token, bool) or not isinstance(token, int) or token < 0:
+            raise HistoryError(f"token_ids[{place}] must be a token id, got {token!r}")
+    return tokens
+
+
+def penalised(
+    logits: list[Number], counts: Mapping[TokenId, int], penalty: Number | None, method: str
+) -> list[Number]:
+    """Return the row with each token lowered by the penalty, as often as it counts.
+
+    >>> penalised([8.0, 1.0], {0: 2}, 2.0, "multiplicative")
+    [2.0, 1.0]
+    """
+    if penalty is None:
+        return list(logits)
+    if method == "multiplicative":
+        return change_logits(
+            "the penalty", logits, counts, lambda token, logit: logit / penalty ** counts[token]
+        )
+    return change_logits(
+        "the penalty", logits, counts, lambda token, logit: logit - penalty * counts[token]
+    )

@@ -1,0 +1,137 @@
+"""What the loop is made of: a model, a sampler, a decoder. Any that have these shapes."""
+
+from collections.abc import Callable
+from functools import partial
+from operator import index
+from typing import Any, Protocol, TypeAlias
+
+from sampling_ref.errors import ParameterError, RowError
+from sampling_ref.row import TokenId
+
+Model: TypeAlias = Callable[[list[TokenId], int], Any]
+"""`model(tokens, start_pos)`: the row of logits that follows the last of these tokens.
+
+The first of them has position `start_pos`. The model remembers the tokens before it."""
+
+
+class Sampler(Protocol):
+    """A sampler that remembers what it has seen. It is made with the prompt, if it needs it."""
+
+    def sample(self, logits: Any, /) -> TokenId:  # noqa: ANN401 - whatever the model returns
+        """Return the next token."""
+
+    def accept(self, token: TokenId, /) -> object:
+        """Remember the token that was chosen."""
+
+
+Choice: TypeAlias = Callable[[Any, list[TokenId]], TokenId]
+"""`choose(logits, history)`: the next token. The history begins with the prompt."""
+
+
+class Decoder(Protocol):
+    """Tokens in, text out: what the stream decoders of tokenizers offer."""
+
+    def push(self, token: TokenId, /) -> str:
+        """Return the text that is certain now and was not before."""
+
+    def finish(self) -> str:
+        """Return the rest."""
+
+
+Texts: TypeAlias = Callable[[TokenId], str | None]
+"""A decoder that is only a function: the text that a token brings, None if it brings none."""
+
+
+def chooser(sampler: Sampler | Choice) -> Choice:
+    """Return a sampler of either kind as a function that returns a token of the row.
+
+    >>> chooser(lambda logits, history: logits.index(max(logits)))([0.5, 1.5], [])
+    1
+    """
+    if hasattr(sampler, "sample") and hasattr(sampler, "accept"):
+        return partial(_chosen_by_object, sampler)
+    if callable(sampler):
+        return partial(_chosen_by_function, sampler)
+    raise ParameterError("sampler", sampler, "must be callable, or have sample and accept")
+
+
+def _chosen_by_object(sampler: Sampler, logits: Any, history: list[TokenId]) -> TokenId:  # noqa: ANN401, ARG001 - a Choice
+    size = row_size(logits)
+    token = read_token("sampler", sampler.sample(logits), size)
+    sampler.accept(token)
+    return token
+
+
+def _chosen_by_function(choose: Choice, logits: Any, history: list[TokenId]) -> TokenId:  # noqa: ANN401 - a Choice
+    size = row_size(logits)
+    return read_token("sampler", choose(logits, history), size)
+
+
+def decoding(decoder: Decoder | Texts | None) -> tuple[Callable[[TokenId], str], Callable[[], str]]:
+    """Return what gives the text of a token, and what gives the rest.
+
+    >>> push, finish = decoding("abc".__getitem__)
+    >>> push(1), finish()
+    ('b', '')
+    """
+    if decoder is None:
+        return (lambda _: ""), str
+    if hasattr(decoder, "push") and hasattr(decoder, "finish"):
+        return decoder.push, decoder.finish
+    if callable(decoder):
+        return (lambda token: decoder(token) or ""), str
+    raise ParameterError("decoder", decoder, "must be callable, or have push and finish")
+
+
+def row_size(logits: Any) -> int:  # noqa: ANN401 - whatever the model returns
+    """Return how many tokens a row has. What is in it the sampler checks."""
+    try:
+        return len(logits)
+    except TypeError:
+        kind = type(logits).__name__
+        raise RowError(f"the model must return a row of logits, got {kind}") from None
+
+
+def read_token(name: str, token: Any, size: int) -> TokenId:  # noqa: ANN401 - it is checked
+    """Return a token id below `size`; integers of other libraries are taken too.
+
+    >>> read_token("sampler", 5, 4)
+    Traceback (most recent call last):
+    sampling_ref.errors.ParameterError: sampler must return a token id below 4, got 5
+    """
+    read = read_index(token)
+    if read is None or not 0 <= read < size:
+        raise ParameterError(name, token, f"must return a token id below {size}")
+    return read
+
+
+def read_tokens(name: str, tokens: Any) -> list[TokenId]:  # noqa: ANN401 - it is checked
+    """Return a list of token ids.
+
+    >>> read_tokens("prompt", (3, 1))
+    [3, 1]
+    >>> read_tokens("prompt", [3, -1])
+    Traceback (most recent call last):
+    sampling_ref.errors.ParameterError: prompt must hold token ids only, got -1
+    """
+    if hasattr(tokens, "tolist"):
+        tokens = tokens.tolist()
+    if isinstance(tokens, str | bytes) or not hasattr(tokens, "__iter__"):
+        raise ParameterError(name, tokens, "must be a sequence of token ids")
+    read: list[TokenId] = []
+    for token in tokens:
+        number = read_index(token)
+        if number is None or number < 0:
+            raise ParameterError(name, token, "must hold token ids only")
+        read.append(number)
+    return read
+
+
+def read_index(value: Any) -> int | None:  # noqa: ANN401 - it is checked
+    """Return an integer of whatever library as an int; None if it is none."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return index(value)
+    except TypeError:
+        return None

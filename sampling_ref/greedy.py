@@ -1,0 +1,79 @@
+"""Greedy: the most probable token, without any chance.
+
+In our words:
+
+    Return a token whose logit is the largest.
+
+Ties
+    The first of equals (`ties="first"`) is what nearly all programs return. `"last"` is
+    what Rust's `max_by` returns.
+When
+    Engines do this when the temperature is zero, or below a threshold of their own:
+    `is_greedy` has the rules by name. None of them is better: a temperature of 1e-6 is
+    greedy in vLLM and a division in llama.cpp.
+Nothing possible
+    A row that is all minus infinity has no most probable token: an error.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+from sampling_ref.ordering import first_largest, last_largest
+from sampling_ref.parameters import read_choice, read_finite
+from sampling_ref.row import Number, TokenId, mask, read_logits, read_possible_logits
+
+Ties = Literal["first", "last"]
+
+Rule: TypeAlias = Literal[
+    "zero", "not positive", "below 1e-7", "below 1e-6", "below 1e-5", "below 0.01"
+]
+"""When a temperature means greedy.
+
+zero: mlx-lm, exllamav3, TensorRT-LLM's PyTorch sampler, vLLM's model runner 2.
+not positive: llama.cpp. below 1e-7: candle, mistral.rs. below 1e-6: SGLang.
+below 1e-5: vLLM. below 0.01: exllamav2.
+"""
+
+THRESHOLDS: Final[Mapping[str, float]] = {
+    "below 1e-7": 1e-7,
+    "below 1e-6": 1e-6,
+    "below 1e-5": 1e-5,
+    "below 0.01": 0.01,
+}
+"""The temperatures that are greedy no more, as the floats nearest to what is written."""
+
+
+def greedy(logits: Any, *, ties: Ties = "first") -> TokenId:  # noqa: ANN401 - any row
+    """Return the token with the largest logit.
+
+    >>> greedy([1.0, 3.0, 3.0]), greedy([1.0, 3.0, 3.0], ties="last")
+    (1, 2)
+    """
+    numbers = read_possible_logits(logits)
+    read_choice("ties", ties, get_args(Ties))
+    return first_largest(numbers) if ties == "first" else last_largest(numbers)
+
+
+def only_greedy(logits: Any, *, ties: Ties = "first") -> list[Number]:  # noqa: ANN401 - any row
+    """Return the row with only the greedy token left; what is impossible altogether stays so.
+
+    >>> only_greedy([1.0, 3.0, 3.0])
+    [-inf, 3.0, -inf]
+    """
+    numbers = read_logits(logits)
+    read_choice("ties", ties, get_args(Ties))
+    largest = first_largest(numbers) if ties == "first" else last_largest(numbers)
+    return mask(numbers, [largest])
+
+
+def is_greedy(temperature: Number, rule: Rule) -> bool:
+    """Say whether an engine with this rule takes a temperature for a command to be greedy.
+
+    >>> is_greedy(1e-6, "below 1e-5"), is_greedy(1e-6, "below 1e-6"), is_greedy(0, "zero")
+    (True, False, True)
+    """
+    value = read_finite("temperature", temperature)
+    read_choice("rule", rule, get_args(Rule))
+    if rule == "zero":
+        return value == 0
+    return value <= 0 if rule == "not positive" else value < THRESHOLDS[rule]

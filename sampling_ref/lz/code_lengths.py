@@ -1,0 +1,43 @@
+"""How many bits LZSS needs for a match and for a literal: propositions 1 and 2.
+
+Ginart et al., "LZ Penalty", 2025, section 2.2, propositions 1 and 2
+(https://arxiv.org/abs/2504.20131), after Storer and Szymanski, "Data compression via
+textual substitution", Journal of the ACM 29 (4), 1982. In our words:
+
+    A match of length l at distance d costs log l + log d + 1 bits.
+    A literal costs log V + 1 bits, V being the number of tokens in the vocabulary.
+
+The 1 is the flag that says which of the two follows.
+
+Base
+    Two: the lengths are bits. The paper uses "binary logarithms" in its example only.
+Rounding
+    None. A length is the binary logarithm of a whole number, its *power*, and the power
+    is what is kept. Lengths add where powers multiply, so every sum and every comparison
+    of lengths is exact.
+Whole bits
+    No code has a length that is no whole number, and none has these lengths even on the
+    average: the sum of 2^-length over all codes that can come next passes 1 as soon as the
+    window or the buffer holds more than one token, so no decoder could tell them apart
+    (Kraft's inequality). They are what the fields would cost if the decoder knew how wide
+    each field is. `compressor` writes real bits, and they are never fewer.
+"""
+
+def pair_power(length: int, distance: int) -> int:
+    """Return 2 to the length in bits of the code of a match: proposition 1.
+
+    >>> pair_power(length=2, distance=4)  # 1 + 2 + 1 = 4 bits
+    16
+    """
+    return 2 * length * distance
+
+
+def literal_power(size: int) -> int:
+    """Return 2 to the length in bits of the code of a literal: proposition 2.
+
+    `size` is the number of tokens in the vocabulary.
+
+    >>> literal_power(size=8)  # 3 + 1 = 4 bits
+    16
+    """
+    return 2 * size

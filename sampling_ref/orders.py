@@ -1,0 +1,41 @@
+"""How an engine sorts its candidates before a step, by the name that profiles use."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from sampling_ref.candidates import Candidates
+from sampling_ref.llama_cpp.falling_order import falling_positions
+from sampling_ref.ordering import largest_first
+from sampling_ref.row import ReadRow
+
+
+def _as_they_stand(candidates: Candidates, count: int) -> Candidates:  # noqa: ARG001 - one shape
+    return candidates
+
+
+def _stably(candidates: Candidates, count: int) -> Candidates:  # noqa: ARG001 - one shape
+    return _placed(candidates, largest_first(candidates.logits))
+
+
+def _as_llama_cpp(candidates: Candidates, count: int) -> Candidates:
+    """Sort as llama.cpp does: the first `count` are in order, and only they are needed."""
+    if candidates.is_sorted:
+        return candidates
+    floats = [float(logit) for logit in candidates.true_logits()]
+    return _placed(candidates, falling_positions(floats, count))
+
+
+def _placed(candidates: Candidates, places: list[int]) -> Candidates:
+    return Candidates(
+        [candidates.tokens[place] for place in places],
+        ReadRow(candidates.logits[place] for place in places),
+        candidates.factor,
+        is_sorted=True,
+        whole=candidates.whole,
+    )
+
+
+ORDERS: Mapping[str, Callable[[Candidates, int], Candidates]] = MappingProxyType(
+    {"as they stand": _as_they_stand, "sorted": _stably, "libstdc++": _as_llama_cpp}
+)
+"""Each takes candidates and how many of the largest are wanted, and returns them sorted."""

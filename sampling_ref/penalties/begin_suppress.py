@@ -1,0 +1,39 @@
+"""Suppressed first tokens: some tokens are impossible at the beginning.
+
+Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
+`SuppressTokensAtBeginLogitsProcessor` (https://github.com/huggingface/transformers). In our
+words:
+
+    The given tokens are impossible while the history has exactly `begin` tokens.
+
+One place
+    Only the token at this place is affected, neither earlier nor later ones.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from sampling_ref.changing import ban
+from sampling_ref.history import read_history
+from sampling_ref.parameters import read_token_set, read_whole
+from sampling_ref.row import Number, TokenId, read_logits
+
+
+def begin_suppress(
+    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    history: Any,  # noqa: ANN401 - whatever read_history takes
+    tokens: TokenId | Collection[TokenId],
+    begin: int,
+) -> list[Number]:
+    """Return the row, without `tokens` if the next token is the one at place `begin`.
+
+    >>> begin_suppress([1.0, 2.0], [0], tokens=[1], begin=1)
+    [1.0, -inf]
+    >>> begin_suppress([1.0, 2.0], [0, 0], tokens=[1], begin=1)
+    [1.0, 2.0]
+    """
+    numbers = read_logits(logits)
+    past = read_history(history, len(numbers))
+    read_whole("begin", begin)
+    suppressed = read_token_set(tokens, len(numbers), "tokens")
+    return ban(numbers, suppressed) if len(past) == begin else numbers

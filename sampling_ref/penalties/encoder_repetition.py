@@ -1,0 +1,50 @@
+"""Encoder repetition penalty: a reward for the tokens of the input, against invention.
+
+Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
+`EncoderRepetitionPenaltyLogitsProcessor` (https://github.com/huggingface/transformers). In
+our words:
+
+    For each distinct token of the encoder's input, divide the logit by 1/penalty if it is
+    not negative, and multiply it with 1/penalty if it is.
+
+Direction
+    The inverse of the repetition penalty: above 1 it rewards the tokens of the input.
+Zero
+    Zero stays zero: a token with logit 0 cannot be rewarded.
+Arithmetic
+    The reciprocal is calculated once, and rounded once, before the row is touched; so the
+    positive logits are divided by it and not multiplied with the penalty.
+Domain
+    The penalty is above 0, and so is its reciprocal, as floats.
+Not invariant
+    As with `repetition`, a number added to all logits changes what comes out.
+"""
+
+from typing import Any
+
+from sampling_ref.changing import change_logits
+from sampling_ref.history import read_history
+from sampling_ref.parameters import read_positive
+from sampling_ref.row import Number, TokenId, read_logits
+
+
+def encoder_repetition(
+    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    history: Any,  # noqa: ANN401 - whatever read_history takes
+    penalty: Number,
+    encoder_input: Any,  # noqa: ANN401 - whatever read_history takes
+) -> list[Number]:
+    """Return the row with the tokens of the encoder's input made likelier.
+
+    >>> encoder_repetition([1.0, -1.0, 1.0], [], penalty=2.0, encoder_input=[0, 1])
+    [2.0, -0.5, 1.0]
+    """
+    numbers = read_logits(logits)
+    read_history(history, len(numbers))
+    given = read_history(encoder_input, len(numbers), "encoder_input")
+    inverse = 1 / read_positive("penalty", penalty)
+
+    def rewarded(_: TokenId, logit: Number) -> Number:
+        return logit * inverse if logit < 0 else logit / inverse
+
+    return change_logits("the encoder repetition penalty", numbers, set(given), rewarded)

@@ -1,0 +1,61 @@
+"""Exponential length decay: from a given length on, the end becomes likelier and likelier.
+
+Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
+`ExponentialDecayLengthPenalty` (https://github.com/huggingface/transformers). In our words:
+
+    If more than `start` tokens were generated, n more, then add
+    |logit| * (factor**n - 1) to the logit of each token that ends a text.
+
+Sign
+    The absolute value makes the sum grow for negative logits too. A factor below 1 makes
+    the end less likely.
+Zero
+    An end with logit 0 stays at 0, however long the text becomes.
+Reaching the start
+    At exactly `start` tokens nothing is added: n begins at 1.
+Rounding
+    The power and the subtraction of 1 are calculated with the factor as it is given; the
+    result is then brought together with the logit.
+Domain
+    The factor is above 0.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from sampling_ref.changing import change_logits
+from sampling_ref.looking_back import tokens_seen
+from sampling_ref.parameters import read_positive, read_token_set, read_whole
+from sampling_ref.row import Number, TokenId, read_logits
+
+
+def exponential_decay_length(
+    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    history: Any,  # noqa: ANN401 - whatever read_history takes
+    start: int,
+    factor: Number,
+    ends: TokenId | Collection[TokenId],
+    *,
+    prompt_length: int = 0,
+) -> list[Number]:
+    """Return the row with the ends raised by how far the text is beyond `start`.
+
+    >>> exponential_decay_length([3.0, -2.0], [0, 0, 0], start=1, factor=1.5, ends=1)
+    [3.0, 0.5]
+    """
+    numbers = read_logits(logits)
+    read_whole("start", start)
+    factor = read_positive("factor", factor)
+    final = read_token_set(ends, len(numbers), "ends")
+    generated = tokens_seen(
+        history, len(numbers), window=None, scope="output", prompt_length=prompt_length
+    )
+    beyond = len(generated) - start
+    if beyond <= 0:
+        return numbers
+
+    def raised(_: TokenId, logit: Number) -> Number:
+        size = -logit if logit < 0 else logit
+        return logit + size * (factor**beyond - 1)
+
+    return change_logits("the exponential length decay", numbers, final, raised)

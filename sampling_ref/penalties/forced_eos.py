@@ -1,0 +1,45 @@
+"""Forced last token: the last place of a text is left to the tokens that end it.
+
+Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
+`ForcedEOSTokenLogitsProcessor` (https://github.com/huggingface/transformers). In our words:
+
+    If one token is left until `max_length`, the tokens that end a text get the logit 0
+    and all others are impossible.
+
+Several ends
+    All of them get 0, so they are equally likely whatever the model says.
+Impossible tokens
+    The ends become possible even if they were not.
+Too late
+    Beyond `max_length - 1` tokens nothing is forced any more.
+No ends
+    If there are none, the row is all minus infinity in the last place.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from sampling_ref.changing import force
+from sampling_ref.history import read_history
+from sampling_ref.parameters import read_token_set, read_whole
+from sampling_ref.row import Number, TokenId, read_logits
+
+
+def forced_eos(
+    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    history: Any,  # noqa: ANN401 - whatever read_history takes
+    max_length: int,
+    ends: TokenId | Collection[TokenId],
+) -> list[Number]:
+    """Return the row, or only the ends if the next token is the last.
+
+    >>> forced_eos([1.0, 2.0, 3.0], [0, 0], max_length=3, ends=1)
+    [-inf, 0.0, -inf]
+    >>> forced_eos([1.0, 2.0, 3.0], [0], max_length=3, ends=1)
+    [1.0, 2.0, 3.0]
+    """
+    numbers = read_logits(logits)
+    tokens = read_history(history, len(numbers))
+    read_whole("max_length", max_length)
+    final = read_token_set(ends, len(numbers), "ends")
+    return force(numbers, final) if len(tokens) == max_length - 1 else numbers

@@ -1,0 +1,71 @@
+"""Frequency penalty: the more often a token has occurred, the less likely it becomes.
+
+OpenAI, API reference, "Frequency and presence penalties"
+(https://platform.openai.com/docs/guides/text-generation). In our words:
+
+    Subtract the penalty from a token's logit once for each time that it was generated.
+
+Division
+    ChatStream's penalties (Qualiteg, "Three penalties in LLM sampling",
+    https://blog.qualiteg.com/making_penalty_processor) can also
+    divide, by `penalty ** count` (`method="divide"`); that makes a token of negative logit
+    likelier, and it changes with a number added to all logits.
+Prompt
+    OpenAI counts what was generated, and so does `scope="output"` with the length of the
+    prompt; the default prompt is empty. Engines that count the prompt too: `scope="all"`.
+Rounding
+    `arithmetic="at_once"` subtracts `penalty * count`; `"one_by_one"` subtracts the penalty
+    count times, as programs do that add each token to a sum or to the row. Over rationals
+    both are the same.
+Domain
+    Any number is subtracted; negative ones reward. OpenAI's own range is in `openai`.
+    A divisor is above 0.
+"""
+
+from typing import Any, Literal, get_args
+
+from sampling_ref.changing import change_logits
+from sampling_ref.history import Scope, counts_of
+from sampling_ref.looking_back import tokens_seen
+from sampling_ref.parameters import read_choice, read_finite, read_positive
+from sampling_ref.row import Number, TokenId, read_logits
+
+Method = Literal["subtract", "divide"]
+Arithmetic = Literal["at_once", "one_by_one"]
+
+
+def frequency(  # noqa: PLR0913 - one keyword for each point that engines decide differently
+    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    history: Any,  # noqa: ANN401 - whatever read_history takes
+    penalty: Number,
+    *,
+    method: Method = "subtract",
+    arithmetic: Arithmetic = "at_once",
+    window: int | None = None,
+    scope: Scope = "output",
+    prompt_length: int = 0,
+) -> list[Number]:
+    """Return the row with each token of the history lowered by how often it occurred.
+
+    >>> frequency([1.0, 1.0, 1.0], [0, 1, 0], penalty=0.5)
+    [0.0, 0.5, 1.0]
+    >>> frequency([4.0, 4.0], [0, 1, 0], penalty=2.0, method="divide")
+    [1.0, 2.0]
+    """
+    numbers = read_logits(logits)
+    read_choice("method", method, get_args(Method))
+    read_choice("arithmetic", arithmetic, get_args(Arithmetic))
+    penalty = (read_finite if method == "subtract" else read_positive)("penalty", penalty)
+    counts = counts_of(
+        tokens_seen(history, len(numbers), window=window, scope=scope, prompt_length=prompt_length)
+    )
+
+    def penalised(token: TokenId, logit: Number) -> Number:
+        count = counts[token]
+        if arithmetic == "one_by_one":
+            for _ in range(count):
+                logit = logit / penalty if method == "divide" else logit - penalty
+            return logit
+        return logit / penalty**count if method == "divide" else logit - penalty * count
+
+    return change_logits("the frequency penalty", numbers, counts, penalised)

@@ -1,0 +1,95 @@
+"""Frequency penalty, presence penalty and logit bias as OpenAI publishes them.
+
+OpenAI, API reference, "Frequency and presence penalties" and "Create chat completion"
+(https://platform.openai.com/docs/guides/text-generation). In our words, with c(j) the
+number of times token j was sampled before:
+
+    logit(j) - c(j) * frequency_penalty - (1 if c(j) > 0 else 0) * presence_penalty,
+    and the bias given for token j is added before sampling.
+
+Prompt
+    Only sampled tokens are counted: what follows the first `prompt_length` tokens.
+Domain
+    Both penalties lie in [-2, 2], a bias in [-100, 100].
+Order
+    The text gives none. Over rationals it does not matter; with rounding it does, and here
+    the frequency penalty is subtracted first, then the presence penalty, then the bias is
+    added.
+-100
+    The text says that -100 "should" ban a token. It only lowers it by 100, here too.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sampling_ref.changing import change_logits
+from sampling_ref.errors import ParameterError
+from sampling_ref.history import counts_of
+from sampling_ref.looking_back import tokens_seen
+from sampling_ref.parameters import read_number
+from sampling_ref.row import Number, TokenId, read_logits
+
+LARGEST_PENALTY = 2
+LARGEST_BIAS = 100
+
+
+def openai(
+    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    history: Any,  # noqa: ANN401 - whatever read_history takes
+    frequency_penalty: Number = 0,
+    presence_penalty: Number = 0,
+    logit_bias: Mapping[TokenId, Number] | None = None,
+    *,
+    prompt_length: int = 0,
+) -> list[Number]:
+    """Return the row after both penalties and the bias.
+
+    >>> openai([4.0, 4.0, 4.0], [2, 0, 1, 0], 0.5, 0.25, {2: -1.0}, prompt_length=1)
+    [2.75, 3.25, 3.0]
+    """
+    numbers = read_logits(logits)
+    frequency_penalty = read_penalty("frequency_penalty", frequency_penalty)
+    presence_penalty = read_penalty("presence_penalty", presence_penalty)
+    biases = read_biases(logit_bias, len(numbers))
+    counts = counts_of(
+        tokens_seen(history, len(numbers), window=None, scope="output", prompt_length=prompt_length)
+    )
+
+    def changed(token: TokenId, logit: Number) -> Number:
+        if token in counts:
+            logit = logit - counts[token] * frequency_penalty - presence_penalty
+        return logit + biases[token] if token in biases else logit
+
+    return change_logits("OpenAI's formula", numbers, {**counts, **biases}, changed)
+
+
+def read_penalty(name: str, penalty: Number) -> Number:
+    """Return a penalty that lies in [-2, 2].
+
+    >>> read_penalty("presence_penalty", 2.5)
+    Traceback (most recent call last):
+    sampling_ref.errors.ParameterError: presence_penalty must be in [-2, 2], got 2.5
+    """
+    return read_number(
+        name, penalty, "must be in [-2, 2]", lambda x: -LARGEST_PENALTY <= x <= LARGEST_PENALTY
+    )
+
+
+def read_biases(logit_bias: Mapping[TokenId, Number] | None, size: int) -> dict[TokenId, Number]:
+    """Return the biases of a row of `size` numbers, each in [-100, 100].
+
+    >>> read_biases({1: -100}, 2)
+    {1: -100}
+    """
+    if logit_bias is None:
+        return {}
+    if not isinstance(logit_bias, Mapping):
+        raise ParameterError("logit_bias", logit_bias, "must map token ids to numbers")
+    biases = {}
+    for token, bias in logit_bias.items():
+        if isinstance(token, bool) or not isinstance(token, int) or not 0 <= token < size:
+            raise ParameterError("logit_bias", token, f"must name token ids below {size}")
+        name = f"logit_bias[{token}]"
+        rule = "must be in [-100, 100]"
+        biases[token] = read_number(name, bias, rule, lambda x: -LARGEST_BIAS <= x <= LARGEST_BIAS)
+    return biases

@@ -1,0 +1,57 @@
+"""Presence penalty: a token that has occurred becomes less likely, once.
+
+OpenAI, API reference, "Frequency and presence penalties"
+(https://platform.openai.com/docs/guides/text-generation). In our words:
+
+    Subtract the penalty from the logit of every token that was generated.
+
+Division
+    ChatStream's penalties (Qualiteg, "Three penalties in LLM sampling",
+    https://blog.qualiteg.com/making_penalty_processor) can also
+    divide (`method="divide"`); that makes a token of negative logit likelier, and it
+    changes with a number added to all logits.
+Prompt
+    OpenAI looks at what was generated, and so does `scope="output"` with the length of the
+    prompt; the default prompt is empty. Engines that look at the prompt too: `scope="all"`.
+Domain
+    Any number is subtracted; negative ones reward. OpenAI's own range is in `openai`.
+    A divisor is above 0.
+"""
+
+from typing import Any, Literal, get_args
+
+from sampling_ref.changing import change_logits
+from sampling_ref.history import Scope, counts_of
+from sampling_ref.looking_back import tokens_seen
+from sampling_ref.parameters import read_choice, read_finite, read_positive
+from sampling_ref.row import Number, TokenId, read_logits
+
+Method = Literal["subtract", "divide"]
+
+
+def presence(
+    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    history: Any,  # noqa: ANN401 - whatever read_history takes
+    penalty: Number,
+    *,
+    method: Method = "subtract",
+    window: int | None = None,
+    scope: Scope = "output",
+    prompt_length: int = 0,
+) -> list[Number]:
+    """Return the row with every token of the history lowered by the penalty.
+
+    >>> presence([1.0, 1.0, 1.0], [0, 1, 0], penalty=0.5)
+    [0.5, 0.5, 1.0]
+    """
+    numbers = read_logits(logits)
+    read_choice("method", method, get_args(Method))
+    penalty = (read_finite if method == "subtract" else read_positive)("penalty", penalty)
+    tokens = counts_of(
+        tokens_seen(history, len(numbers), window=window, scope=scope, prompt_length=prompt_length)
+    )
+
+    def penalised(_: TokenId, logit: Number) -> Number:
+        return logit / penalty if method == "divide" else logit - penalty
+
+    return change_logits("the presence penalty", numbers, tokens, penalised)

@@ -1,0 +1,12 @@
+"""One record per engine: what it does, in which order, and where its source says so."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from sampling_ref.profiles.model import Profile
+from sampling_ref.profiles.transformers import TRANSFORMERS
+
+PROFILES: Mapping[str, Profile] = MappingProxyType(
+    {profile.name: profile for profile in (TRANSFORMERS,)}
+)
+"""Every profile by its name."""

@@ -1,0 +1,244 @@
+"""What a parameter of an engine may be, as data: a rule, and the sentence that states it."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf, isfinite
+from typing import Any, TypeAlias
+
+from sampling_ref.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A number between two ends; an end that is open does not belong to it.
+
+    >>> print(Interval(0, 1, low_open=True))
+    must be a number in (0, 1]
+    """
+
+    low: float = -inf
+    high: float = inf
+    low_open: bool = False
+    high_open: bool = False
+
+    def holds(self, value: object) -> bool:
+        """Say whether the value is a number between the ends."""
+        if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+            return False
+        if isinstance(value, float) and not isfinite(value):
+            return False
+        above = value > self.low if self.low_open else value >= self.low
+        below = value < self.high if self.high_open else value <= self.high
+        return above and below
+
+    def __str__(self) -> str:
+        """State the rule."""
+        if self.low == -inf and self.high == inf:
+            return "must be a finite number"
+        if self.high == inf:
+            relation = "above" if self.low_open else "of at least"
+            return f"must be a finite number {relation} {self.low:g}"
+        left, right = "(" if self.low_open else "[", ")" if self.high_open else "]"
+        return f"must be a number in {left}{self.low:g}, {self.high:g}{right}"
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number between two ends, both of which belong to it.
+
+    >>> print(Whole(1))
+    must be a whole number of at least 1
+    """
+
+    low: int | None = None
+    high: int | None = None
+
+    def holds(self, value: object) -> bool:
+        """Say whether the value is a whole number between the ends."""
+        if isinstance(value, bool) or not isinstance(value, int):
+            return False
+        return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
+
+    def __str__(self) -> str:
+        """State the rule."""
+        if self.low is None:
+            return "must be a whole number"
+        if self.high is None:
+            return f"must be a whole number of at least {self.low}"
+        return f"must be a whole number from {self.low} to {self.high}"
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or false."""
+
+    def holds(self, value: object) -> bool:
+        """Say whether the value is a bool."""
+        return isinstance(value, bool)
+
+    def __str__(self) -> str:
+        """State the rule."""
+        return "must be true or false"
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of a few names.
+
+    >>> print(OneOf(("raw", "processed")))
+    must be one of raw, processed
+    """
+
+    names: tuple[str, ...]
+
+    def holds(self, value: object) -> bool:
+        """Say whether the value is one of the names."""
+        return isinstance(value, str) and value in self.names
+
+    def __str__(self) -> str:
+        """State the rule."""
+        return f"must be one of {', '.join(self.names)}"
+
+
+def _is_token(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A sequence of token ids."""
+
+    def holds(self, value: object) -> bool:
+        """Say whether the value is a sequence, or set, of token ids."""
+        is_collection = isinstance(value, Collection) and not isinstance(value, str | Mapping)
+        return is_collection and all(map(_is_token, value))  # type: ignore[call-overload]
+
+    def __str__(self) -> str:
+        """State the rule."""
+        return "must be a sequence of token ids"
+
+
+@dataclass(frozen=True)
+class TokenSequences:
+    """A sequence of sequences of token ids, none of them empty."""
+
+    def holds(self, value: object) -> bool:
+        """Say whether the value is a sequence of sequences that are not empty."""
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            return False
+        return all(
+            isinstance(part, Sequence) and len(part) > 0 and all(map(_is_token, part))
+            for part in value
+        )
+
+    def __str__(self) -> str:
+        """State the rule."""
+        return "must be a sequence of sequences of token ids, none of them empty"
+
+
+@dataclass(frozen=True)
+class TokenNumbers:
+    """A number for each of some tokens, between two ends; minus infinity bans."""
+
+    low: float = -inf
+    high: float = inf
+
+    def holds(self, value: object) -> bool:
+        """Say whether the value maps token ids to numbers between the ends."""
+        if not isinstance(value, Mapping):
+            return False
+        return all(
+            _is_token(token)
+            and isinstance(number, int | float | Fraction)
+            and not isinstance(number, bool)
+            and self.low <= number <= self.high
+            and number != inf
+            for token, number in value.items()
+        )
+
+    def __str__(self) -> str:
+        """State the rule."""
+        if self.low == -inf:
+            return "must map token ids to numbers that are finite or minus infinity"
+        return f"must map token ids to numbers in [{self.low:g}, {self.high:g}]"
+
+
+@dataclass(frozen=True)
+class SequenceNumbers:
+    """A number for each of some sequences of tokens: pairs of a sequence and a number."""
+
+    def holds(self, value: object) -> bool:
+        """Say whether the value is a mapping or list of pairs (sequence, number)."""
+        pairs: Any = value.items() if isinstance(value, Mapping) else value
+        if not isinstance(pairs, Collection) or isinstance(pairs, str):
+            return False
+        return all(
+            isinstance(pair, Sequence)
+            and len(pair) == len(("sequence", "number"))
+            and isinstance(pair[0], Sequence)
+            and len(pair[0]) > 0
+            and all(map(_is_token, pair[0]))
+            and isinstance(pair[1], int | float | Fraction)
+            and not isinstance(pair[1], bool)
+            and pair[1] < inf
+            for pair in pairs
+        )
+
+    def __str__(self) -> str:
+        """State the rule."""
+        return "must be pairs of a sequence of token ids and a number"
+
+
+@dataclass(frozen=True)
+class Anything:
+    """Whatever the step itself accepts: a function, for example."""
+
+    def holds(self, value: object) -> bool:  # noqa: ARG002 - the step itself checks it
+        """Say yes."""
+        return True
+
+    def __str__(self) -> str:
+        """State the rule."""
+        return "may be anything that the step accepts"
+
+
+@dataclass(frozen=True)
+class OrNone:
+    """What another rule says, or None."""
+
+    rule: "Domain"
+
+    def holds(self, value: object) -> bool:
+        """Say whether the value is None or what the other rule says."""
+        return value is None or self.rule.holds(value)
+
+    def __str__(self) -> str:
+        """State the rule."""
+        return f"{self.rule}, or None"
+
+
+Domain: TypeAlias = (
+    Interval
+    | Whole
+    | Flag
+    | OneOf
+    | Tokens
+    | TokenSequences
+    | TokenNumbers
+    | SequenceNumbers
+    | Anything
+    | OrNone
+)
+"""Every kind of rule for a parameter."""
+
+
+def check(name: str, value: object, domain: Domain) -> None:
+    """Raise one sentence if a value lies outside its domain.
+
+    >>> check("top_p", 1.5, Interval(0, 1))
+    Traceback (most recent call last):
+    sampling_ref.errors.ParameterError: top_p must be a number in [0, 1], got 1.5
+    """
+    if not domain.holds(value):
+        raise ParameterError(name, value, str(domain))

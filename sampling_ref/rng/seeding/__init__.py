@@ -1,0 +1,1 @@
+"""How seeds become states: what several generators share, below the generators themselves."""

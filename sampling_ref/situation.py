@@ -1,0 +1,66 @@
+"""What a step may look at besides the candidates: the past, random numbers, its memory."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+from sampling_ref.errors import RandomNumberError
+from sampling_ref.row import Number, TokenId
+
+
+def exactly(number: Number) -> Number:
+    """Return a number as the rational that it is; minus infinity stays what it is.
+
+    >>> exactly(0.5)
+    Fraction(1, 2)
+    """
+    return number if number == -inf else Fraction(number)
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Everything besides the candidates that a step depends on.
+
+    `size` is the number of tokens of the vocabulary, `uniforms` the random numbers in
+    [0, 1) that steps and draw consume in order, and `state` what adaptive steps remember
+    from the token before. `number` makes the numbers that a step calculates with: exact
+    rationals, or 32-bit floats that round after every operation.
+    """
+
+    size: int
+    history: Sequence[TokenId] = ()
+    prompt_length: int = 0
+    uniforms: Iterator[Number] = field(default_factory=lambda: iter(()))
+    state: Mapping[str, Any] = field(default_factory=dict)
+    number: Callable[[Number], Number] = exactly
+
+    def uniform(self, wanted_by: str) -> Number:
+        """Take the next random number."""
+        for number in self.uniforms:
+            return number
+        raise RandomNumberError(f"{wanted_by} needs another random number, and none is left")
+
+
+def read_uniforms(uniforms: Any) -> list[Number]:  # noqa: ANN401 - whatever has tolist()
+    """Return random numbers as a list, each checked to lie in [0, 1).
+
+    >>> read_uniforms([0.25, 1.0])
+    Traceback (most recent call last):
+    sampling_ref.errors.RandomNumberError: uniforms[1] must be a number in [0, 1), got 1.0
+    """
+    if hasattr(uniforms, "tolist"):
+        uniforms = uniforms.tolist()
+    if isinstance(uniforms, int | float) and not isinstance(uniforms, bool):
+        uniforms = [uniforms]
+    try:
+        numbers = list(uniforms)
+    except TypeError:
+        kind = type(uniforms).__name__
+        raise RandomNumberError(f"uniforms must be a sequence of numbers, got {kind}") from None
+    for place, number in enumerate(numbers):
+        is_number = isinstance(number, int | float) or hasattr(number, "numerator")
+        if isinstance(number, bool) or not is_number or not 0 <= number < 1:
+            raise RandomNumberError(f"uniforms[{place}] must be a number in [0, 1), got {number!r}")
+    return numbers

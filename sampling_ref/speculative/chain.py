@@ -1,0 +1,84 @@
+"""Several drafts in a row: accepted up to the first rejection, then one token more.
+
+Leviathan et al. 2023, algorithm 1 (https://arxiv.org/abs/2211.17192). In our words:
+
+    Judge the drafts in order. At the first rejection draw a replacement from the residual
+    of that place and stop. If all are accepted, draw one further token, the bonus, from
+    the target row after the last draft.
+
+So between one and `len(tokens) + 1` tokens come out, and with the tokens that the target
+goes on to draw by itself they follow the law of the target exactly.
+
+Random numbers
+    One for each draft, in order, whether or not its draft is reached; then one for the
+    token that is drawn at the end, from the residual or as bonus, by the inverse of the
+    running sum in the order of the vocabulary. All must be independent of each other and
+    of whatever drew the drafts. (transformers, vLLM, SGLang and FlashInfer spend them
+    like this; mistral.rs goes on to the last one after a rejection.)
+
+A drafter without probabilities
+    It offers its token with certainty: give a row that is 1 there and 0 elsewhere.
+"""
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from sampling_ref.parameters import read_choice
+from sampling_ref.row import TokenId
+from sampling_ref.speculative.acceptance import Equality, Undrafted, accepts, read_rule
+from sampling_ref.speculative.residual import IfEqual, subtract
+from sampling_ref.speculative.shares import read_drafted, read_exactly, running_shares, token_at
+
+
+class Verified(NamedTuple):
+    """What comes out: the accepted drafts and one further token; how many were accepted."""
+
+    tokens: tuple[TokenId, ...]
+    accepted: int
+
+
+def verify_chain(
+    targets: Any,  # noqa: ANN401 - whatever has tolist()
+    drafts: Any,  # noqa: ANN401 - whatever has tolist()
+    tokens: Any,  # noqa: ANN401 - whatever has tolist()
+    uniforms: Any,  # noqa: ANN401 - whatever has tolist()
+    *,
+    equality: Equality = "reject",
+    undrafted: Undrafted = "by ratio",
+    if_equal: IfEqual = "error",
+) -> Verified:
+    """Return what comes out for the drafted `tokens`.
+
+    `drafts[i]` is the row that `tokens[i]` was drawn from, `targets[i]` the target's row at
+    the same place; `targets` has one row more, for the bonus, and `uniforms` one number.
+
+    >>> even, left = [0.5, 0.5], [0.75, 0.25]
+    >>> verify_chain([even, even, left], [left, even], [0, 1], [0.5, 0.5, 0.75])
+    Verified(tokens=(0, 1, 1), accepted=2)
+    >>> verify_chain([even, even, left], [left, even], [0, 1], [0.75, 0.5, 0.75])
+    Verified(tokens=(1,), accepted=0)
+    """
+    read_rule(equality, undrafted)
+    read_choice("if_equal", if_equal, ("error", "target"))
+    p, q, tokens = read_drafted(targets, drafts, tokens)
+    *coins, last = read_exactly(uniforms, len(tokens) + 1)
+    for place, (token, u) in enumerate(zip(tokens, coins, strict=True)):
+        if not accepts(p[place][token], q[place][token], u, equality, undrafted):
+            replacement = token_at(subtract(p[place], q[place], if_equal), last)
+            return Verified((*tokens[:place], replacement), place)
+    return Verified((*tokens, token_at(p[-1], last)), len(tokens))
+
+
+def chain_breakpoints(targets: Any, drafts: Any, tokens: Any) -> list[list[Fraction]]:  # noqa: ANN401
+    """Return, for each random number, every value at which the answer can change.
+
+    >>> even, left = [0.5, 0.5], [0.75, 0.25]
+    >>> chain_breakpoints([even, left], [left], [0])
+    [[Fraction(2, 3)], [Fraction(0, 1), Fraction(1, 1), Fraction(3, 4), Fraction(1, 1)]]
+    """
+    p, q, tokens = read_drafted(targets, drafts, tokens)
+    ratios, ends = [], []
+    for mine, offered, token in zip(p, q, tokens, strict=False):
+        ratios.append([mine[token] / offered[token]] if offered[token] else [])
+        ends += running_shares(subtract(mine, offered, "target"))
+    return [*ratios, [*ends, *running_shares(p[-1])]]

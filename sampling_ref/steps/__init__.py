@@ -1,0 +1,1 @@
+"""The closed list of steps: each function of this package, as a link of a chain."""

@@ -1,0 +1,445 @@
+"""The published function: its steps, its open points, and what it does with bad input.
+
+The exact version is held against the published steps in 80 decimal digits. Sums of
+exponentials of rational numbers are equal only where the same terms stand on both sides,
+and then they are equal to 80 digits too.
+"""
+
+from collections.abc import Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from math import inf, nan
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sampling_ref.antigravity import Precision, Stages, sample, stages
+from sampling_ref.antigravity.settings import Settings
+from sampling_ref.errors import HistoryError, ParameterError, RandomNumberError, RowError
+from sampling_ref.row import TokenId
+from sampling_ref.total_order import last_greatest
+from tests.sampling.rows import histories, rows, uniforms
+from tests.texts import drawn
+
+BOTH: tuple[Precision, ...] = get_args(Precision)
+JUST_BELOW_1 = 1 - 2.0**-24
+TOO_CLOSE = Decimal(10) ** -60
+
+both = pytest.mark.parametrize("precision", BOTH)
+
+
+def greater(a: Decimal, b: Decimal) -> bool:
+    """Tell whether a is greater, equals being equal to 60 digits."""
+    return a - b > TOO_CLOSE
+
+
+def published(
+    logits: Sequence[float], history: Sequence[TokenId], r: float, settings: Settings
+) -> tuple[list[TokenId], list[TokenId], TokenId]:
+    """Return what top-k leaves, what top-p leaves and the token, in 80 decimal digits."""
+    with localcontext() as context:
+        context.prec = 80
+        penalty = Fraction(settings.repetition_penalty)
+        row: list[Fraction | None] = [None if x == -inf else Fraction(x) for x in logits]
+        start = max(0, len(history) - settings.repetition_window)
+        for token in history[start:]:
+            logit = row[token]
+            if logit is not None:
+                row[token] = logit * penalty if logit < 0 else logit / penalty
+        scaled = [None if x is None else x / Fraction(settings.temperature) for x in row]
+        most = max(x for x in scaled if x is not None)
+        weights = []
+        for x in scaled:
+            difference = Fraction(0) if x is None else x - most
+            exponent = Decimal(difference.numerator) / Decimal(difference.denominator)
+            weights.append(Decimal(0) if x is None else exponent.exp())
+        total = sum(weights, Decimal(0))
+        probabilities = [weight / total for weight in weights]
+
+        possible = [token for token, x in enumerate(row) if x is not None]
+        order = sorted(possible, key=lambda token: scaled[token] or Fraction(0), reverse=True)
+        top_k = order[: settings.top_k]
+        top_p, running = list(top_k), Decimal(0)
+        share = Fraction(settings.top_p)
+        p = Decimal(share.numerator) / Decimal(share.denominator)
+        for place, token in enumerate(top_k):
+            running += probabilities[token]
+            if greater(running, p):
+                top_p = top_k[: place + 1]
+                break
+        left = Decimal(r) * sum((probabilities[token] for token in top_p), Decimal(0))
+        for token in top_p:
+            left -= probabilities[token]
+            if not greater(left, Decimal(0)):
+                return top_k, top_p, token
+        raise AssertionError("exact sums reach 0")
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> tuple[list[float], list[int], float, Settings]:
+    row = draw(rows())
+    settings = Settings(
+        temperature=draw(st.sampled_from([0.8, 1, 0.25, 3.0]) | st.floats(0.1, 5)),
+        top_p=draw(st.sampled_from([0.9, 0.5, 0.25, 0, 1]) | st.floats(0, 1)),
+        top_k=draw(st.sampled_from([40, 1, 2, 3])),
+        repetition_penalty=draw(st.sampled_from([1.1, 1, 2, 0.5]) | st.floats(0.5, 2)),
+        repetition_window=draw(st.sampled_from([64, 0, 1, 3])),
+    )
+    return row, draw(histories(len(row))), draw(uniforms()), settings
+
+
+@drawn(150)
+@given(calls())
+def test_the_exact_version_takes_the_published_steps(
+    call: tuple[list[float], list[int], float, Settings],
+) -> None:
+    looked_into = stages(*call)
+    assert (looked_into.top_k, looked_into.top_p, looked_into.token) == published(*call)
+    assert not looked_into.is_exhausted
+
+
+@drawn(60)
+@given(calls(), st.sampled_from(BOTH))
+def test_sample_returns_the_token_of_the_stages(
+    call: tuple[list[float], list[int], float, Settings], precision: Precision
+) -> None:
+    row, history, r, settings = call
+    given_values = {name: getattr(settings, name) for name in Settings.__dataclass_fields__}
+    token = sample(row, history, r, precision=precision, **given_values)
+    assert token == stages(row, history, r, settings, precision=precision).token
+    assert row[token] > -inf
+
+
+@given(rows(), st.sampled_from(BOTH))
+def test_nothing_that_is_given_is_changed(row: list[float], precision: Precision) -> None:
+    logits, history = list(row), [0, 0]
+    sample(logits, history, 0.5, precision=precision)
+    assert logits == row
+    assert history == [0, 0]
+
+
+def test_the_defaults_are_those_of_the_command_line() -> None:
+    assert Settings() == Settings(0.8, 0.9, 40, 1.1, 64)
+    assert stages([1.0, 2.0], [], 0.5) == stages(
+        [1.0, 2.0], [], 0.5, Settings(0.8, 0.9, 40, 1.1, 64)
+    )
+
+
+@both
+def test_the_penalty_is_applied_once_per_occurrence_in_the_window(precision: Precision) -> None:
+    settings = Settings(temperature=1, repetition_penalty=2, repetition_window=4)
+    told = stages([8.0, -1.0, 3.0], [2, 0, 1, 0, 1], 0.0, settings, precision=precision)
+    assert list(told.penalised) == [2.0, -4.0, 3.0]
+
+
+@both
+@pytest.mark.parametrize(("window", "logit"), [(0, 8.0), (1, 4.0), (2, 2.0), (3, 2.0)])
+def test_a_window_is_the_last_tokens(precision: Precision, window: int, logit: float) -> None:
+    settings = Settings(repetition_penalty=2, repetition_window=window)
+    told = stages([8.0, 1.0], [0, 0], 0.0, settings, precision=precision)
+    assert told.penalised[0] == logit
+
+
+@both
+def test_a_penalty_below_1_favours_and_keeps_impossible_tokens_impossible(
+    precision: Precision,
+) -> None:
+    settings = Settings(repetition_penalty=0.5)
+    told = stages([1.0, -1.0, -inf, 0.0], [0, 1, 2, 3], 0.0, settings, precision=precision)
+    assert list(told.penalised) == [2.0, -0.5, -inf, 0.0]
+
+
+@both
+def test_at_temperature_0_the_last_of_equal_maxima_wins(precision: Precision) -> None:
+    assert sample([2.0, 1.0, 2.0, 0.0], [], 0.5, temperature=0, precision=precision) == 2
+    assert (
+        sample(
+            [2.0, 1.0, 4.0], [2], 0.5, temperature=0.0, repetition_penalty=2, precision=precision
+        )
+        == 2
+    )
+    assert sample([2.0, 1.0], [], 0.5, temperature=-0.0, precision=precision) == 0
+
+
+@both
+def test_at_temperature_0_plus_0_is_above_minus_0(precision: Precision) -> None:
+    assert sample([0.0, -0.0], [], 0.5, temperature=0, precision=precision) == 0
+    assert sample([-0.0, 0.0], [1, 0], 0.5, temperature=0, precision=precision) == 1
+
+
+@both
+def test_at_temperature_0_nothing_is_scaled_sorted_or_drawn(precision: Precision) -> None:
+    told = stages([1.0, 2.0], [1], 0.5, Settings(temperature=0, top_k=0), precision=precision)
+    assert told == Stages(told.penalised, [], [], [], [], is_exhausted=False, token=1)
+    assert [name for name, _ in told.rows()] == ["repetition penalty"]
+
+
+def test_at_temperature_0_in_32_bits_any_float_has_its_place() -> None:
+    for row in ([nan, inf, 1.0], [1.0, -nan, inf], [-nan, -inf, -1.0], [-nan, -nan]):
+        assert sample(row, [], 0.5, temperature=0, precision="f32") == last_greatest(row)
+        with pytest.raises(RowError):
+            sample(row, [], 0.5, temperature=0)
+
+
+@both
+def test_equal_probabilities_keep_the_order_of_their_ids(precision: Precision) -> None:
+    told = stages(
+        [1.0, 2.0, 1.0, 2.0, 1.0], [], 0.5, Settings(top_p=1, top_k=3), precision=precision
+    )
+    assert told.top_k == [1, 3, 0]
+
+
+def test_different_logits_can_have_equal_probabilities_in_32_bits_only() -> None:
+    row = [-100.0, -99.0, 20.0]  # e^-120 and e^-119 are below every 32-bit number
+    assert stages(row, [], 0.5, Settings(top_p=1, temperature=1)).top_k == [2, 1, 0]
+    assert stages(row, [], 0.5, Settings(top_p=1, temperature=1), precision="f32").top_k == [
+        2,
+        0,
+        1,
+    ]
+
+
+@both
+def test_a_running_sum_of_exactly_top_p_is_not_enough(precision: Precision) -> None:
+    row = [0.0, 0.0, 0.0, 0.0]
+    for top_p, kept in ((0.5, 3), (0.499, 2), (0.75, 4), (0, 1), (1, 4)):
+        told = stages(row, [], 0.5, Settings(top_p=top_p), precision=precision)
+        assert told.top_p == list(range(kept)), top_p
+
+
+@both
+def test_probabilities_are_not_made_to_sum_to_1_after_top_k(precision: Precision) -> None:
+    told = stages([0.0] * 8, [], 0.5, Settings(top_k=4, top_p=0.5), precision=precision)
+    assert told.top_p == [0, 1, 2, 3]  # renormalised, three of them would do
+
+
+@both
+def test_the_draw_takes_the_first_token_that_leaves_no_more_than_0(precision: Precision) -> None:
+    four: dict[str, Any] = {"top_p": 1, "precision": precision}
+    for r, token in ((0.0, 0), (0.25, 0), (0.26, 1), (0.5, 1), (0.75, 2), (JUST_BELOW_1, 3)):
+        assert sample([0.0] * 4, [], r, **four) == token
+
+
+@both
+def test_the_draw_walks_the_likeliest_first(precision: Precision) -> None:
+    assert sample([0.0, 1.0, 2.0], [], 0.0, top_p=1, precision=precision) == 2
+    assert sample([0.0, 1.0, 2.0], [], JUST_BELOW_1, top_p=1, precision=precision) == 0
+
+
+def exhausting_row() -> list[float]:
+    """Find a row of 40 candidates of which the largest random number reaches none in 32 bits."""
+    for seed in range(1, 200):
+        row = [*(((token * token * seed) % 97) / 64 for token in range(39)), -inf]
+        told = stages(row, [], JUST_BELOW_1, Settings(1, 1), precision="f32")
+        if told.is_exhausted and len(told.top_p) == 40:
+            return row
+    raise AssertionError("a quarter of such rows should do")
+
+
+def test_where_32_bit_sums_reach_no_token_the_choice_says_which_is_drawn() -> None:
+    row = exhausting_row()
+    whole: dict[str, Any] = {"temperature": 1, "top_p": 1}
+    told = stages(row, [], JUST_BELOW_1, Settings(1, 1), precision="f32")
+    assert told.is_exhausted
+    assert told.top_p[-1] == 39  # counted among the candidates, and still never drawn
+    in_32_bits: dict[str, Any] = {**whole, "precision": "f32"}
+    assert told.token == sample(row, [], JUST_BELOW_1, **in_32_bits) == told.top_p[-2]
+    assert sample(row, [], JUST_BELOW_1, exhausted="first candidate", **in_32_bits) == told.top_p[0]
+    with pytest.raises(ParameterError, match=r"^exhausted must be 'last candidate' or 'first can"):
+        sample(row, [], JUST_BELOW_1, exhausted="error", **in_32_bits)
+    assert sample(row, [], JUST_BELOW_1, exhausted="error", **whole) == told.token  # exact sums
+
+
+@both
+def test_a_top_k_of_0_leaves_no_token_or_is_no_limit(precision: Precision) -> None:
+    with pytest.raises(ParameterError, match=r"^top_k must be at least 1 to leave a token, got 0$"):
+        sample([1.0, 2.0], [], 0.5, top_k=0, precision=precision)
+    settings = Settings(top_k=0, top_p=1, zero_top_k="no limit")
+    assert len(stages([0.0] * 60, [], 0.5, settings, precision=precision).top_k) == 60
+
+
+@both
+def test_a_top_k_beyond_the_row_keeps_it_all(precision: Precision) -> None:
+    told = stages([0.0, 1.0], [], 0.5, Settings(top_k=10**30, top_p=1), precision=precision)
+    assert told.top_k == [1, 0]
+
+
+def test_impossible_tokens_are_candidates_in_32_bits_only() -> None:
+    assert stages([0.0, -inf], [], 0.5, Settings(top_p=1)).top_p == [0]
+    assert stages([0.0, -inf], [], 0.5, Settings(top_p=1), precision="f32").top_p == [0, 1]
+
+
+@both
+def test_every_stage_has_a_name_and_a_row(precision: Precision) -> None:
+    told = stages([1.0, 1.0, 0.0, -inf], [0], 0.9, Settings(1, 0.625, 2, 2), precision=precision)
+    names, table = zip(*told.rows(), strict=True)
+    assert names == ("repetition penalty", "temperature", "softmax", "top-k", "top-p")
+    assert list(table[0]) == [0.5, 1.0, 0.0, -inf]
+    assert list(table[1]) == [0.5, 1.0, 0.0, -inf]
+    assert sum(map(float, table[2])) == pytest.approx(1)
+    assert [place for place, x in enumerate(table[3]) if x] == [0, 1]
+    assert [place for place, x in enumerate(table[4]) if x] == [0, 1]
+    assert table[4][1] == table[2][1]
+
+
+def test_the_exact_version_decides_where_32_bits_cannot() -> None:
+    # Four equal weights and one that is smaller by a factor of 2^-60: the running sum of two
+    # of them is just below one half, and 32 bits take it for one half.
+    row = [0.0, 0.0, 0.0, 0.0, -41.6]
+    for precision, r, token in (("exact", 0.5, 2), ("f32", 0.5, 1)):
+        assert sample(row, [], r, temperature=1, top_p=1, precision=precision) == token  # type: ignore[arg-type]
+
+
+def test_rational_parameters_and_logits_are_taken_as_they_are() -> None:
+    third = Fraction(1, 3)
+    told = stages([Fraction(1), third * 3, 1], [0], third, Settings(third, third, 2, third * 4))
+    assert told.penalised == [Fraction(3, 4), Fraction(1), 1]
+    assert told.scaled == [Fraction(9, 4), 3, 3]
+    assert told.top_k == [1, 2]
+
+
+BAD_PARAMETERS: list[tuple[str, Any, str]] = [
+    ("temperature", -0.5, "must be in [0, inf)"),
+    ("temperature", inf, "must be in [0, inf)"),
+    ("temperature", nan, "must be in [0, inf)"),
+    ("temperature", True, "must be in [0, inf)"),
+    ("temperature", "hot", "must be in [0, inf)"),
+    ("top_p", -0.001, "must be in [0, 1]"),
+    ("top_p", 1.001, "must be in [0, 1]"),
+    ("top_p", nan, "must be in [0, 1]"),
+    ("top_p", None, "must be in [0, 1]"),
+    ("top_k", -1, "must be a whole number of at least 0"),
+    ("top_k", 1.5, "must be a whole number of at least 0"),
+    ("top_k", True, "must be a whole number of at least 0"),
+    ("repetition_penalty", 0, "must be in (0, inf)"),
+    ("repetition_penalty", -1.1, "must be in (0, inf)"),
+    ("repetition_penalty", inf, "must be in (0, inf)"),
+    ("repetition_penalty", nan, "must be in (0, inf)"),
+    ("repetition_window", -1, "must be a whole number of at least 0"),
+    ("repetition_window", 2.0, "must be a whole number of at least 0"),
+    ("precision", "f64", "must be 'exact' or 'f32'"),
+]
+
+
+@both
+@pytest.mark.parametrize(("name", "value", "rule"), BAD_PARAMETERS)
+def test_a_parameter_outside_its_domain_is_one_sentence(
+    precision: Precision, name: str, value: object, rule: str
+) -> None:
+    given_values: dict[str, Any] = {"precision": precision, name: value}
+    with pytest.raises(ParameterError) as caught:
+        sample([1.0, 2.0], [], 0.5, **given_values)
+    assert str(caught.value) == f"{name} {rule}, got {value!r}"
+
+
+@both
+@pytest.mark.parametrize("name", ["exhausted", "zero_top_k"])
+@pytest.mark.parametrize("value", ["nothing", None, 0, []])
+def test_a_choice_that_does_not_exist_is_one_sentence(
+    precision: Precision, name: str, value: object
+) -> None:
+    given_values: dict[str, Any] = {"precision": precision, name: value}
+    with pytest.raises(ParameterError, match=f"^{name} must be one of "):
+        sample([1.0, 2.0], [], 0.5, **given_values)
+
+
+@both
+def test_the_ends_of_the_domains_are_inside(precision: Precision) -> None:
+    edges: list[dict[str, Any]] = [
+        {"temperature": 0},
+        {"temperature": 2.0**-100},
+        {"temperature": 1e30},
+        {"top_p": 0},
+        {"top_p": 1},
+        {"top_k": 1},
+        {"repetition_penalty": 2.0**-20},
+        {"repetition_penalty": 1e30},
+        {"repetition_window": 0},
+    ]
+    for edge in edges:
+        assert sample([-1.0, 0.0, -2.0], [0], 0.5, precision=precision, **edge) in {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("temperature", 1e300), ("repetition_penalty", 1e300), ("repetition_penalty", 1e-300)],
+)
+def test_what_32_bits_cannot_hold_is_refused_there_alone(name: str, value: float) -> None:
+    given_values: dict[str, Any] = {name: value}
+    with pytest.raises(ParameterError, match=f"^{name} must be .*in 32 bits, got"):
+        sample([1.0, 2.0], [], 0.5, precision="f32", **given_values)
+    assert sample([0.0, 1.0], [], 0.0, **given_values) == 1
+
+
+def test_a_temperature_that_32_bits_round_to_0_is_greedy_there() -> None:
+    assert sample([2.0, 2.0], [], 0.0, temperature=1e-60, precision="f32") == 1
+    assert sample([2.0, 2.0], [], 0.0, temperature=1e-60) == 0
+
+
+@both
+@pytest.mark.parametrize("r", [1.0, 1, -0.001, inf, nan, True, "0.5", None])
+def test_a_random_number_outside_0_to_1_is_an_error(precision: Precision, r: Any) -> None:  # noqa: ANN401
+    with pytest.raises(RandomNumberError, match=r"^r must be a number in \[0, 1\), got "):
+        sample([1.0, 2.0], [], r, precision=precision)
+
+
+def test_a_random_number_that_32_bits_round_to_1_is_the_largest_below_1_there() -> None:
+    row = exhausting_row()[:39]
+    for r in (1 - 2.0**-25, 1 - 2.0**-53):
+        told = stages(row, [], r, Settings(1, 1), precision="f32")
+        assert told == stages(row, [], JUST_BELOW_1, Settings(1, 1), precision="f32")
+    assert sample([0.0, 0.0], [], 1 - 2.0**-53, top_p=1) == 1
+
+
+@both
+@pytest.mark.parametrize("row", [[], [-inf, -inf], [nan, 1.0], [inf, 1.0], ["1"], "row", 7, [True]])
+def test_a_row_that_means_nothing_is_an_error(precision: Precision, row: Any) -> None:  # noqa: ANN401
+    with pytest.raises(RowError):
+        sample(row, [], 0.5, precision=precision)
+
+
+@both
+@pytest.mark.parametrize("history", [[2], [-1], [0.0], [True], ["a"], "a", 1])
+def test_a_history_that_is_not_of_the_row_is_an_error(
+    precision: Precision,
+    history: Any,  # noqa: ANN401 - bad input
+) -> None:
+    with pytest.raises(HistoryError):
+        sample([1.0, 2.0], history, 0.5, precision=precision)
+
+
+@pytest.mark.parametrize(
+    ("row", "settings", "sentence"),
+    [
+        ([1.0, 3e38], Settings(temperature=0.5), "logits[1] must stay finite in 32 bits after"),
+        ([3e38, 1.0], Settings(1, 1, 40, 0.5), "logits[0] must stay finite in 32 bits after"),
+        ([-3e38], Settings(temperature=0.5), "logits leave no token possible in 32 bits after"),
+        ([1e300], Settings(), "logits[0] must be finite or minus infinity in 32 bits above"),
+    ],
+)
+def test_what_leaves_the_32_bit_range_is_an_error_there_alone(
+    row: list[float], settings: Settings, sentence: str
+) -> None:
+    with pytest.raises(RowError) as caught:
+        stages(row, [0], 0.5, settings, precision="f32")
+    assert str(caught.value).startswith(sentence)
+    assert stages(row, [0], 0.5, settings).token in {0, 1}
+
+
+@both
+def test_a_row_may_be_anything_with_tolist(precision: Precision) -> None:
+    class Row:
+        def tolist(self) -> list[float]:
+            return [0.0, 5.0]
+
+    assert sample(Row(), memoryview(b"\x00"), 0.5, precision=precision) == 1
+
+
+@given(rows(impossible=False), uniforms().filter(lambda r: r < JUST_BELOW_1))
+def test_both_versions_give_nearly_the_same_probabilities(row: list[float], r: float) -> None:
+    exact = stages(row, [0], r)
+    rounded = stages(row, [0], r, precision="f32")
+    for a, b in zip(exact.probabilities, rounded.probabilities, strict=True):
+        assert float(b) == pytest.approx(float(a), rel=2e-4, abs=1e-37)

@@ -1,0 +1,386 @@
+"""Penalties that count: which tokens they lower, by how much, and what they leave alone.
+
+Rows and parameters are rational numbers here, so that every claim is about equality. What
+floats and 32-bit floats make of it is claimed against engines.
+"""
+
+from fractions import Fraction
+from math import copysign, inf
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sampling_ref.arithmetic.binary32 import Binary32
+from sampling_ref.penalties.combined import penalties
+from sampling_ref.penalties.decaying import decaying
+from sampling_ref.penalties.frequency import frequency
+from sampling_ref.penalties.openai import openai
+from sampling_ref.penalties.presence import presence
+from sampling_ref.penalties.repetition import repetition
+from sampling_ref.row import Number
+from tests.sampling.rows import rows
+
+POSITIVE = st.fractions(Fraction(1, 8), 4, max_denominator=16)
+ANY = st.fractions(-3, 3, max_denominator=16)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[list[Number], list[int], int]:
+    """Draw a row of rational numbers, a history over it, and the length of the prompt."""
+    row: list[Number] = [
+        logit if logit == -inf else Fraction(logit) for logit in draw(rows(most=6))
+    ]
+    history = draw(st.lists(st.integers(0, len(row) - 1), max_size=12))
+    return row, history, draw(st.integers(0, len(history)))
+
+
+def changed_places(before: list[Number], after: list[Number]) -> set[int]:
+    return {token for token in range(len(before)) if before[token] != after[token]}
+
+
+@given(cases(), POSITIVE)
+def test_repetition_divides_the_positive_and_multiplies_the_negative(
+    case: tuple[list[Number], list[int], int], penalty: Fraction
+) -> None:
+    row, history, _ = case
+    for token, (before, after) in enumerate(zip(row, repetition(row, history, penalty), strict=True)):
+        if token not in history or before == -inf:
+            assert after == before
+        else:
+            assert after == (before * penalty if before < 0 else before / penalty)
+
+
+@given(cases(), st.fractions(1, 4, max_denominator=16))
+def test_a_repetition_penalty_of_at_least_one_raises_nothing(
+    case: tuple[list[Number], list[int], int], penalty: Fraction
+) -> None:
+    row, history, _ = case
+    assert all(
+        after <= before for before, after in zip(row, repetition(row, history, penalty), strict=True)
+    )
+
+
+def test_dividing_a_negative_logit_makes_a_repeat_likelier() -> None:
+    assert repetition([-2.0, 0.0], [0], 2.0, method="divide") == [-1.0, 0.0]
+    assert repetition([-2.0, 0.0], [0], 2.0) == [-4.0, 0.0]
+
+
+def test_a_number_added_to_all_logits_changes_what_a_repetition_penalty_does() -> None:
+    lowered = repetition([2.0, 1.0], [0], 2.0)
+    assert lowered[0] - lowered[1] == 0.0
+    lowered = repetition([12.0, 11.0], [0], 2.0)
+    assert lowered[0] - lowered[1] == -5.0
+
+
+@pytest.mark.parametrize("method", ["by_sign", "divide"])
+@pytest.mark.parametrize("penalty", [0.5, 1.0, 3.0])
+def test_zero_stays_zero_with_its_sign(method: str, penalty: float) -> None:
+    row = repetition([0.0, -0.0], [0, 1], penalty, method=method)  # type: ignore[arg-type]
+    assert [copysign(1.0, logit) for logit in row] == [1.0, -1.0]
+
+
+@given(cases(), ANY)
+def test_subtraction_needs_no_sign(
+    case: tuple[list[Number], list[int], int], penalty: Fraction
+) -> None:
+    row, history, _ = case
+    lowered = repetition(row, history, penalty, method="subtract")
+    assert lowered == presence(row, history, penalty)
+    assert lowered == [
+        logit if logit == -inf else logit - penalty * (token in history)
+        for token, logit in enumerate(row)
+    ]
+
+
+@given(cases(), POSITIVE, st.sampled_from(["by_sign", "divide"]))
+def test_each_occurrence_compounds(
+    case: tuple[list[Number], list[int], int], penalty: Fraction, method: str
+) -> None:
+    row, history, _ = case
+    together = repetition(row, history, penalty, counting="each_occurrence", method=method)  # type: ignore[arg-type]
+    one_by_one = row
+    for token in history:
+        one_by_one = repetition(one_by_one, [token], penalty, method=method)  # type: ignore[arg-type]
+    assert together == one_by_one
+
+
+def test_each_occurrence_rounds_after_every_division() -> None:
+    row = repetition([1.0], [0, 0, 0], 3.0, counting="each_occurrence")
+    assert row == [1.0 / 3.0 / 3.0 / 3.0]
+    assert 1.0 / 5.1 / 5.1 != 1.0 / 5.1**2  # why it matters
+    assert repetition([1.0], [0, 0], 5.1, counting="each_occurrence") == [1.0 / 5.1 / 5.1]
+
+
+def test_distinct_tokens_count_once() -> None:
+    assert repetition([8.0, 8.0], [0, 0, 0], 2.0) == [4.0, 8.0]
+
+
+def test_the_reciprocal_is_rounded_before_the_multiplication() -> None:
+    ten, three = Binary32(10.0), Binary32(3.0)
+    divided = repetition([ten], [0], three)
+    multiplied = repetition([ten], [0], three, arithmetic="reciprocal")
+    assert divided == [ten / three]
+    assert multiplied == [ten * (1 / three)]
+    assert divided != multiplied
+    assert repetition([-ten], [0], three, arithmetic="reciprocal") == [-ten * three]
+
+
+@given(cases(), POSITIVE)
+def test_over_rationals_the_reciprocal_is_the_division(
+    case: tuple[list[Number], list[int], int], penalty: Fraction
+) -> None:
+    row, history, _ = case
+    assert repetition(row, history, penalty) == repetition(
+        row, history, penalty, arithmetic="reciprocal"
+    )
+
+
+@given(cases(), st.integers(0, 14))
+def test_a_window_sees_the_last_tokens_only(
+    case: tuple[list[Number], list[int], int], window: int
+) -> None:
+    row, history, _ = case
+    last = history[len(history) - window :] if window < len(history) else history
+    assert repetition(row, history, 2, window=window) == repetition(row, last, 2)
+    assert frequency(row, history, 1, window=window) == frequency(row, last, 1)
+    assert presence(row, history, 1, window=window) == presence(row, last, 1)
+    assert penalties(row, history, 2, 1, 3, window=window) == penalties(
+        row, last, 2, 1, 3, window=None
+    )
+
+
+def test_the_window_ends_exactly_n_tokens_back() -> None:
+    assert presence([0.0, 0.0], [0, 1, 1], 1.0, window=3) == [-1.0, -1.0]
+    assert presence([0.0, 0.0], [0, 1, 1], 1.0, window=2) == [0.0, -1.0]
+    assert presence([0.0, 0.0], [0, 1, 1], 1.0, window=0) == [0.0, 0.0]
+
+
+@given(cases())
+def test_scopes_split_the_history_at_the_prompt(
+    case: tuple[list[Number], list[int], int],
+) -> None:
+    row, history, length = case
+    for penalty in (repetition, frequency, presence):
+        prompt = penalty(row, history, 2, scope="prompt", prompt_length=length)
+        output = penalty(row, history, 2, scope="output", prompt_length=length)
+        assert prompt == penalty(row, history[:length], 2, scope="all")
+        assert output == penalty(row, history[length:], 2, scope="all")
+
+
+def test_repetition_counts_the_prompt_and_the_additive_penalties_do_not() -> None:
+    assert repetition([4.0, 4.0], [0, 1], 2.0, prompt_length=1) == [2.0, 2.0]
+    assert frequency([4.0, 4.0], [0, 1], 2.0, prompt_length=1) == [4.0, 2.0]
+    assert presence([4.0, 4.0], [0, 1], 2.0, prompt_length=1) == [4.0, 2.0]
+
+
+def test_the_window_is_taken_after_the_scope() -> None:
+    row = presence([0.0, 0.0, 0.0], [0, 1, 2], 1.0, scope="prompt", prompt_length=2, window=1)
+    assert row == [0.0, -1.0, 0.0]
+
+
+@given(cases(), ANY)
+def test_frequency_lowers_by_the_number_of_occurrences(
+    case: tuple[list[Number], list[int], int], penalty: Fraction
+) -> None:
+    row, history, _ = case
+    expected = [
+        logit if logit == -inf else logit - history.count(token) * penalty
+        for token, logit in enumerate(row)
+    ]
+    assert frequency(row, history, penalty) == expected
+    assert frequency(row, history, penalty, arithmetic="one_by_one") == expected
+
+
+@given(cases(), POSITIVE)
+def test_a_dividing_frequency_penalty_is_a_power(
+    case: tuple[list[Number], list[int], int], penalty: Fraction
+) -> None:
+    row, history, _ = case
+    expected = [
+        logit if logit == -inf else logit / penalty ** history.count(token)
+        for token, logit in enumerate(row)
+    ]
+    assert frequency(row, history, penalty, method="divide") == expected
+    assert frequency(row, history, penalty, method="divide", arithmetic="one_by_one") == expected
+
+
+def test_at_once_and_one_by_one_round_differently() -> None:
+    assert frequency([1.0], [0, 0, 0], 0.1) == [1.0 - 0.1 * 3]
+    assert frequency([1.0], [0, 0, 0], 0.1, arithmetic="one_by_one") == [1.0 - 0.1 - 0.1 - 0.1]
+    assert 1.0 - 0.1 * 3 != 1.0 - 0.1 - 0.1 - 0.1
+
+
+def test_a_dividing_presence_penalty_divides_once() -> None:
+    assert presence([8.0, -8.0, 8.0], [0, 1, 1, 0], 2.0, method="divide") == [4.0, -4.0, 8.0]
+
+
+BIASES = st.dictionaries(
+    st.integers(0, 5), st.fractions(-100, 100, max_denominator=4) | st.integers(-100, 100)
+)
+
+
+@given(
+    cases(),
+    st.fractions(-2, 2, max_denominator=8),
+    st.fractions(-2, 2, max_denominator=8),
+    BIASES,
+)
+def test_openai_s_formula(
+    case: tuple[list[Number], list[int], int],
+    per_count: Fraction,
+    per_token: Fraction,
+    biases: dict[int, Number],
+) -> None:
+    row, history, length = case
+    biases = {token: bias for token, bias in biases.items() if token < len(row)}
+    sampled = history[length:]
+    expected = [
+        logit
+        if logit == -inf
+        else logit
+        - sampled.count(token) * per_count
+        - (sampled.count(token) > 0) * per_token
+        + biases.get(token, 0)
+        for token, logit in enumerate(row)
+    ]
+    assert openai(row, history, per_count, per_token, biases, prompt_length=length) == expected
+
+
+def test_openai_rounds_in_the_order_frequency_presence_bias() -> None:
+    assert openai([1.0], [0, 0, 0], 0.1, 0.7, {0: 0.3}) == [((1.0 - 3 * 0.1) - 0.7) + 0.3]
+
+
+@given(cases(), POSITIVE, ANY, ANY)
+def test_the_combination_is_repetition_then_the_sum_of_the_others(
+    case: tuple[list[Number], list[int], int], rep: Fraction, freq: Fraction, pres: Fraction
+) -> None:
+    row, history, length = case
+    together = penalties(row, history, rep, freq, pres, window=None)
+    apart = presence(frequency(repetition(row, history, rep), history, freq), history, pres)
+    assert together == apart
+    last = penalties(
+        row,
+        history,
+        rep,
+        freq,
+        pres,
+        window=None,
+        order="repetition_last",
+        additive_scope="output",
+        prompt_length=length,
+    )
+    subtracted = frequency(row, history, freq, prompt_length=length)
+    subtracted = presence(subtracted, history, pres, prompt_length=length)
+    assert last == repetition(subtracted, history, rep)
+
+
+def test_subtracting_first_can_turn_the_sign_that_decides() -> None:
+    assert penalties([0.5], [0], 2.0, 1.0) == [0.25 - 1.0]
+    assert penalties([0.5], [0], 2.0, 1.0, order="repetition_last") == [-0.5 * 2.0]
+
+
+def test_the_combination_adds_up_what_it_subtracts_before_it_subtracts() -> None:
+    once = penalties([1.0], [0, 0, 0], 1.0, 0.1, 0.7)
+    assert once == [1.0 - (3 * 0.1 + 0.7)]
+    twice = penalties([1.0], [0, 0, 0], 1.0, 0.1, 0.7, order="repetition_last")
+    assert twice == [1.0 - 3 * 0.1 - 0.7]
+    assert once != twice
+
+
+def test_the_combination_looks_back_64_tokens() -> None:
+    assert penalties([4.0, 4.0], [0] + [1] * 63, 2.0) == [2.0, 2.0]
+    assert penalties([4.0, 4.0], [0] + [1] * 64, 2.0) == [4.0, 2.0]
+
+
+# Values that llama.cpp's own tests publish: probabilities after penalties on five equal ones.
+@pytest.mark.parametrize(
+    ("history", "rep", "additive", "expected"),
+    [
+        ([0], 50.0, 0.0, [0.0, 0.25, 0.25, 0.25, 0.25]),
+        ([0, 1, 2], 50.0, 0.0, [0.0, 0.0, 0.0, 0.5, 0.5]),
+        ([0, 1, 2, 0, 0], 50.0, 0.0, [0.0, 0.0, 0.0, 0.5, 0.5]),
+        ([0], 1.0, 5.0, [0.000011, 0.249997, 0.249997, 0.249997, 0.249997]),
+        ([0, 1, 2], 1.0, 5.0, [0.000023, 0.000023, 0.000023, 0.499966, 0.499966]),
+        ([0, 1, 2, 0, 0], 1.0, 5.0, [0.0, 0.000023, 0.000023, 0.499977, 0.499977]),
+    ],
+)
+def test_published_values_of_the_combination(
+    history: list[int], rep: float, additive: float, expected: list[float]
+) -> None:
+    from math import exp, log  # noqa: PLC0415 - only these published values need them
+
+    after = penalties([log(0.2)] * 5, history, rep, additive, additive)
+    weights = [exp(logit) for logit in after]
+    assert [weight / sum(weights) for weight in weights] == pytest.approx(expected, abs=1e-5)
+
+
+def strength_of(distance: int, sustain: int, decay: int, line: str) -> Fraction:
+    """Return the strength at a distance, written down a second time."""
+    if distance > sustain + decay:
+        return Fraction(0)
+    if line == "late":
+        distance -= 1
+    return Fraction(1) - Fraction(max(0, distance - sustain), decay or 1)
+
+
+@given(
+    cases(),
+    POSITIVE,
+    ANY,
+    ANY,
+    st.integers(0, 6),
+    st.integers(0, 4),
+    st.sampled_from(["late", "early"]),
+    st.sampled_from(["penalty", "result"]),
+)
+def test_decaying_penalties_follow_the_line(
+    case: tuple[list[Number], list[int], int],
+    rep: Fraction,
+    freq: Fraction,
+    pres: Fraction,
+    sustain: int,
+    decay: int,
+    line: str,
+    fading: str,
+) -> None:
+    row, history, _ = case
+    after = decaying(
+        row, history, rep, freq, pres, sustain=sustain, decay=decay, line=line, fading=fading  # type: ignore[arg-type]
+    )
+    for token, before in enumerate(row):
+        distances = [len(history) - place for place, past in enumerate(history) if past == token]
+        strengths = [
+            strength_of(distance, sustain, decay, line)
+            for distance in distances
+            if distance <= sustain + decay
+        ]
+        if not strengths or before == -inf:
+            assert after[token] == before
+            continue
+        newest = strengths[-1]
+        divisor = 1 + (rep - 1) * newest if fading == "penalty" else rep
+        expected = before / divisor if before > 0 else before * divisor
+        if fading == "result":
+            expected = before + (expected - before) * newest
+        assert after[token] == expected - pres * newest - freq * sum(strengths)
+
+
+@given(cases(), POSITIVE, ANY)
+def test_without_decay_all_is_as_with_a_window(
+    case: tuple[list[Number], list[int], int], rep: Fraction, pres: Fraction
+) -> None:
+    row, history, length = case
+    plain = penalties(row, history, rep, 0, pres, window=length)
+    assert decaying(row, history, rep, 0, pres, sustain=length) == plain
+    assert decaying(row, history, rep, 0, pres) == penalties(row, history, rep, 0, pres, window=None)
+    shorter = decaying(row, history, rep, 0, pres, sustain=length, last="excluded")
+    assert shorter == penalties(row, history, rep, 0, pres, window=max(0, length - 1))
+
+
+def test_the_oldest_token_is_excluded_only_without_decay() -> None:
+    row, history = [4.0, 4.0], [0, 1]
+    full = decaying(row, history, 2.0, sustain=1, decay=2, last="included")
+    assert decaying(row, history, 2.0, sustain=1, decay=2, last="excluded") == full
+    assert decaying(row, history, 2.0, sustain=2, last="excluded") == [4.0, 2.0]
+    assert decaying(row, history, 2.0, last="excluded") == [2.0, 2.0]
