@@ -22,7 +22,8 @@ class Candidates:
     entries, so that it rounds nothing. `is_sorted` says that the engine takes the
     candidates to be in falling order already. `whole` are the entries that stood before
     the first filter, for engines whose shares stay shares of the whole row; None if no
-    filter has run.
+    filter has run. `weights` are probabilities that an engine carries along from a softmax
+    before its filters; None if it computes them anew.
 
     >>> candidates = Candidates([2, 0], [1.5, 0.5])
     >>> candidates.row(4)
@@ -34,6 +35,7 @@ class Candidates:
     factor: Fraction = Fraction(1)
     is_sorted: bool = False
     whole: Sequence[Number] | None = None
+    weights: Sequence[Number] | None = None
 
     def true_logits(self) -> list[Number]:
         """Return the candidates' logits; those behind a temperature as the nearest floats.

@@ -1,12 +1,13 @@
 """What a step may look at besides the candidates: the past, random numbers, its memory."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf
 from typing import Any
 
 from sampling_ref.errors import RandomNumberError
+from sampling_ref.randomness import Given, Randomness
 from sampling_ref.row import Number, TokenId
 
 
@@ -23,8 +24,8 @@ def exactly(number: Number) -> Number:
 class Situation:
     """Everything besides the candidates that a step depends on.
 
-    `size` is the number of tokens of the vocabulary, `uniforms` the random numbers in
-    [0, 1) that steps and draw consume in order, and `state` what adaptive steps remember
+    `size` is the number of tokens of the vocabulary, `randomness` gives the random numbers
+    that steps and draw consume in order, and `state` is what adaptive steps remember
     from the token before. `number` makes the numbers that a step calculates with: exact
     rationals, or 32-bit floats that round after every operation.
     """
@@ -32,15 +33,9 @@ class Situation:
     size: int
     history: Sequence[TokenId] = ()
     prompt_length: int = 0
-    uniforms: Iterator[Number] = field(default_factory=lambda: iter(()))
+    randomness: Randomness = field(default_factory=lambda: Given([]))
     state: Mapping[str, Any] = field(default_factory=dict)
     number: Callable[[Number], Number] = exactly
-
-    def uniform(self, wanted_by: str) -> Number:
-        """Take the next random number."""
-        for number in self.uniforms:
-            return number
-        raise RandomNumberError(f"{wanted_by} needs another random number, and none is left")
 
 
 def read_uniforms(uniforms: Any) -> list[Number]:  # noqa: ANN401 - whatever has tolist()

@@ -17,11 +17,11 @@ Units
     Logarithms are natural; the entropy is in nats.
 """
 
-from collections import Counter
 from fractions import Fraction
 from math import inf
 
-from sampling_ref.arithmetic.enclosures import SLACK, exp_mantissa, log_bounds
+from sampling_ref.arithmetic.enclosures import SLACK, exp_mantissa
+from sampling_ref.arithmetic.exponential_sums import scaled_difference
 from sampling_ref.arithmetic.nearest import nearest_to_enclosed
 from sampling_ref.arithmetic.parameters import read_factor
 from sampling_ref.arithmetic.totals import entropy_of, log_of_sum, total_weight
@@ -59,10 +59,7 @@ def _probability(
     logit: Number, largest: Number, scale: Fraction, total: tuple[int, int], bits: int
 ) -> float | None:
     """Return e**(scale * (logit - largest)) / total, rounded, or None if too few bits are known."""
-    above, above_scale = largest.as_integer_ratio()
-    numerator, denominator = logit.as_integer_ratio()
-    numerator = (numerator * above_scale - above * denominator) * scale.numerator
-    denominator *= above_scale * scale.denominator
+    numerator, denominator = scaled_difference(logit, largest, scale)
     if numerator < -746 * denominator:  # below half the smallest float, and the total is at least 1
         return 0.0
     mantissa, exponent = exp_mantissa(numerator, denominator, bits)
@@ -79,7 +76,7 @@ def log_softmax(logits: Row, *, factor: Number = 1) -> list[float]:
     """
     scale = read_factor(factor)
     row = read_possible_logits(logits)
-    largest = Fraction(max(row))
+    largest = max(row)
     left: set[Number] = set(row) - {-inf}
     found: dict[Number, float] = {-inf: -inf}
     total = total_weight(row, scale).log()
@@ -88,8 +85,8 @@ def log_softmax(logits: Row, *, factor: Number = 1) -> list[float]:
         bounds = total.bounds(bits)
         assert bounds is not None  # noqa: S101 - a sum that is at least 1 has a logarithm
         for logit in left:
-            difference = (Fraction(logit) - largest) * scale
-            scaled = (difference.numerator << bits) // difference.denominator
+            numerator, denominator = scaled_difference(logit, largest, scale)
+            scaled = (numerator << bits) // denominator
             found_now = nearest_to_enclosed(scaled - bounds[1], scaled + 1 - bounds[0], bits)
             if found_now is not None:
                 found[logit] = found_now

@@ -115,10 +115,11 @@ def _read_in_32_bits(
     """Read everything as 32-bit floats. At temperature 0 a row may hold any of them."""
     settings = read_settings(given, Binary32)
     row = [to_binary32(logit) for logit in numbers_of(logits, "logits")]
-    for token, logit in enumerate(row):
-        if settings.temperature != 0 and not -inf <= logit < inf:
-            rule = "must be finite or minus infinity in 32 bits above temperature 0"
-            raise RowError(f"logits[{token}] {rule}, got {logit!r}")
+    if settings.temperature != 0:
+        for token, logit in enumerate(row):
+            if not -inf <= logit < inf:
+                rule = "must be finite or minus infinity in 32 bits above temperature 0"
+                raise RowError(f"logits[{token}] {rule}, got {logit!r}")
     if set(row) == {-inf}:
         raise RowError("logits leave no token possible: all are minus infinity")
     return row, read_history(history, len(row)), read_random_number(r, Binary32), settings

@@ -20,20 +20,20 @@ Sums
     Adding n numbers that are not negative, one after the other, adds a relative (n - 1) u
     (Higham, "Accuracy and Stability of Numerical Algorithms", SIAM 2002, section 4.2; a
     compensated sum, as Python has from 3.12 on, adds less). So a float sum of n weights is
-    wrong by less than half of `relative_error(n)`, if it is at least `SMALLEST_SUM`, before
-    which n times 2**-1070 does not count. The other half pays for the few roundings of a
-    comparison with a share of another sum.
+    wrong by less than half of `relative_error(n)` times itself, plus `SMALLEST_SUM` (far
+    more than n times 2**-1070). The other half pays for the few roundings of a comparison
+    with a share of another sum.
 """
 
 from collections.abc import Sequence
 from fractions import Fraction
 from math import exp, inf
-from typing import Final
+from typing import Final, cast
 
 from sampling_ref.row import Number
 
 SMALLEST_SUM: Final = 1e-250
-"""Below this, a sum of float weights says nothing."""
+"""What the weights that are too small for floats add to a sum, at most."""
 
 
 def relative_error(count: int) -> float:
@@ -63,20 +63,17 @@ def float_weights(
         return None
 
 
-def _exponents(
-    logits: Sequence[Number], reference: Number, factor: Fraction
-) -> Sequence[float]:
+def _exponents(logits: Sequence[Number], reference: Number, factor: Fraction) -> Sequence[float]:
     """Return factor * (logit - reference) as floats; OverflowError if one is too large."""
     scale = float(factor)
-    if scale < SMALLEST_SUM:  # near the subnormal numbers its relative error is larger
+    if scale < 1e-250:  # near the subnormal numbers its relative error is larger
         raise OverflowError
-    if set(map(type, logits)) == {float}:
-        if reference:
-            offset = float(reference)
-            if offset == reference:
-                return [(logit - offset) * scale for logit in logits]
-        else:
-            return logits if scale == 1 else [logit * scale for logit in logits]
+    offset = float(reference)
+    if set(map(type, logits)) == {float} and offset == reference:
+        floats = cast("Sequence[float]", logits)
+        if offset:
+            return [(logit - offset) * scale for logit in floats]
+        return [logit * scale for logit in floats] if scale != 1 else floats
     return [_exponent(logit, Fraction(reference), factor) for logit in logits]
 
 

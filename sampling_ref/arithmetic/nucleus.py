@@ -22,11 +22,11 @@ Why this is the same answer
 
 from bisect import bisect_left
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from math import inf
 
 from sampling_ref.arithmetic.mass import Mass
-from sampling_ref.arithmetic.float_weights import float_weights, relative_error
+from sampling_ref.arithmetic.float_weights import SMALLEST_SUM, float_weights, relative_error
 from sampling_ref.arithmetic.parameters import read_share
 from sampling_ref.arithmetic.reaching import mass_for
 from sampling_ref.arithmetic.selecting import Ties, check_ties
@@ -34,11 +34,14 @@ from sampling_ref.arithmetic.walking import by_floats, exactly
 from sampling_ref.ordering import largest_first, largest_first_highest_id_first
 from sampling_ref.row import Number, Row, TokenId, read_logits
 
-_FEW = 4096
+_FEW = 8192
 """So many tokens are sorted rather than split."""
 
-_SAMPLE = 2048
+_SAMPLE = 4096
 """So many tokens are looked at to choose where to split."""
+
+_MARGIN = 96
+"""So many of these lie on each side of the likely end of the walk, some three deviations."""
 
 
 def nucleus(
@@ -67,65 +70,94 @@ def nucleus(
         return frozenset(token for token, logit in enumerate(row) if logit > -inf)
     weights = mass.weights if total is None else float_weights(row, mass.reference, mass.factor)
     passed: list[TokenId] = []
-    left: list[TokenId] = list(range(len(row)))
-    if weights is not None and mass.weights is not None and len(row) > _FEW:
+    left = list(range(len(row)))
+    places = 0, len(row)
+    if weights is None or mass.weights is None:
+        left = _in_order(row, left, ties)
+    else:
         passed, left = _split(row, weights, wanted, mass)
-    order = largest_first_highest_id_first if ties == "highest_id_first" else largest_first
-    left = [left[place] for place in order([row[token] for token in left])]
-    places = 0, len(left)
-    if weights is not None and mass.weights is not None:
+        left = _in_order(row, left, ties)
         start = sum([weights[token] for token in passed])
-        runs = accumulate((weights[token] for token in left), initial=start)
-        low, high = by_floats(list(runs), wanted, mass)
+        runs = list(accumulate([weights[token] for token in left], initial=start))
+        low, high = by_floats(runs, wanted, mass, len(row))
         places = max(0, low - 1), max(0, high - 1)
+    end = places[0]
     if places[0] < places[1]:
         walked = [row[token] for token in (*passed, *left)]
-        behind = places[0] + len(passed), places[1] + len(passed)
+        behind = len(passed) + places[0], len(passed) + places[1]
         end = exactly(walked, wanted, mass, behind, strictly=strictly) - len(passed)
-    else:
-        end = places[0]
-    end += 1
+    taken = left[: end + 1]
     if ties == "all":
-        while 0 < end < len(left) and row[left[end]] == row[left[end - 1]]:
-            end += 1
-    taken = [token for token in left[:end] if row[token] > -inf]
+        taken += takewhile(lambda token: row[token] == row[taken[-1]], left[end + 1 :])
+    while row[taken[-1]] == -inf:  # they come last
+        taken = [token for token in taken if row[token] > -inf]
     return frozenset(passed + taken)
+
+
+def _in_order(row: list[Number], tokens: list[TokenId], ties: Ties) -> list[TokenId]:
+    """Return tokens, given by rising id, in the order of the walk."""
+    order = largest_first_highest_id_first if ties == "highest_id_first" else largest_first
+    if len(tokens) == len(row):
+        return order(row)
+    return [tokens[place] for place in order([row[token] for token in tokens])]
 
 
 def _split(
     row: list[Number], weights: list[float], share: Fraction, mass: Mass
 ) -> tuple[list[TokenId], list[TokenId]]:
-    """Return tokens that the walk surely passes, and those among which it ends.
-
-    No token of the first list is smaller than one of the second, none of the others is
-    larger than one of it.
-    """
+    """Return tokens that the walk surely passes, and those among which it ends, by rising id."""
     target = float(share) * mass.total
+    relative = relative_error(len(row) + len(mass.row))
     passed: list[TokenId] = []
     passed_sum = 0.0
-    left: list[TokenId] | range = range(len(row))
+    left = list(range(len(row)))
+    left_sum = sum(weights)
     while len(left) > _FEW:
-        low, high = _values_around(row, weights, left, target - passed_sum)
+        low, high = _values_around(row, weights, left, passed_sum + left_sum - target)
         if len(left) == len(row):
-            above = [token for token, logit in enumerate(row) if logit > high]
-            between = [token for token, logit in enumerate(row) if low <= logit <= high]
+            at_least = [token for token, logit in enumerate(row) if logit >= low]
         else:
-            above = [token for token in left if row[token] > high]
-            between = [token for token in left if low <= row[token] <= high]
+            at_least = [token for token in left if row[token] >= low]
+        above = [token for token in at_least if row[token] > high] if high < inf else []
         above_sum = sum([weights[token] for token in above])
+        between = [token for token in at_least if row[token] <= high] if above else at_least
         between_sum = sum([weights[token] for token in between])
-        error = 2 * relative_error(len(row)) * (passed_sum + above_sum + between_sum + target)
-        if passed_sum + above_sum + error >= target:
-            rest = above if passed_sum + above_sum - error > target else above + between
-        elif passed_sum + above_sum + between_sum - error > target:
-            passed += above
-            passed_sum += above_sum
-            rest = between
+        until_above = passed_sum + above_sum
+        until_between = until_above + between_sum
+        error = relative * (passed_sum + left_sum + target) + SMALLEST_SUM
+        if until_above - error > target:
+            rest, left_sum = above, above_sum
+        elif until_above + error >= target:
+            break  # floats cannot tell
+        elif until_between - error > target:
+            passed, passed_sum = passed + above, until_above
+            rest, left_sum = between, between_sum
+        elif until_between + error >= target:
+            break
         else:
-            passed += above
-            passed_sum += above_sum
-            rest = between + [token for token in left if row[token] < low]
-        if len(rest) == len(left):  # only equals, or a bad sample: sorting is quick, or rare
+            passed, passed_sum = passed + at_least, until_between
+            rest = [token for token in left if row[token] < low]
+            left_sum = sum([weights[token] for token in rest])
+        if len(rest) == len(left):  # only equals, which are sorted quickly
             break
         left = rest
-    return passed, list(left)
+    return passed, left
+
+
+def _values_around(
+    row: list[Number], weights: list[float], left: list[TokenId], tail: float
+) -> tuple[Number, Number]:
+    """Return two values, between which the walk probably ends.
+
+    `tail` is the weight that stays behind. Its tokens are many and light, so a sample
+    shows where it ends; the weight in front is often that of a few tokens no sample holds.
+    """
+    step = len(left) // _SAMPLE + 1
+    sample = sorted(left[::step], key=row.__getitem__)
+    runs = list(accumulate(weights[token] for token in sample))
+    place = bisect_left(runs, tail / step)
+    low, high = place - _MARGIN, place + _MARGIN
+    return (
+        row[sample[low]] if low >= 0 else -inf,
+        row[sample[high]] if high < len(sample) else inf,
+    )

@@ -59,12 +59,10 @@ def first_reaching(
         return next((n for n, x in enumerate(walked) if x > -inf), None) if strictly else 0
     if wanted == 1 and total is None:
         return None if strictly else last_possible(walked)
-    weights = (
-        mass.weights if total is None else float_weights(walked, mass.reference, mass.factor)
-    )
+    weights = mass.weights if total is None else float_weights(walked, mass.reference, mass.factor)
     places = 0, len(walked)
     if weights is not None and mass.weights is not None:
-        places = by_floats(list(accumulate(weights)), wanted, mass)
+        places = by_floats(list(accumulate(weights)), wanted, mass, len(walked))
     place = exactly(walked, wanted, mass, places, strictly=strictly)
     return place if place < len(walked) else None
 
@@ -77,7 +75,10 @@ def mass_for(walked: list[Number], total: Row | Mass | None, factor: Number) -> 
     """
     scale = read_factor(factor)
     if total is None:
-        return Mass(read_possible_logits(walked), scale)
+        mass = Mass(walked, scale)
+        if mass.largest == -inf:
+            read_possible_logits(walked)  # which says so
+        return mass
     if not isinstance(total, Mass):
         return Mass(read_possible_logits(total, "total"), scale)
     if total.factor != scale:

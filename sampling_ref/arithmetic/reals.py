@@ -259,7 +259,7 @@ def round_real(number: Real, form: Format) -> float:
     """
     if number.exact is not None:
         return nearest(number.exact.numerator, number.exact.denominator, form)
-    bits = _FIRST_BITS
+    bits = 2 * _FIRST_BITS  # with fewer, a sum of many terms is seldom close enough
     while bits <= _LAST_BITS:
         bounds = number.bounds(bits)
         if bounds is not None:

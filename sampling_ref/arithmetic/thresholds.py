@@ -13,14 +13,20 @@ Minus infinity
     has no weight. It lies below every threshold, also below a share of zero.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from fractions import Fraction
-from math import inf
+from math import inf, nextafter
 
 from sampling_ref.arithmetic.exponential_sums import sign_of_sum
+from sampling_ref.arithmetic.float_weights import SMALLEST_SUM, relative_error
+from sampling_ref.arithmetic.mass import Mass
+from sampling_ref.arithmetic.nearest import nearest
 from sampling_ref.arithmetic.parameters import read_factor, read_share
 from sampling_ref.arithmetic.reals import Real
 from sampling_ref.row import Number, Row, TokenId, read_logits, read_possible_logits
+
+_BITS = 128
 
 
 def probabilities_at_least(
@@ -34,17 +40,42 @@ def probabilities_at_least(
     []
     """
     wanted, scale = read_share(share), read_factor(factor)
-    row = read_possible_logits(logits)
-    counts = Counter(row)
-    reaching: dict[Number, bool] = {-inf: False}
-    for logit in counts:
-        if logit == -inf:
-            continue
-        terms: dict[Number, Fraction | int] = {x: -wanted * count for x, count in counts.items()}
-        terms[logit] += 1
-        sign = sign_of_sum(terms, scale)
-        reaching[logit] = sign > 0 or (sign == 0 and not strictly)
-    return [token for token, logit in enumerate(row) if reaching[logit]]
+    mass = Mass(read_possible_logits(logits), scale)
+    row, weights = mass.row, mass.weights
+    low, high = 0.0, inf
+    if weights is not None:
+        # One weight has less of an error than a sum of all.
+        target = float(wanted) * mass.total
+        error = 2 * relative_error(len(row)) * target + SMALLEST_SUM
+        low, high = target - error, target + error
+    else:
+        weights = [0.0] * len(row)
+    found = [token for token, weight in enumerate(weights) if weight >= low]
+    # What the floats leave open, each value once. Probabilities rise with the logits.
+    unsure = sorted({row[token] for token in found if weights[token] <= high} - {-inf})
+    if unsure:
+        counts = Counter(row)
+        place = bisect_left(
+            unsure,
+            True,  # noqa: FBT003 - the shape of bisect: the first logit that reaches
+            key=lambda logit: _reaches(logit, wanted, counts, scale, strictly=strictly),
+        )
+        least = unsure[place] if place < len(unsure) else inf
+        found = [token for token in found if weights[token] > high or row[token] >= least]
+    else:
+        found = [token for token in found if weights[token] > high]
+    return found
+
+
+def _reaches(
+    logit: Number, share: Fraction, counts: Counter[Number], factor: Fraction, *, strictly: bool
+) -> bool:
+    """Return whether a logit's probability is at least the share, by the definition."""
+    part, whole = share.as_integer_ratio()
+    terms = {other: -part * count for other, count in counts.items()}
+    terms[logit] += whole
+    sign = sign_of_sum(terms, factor)
+    return sign > 0 or (sign == 0 and not strictly)
 
 
 def logits_at_least(
@@ -57,8 +88,23 @@ def logits_at_least(
     """
     scale = read_factor(factor)
     row = read_logits(logits)
-    reaching: dict[Number, bool] = {-inf: False}
-    for logit in set(row) - {-inf}:
+    low, high = _floats_around(threshold, scale)
+    found = [token for token, logit in enumerate(row) if logit >= low]
+    unsure = sorted({row[token] for token in found if row[token] <= high} - {-inf})
+
+    def reaches(logit: Number) -> bool:
         scaled = Fraction(logit) * scale
-        reaching[logit] = threshold < scaled if strictly else threshold <= scaled
-    return [token for token, logit in enumerate(row) if reaching[logit]]
+        return threshold < scaled if strictly else threshold <= scaled
+
+    place = bisect_left(unsure, True, key=reaches)  # noqa: FBT003 - as above
+    least = unsure[place] if place < len(unsure) else inf
+    return [token for token in found if row[token] > high or row[token] >= least]
+
+
+def _floats_around(threshold: Real, factor: Fraction) -> tuple[float, float]:
+    """Return floats surely below and surely above threshold / factor."""
+    bounds = threshold.bounds(_BITS)
+    if bounds is None:
+        return -inf, inf
+    low, high = ((Fraction(bound, 2**_BITS) / factor).as_integer_ratio() for bound in bounds)
+    return nextafter(nearest(*low), -inf), nextafter(nearest(*high), inf)

@@ -11,10 +11,12 @@ nothing cancels. Rows are those of `row.read_possible_logits`.
 """
 
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from math import inf
 
-from sampling_ref.arithmetic.exponential_sums import exponential_bounds
+from sampling_ref.arithmetic.exponential_sums import exponential_bounds, scaled_difference
 from sampling_ref.arithmetic.reals import Real, formula
 from sampling_ref.row import Number, Row
 
@@ -28,17 +30,7 @@ def total_weight(row: Row, factor: Fraction | int = 1) -> Real:
     counts = _counts(row)
     if len(counts) == 1:
         return Real(sum(counts.values()))
-    largest, logits = max(counts), list(counts)
-
-    def enclose(bits: int) -> tuple[int, int]:
-        bounds = exponential_bounds(logits, largest, Fraction(factor), bits)
-        numbers = counts.values()
-        return (
-            sum(count * low for count, (low, _) in zip(numbers, bounds, strict=True)),
-            sum(count * high for count, (_, high) in zip(numbers, bounds, strict=True)),
-        )
-
-    return formula(enclose)
+    return _total(counts, _weights(counts, Fraction(factor)))
 
 
 def log_of_sum(row: Row, factor: Fraction | int = 1) -> Real:
@@ -56,25 +48,27 @@ def entropy_of(row: Row, factor: Fraction | int = 1) -> Real:
     >>> entropy_of([1.5, float("-inf")]), float(entropy_of([0.0, 0.0]))
     (Real(0), 0.6931471805599453)
     """
-    total = total_weight(row, factor)
     counts = _counts(row)
     if len(counts) == 1:
-        return total.log()
-    largest, logits = max(counts), list(counts)
-    distances = [(Fraction(largest) - Fraction(logit)) * factor for logit in logits]
+        return Real(sum(counts.values())).log()
+    largest, scale = max(counts), Fraction(factor)
+    distances = [scaled_difference(largest, logit, scale) for logit in counts]
+    weights = _weights(counts, scale)
 
     def enclose(bits: int) -> tuple[int, int]:
-        bounds = exponential_bounds(logits, largest, Fraction(factor), bits)
         low = high = 0
-        for count, distance, (below, above) in zip(counts.values(), distances, bounds, strict=True):
-            if 2 * distance > 3 * bits:  # d e**-d <= e**(-d/2), which is below 2**-bits
+        for count, (above, below), bounds in zip(
+            counts.values(), distances, weights(bits), strict=True
+        ):
+            if 2 * above > 3 * bits * below:  # d e**-d <= e**(-d/2), which is below 2**-bits
                 high += count
                 continue
-            scaled = (distance.numerator << bits) // distance.denominator
-            low += count * (scaled * below >> bits)
-            high += count * (((scaled + 1) * above >> bits) + 1)
+            distance = (above << bits) // below
+            low += count * (distance * bounds[0] >> bits)
+            high += count * (((distance + 1) * bounds[1] >> bits) + 1)
         return low, high
 
+    total = _total(counts, weights)
     return total.log() + formula(enclose) / total
 
 
@@ -82,3 +76,25 @@ def _counts(row: Row) -> Counter[Number]:
     counts: Counter[Number] = Counter(row)
     del counts[-inf]
     return counts
+
+
+def _weights(counts: Counter[Number], factor: Fraction) -> Callable[[int], list[tuple[int, int]]]:
+    """Return the function that encloses the weight of each logit to some binary places."""
+    logits, largest = list(counts), max(counts)
+
+    @lru_cache(maxsize=1)  # a sum and another one over the same weights ask in turn
+    def weights(bits: int) -> list[tuple[int, int]]:
+        return exponential_bounds(logits, largest, factor, bits)
+
+    return weights
+
+
+def _total(counts: Counter[Number], weights: Callable[[int], list[tuple[int, int]]]) -> Real:
+    def enclose(bits: int) -> tuple[int, int]:
+        low = high = 0
+        for count, bounds in zip(counts.values(), weights(bits), strict=True):
+            low += count * bounds[0]
+            high += count * bounds[1]
+        return low, high
+
+    return formula(enclose)

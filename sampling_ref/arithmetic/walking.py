@@ -26,21 +26,21 @@ from sampling_ref.row import Number
 _BITS = 128
 
 
-def by_floats(runs: Sequence[float], share: Fraction, mass: Mass) -> tuple[int, int]:
+def by_floats(runs: Sequence[float], share: Fraction, mass: Mass, count: int) -> tuple[int, int]:
     """Return (low, high): the first place to reach the share is one of low to high.
 
-    `runs` are running sums of float weights relative to the reference of `mass`. `high` may
-    be `len(runs)`: no place reaches it.
+    `runs` are running sums of at most `count` float weights, relative to the reference of
+    `mass`. `high` may be `len(runs)`: no place reaches it.
 
     >>> from sampling_ref.arithmetic.mass import mass_of
-    >>> by_floats([1.0, 2.0, 3.0], Fraction(1, 2), mass_of([0.0, 0.0, 0.0]))
+    >>> by_floats([1.0, 2.0, 3.0], Fraction(1, 2), mass_of([0.0, 0.0, 0.0]), 3)
     (1, 1)
     """
     last = runs[-1]
     target = float(share) * mass.total
-    if not SMALLEST_SUM < last + target < inf:
+    if last + target == inf:
         return 0, len(runs)
-    error = relative_error(len(runs) + len(mass.row)) * (last + target)
+    error = relative_error(count + len(mass.row)) * (last + target) + SMALLEST_SUM
     return bisect_left(runs, target - error), bisect_right(runs, target + error)
 
 

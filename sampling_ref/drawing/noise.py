@@ -118,15 +118,17 @@ def near(number: Number) -> Enclosure:
     return value - abs(value) * MARGIN - SMALL, value + abs(value) * MARGIN + SMALL
 
 
-def plus(one: Enclosure, two: Enclosure) -> Enclosure:
-    """Return bounds of a sum.
+def plus(finite: Enclosure, noise: Enclosure) -> Enclosure:
+    """Return bounds of the sum of a finite number and noise, which may be infinite.
 
     >>> plus((1.0, 1.0), (-float("inf"), -float("inf")))
     (-inf, -inf)
     """
-    low, high = one[0] + two[0], one[1] + two[1]
+    if noise[0] == noise[1]:
+        return noise
+    low, high = finite[0] + noise[0], finite[1] + noise[1]
     if not -inf < low <= high < inf:
-        return (low if low == low else -inf), (high if high == high else inf)  # noqa: PLR0124 - NaN
+        return -inf, inf
     return low - abs(low) * MARGIN, high + abs(high) * MARGIN
 
 

@@ -25,7 +25,6 @@ Rounding
     is an `UndecidedError`, not a guess.
 """
 
-from collections.abc import Iterator
 from fractions import Fraction
 from math import inf
 from typing import Any, Literal, get_args
@@ -64,17 +63,16 @@ def eta(
     epsilon, log_scale = _read_choices(cutoff, scale, equality, least)
     total = sum((Fraction(weight) for weight in row), start=Fraction(0))
     probabilities = [Fraction(weight) / total for weight in row]
-    entropy_terms: list[Term] = [(p, p) for p in probabilities if p]  # their sum is -H
+    coefficient, argument = log_scale
+    rest: list[Term] = [(-p, p) for p in probabilities if p]  # their sum is H
+    rest.append((-coefficient, argument))
 
-    def signs(p: Fraction) -> Iterator[int]:
-        """Yield the signs of the differences from both thresholds."""
-        yield (p > epsilon) - (p < epsilon)
-        coefficient, argument = log_scale
-        terms = [(Fraction(-1) * c, a) for c, a in entropy_terms]
-        yield sign_of_logarithms([(1, p), (-coefficient, argument), *terms])
+    def is_above(p: Fraction) -> bool:
+        # Above the smaller threshold is above one of the two.
+        sign = max((p > epsilon) - (p < epsilon), sign_of_logarithms([(1, p), *rest]))
+        return sign > 0 or (sign == 0 and equality == "kept")
 
-    lowest_sign = 0 if equality == "kept" else 1
-    decided = {p: max(signs(p)) >= lowest_sign for p in set(probabilities) if p}
+    decided = {p: is_above(p) for p in set(probabilities) if p}
     passing = {token for token, p in enumerate(probabilities) if p and decided[p]}
     best = leading(row, least, ties) if len(passing) < least else []
     return frozenset(passing.union(token for token in best if row[token] > 0))

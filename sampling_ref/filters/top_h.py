@@ -112,7 +112,8 @@ def top_h_logits(
     tokens = [token for token in _candidates(row, best, ties) if row[token] > -inf]
     line = [row[token] for token in tokens]
     if line[0] == line[-1]:
-        chosen = top_h([1] * len(line), alpha, entropy=entropy, ties=ties, least=least)
+        in_line: Ties = "all" if ties == "all" else "lowest id"  # of places, which ties ordered
+        chosen = top_h([1] * len(line), alpha, entropy=entropy, ties=in_line, least=least)
         return frozenset(tokens[place] for place in chosen)
     if share == 1:
         return frozenset(tokens)
@@ -123,7 +124,10 @@ def top_h_logits(
 def _entropy_test(
     line: Sequence[Number], share: Fraction, entropy: Entropy, factor: Fraction
 ) -> Callable[[int], bool]:
-    """Return a test whether the entropy of the first tokens is within the bound."""
+    """Return a test whether the entropy of the first tokens is within the bound.
+
+    The logits are not all equal, so there is an entropy, and the share is below 1.
+    """
     top = Fraction(line[0])
     gaps = [min(746.0, float((top - Fraction(logit)) * factor)) for logit in line]
     weights = [exp(-gap) for gap in gaps]
@@ -143,6 +147,8 @@ def _entropy_test(
         return found - float(share) * whole, relative * (2 + found + whole)
 
     def is_within(count: int) -> bool:
+        if count == len(line):
+            return False  # the whole entropy is not within less than itself
         if count == 1 and entropy == "own":
             return True  # no entropy, however little the bound
         distance, error = floats(count)

@@ -79,11 +79,9 @@ def top_p(
     tokens = [token for token in in_order(row, ties) if row[token] > 0]
     if share == 0 and zero == "off":
         return frozenset(tokens)
-    everything = (
-        sum((Fraction(weight) for weight in row), start=Fraction(0))
-        if total is None
-        else read_number("total", total, "(0, inf)")
-    )
+    everything = sum((Fraction(weight) for weight in row), start=Fraction(0))
+    if total is not None:
+        everything = read_number("total", total, "(0, inf)")
     required = share * everything
     collected = Fraction(0)
     crossing = len(tokens)

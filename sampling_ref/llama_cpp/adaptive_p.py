@@ -1,8 +1,8 @@
 """Adaptive-p: prefer tokens whose probability is near a target that follows what was drawn.
 
 Definition (`llama_sampler_adaptive_p_apply` and `_accept` in src/llama-sampler.cpp,
-https://github.com/ggml-org/llama.cpp/pull/17927): with p the probabilities and mean the weighted mean
-of the original probabilities of the tokens accepted before,
+https://github.com/ggml-org/llama.cpp/pull/17927): with p the probabilities and mean the
+weighted mean of the original probabilities of the tokens accepted before,
 
     aim = 2 * target - mean, brought into 0 to 1
     d = |p - aim| / 0.3

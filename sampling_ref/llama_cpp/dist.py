@@ -27,10 +27,9 @@ from sampling_ref.row import TokenId
 def dist(candidates: Candidates, words: Iterator[int]) -> TokenId:
     """Draw a token.
 
-    >>> dist(Candidates([5, 7], [1.0, 1.0]), iter([0, 2**31])), dist(Candidates([5], [1.0]), iter([0, 0]))
-    (5, 5)
-    >>> dist(Candidates([5, 7], [1.0, 1.0]), iter([2**31, 2**31]))
-    7
+    >>> row = Candidates([5, 7], [1.0, 1.0])
+    >>> dist(row, iter([0, 2**31])), dist(row, iter([2**31, 2**31]))
+    (5, 7)
     """
     tokens, _ = read_candidates(candidates)
     if len(tokens) == 1:

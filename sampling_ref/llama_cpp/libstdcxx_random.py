@@ -1,14 +1,10 @@
-"""From the words of a generator to uniform numbers and indices, as GCC's C++ library does it.
+"""Taking words from a generator, and drawing an index, as GCC's C++ library does it.
 
 The C++ standard leaves the algorithms of its distributions open. These are those of libstdc++
 (bits/random.tcc of GCC, https://gcc.gnu.org/onlinedocs/libstdc++/) for a generator
-of 32-bit words such as std::mt19937.
+of 32-bit words such as std::mt19937. Its two conversions to uniform numbers stand in
+`sampling_ref.rng.uniforms`; std::discrete_distribution stands here.
 
-std::uniform_real_distribution<double>
-    Two words, the lower half first: (low + high * 2^32) / 2^64, computed in binary64.
-std::uniform_real_distribution<float>
-    One word: word / 2^32, the word rounded to binary32 first.
-    Both can round up to 1. Then the largest number below 1 is returned.
 std::discrete_distribution
     The weights are divided by their sum, the running sums of the quotients are taken, and
     the last one is set to 1; the index is the first whose running sum is at least a
@@ -19,8 +15,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from sampling_ref.arithmetic.binary32 import to_binary32
 from sampling_ref.errors import RandomNumberError
+from sampling_ref.rng.uniforms import libstdcxx_double, libstdcxx_float
 
 
 def uniform_double(words: Iterator[int]) -> float:
@@ -29,17 +25,17 @@ def uniform_double(words: Iterator[int]) -> float:
     >>> uniform_double(iter([0, 2**31]))
     0.5
     """
-    low, high = next_word(words), next_word(words)
-    return min((low + high * 2.0**32) / 2.0**64, 1 - 2.0**-53)
+    low = next_word(words)
+    return libstdcxx_double(low, next_word(words))
 
 
 def uniform_float(words: Iterator[int]) -> float:
     """Return a binary32 number in [0, 1) from one word.
 
-    >>> uniform_float(iter([2**30])), uniform_float(iter([2**32 - 1]))
-    (0.25, 0.9999999403953552)
+    >>> uniform_float(iter([2**30]))
+    0.25
     """
-    return min(to_binary32(float(next_word(words))) / 2.0**32, 1 - 2.0**-24)
+    return libstdcxx_float(next_word(words))
 
 
 def discrete_index(weights: Sequence[float], words: Iterator[int]) -> int:

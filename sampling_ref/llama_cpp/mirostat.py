@@ -37,7 +37,7 @@ from sampling_ref.row import Number, TokenId
 _END_OF_INTEGERS = 2.0**31
 
 
-def mirostat(  # noqa: PLR0913 - the parameters of the engine
+def mirostat(
     candidates: Candidates,
     words: Iterator[int],
     mu: Number,
@@ -65,7 +65,7 @@ def mirostat_kept(candidates: Candidates, mu: Number, *, n_vocab: int, m: int = 
     """Return the candidates among which to draw.
 
     >>> mirostat_kept(Candidates([4, 2], [1.0, 1.0]), 10.0, n_vocab=2).tokens
-    [2]
+    [4]
     """
     read_possible(candidates)
     surprise = read_real("mu", mu)

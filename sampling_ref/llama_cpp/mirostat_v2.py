@@ -36,7 +36,7 @@ def mirostat_v2(
     """Draw a token; return it with the next mu.
 
     >>> mirostat_v2(Candidates([4, 2], [1.0, 1.0]), iter([0, 0]), 10.0, tau=5.0, eta=0.5)
-    (2, 12.0)
+    (4, 12.0)
     """
     target = read_real("tau", tau)
     rate = read_real("eta", eta)

@@ -1,6 +1,6 @@
 """Top-n-sigma: remove what lies more than n standard deviations below the maximum.
 
-Definition (Chenxia Tang et al., "Top-nσ: not all logits are you need", 2024, arXiv 2411.07641;
+Definition (Chenxia Tang et al., "Top-n sigma: not all logits are you need", 2024, arXiv 2411.07641;
 `llama_sampler_top_n_sigma_apply` in src/llama-sampler.cpp): mean and population
 standard deviation of the logits that are not minus infinity; a logit below
 max - n * deviation becomes minus infinity.

@@ -32,7 +32,7 @@ def typical(candidates: Candidates, p: Number = 1.0, min_keep: int = 0) -> Candi
     >>> typical(Candidates([0, 1, 2], [2.0, 0.5, 0.5]), 0.125).tokens
     [0]
     >>> typical(Candidates([0, 1, 2, 3], [1.0, 0.5, 0.5, 0.5]), 0.25).tokens
-    [3, 1]
+    [1, 3]
     """
     read_candidates(candidates)
     share = read_real("p", p)

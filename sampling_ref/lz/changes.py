@@ -82,6 +82,7 @@ class Change:
         return logarithm / self.root + self.offset
 
     def __float__(self) -> float:
+        """Return the float nearest to the change."""
         return float(self.real()) if self.power else -inf
 
 

@@ -16,12 +16,13 @@ Rounding
     is what is kept. Lengths add where powers multiply, so every sum and every comparison
     of lengths is exact.
 Whole bits
-    No code has a length that is no whole number, and none has these lengths even on the
-    average: the sum of 2^-length over all codes that can come next passes 1 as soon as the
-    window or the buffer holds more than one token, so no decoder could tell them apart
-    (Kraft's inequality). They are what the fields would cost if the decoder knew how wide
-    each field is. `compressor` writes real bits, and they are never fewer.
+    The lengths are no whole numbers, and no code has them even on the average: the sum of
+    2^-length over all codes that can come next passes 1 as soon as the window holds more
+    than one token, so no decoder could tell them apart (Kraft's inequality). They are what
+    the fields would cost if the decoder knew how wide each field is. `compressor` writes
+    real bits, and they are never fewer.
 """
+
 
 def pair_power(length: int, distance: int) -> int:
     """Return 2 to the length in bits of the code of a match: proposition 1.

@@ -66,8 +66,10 @@ def code_power(buffer: Sequence[TokenId], window: Sequence[TokenId], size: int) 
     """
     power = 1
     for code in parse(buffer, window):
-        is_pair = isinstance(code, Match)
-        power *= pair_power(code.length, code.distance) if is_pair else literal_power(size)
+        if isinstance(code, Match):
+            power *= pair_power(code.length, code.distance)
+        else:
+            power *= literal_power(size)
     return power
 
 

@@ -59,7 +59,9 @@ from sampling_ref.lz.variants.paper import paper
 from sampling_ref.lz.variants.script import script
 from sampling_ref.row import Number, Row, TokenId, read_logits
 
-Variant: TypeAlias = Literal["corrected", "paper", "codelength", "script", "fork_march", "fork_july"]
+Variant: TypeAlias = Literal[
+    "corrected", "paper", "codelength", "script", "fork_march", "fork_july"
+]
 """The name of a variant."""
 
 VARIANTS: dict[str, Callable[[Sequence[TokenId], int, int, int], Changes]] = {
@@ -75,7 +77,7 @@ OF_THE_OUTPUT = frozenset({"fork_march", "fork_july"})
 """The variants that do not see the prompt."""
 
 
-def lz_penalty(  # noqa: PLR0913 - the parameters of the paper, the variant and where output begins
+def lz_penalty(
     logits: Row,
     history: Sequence[TokenId],
     *,
@@ -116,7 +118,7 @@ def lz_penalty(  # noqa: PLR0913 - the parameters of the paper, the variant and 
     return changed
 
 
-def lz_changes(  # noqa: PLR0913 - as above
+def lz_changes(
     history: Sequence[TokenId],
     size: int,
     *,

@@ -70,7 +70,7 @@ def read_biases(biases: Any, size: int) -> dict[tuple[TokenId, ...], Number]:  #
         sequence = read_sequences([pair[0]], size, f"biases[{place}]")[0]
         if pair[1] != -inf and not is_number(pair[1]):
             rule = "must be finite or minus infinity"
-            raise ParameterError(f"the bias of {list(sequence)}", pair[1], rule)
+            raise ParameterError(f"biases[{place}]", pair[1], rule)
         found[sequence] = pair[1]
     return found
 

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from sampling_ref.profiles.llama_cpp import LLAMA_CPP
 from sampling_ref.profiles.model import Profile
 from sampling_ref.profiles.transformers import TRANSFORMERS
 
 PROFILES: Mapping[str, Profile] = MappingProxyType(
-    {profile.name: profile for profile in (TRANSFORMERS,)}
+    {profile.name: profile for profile in (TRANSFORMERS, LLAMA_CPP)}
 )
 """Every profile by its name."""

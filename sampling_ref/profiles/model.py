@@ -68,6 +68,28 @@ class Condition:
 
 
 @dataclass(frozen=True)
+class Draw:
+    """How an engine chooses a token from what its stages left.
+
+    `order` is the order in which an inverse CDF walks; `boundary`, `zero_weight` and
+    `noise` are the choices of `sampling_ref.drawing`. "discrete distribution" is the inverse
+    CDF of the C++ standard library, "subtraction" one that counts down. `uniform` says how
+    the engine makes its random number, `own_stream` which stream a `Sampler` can follow.
+    """
+
+    method: Literal[
+        "inverse CDF", "discrete distribution", "Gumbel-max", "exponential race", "subtraction"
+    ]
+    order: Literal["vocabulary", "candidates", "sorted"] = "vocabulary"
+    boundary: Literal["exceed", "reach"] = "exceed"
+    zero_weight: Literal["never", "as walked"] = "never"
+    noise: Literal["-log u", "-log(1-u)"] = "-log u"
+    uniform: str = ""
+    own_stream: Literal["", "libstdc++ mt19937", "torch mt19937"] = ""
+    source: str = ""
+
+
+@dataclass(frozen=True)
 class Stage:
     """One step at its place in an engine's order.
 
@@ -75,6 +97,7 @@ class Stage:
     leaves open. The stage is left out where all conditions of one of `off_if` hold.
     `order` says how the engine sorts the tokens before it: not at all, stably by falling
     logit, or as the C++ library of GCC does it, which decides in which order equals stand.
+    `draw` replaces the engine's draw where this stage was applied.
     """
 
     step: str
@@ -82,6 +105,7 @@ class Stage:
     choices: Mapping[str, Any] = field(default_factory=dict)
     off_if: tuple[tuple[Condition, ...], ...] = ()
     order: Literal["as they stand", "sorted", "libstdc++"] = "as they stand"
+    draw: Draw | None = None
     note: str = ""
     source: str = ""
 
@@ -104,24 +128,6 @@ class Stage:
     def off_in_words(self) -> str:
         """State when the stage is left out; an empty text if never."""
         return " or ".join(" and ".join(map(str, together)) for together in self.off_if)
-
-
-@dataclass(frozen=True)
-class Draw:
-    """How an engine chooses a token from what its stages left.
-
-    `method` is one of the draws of `sampling_ref.drawing`, or a greedy rule; `order` is
-    the order in which an inverse CDF walks; `strictly` says that the running sum must
-    exceed the random share of the total, and not only reach it.
-    """
-
-    method: Literal["inverse CDF", "Gumbel-max", "exponential race", "subtraction"]
-    order: Literal["vocabulary", "candidates", "sorted"] = "vocabulary"
-    strictly: bool = False
-    noise: str = ""
-    uniform: str = ""
-    own_stream: Literal["", "libstdc++ mt19937", "torch mt19937"] = ""
-    source: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,9 @@
 """Hugging Face transformers: `generate()` with `do_sample=True`."""
 
 from sampling_ref.profiles.domains import (
-    Anything,
     Flag,
     Interval,
     OrNone,
-    SequenceNumbers,
-    Tokens,
-    TokenSequences,
     Whole,
 )
 from sampling_ref.profiles.model import Condition, Draw, Greedy, Parameter, Profile, Stage

@@ -38,7 +38,7 @@ def chacha_block(key: Sequence[int], counter: int, nonce: int, rounds: Rounds) -
     >>> format(chacha_block([0] * 8, 0, 0, 20)[0], "08x")
     'ade0b876'
     """
-    if isinstance(rounds, bool) or rounds not in get_args(Rounds):
+    if not isinstance(rounds, int) or rounds not in get_args(Rounds):
         raise ParameterError("rounds", rounds, "must be 8, 12 or 20")
     read_unsigned(counter, 64, "counter")
     read_unsigned(nonce, 64, "nonce")

@@ -135,7 +135,7 @@ def known_arguments(
         offered: dict[str, Callable[[], Any]] = {
             "history": lambda: situation.history,
             "prompt_length": lambda: situation.prompt_length,
-            "uniform": lambda: situation.uniform(function.__name__),
+            "uniform": lambda: situation.randomness.uniform(function.__name__, "f32"),
             "factor": lambda: candidates.factor,
         }
         return {name: offered[name]() for name in wanted if name in offered}

@@ -32,7 +32,7 @@ from sampling_ref.steps.making import all_tokens, no_tokens, row_step
 from sampling_ref.steps.step import Values
 
 
-def _biased(situation: Situation, values: Values) -> Iterable[TokenId]:  # noqa: ARG001 - one shape
+def _biased(situation: Situation, values: Values) -> Iterable[TokenId]:
     return [token for token in values["biases"] if token < situation.size]
 
 

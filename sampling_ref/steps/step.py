@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from sampling_ref.candidates import Candidates
 from sampling_ref.errors import ParameterError, UnknownNameError
+from sampling_ref.row import TokenId
 from sampling_ref.situation import Situation
 
 Values: TypeAlias = Mapping[str, Any]
@@ -15,8 +16,11 @@ Values: TypeAlias = Mapping[str, Any]
 Apply: TypeAlias = Callable[[Candidates, Situation, Values], Candidates]
 """What a step does: new candidates from candidates, the situation and the values."""
 
-Remember: TypeAlias = Callable[[Candidates, Situation, Values, int], Mapping[str, Any]]
-"""What an adaptive step notes down when a token was drawn: the state for the next token."""
+Remember: TypeAlias = Callable[
+    [Candidates, Candidates, Situation, Values, TokenId], Mapping[str, Any]
+]
+"""What an adaptive step notes down for the next token: from what stood before it and after
+it, and the token that was drawn."""
 
 REQUIRED = object()
 """Stands for the default of a parameter that has none."""
@@ -38,6 +42,7 @@ class Step:
     why: str = ""
     source: str = ""
     remember: Remember | None = None
+    remembers_at: Literal["draw", "accept"] = "draw"
 
     def read(self, values: Values) -> dict[str, Any]:
         """Return the values with every default filled in; unknown or missing names are errors."""

@@ -5,8 +5,12 @@ copies of their own past, as loops, and at random over very few tokens.
 """
 
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
+
+Wrong: TypeAlias = Any
+"""What a careless caller may pass."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ def repetitive(draw: st.DrawFn, kinds: int, most: int = 60) -> list[int]:
         return (before + period * most)[: draw(st.integers(0, most))]
     history = draw(st.lists(token, max_size=12))
     for _ in range(draw(st.integers(0, 6))):
-        if history and draw(st.booleans()):
+        if history and draw(st.integers(0, 1)) == 1:
             start = draw(st.integers(0, len(history) - 1))
             history += history[start : start + draw(st.integers(1, 12))]
         else:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from math import exp, log2, prod
 from typing import Any
 
@@ -16,12 +16,13 @@ from sampling_ref.lz.arithmetic_coder import decode, encode, probability
 from sampling_ref.lz.compressor_as_model import dual_distribution, kraft_sum, lz_model
 from sampling_ref.lz.models import Model
 from sampling_ref.lz.penalty import lz_changes
-from tests.sampling.lz_histories import repetitive
+from sampling_ref.row import Number
+from tests.sampling.lz_histories import Wrong, repetitive
 
 CAMPAIGN = int(os.environ.get("TOKENREF_CAMPAIGN", "1"))
 
 
-def constant(*weights: Any) -> Model:
+def constant(*weights: Number) -> Model:
     return lambda history: weights  # noqa: ARG005 - a model takes a history
 
 
@@ -75,7 +76,7 @@ def test_the_dual_model_is_a_distribution_in_proportion(powers: list[Fraction]) 
 
 
 @pytest.mark.parametrize("powers", [[0], [1, -2], [0.5], [True], ["1"], [1, None]])
-def test_powers_are_rational_numbers_above_zero(powers: Any) -> None:
+def test_powers_are_rational_numbers_above_zero(powers: Wrong) -> None:
     with pytest.raises(ParameterError, match=r"^powers\[\d\] must be a rational number above 0"):
         dual_distribution(powers)
 
@@ -101,7 +102,7 @@ def test_the_dual_model_expects_a_loop_to_go_on() -> None:
 
 
 @pytest.mark.parametrize("variant", ["paper", "script", "", None])
-def test_only_lengths_of_codes_make_a_model(variant: Any) -> None:
+def test_only_lengths_of_codes_make_a_model(variant: Wrong) -> None:
     with pytest.raises(ParameterError, match=r"^variant must be one of corrected, codelength, got"):
         lz_model(4, variant=variant)
 
@@ -165,7 +166,7 @@ def test_a_code_that_is_cut_is_an_error(case: tuple[Model, list[int]]) -> None:
 @pytest.mark.parametrize("model", [constant(3, 1, 4), counting(3)])
 def test_no_code_begins_another_code_of_as_many_tokens(model: Model) -> None:
     codes = sorted(encode(tokens, model) for tokens in product(range(3), repeat=4))
-    for one, following in zip(codes, codes[1:], strict=False):
+    for one, following in pairwise(codes):
         assert not following.startswith(one)
     assert sum(Fraction(1, 2 ** len(code)) for code in codes) <= 1
 
@@ -173,7 +174,10 @@ def test_no_code_begins_another_code_of_as_many_tokens(model: Model) -> None:
 @given(st.text("01", max_size=12), st.integers(0, 6))
 def test_bits_that_leave_a_token_open_are_an_error(bits: str, length: int) -> None:
     model = constant(5, 0, 3)
-    continued = {tuple(decode(bits + "0" * 99, model, length)), tuple(decode(bits + "1" * 99, model, length))}
+    continued = {
+        tuple(decode(bits + "0" * 99, model, length)),
+        tuple(decode(bits + "1" * 99, model, length)),
+    }
     try:
         tokens = decode(bits, model, length)
     except ParameterError:
@@ -188,7 +192,12 @@ def test_a_sure_sequence_has_an_empty_code() -> None:
 
 
 def test_dyadic_probabilities_cost_their_bits_and_at_most_one() -> None:
-    assert [encode([token], constant(4, 2, 1, 1)) for token in range(4)] == ["0", "10", "110", "111"]
+    assert [encode([token], constant(4, 2, 1, 1)) for token in range(4)] == [
+        "0",
+        "10",
+        "110",
+        "111",
+    ]
 
 
 def test_the_model_sees_the_tokens_so_far_and_cannot_change_them() -> None:
@@ -222,7 +231,7 @@ def test_a_token_that_the_model_excludes_is_an_error() -> None:
         (None, r"^tokens must be a sequence of token ids, got NoneType$"),
     ],
 )
-def test_what_is_no_token_is_an_error(tokens: Any, sentence: str) -> None:
+def test_what_is_no_token_is_an_error(tokens: Wrong, sentence: str) -> None:
     with pytest.raises(HistoryError, match=sentence):
         encode(tokens, constant(1, 1, 1))
 
@@ -234,7 +243,7 @@ def test_weights_that_mean_nothing_are_an_error(weights: tuple[float, ...]) -> N
 
 
 @pytest.mark.parametrize(("bits", "length"), [("012", 1), (b"0", 1), (0, 1), ("0", -1), ("0", 1.0)])
-def test_bits_and_length_are_checked(bits: Any, length: Any) -> None:
+def test_bits_and_length_are_checked(bits: Wrong, length: Wrong) -> None:
     with pytest.raises(ParameterError, match=r"^(bits|length) must be "):
         decode(bits, constant(1, 1), length)
 

@@ -220,7 +220,7 @@ def test_the_published_sampler_runs_in_the_loop() -> None:
     def model(tokens: list[int], start_pos: int) -> list[float]:
         return [2.0, 1.0, float(start_pos), float(len(tokens))]
 
-    assert finished(generate(model, [0, 0], choose, num_tokens=3)).tokens == (3, 2, 0)
+    assert finished(generate(model, [0, 0], choose, num_tokens=3)).tokens == (3, 0, 1)
 
 
 # Text ---------------------------------------------------------------------------------------
@@ -415,7 +415,9 @@ def test_a_full_cache_is_shown_with_the_published_message() -> None:
 
 
 def test_the_rest_of_the_text_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    show(iter([Token(1, "a", 0, 0.5), Finished("stop token", "\ufffd", (1,), Times(0.5, ()))]))
+    end = Finished("stop token", "\ufffd", (1,), Times(0.5, ()))
+    events: list[Event] = [Token(1, "a", 0, 0.5), end]
+    assert show(events) == end
     assert capsys.readouterr().out.startswith("a\ufffd\nTTFT: 500.00 ms\n")
 
 
@@ -485,13 +487,13 @@ def test_a_sampler_that_returns_no_token_of_the_row_is_an_error(
 
 
 def test_a_model_that_returns_no_row_is_an_error() -> None:
-    with pytest.raises(RowError, match="^the model must return a row of logits, got int$"):
+    with pytest.raises(RowError, match=r"^the model must return a row of logits, got int$"):
         list(generate(lambda _tokens, _start: 7, [1], greedy))
 
 
 @pytest.mark.parametrize("place", [None, 1.5, "2", True])
 def test_a_physical_position_that_is_no_number_is_an_error(place: Any) -> None:  # noqa: ANN401
-    with pytest.raises(ParameterError, match="^current_pos must return a whole number, got "):
+    with pytest.raises(ParameterError, match=r"^current_pos must return a whole number, got "):
         list(generate(Counting(), [1], greedy, current_pos=lambda: place))
 
 

@@ -1,7 +1,6 @@
 """The sliding window compressor: definition 8, propositions 1 and 2, real bits."""
 
 from fractions import Fraction
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,11 +17,11 @@ from sampling_ref.lz.compressor import (
     parse,
 )
 from sampling_ref.lz.matches import Match, longest_match
-from tests.sampling.lz_histories import Setting, repetitive, settings_
+from tests.sampling.lz_histories import Setting, Wrong, repetitive, settings_
 
 
 def by_definition_8(buffer: list[int], window: list[int], size: int) -> int:
-    """The three lines of the definition, with 2^length in place of the length."""
+    """Return 2^length by the three lines of the definition."""
     match = longest_match(buffer, window)
     if match.length == 0:
         if not buffer:
@@ -129,7 +128,7 @@ def test_any_bits_are_decoded_or_refused_in_a_sentence(bits: str, setting: Setti
 
 
 @pytest.mark.parametrize("bits", ["2", " 0", 5, None, b"01", ["0"]])
-def test_bits_are_a_string_of_binary_digits(bits: Any) -> None:
+def test_bits_are_a_string_of_binary_digits(bits: Wrong) -> None:
     with pytest.raises(ParameterError, match=r"^bits must be a string of the digits 0 and 1, got "):
         decompress(bits, 1, 2, window=1, buffer=1)
 
@@ -138,7 +137,7 @@ def test_bits_are_a_string_of_binary_digits(bits: Any) -> None:
     ("name", "value"),
     [("size", 0), ("size", True), ("window", -1), ("window", 1.0), ("buffer", 0), ("length", -1)],
 )
-def test_sizes_are_whole_numbers(name: str, value: Any) -> None:
+def test_sizes_are_whole_numbers(name: str, value: Wrong) -> None:
     sizes = {"size": 1, "window": 0, "buffer": 1, "length": 0}
     assert decompress("", **sizes) == []
     with pytest.raises(ParameterError, match=f"^{name} must be a whole number of at least "):

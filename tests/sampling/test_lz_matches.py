@@ -36,7 +36,9 @@ def test_window_and_buffer_have_exactly_the_sizes_that_name_them() -> None:
 
 
 @given(repetitive(3), repetitive(3))
-def test_all_match_lengths_are_those_of_the_definition(buffer: list[int], window: list[int]) -> None:
+def test_all_match_lengths_are_those_of_the_definition(
+    buffer: list[int], window: list[int]
+) -> None:
     expected = [agreement(buffer, window, place) for place in range(len(window))]
     assert match_lengths(buffer, window) == expected
 
@@ -52,7 +54,9 @@ def test_own_beginnings_are_counts_of_equal_tokens(sequence: list[int]) -> None:
 
 
 @given(repetitive(3), repetitive(3))
-def test_the_longest_match_is_the_nearest_of_the_longest(buffer: list[int], window: list[int]) -> None:
+def test_the_longest_match_is_the_nearest_of_the_longest(
+    buffer: list[int], window: list[int]
+) -> None:
     lengths = match_lengths(buffer, window)
     longest = max(lengths, default=0)
     distance = lengths.index(longest) + 1 if longest else 0

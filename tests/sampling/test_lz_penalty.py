@@ -16,24 +16,27 @@ from sampling_ref.lz.adding import add_to_all, amount_of
 from sampling_ref.lz.changes import Change
 from sampling_ref.lz.compressor import code_power
 from sampling_ref.lz.matches import longest_match
-from sampling_ref.lz.penalty import VARIANTS, lz_changes, lz_penalty
+from sampling_ref.lz.penalty import VARIANTS, Variant, lz_changes, lz_penalty
 from sampling_ref.lz.variants.codelength import codelength, codelength_by_definition
 from sampling_ref.lz.variants.corrected import corrected
 from sampling_ref.lz.variants.paper import paper
 from sampling_ref.lz.window import window_and_buffer
-from tests.sampling.lz_histories import Setting, settings_
+from sampling_ref.row import Number
+from tests.sampling.lz_histories import Setting, Wrong, settings_
 from tests.sampling.rows import rows
 
 
 def changes_by_the_definition(setting: Setting, *, printed: bool) -> list[Fraction]:
-    """The definition of `corrected` and `paper`, written out oldest first: 2^D per token."""
+    """Return 2^D for each token: the definition, written out oldest first."""
     x, t = setting.history, len(setting.history)
     b = x[t - min(t, setting.buffer) :]
     n = min(max(t - setting.buffer, 0), setting.window)
     w = x[t - len(b) - n : t - len(b)]
 
     def matched(e: int) -> int:
-        return max(k for k in range(min(len(b), e + 1) + 1) if w[e + 1 - k : e + 1] == b[len(b) - k :])
+        return max(
+            k for k in range(min(len(b), e + 1) + 1) if w[e + 1 - k : e + 1] == b[len(b) - k :]
+        )
 
     lengths = [matched(e) for e in range(n)]
     longest = max(lengths, default=0)
@@ -109,10 +112,10 @@ def test_corrected_is_right_wherever_the_paper_has_a_case(setting: Setting) -> N
 
 @given(settings_(), st.sampled_from(sorted(VARIANTS)), st.fractions(0, 4), st.data())
 def test_each_new_logit_is_the_nearest_float(
-    setting: Setting, variant: Any, strength: Fraction, data: st.DataObject
+    setting: Setting, variant: Variant, strength: Fraction, data: st.DataObject
 ) -> None:
     logits = data.draw(st.lists(st.floats(-100, 100), min_size=setting.size, max_size=setting.size))
-    sizes = {"window": setting.window, "buffer": setting.buffer, "variant": variant}
+    sizes: Wrong = {"window": setting.window, "buffer": setting.buffer, "variant": variant}
     changed = lz_penalty(logits, setting.history, strength=strength, **sizes)
     changes = lz_changes(setting.history, setting.size, **sizes)
     for token, (old, new) in enumerate(zip(logits, changed, strict=True)):
@@ -152,8 +155,8 @@ def test_halves_are_rounded_to_even_where_the_sum_is_rational() -> None:
 
 
 @given(settings_(), st.sampled_from(sorted(VARIANTS)))
-def test_impossible_tokens_stay_impossible(setting: Setting, variant: Any) -> None:
-    sizes = {"window": setting.window, "buffer": setting.buffer, "variant": variant}
+def test_impossible_tokens_stay_impossible(setting: Setting, variant: Variant) -> None:
+    sizes: Wrong = {"window": setting.window, "buffer": setting.buffer, "variant": variant}
     logits = [-inf if token % 2 == 0 else 0.5 for token in range(setting.size)]
     changed = lz_penalty(logits, setting.history, **sizes)
     assert changed[::2] == logits[::2]
@@ -161,16 +164,16 @@ def test_impossible_tokens_stay_impossible(setting: Setting, variant: Any) -> No
 
 @given(settings_(), st.sampled_from(sorted(VARIANTS)), st.sampled_from([0, 0.0, Fraction(0)]))
 def test_a_strength_of_zero_returns_the_row_as_it_is(
-    setting: Setting, variant: Any, strength: Any
+    setting: Setting, variant: Variant, strength: Number
 ) -> None:
-    sizes = {"window": setting.window, "buffer": setting.buffer, "variant": variant}
+    sizes: Wrong = {"window": setting.window, "buffer": setting.buffer, "variant": variant}
     logits: list[Any] = [Fraction(token, 3) for token in range(setting.size)]
     logits[0] = -inf
     assert lz_penalty(logits, setting.history, strength=strength, **sizes) == logits
 
 
 def test_a_ban_times_zero_is_no_ban() -> None:
-    sizes: dict[str, Any] = {"window": 8, "buffer": 1, "variant": "paper"}
+    sizes: Wrong = {"window": 8, "buffer": 1, "variant": "paper"}
     assert lz_penalty([0.5, 0.5, 0.5], [1, 2, 1], strength=0, **sizes) == [0.5, 0.5, 0.5]
     assert lz_penalty([0.5, 0.5, 0.5], [1, 2, 1], strength=1e-300, **sizes)[2] == -inf
 
@@ -203,22 +206,22 @@ def test_large_whole_numbers_are_not_rounded_before_they_are_added() -> None:
 
 
 @pytest.mark.parametrize("variant", sorted(VARIANTS))
-def test_a_history_no_longer_than_the_buffer_moves_all_tokens_alike(variant: Any) -> None:
+def test_a_history_no_longer_than_the_buffer_moves_all_tokens_alike(variant: Variant) -> None:
     for length in range(4):
         changed = lz_penalty([0.5] * 4, [1, 2, 1][:length], buffer=3, variant=variant)
         assert len(set(changed)) == 1
 
 
 @pytest.mark.parametrize("variant", ["corrected", "paper", "codelength", "script"])
-def test_an_empty_window_moves_all_tokens_alike(variant: Any) -> None:
+def test_an_empty_window_moves_all_tokens_alike(variant: Variant) -> None:
     changed = lz_penalty([0.5] * 4, [1, 2, 1, 2, 1, 2], window=0, buffer=2, variant=variant)
     assert len(set(changed)) == 1
 
 
 @pytest.mark.parametrize("variant", sorted(VARIANTS))
-def test_only_the_end_of_the_history_counts(variant: Any) -> None:
+def test_only_the_end_of_the_history_counts(variant: Variant) -> None:
     end = [1, 2, 3, 1, 2, 3, 1, 2]
-    sizes: dict[str, Any] = {"window": 6, "buffer": 2, "variant": variant}
+    sizes: Wrong = {"window": 6, "buffer": 2, "variant": variant}
     changed = lz_penalty([0.0] * 8, end, **sizes)
     assert lz_penalty([0.0] * 8, [7, 6, 5, 3, 2, 1] * 9 + end, **sizes) == changed
 
@@ -228,25 +231,27 @@ class Watched(list[int]):
 
     taken = 0
 
-    def __getitem__(self, places: Any) -> Any:
-        part = super().__getitem__(places)
+    def __getitem__(self, places: Wrong) -> Wrong:
+        """Return a part, and note its length."""
+        part: Wrong = super().__getitem__(places)
         self.taken += len(part)
         return part
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Wrong:
+        """Refuse to walk."""
         message = "the whole history was walked through"
         raise AssertionError(message)
 
 
 @pytest.mark.parametrize("variant", sorted(VARIANTS))
-def test_the_beginning_of_a_long_history_is_not_read(variant: Any) -> None:
+def test_the_beginning_of_a_long_history_is_not_read(variant: Variant) -> None:
     history = Watched([1, 2, 3, 4] * 1000)
     lz_penalty([0.0] * 8, history, window=16, buffer=4, variant=variant)
     assert history.taken == 20
 
 
 @pytest.mark.parametrize("variant", ["fork_march", "fork_july"])
-def test_the_fork_does_not_see_the_prompt(variant: Any) -> None:
+def test_the_fork_does_not_see_the_prompt(variant: Variant) -> None:
     prompt, output = [1, 2, 3, 4, 1, 2], [3, 5, 1, 3, 5]
     whole = lz_penalty([0.0] * 8, prompt + output, buffer=2, variant=variant, prompt_length=6)
     assert whole == lz_penalty([0.0] * 8, output, buffer=2, variant=variant)
@@ -254,7 +259,7 @@ def test_the_fork_does_not_see_the_prompt(variant: Any) -> None:
 
 
 @pytest.mark.parametrize("variant", ["corrected", "paper", "codelength", "script"])
-def test_the_paper_and_its_script_see_the_prompt(variant: Any) -> None:
+def test_the_paper_and_its_script_see_the_prompt(variant: Variant) -> None:
     history = [1, 2, 3, 4, 1, 2, 3]
     changed = lz_penalty([0.0] * 8, history, buffer=3, variant=variant, prompt_length=5)
     assert changed == lz_penalty([0.0] * 8, history, buffer=3, variant=variant)
@@ -264,7 +269,7 @@ def test_the_paper_and_its_script_see_the_prompt(variant: Any) -> None:
     "history",
     [(1, 2, 1), array("i", [1, 2, 1]), deque([1, 2, 1]), range(1, 4), iter([1, 2, 1])],
 )
-def test_any_container_holds_a_history(history: Any) -> None:
+def test_any_container_holds_a_history(history: Wrong) -> None:
     given_twice = list(history) if not hasattr(history, "__next__") else [1, 2, 1]
     changed = lz_penalty([0.0] * 4, history, window=2, buffer=1)
     assert changed == lz_penalty([0.0] * 4, given_twice, window=2, buffer=1)
@@ -283,13 +288,13 @@ def test_any_container_holds_a_history(history: Any) -> None:
         (3, r"^history must be a sequence of token ids, got int$"),
     ],
 )
-def test_a_history_that_does_not_fit_is_an_error(history: Any, sentence: str) -> None:
+def test_a_history_that_does_not_fit_is_an_error(history: Wrong, sentence: str) -> None:
     with pytest.raises(HistoryError, match=sentence):
         lz_penalty([0.0] * 4, history, window=8, buffer=2)
 
 
 @pytest.mark.parametrize("strength", [-0.1, -5e-324, nan, inf, -inf, True, "1", None, 1j, 10**400])
-def test_a_strength_that_is_no_finite_number_from_zero_on_is_an_error(strength: Any) -> None:
+def test_a_strength_that_is_no_finite_number_from_zero_on_is_an_error(strength: Wrong) -> None:
     with pytest.raises(
         ParameterError, match=r"^strength must be a finite number of at least 0, got "
     ):
@@ -297,14 +302,12 @@ def test_a_strength_that_is_no_finite_number_from_zero_on_is_an_error(strength: 
 
 
 @pytest.mark.parametrize("strength", [0, 5e-324, 1, 1e300, Fraction(1, 10**400)])
-def test_any_other_strength_is_allowed(strength: Any) -> None:
+def test_any_other_strength_is_allowed(strength: Wrong) -> None:
     # One token, one value: log2(1) = 0, whatever the strength.
     assert lz_penalty([0.5], [], strength=strength) == [0.5]
 
 
-@pytest.mark.parametrize(
-    ("name", "least"), [("window", 0), ("buffer", 1), ("prompt_length", 0)]
-)
+@pytest.mark.parametrize(("name", "least"), [("window", 0), ("buffer", 1), ("prompt_length", 0)])
 def test_sizes_have_a_least_value(name: str, least: int) -> None:
     lz_penalty([0.0], [], **{name: least})  # type: ignore[arg-type] # all three are int
     for value in [least - 1, 1.0, True, "1", None, nan]:
@@ -329,14 +332,14 @@ def test_a_prompt_is_no_longer_than_the_history() -> None:
 
 
 @pytest.mark.parametrize("variant", ["", "Corrected", None, 1, ["paper"]])
-def test_an_unknown_variant_is_an_error_that_lists_them(variant: Any) -> None:
+def test_an_unknown_variant_is_an_error_that_lists_them(variant: Wrong) -> None:
     names = "corrected, paper, codelength, script, fork_march, fork_july"
     with pytest.raises(ParameterError, match=f"^variant must be one of {names}, got "):
         lz_penalty([0.0], [], variant=variant)
 
 
 @pytest.mark.parametrize("logits", [[], [nan], [inf], "ab", None])
-def test_a_row_that_means_nothing_is_an_error(logits: Any) -> None:
+def test_a_row_that_means_nothing_is_an_error(logits: Wrong) -> None:
     with pytest.raises(RowError):
         lz_penalty(logits, [])
 
@@ -357,20 +360,19 @@ def test_a_logit_that_no_float_can_hold_is_an_error_above_and_minus_infinity_bel
 
 
 @pytest.mark.parametrize("variant", sorted(VARIANTS))
-def test_a_vocabulary_of_one_token_is_one_too(variant: Any) -> None:
+def test_a_vocabulary_of_one_token_is_one_too(variant: Variant) -> None:
     changed = lz_penalty([0.5], [0] * 9, window=6, buffer=2, variant=variant)
     assert len(changed) == 1
 
 
 @given(settings_(), st.sampled_from(["corrected", "paper"]))
 def test_novelty_is_never_worse_than_anything_if_the_vocabulary_is_larger_than_the_window(
-    setting: Setting, variant: Any
+    setting: Setting, variant: Variant
 ) -> None:
     size = max(setting.size, setting.window + 1)
     changes = VARIANTS[variant](setting.history, size, setting.window, setting.buffer)
     for change in changes.by_token.values():
         assert change.power < changes.otherwise.power == size
-
 
 
 def test_float_of_a_change_is_its_nearest_float() -> None:

@@ -4,12 +4,12 @@ A row is what the variant adds (`paper`, `corrected`, `codelength`) or subtracts
 script and the fork), as their sources write it.
 """
 
-from typing import Any
+from fractions import Fraction
 
 import pytest
 
 from sampling_ref.lz.changes import Change
-from sampling_ref.lz.penalty import VARIANTS, lz_changes, lz_penalty
+from sampling_ref.lz.penalty import VARIANTS, Variant, lz_changes, lz_penalty
 
 SUBTRACTED = {"script", "fork_march", "fork_july"}
 
@@ -18,13 +18,13 @@ TIE = [1, 2, 3, 7, 1, 2, 4, 8, 1, 2]
 PARTIAL = [9, 1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3]
 
 
-def shown(history: list[int], size: int, window: int, buffer: int, variant: Any) -> list[float]:
+def shown(history: list[int], size: int, window: int, buffer: int, variant: Variant) -> list[float]:
     changes = lz_changes(history, size, window=window, buffer=buffer, variant=variant)
     sign = -1 if variant in SUBTRACTED else 1
     return [round(sign * value, 4) + 0.0 for value in changes.row(size)]
 
 
-EVERY_VARIANT = [
+EVERY_VARIANT: list[tuple[list[int], int, int, int, dict[Variant, list[float]]]] = [
     # E1: the buffer 1 2 3 was followed by 4.
     ([1, 2, 3, 4, 5, 1, 2, 3], 8, 8, 3, {
         "corrected": [3, 2.3219, 2, 1.585, -1.1699, 0, 3, 3],
@@ -47,8 +47,8 @@ EVERY_VARIANT = [
         "paper": [4] * 5 + [2, 1.585, 1, 0] + [4] * 7,
         "codelength": [4] * 5 + [2, 1.585, 1, 0] + [4] * 7,
         "script": [2.7726, 1.3863, 1.3863, 2.7726, 2.7726] + [1.3863] * 4 + [2.7726] * 7,
-        "fork_march": [0, 0, 3] + [0] * 13,
-        "fork_july": [0, 0, 4] + [0] * 13,
+        "fork_march": [0, 0, 3.0] + [0] * 13,
+        "fork_july": [0, 0, 4.0] + [0] * 13,
     }),
     # E5: two longest matches, followed by 3 (far) and by 4 (near).
     (TIE, 16, 8, 2, {
@@ -79,8 +79,8 @@ EVERY_VARIANT = [
         for variant, row in rows.items()
     ],
 )
-def test_worked_example(  # noqa: PLR0913 - an example has that many parts
-    history: list[int], size: int, window: int, buffer: int, variant: str, row: list[float]
+def test_worked_example(
+    history: list[int], size: int, window: int, buffer: int, variant: Variant, row: list[float]
 ) -> None:
     assert shown(history, size, window, buffer, variant) == row
 
@@ -95,14 +95,14 @@ def test_worked_example(  # noqa: PLR0913 - an example has that many parts
     ],
 )
 def test_worked_example_of_the_fork_with_its_own_look_back(
-    history: list[int], size: int, buffer: int, variant: str, expected: dict[int, float]
+    history: list[int], size: int, buffer: int, variant: Variant, expected: dict[int, float]
 ) -> None:
     row = shown(history, size, 512, buffer, variant)
     assert {token: row[token] for token in expected} == expected
 
 
 # E3: a loop of three tokens, a hundred tokens long; 2 comes next. 7 is new.
-LOOPING = {
+LOOPING: dict[Variant, dict[int, float]] = {
     "corrected": {1: 1.0, 2: -1.9556, 3: 1.585, 7: 5.6439},
     "paper": {1: 1.0, 2: -0.4608, 3: 1.585, 7: 5.6439},
     "codelength": {1: 1.0, 2: -1.9556, 3: 1.585, 7: 5.6439},
@@ -113,7 +113,7 @@ LOOPING = {
 
 
 @pytest.mark.parametrize("variant", sorted(VARIANTS))
-def test_worked_example_of_a_loop(variant: str) -> None:
+def test_worked_example_of_a_loop(variant: Variant) -> None:
     row = shown(LOOP, 50, 512, 32, variant)
     assert {token: row[token] for token in (1, 2, 3, 7)} == LOOPING[variant]
 
@@ -143,10 +143,12 @@ def test_corrected_sees_loops_whose_period_divides_the_buffer(
 ) -> None:
     history = [place % period for place in range(1000)]
     following = 1000 % period
-    changes = {name: lz_changes(history, 99, variant=name) for name in ("corrected", "codelength")}
-    assert round(float(changes["corrected"].of(following)), 3) == cases
-    assert round(float(changes["codelength"].of(following)), 3) == exact
+    by_cases = lz_changes(history, 99, variant="corrected")
+    by_length = lz_changes(history, 99, variant="codelength")
+    assert round(float(by_cases.of(following)), 3) == cases
+    assert round(float(by_length.of(following)), 3) == exact
 
 
 def test_changes_of_whole_bits_are_exact() -> None:
-    assert lz_changes(TIE, 16, window=8, buffer=2).of(4) == Change(power=1 / 2 + 0)  # type: ignore[arg-type] # equal to a fraction
+    assert lz_changes(TIE, 16, window=8, buffer=2).of(4) == Change(Fraction(1, 2))
+    assert Change(Fraction(1, 2)).rational() == -1

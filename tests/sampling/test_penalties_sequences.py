@@ -15,6 +15,7 @@ from sampling_ref.penalties.dry_nearby import dry_nearby
 from sampling_ref.penalties.encoder_no_repeat_ngram import encoder_no_repeat_ngram
 from sampling_ref.penalties.no_repeat_ngram import no_repeat_ngram
 from sampling_ref.penalties.sequence_bias import sequence_bias
+from tests.texts import drawn
 
 SIZE = 4
 ZEROS = [Fraction(0)] * SIZE
@@ -34,6 +35,7 @@ def contains(tokens: list[int], part: list[int]) -> bool:
     )
 
 
+@drawn(50)
 @given(HISTORIES, st.integers(1, 5))
 def test_exactly_the_tokens_are_banned_that_would_repeat_an_n_gram(
     history: list[int], size: int
@@ -57,6 +59,7 @@ def test_with_one_token_n_grams_nothing_occurs_twice() -> None:
     assert banned(no_repeat_ngram(ZEROS, [3, 1], 1)) == {1, 3}
 
 
+@drawn(50)
 @given(HISTORIES, HISTORIES, st.integers(1, 4))
 def test_n_grams_of_another_text_are_not_completed(
     history: list[int], given_text: list[int], size: int
@@ -70,6 +73,7 @@ def test_n_grams_of_another_text_are_not_completed(
     assert banned(encoder_no_repeat_ngram(ZEROS, history, size, given_text)) == expected
 
 
+@drawn(50)
 @given(HISTORIES, WORDS)
 def test_bad_words_can_not_be_completed(history: list[int], words: list[list[int]]) -> None:
     expected = {
@@ -80,6 +84,7 @@ def test_bad_words_can_not_be_completed(history: list[int], words: list[list[int
     assert banned(bad_words(ZEROS, history, words)) == expected
 
 
+@drawn(50)
 @given(HISTORIES, WORDS, st.integers(0, 14))
 def test_words_may_begin_in_the_prompt_unless_only_output_counts(
     history: list[int], words: list[list[int]], length: int
@@ -94,6 +99,7 @@ def test_a_word_that_is_only_an_end_is_left_out() -> None:
     assert banned(bad_words(ZEROS, [1], [[2], [3], [0, 2]], ends=[2])) == {3}
 
 
+@drawn(50)
 @given(HISTORIES, WORDS, st.lists(st.integers(-4, 4), min_size=4, max_size=4))
 def test_sequence_biases_add_up(
     history: list[int], words: list[list[int]], values: list[int]
@@ -150,6 +156,7 @@ def tokens_since(tokens: list[int], breakers: list[list[int]]) -> int:
     return len(tokens)
 
 
+@drawn(50)
 @given(
     HISTORIES,
     st.integers(0, 4),
@@ -173,6 +180,7 @@ def test_dry_compares_every_place(
     assert row == expected
 
 
+@drawn(50)
 @given(st.lists(st.integers(0, 1), min_size=1, max_size=40))
 def test_common_suffixes_are_what_comparing_finds(tokens: list[int]) -> None:
     found = common_suffixes(tokens)
@@ -245,6 +253,7 @@ def test_a_multiplier_of_zero_changes_nothing() -> None:
     assert dry([1.0, 2.0], [0, 1, 0, 1], 0.0, 2.0, 1) == [1.0, 2.0]
 
 
+@drawn(50)
 @given(HISTORIES, st.integers(1, 4), st.sets(st.integers(0, SIZE - 1), max_size=2))
 def test_nearby_dry_is_dry_but_for_the_last_token(
     history: list[int], allowed: int, breakers: set[int]
@@ -285,6 +294,7 @@ def occurrences_with_followers(history: list[int], length: int) -> list[int | No
     return followers
 
 
+@drawn(50)
 @given(
     HISTORIES, st.integers(1, 3), st.integers(1, 6), st.sets(st.integers(0, SIZE - 1), max_size=1)
 )

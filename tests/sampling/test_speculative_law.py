@@ -10,7 +10,7 @@ from itertools import permutations, product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref.row import Row
@@ -38,10 +38,9 @@ from sampling_ref.speculative.acceptance import Equality, accepts
 from sampling_ref.speculative.law import Law, Model
 from sampling_ref.speculative.shares import read_shares, running_shares, token_at
 from tests.sampling.speculative_models import model_pairs, weights
-from tests.texts import CAMPAIGN
+from tests.texts import drawn
 
-CAMPAIGN = int(os.environ.get("TOKENREF_CAMPAIGN", "1"))
-EACH = settings(max_examples=60 * CAMPAIGN, deadline=None)
+EACH = drawn(60)
 
 Run = Callable[..., Any]
 Rows = Sequence[Row]
@@ -75,7 +74,7 @@ def test_a_chain_of_drafts_follows_the_target(length: int, data: st.DataObject) 
 
 
 @given(model_pairs(3, most=2))
-@settings(max_examples=30 * CAMPAIGN, deadline=None)
+@drawn(30)
 def test_a_chain_of_three_drafts_follows_the_target(models: tuple[Model, Model, int]) -> None:
     target, draft, _ = models
     assert output_law(target, draft, 3, verify_chain, chain_breakpoints) == target_law(target, 4)
@@ -91,10 +90,27 @@ def test_a_block_of_drafts_follows_the_target(length: int, data: st.DataObject) 
 
 
 @given(model_pairs(3, most=2))
-@settings(max_examples=30 * CAMPAIGN, deadline=None)
+@drawn(30)
 def test_a_block_of_three_drafts_follows_the_target(models: tuple[Model, Model, int]) -> None:
     target, draft, _ = models
     assert output_law(target, draft, 3, verify_block, block_breakpoints) == target_law(target, 4)
+
+
+def test_a_block_that_ends_early_draws_from_the_excess_of_what_it_accepted() -> None:
+    """Two tokens exceed, in a ratio that depends on the product of 3/4 before them."""
+
+    def target(beginning: tuple[int, ...]) -> Row:
+        return [1, 2, 1] if beginning else [3, 5, 0]
+
+    def draft(beginning: tuple[int, ...]) -> Row:
+        return [3, 1, 0] if beginning else [1, 1, 0]
+
+    law = output_law(target, draft, 2, verify_block, block_breakpoints)
+    assert law == target_law(target, 3)
+    rows = ([[3, 5, 0], [1, 2, 1], [1, 2, 1]], [[1, 1, 0], [3, 1, 0]], [0, 0])
+    ends = [Fraction(0), Fraction(2, 5) - Fraction(1, 99), Fraction(2, 5)]
+    drawn = [verify_block(*rows, [0, Fraction(99, 100), end]).tokens for end in ends]
+    assert drawn == [(0, 1), (0, 1), (0, 2)]  # excesses 1/8 and 3/16
 
 
 @given(model_pairs(2))
@@ -185,7 +201,7 @@ TREES = [[0], [0, 0], [0, 0, 0], [0, 1], [0, 0, 1], [0, 1, 1], [0, 0, 2]]
 @pytest.mark.parametrize("parents", TREES, ids=str)
 @pytest.mark.parametrize("drawn", ["independently", "without replacement"])
 @given(data=st.data())
-@settings(max_examples=15 * CAMPAIGN, deadline=None)
+@drawn(15)
 def test_a_tree_of_drafts_follows_the_target(
     parents: list[int],
     drawn: str,

@@ -109,7 +109,9 @@ def test_a_threshold_may_be_a_logarithm(row: list[float], number: int) -> None:
     taken = Real(number).log() <= Fraction(math.log(number))
     places = [0, 1] if taken else []
     assert logits_at_least(beside, Real(number).log()) == places + [
-        token + 2 for token, logit in enumerate(row) if Real(logit if logit > -inf else -1e9) >= Real(number).log()
+        token + 2
+        for token, logit in enumerate(row)
+        if Real(logit if logit > -inf else -1e9) >= Real(number).log()
     ]
 
 

@@ -10,7 +10,7 @@ from math import inf
 from typing import Any, Self
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref.speculative import (
@@ -22,7 +22,7 @@ from sampling_ref.speculative import (
     verify_chain,
 )
 from tests.sampling.rows import TIED, uniforms
-from tests.texts import CAMPAIGN
+from tests.texts import drawn
 
 torch = pytest.importorskip("torch", reason="transformers calculates with torch")
 utils = pytest.importorskip("transformers.generation.utils", reason="the engine under test")
@@ -105,7 +105,7 @@ def uniforms32() -> st.SearchStrategy[float]:
 
 
 @st.composite
-def drafted(draw: st.DrawFn) -> tuple[Rows, Rows, list[int], list[float], float]:
+def drafts_of_logits(draw: st.DrawFn) -> tuple[Rows, Rows, list[int], list[float], float]:
     size, length = draw(st.integers(1, 7)), draw(st.integers(1, 4))
     targets = [draw(logits(size)) for _ in range(length + 1)]
     drafts = [draw(st.just(targets[n]) | logits(size)) for n in range(length)]
@@ -118,8 +118,8 @@ def drafted(draw: st.DrawFn) -> tuple[Rows, Rows, list[int], list[float], float]
 
 
 @pytest.mark.parametrize("weight", [None, 0.25, 1.0])
-@given(case=drafted())
-@settings(max_examples=150 * CAMPAIGN, deadline=None)
+@given(case=drafts_of_logits())
+@drawn(150)
 def test_accepts_the_same_drafts_and_draws_from_the_same_row(
     weight: float | None, case: tuple[Rows, Rows, list[int], list[float], float]
 ) -> None:

@@ -1,0 +1,253 @@
+"""What it takes to answer a question about a profile: read it, apply the stages, draw."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf
+from typing import Any, Literal, TypeAlias
+
+from sampling_ref.arithmetic.binary32 import Binary32, all_to_binary32, to_binary32
+from sampling_ref.candidates import Candidates, all_candidates
+from sampling_ref.chain import Applied, Trace, apply_step
+from sampling_ref.drawing.gumbel_max import gumbel_max
+from sampling_ref.drawing.inverse_cdf import inverse_cdf_of_logits
+from sampling_ref.errors import ParameterError, RowError, UnknownNameError
+from sampling_ref.history import part_of, read_history
+from sampling_ref.orders import ORDERS
+from sampling_ref.profiles import PROFILES
+from sampling_ref.profiles.model import Draw, Profile, Stage
+from sampling_ref.randomness import Given, Randomness
+from sampling_ref.row import Number, ReadRow, TokenId, read_logits, read_possible_logits
+from sampling_ref.situation import Situation, exactly, read_uniforms
+from sampling_ref.softmax import softmax
+from sampling_ref.steps.step import Step
+from sampling_ref.steps.table import STEPS
+from sampling_ref.twins.plain import walk
+from sampling_ref.twins.table import TWINS
+
+Precision: TypeAlias = Literal["exact", "f32"]
+"""What the arithmetic is: without any rounding, or with one after every operation."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A profile with everything that it is asked about, read and checked."""
+
+    profile: Profile
+    parameters: Mapping[str, Any]
+    candidates: Candidates
+    situation: Situation
+    precision: Precision
+
+    def values(self, stage: Stage) -> dict[str, Any]:
+        """Return a stage's values: the engine's parameters under the step's names, and choices."""
+        taken = {mine: self.parameters[theirs] for mine, theirs in stage.takes.items()}
+        return {**stage.choices, **taken}
+
+    def step_of(self, stage: Stage) -> Step:
+        """Return the step that a stage applies, in the precision asked for."""
+        if self.precision == "exact":
+            return STEPS[stage.step]
+        return TWINS[self.profile.twins].steps.get(stage.step, STEPS[stage.step])
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the stages left, and what each of those that were applied did."""
+
+    candidates: Candidates
+    applied: tuple[tuple[Stage, Applied], ...]
+
+    @property
+    def trace(self) -> Trace:
+        """The applied steps as a trace."""
+        return Trace(tuple(applied for _, applied in self.applied))
+
+
+def read_profile(name: object) -> Profile:
+    """Return a profile by its name.
+
+    >>> read_profile("vlm")
+    Traceback (most recent call last):
+    sampling_ref.errors.UnknownNameError: there is no profile 'vlm'; did you mean 'vllm'?
+    """
+    if not isinstance(name, str) or name not in PROFILES:
+        raise UnknownNameError("profile", name, PROFILES)
+    return PROFILES[name]
+
+
+def read_precision(precision: object) -> None:
+    """Complain about a precision that there is not.
+
+    >>> read_precision("f16")
+    Traceback (most recent call last):
+    sampling_ref.errors.ParameterError: precision must be one of exact, f32, got 'f16'
+    """
+    if precision not in {"exact", "f32"}:
+        raise ParameterError("precision", precision, "must be one of exact, f32")
+
+
+def read_parameters(profile: Profile, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all parameters of a profile, in the width in which the engine holds them.
+
+    >>> read_parameters(PROFILES["llama.cpp"], {"top_p": 0.9})["top_p"]
+    0.8999999761581421
+    """
+    parameters = {**profile.defaults(), **profile.read_parameters(params)}
+    for parameter in profile.parameters:
+        if parameter.width == "f32":
+            parameters[parameter.name] = _in_32_bits(parameters[parameter.name])
+    return parameters
+
+
+def _in_32_bits(value: Any) -> Any:  # noqa: ANN401 - numbers, or maps of them
+    if isinstance(value, Mapping):
+        return {key: _in_32_bits(number) for key, number in value.items()}
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+        return value
+    return to_binary32(value)
+
+
+def ask(  # noqa: PLR0913 - what every question consists of
+    profile: str,
+    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    history: Any,  # noqa: ANN401 - whatever read_history takes
+    *,
+    prompt_length: int,
+    uniforms: Any,  # noqa: ANN401 - whatever read_uniforms takes
+    state: Mapping[str, Any] | None,
+    precision: Precision,
+    params: Mapping[str, Any],
+) -> Question:
+    """Read and check everything that a profile is asked about."""
+    record = read_profile(profile)
+    read_precision(precision)
+    parameters = read_parameters(record, params)
+    randomness = Given(read_uniforms(uniforms))
+    return question_of(
+        record,
+        parameters,
+        logits,
+        history,
+        prompt_length=prompt_length,
+        randomness=randomness,
+        state=state or {},
+        precision=precision,
+    )
+
+
+def question_of(  # noqa: PLR0913 - what every question consists of
+    profile: Profile,
+    parameters: Mapping[str, Any],
+    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    history: Any,  # noqa: ANN401 - whatever read_history takes
+    *,
+    prompt_length: int,
+    randomness: Randomness,
+    state: Mapping[str, Any],
+    precision: Precision,
+) -> Question:
+    """Return a question whose parameters and random numbers were read already."""
+    row = ReadRow(read_logits(logits))
+    if precision == "f32":
+        row = ReadRow(_row_in_32_bits(row))
+    tokens = read_history(history, len(row))
+    part_of(tokens, prompt_length, "prompt")
+    number = exactly if precision == "exact" else Binary32
+    situation = Situation(len(row), tokens, prompt_length, randomness, state, number)
+    return Question(profile, parameters, all_candidates(row), situation, precision)
+
+
+def _row_in_32_bits(row: Sequence[Number]) -> list[float]:
+    try:
+        floats = all_to_binary32(row)  # type: ignore[arg-type]  # floats, or the next line
+    except TypeError:
+        floats = [to_binary32(number) for number in row]
+    if inf in floats:
+        raise RowError(f"logits[{floats.index(inf)}] is too large for 32 bits")
+    return floats
+
+
+def run(question: Question) -> Answer:
+    """Apply the stages of the engine in its order, and say what each one did."""
+    candidates = question.candidates
+    done: list[tuple[Stage, Applied]] = []
+    profile, parameters = question.profile, question.parameters
+    is_greedy = profile.greedy.holds(parameters)
+    for stage in profile.stages:
+        if stage.is_off(parameters) or (is_greedy and stage.step not in profile.greedy.after):
+            continue
+        applied = apply_stage(question, stage, candidates)
+        candidates = applied.after
+        done.append((stage, applied))
+    return Answer(candidates, tuple(done))
+
+
+def apply_stage(question: Question, stage: Stage, candidates: Candidates) -> Applied:
+    """Apply one stage, after the sort that the engine does for it."""
+    values = question.values(stage)
+    if question.precision == "exact" or not TWINS[question.profile.twins].sorts_itself:
+        count = min(values.get("k", len(candidates.tokens)), len(candidates.tokens))
+        candidates = ORDERS[stage.order](candidates, count)
+    return apply_step(question.step_of(stage), values, candidates, question.situation)
+
+
+def probabilities(question: Question, candidates: Candidates) -> list[float]:
+    """Return the law by which the engine's draw chooses among candidates, as a row."""
+    row = [0.0] * question.situation.size
+    if question.profile.greedy.holds(question.parameters):
+        row[_greedy_token(question, candidates)] = 1.0
+        return row
+    read_possible_logits(ReadRow(candidates.logits))
+    if question.precision == "exact":
+        shares = softmax(candidates.logits, factor=candidates.factor)
+    else:
+        shares = TWINS[question.profile.twins].law(candidates)
+    for token, share in zip(candidates.tokens, shares, strict=True):
+        row[token] = share
+    return row
+
+
+def draw(question: Question, answer: Answer) -> TokenId:
+    """Return the token that the engine chooses among what its stages left."""
+    candidates = answer.candidates
+    if question.profile.greedy.holds(question.parameters):
+        return _greedy_token(question, candidates)
+    read_possible_logits(ReadRow(candidates.logits))
+    rules = [stage.draw for stage, _ in answer.applied if stage.draw is not None]
+    rule = rules[-1] if rules else question.profile.draw
+    if question.precision == "f32":
+        return TWINS[question.profile.twins].draw(candidates, question.situation, rule)
+    return _draw_exactly(candidates, question.situation, rule)
+
+
+def _draw_exactly(candidates: Candidates, situation: Situation, rule: Draw) -> TokenId:
+    randomness = situation.randomness
+    if rule.method in {"Gumbel-max", "exponential race"}:
+        numbers = randomness.many("the draw", situation.size)
+        own = [numbers[token] for token in candidates.tokens]
+        # The token with the least e / weight, e = -log of a uniform number, is the one with
+        # the largest logit - log e: the race is Gumbel-max with the same noise.
+        place = gumbel_max(candidates.logits, own, noise=rule.noise, factor=candidates.factor)
+        return candidates.tokens[place]
+    place = inverse_cdf_of_logits(
+        candidates.logits,
+        randomness.uniform("the draw", "f64"),
+        order=walk(candidates, rule),
+        boundary=rule.boundary,
+        zero_weight=rule.zero_weight,
+        factor=candidates.factor,
+    )
+    return candidates.tokens[place]
+
+
+def _greedy_token(question: Question, candidates: Candidates) -> TokenId:
+    """Return the token that a greedy engine takes, by its rule for equals."""
+    logits = read_possible_logits(ReadRow(candidates.logits))
+    largest: Number = max(logits)
+    pairs = zip(candidates.tokens, logits, strict=True)
+    tokens = [token for token, logit in pairs if logit == largest]
+    ties = question.profile.greedy.ties
+    if ties == "first candidate":
+        return tokens[0]
+    return min(tokens) if ties == "lowest id" else max(tokens)

@@ -1,0 +1,148 @@
+"""A sampler with a memory, as an engine has it: history, adaptive state, random stream."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sampling_ref.asking import (
+    Precision,
+    draw,
+    question_of,
+    read_parameters,
+    read_precision,
+    read_profile,
+    run,
+)
+from sampling_ref.chain import Applied, Trace
+from sampling_ref.errors import HistoryError, ParameterError, RandomNumberError
+from sampling_ref.history import read_history
+from sampling_ref.randomness import Given, Randomness, Streams, TorchStream
+from sampling_ref.row import TokenId
+from sampling_ref.situation import Situation, read_uniforms
+from sampling_ref.steps.step import Step, Values
+
+UNLIMITED = 2**63
+"""More tokens than any vocabulary has: a history is checked against the row it meets."""
+
+
+class Sampler:
+    """One engine's sampler over the tokens of one text.
+
+    `sample` returns a token and accepts nothing by itself, as a program may want to throw
+    the token away; `accept` makes a token part of the history. With a `seed`, llama.cpp
+    and torch on a CPU are followed along their own random streams; otherwise each
+    `sample` takes the random numbers that it is given.
+
+    `precision` is "f32" for a seeded sampler, which follows the engine itself, and "exact"
+    for all others, if nothing else is said.
+
+    >>> sampler = Sampler("llama.cpp", seed=7, prompt=[0], repeat_penalty=2.0, top_k=1)
+    >>> sampler.sample([3.0, 2.0])
+    1
+    >>> sampler.accept(1)
+    >>> sampler.state["history"]
+    (0, 1)
+    """
+
+    def __init__(
+        self,
+        profile: str,
+        seed: int | None = None,
+        prompt: Any = (),  # noqa: ANN401 - whatever read_history takes
+        *,
+        precision: Precision | None = None,
+        **params: Any,  # noqa: ANN401 - each engine has its own
+    ) -> None:
+        self._profile = read_profile(profile)
+        self._parameters = read_parameters(self._profile, params)
+        self._precision: Precision = precision or ("exact" if seed is None else "f32")
+        read_precision(self._precision)
+        self._history = read_history(prompt, UNLIMITED, "prompt")
+        self._prompt_length = len(self._history)
+        self._stream = None if seed is None else self._stream_of(seed)
+        self._memory: dict[str, Any] = {}
+        self._pending: _Pending | None = None
+        self._trace = Trace(())
+
+    def _stream_of(self, seed: int) -> Randomness:
+        own = self._profile.draw.own_stream
+        if own == "libstdc++ mt19937":
+            return Streams(seed)
+        if own == "torch mt19937":
+            return TorchStream(seed)
+        rule = f"must be None for {self._profile.name}, whose own random stream is not known here"
+        raise ParameterError("seed", seed, rule)
+
+    def sample(self, logits: Any, uniforms: Any = ()) -> TokenId:  # noqa: ANN401 - any row
+        """Return the next token for a row of logits; nothing is accepted yet.
+
+        `uniforms` are the random numbers for this token, if the sampler has no seed.
+        """
+        given = read_uniforms(uniforms)
+        if self._stream is not None and given:
+            raise RandomNumberError("uniforms must not be given to a sampler that has a seed")
+        randomness = self._stream or Given(given)
+        question = question_of(
+            self._profile,
+            self._parameters,
+            logits,
+            self._history,
+            prompt_length=self._prompt_length,
+            randomness=randomness,
+            state=dict(self._memory),
+            precision=self._precision,
+        )
+        answer = run(question)
+        token = draw(question, answer)
+        self._trace = answer.trace
+        self._pending = None
+        for stage, applied in answer.applied:
+            chosen = question.step_of(stage)
+            if chosen.remember is None:
+                continue
+            pending = _Pending(chosen, applied, question.situation, question.values(stage), token)
+            if chosen.remembers_at == "draw":
+                self._memory |= pending.memory()
+            else:
+                self._pending = pending
+        return token
+
+    def accept(self, token: TokenId) -> None:
+        """Make a token part of the history."""
+        if isinstance(token, bool) or not isinstance(token, int) or token < 0:
+            raise HistoryError(f"token must be a token id, got {token!r}")
+        if self._pending is not None and self._pending.token == token:
+            self._memory |= self._pending.memory()
+        self._pending = None
+        self._history.append(token)
+
+    @property
+    def trace(self) -> Trace:
+        """What each step did to the row of the last `sample`."""
+        return self._trace
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Everything that the next token depends on besides its row."""
+        return {
+            **self._memory,
+            "history": tuple(self._history),
+            "prompt_length": self._prompt_length,
+            "words_taken": 0 if self._stream is None else self._stream.taken(),
+        }
+
+
+class _Pending:
+    """What an adaptive step would note down if the drawn token is accepted."""
+
+    def __init__(
+        self, step: Step, applied: Applied, situation: Situation, values: Values, token: TokenId
+    ) -> None:
+        self._step, self._applied, self._situation = step, applied, situation
+        self._values, self.token = step.read(values), token
+
+    def memory(self) -> Mapping[str, Any]:
+        assert self._step.remember is not None  # noqa: S101 - only such steps are pending
+        applied = self._applied
+        return self._step.remember(
+            applied.before, applied.after, self._situation, self._values, self.token
+        )

@@ -1,0 +1,178 @@
+"""Masks, forced tokens and the penalties on ends: when they act and on what."""
+
+from fractions import Fraction
+from math import inf, nan
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sampling_ref.penalties.allowed import allowed
+from sampling_ref.penalties.begin_suppress import begin_suppress
+from sampling_ref.penalties.encoder_repetition import encoder_repetition
+from sampling_ref.penalties.exponential_decay_length import exponential_decay_length
+from sampling_ref.penalties.forced_bos import forced_bos
+from sampling_ref.penalties.forced_eos import forced_eos
+from sampling_ref.penalties.logit_bias import logit_bias
+from sampling_ref.penalties.min_length import min_length
+from sampling_ref.penalties.min_new_tokens import min_new_tokens
+from sampling_ref.penalties.prefix_allowed import prefix_allowed
+from sampling_ref.penalties.remove_invalid import LARGEST_BINARY32, remove_invalid_values
+from sampling_ref.penalties.repetition import repetition
+from sampling_ref.penalties.suppress import suppress
+from sampling_ref.row import Number
+from tests.sampling.rows import rows
+from tests.texts import drawn
+
+ROW = [1.0, -2.0, 0.5]
+LENGTHS = st.integers(0, 5)
+
+
+@drawn(50)
+@given(rows(most=6), st.sets(st.integers(0, 5)))
+def test_what_is_suppressed_and_what_is_allowed_are_opposites(
+    row: list[float], tokens: set[int]
+) -> None:
+    tokens = {token for token in tokens if token < len(row)}
+    others = set(range(len(row))) - tokens
+    kept = [logit if token in others else -inf for token, logit in enumerate(row)]
+    assert suppress(row, [], tokens) == kept
+    if others:
+        assert allowed(row, [], others) == kept
+
+
+def test_an_allowed_token_that_was_impossible_stays_impossible() -> None:
+    assert allowed([-inf, 1.0], [], [0]) == [-inf, -inf]
+
+
+@drawn(60)
+@given(LENGTHS, LENGTHS)
+def test_at_the_beginning_means_at_exactly_that_length(length: int, begin: int) -> None:
+    row = begin_suppress(ROW, [0] * length, [2], begin)
+    assert row == ([1.0, -2.0, -inf] if length == begin else ROW)
+
+
+@drawn(60)
+@given(LENGTHS, LENGTHS, LENGTHS)
+def test_no_end_before_the_least_length(length: int, least: int, prompt: int) -> None:
+    prompt = min(prompt, length)
+    without = [-inf, -2.0, -inf]
+    history = [1] * length
+    assert min_length(ROW, history, least, [0, 2]) == (without if length < least else ROW)
+    row = min_new_tokens(ROW, history, least, [0, 2], prompt_length=prompt)
+    assert row == (without if length - prompt < least else ROW)
+
+
+@drawn(60)
+@given(LENGTHS, st.integers(0, 6))
+def test_the_last_place_is_left_to_the_ends(length: int, most: int) -> None:
+    row = forced_eos(ROW, [1] * length, most, [1, 2])
+    assert row == ([-inf, 0.0, 0.0] if length + 1 == most else ROW)
+
+
+def test_the_second_token_is_forced() -> None:
+    assert forced_bos(ROW, [], 2) == ROW
+    assert forced_bos(ROW, [0], 2) == [-inf, -inf, 0.0]
+    assert forced_bos(ROW, [0, 0], 2) == ROW
+
+
+def test_forced_tokens_become_possible() -> None:
+    assert forced_bos([1.0, -inf], [0], 1) == [-inf, 0.0]
+    assert forced_eos([1.0, -inf], [0], 2, 1) == [-inf, 0.0]
+
+
+def test_without_ends_the_last_place_has_no_token() -> None:
+    assert forced_eos(ROW, [0], 2, []) == [-inf] * 3
+
+
+@drawn(50)
+@given(
+    st.fractions(-4, 4, max_denominator=8),
+    st.integers(0, 8),
+    st.integers(0, 4),
+    st.integers(0, 4),
+    st.fractions(Fraction(1, 4), 3, max_denominator=8),
+)
+def test_the_end_grows_exponentially_with_the_length(
+    logit: Fraction, length: int, prompt: int, start: int, factor: Fraction
+) -> None:
+    prompt = min(prompt, length)
+    beyond = length - prompt - start
+    row: list[Number] = [Fraction(1), logit]
+    after = exponential_decay_length(row, [0] * length, start, factor, 1, prompt_length=prompt)
+    expected = logit + abs(logit) * (factor**beyond - 1) if beyond > 0 else logit
+    assert after == [1, expected]
+    if factor >= 1:
+        assert after[1] >= logit
+
+
+def test_an_end_of_logit_zero_never_grows() -> None:
+    assert exponential_decay_length([0.0, 1.0], [1] * 9, 1, 2.0, 0) == [0.0, 1.0]
+
+
+def test_an_impossible_end_stays_impossible() -> None:
+    assert exponential_decay_length([-inf, 1.0], [1] * 9, 1, 2.0, 0) == [-inf, 1.0]
+
+
+@drawn(50)
+@given(
+    rows(most=6),
+    st.lists(st.integers(0, 5), max_size=8),
+    st.fractions(Fraction(1, 4), 4, max_denominator=8),
+)
+def test_the_encoder_penalty_is_the_inverse_of_repetition(
+    row: list[float], given_text: list[int], penalty: Fraction
+) -> None:
+    text = [token for token in given_text if token < len(row)]
+    exact: list[Number] = [logit if logit == -inf else Fraction(logit) for logit in row]
+    assert encoder_repetition(exact, [0], penalty, text) == repetition(exact, text, 1 / penalty)
+
+
+def test_the_encoder_penalty_divides_by_the_rounded_reciprocal() -> None:
+    assert encoder_repetition([7.0, -7.0], [], 3.0, [0, 1]) == [7.0 / (1 / 3.0), -7.0 * (1 / 3.0)]
+
+
+@drawn(50)
+@given(rows(most=6), st.dictionaries(st.integers(0, 5), st.integers(-200, 200)))
+def test_biases_are_added(row: list[float], biases: dict[int, int]) -> None:
+    biases = {token: bias for token, bias in biases.items() if token < len(row)}
+    expected = [logit + biases.get(token, 0) for token, logit in enumerate(row)]
+    assert logit_bias(row, [], biases) == expected
+    clamped = [
+        logit + max(-100, min(100, biases.get(token, 0))) for token, logit in enumerate(row)
+    ]
+    assert logit_bias(row, [], biases, limit=100) == clamped
+
+
+def test_no_bias_makes_an_impossible_token_possible() -> None:
+    assert logit_bias([-inf, 1.0], [], {0: 100.0, 1: -inf}) == [-inf, -inf]
+
+
+def test_a_bias_of_minus_infinity_is_clamped_too() -> None:
+    assert logit_bias([1.0], [], {0: -inf}, limit=100) == [-99.0]
+
+
+def test_a_function_says_what_may_follow() -> None:
+    def next_one(history: list[int]) -> list[int]:
+        history.append(7)  # it is its own list
+        return [history[0] + 1]
+
+    past = [1]
+    assert prefix_allowed(ROW, past, next_one) == [-inf, -inf, 0.5]
+    assert past == [1]
+
+
+def test_if_nothing_allowed_is_possible_the_allowed_are_forced() -> None:
+    row = [1.0, -inf, -inf]
+    assert prefix_allowed(row, [], lambda _: [1, 2]) == [-inf, 0.0, 0.0]
+    assert prefix_allowed(row, [], lambda _: [1, 2], when_none="leave") == [-inf] * 3
+    assert prefix_allowed(row, [], lambda _: [0, 1]) == [1.0, -inf, -inf]
+
+
+def test_invalid_numbers_are_replaced() -> None:
+    assert remove_invalid_values([nan, inf, -inf, 1.5], []) == [
+        0.0,
+        LARGEST_BINARY32,
+        -LARGEST_BINARY32,
+        1.5,
+    ]
+    assert remove_invalid_values([-inf, -inf], [], largest=8) == [-8, -8]

@@ -1,0 +1,262 @@
+"""Temperature, dynamic temperature, quadratic smoothing, and what greedy means."""
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from math import inf, log, nan
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sampling_ref.arithmetic.binary32 import Binary32
+from sampling_ref.dynamic_temperature import dynamic_temperature, temperature_of_entropy
+from sampling_ref.errors import ParameterError, RowError
+from sampling_ref.greedy import Rule, greedy, is_greedy, only_greedy
+from sampling_ref.row import Number
+from sampling_ref.smoothing import smoothing
+from sampling_ref.temperature import temperature
+from tests.sampling.rows import rows
+from tests.texts import drawn
+
+TEMPERATURES = st.fractions(Fraction(1, 8), 4, max_denominator=16)
+NOT_POSITIVE = [0, 0.0, -0.0, -5e-324, nan, inf, -inf, "1", None, True, 10**400]
+NEGATIVE = [-5e-324, -1, nan, inf, -inf, "1", None, True, 10**400]
+
+
+@drawn(60)
+@given(rows(), TEMPERATURES)
+def test_temperature_divides_every_logit(row: list[float], value: Fraction) -> None:
+    exact: list[Number] = [logit if logit == -inf else Fraction(logit) for logit in row]
+    divided = temperature(exact, value)
+    assert divided == [logit if logit == -inf else logit / value for logit in exact]
+    assert divided == temperature(exact, value, arithmetic="reciprocal")
+    assert temperature(row, float(value)) == [logit / float(value) for logit in row]
+
+
+def test_two_temperatures_are_their_product() -> None:
+    assert temperature(temperature([3.0, -1.0], 2.0), 0.25) == temperature([3.0, -1.0], 0.5)
+    assert temperature([3.0, -1.0], 0.5) != temperature(temperature([3.0, -1.0], 0.5), 0.5)
+
+
+def test_the_reciprocal_is_rounded_first() -> None:
+    ten, three = Binary32(10.0), Binary32(3.0)
+    assert temperature([ten], three) == [ten / three]
+    assert temperature([ten], three, arithmetic="reciprocal") == [ten * (1 / three)]
+    assert ten / three != ten * (1 / three)
+
+
+@pytest.mark.parametrize("value", NOT_POSITIVE)
+def test_a_temperature_must_be_finite_and_above_0(value: Any) -> None:  # noqa: ANN401
+    with pytest.raises(ParameterError, match=r"^temperature must be a finite number above 0, got"):
+        temperature([1.0, 2.0], value)
+    with pytest.raises(ParameterError, match=r"^smoothing_factor must be a finite number above"):
+        smoothing([1.0, 2.0], value)
+
+
+def test_a_temperature_that_leaves_no_finite_logit_is_an_error() -> None:
+    assert temperature([1.0, -1.0], 1e-308) == [1.0 / 1e-308, -1.0 / 1e-308]
+    with pytest.raises(ParameterError, match=r"^temperature must leave all logits finite, got"):
+        temperature([1.0, 0.0], 1e-309)
+    assert temperature([-1.0, 0.0], 1e-309) == [-inf, 0.0]
+
+
+@pytest.mark.parametrize("arithmetic", ["", None, "multiply"])
+def test_arithmetic_has_two_names(arithmetic: Any) -> None:  # noqa: ANN401
+    with pytest.raises(ParameterError, match=r"^arithmetic must be one of division, reciprocal"):
+        temperature([1.0], 1.0, arithmetic=arithmetic)
+
+
+# Dynamic temperature
+
+
+def temperature_in_decimal(
+    row: list[float], low: Fraction, high: Fraction, exponent: Fraction, count: int
+) -> Decimal:
+    """Return the temperature in 400 digits, by the formula as it is written."""
+    with localcontext() as context:
+        context.prec = 400
+        largest = max(row)
+        weights = [
+            (Decimal(logit) - Decimal(largest)).exp() for logit in row if logit > -inf
+        ]
+        total = sum(weights)
+        shares = [weight / total for weight in weights]
+        entropy = -sum(share * share.ln() for share in shares if share)
+        even = max(entropy / Decimal(count).ln(), Decimal(0))
+        power = Decimal(exponent.numerator) / exponent.denominator
+        raised = even**power if even else Decimal(0 if power else 1)
+        bottom, top = (Decimal(part.numerator) / part.denominator for part in (low, high))
+        return bottom + (top - bottom) * raised
+
+
+@drawn(60)
+@given(
+    rows(most=8),
+    st.fractions(0, 3, max_denominator=8),
+    st.fractions(Fraction(1, 8), 3, max_denominator=8),
+    st.sampled_from([Fraction(0), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(5, 4)]),
+    st.integers(0, 3),
+)
+def test_the_temperature_follows_the_entropy(
+    row: list[float], middle: Fraction, spread: Fraction, exponent: Fraction, more: int
+) -> None:
+    count = sum(logit > -inf for logit in row) + more
+    if count == 1:
+        assert dynamic_temperature(row, middle, spread, exponent, in_play=1) == row
+        return
+    found = temperature_of_entropy(list(row), middle, spread, exponent, count)
+    low, high = max(Fraction(0), middle - spread), middle + spread
+    expected = temperature_in_decimal(row, low, high, exponent, count)
+    # The nearest float: no more than half a unit in the last place away.
+    with localcontext() as context:
+        context.prec = 400
+        assert abs(Decimal(found) - expected) <= abs(expected) * Decimal(2) ** -53
+    after = dynamic_temperature(row, middle, spread, exponent, in_play=count)
+    if found == 0:
+        assert after == only_greedy(row)
+    else:
+        assert after == [logit / found for logit in row]
+
+
+def test_equal_logits_have_the_highest_temperature_and_a_single_one_the_lowest() -> None:
+    assert temperature_of_entropy([1.0] * 5, 1.0, 0.5, 3, 5) == 1.5
+    assert temperature_of_entropy([1.0, -inf, -inf], 1.0, 0.5, 3, 3) == 0.5
+    assert temperature_of_entropy([1.0, 1.0, -inf, -inf], 1.0, 0.5, 2, 4) == 0.5 + 1 / 4
+
+
+def test_removed_tokens_in_play_lower_the_share() -> None:
+    row = [1.0, 1.0, -inf, -inf]
+    assert dynamic_temperature(row, 1.0, 1.0) == [0.5, 0.5, -inf, -inf]
+    assert dynamic_temperature(row, 1.0, 1.0, in_play=4) == [1.0, 1.0, -inf, -inf]
+
+
+def test_without_spread_it_is_plain_temperature() -> None:
+    assert dynamic_temperature([1.0, 3.0], 2.0, 0.0) == [0.5, 1.5]
+    assert dynamic_temperature([3.0], 2.0, 0.0) == [1.5]
+    assert dynamic_temperature([1.0, 3.0, 3.0], 0.0, 0.0) == [-inf, 3.0, -inf]
+
+
+def test_a_single_token_in_play_is_left_alone() -> None:
+    assert dynamic_temperature([3.0, -inf], 2.0, 0.5) == [3.0, -inf]
+
+
+def test_a_temperature_of_zero_leaves_the_first_of_the_largest() -> None:
+    assert dynamic_temperature([3.0, -inf], 0.5, 0.5, in_play=2) == [3.0, -inf]
+    assert dynamic_temperature([1.0, -inf, 1.0], 0.0, 0.0) == [1.0, -inf, -inf]
+
+
+def test_low_is_never_below_zero() -> None:
+    assert temperature_of_entropy([1.0, -inf], 0.5, 2.0, 1, 2) == 0.0
+    assert temperature_of_entropy([1.0, 1.0], 0.5, 2.0, 1, 2) == 2.5
+
+
+def test_an_exponent_of_zero_is_always_the_highest_temperature() -> None:
+    assert temperature_of_entropy([1.0, -inf], 0.5, 0.25, 0, 2) == 0.75
+
+
+@pytest.mark.parametrize("name", ["temperature", "spread", "exponent"])
+@pytest.mark.parametrize("value", NEGATIVE)
+def test_domains_of_dynamic_temperature(name: str, value: Any) -> None:  # noqa: ANN401
+    fine: dict[str, Any] = {"temperature": 1.0, "spread": 0.5, "exponent": 1}
+    with pytest.raises(ParameterError, match=f"^{name} must be a finite number of at least 0"):
+        dynamic_temperature([1.0, 2.0], **{**fine, name: value})
+    assert dynamic_temperature([1.0, 1.0], **{**fine, name: 0})
+
+
+def test_what_is_in_play_is_at_least_what_is_possible() -> None:
+    with pytest.raises(ParameterError, match="^in_play must be a whole number of at least 2"):
+        dynamic_temperature([1.0, 2.0, -inf], 1.0, 0.5, in_play=1)
+    with pytest.raises(RowError, match="^logits leave no token possible"):
+        dynamic_temperature([-inf], 1.0, 0.5)
+    with pytest.raises(ParameterError, match="^spread must leave the temperature finite"):
+        dynamic_temperature([1.0, 1.0], 1.7e308, 1.7e308)
+
+
+# Smoothing
+
+
+@drawn(60)
+@given(rows(), TEMPERATURES)
+def test_smoothing_squares_the_distance_from_the_largest(
+    row: list[float], factor: Fraction
+) -> None:
+    exact: list[Number] = [logit if logit == -inf else Fraction(logit) for logit in row]
+    largest = max(exact)
+    assert smoothing(exact, factor) == [
+        logit if logit == -inf else -((logit - largest) ** 2) * factor for logit in exact
+    ]
+
+
+def test_smoothing_forgets_what_is_added_to_all_logits() -> None:
+    assert smoothing([3.0, 1.0], 0.5) == smoothing([13.0, 11.0], 0.5)
+
+
+def test_far_away_is_impossible_after_smoothing() -> None:
+    assert smoothing([1e200, -1e200], 1.0) == [0.0, -inf]
+    assert smoothing([-inf, -inf], 1.0) == [-inf, -inf]
+
+
+# Greedy
+
+
+@drawn(60)
+@given(rows())
+def test_greedy_returns_the_first_or_the_last_of_the_largest(row: list[float]) -> None:
+    largest = [token for token, logit in enumerate(row) if logit == max(row)]
+    assert greedy(row) == largest[0]
+    assert greedy(row, ties="last") == largest[-1]
+    for ties in ("first", "last"):
+        alone = only_greedy(row, ties=ties)  # type: ignore[arg-type]
+        assert [token for token, logit in enumerate(alone) if logit > -inf] == [
+            greedy(row, ties=ties)  # type: ignore[arg-type]
+        ]
+        assert max(alone) == max(row)
+
+
+def test_the_two_zeros_are_equal() -> None:
+    assert greedy([-0.0, 0.0]) == 0
+    assert greedy([0.0, -0.0], ties="last") == 1
+
+
+def test_a_row_without_a_possible_token_has_no_greedy_token() -> None:
+    with pytest.raises(RowError, match="^logits leave no token possible"):
+        greedy([-inf, -inf])
+    assert only_greedy([-inf, -inf]) == [-inf, -inf]
+
+
+@pytest.mark.parametrize(
+    ("rule", "greedy_ones", "others"),
+    [
+        ("zero", [0, 0.0, -0.0, Fraction(0)], [5e-324, -1.0, 1.0]),
+        ("not positive", [0, -0.0, -5e-324, -1], [5e-324, 1]),
+        ("below 1e-7", [0, -1, 1e-7 - 1e-22], [1e-7, 1]),
+        ("below 1e-6", [0, -1, 1e-6 - 1e-21], [1e-6, 1]),
+        ("below 1e-5", [0, -1, 1e-5 - 1e-20], [1e-5, 1]),
+        ("below 0.01", [0, -1, 0.01 - 1e-17], [0.01, 1]),
+    ],
+)
+def test_when_engines_are_greedy(
+    rule: Rule, greedy_ones: list[Number], others: list[Number]
+) -> None:
+    assert all(is_greedy(value, rule) for value in greedy_ones)
+    assert not any(is_greedy(value, rule) for value in others)
+
+
+def test_every_rule_is_tested_and_no_other_is_known() -> None:
+    assert len(get_args(Rule)) == 6
+    for rule in ("never", "", None, 0):
+        with pytest.raises(ParameterError, match="^rule must be one of zero, not positive"):
+            is_greedy(1.0, rule)  # type: ignore[arg-type]
+    for value in (nan, inf, "0", None, True):
+        with pytest.raises(ParameterError, match="^temperature must be a finite number, got"):
+            is_greedy(value, "zero")  # type: ignore[arg-type]
+    for ties in ("lowest", None):
+        with pytest.raises(ParameterError, match="^ties must be one of first, last"):
+            greedy([1.0], ties=ties)  # type: ignore[arg-type]
+
+
+def test_the_entropy_share_of_a_peaked_row_is_small() -> None:
+    found = temperature_of_entropy([60.0, 0.0], 1.0, 1.0, 1, 2)
+    assert 0 < found < 1e-20
+    assert found == pytest.approx(2 * 61 * 8.756510762696520e-27 / log(2), rel=1e-9)
