@@ -22,6 +22,7 @@ from sampling_ref.situation import Situation, exactly, read_uniforms
 from sampling_ref.softmax import softmax
 from sampling_ref.steps.step import Step
 from sampling_ref.steps.table import STEPS
+from sampling_ref.total_order import last_greatest
 from sampling_ref.twins.plain import walk
 from sampling_ref.twins.table import TWINS
 
@@ -67,9 +68,9 @@ class Answer:
 def read_profile(name: object) -> Profile:
     """Return a profile by its name.
 
-    >>> read_profile("vlm")
+    >>> read_profile("lama.cpp")
     Traceback (most recent call last):
-    sampling_ref.errors.UnknownNameError: there is no profile 'vlm'; did you mean 'vllm'?
+    sampling_ref.errors.UnknownNameError: there is no profile 'lama.cpp'; did you mean 'llama.cpp'?
     """
     if not isinstance(name, str) or name not in PROFILES:
         raise UnknownNameError("profile", name, PROFILES)
@@ -248,6 +249,8 @@ def _greedy_token(question: Question, candidates: Candidates) -> TokenId:
     pairs = zip(candidates.tokens, logits, strict=True)
     tokens = [token for token, logit in pairs if logit == largest]
     ties = question.profile.greedy.ties
+    if ties == "last in total order":
+        return candidates.tokens[last_greatest(logits)]
     if ties == "first candidate":
         return tokens[0]
     return min(tokens) if ties == "lowest id" else max(tokens)

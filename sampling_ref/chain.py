@@ -4,8 +4,9 @@ A trace is data: for each step the candidates before and after it, and from them
 kept, removed and changed. Printed, it is a table that a person can follow.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import inf
 from typing import Any
 
@@ -14,7 +15,7 @@ from sampling_ref.row import Number, TokenId
 from sampling_ref.situation import Situation
 from sampling_ref.steps.step import Step, Values
 
-SHOWN = 8
+SHOWN = 6
 """How many tokens a printed trace shows of each list."""
 
 
@@ -83,7 +84,7 @@ class Trace:
 
 
 def _line(applied: Applied) -> tuple[str, str, str, str, str, str]:
-    given = ", ".join(f"{name}={value}" for name, value in applied.parameters.items())
+    given = ", ".join(f"{name}={shortly(value)}" for name, value in applied.parameters.items())
     row = applied.row_after
     likeliest = sorted(applied.kept, key=row.__getitem__, reverse=True)[:SHOWN]
     return (
@@ -91,12 +92,27 @@ def _line(applied: Applied) -> tuple[str, str, str, str, str, str]:
         str(len(applied.kept)),
         _some(applied.removed),
         _some(applied.changed),
-        " ".join(f"{token}:{float(row[token]):.4g}" for token in likeliest) or "-",
+        " ".join(f"{token}:{shortly(row[token])}" for token in likeliest) or "-",
         applied.why,
     )
 
 
-def _some(tokens: Sequence[TokenId]) -> str:
+def shortly(value: Any) -> str:  # noqa: ANN401 - parameters are of many kinds
+    """Write a parameter for reading: numbers to six digits, lists by their beginning.
+
+    >>> shortly(0.8999999761581421), shortly(range(100, 200))
+    ('0.9', '100 101 102 103 104 105 and 94 more')
+    """
+    if isinstance(value, float | Fraction):
+        return f"{float(value):g}"
+    if isinstance(value, Mapping):
+        return shortly([f"{token}:{shortly(number)}" for token, number in value.items()])
+    if isinstance(value, Collection) and not isinstance(value, str):
+        return _some([shortly(part) for part in value])
+    return str(value)
+
+
+def _some(tokens: Sequence[object]) -> str:
     if not tokens:
         return "-"
     shown = " ".join(map(str, tokens[:SHOWN]))
@@ -108,5 +124,5 @@ def apply_step(step: Step, values: Values, candidates: Candidates, situation: Si
     read = step.read(values)
     after = step.apply(candidates, situation, read)
     shown = {name: value for name, value in values.items() if name in step.parameters}
-    why = step.why.format_map(read)
+    why = step.why.format_map({name: shortly(value) for name, value in read.items()})
     return Applied(step.name, shown, candidates, after, why, situation.size)

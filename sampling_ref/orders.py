@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from sampling_ref.candidates import Candidates
 from sampling_ref.llama_cpp.falling_order import falling_positions
-from sampling_ref.ordering import largest_first
+from sampling_ref.arithmetic.selecting import largest
 from sampling_ref.row import ReadRow
 
 
@@ -13,8 +13,8 @@ def _as_they_stand(candidates: Candidates, count: int) -> Candidates:  # noqa: A
     return candidates
 
 
-def _stably(candidates: Candidates, count: int) -> Candidates:  # noqa: ARG001 - one shape
-    return _placed(candidates, largest_first(candidates.logits))
+def _stably(candidates: Candidates, count: int) -> Candidates:
+    return _placed(candidates, largest(candidates.logits, count))
 
 
 def _as_llama_cpp(candidates: Candidates, count: int) -> Candidates:

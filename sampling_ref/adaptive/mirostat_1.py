@@ -122,12 +122,15 @@ def _whole_part(log_k: Real, most: int, whole: Whole) -> int:
     """Return how many of at most `most` tokens k means."""
     if log_k >= Real(most + 1).log():
         return most
+    lowest = Fraction(1) if whole == "floor" else Fraction(1, 2)
+    if log_k < Real(lowest).log():
+        return 1
     k = log_k.exp()
     shifted = k if whole == "floor" else k + Fraction(1, 2)
     number = floor(float(shifted))
     if number > shifted:  # the float was rounded up
         number -= 1
-    return max(number, 1) if whole == "floor" else number + 1
+    return number if whole == "floor" else number + 1
 
 
 def mirostat_1(  # noqa: PLR0913 - as above

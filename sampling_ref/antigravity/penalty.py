@@ -29,6 +29,6 @@ def penalise(
         logit = penalised[token]
         if logit < 0 and logit != -inf:
             penalised[token] = number(logit) * settings.repetition_penalty
-        elif 0 < logit < inf:
+        elif logit > 0:
             penalised[token] = number(logit) / settings.repetition_penalty
     return penalised

@@ -63,17 +63,32 @@ def float_weights(
         return None
 
 
+def float_total(logits: Sequence[Number], reference: Number, factor: Fraction) -> float:
+    """Return the sum of the float weights, without keeping them; infinity if there are none.
+
+    >>> float_total([2.0, 2.0], 2.0, Fraction(1)), float_total([1000.0], 0, Fraction(1))
+    (2.0, inf)
+    """
+    try:
+        return sum(map(exp, _exponents(logits, reference, factor)))
+    except OverflowError:
+        return inf
+
+
 def _exponents(logits: Sequence[Number], reference: Number, factor: Fraction) -> Sequence[float]:
     """Return factor * (logit - reference) as floats; OverflowError if one is too large."""
     scale = float(factor)
     if scale < 1e-250:  # near the subnormal numbers its relative error is larger
         raise OverflowError
     offset = float(reference)
+    if not reference and scale == 1:
+        return cast("Sequence[float]", logits)  # exp rounds other numbers to floats itself
     if set(map(type, logits)) == {float} and offset == reference:
         floats = cast("Sequence[float]", logits)
         if offset:
             return [(logit - offset) * scale for logit in floats]
-        return [logit * scale for logit in floats] if scale != 1 else floats
+        return [logit * scale for logit in floats]
+    # A fraction has no float of its own, and a subclass of float may round more coarsely.
     return [_exponent(logit, Fraction(reference), factor) for logit in logits]
 
 

@@ -17,18 +17,18 @@ from fractions import Fraction
 from functools import cached_property
 from math import inf
 
-from sampling_ref.arithmetic.float_weights import float_weights
+from sampling_ref.arithmetic.float_weights import float_total, float_weights
 from sampling_ref.arithmetic.parameters import read_factor
 from sampling_ref.arithmetic.reals import Real
 from sampling_ref.arithmetic.totals import total_weight
-from sampling_ref.row import Number, Row, read_possible_logits
+from sampling_ref.row import Number, Row, read_logits, read_possible_logits
 
 _PLAIN = 64
 
 
 @dataclass(frozen=True)
 class Mass:
-    """All the weights e**(factor * logit) of a row. Make one with `mass_of`.
+    """All the weights e**(factor * logit) of a row. Make one with `mass_of`, which checks.
 
     >>> mass_of([0.0, 0.0, float("-inf")]).total
     2.0
@@ -57,8 +57,11 @@ class Mass:
 
     @cached_property
     def total(self) -> float:
-        """The sum of the float weights; infinity if there are none."""
-        return inf if self.weights is None else sum(self.weights)
+        """The sum of the float weights; infinity if floats do not hold them."""
+        known = self.__dict__.get("weights")  # the property, if it was asked for
+        if known is not None:
+            return sum(known)
+        return float_total(self.row, self.reference, self.factor)
 
     @cached_property
     def exact(self) -> Real:
@@ -66,10 +69,13 @@ class Mass:
         return total_weight(self.row, self.factor)
 
 
-def mass_of(logits: Row, *, factor: Number = 1) -> Mass:
+def mass_of(logits: Row, *, factor: Number = 1, name: str = "logits") -> Mass:
     """Return the mass of a row of logits.
 
     >>> mass_of([1.0, 1.0]).exact
     Real(2)
     """
-    return Mass(read_possible_logits(logits), read_factor(factor))
+    mass = Mass(read_logits(logits, name), read_factor(factor))
+    if mass.largest == -inf:
+        read_possible_logits(mass.row, name)  # which says so
+    return mass

@@ -21,17 +21,17 @@ Why this is the same answer
 """
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate, takewhile
 from math import inf
 
-from sampling_ref.arithmetic.mass import Mass
 from sampling_ref.arithmetic.float_weights import SMALLEST_SUM, float_weights, relative_error
+from sampling_ref.arithmetic.mass import Mass
 from sampling_ref.arithmetic.parameters import read_share
 from sampling_ref.arithmetic.reaching import mass_for
-from sampling_ref.arithmetic.selecting import Ties, check_ties
+from sampling_ref.arithmetic.selecting import Ties, check_ties, in_order
 from sampling_ref.arithmetic.walking import by_floats, exactly
-from sampling_ref.ordering import largest_first, largest_first_highest_id_first
 from sampling_ref.row import Number, Row, TokenId, read_logits
 
 _FEW = 8192
@@ -70,13 +70,12 @@ def nucleus(
         return frozenset(token for token, logit in enumerate(row) if logit > -inf)
     weights = mass.weights if total is None else float_weights(row, mass.reference, mass.factor)
     passed: list[TokenId] = []
-    left = list(range(len(row)))
     places = 0, len(row)
-    if weights is None or mass.weights is None:
-        left = _in_order(row, left, ties)
+    if weights is None:
+        left = in_order(row, list(range(len(row))), ties)
     else:
         passed, left = _split(row, weights, wanted, mass)
-        left = _in_order(row, left, ties)
+        left = in_order(row, left, ties)
         start = sum([weights[token] for token in passed])
         runs = list(accumulate([weights[token] for token in left], initial=start))
         low, high = by_floats(runs, wanted, mass, len(row))
@@ -94,14 +93,6 @@ def nucleus(
     return frozenset(passed + taken)
 
 
-def _in_order(row: list[Number], tokens: list[TokenId], ties: Ties) -> list[TokenId]:
-    """Return tokens, given by rising id, in the order of the walk."""
-    order = largest_first_highest_id_first if ties == "highest_id_first" else largest_first
-    if len(tokens) == len(row):
-        return order(row)
-    return [tokens[place] for place in order([row[token] for token in tokens])]
-
-
 def _split(
     row: list[Number], weights: list[float], share: Fraction, mass: Mass
 ) -> tuple[list[TokenId], list[TokenId]]:
@@ -110,7 +101,7 @@ def _split(
     relative = relative_error(len(row) + len(mass.row))
     passed: list[TokenId] = []
     passed_sum = 0.0
-    left = list(range(len(row)))
+    left: Sequence[TokenId] = range(len(row))
     left_sum = sum(weights)
     while len(left) > _FEW:
         low, high = _values_around(row, weights, left, passed_sum + left_sum - target)
@@ -141,23 +132,21 @@ def _split(
         if len(rest) == len(left):  # only equals, which are sorted quickly
             break
         left = rest
-    return passed, left
+    return passed, list(left)
 
 
 def _values_around(
-    row: list[Number], weights: list[float], left: list[TokenId], tail: float
+    row: list[Number], weights: list[float], left: Sequence[TokenId], tail: float
 ) -> tuple[Number, Number]:
     """Return two values, between which the walk probably ends.
 
     `tail` is the weight that stays behind. Its tokens are many and light, so a sample
     shows where it ends; the weight in front is often that of a few tokens no sample holds.
     """
-    step = len(left) // _SAMPLE + 1
-    sample = sorted(left[::step], key=row.__getitem__)
-    runs = list(accumulate(weights[token] for token in sample))
+    step = len(left) // _SAMPLE | 1  # an odd step: rows may repeat after 2, 4, 8 ... tokens
+    tokens = left[::step]
+    logits = sorted([row[token] for token in tokens])
+    runs = list(accumulate(sorted([weights[token] for token in tokens])))
     place = bisect_left(runs, tail / step)
     low, high = place - _MARGIN, place + _MARGIN
-    return (
-        row[sample[low]] if low >= 0 else -inf,
-        row[sample[high]] if high < len(sample) else inf,
-    )
+    return logits[low] if low >= 0 else -inf, logits[high] if high < len(logits) else inf

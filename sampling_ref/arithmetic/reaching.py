@@ -22,12 +22,11 @@ A share of one
     of the same list is reached by its last weight that is not zero. Strictly, never.
 """
 
-from fractions import Fraction
 from itertools import accumulate
 from math import inf
 
 from sampling_ref.arithmetic.float_weights import float_weights
-from sampling_ref.arithmetic.mass import Mass
+from sampling_ref.arithmetic.mass import Mass, mass_of
 from sampling_ref.arithmetic.parameters import read_factor, read_share
 from sampling_ref.arithmetic.walking import by_floats, exactly
 from sampling_ref.errors import ParameterError
@@ -61,7 +60,7 @@ def first_reaching(
         return None if strictly else last_possible(walked)
     weights = mass.weights if total is None else float_weights(walked, mass.reference, mass.factor)
     places = 0, len(walked)
-    if weights is not None and mass.weights is not None:
+    if weights is not None:
         places = by_floats(list(accumulate(weights)), wanted, mass, len(walked))
     place = exactly(walked, wanted, mass, places, strictly=strictly)
     return place if place < len(walked) else None
@@ -73,17 +72,16 @@ def mass_for(walked: list[Number], total: Row | Mass | None, factor: Number) -> 
     >>> mass_for([0.5], [0.5, 0.5], 1).exact
     Real(2)
     """
-    scale = read_factor(factor)
+    if isinstance(total, Mass):
+        if total.factor != read_factor(factor):
+            raise ParameterError("factor", factor, f"must be that of the total, {total.factor}")
+        return total
     if total is None:
-        mass = Mass(walked, scale)
+        mass = Mass(walked, read_factor(factor))
         if mass.largest == -inf:
             read_possible_logits(walked)  # which says so
         return mass
-    if not isinstance(total, Mass):
-        return Mass(read_possible_logits(total, "total"), scale)
-    if total.factor != scale:
-        raise ParameterError("factor", factor, f"must be that of the total, {total.factor}")
-    return total
+    return mass_of(total, factor=factor, name="total")
 
 
 def last_possible(logits: list[Number]) -> int:

@@ -20,7 +20,7 @@ from sampling_ref.row import Row, TokenId
 Ties: TypeAlias = Literal["lowest_id_first", "highest_id_first", "all"]
 """Which equals of the last one are taken: those with the lowest ids, the highest, or all."""
 
-_CHUNKS_PER_NUMBER = 16
+_CHUNKS_PER_NUMBER = 6
 
 
 def check_ties(ties: str) -> None:
@@ -51,13 +51,23 @@ def largest(row: Row, k: int, *, ties: Ties = "lowest_id_first") -> list[TokenId
         raise ParameterError("k", k, "must be a whole number that is not negative")
     if not k:
         return []
-    found = _large(row, k)
-    order = largest_first_highest_id_first if ties == "highest_id_first" else largest_first
-    ordered = [found[place] for place in order([row[token] for token in found])]
+    ordered = in_order(row, _large(row, k), ties)
     if ties == "all":
         while k < len(ordered) and row[ordered[k]] == row[ordered[k - 1]]:
             k += 1
     return ordered[:k]
+
+
+def in_order(row: Row, tokens: list[TokenId], ties: Ties) -> list[TokenId]:
+    """Return some tokens of a row, given by rising id, largest first.
+
+    >>> in_order([0.25, 0.5, 0.25], [0, 2], "lowest_id_first")
+    [0, 2]
+    """
+    order = largest_first_highest_id_first if ties == "highest_id_first" else largest_first
+    if len(tokens) == len(row):
+        return order(row)
+    return [tokens[place] for place in order([row[token] for token in tokens])]
 
 
 def _large(row: Row, k: int) -> list[TokenId]:

@@ -79,10 +79,12 @@ def side_of_mean(logits: Row, factor: Fraction) -> Callable[[Number, Number], in
     middle, error = float_mean(counts, factor)
 
     def side(one: Number, two: Number) -> int:
-        halves = float(one) / 2, float(two) / 2
-        distance = halves[0] + halves[1] - middle
-        if abs(distance) > error + (abs(halves[0]) + abs(halves[1]) + abs(middle)) * 2.0**-50:
-            return 1 if distance > 0 else -1
+        if error < inf:
+            halves = float(one) / 2, float(two) / 2
+            distance = halves[0] + halves[1] - middle
+            size = abs(halves[0]) + abs(halves[1]) + abs(middle)
+            if abs(distance) > error + size * 2.0**-50:
+                return 1 if distance > 0 else -1
         number = (Fraction(one) + Fraction(two)) / 2
         terms = {logit: (number - Fraction(logit)) * n for logit, n in counts.items()}
         return sign_of_sum(terms, factor)

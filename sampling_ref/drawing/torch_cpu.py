@@ -115,7 +115,7 @@ def multinomial_torch_cpu_with_replacement(
 
 def _read(probabilities: Any, bits: Bits) -> tuple[list[float], Rounding]:  # noqa: ANN401 - checked
     """Return the row in the width asked for, and the rounding to that width."""
-    if isinstance(bits, bool) or bits not in {32, 64}:
+    if not isinstance(bits, int) or bits not in {32, 64}:
         raise ParameterError("bits", bits, "must be 32 or 64")
     rounded: Rounding = to_binary32 if bits == 32 else _to_binary64  # noqa: PLR2004 - 32 bits
     row = read_weights(probabilities, "probabilities")

@@ -51,6 +51,9 @@ Cut = Literal["centred", "counted"]
 
 SECOND_DIFFERENCE = (1, -2, 1)
 
+FAR = 746
+"""e**-746 is less than any float."""
+
 
 def tail_free(
     weights: Any,  # noqa: ANN401 - whatever read_weights takes
@@ -116,7 +119,7 @@ def _bends_before(curve: list[Number], share: Fraction, factor: Fraction) -> int
     The running sums never fall, so the answer is found by bisection.
     """
     top = Fraction(curve[0])
-    weights = [exp(-min(746.0, float((top - Fraction(logit)) * factor))) for logit in curve]
+    weights = [exp(-float(min((top - Fraction(logit)) * factor, FAR))) for logit in curve]
     sums = list(accumulate(abs(one - 2 * two + three) for one, two, three in _windows(weights)))
     # Four weights in each bend, and a running sum that rounds at every step.
     error = (8 * FLOAT_ERROR + len(curve) * 2.0**-50) * sum(weights)

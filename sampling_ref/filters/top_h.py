@@ -53,6 +53,9 @@ from sampling_ref.row import Number, Row, TokenId, read_possible_logits, read_we
 
 Entropy = Literal["own", "shared"]
 
+FAR = 746
+"""e**-746 is less than any float."""
+
 
 def top_h(
     weights: Any,  # noqa: ANN401 - whatever read_weights takes
@@ -129,7 +132,7 @@ def _entropy_test(
     The logits are not all equal, so there is an entropy, and the share is below 1.
     """
     top = Fraction(line[0])
-    gaps = [min(746.0, float((top - Fraction(logit)) * factor)) for logit in line]
+    gaps = [float(min((top - Fraction(logit)) * factor, FAR)) for logit in line]
     weights = [exp(-gap) for gap in gaps]
     sums = list(accumulate(weights))
     gap_sums = list(accumulate(gap * weight for gap, weight in zip(gaps, weights, strict=True)))

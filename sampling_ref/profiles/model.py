@@ -135,7 +135,7 @@ class Greedy:
     """When an engine takes the largest logit and draws nothing, and which of equals it takes."""
 
     if_any: tuple[tuple[Condition, ...], ...] = ()
-    ties: Literal["lowest id", "highest id", "first candidate"] = "lowest id"
+    ties: Literal["lowest id", "highest id", "first candidate", "last in total order"] = "lowest id"
     after: tuple[str, ...] = ()
     note: str = ""
     source: str = ""

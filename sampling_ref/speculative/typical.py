@@ -18,7 +18,7 @@ Equality
     for rational shares e^(-H) is compared through sums of logarithms of rationals.
 Candidates of one length
     The program of the authors takes the most probable beginning, and the first of equals;
-    the paper does not say. If nothing is kept it takes the first candidate.
+    the paper does not say. So if nothing is kept it is the first candidate.
 Numbers
     H is the entropy itself. The authors' program adds 1e-5 inside the logarithm.
 """
@@ -89,4 +89,4 @@ def best_typical_candidate(
         likelihood = prod(row[x] for row, x in zip(rows[:length], tokens, strict=False))
         found.append((length, likelihood, -place))
     length, _, place = max(found)
-    return (-place, length) if length else (0, 0)
+    return -place, length

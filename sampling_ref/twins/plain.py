@@ -38,7 +38,7 @@ def softmax_in_32_bits(
 ) -> list[float]:
     """Return e**(logit - largest), divided by their sum, or by that of a larger row.
 
-    >>> softmax_in_32_bits([1.0, 1.0, -inf])
+    >>> softmax_in_32_bits([1.0, 1.0, float("-inf")])
     [0.5, 0.5, 0.0]
     """
     floats = list(map(float, read_possible_logits(logits)))

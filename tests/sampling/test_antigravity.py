@@ -166,7 +166,8 @@ def test_at_temperature_0_the_last_of_equal_maxima_wins(precision: Precision) ->
 @both
 def test_at_temperature_0_plus_0_is_above_minus_0(precision: Precision) -> None:
     assert sample([0.0, -0.0], [], 0.5, temperature=0, precision=precision) == 0
-    assert sample([-0.0, 0.0], [1, 0], 0.5, temperature=0, precision=precision) == 1
+    assert sample([-0.0, 0.0], [], 0.5, temperature=0, precision=precision) == 1
+    assert sample([0.0, -0.0], [0, 1], 0.5, temperature=0, precision=precision) == 0
 
 
 @both

@@ -99,3 +99,23 @@ def test_a_match_that_grows_comes_one_nearer(setting: Setting, token: int) -> No
         assert grown == Match(found.length + 1, found.following[token])
     else:
         assert grown.length <= max(found.length, 1)
+
+
+class Counted(int):
+    """A token that counts how often it is compared."""
+
+    comparisons = 0
+
+    def __eq__(self, other: object) -> bool:
+        """Compare as an int, and count."""
+        Counted.comparisons += 1
+        return int(self) == other
+
+    __hash__ = int.__hash__
+
+
+@given(repetitive(2, most=200))
+def test_all_match_lengths_take_time_in_proportion_to_the_tokens(history: list[int]) -> None:
+    Counted.comparisons = 0
+    own_beginnings([Counted(token) for token in history])
+    assert Counted.comparisons <= 2 * len(history)

@@ -46,7 +46,9 @@ def test_repetition_divides_the_positive_and_multiplies_the_negative(
     case: tuple[list[Number], list[int], int], penalty: Fraction
 ) -> None:
     row, history, _ = case
-    for token, (before, after) in enumerate(zip(row, repetition(row, history, penalty), strict=True)):
+    for token, (before, after) in enumerate(
+        zip(row, repetition(row, history, penalty), strict=True)
+    ):
         if token not in history or before == -inf:
             assert after == before
         else:
@@ -60,7 +62,8 @@ def test_a_repetition_penalty_of_at_least_one_raises_nothing(
 ) -> None:
     row, history, _ = case
     assert all(
-        after <= before for before, after in zip(row, repetition(row, history, penalty), strict=True)
+        after <= before
+        for before, after in zip(row, repetition(row, history, penalty), strict=True)
     )
 
 
@@ -359,7 +362,15 @@ def test_decaying_penalties_follow_the_line(
 ) -> None:
     row, history, _ = case
     after = decaying(
-        row, history, rep, freq, pres, sustain=sustain, decay=decay, line=line, fading=fading  # type: ignore[arg-type]
+        row,
+        history,
+        rep,
+        freq,
+        pres,
+        sustain=sustain,
+        decay=decay,
+        line=line,
+        fading=fading,  # type: ignore[arg-type]
     )
     for token, before in enumerate(row):
         distances = [len(history) - place for place, past in enumerate(history) if past == token]
@@ -387,7 +398,9 @@ def test_without_decay_all_is_as_with_a_window(
     row, history, length = case
     plain = penalties(row, history, rep, 0, pres, window=length)
     assert decaying(row, history, rep, 0, pres, sustain=length) == plain
-    assert decaying(row, history, rep, 0, pres) == penalties(row, history, rep, 0, pres, window=None)
+    assert decaying(row, history, rep, 0, pres) == penalties(
+        row, history, rep, 0, pres, window=None
+    )
     shorter = decaying(row, history, rep, 0, pres, sustain=length, last="excluded")
     assert shorter == penalties(row, history, rep, 0, pres, window=max(0, length - 1))
 

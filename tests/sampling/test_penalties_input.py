@@ -237,7 +237,7 @@ def test_each_edge_of_each_domain(
         with pytest.raises(SamplingError) as raised:
             penalty([0.25, -0.25, -inf], [0, 1], **{**fine, name: outside})
         assert isinstance(raised.value, ParameterError | HistoryError)
-        assert name.split("_")[0] in str(raised.value)
+        assert name.split("_", maxsplit=1)[0] in str(raised.value)
         assert "\n" not in str(raised.value)
 
 

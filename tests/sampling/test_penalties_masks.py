@@ -137,9 +137,7 @@ def test_biases_are_added(row: list[float], biases: dict[int, int]) -> None:
     biases = {token: bias for token, bias in biases.items() if token < len(row)}
     expected = [logit + biases.get(token, 0) for token, logit in enumerate(row)]
     assert logit_bias(row, [], biases) == expected
-    clamped = [
-        logit + max(-100, min(100, biases.get(token, 0))) for token, logit in enumerate(row)
-    ]
+    clamped = [logit + max(-100, min(100, biases.get(token, 0))) for token, logit in enumerate(row)]
     assert logit_bias(row, [], biases, limit=100) == clamped
 
 

@@ -42,9 +42,7 @@ def test_exactly_the_tokens_are_banned_that_would_repeat_an_n_gram(
 ) -> None:
     last = history[len(history) - (size - 1) :]
     expected = {
-        token
-        for token in range(SIZE)
-        if len(history) >= size and contains(history, [*last, token])
+        token for token in range(SIZE) if len(history) >= size and contains(history, [*last, token])
     }
     assert banned(no_repeat_ngram(ZEROS, history, size)) == expected
 
@@ -116,7 +114,10 @@ def test_sequence_biases_add_up(
         for token in range(SIZE)
     ]
     assert sequence_bias(ZEROS, history, biases) == expected
-    assert sequence_bias(ZEROS, history, [(list(key), bias) for key, bias in biases.items()]) == expected
+    assert (
+        sequence_bias(ZEROS, history, [(list(key), bias) for key, bias in biases.items()])
+        == expected
+    )
 
 
 def test_biases_are_added_to_each_other_first() -> None:
@@ -200,7 +201,13 @@ def test_common_suffixes_take_time_in_proportion_to_the_history() -> None:
         (4, [0, 1], (1.0, 1.1, 2, 4), [], [0.25] * 4),
         (4, [0, 1, 2, 0, 1], (1.0, 1.1, 2, 5), [], [0.296923, 0.296923, 0.109232, 0.296923]),
         (5, [0, 1, 3, 4, 0, 1], (1.0, 1.1, 2, 6), [[3]], [0.2] * 5),
-        (5, [0, 1, 2, 0, 1], (2.0, 1.1, 2, 5), [], [0.241818, 0.241818, 0.032727, 0.241818, 0.241818]),
+        (
+            5,
+            [0, 1, 2, 0, 1],
+            (2.0, 1.1, 2, 5),
+            [],
+            [0.241818, 0.241818, 0.032727, 0.241818, 0.241818],
+        ),
         (5, [0, 1, 2, 3, 4, 0, 1], (1.0, 1.1, 4, 7), [], [0.2] * 5),
     ],
 )

@@ -1,3 +1,4 @@
+# ruff: noqa: ANN401 - wrong arguments, and objects of engines, have any type
 """A stream is a seed and a number of words taken; whatever is no seed is an error at once."""
 
 import re

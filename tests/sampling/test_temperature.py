@@ -77,9 +77,7 @@ def temperature_in_decimal(
     with localcontext() as context:
         context.prec = 400
         largest = max(row)
-        weights = [
-            (Decimal(logit) - Decimal(largest)).exp() for logit in row if logit > -inf
-        ]
+        weights = [(Decimal(logit) - Decimal(largest)).exp() for logit in row if logit > -inf]
         total = sum(weights)
         shares = [weight / total for weight in weights]
         entropy = -sum(share * share.ln() for share in shares if share)
