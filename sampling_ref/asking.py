@@ -8,7 +8,6 @@ from typing import Any, Literal, TypeAlias
 
 from sampling_ref.arithmetic.binary32 import Binary32, all_to_binary32, to_binary32
 from sampling_ref.candidates import Candidates, all_candidates
-from sampling_ref.chain import Applied, Trace, apply_step
 from sampling_ref.drawing.gumbel_max import gumbel_max
 from sampling_ref.drawing.inverse_cdf import inverse_cdf_of_logits
 from sampling_ref.errors import ParameterError, RowError, UnknownNameError
@@ -16,13 +15,15 @@ from sampling_ref.history import part_of, read_history
 from sampling_ref.orders import ORDERS
 from sampling_ref.profiles import PROFILES
 from sampling_ref.profiles.model import Draw, Profile, Stage
+from sampling_ref.random_numbers import read_uniforms
 from sampling_ref.randomness import Given, Randomness
 from sampling_ref.row import Number, ReadRow, TokenId, read_logits, read_possible_logits
-from sampling_ref.situation import Situation, exactly, read_uniforms
+from sampling_ref.situation import Situation, exactly
 from sampling_ref.softmax import softmax
 from sampling_ref.steps.step import Step
 from sampling_ref.steps.table import STEPS
 from sampling_ref.total_order import last_greatest
+from sampling_ref.trace import Applied, Trace, apply_step
 from sampling_ref.twins.plain import walk
 from sampling_ref.twins.table import TWINS
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from sampling_ref.arithmetic.selecting import largest
 from sampling_ref.candidates import Candidates
 from sampling_ref.llama_cpp.falling_order import falling_positions
-from sampling_ref.arithmetic.selecting import largest
 from sampling_ref.row import ReadRow
 
 

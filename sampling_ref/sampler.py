@@ -12,13 +12,14 @@ from sampling_ref.asking import (
     read_profile,
     run,
 )
-from sampling_ref.chain import Applied, Trace
 from sampling_ref.errors import HistoryError, ParameterError, RandomNumberError
 from sampling_ref.history import read_history
+from sampling_ref.random_numbers import read_uniforms
 from sampling_ref.randomness import Given, Randomness, Streams, TorchStream
 from sampling_ref.row import TokenId
-from sampling_ref.situation import Situation, read_uniforms
+from sampling_ref.situation import Situation
 from sampling_ref.steps.step import Step, Values
+from sampling_ref.trace import Applied, Trace
 
 UNLIMITED = 2**63
 """More tokens than any vocabulary has: a history is checked against the row it meets."""

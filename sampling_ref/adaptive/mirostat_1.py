@@ -110,8 +110,6 @@ def _log_k(steps: list[Fraction], mu: Fraction, size: int) -> Real:
     products = sum_of(t * b for t, b in zip(expected, steps, strict=True))
     exponent = products / sum_of(t * t for t in expected)
     excess = exponent - 1
-    if size == 1:  # pragma: no cover - a row with one token has one candidate
-        return Real(0)
     damping = 1 - (-excess * Real(size).log()).exp()
     # Both are positive, or both are negative.
     ratio = excess / damping

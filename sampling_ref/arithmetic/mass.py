@@ -58,10 +58,22 @@ class Mass:
     @cached_property
     def total(self) -> float:
         """The sum of the float weights; infinity if floats do not hold them."""
-        known = self.__dict__.get("weights")  # the property, if it was asked for
+        known: list[float] | None = self.__dict__.get("weights")  # if it was asked for
         if known is not None:
             return sum(known)
         return float_total(self.row, self.reference, self.factor)
+
+    def weights_of(self, logits: list[Number]) -> list[float] | None:
+        """Return the float weights of other logits, relative to the same reference.
+
+        None if floats hold neither them nor the total.
+
+        >>> mass_of([0.0, 0.0]).weights_of([0.0, float("-inf")])
+        [1.0, 0.0]
+        """
+        if logits is self.row:
+            return self.weights
+        return float_weights(logits, self.reference, self.factor) if self.total < inf else None
 
     @cached_property
     def exact(self) -> Real:

@@ -26,7 +26,7 @@ from fractions import Fraction
 from itertools import accumulate, takewhile
 from math import inf
 
-from sampling_ref.arithmetic.float_weights import SMALLEST_SUM, float_weights, relative_error
+from sampling_ref.arithmetic.float_weights import SMALLEST_SUM, relative_error
 from sampling_ref.arithmetic.mass import Mass
 from sampling_ref.arithmetic.parameters import read_share
 from sampling_ref.arithmetic.reaching import mass_for
@@ -68,7 +68,7 @@ def nucleus(
     mass = mass_for(row, total, factor)
     if wanted == 1 and total is None:
         return frozenset(token for token, logit in enumerate(row) if logit > -inf)
-    weights = mass.weights if total is None else float_weights(row, mass.reference, mass.factor)
+    weights = mass.weights_of(row)
     passed: list[TokenId] = []
     places = 0, len(row)
     if weights is None:

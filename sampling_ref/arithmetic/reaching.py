@@ -25,7 +25,6 @@ A share of one
 from itertools import accumulate
 from math import inf
 
-from sampling_ref.arithmetic.float_weights import float_weights
 from sampling_ref.arithmetic.mass import Mass, mass_of
 from sampling_ref.arithmetic.parameters import read_factor, read_share
 from sampling_ref.arithmetic.walking import by_floats, exactly
@@ -58,7 +57,7 @@ def first_reaching(
         return next((n for n, x in enumerate(walked) if x > -inf), None) if strictly else 0
     if wanted == 1 and total is None:
         return None if strictly else last_possible(walked)
-    weights = mass.weights if total is None else float_weights(walked, mass.reference, mass.factor)
+    weights = mass.weights_of(walked)
     places = 0, len(walked)
     if weights is not None:
         places = by_floats(list(accumulate(weights)), wanted, mass, len(walked))

@@ -12,8 +12,8 @@ What is exact
 
 What stays undecided
     Two formulas of one value cannot always be recognised as equal. When two numbers that
-    are not both rational agree to 200 significant decimal digits, or their difference is below 2**-8192,
-    `UndecidedError` is raised. A wrong answer is never given.
+    are not both rational agree to 200 significant decimal digits, or both are below
+    2**-8192, `UndecidedError` is raised. A wrong answer is never given.
 
 Infinities
     There are none: a weight of minus infinity has no term in a formula.

@@ -38,7 +38,7 @@ def by_floats(runs: Sequence[float], share: Fraction, mass: Mass, count: int) ->
     """
     last = runs[-1]
     target = float(share) * mass.total
-    if last + target == inf:
+    if not last + target < inf:
         return 0, len(runs)
     error = relative_error(count + len(mass.row)) * (last + target) + SMALLEST_SUM
     return bisect_left(runs, target - error), bisect_right(runs, target + error)

@@ -36,8 +36,8 @@ from typing import Any, Literal, TypeAlias, get_args
 from sampling_ref.arithmetic.reaching import first_reaching
 from sampling_ref.errors import ParameterError
 from sampling_ref.parameters import read_choice
+from sampling_ref.random_numbers import read_uniforms
 from sampling_ref.row import Number, Row, TokenId, read_possible_logits, read_weights
-from sampling_ref.situation import read_uniforms
 
 Boundary: TypeAlias = Literal["exceed", "reach"]
 """Whether the running sum has to pass the random share of the total, or to meet it."""

@@ -27,8 +27,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from sampling_ref.errors import RandomNumberError
 from sampling_ref.parameters import read_choice
+from sampling_ref.random_numbers import read_uniforms
 from sampling_ref.row import Number
-from sampling_ref.situation import read_uniforms
 
 Noise: TypeAlias = Literal["-log u", "-log(1-u)"]
 """How a random number in [0, 1) becomes exponential noise."""

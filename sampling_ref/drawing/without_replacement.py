@@ -20,8 +20,8 @@ from typing import Any
 from sampling_ref.drawing.inverse_cdf import Boundary, inverse_cdf, inverse_cdf_of_logits
 from sampling_ref.errors import ParameterError, RandomNumberError
 from sampling_ref.intervals import read_count
+from sampling_ref.random_numbers import read_uniforms
 from sampling_ref.row import Number, TokenId, read_possible_logits, read_weights
-from sampling_ref.situation import read_uniforms
 
 
 def without_replacement(

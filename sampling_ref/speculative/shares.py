@@ -17,8 +17,8 @@ from typing import Any
 
 from sampling_ref.errors import HistoryError, ParameterError, RandomNumberError, RowError
 from sampling_ref.history import read_history
+from sampling_ref.random_numbers import read_uniforms
 from sampling_ref.row import Row, TokenId, read_weights
-from sampling_ref.situation import read_uniforms
 
 
 def read_shares(weights: Any, name: str = "weights") -> list[Fraction]:  # noqa: ANN401
@@ -148,5 +148,7 @@ def token_at(shares: Row, u: Fraction) -> TokenId:
     """
     running = running_shares(shares)
     if not running[-1]:
-        raise RowError("nothing is left to draw from: a draft was rejected that no draft row offers")
+        raise RowError(
+            "nothing is left to draw from: no draft row offers the draft that was rejected"
+        )
     return bisect_right(running, u * running[-1])

@@ -54,12 +54,12 @@ SHAPE_STEPS = (
         _tempered,
         {"temperature": REQUIRED, "added": 0},
         {"zero": ("error", "first largest")},
-        "logits are divided by {temperature}",
+        "divided by {temperature}",
     ),
     _on_entries(
         "dynamic_temperature",
         dynamic_temperature,
-        "logits are divided by a temperature between {temperature} - {spread} and "
+        "divided by a temperature between {temperature} - {spread} and "
         "{temperature} + {spread}, the higher the more even they are",
     ),
     _on_entries("smoothing", smoothing, "logits fall with the square of their distance"),

@@ -154,7 +154,7 @@ def test_an_unknown_method_is_an_error_at_once(
 ) -> None:
     processor, more = make(tokens)
     params = {"penalty": penalty, "penalty_method": method, **more}
-    sentence = "^penalty_method must be one of multiplicative, subtractive, got"
+    sentence = r"^penalty_method must be one of multiplicative, subtractive, got"
     with pytest.raises(ParameterError, match=sentence):
         processor.process([1.0], params)
 
@@ -164,7 +164,7 @@ def test_an_unknown_method_is_an_error_at_once(
 @pytest.mark.parametrize("method", ["multiplicative", "subtractive"])
 def test_a_penalty_is_a_number(make: Make, penalty: Any, method: str) -> None:  # noqa: ANN401
     processor, more = make([])
-    with pytest.raises(ParameterError, match="^penalty must be a finite number"):
+    with pytest.raises(ParameterError, match=r"^penalty must be a finite number"):
         processor.process([1.0], {"penalty": penalty, "penalty_method": method, **more})
 
 
@@ -172,7 +172,7 @@ def test_a_penalty_is_a_number(make: Make, penalty: Any, method: str) -> None:  
 @pytest.mark.parametrize("penalty", [0, 0.0, -1.5])
 def test_only_a_subtractive_penalty_may_be_zero_or_negative(make: Make, penalty: float) -> None:
     processor, more = make([0])
-    with pytest.raises(ParameterError, match="^penalty must be a finite number above 0"):
+    with pytest.raises(ParameterError, match=r"^penalty must be a finite number above 0"):
         processor.process([1.0], {"penalty": penalty, **more})
     params = {"penalty": penalty, "penalty_method": "subtractive", **more}
     assert processor.process([1.0], params)["logits"] == [1.0 - penalty]
@@ -182,7 +182,7 @@ def test_only_a_subtractive_penalty_may_be_zero_or_negative(make: Make, penalty:
 def test_a_misspelt_parameter_is_an_error_that_suggests_the_right_one(make: Make) -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'penalty_method'"):
         make([0])[0].process([1.0], {"penalty_metod": "subtractive"})
-    with pytest.raises(ParameterError, match="^params must map names"):
+    with pytest.raises(ParameterError, match=r"^params must map names"):
         make([0])[0].process([1.0], ["penalty"])  # type: ignore[arg-type]
 
 
@@ -201,19 +201,19 @@ def test_tokens_outside_the_row_are_errors(make: Make) -> None:
 
 @pytest.mark.parametrize("tokens", [[-1], [0.0], [True], [None], "ab", None, 5])
 def test_what_is_no_token_is_an_error_when_it_is_told(tokens: Any) -> None:  # noqa: ANN401
-    with pytest.raises(HistoryError, match="^token_ids"):
+    with pytest.raises(HistoryError, match=r"^token_ids"):
         FrequencyPenaltyProcessor().update_token_counts(tokens)
-    with pytest.raises(HistoryError, match="^token_ids"):
+    with pytest.raises(HistoryError, match=r"^token_ids"):
         PresencePenaltyProcessor().update_seen_tokens(tokens)
     if tokens is not None:
-        with pytest.raises(HistoryError, match="^history"):
+        with pytest.raises(HistoryError, match=r"^history"):
             RepetitionPenaltyProcessor().process([1.0], {"penalty": 2.0, "past_tokens": tokens})
 
 
 @each
 @pytest.mark.parametrize("row", [[], [nan], [inf], "ab", None])
 def test_a_row_that_is_none_is_an_error(make: Make, row: Any) -> None:  # noqa: ANN401
-    with pytest.raises(RowError, match="^logits"):
+    with pytest.raises(RowError, match=r"^logits"):
         make([])[0].process(row, {})
 
 
@@ -272,7 +272,7 @@ def test_what_a_processor_returns_is_read_as_a_row() -> None:
 def test_parameters_for_no_processor_are_an_error() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'rep_penalty'"):
         process_all([RepetitionPenaltyProcessor()], [1.0], {"rep_penality": {}})
-    with pytest.raises(ParameterError, match="^params must map"):
+    with pytest.raises(ParameterError, match=r"^params must map"):
         process_all([], [1.0], [])  # type: ignore[arg-type]
     assert process_all([], [1.0], {}) == []
 

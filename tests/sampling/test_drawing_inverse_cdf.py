@@ -1,6 +1,7 @@
 # ruff: noqa: ANN401 - wrong arguments, and objects of engines, have any type
 """Inverse CDF draws each token with exactly its share, and what is drawn at borders has a name."""
 
+import os
 import re
 from fractions import Fraction
 from itertools import accumulate, pairwise, permutations
@@ -20,6 +21,8 @@ from sampling_ref.drawing.without_replacement import (
 from sampling_ref.errors import ParameterError, RandomNumberError, RowError, UndecidedError
 from tests.sampling.rows import exactly, rows, uniforms, weights
 
+MORE = int(os.environ.get("TOKENREF_CAMPAIGN", "1"))
+
 BOUNDARIES: list[Boundary] = ["exceed", "reach"]
 NEARLY_ONE = 1 - 2.0**-53
 
@@ -31,6 +34,7 @@ def borders(row: list[float]) -> list[Fraction]:
 
 
 @pytest.mark.parametrize("boundary", BOUNDARIES)
+@settings(max_examples=60 * MORE)
 @given(row=weights())
 def test_the_numbers_that_draw_a_token_are_exactly_its_share(
     boundary: Boundary, row: list[float]
@@ -43,6 +47,7 @@ def test_the_numbers_that_draw_a_token_are_exactly_its_share(
     assert list(shares.values()) == [weight / total for weight in exactly(row)]
 
 
+@settings(max_examples=60 * MORE)
 @given(weights())
 def test_a_piece_owns_its_beginning_or_its_end(row: list[float]) -> None:
     for low, high in pairwise(borders(row)):
@@ -54,6 +59,7 @@ def test_a_piece_owns_its_beginning_or_its_end(row: list[float]) -> None:
                 assert inverse_cdf(row, high) > middle
 
 
+@settings(max_examples=60 * MORE)
 @given(weights(), uniforms(), st.sampled_from(BOUNDARIES))
 def test_a_draw_is_the_first_token_behind_which_the_share_lies(
     row: list[float], u: float, boundary: Boundary
@@ -66,6 +72,7 @@ def test_a_draw_is_the_first_token_behind_which_the_share_lies(
         assert before < Fraction(u) <= after or (u == 0 and before == 0 < after)
 
 
+@settings(max_examples=60 * MORE)
 @given(weights(), uniforms() | st.just(0.0), st.sampled_from(BOUNDARIES))
 def test_a_token_without_weight_is_never_drawn(
     row: list[float], u: float, boundary: Boundary
@@ -97,6 +104,7 @@ def test_reaching_as_walked_draws_an_impossible_first_token_at_zero_only() -> No
         assert walked == token
 
 
+@settings(max_examples=60 * MORE)
 @given(weights(), uniforms())
 def test_exceeding_draws_no_token_without_weight_also_as_walked(row: list[float], u: float) -> None:
     assert inverse_cdf(row, u, zero_weight="as walked") == inverse_cdf(row, u)
@@ -121,6 +129,7 @@ def test_sums_do_not_round() -> None:
     assert inverse_cdf(thirds, Fraction(2, 3), boundary="reach") == 1
 
 
+@settings(max_examples=60 * MORE)
 @given(weights(6), uniforms(), st.data(), st.sampled_from(BOUNDARIES))
 def test_an_order_walks_as_a_row_in_that_order(
     row: list[float], u: float, data: st.DataObject, boundary: Boundary
@@ -132,6 +141,7 @@ def test_an_order_walks_as_a_row_in_that_order(
     assert drawn == order[place]
 
 
+@settings(max_examples=60 * MORE)
 @given(rows(most=6), uniforms(), st.data(), st.sampled_from(BOUNDARIES))
 def test_an_order_of_logits_walks_as_logits_in_that_order(
     row: list[float], u: float, data: st.DataObject, boundary: Boundary
@@ -156,7 +166,7 @@ def exceeds(parts: list[Real], share: Fraction, whole: list[Real]) -> bool:
         return False
 
 
-@settings(max_examples=30)
+@settings(max_examples=30 * MORE)
 @given(rows(most=5), uniforms(), st.sampled_from([Fraction(1), Fraction(1, 2), Fraction(10, 7)]))
 def test_weights_of_logits_are_their_exponentials(
     row: list[float], u: float, factor: Fraction
@@ -193,13 +203,13 @@ def test_what_is_no_number_from_0_to_below_1_is_an_error(u: Any) -> None:
 )
 def test_an_order_that_fits_no_row_is_an_error(order: Any, sentence: str) -> None:
     for draw in (inverse_cdf, inverse_cdf_of_logits):
-        with pytest.raises(ParameterError, match=f"^{re.escape(sentence)}$"):
+        with pytest.raises(ParameterError, match=rf"^{re.escape(sentence)}$"):
             draw([1.0, 1.0], 0.5, order=order)
 
 
 def test_a_walk_without_possible_tokens_is_an_error() -> None:
     for draw, row in ((inverse_cdf, [0.0, 1.0]), (inverse_cdf_of_logits, [-inf, 1.0])):
-        with pytest.raises(RowError, match="of the tokens in order leave no token possible"):
+        with pytest.raises(RowError, match=r"of the tokens in order leave no token possible"):
             draw(row, 0.5, order=[0])
         with pytest.raises(RowError, match="must hold at least one number"):
             draw(row, 0.5, order=[])
@@ -208,12 +218,13 @@ def test_a_walk_without_possible_tokens_is_an_error() -> None:
 def test_a_choice_without_such_a_name_is_an_error() -> None:
     wrong: Any = "at least"
     for draw in (inverse_cdf, inverse_cdf_of_logits):
-        with pytest.raises(ParameterError, match="^boundary must be one of exceed, reach, got"):
+        with pytest.raises(ParameterError, match=r"^boundary must be one of exceed, reach, got"):
             draw([1.0], 0.5, boundary=wrong)
-        with pytest.raises(ParameterError, match="^zero_weight must be one of never, as walked"):
+        with pytest.raises(ParameterError, match=r"^zero_weight must be one of never, as walked"):
             draw([1.0], 0.5, zero_weight=wrong)
 
 
+@settings(max_examples=60 * MORE)
 @given(weights(4), st.data())
 def test_draws_without_replacement_have_the_law_of_successive_draws(
     row: list[float], data: st.DataObject
@@ -241,6 +252,7 @@ def test_draws_without_replacement_have_the_law_of_successive_draws(
     }
 
 
+@settings(max_examples=60 * MORE)
 @given(rows(most=6), st.lists(uniforms(), min_size=6, max_size=6))
 def test_draws_of_logits_without_replacement_are_draws_from_what_is_left(
     row: list[float], numbers: list[float]
@@ -267,7 +279,7 @@ def test_as_many_numbers_as_draws_are_needed() -> None:
         (without_replacement_of_logits, [0.0] * 2),
     ):
         for numbers in ([], [0.5], [0.5] * 3):
-            with pytest.raises(RandomNumberError, match="^uniforms must hold 2 numbers, got "):
+            with pytest.raises(RandomNumberError, match=r"^uniforms must hold 2 numbers, got "):
                 draw(row, 2, numbers)
         with pytest.raises(RandomNumberError, match=r"^uniforms\[1\] must be a number in \[0, 1\)"):
             draw(row, 2, [0.5, 1.0])
@@ -279,5 +291,5 @@ def test_no_more_different_tokens_are_drawn_than_are_possible(count: Any) -> Non
         (without_replacement, [1.0, 0.0, 1.0]),
         (without_replacement_of_logits, [0.0, -inf, 0.0]),
     ):
-        with pytest.raises(ParameterError, match="^count must be "):
+        with pytest.raises(ParameterError, match=r"^count must be "):
             draw(row, count, [0.5] * 3)

@@ -51,9 +51,9 @@ def test_the_seeds_draw_what_torch_drew() -> None:
 
 def test_words_that_run_out_are_an_error() -> None:
     for count in (0, 1, 9):
-        with pytest.raises(RandomNumberError, match=f"^words must hold 10 numbers, got {count}$"):
+        with pytest.raises(RandomNumberError, match=rf"^words must hold 10 numbers, got {count}$"):
             multinomial_torch_cpu(ROW, iter([0] * count))
-    with pytest.raises(RandomNumberError, match="^words must hold 4 numbers, got 3$"):
+    with pytest.raises(RandomNumberError, match=r"^words must hold 4 numbers, got 3$"):
         multinomial_torch_cpu_with_replacement(ROW, 2, iter([0] * 3))
 
 
@@ -71,38 +71,38 @@ def test_a_row_that_is_no_row_of_32_bit_weights_is_an_error(row: Any) -> None:
 
 @pytest.mark.parametrize("row", [[1e-60], [10**400], [Fraction(10) ** 400, 1.0]])
 def test_a_row_that_rounds_to_nothing_or_to_infinity_is_an_error(row: Any) -> None:
-    with pytest.raises(RowError, match="^probabilities of 32 bits"):
+    with pytest.raises(RowError, match=r"^probabilities of 32 bits"):
         multinomial_torch_cpu(row, mt19937(0))
 
 
 def test_what_32_bits_cannot_hold_64_bits_can() -> None:
     assert multinomial_torch_cpu([1e-60], mt19937(0), bits=64) == 0
     assert multinomial_torch_cpu([1e39], mt19937(0), bits=64) == 0
-    with pytest.raises(RowError, match="^probabilities of 64 bits"):
+    with pytest.raises(RowError, match=r"^probabilities of 64 bits"):
         multinomial_torch_cpu([10**400], mt19937(0), bits=64)
 
 
 def test_a_sum_that_overflows_is_an_error() -> None:
     for row, bits in (([3e38, 3e38], 32), ([1e308, 1e308], 64)):
         width: Any = bits
-        with pytest.raises(RowError, match=f"^probabilities must have a sum .* {bits} bits"):
+        with pytest.raises(RowError, match=rf"^probabilities must have a sum .* {bits} bits"):
             multinomial_torch_cpu_with_replacement(row, 2, mt19937(0), bits=width)
 
 
 @pytest.mark.parametrize("count", [0, -1, 1.0, True, "1"])
 def test_a_count_is_a_whole_number_from_1(count: Any) -> None:
     for draw in (multinomial_torch_cpu_without_replacement, multinomial_torch_cpu_with_replacement):
-        with pytest.raises(ParameterError, match="^count must be a whole number of at least 1"):
+        with pytest.raises(ParameterError, match=r"^count must be a whole number of at least 1"):
             draw(ROW, count, mt19937(0))
 
 
 def test_no_more_tokens_than_there_are_come_without_replacement() -> None:
-    with pytest.raises(ParameterError, match="^count must be at most the number of tokens, 5"):
+    with pytest.raises(ParameterError, match=r"^count must be at most the number of tokens, 5"):
         multinomial_torch_cpu_without_replacement(ROW, 6, mt19937(0))
 
 
 @pytest.mark.parametrize("bits", [16, 0, 32.5, "32", True, None, [32]])
 def test_bits_are_32_or_64(bits: Any) -> None:
     for draw in (multinomial_torch_cpu_without_replacement, multinomial_torch_cpu_with_replacement):
-        with pytest.raises(ParameterError, match="^bits must be 32 or 64, got "):
+        with pytest.raises(ParameterError, match=r"^bits must be 32 or 64, got "):
             draw(ROW, 2, mt19937(0), bits=bits)

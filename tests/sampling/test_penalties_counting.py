@@ -6,6 +6,7 @@ floats and 32-bit floats make of it is claimed against engines.
 
 from fractions import Fraction
 from math import copysign, inf
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from sampling_ref.arithmetic.binary32 import Binary32
 from sampling_ref.penalties.combined import penalties
-from sampling_ref.penalties.decaying import decaying
+from sampling_ref.penalties.decaying import Fading, Line, decaying
 from sampling_ref.penalties.frequency import frequency
 from sampling_ref.penalties.openai import openai
 from sampling_ref.penalties.presence import presence
@@ -330,7 +331,11 @@ def test_published_values_of_the_combination(
     assert [weight / sum(weights) for weight in weights] == pytest.approx(expected, abs=1e-5)
 
 
-def strength_of(distance: int, sustain: int, decay: int, line: str) -> Fraction:
+LINES: tuple[Line, ...] = get_args(Line)
+FADINGS: tuple[Fading, ...] = get_args(Fading)
+
+
+def strength_of(distance: int, sustain: int, decay: int, line: Line) -> Fraction:
     """Return the strength at a distance, written down a second time."""
     if distance > sustain + decay:
         return Fraction(0)
@@ -345,32 +350,23 @@ def strength_of(distance: int, sustain: int, decay: int, line: str) -> Fraction:
     POSITIVE,
     ANY,
     ANY,
-    st.integers(0, 6),
-    st.integers(0, 4),
-    st.sampled_from(["late", "early"]),
-    st.sampled_from(["penalty", "result"]),
+    st.tuples(st.integers(0, 6), st.integers(0, 4)),
+    st.sampled_from(LINES),
+    st.sampled_from(FADINGS),
 )
 def test_decaying_penalties_follow_the_line(
     case: tuple[list[Number], list[int], int],
     rep: Fraction,
     freq: Fraction,
     pres: Fraction,
-    sustain: int,
-    decay: int,
-    line: str,
-    fading: str,
+    ranges: tuple[int, int],
+    line: Line,
+    fading: Fading,
 ) -> None:
     row, history, _ = case
+    sustain, decay = ranges
     after = decaying(
-        row,
-        history,
-        rep,
-        freq,
-        pres,
-        sustain=sustain,
-        decay=decay,
-        line=line,
-        fading=fading,  # type: ignore[arg-type]
+        row, history, rep, freq, pres, sustain=sustain, decay=decay, line=line, fading=fading
     )
     for token, before in enumerate(row):
         distances = [len(history) - place for place, past in enumerate(history) if past == token]

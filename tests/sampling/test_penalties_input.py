@@ -49,7 +49,7 @@ WHOLE = ([0, 3], [-1, 1.0, nan, "1", None, True])
 FROM_1 = ([1, 3], [0, 1.0, nan, "1", None, True])
 WINDOW = ([0, 3, None], [-1, 1.0, nan, "1", True])
 PROMPT = ([0, 2], [-1, 3, 1.0, "1", None, True])
-SCOPE = (["all", "prompt", "output"], ["prompts", None, 1, [], nan])
+SCOPE: tuple[list[Any], list[Any]] = (["all", "prompt", "output"], ["prompts", None, 1, [], nan])
 TOKENS = ([0, 2, [0, 1], ()], [3, -1, [3], [0.0], "a", None, [None], True, [True]])
 SEQUENCES = ([[[0, 1], [2]], [2], ()], [[[]], [[3]], [3], "ab", None, 5, [None], [["a"]], [True]])
 BIAS = ([{0: -inf}, {2: 1.5}, {}], [{0: inf}, {0: nan}, {3: 1.0}, {-1: 1}, {True: 1}, [1], None])
@@ -244,7 +244,7 @@ def test_each_edge_of_each_domain(
 @every_penalty
 @pytest.mark.parametrize("row", [[], "abc", None, 5, [None], ["1"], [True], [[1.0]]])
 def test_a_row_that_is_none_is_an_error(penalty: Penalty, row: Any) -> None:  # noqa: ANN401
-    with pytest.raises(RowError, match="^logits"):
+    with pytest.raises(RowError, match=r"^logits"):
         penalty(row, [], **CASES[penalty][0])
 
 
@@ -261,7 +261,7 @@ def test_nan_and_plus_infinity_are_errors_for_all_but_one(penalty: Penalty, numb
 @every_penalty
 @pytest.mark.parametrize("history", [[3], [-1], [0.0], [None], "ab", None, 5, [True]])
 def test_a_history_that_does_not_fit_is_an_error(penalty: Penalty, history: Any) -> None:  # noqa: ANN401
-    with pytest.raises(HistoryError, match="^history"):
+    with pytest.raises(HistoryError, match=r"^history"):
         penalty([1.0, 2.0, 3.0], history, **CASES[penalty][0])
 
 
@@ -326,13 +326,13 @@ def test_extreme_numbers_give_a_row_or_a_sentence(penalty: Penalty, data: st.Dat
 
 
 def test_a_power_that_no_float_can_hold_is_a_sentence() -> None:
-    with pytest.raises(RowError, match="^the frequency penalty makes no finite number of"):
+    with pytest.raises(RowError, match=r"^the frequency penalty makes no finite number of"):
         frequency([1.0], [0] * 2000, 0.5, method="divide")
-    with pytest.raises(RowError, match="^the frequency penalty makes no finite number of"):
+    with pytest.raises(RowError, match=r"^the frequency penalty makes no finite number of"):
         frequency([1.0], [0] * 2000, Fraction(2), method="divide")
     one, two = Fraction(1), Fraction(2)
     assert frequency([one], [0] * 2000, two, method="divide") == [one / two**2000]
-    with pytest.raises(RowError, match="^the repetition penalty makes no finite number of"):
+    with pytest.raises(RowError, match=r"^the repetition penalty makes no finite number of"):
         repetition([0.25], [0], 5e-324)
-    with pytest.raises(RowError, match="^the exponential length decay makes no finite number"):
+    with pytest.raises(RowError, match=r"^the exponential length decay makes no finite number"):
         exponential_decay_length([1.0], [0] * 2000, 0, 2.0, 0)

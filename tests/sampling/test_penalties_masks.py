@@ -19,7 +19,6 @@ from sampling_ref.penalties.prefix_allowed import prefix_allowed
 from sampling_ref.penalties.remove_invalid import LARGEST_BINARY32, remove_invalid_values
 from sampling_ref.penalties.repetition import repetition
 from sampling_ref.penalties.suppress import suppress
-from sampling_ref.row import Number
 from tests.sampling.rows import rows
 from tests.texts import drawn
 
@@ -97,7 +96,7 @@ def test_the_end_grows_exponentially_with_the_length(
 ) -> None:
     prompt = min(prompt, length)
     beyond = length - prompt - start
-    row: list[Number] = [Fraction(1), logit]
+    row = [Fraction(1), logit]
     after = exponential_decay_length(row, [0] * length, start, factor, 1, prompt_length=prompt)
     expected = logit + abs(logit) * (factor**beyond - 1) if beyond > 0 else logit
     assert after == [1, expected]
@@ -123,7 +122,7 @@ def test_the_encoder_penalty_is_the_inverse_of_repetition(
     row: list[float], given_text: list[int], penalty: Fraction
 ) -> None:
     text = [token for token in given_text if token < len(row)]
-    exact: list[Number] = [logit if logit == -inf else Fraction(logit) for logit in row]
+    exact = [logit if logit == -inf else Fraction(logit) for logit in row]
     assert encoder_repetition(exact, [0], penalty, text) == repetition(exact, text, 1 / penalty)
 
 

@@ -294,11 +294,11 @@ def occurrences_with_followers(history: list[int], length: int) -> list[int | No
     """Return what follows each occurrence of the last tokens before the last token."""
     searched = history[:-1]
     run = history[len(history) - length :]
-    followers: list[int | None] = []
-    for end in range(length, len(searched) + 1):
-        if searched[end - length : end] == run:
-            followers.append(searched[end] if end < len(searched) else None)
-    return followers
+    return [
+        searched[end] if end < len(searched) else None
+        for end in range(length, len(searched) + 1)
+        if searched[end - length : end] == run
+    ]
 
 
 @drawn(50)

@@ -151,7 +151,7 @@ def test_weights_far_beyond_any_float_are_decided_at_once() -> None:
     assert first_reaching([0.0, -1e300, -1e300, 0.0], 0.5, strictly=True) == 2
     assert first_reaching([1e308, -1e308, 1e308], Fraction(1, 2)) == 1
     assert first_reaching([Fraction(10**400), Fraction(-(10**400))], Fraction(1, 2)) == 0
-    assert first_reaching([Fraction(1, 3), 0.5, 1], Fraction(1, 2)) == 2
+    assert first_reaching([Fraction(1, 3), 0.5, 1], Fraction(3, 5)) == 2
     assert first_reaching([0.0, 1.0], 0.5, factor=Fraction(1, 10**400)) == 1
     assert first_reaching([0.0, 1.0], 0.5, factor=10**400) == 1
 

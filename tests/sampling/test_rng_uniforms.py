@@ -255,5 +255,5 @@ def test_exllamav2_takes_a_number_in_its_interval(u: Any) -> None:
 
 @pytest.mark.parametrize("total", [0.0, -1.0, float("inf"), float("nan"), True, "1", None])
 def test_a_total_is_a_positive_number(total: Any) -> None:
-    with pytest.raises(RandomNumberError, match="^total must be a positive 32-bit float, got "):
+    with pytest.raises(RandomNumberError, match=r"^total must be a positive 32-bit float, got "):
         uniforms.rust_weighted_index(0, total)

@@ -6,6 +6,7 @@ turns the claim round: rules that are known to be wrong must be seen to break th
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import permutations, product
 from typing import Any
 
@@ -94,6 +95,18 @@ def test_a_block_of_drafts_follows_the_target(length: int, data: st.DataObject) 
 def test_a_block_of_three_drafts_follows_the_target(models: tuple[Model, Model, int]) -> None:
     target, draft, _ = models
     assert output_law(target, draft, 3, verify_block, block_breakpoints) == target_law(target, 4)
+
+
+@pytest.mark.parametrize("verify", [verify_chain, verify_block])
+@given(model_pairs(2))
+@drawn(30)
+def test_what_happens_at_equality_has_no_share_in_the_law(
+    verify: Run, models: tuple[Model, Model, int]
+) -> None:
+    target, draft, _ = models
+    breakpoints: Run = chain_breakpoints if verify is verify_chain else block_breakpoints
+    law = output_law(target, draft, 2, partial(verify, equality="accept"), breakpoints)
+    assert law == target_law(target, 3)
 
 
 def test_a_block_that_ends_early_draws_from_the_excess_of_what_it_accepted() -> None:

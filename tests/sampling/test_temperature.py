@@ -157,17 +157,17 @@ def test_an_exponent_of_zero_is_always_the_highest_temperature() -> None:
 @pytest.mark.parametrize("value", NEGATIVE)
 def test_domains_of_dynamic_temperature(name: str, value: Any) -> None:  # noqa: ANN401
     fine: dict[str, Any] = {"temperature": 1.0, "spread": 0.5, "exponent": 1}
-    with pytest.raises(ParameterError, match=f"^{name} must be a finite number of at least 0"):
+    with pytest.raises(ParameterError, match=rf"^{name} must be a finite number of at least 0"):
         dynamic_temperature([1.0, 2.0], **{**fine, name: value})
     assert dynamic_temperature([1.0, 1.0], **{**fine, name: 0})
 
 
 def test_what_is_in_play_is_at_least_what_is_possible() -> None:
-    with pytest.raises(ParameterError, match="^in_play must be a whole number of at least 2"):
+    with pytest.raises(ParameterError, match=r"^in_play must be a whole number of at least 2"):
         dynamic_temperature([1.0, 2.0, -inf], 1.0, 0.5, in_play=1)
-    with pytest.raises(RowError, match="^logits leave no token possible"):
+    with pytest.raises(RowError, match=r"^logits leave no token possible"):
         dynamic_temperature([-inf], 1.0, 0.5)
-    with pytest.raises(ParameterError, match="^spread must leave the temperature finite"):
+    with pytest.raises(ParameterError, match=r"^spread must leave the temperature finite"):
         dynamic_temperature([1.0, 1.0], 1.7e308, 1.7e308)
 
 
@@ -205,9 +205,9 @@ def test_greedy_returns_the_first_or_the_last_of_the_largest(row: list[float]) -
     assert greedy(row) == largest[0]
     assert greedy(row, ties="last") == largest[-1]
     for ties in ("first", "last"):
-        alone = only_greedy(row, ties=ties)  # type: ignore[arg-type]
+        alone = only_greedy(row, ties=ties)
         assert [token for token, logit in enumerate(alone) if logit > -inf] == [
-            greedy(row, ties=ties)  # type: ignore[arg-type]
+            greedy(row, ties=ties)
         ]
         assert max(alone) == max(row)
 
@@ -218,7 +218,7 @@ def test_the_two_zeros_are_equal() -> None:
 
 
 def test_a_row_without_a_possible_token_has_no_greedy_token() -> None:
-    with pytest.raises(RowError, match="^logits leave no token possible"):
+    with pytest.raises(RowError, match=r"^logits leave no token possible"):
         greedy([-inf, -inf])
     assert only_greedy([-inf, -inf]) == [-inf, -inf]
 
@@ -244,13 +244,13 @@ def test_when_engines_are_greedy(
 def test_every_rule_is_tested_and_no_other_is_known() -> None:
     assert len(get_args(Rule)) == 6
     for rule in ("never", "", None, 0):
-        with pytest.raises(ParameterError, match="^rule must be one of zero, not positive"):
+        with pytest.raises(ParameterError, match=r"^rule must be one of zero, not positive"):
             is_greedy(1.0, rule)  # type: ignore[arg-type]
     for value in (nan, inf, "0", None, True):
-        with pytest.raises(ParameterError, match="^temperature must be a finite number, got"):
+        with pytest.raises(ParameterError, match=r"^temperature must be a finite number, got"):
             is_greedy(value, "zero")  # type: ignore[arg-type]
     for ties in ("lowest", None):
-        with pytest.raises(ParameterError, match="^ties must be one of first, last"):
+        with pytest.raises(ParameterError, match=r"^ties must be one of first, last"):
             greedy([1.0], ties=ties)  # type: ignore[arg-type]
 
 

@@ -154,7 +154,7 @@ def test_sequence_bias(
     st.none() | st.integers(0, 2) | st.lists(st.integers(0, 2), min_size=1, max_size=2),
 )
 def test_bad_words(
-    row: list[float], history: list[int], words: list[list[int]], ends: None | int | list[int]
+    row: list[float], history: list[int], words: list[list[int]], ends: int | list[int] | None
 ) -> None:
     final = [] if ends is None else [ends] if isinstance(ends, int) else ends
     processor = process.NoBadWordsLogitsProcessor(words, ends)
@@ -270,7 +270,7 @@ def test_an_exponential_decay_grows_beyond_its_floats_there() -> None:
     assert isnan(theirs(processor, [0.0, 0.0], [1] * 128)[0])
     with pytest.raises(OverflowError):
         theirs(processor, [1.0, 0.0], [1] * 1024)
-    with pytest.raises(RowError, match="^the exponential length decay makes no finite number"):
+    with pytest.raises(RowError, match=r"^the exponential length decay makes no finite number"):
         exponential_decay_length(of_32_bits([1.0, 0.0]), [1] * 128, 0, 2.0, 0)
 
 
@@ -278,7 +278,7 @@ def test_a_negative_decay_factor_is_taken_there() -> None:
     processor = process.ExponentialDecayLengthPenalty((0, -2.0), 0, 0)
     assert theirs(processor, [1.0, 0.0], [1]) == [-2.0, 0.0]
     assert theirs(processor, [1.0, 0.0], [1, 1]) == [4.0, 0.0]
-    with pytest.raises(ParameterError, match="^factor must be a finite number above 0"):
+    with pytest.raises(ParameterError, match=r"^factor must be a finite number above 0"):
         exponential_decay_length([1.0, 0.0], [1], 0, -2.0, 0)
 
 
@@ -288,9 +288,9 @@ def test_a_temperature_that_32_bits_can_not_hold_is_taken_there() -> None:
     assert row[0] == inf
     assert isnan(row[1])
     assert isnan(theirs(endless, [1.0, -inf], [0])[1])
-    with pytest.raises(ParameterError, match="^temperature must leave all logits finite"):
+    with pytest.raises(ParameterError, match=r"^temperature must leave all logits finite"):
         temperature(of_32_bits([1.0, 0.0]), 1e-46)
-    with pytest.raises(ParameterError, match="^temperature must be a finite number above 0"):
+    with pytest.raises(ParameterError, match=r"^temperature must be a finite number above 0"):
         temperature([1.0, -inf], inf)
 
 

@@ -1,4 +1,4 @@
-"""An ordered list of steps, applied one after the other, and the trace that this leaves.
+"""The trace that a chain of steps leaves.
 
 A trace is data: for each step the candidates before and after it, and from them what was
 kept, removed and changed. Printed, it is a table that a person can follow.
@@ -71,6 +71,11 @@ class Trace:
     """The steps of a chain as they were applied, first to last; printed, a table."""
 
     steps: tuple[Applied, ...]
+
+    @property
+    def row(self) -> list[float]:
+        """The logits after the last step; empty if there was no step."""
+        return [float(logit) for logit in self.steps[-1].row_after] if self.steps else []
 
     def __str__(self) -> str:
         """Lay the steps out as a table, one line each, with the likeliest tokens left."""

@@ -1,0 +1,302 @@
+"""Transformers' filters and ours keep the same tokens, except where 32-bit rounding decides.
+
+The engine calculates in 32-bit floats. Where it keeps other tokens than the exact rule, the
+test proves that rounding can be the reason: for each token that differs, the quantity that
+decides about it lies closer to its threshold than the rounding of the engine's own formula
+may carry it. A difference beyond that bound fails.
+
+The bounds, with u = 2**-24, gap = largest logit - logit, V tokens:
+
+    e**-gap         relative (gap + 4) u    the subtraction, then exp, good to 2 units
+    their sum       relative V/8 + 16 u     eight or more lanes, added one after another
+    probability     relative (gap + V/8 + 24) u
+    running sum     absolute (mean gap + V/8 + 32) u    torch adds up in 64 bits here
+    log-probability absolute (2 gap + V/8 + 32) u, |log p| and its roundings included
+    entropy         absolute (4 mean gap + 4 log V + V/8 + 64) u
+    anything        absolute 2**-126        below, floats have fewer digits, or are zero
+
+The deciding quantities are calculated here in 64 bits, so they are good to 2**-38 of their
+size or better (see `whole_row.FLOAT_ERROR`), which is nothing beside u.
+"""
+
+import os
+import random
+from collections.abc import Callable, Iterable
+from math import inf, log
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("torch", reason="the engine needs PyTorch")
+pytest.importorskip("transformers", reason="this file is about transformers")
+
+import torch
+from transformers import (
+    EpsilonLogitsWarper,
+    EtaLogitsWarper,
+    MinPLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+    TypicalLogitsWarper,
+)
+from transformers.generation.logits_process import TopHLogitsWarper
+
+from sampling_ref.filters.epsilon import epsilon_logits
+from sampling_ref.filters.eta import eta_logits
+from sampling_ref.filters.min_p import min_p_logits
+from sampling_ref.filters.top_h import top_h_logits
+from sampling_ref.filters.top_k import top_k_logits
+from sampling_ref.filters.top_p import top_p_logits
+from sampling_ref.filters.typical import typical_logits
+from tests.sampling.rows import rows, shares
+
+CAMPAIGN = int(os.environ.get("TOKENREF_CAMPAIGN", "1"))
+U = 2.0**-24
+TINY = 2.0**-126
+
+some = settings(max_examples=60 * CAMPAIGN, deadline=None)
+
+
+def long_row(size: int, seed: int, spread: float) -> list[float]:
+    """Return a row as models have it: normal logits, a few peaks, ties from 16-bit rounding."""
+    source = random.Random(seed)
+    row = torch.tensor([source.gauss(0, spread) for _ in range(size)])
+    for _ in range(source.randrange(4)):
+        row[source.randrange(size)] += source.uniform(0, 12)
+    if source.random() < 0.5:
+        row = row.to(torch.bfloat16).to(torch.float32)
+    if source.random() < 0.3:
+        row[:: source.randrange(2, 9)] = -inf
+    found: list[float] = row.tolist()
+    return found if max(found) > -inf else [0.0] * size
+
+
+LONG_ROWS = st.builds(
+    long_row,
+    st.sampled_from([7, 32, 151, 1000, 3001]),
+    st.integers(0, 2**32),
+    st.sampled_from([0.01, 1.0, 4.0]),
+)
+ROWS = rows() | LONG_ROWS
+OPEN_SHARES = shares().filter(lambda share: share < 1)
+
+
+def kept_by(warper: Callable[..., torch.Tensor], row: list[float]) -> set[int]:
+    scores = torch.tensor([row])
+    after = warper(torch.zeros((1, 1), dtype=torch.long), scores)[0].tolist()
+    assert scores[0].tolist() == row
+    kept = {token for token, logit in enumerate(after) if logit > -inf}
+    assert all(after[token] == row[token] for token in kept)
+    return kept
+
+
+class Row:
+    """Probabilities, gaps and entropy of a row, in 64 bits."""
+
+    def __init__(self, row: list[float]) -> None:
+        self.logits = torch.tensor(row, dtype=torch.float64)
+        self.size = len(row)
+        self.p = self.logits.softmax(0)
+        self.gaps = self.logits.max() - self.logits
+        self.mean_gap = float((self.gaps * self.p).nansum())
+        self.log_total = float((-self.gaps).exp().sum().log())
+        self.entropy = self.log_total + self.mean_gap
+
+    def probability_error(self, token: int) -> float:
+        return float(self.gaps[token] + self.size / 8 + 24) * U
+
+    def sum_error(self) -> float:
+        return (self.mean_gap + self.size / 8 + 32) * U + TINY
+
+    def entropy_error(self) -> float:
+        return (4 * self.mean_gap + 4 * log(self.size) + self.size / 8 + 64) * U
+
+
+Doubt = Callable[[Row, int], bool]
+"""Says whether rounding may decide about a token."""
+
+
+def assert_same(row: list[float], engine: set[int], ours: Iterable[int], doubt: Doubt) -> None:
+    """Compare two kept sets; each token that differs must be one that rounding decides."""
+    different = engine.symmetric_difference(ours)
+    if different:
+        numbers = Row(row)
+        for token in different:
+            assert doubt(numbers, token), f"token {token}: no rounding explains this"
+
+
+def same_probabilities(row: list[float], tokens: Iterable[int]) -> list[float]:
+    """Return the kept logits in order: what is kept, but for the choice between equals."""
+    return sorted((row[token] for token in tokens), reverse=True)
+
+
+# ------------------------------------------------------------------------------ top-k
+
+
+@some
+@given(ROWS, st.integers(1, 60))
+def test_top_k_is_the_same(row: list[float], k: int) -> None:
+    assert kept_by(TopKLogitsWarper(k), row) == top_k_logits(row, k, ties="all")
+
+
+# ------------------------------------------------------------------------------ top-p
+
+
+def top_p_doubt(p: float) -> Doubt:
+    def doubt(row: Row, token: int) -> bool:
+        order = torch.argsort(row.logits, stable=True)
+        upwards = row.p[order].cumsum(0)
+        place = int((order == token).nonzero())
+        return abs(float(upwards[place]) - (1 - p)) <= row.sum_error() + U
+
+    return doubt
+
+
+@some
+@given(ROWS, shares() | st.just(0.0), st.sampled_from([1, 1, 3]))
+def test_top_p_is_the_same(row: list[float], p: float, least: int) -> None:
+    engine = kept_by(TopPLogitsWarper(p, min_tokens_to_keep=least), row)
+    ours = top_p_logits(row, p, ties="highest id", zero="best", least=least)
+    assert_same(row, engine, ours, top_p_doubt(p))
+
+
+# ------------------------------------------------------------------------------ min-p
+
+
+def min_p_doubt(m: float) -> Doubt:
+    def doubt(row: Row, token: int) -> bool:
+        error = float(row.gaps[token] + 16) * U * m + TINY
+        return abs(float((-row.gaps[token]).exp()) - m) <= error
+
+    return doubt
+
+
+@some
+@given(ROWS, shares() | st.just(0.0))
+def test_min_p_is_the_same(row: list[float], m: float) -> None:
+    engine = kept_by(MinPLogitsWarper(m), row)
+    assert_same(row, engine, min_p_logits(row, m), min_p_doubt(m))
+
+
+@some
+@given(rows(), shares(), st.integers(2, 5))
+def test_min_p_keeps_at_least_as_many(row: list[float], m: float, least: int) -> None:
+    """Which of nearly equal tokens fill up the number is decided on rounded probabilities."""
+    engine = kept_by(MinPLogitsWarper(m, min_tokens_to_keep=least), row)
+    ours = min_p_logits(row, m, least=least)
+
+    def doubt(numbers: Row, token: int) -> bool:
+        last = min(float(numbers.p[other]) for other in ours)
+        error = (numbers.probability_error(token) + 16 * U) * last + TINY
+        return min_p_doubt(m)(numbers, token) or abs(float(numbers.p[token]) - last) <= error
+
+    assert_same(row, engine, ours, doubt)
+
+
+# ---------------------------------------------------------------------------- typical
+
+
+def typical_doubt(mass: float) -> Doubt:
+    def doubt(row: Row, token: int) -> bool:
+        """A token is kept if the tokens strictly nearer to the entropy fall short of the mass."""
+        far = (row.gaps - row.mean_gap).abs()
+        error = (2 * row.gaps + row.size / 8 + 32) * U + row.entropy_error()
+        error = error + far * U
+        surely_nearer = far + error < far[token] - error[token]
+        maybe_nearer = far - error <= far[token] + error[token]
+        low, high = float(row.p[surely_nearer].sum()), float(row.p[maybe_nearer].sum())
+        slack = row.sum_error() + U
+        return low - slack <= mass <= high + slack
+
+    return doubt
+
+
+@some
+@given(ROWS, OPEN_SHARES)
+def test_typical_is_the_same(row: list[float], mass: float) -> None:
+    engine = kept_by(TypicalLogitsWarper(mass), row)
+    assert_same(row, engine, typical_logits(row, mass), typical_doubt(mass))
+
+
+# ---------------------------------------------------------------------- epsilon and eta
+
+
+def epsilon_doubt(cutoff: float) -> Doubt:
+    def doubt(row: Row, token: int) -> bool:
+        error = (row.probability_error(token) + U) * cutoff + TINY
+        return abs(float(row.p[token]) - cutoff) <= error
+
+    return doubt
+
+
+@some
+@given(ROWS, OPEN_SHARES | st.sampled_from([0.0003, 0.004]), st.integers(1, 4))
+def test_epsilon_is_the_same(row: list[float], cutoff: float, least: int) -> None:
+    engine = kept_by(EpsilonLogitsWarper(cutoff, min_tokens_to_keep=least), row)
+    ours = epsilon_logits(row, cutoff, least=least, ties="all")
+    assert_same(row, engine, ours, epsilon_doubt(cutoff))
+
+
+def eta_doubt(cutoff: float) -> Doubt:
+    def doubt(row: Row, token: int) -> bool:
+        eta = min(cutoff, cutoff**0.5 * float(torch.tensor(-row.entropy).exp()))
+        error = (row.probability_error(token) + row.entropy_error() + 4 * U) * eta + TINY
+        return abs(float(row.p[token]) - eta) <= error
+
+    return doubt
+
+
+@some
+@given(ROWS, OPEN_SHARES | st.sampled_from([0.0003, 0.004]), st.integers(1, 4))
+def test_eta_is_the_same(row: list[float], cutoff: float, least: int) -> None:
+    engine = kept_by(EtaLogitsWarper(cutoff, min_tokens_to_keep=least), row)
+    ours = eta_logits(row, cutoff, least=least, ties="all")
+    assert_same(row, engine, ours, eta_doubt(cutoff))
+
+
+# ------------------------------------------------------------------------------ top-h
+
+
+def assert_same_number(row: list[float], engine: set[int], ours: Iterable[int], h: float) -> None:
+    """Which of equals the engine takes is an accident of its top-k, so numbers are compared."""
+    low, high = sorted((len(engine), len(list(ours))))
+    best = sorted((logit for logit in row if logit > -inf), reverse=True)[:100]
+    numbers = Row(best)
+    terms = torch.nan_to_num(numbers.p * (numbers.gaps + numbers.log_total)).cumsum(0)
+    error = numbers.entropy_error() * (1 + numbers.log_total) + TINY
+    for count in range(low, high):
+        distance = float(terms[count]) - h * float(terms[-1])
+        assert abs(distance) <= error, f"{count} tokens: no rounding explains this"
+
+
+@some
+@given(ROWS, shares())
+def test_top_h_is_the_same(row: list[float], h: float) -> None:
+    engine = kept_by(TopHLogitsWarper(h), row)
+    ours = top_h_logits(row, h, entropy="shared", best=100)
+    if same_probabilities(row, engine) != same_probabilities(row, ours):
+        assert_same_number(row, engine, ours, h)
+
+
+# ------------------------------------------------------------------- long rows, controls
+
+
+@pytest.mark.parametrize("spread", [0.01, 2.0])
+def test_a_whole_vocabulary_is_filtered_the_same_way(spread: float) -> None:
+    row = long_row(128_256, 7, spread)
+    assert kept_by(TopKLogitsWarper(50), row) == top_k_logits(row, 50, ties="all")
+    engine = kept_by(TopPLogitsWarper(0.9), row)
+    assert_same(row, engine, top_p_logits(row, 0.9, ties="highest id"), top_p_doubt(0.9))
+    engine = kept_by(MinPLogitsWarper(0.05), row)
+    assert_same(row, engine, min_p_logits(row, 0.05), min_p_doubt(0.05))
+    engine = kept_by(TypicalLogitsWarper(0.9), row)
+    assert_same(row, engine, typical_logits(row, 0.9), typical_doubt(0.9))
+    engine = kept_by(EpsilonLogitsWarper(0.0003), row)
+    assert_same(row, engine, epsilon_logits(row, 0.0003, ties="all"), epsilon_doubt(0.0003))
+    engine = kept_by(EtaLogitsWarper(0.0003), row)
+    assert_same(row, engine, eta_logits(row, 0.0003, ties="all"), eta_doubt(0.0003))
+    engine = kept_by(TopHLogitsWarper(0.4), row)
+    ours = top_h_logits(row, 0.4, entropy="shared", best=100)
+    if same_probabilities(row, engine) != same_probabilities(row, ours):
+        assert_same_number(row, engine, ours, 0.4)
