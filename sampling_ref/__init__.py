@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from sampling_ref.chaining import chain
-    from sampling_ref.engines import distribution, sample, step
+    from sampling_ref.engines import distribution, explain, sample, step
     from sampling_ref.errors import (
         HistoryError,
         ParameterError,
@@ -73,6 +73,7 @@ _WHERE: Final = {
     "epsilon_logits": "sampling_ref.filters.epsilon",
     "eta": "sampling_ref.filters.eta",
     "eta_logits": "sampling_ref.filters.eta",
+    "explain": "sampling_ref.engines",
     "generate": "sampling_ref.generation",
     "lz_penalty": "sampling_ref.lz.penalty",
     "mask": "sampling_ref.row",
@@ -122,6 +123,7 @@ __all__ = [
     "epsilon_logits",
     "eta",
     "eta_logits",
+    "explain",
     "generate",
     "lz_penalty",
     "mask",

@@ -1,7 +1,7 @@
 """What it takes to answer a question about a profile: read it, apply the stages, draw."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
 from typing import Any, Literal, TypeAlias
@@ -43,8 +43,13 @@ class Question:
 
     def values(self, stage: Stage) -> dict[str, Any]:
         """Return a stage's values: the engine's parameters under the step's names, and choices."""
-        taken = {mine: self.parameters[theirs] for mine, theirs in stage.takes.items()}
+        taken = {ours: self._parameter(theirs) for ours, theirs in stage.takes.items()}
         return {**stage.choices, **taken}
+
+    def _parameter(self, name: str) -> Any:  # noqa: ANN401 - each has its own kind
+        name, _, place = name.partition(".")
+        value = self.parameters[name]
+        return value[int(place)] if place else value
 
     def step_of(self, stage: Stage) -> Step:
         """Return the step that a stage applies, in the precision asked for."""
@@ -105,6 +110,8 @@ def read_parameters(profile: Profile, params: Mapping[str, Any]) -> dict[str, An
 def _in_32_bits(value: Any) -> Any:  # noqa: ANN401 - numbers, or maps of them
     if isinstance(value, Mapping):
         return {key: _in_32_bits(number) for key, number in value.items()}
+    if isinstance(value, list | tuple):  # pairs of a sequence and its bias
+        return [(tuple(tokens), _in_32_bits(number)) for tokens, number in value]
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
         return value
     return to_binary32(value)
@@ -187,11 +194,12 @@ def run(question: Question) -> Answer:
 
 def apply_stage(question: Question, stage: Stage, candidates: Candidates) -> Applied:
     """Apply one stage, after the sort that the engine does for it."""
-    values = question.values(stage)
+    values, before = question.values(stage), candidates
     if question.precision == "exact" or not TWINS[question.profile.twins].sorts_itself:
         count = min(values.get("k", len(candidates.tokens)), len(candidates.tokens))
         candidates = ORDERS[stage.order](candidates, count)
-    return apply_step(question.step_of(stage), values, candidates, question.situation)
+    applied = apply_step(question.step_of(stage), values, candidates, question.situation)
+    return replace(applied, before=before)  # a sort for the k largest drops the others
 
 
 def probabilities(question: Question, candidates: Candidates) -> list[float]:

@@ -1,6 +1,7 @@
 """Asking a profile: one step of an engine, its final distribution, one draw.
 
     step(profile, op, logits, ...)        the logits after one step
+    explain(profile, logits, ...)         what each step of the chain did
     distribution(profile, logits, ...)    the probabilities after the whole chain
     sample(profile, logits, ...)          the token, for random numbers given
 
@@ -31,6 +32,7 @@ from sampling_ref.asking import (
 from sampling_ref.errors import UnknownNameError
 from sampling_ref.row import TokenId
 from sampling_ref.steps.table import STEPS
+from sampling_ref.trace import Trace
 
 
 def step(  # noqa: PLR0913 - the one signature that all engines share
@@ -110,6 +112,36 @@ def distribution(
         params=params,
     )
     return probabilities(question, run(question).candidates)
+
+
+def explain(
+    profile: str,
+    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    history: Any = (),  # noqa: ANN401 - whatever read_history takes
+    *,
+    prompt_length: int = 0,
+    uniforms: Any = (),  # noqa: ANN401 - whatever read_uniforms takes
+    state: Mapping[str, Any] | None = None,
+    precision: Precision = "exact",
+    **params: Any,  # noqa: ANN401 - each engine has its own
+) -> Trace:
+    """Return what each step of an engine's chain did to the row, and why.
+
+    >>> trace = explain("transformers", [3.0, 2.0, 1.0], [0], repetition_penalty=2.0, top_k=2)
+    >>> [applied.step for applied in trace.steps], trace.row
+    (['repetition_penalty', 'top_k'], [1.5, 2.0, -inf])
+    """
+    question = ask(
+        profile,
+        logits,
+        history,
+        prompt_length=prompt_length,
+        uniforms=uniforms,
+        state=state,
+        precision=precision,
+        params=params,
+    )
+    return run(question).trace
 
 
 def sample(

@@ -40,12 +40,13 @@ def temperature(
     numbers = read_logits(logits)
     divisor = read_positive("temperature", temperature)
     read_choice("arithmetic", arithmetic, get_args(Arithmetic))
-    divided: list[Number]
+    divided: list[Number]  # minus infinity stays what it is under both operations
     if arithmetic == "division":
-        divided = [logit if logit == -inf else logit / divisor for logit in numbers]
+        divided = [logit / divisor for logit in numbers]
     else:
         factor = 1 / divisor
-        divided = [logit if logit == -inf else logit * factor for logit in numbers]
-    if not max(divided) < inf:
+        divided = [logit * factor for logit in numbers]
+    # A sum is one pass in C; it misses no NaN, but may be infinite where no term is.
+    if not sum(divided) < inf and not all(logit < inf for logit in divided):
         raise ParameterError("temperature", temperature, "must leave all logits finite")
     return divided

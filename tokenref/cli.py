@@ -13,6 +13,7 @@ from typing import Any, Final
 import click
 
 from bpe_ref import BpeError
+from sampling_ref import SamplingError
 from tokenref.attestation import AttestationError
 from tokenref.catalogue import SelectionError
 from tokenref.commands.check import check
@@ -20,13 +21,17 @@ from tokenref.commands.fill import fill
 from tokenref.commands.gates import attest, mutants
 from tokenref.commands.look import engines, show, trace_command
 from tokenref.commands.paths import InputError
+from tokenref.commands.sampling import profiles, sample
 from tokenref.commands.text import chunks, count, decode, encode
 from tokenref.commands.vocabulary import audit_command, train_command, vocabulary
 from tokenref.corpus import CorpusError
 from tokenref.engines.table import EngineError
 from tokenref.record import RecordError
 
-BAD_INPUT: Final = (AttestationError, BpeError, CorpusError, EngineError, InputError)
+BAD_INPUT: Final = (
+    *(AttestationError, BpeError, CorpusError, EngineError, InputError),
+    SamplingError,
+)
 INVALID_RUN: Final = (RecordError, SelectionError)
 
 
@@ -65,12 +70,13 @@ class _OneSentence(click.Group):
 @click.group(cls=_OneSentence, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="tokenref")
 def main() -> None:
-    """Judge tokenizers against golden records that a readable definition produced."""
+    """Judge tokenizers against golden records; show how engines sample."""
 
 
 for _command in (
     *(check, fill, show, engines, trace_command),
     *(encode, decode, count, chunks),
     *(vocabulary, audit_command, train_command, mutants, attest),
+    *(profiles, sample),
 ):
     main.add_command(_command)

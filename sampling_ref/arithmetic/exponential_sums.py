@@ -16,7 +16,7 @@ How it ends soon
     than the sum 1.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import inf, lcm
 
@@ -70,7 +70,7 @@ def _bounds(
 
 
 def exponential_bounds(
-    exponents: list[Number], largest: Number, factor: Fraction, bits: int
+    exponents: Sequence[Number], largest: Number, factor: Fraction, bits: int
 ) -> list[tuple[int, int]]:
     """Enclose e**(factor * (x - largest)) for each x <= largest to `bits` binary places.
 

@@ -33,7 +33,7 @@ from typing import Final, cast
 from sampling_ref.row import Number
 
 SMALLEST_SUM: Final = 1e-250
-"""What the weights that are too small for floats add to a sum, at most."""
+"""Far more than weights that are too small for floats add to a sum; far from subnormal."""
 
 
 def relative_error(count: int) -> float:
@@ -78,7 +78,7 @@ def float_total(logits: Sequence[Number], reference: Number, factor: Fraction) -
 def _exponents(logits: Sequence[Number], reference: Number, factor: Fraction) -> Sequence[float]:
     """Return factor * (logit - reference) as floats; OverflowError if one is too large."""
     scale = float(factor)
-    if scale < 1e-250:  # near the subnormal numbers its relative error is larger
+    if scale < SMALLEST_SUM:  # near the subnormal numbers its relative error is larger
         raise OverflowError
     offset = float(reference)
     if not reference and scale == 1:

@@ -12,6 +12,7 @@ The reference
     least e**-64 and never infinite.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -34,7 +35,7 @@ class Mass:
     2.0
     """
 
-    row: list[Number]
+    row: Sequence[Number]
     """The logits: checked, at least one of them finite, and not to be changed."""
 
     factor: Fraction
@@ -63,7 +64,7 @@ class Mass:
             return sum(known)
         return float_total(self.row, self.reference, self.factor)
 
-    def weights_of(self, logits: list[Number]) -> list[float] | None:
+    def weights_of(self, logits: Sequence[Number]) -> list[float] | None:
         """Return the float weights of other logits, relative to the same reference.
 
         None if floats hold neither them nor the total.

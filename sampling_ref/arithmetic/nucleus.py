@@ -86,15 +86,16 @@ def nucleus(
         behind = len(passed) + places[0], len(passed) + places[1]
         end = exactly(walked, wanted, mass, behind, strictly=strictly) - len(passed)
     taken = left[: end + 1]
-    if ties == "all":
-        taken += takewhile(lambda token: row[token] == row[taken[-1]], left[end + 1 :])
-    while row[taken[-1]] == -inf:  # they come last
+    if ties == "all" and taken:
+        last = row[taken[-1]]
+        taken += takewhile(lambda token: row[token] == last, left[end + 1 :])
+    if taken and row[taken[-1]] == -inf:  # these come last
         taken = [token for token in taken if row[token] > -inf]
     return frozenset(passed + taken)
 
 
 def _split(
-    row: list[Number], weights: list[float], share: Fraction, mass: Mass
+    row: Sequence[Number], weights: list[float], share: Fraction, mass: Mass
 ) -> tuple[list[TokenId], list[TokenId]]:
     """Return tokens that the walk surely passes, and those among which it ends, by rising id."""
     target = float(share) * mass.total
@@ -105,10 +106,10 @@ def _split(
     left_sum = sum(weights)
     while len(left) > _FEW:
         low, high = _values_around(row, weights, left, passed_sum + left_sum - target)
-        if len(left) == len(row):
+        if len(left) == len(row) and low > -inf:
             at_least = [token for token, logit in enumerate(row) if logit >= low]
         else:
-            at_least = [token for token in left if row[token] >= low]
+            at_least = [token for token in left if row[token] >= low and row[token] > -inf]
         above = [token for token in at_least if row[token] > high] if high < inf else []
         above_sum = sum([weights[token] for token in above])
         between = [token for token in at_least if row[token] <= high] if above else at_least
@@ -136,7 +137,7 @@ def _split(
 
 
 def _values_around(
-    row: list[Number], weights: list[float], left: Sequence[TokenId], tail: float
+    row: Sequence[Number], weights: list[float], left: Sequence[TokenId], tail: float
 ) -> tuple[Number, Number]:
     """Return two values, between which the walk probably ends.
 
@@ -148,5 +149,5 @@ def _values_around(
     logits = sorted([row[token] for token in tokens])
     runs = list(accumulate(sorted([weights[token] for token in tokens])))
     place = bisect_left(runs, tail / step)
-    low, high = place - _MARGIN, place + _MARGIN
+    low, high = min(place, len(logits) - 1) - _MARGIN, place + _MARGIN
     return logits[low] if low >= 0 else -inf, logits[high] if high < len(logits) else inf

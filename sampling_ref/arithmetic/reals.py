@@ -60,18 +60,26 @@ class Real:
     sampling_ref.errors.UndecidedError: two numbers near 2.0 agree to 200 digits
     """
 
-    __slots__ = ("_bits", "_bounds", "_combine", "_parts", "exact")
+    __slots__ = ("combine", "exact", "known", "parts")
 
     exact: Fraction | None
     """The number itself where it is known to be rational, else None."""
 
+    parts: "tuple[Real, ...]"
+    """The numbers that a formula is made of."""
+
+    combine: Callable[..., Bounds] | None
+    """From a number of binary places and the parts' enclosures to one of the formula."""
+
+    known: tuple[int, Bounds]
+    """The closest enclosure so far, behind its number of binary places."""
+
     def __init__(self, number: "Real | Number") -> None:
-        self._bits = 0
-        self._bounds: Bounds = None
-        self._parts: tuple[Real, ...] = ()
-        self._combine: Callable[..., Bounds] | None = None
+        self.known = 0, None
+        self.parts = ()
+        self.combine = None
         if isinstance(number, Real):
-            self.exact, self._parts, self._combine = number.exact, (number,), _same
+            self.exact, self.parts, self.combine = number.exact, (number,), _same
             return
         if not is_finite_number(number):
             raise ParameterError("number", number, "must be a finite number")
@@ -80,18 +88,22 @@ class Real:
     # ---------------------------------------------------------------- formulas
 
     def __add__(self, other: "Real | Number") -> "Real":
+        """Return the sum."""
         other = as_real(other)
         if self.exact is not None and other.exact is not None:
             return Real(self.exact + other.exact)
         return _formula(_sum, self, other)
 
     def __neg__(self) -> "Real":
+        """Return the number with the other sign."""
         return Real(-self.exact) if self.exact is not None else _formula(_negative, self)
 
     def __sub__(self, other: "Real | Number") -> "Real":
+        """Return the difference; a number minus itself is exactly 0."""
         return Real(0) if self is other else self + -as_real(other)
 
     def __mul__(self, other: "Real | Number") -> "Real":
+        """Return the product; zero times anything is exactly 0."""
         other = as_real(other)
         if self.exact is not None and other.exact is not None:
             return Real(self.exact * other.exact)
@@ -100,6 +112,7 @@ class Real:
         return _formula(_product, self, other)
 
     def __truediv__(self, other: "Real | Number") -> "Real":
+        """Return the quotient; a divisor that is exactly 0 is refused."""
         other = as_real(other)
         if other.exact == 0:
             raise ParameterError("divisor", 0, "must not be zero")
@@ -110,18 +123,23 @@ class Real:
         return Real(1) if self is other else _formula(_quotient, self, other)
 
     def __radd__(self, other: "Number") -> "Real":
+        """Return the sum."""
         return self + other
 
     def __rsub__(self, other: "Number") -> "Real":
+        """Return the difference."""
         return as_real(other) - self
 
     def __rmul__(self, other: "Number") -> "Real":
+        """Return the product."""
         return self * other
 
     def __rtruediv__(self, other: "Number") -> "Real":
+        """Return the quotient."""
         return as_real(other) / self
 
     def __abs__(self) -> "Real":
+        """Return the number without its sign."""
         return Real(abs(self.exact)) if self.exact is not None else _formula(_absolute, self)
 
     def exp(self) -> "Real":
@@ -160,28 +178,14 @@ class Real:
         waiting = [self]
         while waiting:
             number = waiting[-1]
-            missing = [part for part in number._parts if part._bits < bits]
-            if number._bits >= bits or not missing:
+            missing = [part for part in number.parts if part.known[0] < bits]
+            if number.known[0] >= bits or not missing:
                 waiting.pop()
-                if number._bits < bits:
-                    number._evaluate(bits)
+                if number.known[0] < bits:
+                    number.known = bits, _enclosed(number, bits)
             else:
                 waiting += missing
-        if self._bits == bits or self._bounds is None:
-            return self._bounds
-        return _coarser(self._bounds, self._bits - bits)
-
-    def _evaluate(self, bits: int) -> None:
-        """Store an enclosure from those of the parts, which are known to `bits` places."""
-        if self.exact is not None:
-            scaled = self.exact.numerator << bits
-            self._bounds = scaled // self.exact.denominator, -(-scaled // self.exact.denominator)
-        else:
-            assert self._combine is not None, "a number is rational or a formula"
-            bounds = [part.bounds(bits) for part in self._parts]
-            unknown = any(bound is None for bound in bounds)
-            self._bounds = None if unknown else self._combine(bits, *bounds)
-        self._bits = bits
+        return _with_places(self.known, bits)
 
     def sign(self) -> int:
         """Return -1, 0 or 1.
@@ -192,18 +196,23 @@ class Real:
         return _compare(self, Real(0))
 
     def __lt__(self, other: "Real | Number") -> bool:
+        """Decide, or raise UndecidedError."""
         return _compare(self, as_real(other)) < 0
 
     def __le__(self, other: "Real | Number") -> bool:
+        """Decide, or raise UndecidedError."""
         return _compare(self, as_real(other)) <= 0
 
     def __gt__(self, other: "Real | Number") -> bool:
+        """Decide, or raise UndecidedError."""
         return _compare(self, as_real(other)) > 0
 
     def __ge__(self, other: "Real | Number") -> bool:
+        """Decide, or raise UndecidedError."""
         return _compare(self, as_real(other)) >= 0
 
     def __eq__(self, other: object) -> bool:
+        """Decide, or raise UndecidedError."""
         if not isinstance(other, Real | int | float | Fraction):
             return NotImplemented
         return _compare(self, as_real(other)) == 0
@@ -211,9 +220,11 @@ class Real:
     __hash__ = None  # type: ignore[assignment] # equality may be undecided
 
     def __float__(self) -> float:
+        """Return the nearest float."""
         return round_real(self, BINARY64)
 
     def __repr__(self) -> str:
+        """Return the rational, or the nearest float."""
         return f"Real({self.exact})" if self.exact is not None else f"Real(about {float(self)!r})"
 
 
@@ -299,8 +310,23 @@ def _compare(first: Real, second: Real) -> int:
 
 def _formula(combine: Callable[..., Bounds], *parts: Real) -> Real:
     number = Real(0)
-    number.exact, number._combine, number._parts = None, combine, parts  # noqa: SLF001 - its maker
+    number.exact, number.combine, number.parts = None, combine, parts
     return number
+
+
+def _enclosed(number: Real, bits: int) -> Bounds:
+    """Enclose a number whose parts are enclosed."""
+    if number.exact is not None:
+        scaled = number.exact.numerator << bits
+        return scaled // number.exact.denominator, -(-scaled // number.exact.denominator)
+    assert number.combine is not None, "rational or a formula"  # noqa: S101 - nothing else is made
+    bounds = [_with_places(part.known, bits) for part in number.parts]
+    return None if any(bound is None for bound in bounds) else number.combine(bits, *bounds)
+
+
+def _with_places(known: tuple[int, Bounds], bits: int) -> Bounds:
+    """Return an enclosure with as many places or fewer."""
+    return None if known[1] is None else _coarser(known[1], known[0] - bits)
 
 
 def _coarser(bounds: tuple[int, int], shift: int) -> tuple[int, int]:

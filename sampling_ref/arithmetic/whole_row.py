@@ -18,12 +18,13 @@ Which side
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
-from math import exp, fsum, inf, lcm
+from math import exp, fsum, inf, lcm, log
 
 from sampling_ref.arithmetic.exponential_sums import exponential_bounds, sign_of_sum
 from sampling_ref.arithmetic.reals import Real, formula
+from sampling_ref.arithmetic.thresholds import logits_at_least
 from sampling_ref.arithmetic.totals import total_weight
-from sampling_ref.row import Number, Row
+from sampling_ref.row import Number, Row, TokenId
 
 FLOAT_ERROR = 2.0**-38
 """Bound of the relative error of a sum of weights in floats.
@@ -90,6 +91,36 @@ def side_of_mean(logits: Row, factor: Fraction) -> Callable[[Number, Number], in
         return sign_of_sum(terms, factor)
 
     return side
+
+
+def above_mean(
+    logits: Row, coefficient: Fraction, argument: Fraction, factor: Fraction, *, strictly: bool
+) -> list[TokenId]:
+    """Return the ids with factor * (logit - mean logit) at least coefficient * log(argument).
+
+    `UndecidedError` if the two cannot be told apart.
+
+    >>> above_mean([0.0, 1.0], Fraction(1), Fraction(1, 2), Fraction(1), strictly=False)
+    [1]
+    """
+    possible = counts_of_possible(logits)
+    middle, error = float_mean(possible, factor)
+    passing: set[Number] = set()
+    doubtful = set(possible)
+    if error < inf:
+        offset = float(coefficient) * (log(argument.numerator) - log(argument.denominator))
+        offset /= float(factor)
+        slack = error + (abs(middle) + abs(offset) + abs(float(coefficient / factor))) * 2.0**-40
+        low, high = middle + offset - slack, middle + offset + slack
+        # A comparison of a float with a rational number is exact in Python.
+        passing = {logit for logit in possible if logit > high}
+        doubtful = {logit for logit in possible if low <= logit <= high}
+    if doubtful:
+        threshold = mean_logit(logits, factor) * factor + Real(argument).log() * coefficient
+        row = list(doubtful)
+        places = logits_at_least(row, threshold, strictly=strictly, factor=factor)
+        passing.update(row[place] for place in places)
+    return [token for token, logit in enumerate(logits) if logit in passing]
 
 
 def float_mean(counts: Counter[Number], factor: Fraction) -> tuple[float, float]:

@@ -30,9 +30,8 @@ from math import inf
 from typing import Any, Literal, get_args
 
 from sampling_ref.arithmetic.logarithm_sums import Term, sign_of_logarithms
-from sampling_ref.arithmetic.reals import Real
-from sampling_ref.arithmetic.thresholds import logits_at_least, probabilities_at_least
-from sampling_ref.arithmetic.whole_row import mean_logit
+from sampling_ref.arithmetic.thresholds import probabilities_at_least
+from sampling_ref.arithmetic.whole_row import above_mean
 from sampling_ref.intervals import read_count, read_number
 from sampling_ref.leading import Ties, leading
 from sampling_ref.parameters import read_choice
@@ -98,8 +97,7 @@ def eta_logits(
     stretch = read_number("factor", factor, "(0, inf)")
     strictly = equality == "removed"
     passing = set(probabilities_at_least(row, epsilon, strictly=strictly, factor=stretch))
-    threshold = mean_logit(row, stretch) * stretch + Real(argument).log() * coefficient
-    passing.update(logits_at_least(row, threshold, strictly=strictly, factor=stretch))
+    passing.update(above_mean(row, coefficient, argument, stretch, strictly=strictly))
     best = leading(row, least, ties) if len(passing) < least else []
     return frozenset(passing.union(token for token in best if row[token] > -inf))
 

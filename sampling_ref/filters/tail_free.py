@@ -36,8 +36,8 @@ Rounding
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from itertools import accumulate
-from math import exp
+from itertools import accumulate, pairwise
+from math import exp, expm1
 from typing import Any, Literal, get_args
 
 from sampling_ref.arithmetic.exponential_sums import sign_of_sum
@@ -51,7 +51,7 @@ Cut = Literal["centred", "counted"]
 
 SECOND_DIFFERENCE = (1, -2, 1)
 
-FAR = 746
+FAR = Fraction(746)
 """e**-746 is less than any float."""
 
 
@@ -119,10 +119,16 @@ def _bends_before(curve: list[Number], share: Fraction, factor: Fraction) -> int
     The running sums never fall, so the answer is found by bisection.
     """
     top = Fraction(curve[0])
-    weights = [exp(-float(min((top - Fraction(logit)) * factor, FAR))) for logit in curve]
-    sums = list(accumulate(abs(one - 2 * two + three) for one, two, three in _windows(weights)))
-    # Four weights in each bend, and a running sum that rounds at every step.
-    error = (8 * FLOAT_ERROR + len(curve) * 2.0**-50) * sum(weights)
+    gaps = [float(min((top - Fraction(logit)) * factor, FAR)) for logit in curve]
+    weights = [exp(-gap) for gap in gaps]
+    steps = [
+        # Neighbours may be so near that the difference of their floats means nothing.
+        lower * expm1(below - above) if below - above < 1 else upper - lower
+        for (upper, lower), (above, below) in zip(pairwise(weights), pairwise(gaps), strict=True)
+    ]
+    sums = list(accumulate(abs(one - two) for one, two in pairwise(steps)))
+    # Two steps in each bend, and a running sum that rounds every time.
+    error = (16 * FLOAT_ERROR + len(curve) * 2.0**-50) * sum(steps)
 
     def is_before(place: int) -> bool:
         distance = sums[place] - float(share) * sums[-1]

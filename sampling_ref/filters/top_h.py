@@ -53,7 +53,7 @@ from sampling_ref.row import Number, Row, TokenId, read_possible_logits, read_we
 
 Entropy = Literal["own", "shared"]
 
-FAR = 746
+FAR = Fraction(746)
 """e**-746 is less than any float."""
 
 

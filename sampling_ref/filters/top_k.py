@@ -15,6 +15,8 @@ k larger than the row
     whole length (`beyond="error"`).
 k = 0
     No such filter, an empty set, or an error: engines have all three.
+Least
+    Never fewer than so many tokens: k is raised to it, as transformers does.
 Impossible tokens
     A token of no weight is never kept, even if fewer than k tokens are left then.
 
@@ -40,6 +42,7 @@ def top_k(
     ties: Ties = "lowest id",
     zero: Zero = "error",
     beyond: Beyond = "all",
+    least: int = 1,
 ) -> frozenset[TokenId]:
     """Return the ids of the k tokens of the largest weight.
 
@@ -51,7 +54,7 @@ def top_k(
     [0, 1, 2, 3]
     """
     row = read_weights(weights)
-    count = _read_k(k, len(row), zero, beyond)
+    count = _read_k(k, len(row), zero, beyond, least)
     return frozenset(token for token in leading(row, count, ties) if row[token] > 0)
 
 
@@ -62,6 +65,7 @@ def top_k_logits(
     ties: Ties = "lowest id",
     zero: Zero = "error",
     beyond: Beyond = "all",
+    least: int = 1,
 ) -> frozenset[TokenId]:
     """Return the ids of the k tokens of the largest logit.
 
@@ -71,11 +75,11 @@ def top_k_logits(
     [0]
     """
     row = read_possible_logits(logits)
-    count = _read_k(k, len(row), zero, beyond)
+    count = _read_k(k, len(row), zero, beyond, least)
     return frozenset(leading(row, count, ties)).intersection(possible(row))
 
 
-def _read_k(k: int, size: int, zero: Zero, beyond: Beyond) -> int:
+def _read_k(k: int, size: int, zero: Zero, beyond: Beyond, least: int) -> int:
     read_choice("zero", zero, get_args(Zero))
     read_choice("beyond", beyond, get_args(Beyond))
     count = read_count("k", k, 1 if zero == "error" else 0)
@@ -83,4 +87,6 @@ def _read_k(k: int, size: int, zero: Zero, beyond: Beyond) -> int:
         raise ParameterError("k", k, f"must be below the length of the row, {size}")
     if count == 0 and zero == "off":
         return size
-    return count
+    if count == 0:
+        return 0
+    return max(count, read_count("least", least, 1))

@@ -11,7 +11,7 @@ The index of a bucket
 
 Huge logits
     An index beyond 32 bits has no meaning in C++. On x86-64 it becomes the smallest
-    integer: bucket 0. A logit above 335,544,310 is thus taken for the *smallest*. So it is here.
+    integer: bucket 0. A logit above 335,544,256 is thus taken for the *smallest*. So it is here.
 """
 
 from sampling_ref.arithmetic.binary32 import all_to_binary32, to_binary32

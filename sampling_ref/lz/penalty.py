@@ -158,7 +158,7 @@ def end_of_history(
     try:
         length = len(history)
         recent = history[max(skipped, length - wanted) :]
-    except TypeError:  # it can only be walked through, or is no sequence at all
+    except (TypeError, KeyError):  # it can only be walked through, or is no sequence at all
         history = read_history(history, size)
         length = len(history)
         recent = history[max(skipped, length - wanted) :]

@@ -4,20 +4,20 @@ Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
 `ExponentialDecayLengthPenalty` (https://github.com/huggingface/transformers). In our words:
 
     If more than `start` tokens were generated, n more, then add
-    |logit| * (factor**n - 1) to the logit of each token that ends a text.
+    |logit| * (growth**n - 1) to the logit of each token that ends a text.
 
 Sign
-    The absolute value makes the sum grow for negative logits too. A factor below 1 makes
+    The absolute value makes the sum grow for negative logits too. A growth below 1 makes
     the end less likely.
 Zero
     An end with logit 0 stays at 0, however long the text becomes.
 Reaching the start
     At exactly `start` tokens nothing is added: n begins at 1.
 Rounding
-    The power and the subtraction of 1 are calculated with the factor as it is given; the
+    The power and the subtraction of 1 are calculated with the growth as it is given; the
     result is then brought together with the logit.
 Domain
-    The factor is above 0.
+    The growth is above 0.
 """
 
 from collections.abc import Collection
@@ -33,19 +33,19 @@ def exponential_decay_length(
     logits: Any,  # noqa: ANN401 - whatever read_logits takes
     history: Any,  # noqa: ANN401 - whatever read_history takes
     start: int,
-    factor: Number,
+    growth: Number,
     ends: TokenId | Collection[TokenId],
     *,
     prompt_length: int = 0,
 ) -> list[Number]:
     """Return the row with the ends raised by how far the text is beyond `start`.
 
-    >>> exponential_decay_length([3.0, -2.0], [0, 0, 0], start=1, factor=1.5, ends=1)
+    >>> exponential_decay_length([3.0, -2.0], [0, 0, 0], start=1, growth=1.5, ends=1)
     [3.0, 0.5]
     """
     numbers = read_logits(logits)
     read_whole("start", start)
-    factor = read_positive("factor", factor)
+    growth = read_positive("growth", growth)
     final = read_token_set(ends, len(numbers), "ends")
     generated = tokens_seen(
         history, len(numbers), window=None, scope="output", prompt_length=prompt_length
@@ -56,6 +56,6 @@ def exponential_decay_length(
 
     def raised(_: TokenId, logit: Number) -> Number:
         size = -logit if logit < 0 else logit
-        return logit + size * (factor**beyond - 1)
+        return logit + size * (growth**beyond - 1)
 
     return change_logits("the exponential length decay", numbers, final, raised)

@@ -20,7 +20,8 @@ Which tokens, how often
     divided by the penalty to the power n, with a rounding after each division.
 How far back
     Over the whole history, the prompt included; `window`, `scope` and `prompt_length` say
-    otherwise.
+    otherwise. `skipped` leaves out so many of the oldest tokens, as programs do with padding
+    on the left.
 Not invariant
     Adding one number to all logits changes no probability, but it changes what a division
     does: the penalty means something only for a model whose logits lie around zero.
@@ -34,9 +35,9 @@ Arithmetic
 from typing import Any, Literal, get_args
 
 from sampling_ref.changing import change_logits
-from sampling_ref.history import Scope, counts_of
+from sampling_ref.history import Scope, counts_of, read_history
 from sampling_ref.looking_back import tokens_seen
-from sampling_ref.parameters import read_choice, read_finite, read_positive
+from sampling_ref.parameters import read_choice, read_finite, read_positive, read_whole
 from sampling_ref.row import Number, TokenId, read_logits
 
 Method = Literal["by_sign", "divide", "subtract"]
@@ -54,6 +55,7 @@ def repetition(  # noqa: PLR0913 - one keyword for each point that engines decid
     arithmetic: Arithmetic = "division",
     window: int | None = None,
     scope: Scope = "all",
+    skipped: int = 0,
     prompt_length: int = 0,
 ) -> list[Number]:
     """Return the row with the tokens of the history made less likely.
@@ -70,8 +72,10 @@ def repetition(  # noqa: PLR0913 - one keyword for each point that engines decid
     read_choice("counting", counting, get_args(Counting))
     read_choice("arithmetic", arithmetic, get_args(Arithmetic))
     penalty = (read_finite if method == "subtract" else read_positive)("penalty", penalty)
+    kept = read_history(history, len(numbers))[read_whole("skipped", skipped) :]
+    prompt_length = max(0, read_whole("prompt_length", prompt_length) - skipped)
     tokens = tokens_seen(
-        history, len(numbers), window=window, scope=scope, prompt_length=prompt_length
+        kept, len(numbers), window=window, scope=scope, prompt_length=prompt_length
     )
 
     def penalised_once(logit: Number) -> Number:

@@ -61,10 +61,14 @@ ANTIGRAVITY = Profile(
     ),
     twins="antigravity",
     notes=(
-        "Where the 32-bit subtraction leaves more than nothing after the last candidate, the "
-        "text returns no token; the last candidate is taken here.",
+        (
+            "Where the 32-bit subtraction leaves more than nothing after the last candidate, the "
+            "text returns no token; the last candidate is taken here."
+        ),
         "top_k = 0 leaves no token in the text, and is an error here.",
-        "The text gives NaN logits a place in Rust's total order; a profile takes no NaN. "
-        "`sampling_ref.antigravity.sample` does, at temperature 0.",
+        (
+            "The text gives NaN logits a place in Rust's total order; a profile takes no NaN. "
+            "`sampling_ref.antigravity.sample` does, at temperature 0."
+        ),
     ),
 )

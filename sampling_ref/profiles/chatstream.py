@@ -61,10 +61,14 @@ CHATSTREAM = Profile(
     ),
     draw=Draw("inverse CDF", uniform="not said", source=f"{ARTICLE}, scenario, step 6"),
     notes=(
-        "Division by a penalty makes a token of negative logit likelier; the code divides "
-        "whatever the sign.",
-        "The frequency penalty divides by penalty ** count; the article's example multiplies "
-        "instead (`sampling_ref.chatstream` reproduces both).",
+        (
+            "Division by a penalty makes a token of negative logit likelier; the code divides "
+            "whatever the sign."
+        ),
+        (
+            "The frequency penalty divides by penalty ** count; the article's example multiplies "
+            "instead (`sampling_ref.chatstream` reproduces both)."
+        ),
         "The processors can be composed in any order; this is the order of the example.",
     ),
 )

@@ -107,16 +107,20 @@ def _is_token(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Tokens:
-    """A sequence of token ids."""
+    """A sequence of token ids; `single` allows one id alone."""
+
+    single: bool = False
 
     def holds(self, value: object) -> bool:
         """Say whether the value is a sequence, or set, of token ids."""
+        if self.single and _is_token(value):
+            return True
         is_collection = isinstance(value, Collection) and not isinstance(value, str | Mapping)
         return is_collection and all(map(_is_token, value))  # type: ignore[call-overload]
 
     def __str__(self) -> str:
         """State the rule."""
-        return "must be a sequence of token ids"
+        return f"must be {'a token id or ' if self.single else ''}a sequence of token ids"
 
 
 @dataclass(frozen=True)
@@ -191,6 +195,21 @@ class SequenceNumbers:
 
 
 @dataclass(frozen=True)
+class DecayStart:
+    """A pair: after how many tokens a decay begins, and its factor."""
+
+    def holds(self, value: object) -> bool:
+        """Say whether the value is such a pair."""
+        if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:  # noqa: PLR2004
+            return False
+        return Whole(0).holds(value[0]) and Interval(0, low_open=True).holds(value[1])
+
+    def __str__(self) -> str:
+        """State the rule."""
+        return "must be a pair of a whole number of at least 0 and a finite number above 0"
+
+
+@dataclass(frozen=True)
 class Anything:
     """Whatever the step itself accepts: a function, for example."""
 
@@ -227,6 +246,7 @@ Domain: TypeAlias = (
     | TokenSequences
     | TokenNumbers
     | SequenceNumbers
+    | DecayStart
     | Anything
     | OrNone
 )

@@ -67,6 +67,36 @@ class Condition:
         return f"{self.parameter} {self.relation} {self.value!r}"
 
 
+def equals(parameter: str, value: Any) -> tuple[Condition, ...]:  # noqa: ANN401 - any constant
+    """Return the condition that a parameter has a value, to stand alone in `off_if`."""
+    return (Condition(parameter, "==", value),)
+
+
+def is_none(parameter: str) -> tuple[Condition, ...]:
+    """Return the condition that a parameter is None, to stand alone."""
+    return (Condition(parameter, "is None"),)
+
+
+def is_empty(parameter: str) -> tuple[Condition, ...]:
+    """Return the condition that a parameter is None or holds nothing, to stand alone."""
+    return (Condition(parameter, "is empty"),)
+
+
+def at_most(parameter: str, value: float) -> tuple[Condition, ...]:
+    """Return the condition that a parameter is at most a value, to stand alone."""
+    return (Condition(parameter, "<=", value),)
+
+
+def at_least(parameter: str, value: float) -> tuple[Condition, ...]:
+    """Return the condition that a parameter is at least a value, to stand alone."""
+    return (Condition(parameter, ">=", value),)
+
+
+def below(parameter: str, value: float) -> tuple[Condition, ...]:
+    """Return the condition that a parameter is below a value, to stand alone."""
+    return (Condition(parameter, "<", value),)
+
+
 @dataclass(frozen=True)
 class Draw:
     """How an engine chooses a token from what its stages left.
@@ -93,7 +123,8 @@ class Draw:
 class Stage:
     """One step at its place in an engine's order.
 
-    `takes` maps the step's parameters to the engine's; `choices` fixes what the step
+    `takes` maps the step's parameters to the engine's ("name.1" is the second part of a
+    parameter that is a pair); `choices` fixes what the step
     leaves open. The stage is left out where all conditions of one of `off_if` hold.
     `order` says how the engine sorts the tokens before it: not at all, stably by falling
     logit, or as the C++ library of GCC does it, which decides in which order equals stand.
@@ -123,7 +154,8 @@ class Stage:
     def parameters(self) -> set[str]:
         """Return the engine's parameters that this stage depends on."""
         conditions = [condition for together in self.off_if for condition in together]
-        return {*self.takes.values(), *(condition.parameter for condition in conditions)}
+        taken = {theirs.partition(".")[0] for theirs in self.takes.values()}
+        return taken | {condition.parameter for condition in conditions}
 
     def off_in_words(self) -> str:
         """State when the stage is left out; an empty text if never."""

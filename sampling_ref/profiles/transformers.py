@@ -1,23 +1,36 @@
-"""Hugging Face transformers: `generate()` with `do_sample=True`."""
+"""Hugging Face transformers: the processors of `generate()`, sampling."""
 
 from sampling_ref.profiles.domains import (
+    Anything,
+    DecayStart,
     Flag,
     Interval,
     OrNone,
+    SequenceNumbers,
+    Tokens,
+    TokenSequences,
     Whole,
 )
-from sampling_ref.profiles.model import Condition, Draw, Greedy, Parameter, Profile, Stage
+from sampling_ref.profiles.model import (
+    Draw,
+    Greedy,
+    Parameter,
+    Profile,
+    Stage,
+    at_least,
+    equals,
+    is_empty,
+    is_none,
+)
 
-PROCESSORS = "src/transformers/generation/logits_process.py"
+PROCESS = "src/transformers/generation/logits_process.py"
 UTILS = "src/transformers/generation/utils.py"
 
 POSITIVE = Interval(0, low_open=True)
 SHARE = Interval(0, 1)
-INNER = Interval(0, 1, low_open=True, high_open=True)
+INNER = Interval(0, 1, low_open=True)
 
-
-def _off(parameter: str, relation: str = "is None", value: object = None) -> tuple[Condition, ...]:
-    return (Condition(parameter, relation, value),)  # type: ignore[arg-type]
+EXACT_INT = "The engine refuses what is no Python float, so 2 instead of 2.0."
 
 
 TRANSFORMERS = Profile(
@@ -26,32 +39,265 @@ TRANSFORMERS = Profile(
     repository="https://github.com/huggingface/transformers",
     version="5.23.0",
     parameters=(
-        Parameter("do_sample", default=True, domain=Flag()),
-        Parameter("temperature", 1.0, POSITIVE, "f64"),
-        Parameter("top_k", 50, OrNone(Whole(0)), aliases=("k",)),
-        Parameter("top_p", 1.0, OrNone(SHARE), "f64", aliases=("p",)),
-        Parameter("min_p", None, OrNone(SHARE), "f64"),
-        Parameter("typical_p", 1.0, OrNone(Interval(0, 1, low_open=True)), "f64"),
+        Parameter(
+            "do_sample",
+            default=True,
+            domain=Flag(),
+            engine_rule="The engine's own default is False: it samples only if told to.",
+            source=f"{UTILS}:1575",
+        ),
+        Parameter("sequence_bias", None, OrNone(SequenceNumbers()), "f32"),
+        Parameter("encoder_input_ids", (), Tokens()),
+        Parameter("encoder_repetition_penalty", 1.0, POSITIVE, "f32", engine_rule=EXACT_INT),
+        Parameter("repetition_penalty", 1.0, POSITIVE, "f32", engine_rule=EXACT_INT),
+        Parameter("prompt_ignore_length", 0, Whole(0), source=f"{PROCESS}:358"),
+        Parameter("no_repeat_ngram_size", 0, OrNone(Whole(0)), source=f"{PROCESS}:1144"),
+        Parameter("encoder_no_repeat_ngram_size", 0, OrNone(Whole(0)), source=f"{PROCESS}:1211"),
+        Parameter("bad_words_ids", None, OrNone(TokenSequences()), source=f"{PROCESS}:1487"),
+        Parameter("min_length", 0, OrNone(Whole(0)), source=f"{PROCESS}:142"),
+        Parameter("min_new_tokens", None, OrNone(Whole(0)), source=f"{PROCESS}:203"),
+        Parameter("eos_token_id", None, OrNone(Tokens(single=True))),
+        Parameter("prefix_allowed_tokens_fn", None, Anything(), source=f"{PROCESS}:1568"),
+        Parameter("forced_bos_token_id", None, OrNone(Whole(0)), source=f"{PROCESS}:1628"),
+        Parameter("forced_eos_token_id", None, OrNone(Tokens(single=True))),
+        Parameter("max_length", 20, Whole(1), source=f"{PROCESS}:1675"),
+        Parameter("remove_invalid_values", default=False, domain=Flag()),
+        Parameter(
+            "exponential_decay_length_penalty",
+            None,
+            OrNone(DecayStart()),
+            "f64",
+            source=f"{PROCESS}:1786",
+        ),
+        Parameter("suppress_tokens", None, OrNone(Tokens()), source=f"{PROCESS}:1939"),
+        Parameter("begin_suppress_tokens", None, OrNone(Tokens()), source=f"{PROCESS}:1892"),
+        Parameter(
+            "temperature",
+            1.0,
+            OrNone(POSITIVE),
+            "f32",
+            engine_rule="0 is refused with the advice to set do_sample to False.",
+            source=f"{PROCESS}:288",
+        ),
+        Parameter("top_h", None, OrNone(INNER), "f32", source=f"{PROCESS}:663"),
+        Parameter("top_k", 50, OrNone(Whole(0)), source=f"{PROCESS}:610"),
+        Parameter(
+            "top_p",
+            1.0,
+            OrNone(SHARE),
+            "f64",
+            engine_rule="The message says '> 0 and < 1'; 0 and 1 are accepted.",
+            source=f"{PROCESS}:544",
+        ),
+        Parameter("min_p", None, OrNone(SHARE), "f32", source=f"{PROCESS}:780"),
+        Parameter(
+            "typical_p",
+            1.0,
+            OrNone(INNER),
+            "f32",
+            aliases=("typical",),
+            engine_rule="1 switches it off; the processor itself wants less than 1.",
+            source=f"{PROCESS}:862",
+        ),
+        Parameter("epsilon_cutoff", 0.0, OrNone(SHARE), "f32", source=f"{PROCESS}:937"),
+        Parameter("eta_cutoff", 0.0, OrNone(SHARE), "f32", source=f"{PROCESS}:1018"),
+        Parameter("min_tokens_to_keep", 1, Whole(1), source=f"{UTILS}:1590"),
+        Parameter("renormalize_logits", default=False, domain=Flag(), source=f"{UTILS}:1655"),
     ),
     stages=(
         Stage(
+            "sequence_bias",
+            {"biases": "sequence_bias"},
+            off_if=(is_empty("sequence_bias"),),
+            source=f"{PROCESS}:1242",
+        ),
+        Stage(
+            "encoder_repetition",
+            {"penalty": "encoder_repetition_penalty", "encoder_input": "encoder_input_ids"},
+            off_if=(equals("encoder_repetition_penalty", 1.0), is_empty("encoder_input_ids")),
+            source=f"{PROCESS}:440",
+        ),
+        Stage(
+            "repetition_penalty",
+            {"penalty": "repetition_penalty", "skipped": "prompt_ignore_length"},
+            off_if=(equals("repetition_penalty", 1.0),),
+            note="The prompt counts; generate() leaves out only the padding on its left.",
+            source=f"{PROCESS}:306",
+        ),
+        Stage(
+            "no_repeat_ngram",
+            {"ngram_size": "no_repeat_ngram_size"},
+            off_if=(is_none("no_repeat_ngram_size"), equals("no_repeat_ngram_size", 0)),
+            source=f"{PROCESS}:1102",
+        ),
+        Stage(
+            "encoder_no_repeat_ngram",
+            {"ngram_size": "encoder_no_repeat_ngram_size", "encoder_input": "encoder_input_ids"},
+            off_if=(
+                is_none("encoder_no_repeat_ngram_size"),
+                equals("encoder_no_repeat_ngram_size", 0),
+                is_empty("encoder_input_ids"),
+            ),
+            source=f"{PROCESS}:1173",
+        ),
+        Stage(
+            "bad_words",
+            {"words": "bad_words_ids", "ends": "eos_token_id"},
+            off_if=(is_empty("bad_words_ids"),),
+            note="A word that is nothing but an end token is left out.",
+            source=f"{PROCESS}:1432",
+        ),
+        Stage(
+            "min_length",
+            {"length": "min_length", "ends": "eos_token_id"},
+            off_if=(is_none("min_length"), equals("min_length", 0), is_none("eos_token_id")),
+            source=f"{PROCESS}:101",
+        ),
+        Stage(
+            "min_new_tokens",
+            {"count": "min_new_tokens", "ends": "eos_token_id"},
+            off_if=(
+                is_none("min_new_tokens"),
+                equals("min_new_tokens", 0),
+                is_none("eos_token_id"),
+            ),
+            source=f"{PROCESS}:164",
+        ),
+        Stage(
+            "prefix_allowed_tokens",
+            {"allowed_after": "prefix_allowed_tokens_fn"},
+            off_if=(is_none("prefix_allowed_tokens_fn"),),
+            note="The function takes the history; the engine's takes a batch index before it.",
+            source=f"{PROCESS}:1521",
+        ),
+        Stage(
+            "forced_bos",
+            {"token": "forced_bos_token_id"},
+            off_if=(is_none("forced_bos_token_id"),),
+            source=f"{PROCESS}:1596",
+        ),
+        Stage(
+            "forced_eos",
+            {"max_length": "max_length", "ends": "forced_eos_token_id"},
+            off_if=(is_none("forced_eos_token_id"),),
+            source=f"{PROCESS}:1641",
+        ),
+        Stage(
+            "remove_invalid_values",
+            off_if=(equals("remove_invalid_values", value=False),),
+            note="What was impossible gets a finite logit here.",
+            source=f"{PROCESS}:1697",
+        ),
+        Stage(
+            "exponential_decay_length",
+            {
+                "start": "exponential_decay_length_penalty.0",
+                "growth": "exponential_decay_length_penalty.1",
+                "ends": "eos_token_id",
+            },
+            off_if=(is_none("exponential_decay_length_penalty"), is_none("eos_token_id")),
+            source=f"{PROCESS}:1718",
+        ),
+        Stage(
+            "suppress",
+            {"tokens": "suppress_tokens"},
+            off_if=(is_empty("suppress_tokens"),),
+            source=f"{PROCESS}:1910",
+        ),
+        Stage(
+            "begin_suppress",
+            {"tokens": "begin_suppress_tokens"},
+            off_if=(is_empty("begin_suppress_tokens"),),
+            source=f"{PROCESS}:1857",
+        ),
+        Stage(
             "temperature",
             {"temperature": "temperature"},
-            off_if=(_off("temperature", "==", 1.0),),
+            off_if=(is_none("temperature"), equals("temperature", 1.0)),
+            source=f"{PROCESS}:238",
+        ),
+        Stage(
+            "top_h",
+            {"alpha": "top_h"},
+            {"entropy": "shared", "best": 100},
+            off_if=(is_none("top_h"),),
+            source=f"{PROCESS}:627",
         ),
         Stage(
             "top_k",
-            {"k": "top_k"},
+            {"k": "top_k", "least": "min_tokens_to_keep"},
             {"ties": "all"},
-            off_if=(_off("top_k"), _off("top_k", "==", 0)),
+            off_if=(is_none("top_k"), equals("top_k", 0)),
+            source=f"{PROCESS}:571",
         ),
         Stage(
             "top_p",
-            {"p": "top_p"},
+            {"p": "top_p", "least": "min_tokens_to_keep"},
             {"ties": "highest id", "zero": "best"},
-            off_if=(_off("top_p"), _off("top_p", ">=", 1.0)),
+            off_if=(is_none("top_p"), at_least("top_p", 1.0)),
+            note="An ascending sort; tokens are removed while the sum is at most 1 - p.",
+            source=f"{PROCESS}:502",
+        ),
+        Stage(
+            "min_p",
+            {"m": "min_p", "least": "min_tokens_to_keep"},
+            off_if=(is_none("min_p"),),
+            source=f"{PROCESS}:733",
+        ),
+        Stage(
+            "typical",
+            {"mass": "typical_p", "least": "min_tokens_to_keep"},
+            off_if=(is_none("typical_p"), at_least("typical_p", 1.0)),
+            source=f"{PROCESS}:809",
+        ),
+        Stage(
+            "epsilon",
+            {"cutoff": "epsilon_cutoff", "least": "min_tokens_to_keep"},
+            off_if=(
+                is_none("epsilon_cutoff"),
+                equals("epsilon_cutoff", 0.0),
+                at_least("epsilon_cutoff", 1.0),
+            ),
+            source=f"{PROCESS}:897",
+        ),
+        Stage(
+            "eta",
+            {"cutoff": "eta_cutoff", "least": "min_tokens_to_keep"},
+            off_if=(
+                is_none("eta_cutoff"),
+                equals("eta_cutoff", 0.0),
+                at_least("eta_cutoff", 1.0),
+            ),
+            source=f"{PROCESS}:966",
+        ),
+        Stage(
+            "logprobs",
+            off_if=(equals("renormalize_logits", value=False),),
+            source=f"{PROCESS}:1820",
         ),
     ),
-    draw=Draw("exponential race", own_stream="torch mt19937"),
-    greedy=Greedy(if_any=(_off("do_sample", "==", value=False),)),
+    draw=Draw(
+        "exponential race",
+        noise="-log(1-u)",
+        uniform="53 bits of two words, the high one first; one for each token",
+        own_stream="torch mt19937",
+        source=f"{UTILS}:3122, torch.multinomial on a CPU",
+    ),
+    greedy=Greedy(
+        if_any=(equals("do_sample", value=False),),
+        after=(
+            *("sequence_bias", "encoder_repetition", "repetition_penalty", "no_repeat_ngram"),
+            *("encoder_no_repeat_ngram", "bad_words", "min_length", "min_new_tokens"),
+            *("prefix_allowed_tokens", "forced_bos", "forced_eos", "remove_invalid_values"),
+            *("exponential_decay_length", "suppress", "begin_suppress", "logprobs"),
+        ),
+        note="torch.argmax; on a CPU the first of equals.",
+        source=f"{UTILS}:3122",
+    ),
+    logprobs="Of the processed scores; output_logits are the model's own.",
+    notes=(
+        "Classifier-free guidance and watermarks need a model or a key, and are left out.",
+        "With beams, min_tokens_to_keep is one more than the number of end tokens.",
+        "On a graphics card torch has another random stream.",
+    ),
 )

@@ -5,6 +5,7 @@ from sampling_ref.filters.eta import eta_logits
 from sampling_ref.filters.min_p import min_p_logits
 from sampling_ref.filters.tail_free import tail_free_logits
 from sampling_ref.filters.top_a import top_a_logits
+from sampling_ref.filters.top_h import top_h_logits
 from sampling_ref.filters.top_k import top_k_logits
 from sampling_ref.filters.top_n_sigma import top_n_sigma_logits
 from sampling_ref.filters.top_p import top_p_logits
@@ -33,6 +34,11 @@ FILTER_STEPS = (
         "what lies at most {n} standard deviations below the maximum is kept",
     ),
     filter_step("top_a", top_a_logits, "what has at least {a} times the largest share squared"),
+    filter_step(
+        "top_h",
+        top_h_logits,
+        "the likeliest are kept whose entropy is at most {alpha} times the whole",
+    ),
     filter_step("tail_free", tail_free_logits, "what comes before the flat tail is kept ({z})"),
     filter_step(
         "xtc",

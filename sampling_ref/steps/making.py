@@ -16,7 +16,7 @@ from sampling_ref.row import Number, ReadRow, TokenId
 from sampling_ref.situation import Situation
 from sampling_ref.steps.step import REQUIRED, Step, Values
 
-KNOWN_TO_A_CHAIN = ("logits", "history", "prompt_length", "uniform", "factor", "total")
+KNOWN_TO_A_CHAIN = ("logits", "history", "prompt_length", "uniform", "factor", "total", "begin")
 """Parameters of functions that a chain fills in itself."""
 
 Touched = Callable[[Situation, Values], Iterable[TokenId]]
@@ -137,6 +137,7 @@ def known_arguments(
             "prompt_length": lambda: situation.prompt_length,
             "uniform": lambda: situation.randomness.uniform(function.__name__, "f32"),
             "factor": lambda: candidates.factor,
+            "begin": lambda: situation.prompt_length,
         }
         return {name: offered[name]() for name in wanted if name in offered}
 

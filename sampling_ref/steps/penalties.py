@@ -23,6 +23,7 @@ from sampling_ref.penalties.min_new_tokens import min_new_tokens
 from sampling_ref.penalties.no_repeat_ngram import no_repeat_ngram
 from sampling_ref.penalties.prefix_allowed import prefix_allowed
 from sampling_ref.penalties.presence import presence
+from sampling_ref.penalties.remove_invalid import remove_invalid_values
 from sampling_ref.penalties.repetition import repetition
 from sampling_ref.penalties.sequence_bias import read_biases, sequence_bias
 from sampling_ref.penalties.suppress import suppress
@@ -163,13 +164,19 @@ PENALTY_STEPS = (
     row_step(
         "begin_suppress",
         begin_suppress,
-        "some tokens do not come at place {begin}",
+        "some tokens do not come right after the prompt",
+        touched=no_tokens,
+    ),
+    row_step(
+        "remove_invalid_values",
+        remove_invalid_values,
+        "impossible tokens get the smallest number of 32 bits",
         touched=no_tokens,
     ),
     row_step(
         "exponential_decay_length",
         exponential_decay_length,
-        "from {start} tokens on the end becomes likelier by powers of {factor}",
+        "from {start} tokens on the end becomes likelier by powers of {growth}",
         touched=_ends,
     ),
     row_step("allowed_tokens", allowed, "only some tokens are allowed", touched=no_tokens),

@@ -229,10 +229,17 @@ def test_the_draw_walks_the_likeliest_first(precision: Precision) -> None:
     assert sample([0.0, 1.0, 2.0], [], JUST_BELOW_1, top_p=1, precision=precision) == 0
 
 
+def forty_candidates() -> list[list[float]]:
+    """Return rows of 39 possible tokens and an impossible one."""
+    return [
+        [*(((token * token * seed) % 97) / 64 for token in range(39)), -inf]
+        for seed in range(1, 50)
+    ]
+
+
 def exhausting_row() -> list[float]:
     """Find a row of 40 candidates of which the largest random number reaches none in 32 bits."""
-    for seed in range(1, 200):
-        row = [*(((token * token * seed) % 97) / 64 for token in range(39)), -inf]
+    for row in forty_candidates():
         told = stages(row, [], JUST_BELOW_1, Settings(1, 1), precision="f32")
         if told.is_exhausted and len(told.top_p) == 40:
             return row
@@ -387,10 +394,10 @@ def test_a_random_number_outside_0_to_1_is_an_error(precision: Precision, r: Any
 
 
 def test_a_random_number_that_32_bits_round_to_1_is_the_largest_below_1_there() -> None:
-    row = exhausting_row()[:39]
-    for r in (1 - 2.0**-25, 1 - 2.0**-53):
-        told = stages(row, [], r, Settings(1, 1), precision="f32")
-        assert told == stages(row, [], JUST_BELOW_1, Settings(1, 1), precision="f32")
+    for row in forty_candidates():
+        largest = stages(row, [], JUST_BELOW_1, Settings(1, 1), precision="f32")
+        for r in (1 - 2.0**-25, 1 - 2.0**-53):
+            assert stages(row, [], r, Settings(1, 1), precision="f32") == largest
     assert sample([0.0, 0.0], [], 1 - 2.0**-53, top_p=1) == 1
 
 
@@ -399,6 +406,15 @@ def test_a_random_number_that_32_bits_round_to_1_is_the_largest_below_1_there() 
 def test_a_row_that_means_nothing_is_an_error(precision: Precision, row: Any) -> None:  # noqa: ANN401
     with pytest.raises(RowError):
         sample(row, [], 0.5, precision=precision)
+
+
+@both
+@pytest.mark.parametrize("temperature", [0, 1])
+def test_a_row_without_a_possible_token_is_an_error_at_any_temperature(
+    precision: Precision, temperature: int
+) -> None:
+    with pytest.raises(RowError, match=r"^logits leave no token possible: all are minus infinity$"):
+        sample([-inf, -inf], [], 0.5, temperature=temperature, precision=precision)
 
 
 @both

@@ -129,10 +129,8 @@ def test_the_middle_of_two_32_bit_floats_rounds_to_even(number: float, beside: i
     if above == math.inf:
         above = 2.0**128
     middle = (Fraction(number) + Fraction(above)) / 2 + Fraction(beside, 2**200)
-    if beside:
-        expected = above if beside > 0 else number
-    else:
-        expected = above if pattern % 2 else number
+    rounds_up = beside > 0 or (beside == 0 and pattern % 2 == 1)
+    expected = above if rounds_up else number
     if expected == 2.0**128:
         expected = math.inf
     assert nearest(middle.numerator, middle.denominator, BINARY32) == expected

@@ -138,7 +138,7 @@ def test_sharing_costs_nothing() -> None:
 @pytest.mark.parametrize("bad", [math.inf, -math.inf, math.nan, True, "1/2", None, 1j])
 def test_what_is_no_finite_number_is_no_real(bad: float) -> None:
     assert not is_finite_number(bad)
-    with pytest.raises(ParameterError, match="^number must be a finite number, got "):
+    with pytest.raises(ParameterError, match=r"^number must be a finite number, got "):
         Real(bad)
 
 

@@ -82,7 +82,7 @@ def test_what_is_no_finite_number_is_an_error(x: float) -> None:
 @pytest.mark.parametrize("x", [-1.0, -5e-324, Fraction(-1, 3)])
 def test_the_logarithm_of_a_negative_number_is_an_error(x: float) -> None:
     for function in (rounded_log, rounded_log2):
-        with pytest.raises(ParameterError, match="^logarithm's argument must not be negative"):
+        with pytest.raises(ParameterError, match=r"^logarithm's argument must not be negative"):
             function(x)
 
 

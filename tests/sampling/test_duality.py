@@ -68,7 +68,7 @@ def test_the_printed_sign_makes_long_codes_likely() -> None:
     assert -log2(turned[0] / sum(turned)) != 1
 
 
-@given(st.lists(st.fractions(Fraction(1, 8), 99).filter(bool), min_size=1, max_size=9))
+@given(st.lists(st.builds(Fraction, st.integers(1, 99), st.integers(1, 9)), min_size=1, max_size=9))
 def test_the_dual_model_is_a_distribution_in_proportion(powers: list[Fraction]) -> None:
     model = dual_distribution(powers)
     assert sum(model) == 1
@@ -113,8 +113,8 @@ def test_only_lengths_of_codes_make_a_model(variant: Wrong) -> None:
 @st.composite
 def models_and_tokens(draw: st.DrawFn) -> tuple[Model, list[int]]:
     """Draw a model whose weights depend on the last token, and tokens it allows."""
-    size = draw(st.integers(1, 5))
-    weight = st.sampled_from([0, 1, 1, 2, 1000, 0.1, 2.0**-40]) | st.fractions(0, 3)
+    size = draw(st.integers(1, 4))
+    weight = st.sampled_from([0, 1, 1, 2, 1000, 0.1, 2.0**-40, Fraction(5, 3), Fraction(1, 7)])
     row = st.lists(weight, min_size=size, max_size=size).filter(any)
     table = draw(st.lists(row, min_size=size + 1, max_size=size + 1))
 
@@ -124,18 +124,18 @@ def models_and_tokens(draw: st.DrawFn) -> tuple[Model, list[int]]:
     tokens: list[int] = []
     for _ in range(draw(st.integers(0, 12))):
         allowed = [token for token, weight in enumerate(model(tokens)) if weight]
-        tokens.append(draw(st.sampled_from(allowed)))
+        tokens.append(allowed[draw(st.integers(0, 59)) % len(allowed)])
     return model, tokens
 
 
-@settings(max_examples=200 * CAMPAIGN)
+@settings(max_examples=60 * CAMPAIGN)
 @given(models_and_tokens())
 def test_what_was_coded_comes_back(case: tuple[Model, list[int]]) -> None:
     model, tokens = case
     assert decode(encode(tokens, model), model, len(tokens)) == tokens
 
 
-@settings(max_examples=200 * CAMPAIGN)
+@settings(max_examples=60 * CAMPAIGN)
 @given(models_and_tokens())
 def test_a_code_is_less_than_two_bits_longer_than_the_information(
     case: tuple[Model, list[int]],
@@ -146,14 +146,14 @@ def test_a_code_is_less_than_two_bits_longer_than_the_information(
     assert 2**bits * p < 4
 
 
-@settings(max_examples=100 * CAMPAIGN)
+@settings(max_examples=40 * CAMPAIGN)
 @given(models_and_tokens(), st.text("01", max_size=8))
 def test_bits_after_a_code_change_nothing(case: tuple[Model, list[int]], rest: str) -> None:
     model, tokens = case
     assert decode(encode(tokens, model) + rest, model, len(tokens)) == tokens
 
 
-@settings(max_examples=100 * CAMPAIGN)
+@settings(max_examples=40 * CAMPAIGN)
 @given(models_and_tokens())
 def test_a_code_that_is_cut_is_an_error(case: tuple[Model, list[int]]) -> None:
     model, tokens = case

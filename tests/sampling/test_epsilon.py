@@ -14,9 +14,7 @@ from sampling_ref.filters.top_k import top_k
 from tests.sampling.filtering import NO_NUMBERS, everything, possible, total, weights_of
 from tests.sampling.rows import rows, weights
 
-CUTOFFS = st.sampled_from([0.125, 0.25, 0.5]) | st.floats(
-    0, 1, exclude_min=True, exclude_max=True
-)
+CUTOFFS = st.sampled_from([0.125, 0.25, 0.5]) | st.floats(0, 1, exclude_min=True, exclude_max=True)
 
 
 @given(weights(), CUTOFFS)
@@ -30,7 +28,10 @@ def test_a_token_stays_if_it_has_the_share_of_the_total(row: list[float], cutoff
 
 @given(weights(), CUTOFFS, st.integers(0, 6), st.sampled_from(["lowest id", "highest id", "all"]))
 def test_never_fewer_than_the_least(
-    row: list[float], cutoff: float, least: int, ties: Any  # noqa: ANN401 - a choice
+    row: list[float],
+    cutoff: float,
+    least: int,
+    ties: Any,  # noqa: ANN401 - a choice
 ) -> None:
     passing = epsilon(row, cutoff, least=0)
     expected = passing if len(passing) >= least else top_k(row, least, ties=ties)
@@ -39,7 +40,10 @@ def test_never_fewer_than_the_least(
 
 @given(rows(), CUTOFFS, st.sampled_from([1.0, 0.5, 1.25]), st.sampled_from(["kept", "removed"]))
 def test_logits_are_decided_as_their_weights_are(
-    row: list[float], cutoff: float, factor: float, equality: Any  # noqa: ANN401 - a choice
+    row: list[float],
+    cutoff: float,
+    factor: float,
+    equality: Any,  # noqa: ANN401 - a choice
 ) -> None:
     by_logits = epsilon_logits(row, cutoff, factor=factor, equality=equality)
     assert by_logits == epsilon(weights_of(row, factor), cutoff, equality=equality)

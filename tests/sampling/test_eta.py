@@ -16,9 +16,7 @@ from sampling_ref.filters.top_k import top_k
 from tests.sampling.filtering import DIGITS, NO_NUMBERS, everything, possible, total, weights_of
 from tests.sampling.rows import rows, weights
 
-CUTOFFS = st.sampled_from([0.0625, 0.25, 0.5]) | st.floats(
-    0, 1, exclude_min=True, exclude_max=True
-)
+CUTOFFS = st.sampled_from([0.0625, 0.25, 0.5]) | st.floats(0, 1, exclude_min=True, exclude_max=True)
 
 
 def decimal(number: Fraction) -> Decimal:
@@ -30,7 +28,7 @@ def thresholds(row: list[float], cutoff: float, scale: float | None) -> list[Dec
     whole = total(row, everything(row))
     with localcontext(DIGITS):
         ps = [decimal(Fraction(row[token]) / whole) for token in possible(row)]
-        entropy = -sum(p * p.ln() for p in ps)
+        entropy = -sum((p * p.ln() for p in ps), start=Decimal(0))
         alpha = Decimal(cutoff).sqrt() if scale is None else Decimal(scale)
         return [Decimal(cutoff), alpha * (-entropy).exp()]
 
@@ -58,7 +56,10 @@ def test_the_most_probable_token_always_passes(row: list[float], cutoff: float) 
 
 @given(weights(8), CUTOFFS, st.integers(0, 6), st.sampled_from(["lowest id", "highest id", "all"]))
 def test_never_fewer_than_the_least(
-    row: list[float], cutoff: float, least: int, ties: Any  # noqa: ANN401 - a choice
+    row: list[float],
+    cutoff: float,
+    least: int,
+    ties: Any,  # noqa: ANN401 - a choice
 ) -> None:
     passing = eta(row, cutoff, least=0)
     expected = passing if len(passing) >= least else top_k(row, least, ties=ties)

@@ -115,6 +115,13 @@ def test_bits_that_the_compressor_did_not_write_are_an_error(bits: str, length: 
         decompress(bits, length, 3, window=4, buffer=1)
 
 
+def test_a_pair_that_passes_the_end_of_the_window_is_an_error() -> None:
+    window = [1, 0]
+    assert decode_buffer("1001" + "00" * 2, 4, window, 2) == ([1, 0, 0, 0], "")
+    with pytest.raises(ParameterError, match=r"^bits must be what the compressor wrote, got "):
+        decode_buffer("1101" + "00" * 3, 4, window, 2)
+
+
 @given(st.text("01", max_size=40), settings_(most=12))
 def test_any_bits_are_decoded_or_refused_in_a_sentence(bits: str, setting: Setting) -> None:
     size, window, buffer = setting.size, setting.window, setting.buffer

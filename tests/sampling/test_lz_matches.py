@@ -109,7 +109,7 @@ class Counted(int):
     def __eq__(self, other: object) -> bool:
         """Compare as an int, and count."""
         Counted.comparisons += 1
-        return int(self) == other
+        return int.__eq__(self, other) if isinstance(other, int) else False
 
     __hash__ = int.__hash__
 

@@ -267,7 +267,14 @@ def test_the_paper_and_its_script_see_the_prompt(variant: Variant) -> None:
 
 @pytest.mark.parametrize(
     "history",
-    [(1, 2, 1), array("i", [1, 2, 1]), deque([1, 2, 1]), range(1, 4), iter([1, 2, 1])],
+    [
+        (1, 2, 1),
+        array("i", [1, 2, 1]),
+        deque([1, 2, 1]),
+        range(1, 4),
+        {1: 0, 2: 0},
+        iter([1, 2, 1]),
+    ],
 )
 def test_any_container_holds_a_history(history: Wrong) -> None:
     given_twice = list(history) if not hasattr(history, "__next__") else [1, 2, 1]

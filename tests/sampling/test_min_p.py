@@ -40,7 +40,10 @@ def test_never_fewer_than_the_least(row: list[float], m: float, least: int, ties
 
 @given(rows(), shares(), st.sampled_from([1.0, 0.5, 1.25]), st.sampled_from(["kept", "removed"]))
 def test_logits_are_decided_as_their_weights_are(
-    row: list[float], m: float, factor: float, equality: Any  # noqa: ANN401 - a choice
+    row: list[float],
+    m: float,
+    factor: float,
+    equality: Any,  # noqa: ANN401 - a choice
 ) -> None:
     by_logits = min_p_logits(row, m, factor=factor, equality=equality)
     assert by_logits == min_p(weights_of(row, factor), m, equality=equality)
@@ -57,8 +60,17 @@ def test_engines_differ_at_the_threshold() -> None:
 
 @pytest.mark.parametrize(
     ("m", "kept"),
-    [(0, {0, 1, 2, 3}), (0.24, {0, 1, 2, 3}), (0.26, {1, 2, 3}), (0.49, {1, 2, 3})]
-    + [(0.51, {2, 3}), (0.74, {2, 3}), (0.76, {3}), (1.0, {3}), (1.05, {3})],
+    [
+        (0, {0, 1, 2, 3}),
+        (0.24, {0, 1, 2, 3}),
+        (0.26, {1, 2, 3}),
+        (0.49, {1, 2, 3}),
+        (0.51, {2, 3}),
+        (0.74, {2, 3}),
+        (0.76, {3}),
+        (1.0, {3}),
+        (1.05, {3}),
+    ],
 )
 def test_the_values_of_llama_cpp_s_own_test(m: float, kept: set[int]) -> None:
     tenths = [Fraction(part, 10) for part in (1, 2, 3, 4)]
@@ -89,9 +101,9 @@ def test_a_share_outside_its_domain_is_an_error(m: Any) -> None:  # noqa: ANN401
 
 @pytest.mark.parametrize("name", ["least", "equality", "above_one", "ties", "factor"])
 def test_other_parameters_outside_their_domains_are_errors(name: str) -> None:
-    wrong: dict[str, Any] = {name: -1}
+    wrong: dict[str, Any] = {"equality": "removed", "least": 3} | {name: -1}
     with pytest.raises(ParameterError, match=f"^{name} must be "):
-        min_p_logits([0.5, 0.5], 0.5, **({"equality": "removed", "least": 3} | wrong))
+        min_p_logits([0.5, 0.5], 0.5, **wrong)
 
 
 def test_a_row_without_a_possible_token_is_an_error() -> None:

@@ -403,7 +403,9 @@ def test_without_decay_all_is_as_with_a_window(
 
 def test_the_oldest_token_is_excluded_only_without_decay() -> None:
     row, history = [4.0, 4.0], [0, 1]
-    full = decaying(row, history, 2.0, sustain=1, decay=2, last="included")
-    assert decaying(row, history, 2.0, sustain=1, decay=2, last="excluded") == full
+    for line in LINES:
+        for past in ([0, 1], [0, 1, 1], [0, 1, 1, 1]):
+            full = decaying(row, past, 2.0, sustain=1, decay=2, line=line)
+            assert decaying(row, past, 2.0, sustain=1, decay=2, line=line, last="excluded") == full
     assert decaying(row, history, 2.0, sustain=2, last="excluded") == [4.0, 2.0]
     assert decaying(row, history, 2.0, last="excluded") == [2.0, 2.0]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sampling_ref.changing import ban, change_logits
 from sampling_ref.errors import HistoryError, ParameterError, RowError, SamplingError
 from sampling_ref.penalties.allowed import allowed
 from sampling_ref.penalties.bad_words import bad_words
@@ -286,6 +287,13 @@ def test_other_containers_are_rows_and_histories_too(penalty: Penalty) -> None:
     expected = penalty([1.0, -2.0, 3.0], [0, 1], **CASES[penalty][0])
     assert penalty(Tensor([1.0, -2.0, 3.0]), Tensor([0, 1]), **CASES[penalty][0]) == expected
     assert penalty((1.0, -2.0, 3.0), (0, 1), **CASES[penalty][0]) == expected
+
+
+def test_a_row_that_was_read_is_not_changed_either() -> None:
+    row = [1.0, 2.0]
+    assert change_logits("doubling", row, [0], lambda _, logit: logit * 2) == [2.0, 2.0]
+    assert ban(row, [0]) == [-inf, 2.0]
+    assert row == [1.0, 2.0]
 
 
 FORCING = (forced_bos, remove_invalid_values, prefix_allowed)

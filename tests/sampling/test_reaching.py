@@ -5,18 +5,33 @@ from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import accumulate
 from math import inf, nan
+from typing import TypedDict
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from sampling_ref.arithmetic.mass import mass_of
 from sampling_ref.arithmetic.reaching import first_reaching
 from sampling_ref.errors import ParameterError, RowError
 from tests.sampling.rows import rows, shares, uniforms
 
 WITNESS = Context(prec=300, Emin=-(10**6), Emax=10**6)
-FACTORS = st.sampled_from([1, 1.25, 0.5, Fraction(10, 7), 3])
 SHARES = shares() | uniforms()
+
+
+class Options(TypedDict):
+    """The keyword parameters of a decision."""
+
+    strictly: bool
+    factor: float | Fraction
+
+
+OPTIONS: st.SearchStrategy[Options] = st.builds(
+    Options, strictly=st.booleans(), factor=st.sampled_from([1, 1.25, 0.5, Fraction(10, 7), 3])
+)
+REACHING: Options = {"strictly": False, "factor": 1}
+EXCEEDING: Options = {"strictly": True, "factor": 1}
 
 
 def weights_of(row: list[float], factor: float | Fraction) -> list[Decimal]:
@@ -26,6 +41,10 @@ def weights_of(row: list[float], factor: float | Fraction) -> list[Decimal]:
         x = None if logit == -inf else Fraction(logit) * Fraction(factor)
         found.append(Decimal(0) if x is None else (Decimal(x.numerator) / x.denominator).exp())
     return found
+
+
+def added(numbers: list[Decimal]) -> Decimal:
+    return sum(numbers, start=Decimal(0))
 
 
 def by_decimals(
@@ -38,7 +57,7 @@ def by_decimals(
 ) -> int | None:
     """Return the answer from 300 digits; sums that agree to 250 digits count as equal."""
     with localcontext(WITNESS):
-        whole = sum(weights_of(row if total is None else total, factor))
+        whole = added(weights_of(row if total is None else total, factor))
         part = Fraction(share)
         target = whole * part.numerator / part.denominator
         for index, run in enumerate(accumulate(weights_of(row, factor))):
@@ -48,63 +67,61 @@ def by_decimals(
     return None
 
 
-def cut_of(row: list[float], index: int, digits: int) -> Fraction:
+def cut_of(row: list[float], index: int, digits: int, factor: float | Fraction = 1) -> Fraction:
     """Return the share that the first index + 1 entries have, to that many digits."""
     with localcontext(WITNESS):
-        weights = weights_of(row, 1)
-        quotient = sum(weights[: index + 1]) / sum(weights)
-        return Fraction(round(quotient, digits))
+        weights = weights_of(row, factor)
+        return Fraction(round(added(weights[: index + 1]) / added(weights), digits))
 
 
-@given(rows(), SHARES, st.booleans(), FACTORS)
-@example([0.0] * 10, Fraction(3, 10), False, 1)
-@example([0.0] * 10, Fraction(3, 10), True, 1)
-@example([0.1] * 10, 0.3, False, 1)
-@example([0.0, -inf, 0.0], 0.5, True, 1)
-@example([-inf, 0.0], 0.0, False, 1)
-@example([-inf, 0.0], 0.0, True, 1)
-@example([0.0, -2000.0], 1.0, False, 1)
-@example([0.0, -200.0], 1 - 2.0**-53, False, 1)
-@example([-200.0, 0.0], 2.0**-1000, False, 1)
+@given(rows(), SHARES, OPTIONS)
+@example([0.0] * 10, Fraction(3, 10), REACHING)
+@example([0.0] * 10, Fraction(3, 10), EXCEEDING)
+@example([0.1] * 10, 0.3, REACHING)
+@example([0.0, -inf, 0.0], 0.5, EXCEEDING)
+@example([-inf, 0.0], 0.0, REACHING)
+@example([-inf, 0.0], 0.0, EXCEEDING)
+@example([0.0, -2000.0], 1.0, REACHING)
+@example([0.0, -200.0], 1 - 2.0**-53, REACHING)
+@example([-200.0, 0.0], 2.0**-1000, REACHING)
 def test_the_decision_is_that_of_300_digits(
-    row: list[float], share: float, strictly: bool, factor: float
+    row: list[float], share: float, options: Options
 ) -> None:
-    expected = by_decimals(row, share, strictly=strictly, factor=factor)
+    expected = by_decimals(row, share, **options)
     if share == 1:
         possible = [index for index, logit in enumerate(row) if logit > -inf]
-        expected = None if strictly else possible[-1]
-    if share == 0 and strictly:
+        expected = None if options["strictly"] else possible[-1]
+    if share == 0 and options["strictly"]:
         expected = next(index for index, logit in enumerate(row) if logit > -inf)
-    assert first_reaching(row, share, strictly=strictly, factor=factor) == expected
+    assert first_reaching(row, share, **options) == expected
 
 
-@given(rows(), rows(), SHARES, st.booleans(), FACTORS)
-@example([0.0], [0.0, 0.0], 0.5, False, 1)
-@example([0.0], [0.0, 0.0], 0.5, True, 1)
-@example([-inf], [0.0], 0.0, False, 1)
-@example([-inf], [0.0], 0.0, True, 1)
-@example([0.0], [0.0], 1.0, False, 1)
-@example([5.0], [-5.0], 1.0, True, 1)
+@given(rows(), rows(), SHARES, OPTIONS)
+@example([0.0], [0.0, 0.0], 0.5, REACHING)
+@example([0.0], [0.0, 0.0], 0.5, EXCEEDING)
+@example([-inf], [0.0], 0.0, REACHING)
+@example([-inf], [0.0], 0.0, EXCEEDING)
+@example([0.0], [0.0], 1.0, REACHING)
+@example([5.0], [-5.0], 1.0, EXCEEDING)
 def test_the_total_may_be_that_of_another_row(
-    row: list[float], other: list[float], share: float, strictly: bool, factor: float
+    row: list[float], other: list[float], share: float, options: Options
 ) -> None:
-    if share in {0, 1} and min(row) == -inf:
-        return  # the claims below
-    expected = by_decimals(row, share, strictly=strictly, total=other, factor=factor)
-    found = first_reaching(row, share, strictly=strictly, total=other, factor=factor)
-    assert found == expected
+    expected = by_decimals(row, share, total=other, **options)
+    assert first_reaching(row, share, total=other, **options) == expected
+    mass = mass_of(other, factor=options["factor"])
+    assert first_reaching(row, share, total=mass, **options) == expected
 
 
-@given(rows(impossible=False), st.data(), st.sampled_from([17, 25, 40, 120, 200]), st.booleans())
+@given(rows(impossible=False), st.data(), st.sampled_from([17, 25, 40, 120, 200]), OPTIONS)
 def test_a_share_at_a_cut_to_many_digits_is_decided(
-    row: list[float], data: st.DataObject, digits: int, strictly: bool
+    row: list[float], data: st.DataObject, digits: int, options: Options
 ) -> None:
     index = data.draw(st.integers(0, len(row) - 1))
-    share = cut_of(row, index, digits)
+    share = cut_of(row, index, digits, options["factor"])
     for near in (share - Fraction(1, 10**digits), share, share + Fraction(1, 10**digits)):
         if 0 < near < 1:
-            expected = by_decimals(row, near, strictly=strictly)
-            assert first_reaching(row, near, strictly=strictly) == expected
+            expected = by_decimals(row, near, **options)
+            assert first_reaching(row, near, **options) == expected
 
 
 def test_where_a_float_sum_never_moves_the_decision_is_still_right() -> None:
@@ -117,28 +134,28 @@ def test_where_a_float_sum_never_moves_the_decision_is_still_right() -> None:
         assert first_reaching(row, share + Fraction(1, 10**60)) == count + 1
 
 
-@given(rows(), st.booleans())
-def test_the_last_possible_entry_carries_the_sum_to_all_of_it(
-    row: list[float], strictly: bool
-) -> None:
+@given(rows())
+def test_the_last_possible_entry_carries_the_sum_to_all_of_it(row: list[float]) -> None:
     last = max(index for index, logit in enumerate(row) if logit > -inf)
-    assert first_reaching(row, 1, strictly=strictly) == (None if strictly else last)
+    assert first_reaching(row, 1) == last
+    assert first_reaching(row, 1, strictly=True) is None
 
 
-@given(st.integers(1, 40), st.integers(0, 40), st.booleans(), st.floats(-1e9, 1e9))
-def test_equal_logits_are_counted(size: int, part: int, strictly: bool, logit: float) -> None:
-    share = Fraction(min(part, size), size)
-    expected = share * size if strictly else share * size - 1
-    found = first_reaching([logit] * size, share, strictly=strictly)
-    assert found == (None if expected == size else max(expected, 0))
+@given(st.integers(1, 40), st.integers(0, 40), st.floats(-1e9, 1e9))
+def test_equal_logits_are_counted(size: int, part: int, logit: float) -> None:
+    count = min(part, size)
+    share = Fraction(count, size)
+    assert first_reaching([logit] * size, share) == max(count - 1, 0)
+    beyond = None if count == size else count
+    assert first_reaching([logit] * size, share, strictly=True) == beyond
 
 
-@given(rows(), SHARES, SHARES, st.booleans())
+@given(rows(), SHARES, SHARES, OPTIONS)
 def test_a_larger_share_is_reached_later(
-    row: list[float], one: float, two: float, strictly: bool
+    row: list[float], one: float, two: float, options: Options
 ) -> None:
-    first = first_reaching(row, min(one, two), strictly=strictly)
-    second = first_reaching(row, max(one, two), strictly=strictly)
+    first = first_reaching(row, min(one, two), **options)
+    second = first_reaching(row, max(one, two), **options)
     assert second is None or (first is not None and first <= second)
 
 
@@ -172,5 +189,26 @@ def test_a_factor_outside_its_domain_is_an_error(factor: float) -> None:
 def test_what_is_no_row_is_an_error(row: list[float]) -> None:
     with pytest.raises(RowError):
         first_reaching(row, 0.5)
-    with pytest.raises(RowError, match="^total"):
+    with pytest.raises(RowError, match=r"^total"):
         first_reaching([0.5], 0.5, total=row)
+
+
+def test_a_mass_goes_with_its_own_factor() -> None:
+    mass = mass_of([0.5, 0.5], factor=2)
+    assert first_reaching([0.5], 0.5, total=mass, factor=2) == 0
+    with pytest.raises(ParameterError, match=r"^factor must be that of the total, 2, got 1$"):
+        first_reaching([0.5], 0.5, total=mass)
+
+
+def test_walked_logits_may_be_far_above_those_of_the_total() -> None:
+    assert first_reaching([-inf, 1e4], 0.5, total=[0.0]) == 1
+    assert first_reaching([-1e300, -1e4], 0.5, total=[0.0]) is None
+    assert first_reaching([0.0, 720.0], Fraction(1, 2), total=[0.0, 0.0]) == 0
+    assert first_reaching([0.0, 720.0], Fraction(1, 2), total=[0.0, 0.0], strictly=True) == 1
+    assert first_reaching([Fraction(10**400), Fraction(0)], 1, total=[Fraction(10**400)]) == 0
+
+
+def test_a_walk_without_any_weight_reaches_only_nothing() -> None:
+    assert first_reaching([-inf, -inf], 0, total=[0.0]) == 0
+    assert first_reaching([-inf, -inf], 0, total=[0.0], strictly=True) is None
+    assert first_reaching([-inf, -inf], 2.0**-1074, total=[0.0]) is None

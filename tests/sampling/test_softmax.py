@@ -46,8 +46,8 @@ def test_a_probability_is_the_nearest_float(row: list[float], factor: float) -> 
     with localcontext(WITNESS):
         numbers = [x if x is None or x > -(10**5) else None for x in scaled(row, factor)]
         most = max(x for x in numbers if x is not None)
-        powers = [0 if x is None else (x - most).exp() for x in numbers]
-        total = sum(powers)
+        powers = [Decimal(0) if x is None else (x - most).exp() for x in numbers]
+        total = sum(powers, start=Decimal(0))
         assert softmax(row, factor=factor) == [float_of(power / total) for power in powers]
 
 
@@ -57,7 +57,7 @@ def test_a_probability_is_the_nearest_float(row: list[float], factor: float) -> 
 def test_a_logarithm_is_the_nearest_float(row: list[float], factor: float) -> None:
     with localcontext(WITNESS):
         numbers = scaled(row, factor)
-        total = sum(x.exp() for x in numbers if x is not None).ln()
+        total = sum((x.exp() for x in numbers if x is not None), start=Decimal(0)).ln()
         assert log_sum_exp(row, factor=factor) == float_of(total)
         expected = [-inf if x is None else float_of(x - total) for x in numbers]
         assert log_softmax(row, factor=factor) == expected
@@ -70,9 +70,10 @@ def test_a_logarithm_is_the_nearest_float(row: list[float], factor: float) -> No
 def test_the_entropy_is_the_nearest_float(row: list[float], factor: float) -> None:
     with localcontext(WITNESS):
         powers = [x.exp() for x in scaled(row, factor) if x is not None and x > -(10**5)]
-        total = sum(powers)
+        total = sum(powers, start=Decimal(0))
         chances = [power / total for power in powers]
-        assert entropy(row, factor=factor) == float_of(-sum(p * p.ln() for p in chances))
+        expected = -sum((p * p.ln() for p in chances), start=Decimal(0))
+        assert entropy(row, factor=factor) == float_of(expected)
 
 
 @given(rows(), FACTORS)

@@ -44,7 +44,7 @@ ALMOST_ONE = 1 - 2.0**-53
 
 
 @given(weights(3), weights(3), st.integers(0, 2), uniforms())
-@drawn(100)
+@drawn(60)
 def test_accepts_below_the_ratio_and_rejects_above(
     target: list[int], draft: list[int], token: int, u: float
 ) -> None:
@@ -55,7 +55,7 @@ def test_accepts_below_the_ratio_and_rejects_above(
 
 
 @given(weights(3), weights(3), st.integers(0, 2), uniforms(), st.integers(1, 5))
-@drawn(100)
+@drawn(60)
 def test_only_the_ratios_within_each_row_matter(
     target: list[int], draft: list[int], token: int, u: float, scale: int
 ) -> None:
@@ -64,7 +64,7 @@ def test_only_the_ratios_within_each_row_matter(
 
 
 @given(weights(3), st.integers(0, 2), uniforms())
-@drawn(100)
+@drawn(60)
 def test_a_target_that_gives_as_much_as_the_draft_always_accepts(
     row: list[int], token: int, u: float
 ) -> None:
@@ -72,7 +72,7 @@ def test_a_target_that_gives_as_much_as_the_draft_always_accepts(
 
 
 @given(float_weights(6), uniforms())
-@drawn(100)
+@drawn(60)
 def test_float_rows_are_taken_for_the_rationals_they_are(row: list[float], u: float) -> None:
     shares = [Fraction(weight) for weight in row]
     for token in range(len(row)):
@@ -144,7 +144,7 @@ def test_the_acceptance_rate_goes_from_disjoint_to_equal() -> None:
 
 
 @given(weights(4), weights(4))
-@drawn(100)
+@drawn(60)
 def test_the_residual_is_what_the_draft_does_not_cover(target: list[int], draft: list[int]) -> None:
     left = residual(target, draft, if_equal="target")
     total, offered = sum(target), sum(draft)
@@ -215,7 +215,7 @@ def test_a_chain_is_a_tree_of_one_branch(
 
 
 @given(weights(3), weights(3), weights(3), st.data())
-@drawn(100)
+@drawn(60)
 def test_a_block_of_one_is_a_chain_of_one(
     p0: list[int], p1: list[int], q: list[int], data: st.DataObject
 ) -> None:
@@ -257,7 +257,7 @@ def test_only_the_branch_below_an_accepted_node_is_judged() -> None:
 
 
 @given(weights(3), st.lists(st.integers(0, 2), max_size=3, unique=True), uniforms(), uniforms())
-@drawn(100)
+@drawn(60)
 def test_the_target_alone_takes_the_guess_in_whose_part_the_random_number_falls(
     row: list[int], guesses: list[int], u: float, last: float
 ) -> None:
@@ -304,7 +304,7 @@ def test_a_threshold_of_zero_counts_as_a_thousand_millionth() -> None:
 
 
 @given(weights(3), weights(3), weights(3), st.lists(uniforms(), min_size=3, max_size=3))
-@drawn(100)
+@drawn(60)
 def test_matching_emits_what_the_target_draws_whatever_was_drafted(
     p0: list[int], p1: list[int], p2: list[int], u: list[float]
 ) -> None:
@@ -320,7 +320,7 @@ def test_matching_emits_what_the_target_draws_whatever_was_drafted(
 
 
 @given(weights(3), weights(3), st.integers(1, 4))
-@drawn(100)
+@drawn(60)
 def test_the_residual_of_an_ensemble_is_that_of_its_target(
     target: list[int], draft: list[int], quarters: int
 ) -> None:
@@ -330,7 +330,7 @@ def test_the_residual_of_an_ensemble_is_that_of_its_target(
 
 
 @given(weights(3), weights(3), st.integers(0, 2), st.integers(0, 4), uniforms())
-@drawn(100)
+@drawn(60)
 def test_an_ensemble_accepts_by_the_weighted_ratio(
     target: list[int], draft: list[int], token: int, quarters: int, u: float
 ) -> None:
@@ -345,7 +345,7 @@ def test_an_ensemble_accepts_by_the_weighted_ratio(
 
 
 @given(float_weights(6), st.sampled_from([0.0625, 0.3, 1.0]), st.sampled_from([0.09, 0.5, 1.0]))
-@drawn(100)
+@drawn(60)
 def test_a_draft_is_typical_above_the_smaller_of_both_thresholds(
     row: list[float], epsilon: float, delta: float
 ) -> None:

@@ -41,7 +41,7 @@ from sampling_ref.speculative.shares import read_shares, running_shares, token_a
 from tests.sampling.speculative_models import model_pairs, weights
 from tests.texts import drawn
 
-EACH = drawn(60)
+EACH = drawn(40)
 
 Run = Callable[..., Any]
 Rows = Sequence[Row]

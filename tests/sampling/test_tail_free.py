@@ -1,6 +1,7 @@
 """`tail_free` cuts where the sorted probabilities become flat."""
 
 from fractions import Fraction
+from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -25,8 +26,8 @@ def by_definition(row: list[float], z: float, cut: Cut) -> set[int]:
     if len(order) < 3:
         return set(order)
     ps = [Fraction(row[token]) for token in order]
-    first = [one - two for one, two in zip(ps, ps[1:], strict=False)]
-    second = [abs(one - two) for one, two in zip(first, first[1:], strict=False)]
+    first = [one - two for one, two in pairwise(ps)]
+    second = [abs(one - two) for one, two in pairwise(first)]
     if any(second):
         parts = [bend / sum(second) for bend in second]
     elif cut == "centred":

@@ -59,6 +59,11 @@ def test_a_temperature_that_leaves_no_finite_logit_is_an_error() -> None:
     with pytest.raises(ParameterError, match=r"^temperature must leave all logits finite, got"):
         temperature([1.0, 0.0], 1e-309)
     assert temperature([-1.0, 0.0], 1e-309) == [-inf, 0.0]
+    assert temperature([1e308, 1e308], 1.0) == [1e308, 1e308]
+    with pytest.raises(ParameterError, match=r"^temperature must leave all logits finite, got"):
+        temperature([-1.0, 0.0], 1e-309, arithmetic="reciprocal")
+    with pytest.raises(ParameterError, match=r"^temperature must leave all logits finite, got"):
+        temperature([Binary32(-1.0), Binary32(0.0)], 1e-46)
 
 
 @pytest.mark.parametrize("arithmetic", ["", None, "multiply"])

@@ -4,6 +4,7 @@ import math
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from math import inf, nan
+from typing import TypedDict
 
 import pytest
 from hypothesis import example, given
@@ -15,7 +16,20 @@ from sampling_ref.errors import ParameterError, RowError, UndecidedError
 from tests.sampling.rows import rows, shares
 
 WITNESS = Context(prec=300, Emin=-(10**6), Emax=10**6)
-FACTORS = st.sampled_from([1, 1.25, 0.5, Fraction(10, 7), 3])
+
+
+class Options(TypedDict):
+    """The keyword parameters of a decision."""
+
+    strictly: bool
+    factor: float | Fraction
+
+
+OPTIONS: st.SearchStrategy[Options] = st.builds(
+    Options, strictly=st.booleans(), factor=st.sampled_from([1, 1.25, 0.5, Fraction(10, 7), 3])
+)
+REACHING: Options = {"strictly": False, "factor": 1}
+EXCEEDING: Options = {"strictly": True, "factor": 1}
 
 
 def chances_of(row: list[float], factor: float | Fraction) -> list[Decimal]:
@@ -24,7 +38,7 @@ def chances_of(row: list[float], factor: float | Fraction) -> list[Decimal]:
     for logit in row:
         x = None if logit == -inf else Fraction(logit) * Fraction(factor)
         weights.append(Decimal(0) if x is None else (Decimal(x.numerator) / x.denominator).exp())
-    total = sum(weights)
+    total = sum(weights, start=Decimal(0))
     return [weight / total for weight in weights]
 
 
@@ -33,36 +47,36 @@ def at_least(number: Decimal, share: Decimal, *, strictly: bool) -> bool:
     return (number > share and not equal) or (equal and not strictly)
 
 
-@given(rows(), shares(), st.booleans(), FACTORS)
-@example([0.0] * 4, 0.25, False, 1)
-@example([0.0] * 4, 0.25, True, 1)
-@example([0.0] * 3 + [-inf], Fraction(1, 3), False, 1)
-@example([0.0] * 10, 0.1, False, 1)
-@example([0.0], 1.0, False, 1)
-@example([0.0], 1.0, True, 1)
+@given(rows(), shares(), OPTIONS)
+@example([0.0] * 4, 0.25, REACHING)
+@example([0.0] * 4, 0.25, EXCEEDING)
+@example([0.0] * 3 + [-inf], Fraction(1, 3), REACHING)
+@example([0.0] * 10, 0.1, REACHING)
+@example([0.0], 1.0, REACHING)
+@example([0.0], 1.0, EXCEEDING)
 def test_probabilities_are_compared_as_300_digits_do(
-    row: list[float], share: float, strictly: bool, factor: float
+    row: list[float], share: float, options: Options
 ) -> None:
     with localcontext(WITNESS):
         part = Fraction(share)
         limit = Decimal(part.numerator) / part.denominator
         expected = [
             token
-            for token, chance in enumerate(chances_of(row, factor))
-            if at_least(chance, limit, strictly=strictly)
+            for token, chance in enumerate(chances_of(row, options["factor"]))
+            if at_least(chance, limit, strictly=options["strictly"])
         ]
     if share <= 1e-200:
         expected = [token for token in range(len(row)) if row[token] > -inf]
-    assert probabilities_at_least(row, share, strictly=strictly, factor=factor) == expected
+    assert probabilities_at_least(row, share, **options) == expected
 
 
-@given(rows(impossible=False), st.data(), st.sampled_from([17, 30, 100]), st.booleans())
+@given(rows(impossible=False), st.data(), st.sampled_from([17, 30, 100]), OPTIONS)
 def test_a_share_beside_a_probability_is_decided(
-    row: list[float], data: st.DataObject, digits: int, strictly: bool
+    row: list[float], data: st.DataObject, digits: int, options: Options
 ) -> None:
     place = data.draw(st.integers(0, len(row) - 1))
     with localcontext(WITNESS):
-        chances = chances_of(row, 1)
+        chances = chances_of(row, options["factor"])
         share = Fraction(round(chances[place], digits))
         for near in (share - Fraction(1, 10**digits), share, share + Fraction(1, 10**digits)):
             if 0 < near <= 1:
@@ -70,9 +84,9 @@ def test_a_share_beside_a_probability_is_decided(
                 expected = [
                     token
                     for token, chance in enumerate(chances)
-                    if at_least(chance, limit, strictly=strictly)
+                    if at_least(chance, limit, strictly=options["strictly"])
                 ]
-                assert probabilities_at_least(row, near, strictly=strictly) == expected
+                assert probabilities_at_least(row, near, **options) == expected
 
 
 @given(rows())
@@ -82,37 +96,33 @@ def test_a_share_of_zero_takes_every_possible_token(row: list[float]) -> None:
     assert probabilities_at_least(row, 0, strictly=True) == possible
 
 
-@given(rows(), FACTORS, st.booleans(), st.data())
+@given(rows(), OPTIONS, st.data())
 def test_a_rational_threshold_is_compared_exactly(
-    row: list[float], factor: float, strictly: bool, data: st.DataObject
+    row: list[float], options: Options, data: st.DataObject
 ) -> None:
     places = st.integers(0, len(row) - 1)
     logit = row[data.draw(places)]
-    exact = Fraction(factor)
+    exact = Fraction(options["factor"])
     threshold = Fraction(1) if logit == -inf else Fraction(logit) * exact
-    threshold += data.draw(st.sampled_from([0, 0, Fraction(1, 10**30), Fraction(-1, 10**30)]))
+    beside = [Fraction(0), Fraction(0), Fraction(1, 10**30), Fraction(-1, 10**30)]
+    threshold += data.draw(st.sampled_from(beside))
     expected = []
     for token, logit in enumerate(row):
         if logit > -inf:
             scaled = Fraction(logit) * exact
-            if scaled > threshold or (scaled == threshold and not strictly):
+            if scaled > threshold or (scaled == threshold and not options["strictly"]):
                 expected.append(token)
-    found = logits_at_least(row, Real(threshold), strictly=strictly, factor=factor)
-    assert found == expected
+    assert logits_at_least(row, Real(threshold), **options) == expected
 
 
 @given(rows(), st.integers(2, 50))
 def test_a_threshold_may_be_a_logarithm(row: list[float], number: int) -> None:
     expected = [token for token, logit in enumerate(row) if logit >= math.log(number)]
     assert logits_at_least(row, Real(number).log()) == expected
-    beside = [Fraction(math.log(number)), math.log(number), *row]
-    taken = Real(number).log() <= Fraction(math.log(number))
-    places = [0, 1] if taken else []
-    assert logits_at_least(beside, Real(number).log()) == places + [
-        token + 2
-        for token, logit in enumerate(row)
-        if Real(logit if logit > -inf else -1e9) >= Real(number).log()
-    ]
+    near = Fraction(math.log(number))
+    reaches = [near - Fraction(1, 2**60) >= Real(number).log(), near >= Real(number).log()]
+    found = logits_at_least([near - Fraction(1, 2**60), near, *row], Real(number).log())
+    assert found == [n for n in (0, 1) if reaches[n]] + [token + 2 for token in expected]
 
 
 def test_a_threshold_that_equals_a_logit_in_disguise_is_undecided() -> None:

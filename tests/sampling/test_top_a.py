@@ -27,7 +27,10 @@ def test_the_printed_formula_decides(row: list[float], a: float) -> None:
 
 @given(weights(), MULTIPLES, st.integers(0, 6), st.sampled_from(["lowest id", "highest id", "all"]))
 def test_never_fewer_than_the_least(
-    row: list[float], a: float, least: int, ties: Any  # noqa: ANN401 - a choice
+    row: list[float],
+    a: float,
+    least: int,
+    ties: Any,  # noqa: ANN401 - a choice
 ) -> None:
     passing = top_a(row, a, least=0)
     expected = passing if len(passing) >= least else top_k(row, least, ties=ties)
@@ -40,9 +43,7 @@ def test_up_to_a_of_one_the_most_probable_token_passes(row: list[float], a: floa
 
 
 @given(rows(), MULTIPLES, st.sampled_from([1.0, 0.5, 1.25]))
-def test_logits_are_decided_as_their_weights_are(
-    row: list[float], a: float, factor: float
-) -> None:
+def test_logits_are_decided_as_their_weights_are(row: list[float], a: float, factor: float) -> None:
     assert top_a_logits(row, a, factor=factor) == top_a(weights_of(row, factor), a)
 
 

@@ -19,9 +19,7 @@ TIES: list[Ties] = ["lowest id", "highest id", "all"]
 
 
 @given(weights(), COUNTS, st.sampled_from(TIES))
-def test_no_rejected_token_is_heavier_than_a_kept_one(
-    row: list[float], k: int, ties: Ties
-) -> None:
+def test_no_rejected_token_is_heavier_than_a_kept_one(row: list[float], k: int, ties: Ties) -> None:
     kept = top_k(row, k, ties=ties)
     for inside, outside in product(kept, possible(row) - kept):
         assert row[inside] >= row[outside]
@@ -88,12 +86,12 @@ def test_a_k_beyond_the_row_keeps_everything_or_is_an_error() -> None:
     assert top_k([0.5, 0.25], 2) == top_k([0.5, 0.25], 9) == {0, 1}
     assert top_k([0.5, 0.25], 1, beyond="error") == {0}
     for k in (2, 9):
-        with pytest.raises(ParameterError, match="^k must be below the length of the row, 2, got"):
+        with pytest.raises(ParameterError, match=r"^k must be below the length of the row, 2, got"):
             top_k([0.5, 0.25], k, beyond="error")
 
 
 def test_a_k_of_zero_is_an_error_no_filter_or_nothing() -> None:
-    with pytest.raises(ParameterError, match="^k must be a whole number of at least 1, got 0$"):
+    with pytest.raises(ParameterError, match=r"^k must be a whole number of at least 1, got 0$"):
         top_k([0.5, 0.25], 0)
     assert top_k([0.5, 0.0, 0.25], 0, zero="off") == {0, 2}
     assert top_k([0.5, 0.25], 0, zero="none") == frozenset()
@@ -103,7 +101,7 @@ def test_a_k_of_zero_is_an_error_no_filter_or_nothing() -> None:
 @pytest.mark.parametrize("k", [*NO_NUMBERS, -1, 2.0])
 def test_a_k_that_is_no_count_is_an_error(k: Any) -> None:  # noqa: ANN401 - that is the point
     for function in (top_k, top_k_logits):
-        with pytest.raises(ParameterError, match="^k must be a whole number of at least 1, got "):
+        with pytest.raises(ParameterError, match=r"^k must be a whole number of at least 1, got "):
             function([0.5, 0.25], k)
 
 

@@ -119,7 +119,9 @@ def test_staying_within_keeps_what_has_at_most_the_share_with_it(
 
 @given(weights(), shares(), st.booleans())
 def test_walking_upwards_is_the_same_rule_with_the_highest_ids_first(
-    row: list[float], p: float, inclusive: bool  # noqa: FBT001 - drawn
+    row: list[float],
+    p: float,
+    inclusive: bool,  # noqa: FBT001 - drawn
 ) -> None:
     """Keep where the sum from below is above 1 - p (or at least that)."""
     rest = (1 - Fraction(p)) * total(row, everything(row))

@@ -25,7 +25,7 @@ def distances(row: list[float]) -> dict[int, Decimal]:
     whole = total(row, everything(row))
     with localcontext(DIGITS):
         ps = {token: decimal(Fraction(row[token]) / whole) for token in possible(row)}
-        entropy = -sum(p * p.ln() for p in ps.values())
+        entropy = -sum((p * p.ln() for p in ps.values()), start=Decimal(0))
         return {t: abs(-p.ln() - entropy).quantize(Decimal("1e-60")) for t, p in ps.items()}
 
 

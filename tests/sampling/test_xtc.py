@@ -74,7 +74,7 @@ def test_protected_tokens_are_not_removed(
     st.sampled_from([1.0, 0.5]),
     st.sets(st.integers(0, 19)),
 )
-def test_logits_are_decided_as_their_weights_are(  # noqa: PLR0913, PLR0917 - all choices
+def test_logits_are_decided_as_their_weights_are(
     row: list[float],
     threshold: float,
     equality: Equality,

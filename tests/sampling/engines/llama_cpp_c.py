@@ -75,6 +75,7 @@ class Engine:
         )
 
     def __enter__(self) -> Self:
+        """Return the engine, which runs already."""
         return self
 
     def __exit__(
@@ -83,6 +84,7 @@ class Engine:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        """Let the child end."""
         self.child.communicate()
 
     def ask(self, request: Any) -> Any:  # noqa: ANN401 - JSON

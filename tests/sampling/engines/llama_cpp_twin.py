@@ -7,10 +7,9 @@ for each sampler with a seed, and the states of mirostat and adaptive-p.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from math import exp, inf
+from math import exp
 from typing import Any
 
-from sampling_ref import llama_cpp
 from sampling_ref.arithmetic.binary32 import all_to_binary32, to_binary32
 from sampling_ref.candidates import Candidates
 from sampling_ref.llama_cpp.adaptive_p import (

@@ -119,7 +119,7 @@ def drafts_of_logits(draw: st.DrawFn) -> tuple[Rows, Rows, list[int], list[float
 
 @pytest.mark.parametrize("weight", [None, 0.25, 1.0])
 @given(case=drafts_of_logits())
-@drawn(150)
+@drawn(80)
 def test_accepts_the_same_drafts_and_draws_from_the_same_row(
     weight: float | None, case: tuple[Rows, Rows, list[int], list[float], float]
 ) -> None:

@@ -1,0 +1,171 @@
+"""The nucleus and the largest numbers, found without sorting, are those of a sorted row."""
+
+from fractions import Fraction
+from math import inf, nan
+from typing import get_args
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from sampling_ref.arithmetic import nucleus as nucleus_module
+from sampling_ref.arithmetic.mass import mass_of
+from sampling_ref.arithmetic.nucleus import nucleus
+from sampling_ref.arithmetic.reaching import first_reaching
+from sampling_ref.arithmetic.selecting import Ties, in_order, largest
+from sampling_ref.errors import ParameterError, RowError
+from sampling_ref.ordering import largest_first, largest_first_highest_id_first
+from tests.sampling.rows import rows, shares
+from tests.texts import CAMPAIGN
+
+TIES = st.sampled_from(get_args(Ties))
+FACTORS = st.sampled_from([1, 1.25, 0.5, Fraction(10, 7)])
+SIZES = st.sampled_from([(0, 1, 0), (1, 3, 1), (2, 8, 2), (4, 2, 0), (8192, 4096, 96)])
+
+
+def ordered(row: list[float], ties: Ties) -> list[int]:
+    return largest_first_highest_id_first(row) if ties == "highest_id_first" else largest_first(row)
+
+
+def by_sorting(
+    row: list[float],
+    share: float | Fraction,
+    ties: Ties,
+    total: list[float] | None,
+    factor: float,
+    strictly: object,
+) -> set[int]:
+    """Return the nucleus by sorting the row and walking it."""
+    order = ordered(row, ties)
+    walked = [row[token] for token in order]
+    whole = row if total is None else total
+    end = first_reaching(walked, share, strictly=bool(strictly), total=whole, factor=factor)
+    if share == 1 and total is None:
+        end = None
+    taken = order if end is None else order[: end + 1]
+    if ties == "all":
+        taken = [token for token in order if row[token] >= row[taken[-1]]]
+    return {token for token in taken if row[token] > -inf}
+
+
+@settings(max_examples=200 * CAMPAIGN)
+@given(rows(most=60), shares(), TIES, st.none() | rows(), FACTORS, st.sampled_from("<="), SIZES)
+@example([0.0] * 20, 0.5, "all", None, 1, "=", (2, 8, 2))
+@example([0.0] * 20, 0.5, "highest_id_first", None, 1, "<", (2, 8, 2))
+@example([0.0] * 20 + [-inf] * 20, 0.5, "all", [9.0], 1, "<", (2, 8, 2))
+@example([-inf] * 3, 0.5, "all", [9.0], 1, "<", (2, 8, 2))
+@example([-inf] * 3, 0.5, "all", [1e4], 1, "<", (0, 1, 0))
+@example([1e4] * 3, 0.5, "all", [0.0], 1, "<", (0, 1, 0))
+@example([5.0, 1.0, 1.0, 0.0], 0.9999, "lowest_id_first", None, 1, "=", (0, 1, 0))
+def test_a_nucleus_is_the_walk_through_the_sorted_row(
+    row: list[float],
+    share: float,
+    ties: Ties,
+    total: list[float] | None,
+    factor: float,
+    sign: str,
+    sizes: tuple[int, int, int],
+) -> None:
+    """Small sizes make short rows go the way of long ones."""
+    strictly = sign == "<"
+    expected = by_sorting(row, share, ties, total, factor, strictly)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, size in zip(("_FEW", "_SAMPLE", "_MARGIN"), sizes, strict=True):
+            patch.setattr(nucleus_module, name, size)
+        found = nucleus(row, share, strictly=strictly, ties=ties, total=total, factor=factor)
+    assert found == expected
+
+
+@settings(max_examples=100 * CAMPAIGN)
+@given(rows(most=40), st.data(), TIES, st.sampled_from("<="), SIZES)
+def test_a_share_that_a_float_sum_hits_is_decided_as_by_sorting(
+    row: list[float],
+    data: st.DataObject,
+    ties: Ties,
+    sign: str,
+    sizes: tuple[int, int, int],
+) -> None:
+    mass = mass_of(row)
+    assert mass.weights is not None
+    index = data.draw(st.integers(0, len(row) - 1))
+    runs = sum(sorted(mass.weights, reverse=True)[: index + 1])
+    share = Fraction(min(runs / mass.total, 1.0))
+    expected = by_sorting(row, share, ties, None, 1, sign == "<")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, size in zip(("_FEW", "_SAMPLE", "_MARGIN"), sizes, strict=True):
+            patch.setattr(nucleus_module, name, size)
+        assert nucleus(row, share, strictly=sign == "<", ties=ties) == expected
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("spread", [0.01, 1, 5, 40])
+def test_a_long_row_has_the_nucleus_of_its_sorted_self(share: float, spread: float) -> None:
+    row = [spread * ((index * 7919 % 20011) / 20011) ** 3 for index in range(20000)]
+    assert nucleus(row, share) == by_sorting(row, share, "lowest_id_first", None, 1, strictly=False)
+
+
+def test_the_sampled_tokens_may_all_be_impossible() -> None:
+    row = [float(index % 7) if index % 4 == 1 else -inf for index in range(40000)]
+    assert nucleus(row, 0.9) == by_sorting(row, 0.9, "lowest_id_first", None, 1, strictly=False)
+
+
+@given(rows(), TIES)
+def test_a_share_of_one_keeps_exactly_the_possible_tokens(row: list[float], ties: Ties) -> None:
+    possible = {token for token, logit in enumerate(row) if logit > -inf}
+    assert nucleus(row, 1, ties=ties) == nucleus(row, 1, ties=ties, strictly=True) == possible
+
+
+@given(rows(most=40))
+def test_a_share_of_nothing_keeps_the_first_of_the_walk(row: list[float]) -> None:
+    assert nucleus(row, 0) == nucleus(row, 0, strictly=True) == {largest_first(row)[0]}
+
+
+def test_rows_of_fractions_beyond_floats_have_a_nucleus() -> None:
+    row = [Fraction(10**400), Fraction(0), Fraction(10**400)]
+    assert nucleus(row, Fraction(1, 3)) == {0}
+    assert nucleus(row, Fraction(1, 2)) == {0, 2}  # one of them is a little less than half
+    assert nucleus(row, Fraction(1, 2), strictly=True) == {0, 2}
+
+
+@settings(max_examples=200 * CAMPAIGN)
+@given(rows(most=200), st.integers(0, 30), TIES)
+def test_the_largest_are_the_first_of_the_sorted_row(row: list[float], k: int, ties: Ties) -> None:
+    order = ordered(row, ties)
+    expected = order[:k]
+    if ties == "all" and k:
+        expected = [token for token in order if row[token] >= row[expected[-1]]]
+    assert largest(row, k, ties=ties) == expected
+
+
+@given(rows(), TIES, st.data())
+def test_some_tokens_are_ordered_as_all_of_them_are(
+    row: list[float], ties: Ties, data: st.DataObject
+) -> None:
+    chosen = data.draw(st.sets(st.integers(0, len(row) - 1)))
+    expected = [token for token in ordered(row, ties) if token in chosen]
+    assert in_order(row, sorted(chosen), ties) == expected
+
+
+@pytest.mark.parametrize("k", [-1, 1.0, True, "1", None])
+def test_a_number_of_tokens_must_be_whole_and_not_negative(k: int) -> None:
+    with pytest.raises(ParameterError, match=r"^k must be a whole number that is not negative"):
+        largest([0.5], k)
+
+
+def test_an_unknown_tie_rule_is_an_error() -> None:
+    unknown: Ties = "none"  # type: ignore[assignment] # the claim
+    for call in (lambda: largest([0.5], 1, ties=unknown), lambda: nucleus([0.5], 1, ties=unknown)):
+        with pytest.raises(ParameterError, match=r"^ties must be one of lowest_id_first, highest"):
+            call()
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.5, nan, True, "0.5"])
+def test_a_share_outside_its_domain_is_an_error(share: float) -> None:
+    with pytest.raises(ParameterError, match=r"^share must be in \[0, 1\], got "):
+        nucleus([0.5], share)
+
+
+@pytest.mark.parametrize("row", [[], [nan], [inf], [-inf], "ab"])
+def test_what_is_no_row_is_an_error(row: list[float]) -> None:
+    with pytest.raises(RowError):
+        nucleus(row, 0.5)

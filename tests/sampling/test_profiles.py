@@ -1,0 +1,360 @@
+"""Profiles are data that fits the steps, and what is asked of them is checked."""
+
+from fractions import Fraction
+from math import inf, nan
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sampling_ref import (
+    PROFILES,
+    STEPS,
+    HistoryError,
+    ParameterError,
+    Profile,
+    RandomNumberError,
+    RowError,
+    Sampler,
+    SamplingError,
+    UnknownNameError,
+    distribution,
+    explain,
+    sample,
+    step,
+)
+from sampling_ref.profiles.domains import Interval, OneOf, OrNone, Tokens, Whole, check
+from sampling_ref.profiles.model import Parameter, Stage
+from sampling_ref.steps.step import REQUIRED
+from tests.sampling.rows import histories, rows
+
+ROW = [1.0, 2.0, 3.0, -inf, 2.5]
+HISTORY = [0, 1, 1]
+
+STAGES = [
+    pytest.param(profile, stage, id=f"{profile.name}-{place}-{stage.step}")
+    for profile in PROFILES.values()
+    for place, stage in enumerate(profile.stages)
+]
+PARAMETERS = [
+    pytest.param(profile, parameter, id=f"{profile.name}-{parameter.name}")
+    for profile in PROFILES.values()
+    for parameter in profile.parameters
+]
+NAMES = list(PROFILES)
+WARM = {
+    "candle": {"temperature": 1.0},
+    "mlx-lm": {"temp": 1.0},
+    "tensorrt-llm": {"temperature": 1.0},
+}
+"""What makes an engine draw that is greedy unless it is told otherwise."""
+
+
+def warm(name: str) -> dict[str, float]:
+    return WARM.get(name, {})
+
+
+def test_the_fourteen_engines_are_described() -> None:
+    assert set(PROFILES) == {
+        *("transformers", "llama.cpp", "vllm", "sglang", "flashinfer", "candle", "mistral.rs"),
+        *("mlx-lm", "exllamav2", "exllamav3", "tensorrt-llm", "chatstream", "antigravity"),
+        "openai",
+    }
+
+
+@pytest.mark.parametrize(("profile", "stage"), STAGES)
+def test_a_stage_gives_its_step_what_the_step_has(profile: Profile, stage: Stage) -> None:
+    known = STEPS[stage.step]
+    names = {*known.parameters, *known.choices}
+    assert {*stage.takes, *stage.choices} <= names
+    needed = {name for name, default in known.parameters.items() if default is REQUIRED}
+    assert needed <= {*stage.takes, *stage.choices}
+    for name, value in stage.choices.items():
+        assert name not in known.choices or value in known.choices[name]
+    for name in stage.parameters():
+        assert profile.parameter(name)
+
+
+@pytest.mark.parametrize(("profile", "stage"), STAGES)
+def test_a_stage_names_its_source(profile: Profile, stage: Stage) -> None:
+    assert stage.source, f"{profile.name}: {stage.step}"
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=NAMES)
+def test_a_greedy_engine_applies_steps_that_it_has(profile: Profile) -> None:
+    assert set(profile.greedy.after) <= {stage.step for stage in profile.stages}
+    for together in profile.greedy.if_any:
+        for condition in together:
+            assert profile.parameter(condition.parameter)
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=NAMES)
+def test_parameters_and_aliases_are_named_once(profile: Profile) -> None:
+    names = [name for one in profile.parameters for name in (one.name, *one.aliases)]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(("profile", "parameter"), PARAMETERS)
+def test_a_default_lies_in_its_domain(profile: Profile, parameter: Parameter) -> None:
+    assert parameter.domain.holds(parameter.default), profile.name
+
+
+@pytest.mark.parametrize(("profile", "parameter"), PARAMETERS)
+def test_every_parameter_is_used(profile: Profile, parameter: Parameter) -> None:
+    used = {name for stage in profile.stages for name in stage.parameters()}
+    greedy = {one.parameter for together in profile.greedy.if_any for one in together}
+    assert parameter.name in used | greedy | {"logprobs_mode"}
+
+
+@pytest.mark.parametrize("precision", ["exact", "f32"])
+@pytest.mark.parametrize("name", NAMES)
+def test_probabilities_sum_to_one_and_impossible_tokens_have_none(
+    name: str, precision: str
+) -> None:
+    shares = distribution(name, ROW, HISTORY, precision=precision, **warm(name))  # type: ignore[arg-type]
+    assert sum(shares) == pytest.approx(1, abs=1e-6)
+    assert shares[3] == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(row=rows(most=8), data=st.data())
+def test_every_chain_takes_every_row_and_leaves_it_alone(
+    name: str, row: list[float], data: st.DataObject
+) -> None:
+    history = data.draw(histories(len(row)))
+    given_row, given_history = list(row), list(history)
+    shares = distribution(name, row, history, prompt_length=len(history) // 2, **warm(name))
+    assert len(shares) == len(row)
+    assert all(share == 0 for share, logit in zip(shares, row, strict=True) if logit == -inf)
+    assert row == given_row
+    assert history == given_history
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(row=rows(most=6), data=st.data())
+def test_what_is_drawn_has_a_probability(name: str, row: list[float], data: st.DataObject) -> None:
+    many = PROFILES[name].draw.method in {"Gumbel-max", "exponential race"}
+    count = len(row) if many else 1
+    inside = st.floats(2.0**-20, 1 - 2.0**-20)
+    uniforms = data.draw(st.lists(inside, min_size=count, max_size=count))
+    token = sample(name, row, uniforms=uniforms, **warm(name))
+    assert distribution(name, row, **warm(name))[token] > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_both_precisions_draw_the_same_away_from_borders(name: str) -> None:
+    many = PROFILES[name].draw.method in {"Gumbel-max", "exponential race"}
+    uniforms = [0.3, 0.6, 0.2, 0.9, 0.7] if many else [0.4]
+    exact = sample(name, ROW, HISTORY, uniforms=uniforms, **warm(name))
+    assert sample(name, ROW, HISTORY, uniforms=uniforms, precision="f32", **warm(name)) == exact
+
+
+def test_a_step_applies_what_the_engine_calls_by_that_name() -> None:
+    assert step("transformers", "top_k", [1.0, 2.0, 2.0, 2.0, 3.0], top_k=3) == [
+        *(-inf, 2.0, 2.0, 2.0, 3.0)
+    ]
+    assert step("vllm", "repetition_penalty", [2.0, -2.0], [0, 1], repetition_penalty=2.0) == [
+        *(1.0, -4.0)
+    ]
+    assert step(
+        "sglang", "repetition_penalty", [2.0, 2.0], [0, 1], prompt_length=1, repetition_penalty=2.0
+    ) == [*(2.0, 1.0)]
+
+
+def test_a_step_that_is_off_changes_nothing() -> None:
+    assert step("llama.cpp", "top_p", ROW, top_p=1.0) == ROW
+    assert step("transformers", "top_k", ROW, top_k=0) == ROW
+
+
+def test_an_alias_is_as_good_as_the_name() -> None:
+    by_name = distribution("llama.cpp", ROW, temp=0.5)
+    assert distribution("llama.cpp", ROW, temperature=0.5) == by_name
+
+
+def test_a_name_and_its_alias_together_are_an_error() -> None:
+    with pytest.raises(UnknownNameError, match="second value for temp, namely"):
+        distribution("llama.cpp", ROW, temp=0.5, temperature=0.5)
+
+
+def test_unknown_names_are_errors_that_suggest_the_right_one() -> None:
+    with pytest.raises(
+        UnknownNameError, match=r"no profile 'lama\.cpp'; did you mean 'llama\.cpp'"
+    ):
+        distribution("lama.cpp", ROW)
+    with pytest.raises(UnknownNameError, match="no step 'topp'; did you mean 'top_p'"):
+        step("vllm", "topp", ROW)
+    with pytest.raises(
+        UnknownNameError, match="no parameter of vllm 'temprature'; did you mean 'temperature'"
+    ):
+        distribution("vllm", ROW, temprature=1.0)
+    with pytest.raises(UnknownNameError, match="no step of openai 'dry'"):
+        step("openai", "dry", ROW)
+    with pytest.raises(
+        UnknownNameError, match="no parameter of top_p in transformers 'temperature'"
+    ):
+        step("transformers", "top_p", ROW, temperature=0.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "sentence"),
+    [
+        ("vllm", {"top_p": 0.0}, r"^top_p must be a number in \(0, 1\], got 0\.0$"),
+        ("vllm", {"top_p": nan}, r"^top_p must be a number in \(0, 1\], got nan$"),
+        ("vllm", {"top_p": True}, r"^top_p must be a number in \(0, 1\], got True$"),
+        ("vllm", {"top_p": "0.5"}, r"^top_p must be a number in \(0, 1\], got '0\.5'$"),
+        ("vllm", {"frequency_penalty": 2.5}, r"^frequency_penalty must be a number in \[-2, 2\]"),
+        ("vllm", {"top_k": -2}, "^top_k must be a whole number of at least -1, got -2$"),
+        ("vllm", {"top_k": 1.5}, "^top_k must be a whole number of at least -1, got 1.5$"),
+        ("transformers", {"temperature": 0.0}, "^temperature must be a finite number above 0"),
+        ("transformers", {"repetition_penalty": 0.0}, "must be a finite number above 0, got 0.0$"),
+        ("llama.cpp", {"repeat_penalty": inf}, "must be a finite number above 0, got inf$"),
+        ("antigravity", {"top_k": 0}, "^top_k must be a whole number of at least 1, got 0$"),
+        ("openai", {"logit_bias": {0: 101}}, r"must map token ids to numbers in \[-100, 100\]"),
+        ("openai", {"logit_bias": [1]}, "must map token ids to numbers"),
+    ],
+)
+def test_a_parameter_outside_its_domain_is_one_sentence(
+    name: str, params: dict[str, object], sentence: str
+) -> None:
+    with pytest.raises(ParameterError, match=sentence):
+        distribution(name, ROW, **params)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        ({"logits": []}, RowError),
+        ({"logits": [nan]}, RowError),
+        ({"logits": [inf]}, RowError),
+        ({"logits": [-inf, -inf]}, RowError),
+        ({"logits": "abc"}, RowError),
+        ({"logits": 3.0}, RowError),
+        ({"logits": [[1.0]]}, RowError),
+        ({"logits": [None]}, RowError),
+        ({"logits": ROW, "history": [5]}, HistoryError),
+        ({"logits": ROW, "history": [-1]}, HistoryError),
+        ({"logits": ROW, "history": [1.0]}, HistoryError),
+        ({"logits": ROW, "history": 3}, HistoryError),
+        ({"logits": ROW, "prompt_length": 1}, ParameterError),
+        ({"logits": ROW, "prompt_length": -1}, ParameterError),
+        ({"logits": ROW, "precision": "f16"}, ParameterError),
+    ],
+)
+@pytest.mark.parametrize("name", NAMES)
+def test_bad_input_is_one_sentence(
+    name: str, arguments: dict[str, object], kind: type[SamplingError]
+) -> None:
+    with pytest.raises(kind) as caught:
+        distribution(name, **arguments, **warm(name))  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("uniforms", [[1.0], [-0.1], [nan], [], ["a"], None])
+def test_bad_random_numbers_are_one_sentence(uniforms: object) -> None:
+    with pytest.raises(RandomNumberError):
+        sample("llama.cpp", ROW, uniforms=uniforms)
+
+
+def test_a_race_needs_a_random_number_for_each_token() -> None:
+    with pytest.raises(RandomNumberError, match="one random number for each of 5 tokens, got 1"):
+        sample("vllm", ROW, uniforms=[0.5])
+
+
+def test_a_parameter_is_the_number_that_the_engine_holds() -> None:
+    half_open = Fraction(0.1) < Fraction(PROFILES["llama.cpp"].parameter("top_p").default)
+    assert half_open
+    # 0.7 in 32 bits is 0.69999998807907: 7 of 10 equal tokens have more.
+    kept = [share > 0 for share in distribution("llama.cpp", [0.0] * 10, top_p=0.7, min_p=0.0)]
+    assert sum(kept) == 7
+    exact = [share > 0 for share in distribution("openai", [0.0] * 10, top_p=0.7)]
+    assert sum(exact) == 7
+
+
+def test_explain_says_what_each_step_did() -> None:
+    trace = explain("antigravity", [3.0, 2.0, 1.0], [0, 0], repetition_penalty=2.0, top_k=2)
+    assert [applied.step for applied in trace.steps] == [
+        *("repetition_penalty", "temperature", "top_k", "top_p")
+    ]
+    assert trace.steps[0].changed == (0,)
+    assert trace.steps[0].row_after == [Fraction(3, 4), 2.0, 1.0]
+    assert trace.steps[2].removed == (0,)
+    assert "the 2 largest are kept" in str(trace)
+
+
+def test_a_sampler_accepts_nothing_by_itself() -> None:
+    sampler = Sampler("llama.cpp", seed=1, repeat_penalty=2.0, top_k=1)
+    assert [sampler.sample([3.0, 2.0]) for _ in range(3)] == [0, 0, 0]
+    sampler.accept(0)
+    assert sampler.sample([3.0, 2.0]) == 1
+    assert sampler.state["history"] == (0,)
+
+
+def test_a_seeded_sampler_repeats_itself() -> None:
+    def draws() -> list[int]:
+        sampler = Sampler("llama.cpp", seed=3, top_k=0, top_p=1.0, min_p=0.0, temp=1.0)
+        return [sampler.sample([0.0] * 100) for _ in range(20)]
+
+    first = draws()
+    assert draws() == first
+    assert len(set(first)) > 10
+
+
+def test_only_engines_with_a_known_stream_take_a_seed() -> None:
+    with pytest.raises(ParameterError, match="must be None for vllm"):
+        Sampler("vllm", seed=1)
+    with pytest.raises(ParameterError, match="must be a whole number from 0 to 4294967295"):
+        Sampler("llama.cpp", seed=-1)
+
+
+def test_a_seed_and_given_numbers_exclude_each_other() -> None:
+    with pytest.raises(RandomNumberError, match="must not be given to a sampler that has a seed"):
+        Sampler("llama.cpp", seed=1).sample(ROW, [0.5])
+
+
+def test_a_sampler_without_a_seed_takes_the_numbers_it_is_given() -> None:
+    sampler = Sampler("antigravity", top_k=2, top_p=1.0)
+    assert sampler.sample([1.0, 1.0, 0.0], [0.25]) == 0
+    assert sampler.sample([1.0, 1.0, 0.0], [0.75]) == 1
+
+
+def test_mirostat_remembers_its_mu_from_draw_to_draw() -> None:
+    sampler = Sampler("llama.cpp", seed=1, mirostat=2, mirostat_tau=3.0)
+    sampler.sample([0.0, 1.0, 2.0])
+    first = sampler.state["mu"]
+    sampler.sample([0.0, 1.0, 2.0])
+    assert sampler.state["mu"] != first
+
+
+def test_adaptive_p_remembers_what_was_accepted() -> None:
+    sampler = Sampler("llama.cpp", seed=1, adaptive_target=0.5)
+    token = sampler.sample([0.0, 1.0, 2.0])
+    assert "past" not in sampler.state
+    sampler.accept(token)
+    assert "past" in sampler.state
+
+
+def test_a_token_that_is_none_is_not_accepted() -> None:
+    with pytest.raises(HistoryError, match="token must be a token id, got -1"):
+        Sampler("vllm").accept(-1)
+
+
+@pytest.mark.parametrize(
+    ("domain", "good", "bad"),
+    [
+        (Interval(0, 1), [0, 1, 0.5, Fraction(1, 2)], [-0.1, 1.1, nan, inf, True, "1", None]),
+        (Interval(0, 1, low_open=True, high_open=True), [0.5], [0, 1]),
+        (Whole(1, 3), [1, 3], [0, 4, 1.0, True, "1"]),
+        (OneOf(("a", "b")), ["a"], ["c", 1, None]),
+        (OrNone(Whole(1)), [None, 1], [0]),
+        (Tokens(), [[], [0, 1], (2,), {3}], [0, [-1], [True], "12", {1: 2}]),
+        (Tokens(single=True), [0, [1]], [-1, 1.0]),
+    ],
+)
+def test_a_domain_holds_what_it_says(
+    domain: Interval | Whole | OneOf | OrNone | Tokens, good: list[object], bad: list[object]
+) -> None:
+    for value in good:
+        check("it", value, domain)
+    for value in bad:
+        with pytest.raises(ParameterError, match=r"^it must be "):
+            check("it", value, domain)

@@ -1,0 +1,138 @@
+"""`tokenref profiles` and `tokenref sample`: what engines do with a row of logits."""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from sampling_ref import PROFILES, Sampler, distribution, explain
+from sampling_ref import sample as draw_token
+from sampling_ref.asking import read_profile
+from sampling_ref.profiles.model import Profile
+from tokenref.commands.paths import FILE, InputError, write
+from tokenref.profile_pages import one_profile, page
+
+SHOWN: Final = 10
+"""How many tokens of a distribution are printed."""
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--page", "path", type=FILE, help="Write the page that shows all side by side.")
+@click.option("--check", "only_check", is_flag=True, help="Only say whether that page is current.")
+@click.pass_context
+def profiles(ctx: click.Context, name: str | None, path: Path | None, *, only_check: bool) -> None:
+    """List the sampling engines that are described, or show one of them."""
+    if path is not None:
+        content = page().encode()
+        if not only_check:
+            write(content, path)
+        elif not path.exists() or path.read_bytes() != content:
+            click.echo(f"{path} is not what the profiles say; write it with --page", err=True)
+            ctx.exit(1)
+    elif name is not None:
+        click.echo(one_profile(read_profile(name)))
+    else:
+        for profile in PROFILES.values():
+            click.echo(f"{profile.name:14} {profile.title}, {profile.version}")
+
+
+@click.command()
+@click.argument("profile", metavar="PROFILE")
+@click.argument("logits", metavar="LOGITS")
+@click.option("--history", default="", help="The token ids so far, oldest first: 1,2,3.")
+@click.option("--prompt-length", default=0, show_default=True, help="How many of them are prompt.")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter.")
+@click.option("--uniform", "uniforms", multiple=True, type=float, help="A random number in [0, 1).")
+@click.option("--seed", type=int, help="The seed of the engine's own random stream.")
+@click.option(
+    "--precision",
+    type=click.Choice(["exact", "f32"]),
+    default="exact",
+    show_default=True,
+    help="Real numbers, or every operation rounded to 32 bits.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The probabilities as JSON, and the token.")
+def sample(  # noqa: PLR0913, PLR0917 - one option for everything that sampling depends on
+    profile: str,
+    logits: str,
+    history: str,
+    prompt_length: int,
+    settings: tuple[str, ...],
+    uniforms: tuple[float, ...],
+    seed: int | None,
+    precision: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Show, step by step, what an engine does with a row of logits.
+
+    LOGITS are numbers with commas between them, or a file that holds a JSON list; `-inf`
+    (in JSON, "-inf" or null) is an impossible token. Parameters carry the engine's own
+    names (`tokenref profiles PROFILE` lists them), values are JSON: --set top_p=0.9.
+    """
+    record = read_profile(profile)
+    row = _read_row(logits)
+    tokens = _read_tokens(history)
+    params = dict(_read_setting(setting, record) for setting in settings)
+    asked: dict[str, Any] = {
+        "prompt_length": prompt_length,
+        "uniforms": uniforms,
+        "precision": precision,
+        **params,
+    }
+    trace = explain(profile, row, tokens, **asked)
+    shares = distribution(profile, row, tokens, **asked)
+    token = None
+    if seed is not None:
+        token = Sampler(profile, seed, tokens, **params).sample(row)
+    elif uniforms or record.greedy.holds({**record.defaults(), **params}):
+        token = draw_token(profile, row, tokens, **asked)
+    if as_json:
+        click.echo(json.dumps({"probabilities": shares, "token": token}))
+        return
+    click.echo(str(trace))
+    likeliest = sorted(range(len(shares)), key=shares.__getitem__, reverse=True)[:SHOWN]
+    click.echo("\nprobabilities")
+    for likely in likeliest:
+        if shares[likely]:
+            click.echo(f"  {likely:>8}  {shares[likely]!r}")
+    if token is not None:
+        click.echo(f"\ndrawn: {token}")
+
+
+def _read_row(text: str) -> list[float]:
+    try:
+        return [float(number) for number in text.split(",")]
+    except ValueError:
+        pass
+    path = Path(text)
+    if not path.is_file():
+        raise InputError(f"LOGITS must be numbers with commas between them, or a file: {text!r}")
+    try:
+        numbers = json.loads(path.read_text(encoding="utf-8"))
+        return [float("-inf") if number is None else float(number) for number in numbers]
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{path} must hold a JSON list of numbers: {error}") from None
+
+
+def _read_tokens(text: str) -> list[int]:
+    try:
+        return [int(token) for token in text.split(",") if token.strip()]
+    except ValueError:
+        raise InputError(f"--history must be token ids with commas: {text!r}") from None
+
+
+def _read_setting(text: str, profile: Profile) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"--set must be NAME=VALUE, got {text!r}")
+    parameter = profile.parameter(name)
+    try:
+        read = json.loads(value)
+    except ValueError:
+        read = value
+    if isinstance(read, dict):
+        read = {int(token): number for token, number in read.items() if token.isdigit()}
+    return parameter.name, read
