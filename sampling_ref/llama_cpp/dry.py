@@ -20,8 +20,8 @@ Breakers
     A token that is a breaker by itself is never penalised.
 
 The largest exponent
-    is 88.7228391 / logf(dry_base), cut to an integer, so that the power stays finite; without
-    limit if the base is at most 1.000001.
+    is 88.7228391 / logf(dry_base), cut to an integer, so that the power stays finite. Base 2 gets
+    128, and 2^128 is infinite. There is no limit if the base is at most 1.000001.
 
 Rounding
     The power and the product are computed in binary64 and rounded to binary32 once. The

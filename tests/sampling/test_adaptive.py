@@ -26,6 +26,7 @@ from sampling_ref.steering import Whose, draw_falling, next_mu, surprise
 from tests.sampling.filtering import DIGITS, NO_NUMBERS, weights_of
 from tests.sampling.rows import rows, uniforms
 from tests.sampling.test_eta import decimal
+from tests.texts import drawn
 
 MUS = st.sampled_from([-1.0, 0.0, 1.0, 2.0, 3.0, 10.0]) | st.floats(-2, 30)
 
@@ -37,6 +38,7 @@ def possible(row: list[float]) -> list[int]:
 # ------------------------------------------------------------------------ mirostat 2
 
 
+@drawn(40)
 @given(rows(), MUS, st.sampled_from([1.0, 0.5]))
 def test_mirostat_2_keeps_what_is_not_more_surprising_than_mu(
     row: list[float], mu: float, factor: float
@@ -52,6 +54,7 @@ def test_mirostat_2_keeps_what_is_not_more_surprising_than_mu(
             assert (token in kept) == (distance > 0) or kept == top_k_logits(row, 1)
 
 
+@drawn(40)
 @given(rows(), MUS, MUS)
 def test_a_larger_mu_keeps_more(row: list[float], mu: float, more: float) -> None:
     assert mirostat_2_kept(row, min(mu, more)) <= mirostat_2_kept(row, max(mu, more))
@@ -81,6 +84,7 @@ def test_three_steps_of_mirostat_2() -> None:
     assert mirostat_2(row, mu, tau=2.0, eta=0.5, uniform=0.75, whose="kept") == (0, 3.5)
 
 
+@drawn(40)
 @given(rows(), MUS, uniforms(), st.sampled_from(["whole", "kept"]), st.sampled_from([1.0, 0.5]))
 def test_a_step_of_mirostat_2_in_floats(
     row: list[float], mu: float, uniform: float, whose: Whose, factor: float
@@ -108,6 +112,7 @@ def k_in_floats(row: list[float], mu: float, ranks: int, size: int) -> float:
     return float((excess * 2**mu / (1 - size ** (-excess))) ** (1 / exponent))
 
 
+@drawn(40)
 @given(rows(), st.floats(-2, 12), st.sampled_from([2, 3, 100]), st.sampled_from([0, 5, 1000]))
 def test_mirostat_1_keeps_as_many_tokens_as_the_printed_formula_says(
     row: list[float], mu: float, ranks: int, more: int
@@ -155,6 +160,7 @@ def test_logits_far_apart_are_no_trouble() -> None:
     assert mirostat_1_kept([1e-300, 0.0, 0.0], 0.5) == {0}
 
 
+@drawn(40)
 @given(rows(), st.sampled_from([2.0, 5.5]), uniforms(), st.sampled_from(["whole", "kept"]))
 def test_a_step_of_mirostat_1_in_floats(
     row: list[float], mu: float, uniform: float, whose: Whose
@@ -170,6 +176,7 @@ def test_a_step_of_mirostat_1_in_floats(
 # ------------------------------------------------------------------------- steering
 
 
+@drawn(40)
 @given(rows(), uniforms())
 def test_a_draw_is_the_first_to_reach_the_random_number(row: list[float], uniform: float) -> None:
     kept = top_k_logits(row, 3)
@@ -183,6 +190,7 @@ def test_a_draw_is_the_first_to_reach_the_random_number(row: list[float], unifor
             break
 
 
+@drawn(40)
 @given(rows())
 def test_a_surprise_is_a_binary_logarithm(row: list[float]) -> None:
     tokens = possible(row)
@@ -201,6 +209,7 @@ def test_mu_stays_a_fraction_if_the_surprise_is_whole() -> None:
 # ------------------------------------------------------------------------ adaptive-p
 
 
+@drawn(40)
 @given(rows(), st.floats(0, 1), st.floats(0, 1), st.floats(0.5, 9))
 def test_the_new_logits_follow_the_printed_formula(
     row: list[float], target: float, mean: float, count: float
@@ -217,6 +226,7 @@ def test_the_new_logits_follow_the_printed_formula(
             assert isclose(new, 5 - 10 * far**2 / (1 + far), abs_tol=1e-12)
 
 
+@drawn(40)
 @given(rows(), st.floats(0, 1))
 def test_the_token_nearest_to_the_aim_becomes_the_likeliest(
     row: list[float], target: float

@@ -149,7 +149,7 @@ def test_other_operands_than_numbers_are_left_to_python() -> None:
     assert Binary32(1) != "1"
     for wrong in ("1", None):
         with pytest.raises(TypeError):
-            Binary32(1) + wrong  # type: ignore[operator]
+            Binary32(1) + wrong
         with pytest.raises(TypeError):
             assert Binary32(1) < wrong
 

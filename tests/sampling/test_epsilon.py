@@ -13,10 +13,12 @@ from sampling_ref.filters.epsilon import epsilon, epsilon_logits
 from sampling_ref.filters.top_k import top_k
 from tests.sampling.filtering import NO_NUMBERS, everything, possible, total, weights_of
 from tests.sampling.rows import rows, weights
+from tests.texts import drawn
 
 CUTOFFS = st.sampled_from([0.125, 0.25, 0.5]) | st.floats(0, 1, exclude_min=True, exclude_max=True)
 
 
+@drawn(40)
 @given(weights(), CUTOFFS)
 def test_a_token_stays_if_it_has_the_share_of_the_total(row: list[float], cutoff: float) -> None:
     threshold = Fraction(cutoff) * total(row, everything(row))
@@ -26,6 +28,7 @@ def test_a_token_stays_if_it_has_the_share_of_the_total(row: list[float], cutoff
     assert epsilon(row, cutoff, least=0, equality="removed") == above
 
 
+@drawn(40)
 @given(weights(), CUTOFFS, st.integers(0, 6), st.sampled_from(["lowest id", "highest id", "all"]))
 def test_never_fewer_than_the_least(
     row: list[float],
@@ -38,6 +41,7 @@ def test_never_fewer_than_the_least(
     assert epsilon(row, cutoff, least=least, ties=ties) == expected
 
 
+@drawn(40)
 @given(rows(), CUTOFFS, st.sampled_from([1.0, 0.5, 1.25]), st.sampled_from(["kept", "removed"]))
 def test_logits_are_decided_as_their_weights_are(
     row: list[float],

@@ -15,6 +15,7 @@ from sampling_ref.filters.eta import eta, eta_logits
 from sampling_ref.filters.top_k import top_k
 from tests.sampling.filtering import DIGITS, NO_NUMBERS, everything, possible, total, weights_of
 from tests.sampling.rows import rows, weights
+from tests.texts import drawn
 
 CUTOFFS = st.sampled_from([0.0625, 0.25, 0.5]) | st.floats(0, 1, exclude_min=True, exclude_max=True)
 
@@ -33,6 +34,7 @@ def thresholds(row: list[float], cutoff: float, scale: float | None) -> list[Dec
         return [Decimal(cutoff), alpha * (-entropy).exp()]
 
 
+@drawn(40)
 @given(weights(8), CUTOFFS, st.none() | st.sampled_from([0.25, 0.75, 2.0]))
 def test_the_printed_formula_decides(row: list[float], cutoff: float, scale: float | None) -> None:
     whole = total(row, everything(row))
@@ -44,16 +46,19 @@ def test_the_printed_formula_decides(row: list[float], cutoff: float, scale: flo
             assert (token in kept) == (distance > 0)
 
 
+@drawn(40)
 @given(weights(8), CUTOFFS)
 def test_more_is_kept_than_by_epsilon_alone(row: list[float], cutoff: float) -> None:
     assert epsilon(row, cutoff) <= eta(row, cutoff)
 
 
+@drawn(40)
 @given(weights(8), CUTOFFS)
 def test_the_most_probable_token_always_passes(row: list[float], cutoff: float) -> None:
     assert row.index(max(row)) in eta(row, cutoff, least=0)
 
 
+@drawn(40)
 @given(weights(8), CUTOFFS, st.integers(0, 6), st.sampled_from(["lowest id", "highest id", "all"]))
 def test_never_fewer_than_the_least(
     row: list[float],
@@ -66,6 +71,7 @@ def test_never_fewer_than_the_least(
     assert eta(row, cutoff, least=least, ties=ties) == expected
 
 
+@drawn(40)
 @given(rows(most=8), CUTOFFS, st.sampled_from([1.0, 0.5]), st.sampled_from([None, 0.25, 2.0]))
 def test_logits_are_decided_as_their_weights_are(
     row: list[float], cutoff: float, factor: float, scale: float | None

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from sampling_ref.arithmetic.logarithm_sums import coprime_base, sign_of_logarithms
 from tests.sampling.filtering import DIGITS
 from tests.sampling.test_eta import decimal
+from tests.texts import drawn
 
 RATIONALS = st.fractions(min_value=Fraction(1, 50), max_value=50, max_denominator=50)
 COEFFICIENTS = st.fractions(min_value=-5, max_value=5, max_denominator=12)
 
 
+@drawn(40)
 @given(st.lists(st.tuples(COEFFICIENTS, RATIONALS), max_size=6))
 def test_many_digits_give_the_same_sign(terms: list[tuple[Fraction, Fraction]]) -> None:
     with localcontext(DIGITS):
@@ -24,6 +26,7 @@ def test_many_digits_give_the_same_sign(terms: list[tuple[Fraction, Fraction]]) 
     assert sign_of_logarithms(terms) == expected
 
 
+@drawn(40)
 @given(st.lists(st.tuples(st.integers(-4, 4), RATIONALS), min_size=1, max_size=5))
 def test_a_product_of_powers_cancels_against_itself(terms: list[tuple[int, Fraction]]) -> None:
     product = prod((argument**power for power, argument in terms), start=Fraction(1))
@@ -32,6 +35,7 @@ def test_a_product_of_powers_cancels_against_itself(terms: list[tuple[int, Fract
     assert sign_of_logarithms([*terms, (-1, product * (1 - Fraction(1, 2**200)))]) == 1
 
 
+@drawn(40)
 @given(st.lists(st.integers(1, 10**6), max_size=6))
 def test_the_base_is_coprime_and_every_number_is_a_product_of_it(numbers: list[int]) -> None:
     base = coprime_base(numbers)

@@ -13,8 +13,10 @@ from sampling_ref.filters.min_p import min_p, min_p_logits
 from sampling_ref.filters.top_k import top_k
 from tests.sampling.filtering import NO_NUMBERS, possible, weights_of
 from tests.sampling.rows import rows, shares, weights
+from tests.texts import drawn
 
 
+@drawn(40)
 @given(weights(), shares())
 def test_a_token_stays_if_it_has_the_share_of_the_largest(row: list[float], m: float) -> None:
     threshold = Fraction(m) * Fraction(max(row))
@@ -23,11 +25,13 @@ def test_a_token_stays_if_it_has_the_share_of_the_largest(row: list[float], m: f
     assert min_p(row, m, equality="removed", least=0) == above
 
 
+@drawn(40)
 @given(weights(), shares(), shares())
 def test_a_larger_share_keeps_less(row: list[float], m: float, n: float) -> None:
     assert min_p(row, max(m, n)) <= min_p(row, min(m, n))
 
 
+@drawn(40)
 @given(weights(), shares(), st.integers(0, 6), st.sampled_from(["lowest id", "highest id", "all"]))
 def test_never_fewer_than_the_least(row: list[float], m: float, least: int, ties: Any) -> None:  # noqa: ANN401 - a choice
     kept = min_p(row, m, equality="removed", least=least, ties=ties)
@@ -38,6 +42,7 @@ def test_never_fewer_than_the_least(row: list[float], m: float, least: int, ties
         assert kept == top_k(row, least, ties=ties)
 
 
+@drawn(40)
 @given(rows(), shares(), st.sampled_from([1.0, 0.5, 1.25]), st.sampled_from(["kept", "removed"]))
 def test_logits_are_decided_as_their_weights_are(
     row: list[float],

@@ -14,6 +14,7 @@ from sampling_ref.filters.tail_free import Cut, tail_free, tail_free_logits
 from sampling_ref.leading import Ties
 from tests.sampling.filtering import NO_NUMBERS, possible, weights_of
 from tests.sampling.rows import rows, weights
+from tests.texts import drawn
 
 CUTS: list[Cut] = ["centred", "counted"]
 TIES: list[Ties] = ["lowest id", "highest id", "all"]
@@ -41,11 +42,13 @@ def by_definition(row: list[float], z: float, cut: Cut) -> set[int]:
     return set(order[: before + 1])
 
 
+@drawn(40)
 @given(weights(), PARTS, st.sampled_from(CUTS))
 def test_the_definition_decides(row: list[float], z: float, cut: Cut) -> None:
     assert tail_free(row, z, cut=cut) == by_definition(row, z, cut)
 
 
+@drawn(40)
 @given(rows(most=10), PARTS, st.sampled_from(CUTS), st.sampled_from(TIES))
 def test_logits_are_decided_as_their_weights_are(
     row: list[float], z: float, cut: Cut, ties: Ties
@@ -54,6 +57,7 @@ def test_logits_are_decided_as_their_weights_are(
     assert tail_free_logits(row, z, cut=cut, ties=ties) == expected
 
 
+@drawn(40)
 @given(weights(), PARTS, st.sampled_from(CUTS), st.integers(0, 5))
 def test_ties_and_least(row: list[float], z: float, cut: Cut, least: int) -> None:
     low = tail_free(row, z, cut=cut, least=least)
@@ -64,11 +68,13 @@ def test_ties_and_least(row: list[float], z: float, cut: Cut, least: int) -> Non
     assert sorted(row[token] for token in low) == sorted(row[token] for token in high)
 
 
+@drawn(40)
 @given(weights(), PARTS, PARTS, st.sampled_from(CUTS))
 def test_a_larger_part_keeps_more(row: list[float], z: float, y: float, cut: Cut) -> None:
     assert tail_free(row, min(z, y), cut=cut) <= tail_free(row, max(z, y), cut=cut)
 
 
+@drawn(40)
 @given(rows(most=8), PARTS, st.sampled_from([0.5, 1.25]))
 def test_a_factor_multiplies_the_logits(row: list[float], z: float, factor: float) -> None:
     multiplied = [x if x == -inf else Fraction(x) * Fraction(factor) for x in row]

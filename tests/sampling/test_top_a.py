@@ -13,10 +13,12 @@ from sampling_ref.filters.top_a import top_a, top_a_logits
 from sampling_ref.filters.top_k import top_k
 from tests.sampling.filtering import NO_NUMBERS, everything, possible, total, weights_of
 from tests.sampling.rows import rows, weights
+from tests.texts import drawn
 
 MULTIPLES = st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0, 4.0]) | st.floats(0, 4)
 
 
+@drawn(40)
 @given(weights(), MULTIPLES)
 def test_the_printed_formula_decides(row: list[float], a: float) -> None:
     whole = total(row, everything(row))
@@ -25,6 +27,7 @@ def test_the_printed_formula_decides(row: list[float], a: float) -> None:
     assert top_a(row, a, least=0) == kept
 
 
+@drawn(40)
 @given(weights(), MULTIPLES, st.integers(0, 6), st.sampled_from(["lowest id", "highest id", "all"]))
 def test_never_fewer_than_the_least(
     row: list[float],
@@ -37,11 +40,13 @@ def test_never_fewer_than_the_least(
     assert top_a(row, a, least=least, ties=ties) == expected
 
 
+@drawn(40)
 @given(weights(), st.floats(0, 1))
 def test_up_to_a_of_one_the_most_probable_token_passes(row: list[float], a: float) -> None:
     assert row.index(max(row)) in top_a(row, a, least=0)
 
 
+@drawn(40)
 @given(rows(), MULTIPLES, st.sampled_from([1.0, 0.5, 1.25]))
 def test_logits_are_decided_as_their_weights_are(row: list[float], a: float, factor: float) -> None:
     assert top_a_logits(row, a, factor=factor) == top_a(weights_of(row, factor), a)

@@ -15,6 +15,7 @@ from sampling_ref.leading import Ties
 from tests.sampling.filtering import DIGITS, NO_NUMBERS, possible, weights_of
 from tests.sampling.rows import rows, shares, weights
 from tests.sampling.test_eta import decimal
+from tests.texts import drawn
 
 ENTROPIES: list[Entropy] = ["own", "shared"]
 TIES: list[Ties] = ["lowest id", "highest id", "all"]
@@ -27,6 +28,7 @@ def entropy_of(part: list[Fraction], whole: Fraction) -> Decimal:
         return -sum((p * p.ln() for p in ps), start=Decimal(0))
 
 
+@drawn(40)
 @given(weights(8), shares(), st.sampled_from(ENTROPIES), BESTS)
 def test_the_printed_formula_decides(
     row: list[float], alpha: float, entropy: Entropy, best: int | None
@@ -45,6 +47,7 @@ def test_the_printed_formula_decides(
             assert (len(kept) >= count) == (found < bound)
 
 
+@drawn(40)
 @given(rows(most=10), shares(), st.sampled_from(ENTROPIES), BESTS, st.sampled_from(TIES))
 def test_logits_are_decided_as_their_weights_are(
     row: list[float], alpha: float, entropy: Entropy, best: int | None, ties: Ties
@@ -53,11 +56,13 @@ def test_logits_are_decided_as_their_weights_are(
     assert by_logits == top_h(weights_of(row), alpha, entropy=entropy, best=best, ties=ties)
 
 
+@drawn(40)
 @given(weights(8), st.sampled_from(ENTROPIES))
 def test_the_whole_entropy_keeps_every_possible_token(row: list[float], entropy: Entropy) -> None:
     assert top_h(row, 1.0, entropy=entropy) == possible(row)
 
 
+@drawn(40)
 @given(weights(8), shares(), shares(), st.sampled_from(ENTROPIES), st.sampled_from(TIES))
 def test_a_larger_alpha_keeps_more(
     row: list[float], alpha: float, more: float, entropy: Entropy, ties: Ties
@@ -66,6 +71,7 @@ def test_a_larger_alpha_keeps_more(
     assert few <= top_h(row, max(alpha, more), entropy=entropy, ties=ties)
 
 
+@drawn(40)
 @given(weights(8), shares(), st.sampled_from(ENTROPIES), st.integers(0, 5))
 def test_ties_and_least(row: list[float], alpha: float, entropy: Entropy, least: int) -> None:
     low = top_h(row, alpha, entropy=entropy, least=least)
@@ -75,6 +81,7 @@ def test_ties_and_least(row: list[float], alpha: float, entropy: Entropy, least:
     assert every == {t for t in possible(row) if low and row[t] >= min(row[k] for k in low)}
 
 
+@drawn(40)
 @given(rows(most=8), shares(), st.sampled_from([0.5, 1.25]), st.sampled_from(ENTROPIES))
 def test_a_factor_multiplies_the_logits(
     row: list[float], alpha: float, factor: float, entropy: Entropy

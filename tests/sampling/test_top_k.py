@@ -13,11 +13,13 @@ from sampling_ref.filters.top_k import top_k, top_k_logits
 from sampling_ref.leading import Ties
 from tests.sampling.filtering import NO_NUMBERS, possible, weights_of
 from tests.sampling.rows import rows, weights
+from tests.texts import drawn
 
 COUNTS = st.integers(1, 8)
 TIES: list[Ties] = ["lowest id", "highest id", "all"]
 
 
+@drawn(40)
 @given(weights(), COUNTS, st.sampled_from(TIES))
 def test_no_rejected_token_is_heavier_than_a_kept_one(row: list[float], k: int, ties: Ties) -> None:
     kept = top_k(row, k, ties=ties)
@@ -25,12 +27,14 @@ def test_no_rejected_token_is_heavier_than_a_kept_one(row: list[float], k: int, 
         assert row[inside] >= row[outside]
 
 
+@drawn(40)
 @given(weights(), COUNTS)
 def test_exactly_k_tokens_stay_unless_fewer_are_possible(row: list[float], k: int) -> None:
     assert len(top_k(row, k)) == min(k, len(possible(row)))
     assert len(top_k(row, k, ties="highest id")) == min(k, len(possible(row)))
 
 
+@drawn(40)
 @given(weights(), COUNTS)
 def test_of_equals_the_lowest_ids_stay_or_the_highest(row: list[float], k: int) -> None:
     low, high = top_k(row, k), top_k(row, k, ties="highest id")
@@ -40,6 +44,7 @@ def test_of_equals_the_lowest_ids_stay_or_the_highest(row: list[float], k: int) 
         assert row[inside] != row[outside] or inside > outside
 
 
+@drawn(40)
 @given(weights(), COUNTS)
 def test_with_all_ties_a_kept_token_is_never_equal_to_a_rejected_one(
     row: list[float], k: int
@@ -49,6 +54,7 @@ def test_with_all_ties_a_kept_token_is_never_equal_to_a_rejected_one(
     assert kept >= top_k(row, k) | top_k(row, k, ties="highest id")
 
 
+@drawn(40)
 @given(weights(), COUNTS)
 def test_keeping_all_ties_adds_only_equals_of_the_last_token(row: list[float], k: int) -> None:
     kept = top_k(row, k)
@@ -56,6 +62,7 @@ def test_keeping_all_ties_adds_only_equals_of_the_last_token(row: list[float], k
         assert row[token] == min(row[other] for other in kept)
 
 
+@drawn(40)
 @given(rows(), COUNTS, st.sampled_from(TIES))
 def test_logits_and_their_weights_have_the_same_leading_tokens(
     row: list[float], k: int, ties: Ties
@@ -63,10 +70,12 @@ def test_logits_and_their_weights_have_the_same_leading_tokens(
     assert top_k_logits(row, k, ties=ties) == top_k(weights_of(row), k, ties=ties)
 
 
-@given(st.integers(1001, 1500), COUNTS, st.randoms(use_true_random=False))
-def test_long_rows_are_cut_as_short_ones_are(size: int, k: int, random: Any) -> None:  # noqa: ANN401
-    row = [float(random.randrange(9)) for _ in range(size)]
-    assert top_k_logits(row, k) == frozenset(sorted(range(size), key=lambda t: (-row[t], t))[:k])
+@pytest.mark.parametrize("size", [1000, 1001, 3000])
+@pytest.mark.parametrize("k", [1, 40, 999, 1000, 1001])
+def test_long_rows_are_cut_as_short_ones_are(size: int, k: int) -> None:
+    row = [float(token * 7919 % 101) for token in range(size)]
+    order = sorted(range(size), key=lambda token: (-row[token], token))
+    assert top_k_logits(row, k) == frozenset(order[:k])
 
 
 def test_a_tie_at_the_last_place_shows_the_three_choices() -> None:

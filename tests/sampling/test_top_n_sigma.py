@@ -13,6 +13,7 @@ from sampling_ref.errors import ParameterError, RowError
 from sampling_ref.filters.top_n_sigma import Deviation, top_n_sigma_logits
 from tests.sampling.filtering import NO_NUMBERS
 from tests.sampling.rows import rows
+from tests.texts import drawn
 
 MULTIPLES = st.sampled_from([0.0, 0.5, 1.0, 2.0]) | st.floats(0, 5)
 
@@ -21,6 +22,7 @@ def finite(row: list[float]) -> list[Fraction]:
     return [Fraction(logit) for logit in row if logit > -inf]
 
 
+@drawn(40)
 @given(rows(), MULTIPLES)
 def test_the_definition_squared_is_a_comparison_of_fractions(row: list[float], n: float) -> None:
     farthest = Fraction(n) ** 2 * pvariance(finite(row))
@@ -31,6 +33,7 @@ def test_the_definition_squared_is_a_comparison_of_fractions(row: list[float], n
     }
 
 
+@drawn(40)
 @given(rows(), MULTIPLES)
 def test_the_sample_deviation_is_larger_and_keeps_more(row: list[float], n: float) -> None:
     kept = top_n_sigma_logits(row, n, deviation="sample")
@@ -44,6 +47,7 @@ def test_the_sample_deviation_is_larger_and_keeps_more(row: list[float], n: floa
         }
 
 
+@drawn(40)
 @given(rows(), MULTIPLES, st.sampled_from([0.25, 3.0]), st.sampled_from([-64.0, 0.5]))
 def test_temperature_and_shift_change_nothing(
     row: list[float], n: float, factor: float, shift: float
@@ -55,11 +59,13 @@ def test_temperature_and_shift_change_nothing(
     assert top_n_sigma_logits(moved, n) == top_n_sigma_logits(row, n)
 
 
+@drawn(40)
 @given(rows(impossible=False), MULTIPLES, st.integers(1, 3))
 def test_impossible_tokens_take_no_part(row: list[float], n: float, count: int) -> None:
     assert top_n_sigma_logits([*row, *[-inf] * count], n) == top_n_sigma_logits(row, n)
 
 
+@drawn(40)
 @given(rows(), MULTIPLES, MULTIPLES)
 def test_a_larger_multiple_keeps_more(row: list[float], n: float, m: float) -> None:
     assert top_n_sigma_logits(row, min(n, m)) <= top_n_sigma_logits(row, max(n, m))

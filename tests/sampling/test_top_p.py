@@ -19,16 +19,19 @@ from sampling_ref.filters.top_p import Boundary, top_p, top_p_logits
 from sampling_ref.leading import Ties
 from tests.sampling.filtering import NO_NUMBERS, everything, possible, total, weights_of
 from tests.sampling.rows import rows, shares, weights
+from tests.texts import drawn
 
 BOUNDARIES: list[Boundary] = ["reach", "exceed", "within"]
 TIES: list[Ties] = ["lowest id", "highest id", "all"]
 
 
+@drawn(40)
 @given(weights(), shares())
 def test_nucleus_holds_at_least_its_share(row: list[float], p: float) -> None:
     assert total(row, top_p(row, p)) >= Fraction(p) * total(row, everything(row))
 
 
+@drawn(40)
 @given(weights(), shares())
 def test_nucleus_falls_short_without_its_lightest_token(row: list[float], p: float) -> None:
     nucleus = top_p(row, p)
@@ -36,6 +39,7 @@ def test_nucleus_falls_short_without_its_lightest_token(row: list[float], p: flo
     assert total(row, nucleus - {lightest}) < Fraction(p) * total(row, everything(row))
 
 
+@drawn(40)
 @given(weights(), shares(), st.sampled_from(BOUNDARIES), st.sampled_from(TIES))
 def test_no_rejected_token_is_heavier_than_a_kept_one(
     row: list[float], p: float, boundary: Boundary, ties: Ties
@@ -45,6 +49,7 @@ def test_no_rejected_token_is_heavier_than_a_kept_one(
         assert row[kept] >= row[rejected]
 
 
+@drawn(40)
 @given(weights(), shares(), st.sampled_from(BOUNDARIES))
 def test_of_two_equals_the_chosen_end_is_kept_first(
     row: list[float], p: float, boundary: Boundary
@@ -58,6 +63,7 @@ def test_of_two_equals_the_chosen_end_is_kept_first(
     assert len(low) == len(high)
 
 
+@drawn(40)
 @given(weights(), shares())
 def test_all_ties_keeps_a_token_while_the_strictly_heavier_ones_fall_short(
     row: list[float], p: float
@@ -68,6 +74,7 @@ def test_all_ties_keeps_a_token_while_the_strictly_heavier_ones_fall_short(
         assert (token in top_p(row, p, ties="all")) == (total(row, heavier) < required)
 
 
+@drawn(40)
 @given(weights(), shares(), shares(), st.sampled_from(BOUNDARIES), st.sampled_from(TIES))
 def test_a_larger_share_keeps_every_token_of_a_smaller_one(
     row: list[float], p: float, q: float, boundary: Boundary, ties: Ties
@@ -76,6 +83,7 @@ def test_a_larger_share_keeps_every_token_of_a_smaller_one(
     assert smaller <= top_p(row, max(p, q), boundary=boundary, ties=ties)
 
 
+@drawn(40)
 @given(weights(), shares(), st.sampled_from(BOUNDARIES), st.sampled_from(TIES))
 def test_only_the_ratio_of_weights_matters(
     row: list[float], p: float, boundary: Boundary, ties: Ties
@@ -86,12 +94,14 @@ def test_only_the_ratio_of_weights_matters(
     )
 
 
+@drawn(40)
 @given(weights())
 def test_p_of_one_keeps_exactly_the_possible_tokens(row: list[float]) -> None:
     for boundary in BOUNDARIES:
         assert top_p(row, 1.0, boundary=boundary) == possible(row)
 
 
+@drawn(40)
 @given(weights(), shares())
 def test_exceeding_keeps_what_has_at_most_the_share_before_it(row: list[float], p: float) -> None:
     required = Fraction(p) * total(row, everything(row))
@@ -103,6 +113,7 @@ def test_exceeding_keeps_what_has_at_most_the_share_before_it(row: list[float], 
     assert top_p(row, p, boundary="exceed") == kept
 
 
+@drawn(40)
 @given(weights(), shares())
 def test_staying_within_keeps_what_has_at_most_the_share_with_it(
     row: list[float], p: float
@@ -117,6 +128,7 @@ def test_staying_within_keeps_what_has_at_most_the_share_with_it(
     assert len(top_p(row, p, boundary="within")) == max(1, len(kept))
 
 
+@drawn(40)
 @given(weights(), shares(), st.booleans())
 def test_walking_upwards_is_the_same_rule_with_the_highest_ids_first(
     row: list[float],
@@ -134,6 +146,7 @@ def test_walking_upwards_is_the_same_rule_with_the_highest_ids_first(
     assert top_p(row, p, boundary=boundary, ties="highest id") == kept
 
 
+@drawn(40)
 @given(weights(), shares())
 def test_the_boundaries_agree_where_no_sum_meets_the_share(row: list[float], p: float) -> None:
     required = Fraction(p) * total(row, everything(row))
@@ -151,12 +164,14 @@ def test_the_boundaries_agree_where_no_sum_meets_the_share(row: list[float], p: 
         assert len(within) == len(reached) - 1
 
 
+@drawn(40)
 @given(weights(), shares(), st.integers(0, 6))
 def test_never_fewer_than_the_least(row: list[float], p: float, least: int) -> None:
     kept = top_p(row, p, least=least)
     assert kept == top_p(row, p) | (top_k(row, least) if least else frozenset())
 
 
+@drawn(40)
 @given(weights(), shares(), st.integers(1, 6))
 def test_after_top_k_the_share_may_be_one_of_the_mass_before(
     row: list[float], p: float, k: int
@@ -168,6 +183,7 @@ def test_after_top_k_the_share_may_be_one_of_the_mass_before(
     assert top_p(cut, p) <= joint
 
 
+@drawn(40)
 @given(rows(), shares(), st.sampled_from(BOUNDARIES), st.sampled_from(TIES))
 def test_logits_are_decided_as_their_weights_are(
     row: list[float], p: float, boundary: Boundary, ties: Ties
@@ -176,6 +192,7 @@ def test_logits_are_decided_as_their_weights_are(
     assert by_logits == top_p(weights_of(row), p, boundary=boundary, ties=ties)
 
 
+@drawn(40)
 @given(rows(most=8), rows(most=8), shares(), st.sampled_from([0.5, 1.0, 1.25]))
 def test_logits_with_a_factor_and_a_larger_total(
     row: list[float], more: list[float], p: float, factor: float
@@ -185,6 +202,7 @@ def test_logits_with_a_factor_and_a_larger_total(
     assert top_p_logits(row, p, total=whole, factor=factor) == expected
 
 
+@drawn(40)
 @given(rows(most=8), shares(), st.sampled_from([-64.0, 0.5, 3.0]))
 def test_adding_one_number_to_all_logits_changes_nothing(
     row: list[float], p: float, shift: float

@@ -15,6 +15,7 @@ from sampling_ref.leading import Ties
 from tests.sampling.filtering import DIGITS, NO_NUMBERS, everything, possible, total, weights_of
 from tests.sampling.rows import rows, shares, weights
 from tests.sampling.test_eta import decimal
+from tests.texts import drawn
 
 BOUNDARIES: list[Boundary] = ["reach", "exceed", "short"]
 TIES: list[Ties] = ["lowest id", "highest id", "all"]
@@ -29,6 +30,7 @@ def distances(row: list[float]) -> dict[int, Decimal]:
         return {t: abs(-p.ln() - entropy).quantize(Decimal("1e-60")) for t, p in ps.items()}
 
 
+@drawn(40)
 @given(weights(8), shares(), st.sampled_from(BOUNDARIES), st.sampled_from(TIES), st.integers(0, 4))
 def test_the_printed_formula_decides(
     row: list[float], mass: float, boundary: Boundary, ties: Ties, least: int
@@ -51,6 +53,7 @@ def test_the_printed_formula_decides(
     assert typical(row, mass, boundary=boundary, ties=ties, least=least) == kept
 
 
+@drawn(40)
 @given(rows(most=10), shares(), st.sampled_from(BOUNDARIES), st.sampled_from(TIES))
 def test_logits_are_decided_as_their_weights_are(
     row: list[float], mass: float, boundary: Boundary, ties: Ties
@@ -59,12 +62,14 @@ def test_logits_are_decided_as_their_weights_are(
     assert by_logits == typical(weights_of(row), mass, boundary=boundary, ties=ties)
 
 
+@drawn(40)
 @given(rows(most=8), shares(), st.sampled_from([0.5, 1.25]))
 def test_a_factor_multiplies_the_logits(row: list[float], mass: float, factor: float) -> None:
     multiplied = [x if x == -inf else Fraction(x) * Fraction(factor) for x in row]
     assert typical_logits(row, mass, factor=factor) == typical_logits(multiplied, mass)
 
 
+@drawn(40)
 @given(rows(most=8), shares(), st.sampled_from([-64.0, 0.5, 3.0]))
 def test_adding_one_number_to_all_logits_changes_nothing(
     row: list[float], mass: float, shift: float
@@ -73,6 +78,7 @@ def test_adding_one_number_to_all_logits_changes_nothing(
     assert typical_logits(shifted, mass) == typical_logits(row, mass)
 
 
+@drawn(40)
 @given(weights(8), shares(), shares(), st.sampled_from(BOUNDARIES), st.sampled_from(TIES))
 def test_a_larger_mass_keeps_every_token_of_a_smaller_one(
     row: list[float], mass: float, more: float, boundary: Boundary, ties: Ties
@@ -81,6 +87,7 @@ def test_a_larger_mass_keeps_every_token_of_a_smaller_one(
     assert few <= typical(row, max(mass, more), boundary=boundary, ties=ties)
 
 
+@drawn(40)
 @given(weights(8))
 def test_the_whole_mass_keeps_every_possible_token(row: list[float]) -> None:
     assert typical(row, 1.0) == typical(row, 1.0, boundary="exceed") == possible(row)

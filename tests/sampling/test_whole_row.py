@@ -13,6 +13,7 @@ from sampling_ref.arithmetic.whole_row import float_mean, mean_logit, side_of_me
 from tests.sampling.filtering import DIGITS, weights_of
 from tests.sampling.rows import rows
 from tests.sampling.test_eta import decimal
+from tests.texts import drawn
 
 FACTORS = st.sampled_from([0.5, 1.0, 1.25])
 
@@ -26,12 +27,14 @@ def mean_of(row: list[float], factor: float) -> Decimal:
         return sum(terms, start=Decimal(0)) / total
 
 
+@drawn(40)
 @given(rows(), FACTORS)
 def test_the_mean_is_the_formula_s(row: list[float], factor: float) -> None:
     exact = mean_logit(row, Fraction(factor))
     assert abs(Decimal(float(exact)) - mean_of(row, factor)) <= Decimal(2) ** -44
 
 
+@drawn(40)
 @given(rows(), FACTORS)
 def test_the_float_s_bound_holds(row: list[float], factor: float) -> None:
     counts: Counter[float | Fraction] = Counter(x for x in row if x > -inf)
@@ -42,6 +45,7 @@ def test_the_float_s_bound_holds(row: list[float], factor: float) -> None:
         assert error < 1e-8
 
 
+@drawn(40)
 @given(rows(), FACTORS, st.data())
 def test_a_number_is_on_the_side_that_many_digits_say(
     row: list[float], factor: float, data: st.DataObject
@@ -54,6 +58,7 @@ def test_a_number_is_on_the_side_that_many_digits_say(
         assert side(one, two) == (1 if distance > 0 else -1)
 
 
+@drawn(40)
 @given(rows(), FACTORS)
 def test_a_number_beside_the_mean_is_decided(row: list[float], factor: float) -> None:
     mean = mean_of(row, factor)
@@ -64,6 +69,7 @@ def test_a_number_beside_the_mean_is_decided(row: list[float], factor: float) ->
         assert side(Fraction(mean) + step, Fraction(mean) + step) == 1
 
 
+@drawn(40)
 @given(rows(), FACTORS)
 def test_entropy_is_log_total_less_the_scaled_mean(row: list[float], factor: float) -> None:
     scale = Fraction(factor)

@@ -14,6 +14,7 @@ from sampling_ref.filters.xtc import Equality, xtc, xtc_logits
 from sampling_ref.leading import Ties
 from tests.sampling.filtering import NO_NUMBERS, everything, possible, total, weights_of
 from tests.sampling.rows import rows, weights
+from tests.texts import drawn
 
 THRESHOLDS = st.sampled_from([0.0, 0.125, 0.25, 0.5]) | st.floats(0, 1)
 EQUALITIES: list[Equality] = ["counts", "does not"]
@@ -29,6 +30,7 @@ def top_of(row: list[float], threshold: float, equality: Equality) -> set[int]:
     }
 
 
+@drawn(40)
 @given(weights(), THRESHOLDS, st.sampled_from(EQUALITIES), st.sampled_from(TIES))
 def test_the_least_probable_top_token_stays_and_no_other(
     row: list[float], threshold: float, equality: Equality, ties: Ties
@@ -43,12 +45,14 @@ def test_the_least_probable_top_token_stays_and_no_other(
         assert stays & top == {min(last) if ties == "lowest id" else max(last)}
 
 
+@drawn(40)
 @given(weights(), THRESHOLDS)
 def test_fewer_than_two_top_tokens_change_nothing(row: list[float], threshold: float) -> None:
     if len(top_of(row, threshold, "counts")) < 2:
         assert xtc(row, threshold) == possible(row)
 
 
+@drawn(40)
 @given(weights(), THRESHOLDS, st.integers(0, 20))
 def test_nothing_is_removed_if_too_few_would_stay(
     row: list[float], threshold: float, least: int
@@ -58,6 +62,7 @@ def test_nothing_is_removed_if_too_few_would_stay(
     assert xtc(row, threshold, least=least) == expected
 
 
+@drawn(40)
 @given(weights(), THRESHOLDS, st.sets(st.integers(0, 19)))
 def test_protected_tokens_are_not_removed(
     row: list[float], threshold: float, protected: set[int]
@@ -66,6 +71,7 @@ def test_protected_tokens_are_not_removed(
     assert stays == xtc(row, threshold) | (protected & possible(row))
 
 
+@drawn(40)
 @given(
     rows(),
     THRESHOLDS,
@@ -90,6 +96,7 @@ def test_logits_are_decided_as_their_weights_are(
     )
 
 
+@drawn(40)
 @given(weights(), st.floats(0.5, 1, exclude_min=True))
 def test_a_threshold_above_one_half_removes_nothing(row: list[float], threshold: float) -> None:
     assert xtc(row, threshold) == possible(row)

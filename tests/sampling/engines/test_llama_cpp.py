@@ -183,6 +183,15 @@ def test_a_bias_on_sorted_candidates_leaves_the_flag_and_the_wrong_maximum(engin
     assert in_bits(ours) == in_bits(theirs)
 
 
+@pytest.mark.parametrize("base", [1.5, 2.0, 3e38, 1.0000011, 1.0000021])
+def test_long_repetitions_meet_the_largest_exponent(engine: Engine, base: float) -> None:
+    for length in (100, 128, 129, 300):
+        sampler = ["dry", 1.0, base, 0, 300, []]
+        theirs = engine.apply(sampler, [0.0, 0.0], history=[0] * length)
+        ours = dry(Candidates([0, 1], [0.0, 0.0]), [0] * length, 1.0, base, 0, 300)
+        assert theirs.logits == ours.logits
+
+
 def test_an_empty_row_ends_the_engine_and_is_an_error_here() -> None:
     with Engine() as short_lived, pytest.raises(EngineStopped):
         short_lived.apply(["mirostat_v2", 1, 5.0, 0.1], [])

@@ -19,13 +19,12 @@ The deciding quantities are calculated here in 64 bits, so they are good to 2**-
 size or better (see `whole_row.FLOAT_ERROR`), which is nothing beside u.
 """
 
-import os
 import random
 from collections.abc import Callable, Iterable
 from math import exp, inf, log, sqrt
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("torch", reason="the engine needs PyTorch")
@@ -50,12 +49,10 @@ from sampling_ref.filters.top_k import top_k_logits
 from sampling_ref.filters.top_p import top_p_logits
 from sampling_ref.filters.typical import typical_logits
 from tests.sampling.rows import rows, shares
+from tests.texts import CAMPAIGN, drawn
 
-CAMPAIGN = int(os.environ.get("TOKENREF_CAMPAIGN", "1"))
 U = 2.0**-24
 TINY = 2.0**-126
-
-some = settings(max_examples=60 * CAMPAIGN, deadline=None)
 
 
 def long_row(size: int, seed: int, spread: float) -> list[float]:
@@ -129,7 +126,7 @@ def assert_same(row: list[float], engine: set[int], ours: Iterable[int], doubt: 
 # ------------------------------------------------------------------------------ top-k
 
 
-@some
+@drawn(60)
 @given(ROWS, st.integers(1, 60))
 def test_top_k_is_the_same(row: list[float], k: int) -> None:
     assert kept_by(TopKLogitsWarper(k), row) == top_k_logits(row, k, ties="all")
@@ -166,7 +163,7 @@ def largest(row: list[float], tokens: Iterable[int]) -> list[float]:
     return sorted((row[token] for token in tokens), reverse=True)
 
 
-@some
+@drawn(60)
 @given(ROWS, shares() | st.just(0.0), st.sampled_from([1, 1, 3]))
 def test_top_p_is_the_same(row: list[float], p: float, least: int) -> None:
     engine = kept_by(TopPLogitsWarper(p, min_tokens_to_keep=least), row)
@@ -185,14 +182,14 @@ def min_p_doubt(m: float) -> Doubt:
     return doubt
 
 
-@some
+@drawn(60)
 @given(ROWS, shares() | st.just(0.0))
 def test_min_p_is_the_same(row: list[float], m: float) -> None:
     engine = kept_by(MinPLogitsWarper(m), row)
     assert_same(row, engine, min_p_logits(row, m), min_p_doubt(m))
 
 
-@some
+@drawn(60)
 @given(rows(), shares(), st.integers(2, 5))
 def test_min_p_keeps_at_least_as_many(row: list[float], m: float, least: int) -> None:
     """Which of nearly equal tokens fill up the number is decided on rounded probabilities."""
@@ -225,7 +222,7 @@ def typical_doubt(mass: float) -> Doubt:
     return doubt
 
 
-@some
+@drawn(60)
 @given(ROWS, OPEN_SHARES)
 def test_typical_is_the_same(row: list[float], mass: float) -> None:
     engine = kept_by(TypicalLogitsWarper(mass), row)
@@ -243,7 +240,7 @@ def epsilon_doubt(cutoff: float) -> Doubt:
     return doubt
 
 
-@some
+@drawn(60)
 @given(ROWS, OPEN_SHARES | st.sampled_from([0.0003, 0.004]), st.integers(1, 4))
 def test_epsilon_is_the_same(row: list[float], cutoff: float, least: int) -> None:
     engine = kept_by(EpsilonLogitsWarper(cutoff, min_tokens_to_keep=least), row)
@@ -260,7 +257,7 @@ def eta_doubt(cutoff: float) -> Doubt:
     return doubt
 
 
-@some
+@drawn(60)
 @given(ROWS, OPEN_SHARES | st.sampled_from([0.0003, 0.004]), st.integers(1, 4))
 def test_eta_is_the_same(row: list[float], cutoff: float, least: int) -> None:
     engine = kept_by(EtaLogitsWarper(cutoff, min_tokens_to_keep=least), row)
@@ -283,7 +280,7 @@ def assert_same_number(row: list[float], engine: set[int], ours: Iterable[int], 
         assert abs(distance) <= error, f"{count} tokens: no rounding explains this"
 
 
-@some
+@drawn(60)
 @given(ROWS, shares())
 def test_top_h_is_the_same(row: list[float], h: float) -> None:
     engine = kept_by(TopHLogitsWarper(h), row)
