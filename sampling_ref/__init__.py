@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from sampling_ref.chaining import chain
-    from sampling_ref.engines import distribution, explain, sample, step
+    from sampling_ref.engines import distribution, explain, logprobs, sample, step
     from sampling_ref.errors import (
         HistoryError,
         ParameterError,
@@ -75,6 +75,7 @@ _WHERE: Final = {
     "eta_logits": "sampling_ref.filters.eta",
     "explain": "sampling_ref.engines",
     "generate": "sampling_ref.generation",
+    "logprobs": "sampling_ref.engines",
     "lz_penalty": "sampling_ref.lz.penalty",
     "mask": "sampling_ref.row",
     "min_p": "sampling_ref.filters.min_p",
@@ -125,6 +126,7 @@ __all__ = [
     "eta_logits",
     "explain",
     "generate",
+    "logprobs",
     "lz_penalty",
     "mask",
     "min_p",

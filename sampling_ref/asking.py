@@ -14,7 +14,7 @@ from sampling_ref.errors import ParameterError, RowError, UnknownNameError
 from sampling_ref.history import part_of, read_history
 from sampling_ref.orders import ORDERS
 from sampling_ref.profiles import PROFILES
-from sampling_ref.profiles.model import Draw, Profile, Stage
+from sampling_ref.profiles.model import Draw, Logprobs, Profile, Stage
 from sampling_ref.random_numbers import read_uniforms
 from sampling_ref.randomness import Given, Randomness
 from sampling_ref.row import Number, ReadRow, TokenId, read_logits, read_possible_logits
@@ -175,6 +175,23 @@ def _row_in_32_bits(row: Sequence[Number]) -> list[float]:
     if inf in floats:
         raise RowError(f"logits[{floats.index(inf)}] is too large for 32 bits")
     return floats
+
+
+def logits_reported(question: Question, which: str | None) -> Candidates:
+    """Return the candidates whose log-probabilities the engine reports, by the name of a way."""
+    ways = {"raw": Logprobs("raw", "nothing"), "processed": Logprobs("processed", "everything")}
+    ways |= {way.name: way for way in question.profile.logprobs}
+    name = question.profile.logprobs[0].name if which is None else which
+    if name not in ways:
+        raise UnknownNameError(f"way to report logprobs in {question.profile.name}", name, ways)
+    after = ways[name].after
+    if after == "nothing":
+        return question.candidates
+    if after == "everything":
+        return run(question).candidates
+    places = [place for place, stage in enumerate(question.profile.stages) if stage.step in after]
+    stages = question.profile.stages[: max(places) + 1]
+    return run(replace(question, profile=replace(question.profile, stages=stages))).candidates
 
 
 def run(question: Question) -> Answer:

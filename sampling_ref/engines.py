@@ -2,6 +2,7 @@
 
     step(profile, op, logits, ...)        the logits after one step
     explain(profile, logits, ...)         what each step of the chain did
+    logprobs(profile, logits, ...)        the log-probabilities that the engine reports
     distribution(profile, logits, ...)    the probabilities after the whole chain
     sample(profile, logits, ...)          the token, for random numbers given
 
@@ -19,6 +20,7 @@ f32
 """
 
 from collections.abc import Mapping
+from math import inf
 from typing import Any
 
 from sampling_ref.asking import (
@@ -26,11 +28,13 @@ from sampling_ref.asking import (
     apply_stage,
     ask,
     draw,
+    logits_reported,
     probabilities,
     run,
 )
 from sampling_ref.errors import UnknownNameError
 from sampling_ref.row import TokenId
+from sampling_ref.softmax import log_softmax
 from sampling_ref.steps.table import STEPS
 from sampling_ref.trace import Trace
 
@@ -51,7 +55,8 @@ def step(  # noqa: PLR0913 - the one signature that all engines share
 
     `op` is the name of a step (`STEPS` lists them all) that the engine has; the parameters
     are those of that step, under the engine's own names. A step that its parameters switch
-    off returns the row as it is.
+    off returns the row as it is. "logprobs" is the same everywhere: the logarithm of the
+    softmax of the row.
 
     >>> step("transformers", "top_k", [1.0, 2.0, 2.0, 3.0], top_k=2)
     [-inf, 2.0, 2.0, 3.0]
@@ -60,6 +65,8 @@ def step(  # noqa: PLR0913 - the one signature that all engines share
     """
     if op not in STEPS:
         raise UnknownNameError("step", op, STEPS)
+    if op == "logprobs":
+        return logprobs(profile, logits, which="raw")
     question = ask(
         profile,
         logits,
@@ -175,3 +182,43 @@ def sample(
         params=params,
     )
     return draw(question, run(question))
+
+
+def logprobs(
+    profile: str,
+    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    history: Any = (),  # noqa: ANN401 - whatever read_history takes
+    *,
+    which: str | None = None,
+    prompt_length: int = 0,
+    uniforms: Any = (),  # noqa: ANN401 - whatever read_uniforms takes
+    state: Mapping[str, Any] | None = None,
+    **params: Any,  # noqa: ANN401 - each engine has its own
+) -> list[float]:
+    """Return the log-probability of each token as an engine reports it; natural logarithms.
+
+    Engines look at different places of their chain: `which` is one of the names in the
+    profile's `logprobs`, by default the first; "raw" and "processed" (before and after
+    everything) can be asked of every engine. Values are correctly rounded.
+
+    >>> logprobs("vllm", [0.0, 0.0], temperature=0.5, top_k=1)
+    [-0.6931471805599453, -0.6931471805599453]
+    >>> logprobs("vllm", [0.0, 1.0], which="processed_logprobs", top_k=1)
+    [-inf, 0.0]
+    """
+    question = ask(
+        profile,
+        logits,
+        history,
+        prompt_length=prompt_length,
+        uniforms=uniforms,
+        state=state,
+        precision="exact",
+        params=params,
+    )
+    candidates = logits_reported(question, which)
+    row: list[float] = [-inf] * question.situation.size
+    values = log_softmax(candidates.logits, factor=candidates.factor)
+    for token, value in zip(candidates.tokens, values, strict=True):
+        row[token] = value
+    return row

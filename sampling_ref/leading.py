@@ -5,10 +5,10 @@ keep fewer than some least number. The n-th largest value may occur more than n 
 then the number alone does not say which tokens are meant. Engines answer in three ways.
 """
 
-from heapq import nlargest
 from math import inf
-from typing import Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
+from sampling_ref.arithmetic import selecting
 from sampling_ref.ordering import largest_first, largest_first_highest_id_first
 from sampling_ref.parameters import read_choice
 from sampling_ref.row import Row, TokenId
@@ -16,8 +16,12 @@ from sampling_ref.row import Row, TokenId
 Ties: TypeAlias = Literal["lowest id", "highest id", "all"]
 """Which of the equals of the last kept token are kept: the lowest ids, the highest, all."""
 
-FEW = 1000
-"""Up to so many tokens a heap finds the leading ones sooner than a sort does."""
+NAMES_OF_TIES: Final[dict[Ties, selecting.Ties]] = {
+    "lowest id": "lowest_id_first",
+    "highest id": "highest_id_first",
+    "all": "all",
+}
+"""What the arithmetic calls them."""
 
 
 def in_order(row: Row, ties: Ties) -> list[TokenId]:
@@ -43,15 +47,7 @@ def leading(row: Row, count: int, ties: Ties) -> list[TokenId]:
     [1, 2, 3]
     """
     read_choice("ties", ties, get_args(Ties))
-    if ties != "lowest id" or not count <= FEW < len(row):
-        tokens = in_order(row, ties)
-        last = count
-        if ties == "all" and 0 < count < len(row):
-            while last < len(row) and row[tokens[last]] == row[tokens[count - 1]]:
-                last += 1
-        return tokens[:last]
-    # nlargest is documented to equal a stable falling sort, so equals come by rising id.
-    return nlargest(count, range(len(row)), key=row.__getitem__)
+    return selecting.largest(row, count, ties=NAMES_OF_TIES[ties])
 
 
 def possible(logits: Row) -> list[TokenId]:

@@ -60,6 +60,20 @@ def page(profiles: Mapping[str, Profile] = PROFILES) -> str:
                 if one.greedy.if_any
             ],
         ),
+        _heading("Which log-probabilities are reported"),
+        _table(
+            ("profile", "name, the default first", "of the logits after", "source"),
+            [
+                (
+                    f"`{one.name}`",
+                    way.name,
+                    way.after if isinstance(way.after, str) else ", ".join(way.after),
+                    way.source,
+                )
+                for one in records
+                for way in one.logprobs
+            ],
+        ),
         _heading("The same step in different engines"),
         OPEN_POINTS,
         *(_step_section(name, records) for name in STEPS),

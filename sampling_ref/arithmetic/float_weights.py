@@ -14,7 +14,8 @@ What is assumed of the C library
 
 One weight
     For |x| <= 746 the float is wrong by a relative 3.1 * 746 u + 32 u, which is less than
-    2**-41 together. Below that, weight and float are both less than 2**-1070.
+    2**-41 together, or by less than 2**-1070 where it is subnormal. For smaller x, weight
+    and float are both less than 2**-1070.
 
 Sums
     Adding n numbers that are not negative, one after the other, adds a relative (n - 1) u

@@ -105,11 +105,9 @@ def _rounded_logarithm(x: Number, *, binary: bool) -> float:
         raise ParameterError("logarithm's argument", x, "must not be negative")
     if number == 0:
         return -inf
-    numerator, denominator = number.numerator, number.denominator
-    if numerator & (numerator - 1) == 0 == denominator & (denominator - 1):
-        whole = numerator.bit_length() - denominator.bit_length()
-        if binary or not whole:
-            return float(whole)
+    if number == 1:
+        return 0.0
+    numerator, denominator = number.as_integer_ratio()
     bits = 96
     while True:
         low, high = log_bounds(numerator, denominator, bits)

@@ -41,11 +41,13 @@ Rounding
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import inf
 from typing import Any, Literal, get_args
 
+from sampling_ref.arithmetic.nucleus import nucleus
 from sampling_ref.arithmetic.reaching import first_reaching
 from sampling_ref.intervals import read_count, read_number
-from sampling_ref.leading import Ties, in_order
+from sampling_ref.leading import NAMES_OF_TIES, Ties, in_order, leading, possible
 from sampling_ref.parameters import read_choice
 from sampling_ref.row import Number, Row, TokenId, read_possible_logits, read_weights
 
@@ -117,11 +119,22 @@ def top_p_logits(  # noqa: PLR0913 - as above
     """
     row = read_possible_logits(logits)
     share = _read_choices(p, boundary, zero, least)
-    tokens = [token for token in in_order(row, ties) if row[token] > float("-inf")]
     if share == 0 and zero == "off":
-        return frozenset(tokens)
+        return frozenset(possible(row))
+    if boundary != "within":
+        found = nucleus(
+            row,
+            share,
+            strictly=boundary == "exceed",
+            ties=NAMES_OF_TIES[ties],
+            total=total,
+            factor=factor,
+        )
+        more = leading(row, least, ties) if len(found) < least else []
+        return found.union(token for token in more if row[token] > -inf)
+    tokens = [token for token in in_order(row, ties) if row[token] > -inf]
     walk = [row[token] for token in tokens]
-    crossing = first_reaching(walk, share, strictly=boundary != "reach", total=total, factor=factor)
+    crossing = first_reaching(walk, share, strictly=True, total=total, factor=factor)
     if crossing is None:
         crossing = len(tokens)
     return _kept(row, tokens, crossing, boundary, ties, least)

@@ -7,7 +7,8 @@ Temperature 0, or below
     others to minus infinity. They stay candidates.
 
 Tiny temperatures
-    can divide a logit up to infinity: an error here, NaN in the engine.
+    can divide a logit up to infinity. In the engine probabilities become NaN by it; here the
+    next step says that it cannot go on.
 """
 
 from dataclasses import replace

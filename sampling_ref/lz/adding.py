@@ -54,8 +54,6 @@ def amount_of(change: Change, strength: Number) -> Amount:
     bounds = real.bounds(PLACES)
     assert bounds is not None, "a divisor, log 2, is never near zero"  # noqa: S101 - our own
     low, high = (Fraction(bound, 1 << PLACES) - Fraction(main) for bound in bounds)
-    if real.exact is not None:
-        low = high = real.exact - Fraction(main)
     below, above = float(low), float(high)
     if below > low:
         below = nextafter(below, -inf)

@@ -1,7 +1,7 @@
 """llama.cpp: the chain that its command line tools and its server build."""
 
 from sampling_ref.profiles.domains import Interval, TokenNumbers, TokenSequences, Whole
-from sampling_ref.profiles.model import Condition, Draw, Parameter, Profile, Stage
+from sampling_ref.profiles.model import Condition, Draw, Logprobs, Parameter, Profile, Stage
 
 SAMPLER = "src/llama-sampler.cpp"
 COMMON = "common/common.h:226"
@@ -209,4 +209,8 @@ LLAMA_CPP = Profile(
         source=f"{SAMPLER}: llama_sampler_dist_apply",
     ),
     twins="llama.cpp",
+    logprobs=(
+        Logprobs("before sampling", "nothing", "tools/server/server-context.cpp"),
+        Logprobs("post_sampling_probs", "everything", "tools/server/server-context.cpp"),
+    ),
 )

@@ -5,6 +5,7 @@ from sampling_ref.profiles.model import (
     Condition,
     Draw,
     Greedy,
+    Logprobs,
     Parameter,
     Profile,
     Stage,
@@ -132,5 +133,5 @@ MISTRAL_RS = Profile(
         "errors.",
         source=f"{SAMPLER}:513",
     ),
-    logprobs="Of the softmax after penalties and temperature, before filters.",
+    logprobs=(Logprobs("before filters", ("temperature",), SAMPLER),),
 )

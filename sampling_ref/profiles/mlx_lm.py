@@ -4,6 +4,7 @@ from sampling_ref.profiles.domains import Interval, OrNone, TokenNumbers, Tokens
 from sampling_ref.profiles.model import (
     Draw,
     Greedy,
+    Logprobs,
     Parameter,
     Profile,
     Stage,
@@ -139,5 +140,5 @@ MLX_LM = Profile(
         after=("logit_bias", "repetition_penalty", "presence_penalty", "frequency_penalty"),
         source=SOURCE,
     ),
-    logprobs="After the penalties, before filters and temperature.",
+    logprobs=(Logprobs("after penalties", ("frequency_penalty",), "mlx_lm/generate.py:398"),),
 )

@@ -184,13 +184,26 @@ class Greedy:
 
 
 @dataclass(frozen=True)
+class Logprobs:
+    """Which logits an engine reports the logarithms of the probabilities of.
+
+    `after` is the step behind which it looks: "nothing" for the model's own logits,
+    "everything" for the whole chain, or the last of some steps.
+    """
+
+    name: str
+    after: tuple[str, ...] | Literal["nothing", "everything"]
+    source: str = ""
+
+
+@dataclass(frozen=True)
 class Profile:
     """Everything that is known about how one engine samples.
 
     `stages` are in the engine's order. `greedy` is decided first: a greedy engine applies
     only the stages named in `greedy.after`. `twins` names the set of 32-bit steps that was
     proven against the engine; without one, 32-bit answers follow the plain order of
-    operations.
+    operations. `logprobs` are the ways to report log-probabilities, the default first.
     """
 
     name: str
@@ -202,7 +215,10 @@ class Profile:
     draw: Draw
     greedy: Greedy = field(default_factory=Greedy)
     twins: str = ""
-    logprobs: str = ""
+    logprobs: tuple[Logprobs, ...] = (
+        Logprobs("processed", "everything"),
+        Logprobs("raw", "nothing"),
+    )
     notes: tuple[str, ...] = ()
 
     def parameter(self, name: str) -> Parameter:

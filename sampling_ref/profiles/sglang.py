@@ -4,6 +4,7 @@ from sampling_ref.profiles.domains import Interval, OrNone, TokenNumbers, Tokens
 from sampling_ref.profiles.model import (
     Draw,
     Greedy,
+    Logprobs,
     Parameter,
     Profile,
     Stage,
@@ -119,8 +120,10 @@ SGLANG = Profile(
         note="T becomes 1 and top_k 1: in a mixed batch the first of the sort, else argmax.",
         source=f"{PARAMS}:244",
     ),
-    logprobs="Of softmax(logits / temperature), after penalties and before filters; a setting "
-    "gives those without the temperature.",
+    logprobs=(
+        Logprobs("with the temperature", ("temperature",), f"{SAMPLER}:275"),
+        Logprobs("original", ("logit_bias",), f"{SAMPLER}:275"),
+    ),
     notes=(
         (
             "In a batch where any row filters, the comparison with top_p is made for all rows, and "

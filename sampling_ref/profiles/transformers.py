@@ -14,6 +14,7 @@ from sampling_ref.profiles.domains import (
 from sampling_ref.profiles.model import (
     Draw,
     Greedy,
+    Logprobs,
     Parameter,
     Profile,
     Stage,
@@ -294,7 +295,10 @@ TRANSFORMERS = Profile(
         note="torch.argmax; on a CPU the first of equals.",
         source=f"{UTILS}:3122",
     ),
-    logprobs="Of the processed scores; output_logits are the model's own.",
+    logprobs=(
+        Logprobs("output_scores", "everything", f"{UTILS}:3122"),
+        Logprobs("output_logits", "nothing", f"{UTILS}:3122"),
+    ),
     notes=(
         "Classifier-free guidance and watermarks need a model or a key, and are left out.",
         "With beams, min_tokens_to_keep is one more than the number of end tokens.",

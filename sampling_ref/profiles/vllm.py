@@ -2,7 +2,6 @@
 
 from sampling_ref.profiles.domains import (
     Interval,
-    OneOf,
     OrNone,
     TokenNumbers,
     Tokens,
@@ -12,6 +11,7 @@ from sampling_ref.profiles.domains import (
 from sampling_ref.profiles.model import (
     Draw,
     Greedy,
+    Logprobs,
     Parameter,
     Profile,
     Stage,
@@ -68,12 +68,6 @@ VLLM = Profile(
         Parameter("min_p", 0.0, Interval(0, 1), "f32", source=f"{PARAMS}:321"),
         Parameter("top_k", 0, Whole(-1), source=f"{PARAMS}:318"),
         Parameter("top_p", 1.0, Interval(0, 1, low_open=True), "f32", source=f"{PARAMS}:315"),
-        Parameter(
-            "logprobs_mode",
-            "raw_logprobs",
-            OneOf(("raw_logprobs", "processed_logprobs")),
-            engine_rule="raw_logits and processed_logits are not logarithms of probabilities.",
-        ),
     ),
     stages=(
         Stage(
@@ -162,7 +156,10 @@ VLLM = Profile(
         note="torch.argmax; on a CPU the first of equals. The rejection sampler tests for 0.",
         source=f"{SAMPLER}:148",
     ),
-    logprobs="raw_logprobs: of the model's logits; processed_logprobs: after all filters.",
+    logprobs=(
+        Logprobs("raw_logprobs", "nothing", f"{SAMPLER}:148"),
+        Logprobs("processed_logprobs", "everything", f"{SAMPLER}:148"),
+    ),
     notes=(
         (
             "Which kernel filters depends on the batch: PyTorch, Triton, or FlashInfer, with "

@@ -18,7 +18,9 @@ def weights_of(logits: Sequence[float], factor: float = 1.0) -> list[Fraction]:
     agree to nearly 80 digits; and equal logits have equal weights.
     """
     return [
-        Fraction(0) if logit == -inf else Fraction(DIGITS.exp(Decimal(logit) * Decimal(factor)))
+        Fraction(0)
+        if logit == -inf
+        else Fraction(DIGITS.exp(DIGITS.multiply(Decimal(logit), Decimal(factor))))
         for logit in logits
     ]
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from sampling_ref.arithmetic.enclosures import (
     SLACK,
+    _log1p_bounds,
     exp_bounds,
     exp_mantissa,
     ln2_bounds,
@@ -86,6 +87,15 @@ def test_an_enclosure_of_log_holds_it_and_is_close(top: int, bottom: int, bits: 
     assert high - low <= 2
 
 
+@given(st.integers(-(2**24), 2**24))
+def test_the_series_of_a_logarithm_near_one_counts_its_errors(difference: int) -> None:
+    low, high = _log1p_bounds(difference, 40)
+    with localcontext(WITNESS):
+        truth = units((1 + Decimal(difference) / 2**40).ln(WITNESS), 40)
+        assert low <= truth <= high
+    assert high - low <= 40
+
+
 def test_an_exponential_of_millions_of_digits_is_refused() -> None:
     with pytest.raises(ParameterError, match=r"^exponent must be at most 2\*\*24, got 16777217$"):
         exp_bounds(2**24 + 1, 1, 8)
@@ -148,6 +158,8 @@ def test_half_a_place_beyond_the_largest_float_is_infinite(form: Format) -> None
 @given(st.integers(-(2**130), 2**130), st.integers(0, 2**70), st.integers(-1200, 1200))
 @example(2**53, 1, 0)
 @example(2**54 - 2, 4, 1070)
+@example(2**100 + 2**60, 2**50, 1150)  # subnormal: what two 53-digit numbers share
+@example(2**100 + 2**70 - 1, 0, 1100)
 def test_an_enclosure_rounds_only_where_both_ends_agree(low: int, width: int, bits: int) -> None:
     scale = Fraction(2) ** -bits
     ends = [Fraction(end) * scale for end in (low, low + width)]

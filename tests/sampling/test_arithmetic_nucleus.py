@@ -137,6 +137,19 @@ def test_the_largest_are_the_first_of_the_sorted_row(row: list[float], k: int, t
     assert largest(row, k, ties=ties) == expected
 
 
+@pytest.mark.parametrize("k", [1, 2, 3, 10, 40, 83, 84, 500, 1009, 2000])
+@pytest.mark.parametrize("ties", get_args(Ties))
+@pytest.mark.parametrize("levels", [1009, 97, 2, 1])
+def test_the_largest_of_a_long_row_are_found_in_its_chunks(k: int, ties: Ties, levels: int) -> None:
+    """Large numbers lie far apart here, one to a chunk, or all are equal."""
+    row = [float(index * 613 % 1009 % levels) for index in range(1009)]
+    order = ordered(row, ties)
+    expected = order[:k]
+    if ties == "all":
+        expected = [token for token in order if row[token] >= row[expected[-1]]]
+    assert largest(row, k, ties=ties) == expected
+
+
 @given(rows(), TIES, st.data())
 def test_some_tokens_are_ordered_as_all_of_them_are(
     row: list[float], ties: Ties, data: st.DataObject

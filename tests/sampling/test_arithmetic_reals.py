@@ -63,6 +63,63 @@ def test_formulas_are_close_to_floats(x: Fraction, y: Fraction) -> None:
     assert float(1 / p) == pytest.approx(1 / a, rel=1e-13)
 
 
+def combined(first: Real, second: Real, name: str) -> Real:
+    if name in BINARY:
+        return BINARY[name](first, second)  # type: ignore[no-any-return] # of two numbers
+    return {"exp": first.exp, "abs": first.__abs__, "sqrt": abs(first).sqrt}[name]()
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from([*sorted(BINARY), "exp", "abs", "sqrt"]),
+        st.integers(0, 20),
+        st.integers(0, 20),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+def built(steps: list[tuple[str, int, int]]) -> Real | None:
+    """Return a formula; None if its numbers become too large to be written down."""
+    numbers = [Real(2).log(), -Real(3).sqrt(), Real(Fraction(1, 3)), Real(-1).exp() - 1]
+    try:
+        for name, first, second in steps:
+            one, two = numbers[first % len(numbers)], numbers[second % len(numbers)]
+            made = combined(one, two, name)
+            if abs(made) > 50:
+                return None
+            numbers.append(made)
+    except (ParameterError, UndecidedError):
+        return None
+    return numbers[-1]
+
+
+@given(STEPS, st.integers(1, 30))
+def test_an_enclosure_with_few_places_holds_the_number_too(
+    steps: list[tuple[str, int, int]], bits: int
+) -> None:
+    if built(steps) is None:
+        return
+    coarse_number, fine_number = built(steps), built(steps)
+    assert coarse_number is not None
+    assert fine_number is not None
+    fine = fine_number.bounds(300)
+    # A copy, so that nothing is known yet: enclosures of few places, from few places.
+    coarse = freshly(coarse_number).bounds(bits)
+    if coarse is not None and fine is not None:
+        assert coarse[0] << (300 - bits) <= fine[1]
+        assert coarse[1] << (300 - bits) >= fine[0]
+
+
+def freshly(number: Real) -> Real:
+    """Forget every enclosure that a formula and its parts have so far."""
+    number.known = 0, None
+    for part in number.parts:
+        freshly(part)
+    return number
+
+
 @pytest.mark.parametrize(
     ("number", "value"),
     [

@@ -80,6 +80,17 @@ def test_logits_are_decided_as_their_weights_are(
     assert by_logits == eta(weights_of(row, factor), cutoff, scale=scale)
 
 
+def test_alpha_is_the_square_root_of_epsilon_unless_given() -> None:
+    """The entropy is 1.75 bits, so e**(-H) is 0.2973; a half and a quarter of it."""
+    row = [0.5, 0.25, 0.125, 0.125]
+    assert eta(row, 0.25) == {0, 1}
+    assert eta(row, 0.25, scale=0.5) == {0, 1}
+    assert eta(row, 0.25, scale=0.25) == {0, 1, 2, 3}
+    logits = [0.0, -0.75, -1.5, -1.5]  # probabilities of about 0.52, 0.25, 0.12 and 0.12
+    assert eta_logits(logits, 0.25) == {0, 1}
+    assert eta_logits(logits, 0.25, scale=0.25) == {0, 1, 2, 3}
+
+
 def test_a_flat_row_is_kept_where_epsilon_would_keep_one_token() -> None:
     assert eta([0.25] * 4, 0.75) == eta_logits([1.0] * 4, 0.75) == {0, 1, 2, 3}
     assert epsilon([0.25] * 4, 0.75) == {0}

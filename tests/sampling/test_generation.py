@@ -102,6 +102,12 @@ def test_it_stops_after_the_number_of_tokens(number: int) -> None:
     assert (end.reason, end.message) == ("number of tokens", "")
 
 
+def test_the_defaults_are_those_of_the_command_line() -> None:
+    assert len(finished(generate(Counting(), [0], greedy)).tokens) == 20
+    long = finished(generate(Counting(), [0], lambda *_: 0, num_tokens=10_000))
+    assert (long.reason, len(long.tokens)) == ("full cache", 2048)
+
+
 def test_no_tokens_wanted_means_that_the_model_is_not_asked() -> None:
     model = Counting()
     assert list(generate(model, [0], greedy, num_tokens=0)) == [
@@ -307,6 +313,11 @@ def test_a_decoder_may_be_a_function_that_has_no_text_yet() -> None:
     step = partial(DecodeStream().step, TINY)
     events = list(generate(reciting(ids, END + 1), [0], largest, num_tokens=len(ids), decoder=step))
     assert "".join(event.text for event in tokens_of(events)) == "Hi, löwe!"
+
+
+def test_a_decoder_that_is_a_function_and_gives_none_gives_no_text() -> None:
+    events = generate(Counting(), [0], greedy, num_tokens=2, decoder=lambda token: None)  # noqa: ARG005 - a decoder
+    assert [event.text for event in tokens_of(events)] == ["", ""]
 
 
 def test_the_texts_are_those_that_the_tokenizer_prints() -> None:

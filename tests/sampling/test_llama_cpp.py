@@ -578,7 +578,7 @@ def test_a_repetition_is_as_long_as_the_part_that_was_seen_before() -> None:
     assert penalty([3, 1, 2, 0, 3, 1, 2], [[3]]) == [2, 0, 0, 0]
     assert penalty([0, 1, 2, 0, 1], [[]]) == [0, 0, 2, 0]
     assert penalty([0], [], 0) == [0, 0, 0, 0]
-    assert penalty([0, 1], [], 0) == [1, 0, 0, 0]  # what follows a repetition of nothing
+    assert penalty([0, 1], [], 0) == [0, 1, 0, 0]  # what follows a repetition of nothing
 
 
 def test_dry_takes_the_flag_only_where_it_has_searched() -> None:

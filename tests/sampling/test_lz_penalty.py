@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sampling_ref.arithmetic.reals import Real
 from sampling_ref.errors import HistoryError, ParameterError, RowError
-from sampling_ref.lz.adding import add_to_all, amount_of
+from sampling_ref.lz.adding import add_to_all, add_to_one, amount_of
 from sampling_ref.lz.changes import Change
 from sampling_ref.lz.compressor import code_power
 from sampling_ref.lz.matches import longest_match
@@ -144,7 +144,9 @@ def test_a_sum_that_almost_vanishes_is_rounded_once_too(ulps: int, power: int) -
     # What is left is far below the last digit of both, so a second float must be right too.
     amount = amount_of(Change(Fraction(power)), 0.15)
     logit = -amount.main + ulps * 2.0**-54
-    assert add_to_all([logit], amount) == [float(Real(logit) + amount.real)]
+    expected = float(Real(logit) + amount.real)
+    assert add_to_all([logit], amount) == [expected]
+    assert add_to_one(0, logit, amount) == expected
 
 
 def test_halves_are_rounded_to_even_where_the_sum_is_rational() -> None:
@@ -364,6 +366,8 @@ def test_a_logit_that_no_float_can_hold_is_an_error_above_and_minus_infinity_bel
         lz_penalty([Fraction(10**400), Fraction(0)], [], strength=1)
     lowest = lz_penalty([-1.7e308] * 4, [1, 2, 1], strength=1.7e308, buffer=2, variant="script")
     assert lowest == [-inf] * 4
+    impossible = lz_penalty([-inf] + [0.0] * 7, [0], strength=1.7e308, variant="script")
+    assert impossible == [-inf] * 8
 
 
 @pytest.mark.parametrize("variant", sorted(VARIANTS))

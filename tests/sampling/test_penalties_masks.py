@@ -127,7 +127,8 @@ def test_the_encoder_penalty_is_the_inverse_of_repetition(
 
 
 def test_the_encoder_penalty_divides_by_the_rounded_reciprocal() -> None:
-    assert encoder_repetition([7.0, -7.0], [], 3.0, [0, 1]) == [7.0 / (1 / 3.0), -7.0 * (1 / 3.0)]
+    assert encoder_repetition([1.0, -1.0], [], 49.0, [0, 1]) == [1 / (1 / 49.0), -(1 / 49.0)]
+    assert 1 / (1 / 49.0) != 49.0
 
 
 @drawn(50)

@@ -103,7 +103,7 @@ def test_a_default_lies_in_its_domain(profile: Profile, parameter: Parameter) ->
 def test_every_parameter_is_used(profile: Profile, parameter: Parameter) -> None:
     used = {name for stage in profile.stages for name in stage.parameters()}
     greedy = {one.parameter for together in profile.greedy.if_any for one in together}
-    assert parameter.name in used | greedy | {"logprobs_mode"}
+    assert parameter.name in used | greedy
 
 
 @pytest.mark.parametrize("precision", ["exact", "f32"])

@@ -117,8 +117,7 @@ def test_high_bits_are_cut_off_not_rounded(word: int) -> None:
     half = word >> 32
     for convert in (uniforms.numpy_float, uniforms.rust_float):
         assert 0 <= Fraction(half, 2**32) - Fraction(convert(half)) < Fraction(1, 2**24)
-    cut = Fraction(uniforms.rust_weighted_index(half))
-    assert 0 <= Fraction(half, 2**32) - cut < Fraction(1, 2**23)
+    assert uniforms.rust_weighted_index(half) == (half >> 9) / 2**23
 
 
 def test_torch_uses_low_bits() -> None:
@@ -140,6 +139,12 @@ def test_128_words_give_curand_a_one_and_torch_a_zero_instead() -> None:
     assert ones == list(range(2**32 - 128, 2**32))
     assert {uniforms.torch_cuda_float(word) for word in ones} == {0.0}
     assert uniforms.torch_cuda_float(2**31) == uniforms.curand_float(2**31) == 0.5
+
+
+def test_curand_rounds_the_word_before_it_adds_the_half() -> None:
+    assert uniforms.curand_float(2**24 + 1) == 2.0**-8
+    assert uniforms.vllm_float(2**24 + 1) == (2**24 + 2) / 2**32
+    assert uniforms.curand_float(2**24 - 1) == uniforms.vllm_float(2**24 - 1)
 
 
 @given(st.integers(0, WORD) | st.integers(0, 2000) | st.integers(WORD - 2000, WORD))

@@ -184,12 +184,21 @@ def test_after_top_k_the_share_may_be_one_of_the_mass_before(
 
 
 @drawn(40)
-@given(rows(), shares(), st.sampled_from(BOUNDARIES), st.sampled_from(TIES))
+@given(rows(), shares(), st.sampled_from(BOUNDARIES), st.sampled_from(TIES), st.integers(0, 6))
 def test_logits_are_decided_as_their_weights_are(
-    row: list[float], p: float, boundary: Boundary, ties: Ties
+    row: list[float], p: float, boundary: Boundary, ties: Ties, least: int
 ) -> None:
-    by_logits = top_p_logits(row, p, boundary=boundary, ties=ties)
-    assert by_logits == top_p(weights_of(row), p, boundary=boundary, ties=ties)
+    by_logits = top_p_logits(row, p, boundary=boundary, ties=ties, least=least)
+    assert by_logits == top_p(weights_of(row), p, boundary=boundary, ties=ties, least=least)
+
+
+@pytest.mark.parametrize("boundary", BOUNDARIES)
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("eighths", range(1, 9))
+def test_equal_logits_meet_the_share_exactly(boundary: Boundary, ties: Ties, eighths: int) -> None:
+    by_logits = top_p_logits([-7.5, -inf, *[-7.5] * 7], eighths / 8, boundary=boundary, ties=ties)
+    flat = [0.125, 0.0, *[0.125] * 7]
+    assert by_logits == top_p(flat, eighths / 8, boundary=boundary, ties=ties)
 
 
 @drawn(40)

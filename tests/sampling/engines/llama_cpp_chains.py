@@ -6,8 +6,10 @@ from random import Random
 from typing import Any
 
 KINDS = ("gaussian", "tied", "integers", "peaked", "flat", "impossible", "wide", "narrow")
-FILTERS = ("logit_bias", "penalties", "dry", "top_n_sigma", "top_k", "typical", "top_p", "min_p")
-FILTERS += ("xtc", "temp", "temp_ext")
+FILTERS = (
+    *("logit_bias", "penalties", "dry", "top_n_sigma", "top_k", "typical", "top_p", "min_p"),
+    *("xtc", "temp", "temp_ext"),
+)
 SELECTORS = ("dist", "greedy", "mirostat", "mirostat_v2", "adaptive_p")
 DEFAULT_CHAIN = (*FILTERS[:9], "temp_ext", "dist")
 """The order of the engine's programs."""

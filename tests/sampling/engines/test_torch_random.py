@@ -137,6 +137,31 @@ def test_long_rows_are_walked_to_the_same_tokens(bits: Bits, kind: Any) -> None:
 
 
 @pytest.mark.parametrize(("bits", "kind"), WIDTHS)
+@pytest.mark.parametrize("scale", [1.0, 0.3, 1e-3])
+def test_scores_that_nearly_meet_are_rounded_as_torch_rounds_them(
+    bits: Bits, kind: Any, scale: float
+) -> None:
+    """The probabilities are the noise to come, so that all scores are nearly the scale."""
+    for seed in range(40 * MORE):
+        noise = torch.empty(200, dtype=kind).exponential_(generator=seeded(seed))
+        probabilities = noise * scale
+        drawn = torch.multinomial(probabilities, 1, generator=seeded(seed)).item()
+        assert multinomial_torch_cpu(probabilities.tolist(), mt19937(seed), bits=bits) == drawn
+
+
+def test_the_number_of_a_walk_is_not_rounded_to_32_bits() -> None:
+    """The border is the number to come, rounded: on which side it lies decides."""
+    drawn = []
+    for seed in range(40 * MORE):
+        border = torch.tensor(numbers(mt19937(seed), 1)[0], dtype=torch.float32)
+        row = torch.stack([border, 1 - border])
+        tokens = torch.multinomial(row, 2, replacement=True, generator=seeded(seed)).tolist()
+        assert multinomial_torch_cpu_with_replacement(row.tolist(), 2, mt19937(seed)) == tokens
+        drawn.append(tokens[0])
+    assert set(drawn) == {0, 1}
+
+
+@pytest.mark.parametrize(("bits", "kind"), WIDTHS)
 def test_a_number_of_zero_draws_what_it_draws_in_torch(bits: Bits, kind: Any) -> None:
     """Infinite scores win, NaN wins against them, and a walk begins at an impossible token."""
     for row, zeros, expected in (
