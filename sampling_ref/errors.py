@@ -13,6 +13,23 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
+LONGEST = 200
+"""So many characters of a value an error sentence shows."""
+
+
+def shown(value: object) -> str:
+    """Return a value as an error sentence shows it, however long it is.
+
+    >>> shown(1.5), shown(10**5000)
+    ('1.5', 'a whole number of more than 4000 digits')
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no integer of more than 4,300 digits
+        return "a whole number of more than 4000 digits"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
 class SamplingError(Exception):
     """Base class of the errors below.
 
@@ -29,7 +46,7 @@ class ParameterError(SamplingError, ValueError):
     """
 
     def __init__(self, name: str, value: object, requirement: str) -> None:
-        super().__init__(f"{name} {requirement}, got {value!r}")
+        super().__init__(f"{name} {requirement}, got {shown(value)}")
         self.name = name
         self.value = value
 
