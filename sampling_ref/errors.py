@@ -12,7 +12,6 @@ SamplingError
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-
 LONGEST = 200
 """So many characters of a value an error sentence shows."""
 

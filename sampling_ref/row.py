@@ -76,7 +76,10 @@ def read_logits(logits: Any, name: str = "logits") -> list[Number]:  # noqa: ANN
         return logits
     numbers = numbers_of(logits, name)
     # One pass in C for the usual row: NaN makes a sum NaN, and infinity makes it infinite.
-    total = sum(numbers)
+    try:
+        total = sum(numbers)
+    except OverflowError:  # a float beside a rational number that no float can hold
+        total = inf
     if not -inf <= total < inf:
         for token, number in enumerate(numbers):
             if not -inf <= number < inf:  # NaN compares false

@@ -194,7 +194,7 @@ def process_all(
     results: list[Processed] = []
     row = read_logits(logits)
     for step, name in zip(steps, names, strict=True):
-        results.append(step.process(list(row), params.get(name, {})))
+        results.append(step.process(row, params.get(name, {})))
         row = read_logits(results[-1]["logits"], f"the logits of {name}")
     return results
 
@@ -240,13 +240,13 @@ def read_tokens(token_ids: Any) -> list[TokenId]:  # noqa: ANN401 - checked here
 def penalised(
     logits: list[Number], counts: Mapping[TokenId, int], penalty: Number | None, method: str
 ) -> list[Number]:
-    """Return the row with each token lowered by the penalty, as often as it counts.
+    """Return a row that was read with each token lowered by the penalty as often as it counts.
 
     >>> penalised([8.0, 1.0], {0: 2}, 2.0, "multiplicative")
     [2.0, 1.0]
     """
     if penalty is None:
-        return list(logits)
+        return logits
     if method == "multiplicative":
         return change_logits(
             "the penalty", logits, counts, lambda token, logit: logit / penalty ** counts[token]

@@ -112,6 +112,31 @@ def test_an_enclosure_with_few_places_holds_the_number_too(
         assert coarse[1] << (300 - bits) >= fine[0]
 
 
+def between(ends: list[int]) -> Real:
+    """Return a number of which no more is ever known than that it lies between two others."""
+    return formula(lambda bits: (ends[0] << bits, ends[1] << bits))
+
+
+WHOLES = st.tuples(st.integers(-5, 5), st.integers(-5, 5)).map(sorted)
+
+
+@given(WHOLES, WHOLES, st.sampled_from(sorted(BINARY)))
+def test_an_enclosure_holds_every_result_from_the_enclosures_of_its_parts(
+    first: list[int], second: list[int], name: str
+) -> None:
+    wide = [between(first), between(second)]
+    found = BINARY[name](*wide).bounds(8)
+    if name == "/" and second[0] <= 0 <= second[1]:
+        assert found is None
+        return
+    corners = [BINARY[name](Fraction(x), y) for x in first for y in second]
+    assert found is not None
+    assert found[0] <= min(corners) * 2**8 < found[0] + 1
+    assert found[1] - 1 < max(corners) * 2**8 <= found[1]
+    values = [abs(x) for x in range(first[0], first[1] + 1)]
+    assert abs(wide[0]).bounds(8) == (min(values) << 8, max(values) << 8)
+
+
 def freshly(number: Real) -> Real:
     """Forget every enclosure that a formula and its parts have so far."""
     number.known = 0, None

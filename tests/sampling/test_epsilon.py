@@ -41,7 +41,7 @@ def test_never_fewer_than_the_least(
     assert epsilon(row, cutoff, least=least, ties=ties) == expected
 
 
-@drawn(40)
+@drawn(100)
 @given(rows(), CUTOFFS, st.sampled_from([1.0, 0.5, 1.25]), st.sampled_from(["kept", "removed"]))
 def test_logits_are_decided_as_their_weights_are(
     row: list[float],

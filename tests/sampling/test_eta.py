@@ -71,7 +71,7 @@ def test_never_fewer_than_the_least(
     assert eta(row, cutoff, least=least, ties=ties) == expected
 
 
-@drawn(40)
+@drawn(100)
 @given(rows(most=8), CUTOFFS, st.sampled_from([1.0, 0.5]), st.sampled_from([None, 0.25, 2.0]))
 def test_logits_are_decided_as_their_weights_are(
     row: list[float], cutoff: float, factor: float, scale: float | None

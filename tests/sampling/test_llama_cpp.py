@@ -595,6 +595,9 @@ def test_dry_takes_the_flag_only_where_it_has_searched() -> None:
 def test_the_penalty_of_dry_stops_growing_before_it_is_infinite() -> None:
     history = [0] * 300
     assert dry(of(0.0), history, 1.0, 1.5, 0, 300).logits == [-to_binary32(1.5**218)]
+    assert dry(of(0.0), [0] * 2000, 1.0, 1.05, 0, 2000).logits == [
+        -to_binary32(Fraction(to_binary32(1.05)) ** 1818)
+    ]
     assert dry(of(0.0), history, 1.0, 60.0, 0, 300).logits == [-to_binary32(Fraction(60**21))]
     assert dry(of(0.0), history, 1.0, 1.0, 0, 300).logits == [-1.0]
     assert dry(of(0.0), history, 1.0, 3e38, 0, 300).logits == [-to_binary32(3e38)]
@@ -629,13 +632,13 @@ def test_at_least_min_keep_are_kept() -> None:
     assert xtc(of(1.0, 1.0, 0.0), iter([0]), 1.0, 0.25, 3).tokens == [0, 1, 2]
 
 
-def test_top_p_of_many_candidates_tries_256_of_them_first() -> None:
+def test_top_p_of_more_than_1024_candidates_tries_256_of_them_first() -> None:
+    row = [0.0] * 1024
+    assert top_p(of(*row), 0.125).tokens == falling_positions(row, 1024)[:128]
     row = [0.0] * 1025
-    assert top_p(of(*row), 0.001).tokens == falling_positions([*row], 256)[:2]
-    row = [10.0] + [0.0] * 1024
-    positions = falling_positions(row, 1025)
-    assert top_p(of(*row), 0.99).tokens == positions[: len(top_p(of(*row), 0.99).tokens)]
-    assert top_p(of(*row), 0.9999999).tokens == positions[: len(top_p(of(*row), 0.9999999).tokens)]
+    assert top_p(of(*row), 0.125).tokens == falling_positions(row, 256)[:129]
+    assert top_p(of(*row), 0.5).tokens == falling_positions(row, 1025)[:513]
+    assert falling_positions(row, 256)[:129] != falling_positions(row, 1025)[:129]
 
 
 def test_an_impossible_candidate_makes_typical_cut_an_unordered_list() -> None:

@@ -42,7 +42,7 @@ def test_never_fewer_than_the_least(row: list[float], m: float, least: int, ties
         assert kept == top_k(row, least, ties=ties)
 
 
-@drawn(40)
+@drawn(100)
 @given(rows(), shares(), st.sampled_from([1.0, 0.5, 1.25]), st.sampled_from(["kept", "removed"]))
 def test_logits_are_decided_as_their_weights_are(
     row: list[float],

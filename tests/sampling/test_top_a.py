@@ -46,7 +46,7 @@ def test_up_to_a_of_one_the_most_probable_token_passes(row: list[float], a: floa
     assert row.index(max(row)) in top_a(row, a, least=0)
 
 
-@drawn(40)
+@drawn(100)
 @given(rows(), MULTIPLES, st.sampled_from([1.0, 0.5, 1.25]))
 def test_logits_are_decided_as_their_weights_are(row: list[float], a: float, factor: float) -> None:
     assert top_a_logits(row, a, factor=factor) == top_a(weights_of(row, factor), a)

@@ -62,7 +62,7 @@ def test_keeping_all_ties_adds_only_equals_of_the_last_token(row: list[float], k
         assert row[token] == min(row[other] for other in kept)
 
 
-@drawn(40)
+@drawn(100)
 @given(rows(), COUNTS, st.sampled_from(TIES))
 def test_logits_and_their_weights_have_the_same_leading_tokens(
     row: list[float], k: int, ties: Ties

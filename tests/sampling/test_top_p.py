@@ -183,7 +183,7 @@ def test_after_top_k_the_share_may_be_one_of_the_mass_before(
     assert top_p(cut, p) <= joint
 
 
-@drawn(40)
+@drawn(100)
 @given(rows(), shares(), st.sampled_from(BOUNDARIES), st.sampled_from(TIES), st.integers(0, 6))
 def test_logits_are_decided_as_their_weights_are(
     row: list[float], p: float, boundary: Boundary, ties: Ties, least: int

@@ -53,7 +53,7 @@ def test_the_printed_formula_decides(
     assert typical(row, mass, boundary=boundary, ties=ties, least=least) == kept
 
 
-@drawn(40)
+@drawn(100)
 @given(rows(most=10), shares(), st.sampled_from(BOUNDARIES), st.sampled_from(TIES))
 def test_logits_are_decided_as_their_weights_are(
     row: list[float], mass: float, boundary: Boundary, ties: Ties

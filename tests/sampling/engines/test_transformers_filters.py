@@ -5,23 +5,11 @@ test proves that rounding can be the reason: for each token that differs, the qu
 decides about it lies closer to its threshold than the rounding of the engine's own formula
 may carry it. A difference beyond that bound fails.
 
-The bounds, with u = 2**-24, gap = largest logit - logit, V tokens:
-
-    e**-gap         relative (gap + 4) u    the subtraction, then exp, good to 2 units
-    their sum       relative V/8 + 16 u     eight or more lanes, added one after another
-    probability     relative (gap + V/8 + 24) u
-    running sum     absolute (mean gap + V/8 + 32) u    torch adds up in 64 bits here
-    log-probability absolute (2 gap + V/8 + 32) u, |log p| and its roundings included
-    entropy         absolute (4 mean gap + 4 log V + V/8 + 64) u
-    anything        absolute 2**-126        below, floats have fewer digits, or are zero
-
-The deciding quantities are calculated here in 64 bits, so they are good to 2**-38 of their
-size or better (see `whole_row.FLOAT_ERROR`), which is nothing beside u.
+The bounds stand in `rounding`.
 """
 
-import random
 from collections.abc import Callable, Iterable
-from math import exp, inf, log, sqrt
+from math import exp, inf, sqrt
 
 import pytest
 from hypothesis import given
@@ -48,35 +36,19 @@ from sampling_ref.filters.top_h import top_h_logits
 from sampling_ref.filters.top_k import top_k_logits
 from sampling_ref.filters.top_p import top_p_logits
 from sampling_ref.filters.typical import typical_logits
+from tests.sampling.engines.rounding import (
+    OPEN_SHARES,
+    ROWS,
+    TINY,
+    Doubt,
+    Row,
+    U,
+    assert_same,
+    largest,
+    long_row,
+)
 from tests.sampling.rows import rows, shares
 from tests.texts import CAMPAIGN, drawn
-
-U = 2.0**-24
-TINY = 2.0**-126
-
-
-def long_row(size: int, seed: int, spread: float) -> list[float]:
-    """Return a row as models have it: normal logits, a few peaks, ties from 16-bit rounding."""
-    source = random.Random(seed)  # noqa: S311 - rows are no secrets
-    row = torch.tensor([source.gauss(0, spread) for _ in range(size)])
-    for _ in range(source.randrange(4)):
-        row[source.randrange(size)] += source.uniform(0, 12)
-    if source.random() < 0.5:
-        row = row.to(torch.bfloat16).to(torch.float32)
-    if source.random() < 0.3:
-        row[:: source.randrange(2, 9)] = -inf
-    found: list[float] = row.tolist()
-    return found if max(found) > -inf else [0.0] * size
-
-
-LONG_ROWS = st.builds(
-    long_row,
-    st.sampled_from([7, 32, 151, 1000, 3001]),
-    st.integers(0, 2**32),
-    st.sampled_from([0.01, 1.0, 4.0]),
-)
-ROWS = rows() | LONG_ROWS
-OPEN_SHARES = shares().filter(lambda share: share < 1)
 
 
 def kept_by(warper: Callable[..., torch.Tensor], row: list[float]) -> set[int]:
@@ -86,41 +58,6 @@ def kept_by(warper: Callable[..., torch.Tensor], row: list[float]) -> set[int]:
     kept = {token for token, logit in enumerate(after) if logit > -inf}
     assert all(after[token] == row[token] for token in kept)
     return kept
-
-
-class Row:
-    """Probabilities, gaps and entropy of a row, in 64 bits."""
-
-    def __init__(self, row: list[float]) -> None:
-        self.logits = torch.tensor(row, dtype=torch.float64)
-        self.size = len(row)
-        self.p = self.logits.softmax(0)
-        self.gaps = self.logits.max() - self.logits
-        self.mean_gap = float((self.gaps * self.p).nansum())
-        self.log_total = float((-self.gaps).exp().sum().log())
-        self.entropy = self.log_total + self.mean_gap
-
-    def probability_error(self, token: int) -> float:
-        return float(self.gaps[token] + self.size / 8 + 24) * U
-
-    def sum_error(self) -> float:
-        return (self.mean_gap + self.size / 8 + 32) * U + TINY
-
-    def entropy_error(self) -> float:
-        return (4 * self.mean_gap + 4 * log(self.size) + self.size / 8 + 64) * U
-
-
-Doubt = Callable[[Row, int], bool]
-"""Says whether rounding may decide about a token."""
-
-
-def assert_same(row: list[float], engine: set[int], ours: Iterable[int], doubt: Doubt) -> None:
-    """Compare two kept sets; each token that differs must be one that rounding decides."""
-    different = engine.symmetric_difference(ours)
-    if different:
-        numbers = Row(row)
-        for token in different:
-            assert doubt(numbers, token), f"token {token}: no rounding explains this"
 
 
 # ------------------------------------------------------------------------------ top-k
@@ -156,11 +93,6 @@ def assert_same_nucleus(row: list[float], engine: set[int], ours: frozenset[int]
     for place in range(*sorted((len(engine), len(ours)))):
         distance = abs(upwards[place] - (1 - p))
         assert distance <= numbers.sum_error() + U, f"{place} tokens: no rounding explains this"
-
-
-def largest(row: list[float], tokens: Iterable[int]) -> list[float]:
-    """Return the logits of tokens, largest first: what is kept, but for which of equals."""
-    return sorted((row[token] for token in tokens), reverse=True)
 
 
 @drawn(60)
