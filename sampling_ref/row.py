@@ -8,6 +8,8 @@ Logits
 Only minus infinities
     Such a row is still a row: penalties and masks return it as it is. Whatever needs
     a possible token (a softmax, a filter, a draw) says that there is none.
+Fractions and integers
+    are numbers, too, as large as the largest float at most.
 Weights
     Finite numbers that are not negative, and not all of them zero.
 
@@ -20,7 +22,7 @@ from fractions import Fraction
 from math import inf
 from typing import Any, TypeAlias
 
-from sampling_ref.errors import RowError
+from sampling_ref.errors import RowError, shown
 
 TokenId: TypeAlias = int
 """Position of a token in a row."""
@@ -30,6 +32,10 @@ Number: TypeAlias = float | Fraction
 
 Row: TypeAlias = Sequence[Number]
 """Logits, probabilities or other weights; `row[token]` belongs to `token`."""
+
+
+LARGEST = (2 - 2.0**-52) * 2.0**1023
+"""The largest float: no number of a row is larger, whatever its kind."""
 
 
 class ReadRow(list[Number]):
@@ -53,11 +59,13 @@ def numbers_of(row: Any, name: str) -> list[Number]:  # noqa: ANN401 - whatever 
     numbers = list(row)
     if not numbers:
         raise RowError(f"{name} must hold at least one number, got none")
-    if not set(map(type, numbers)) <= {float, int, Fraction}:
+    if set(map(type, numbers)) != {float}:
         for token, number in enumerate(numbers):
             if isinstance(number, bool) or not isinstance(number, float | int | Fraction):
                 kind = type(number).__name__
-                raise RowError(f"{name}[{token}] must be a number, got {kind} {number!r}")
+                raise RowError(f"{name}[{token}] must be a number, got {kind} {shown(number)}")
+            if not isinstance(number, float) and abs(number) > LARGEST:
+                raise RowError(f"{name}[{token}] must be at most {LARGEST:g}, got {shown(number)}")
     return numbers
 
 
@@ -76,10 +84,7 @@ def read_logits(logits: Any, name: str = "logits") -> list[Number]:  # noqa: ANN
         return logits
     numbers = numbers_of(logits, name)
     # One pass in C for the usual row: NaN makes a sum NaN, and infinity makes it infinite.
-    try:
-        total = sum(numbers)
-    except OverflowError:  # a float beside a rational number that no float can hold
-        total = inf
+    total = sum(numbers)
     if not -inf <= total < inf:
         for token, number in enumerate(numbers):
             if not -inf <= number < inf:  # NaN compares false

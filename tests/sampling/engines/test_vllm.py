@@ -1,0 +1,398 @@
+"""vLLM's sampler for PyTorch and the profile `vllm`, side by side.
+
+The engine's code runs out of its wheel (see `wheels_of_engines`); what its runner does
+between a request and the sampler, filling tensors, is done here.
+
+Penalties, biases, masks and the temperature are bit for bit the same in 32 bits. Filters keep
+the same tokens except where rounding provably decides (see `rounding`). For the whole
+chain our own answer is asked twice more then, with every threshold moved by the largest
+rounding error, and the engine's answer must lie between.
+"""
+
+from dataclasses import dataclass
+from math import inf, log
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+pytest.importorskip("torch", reason="the engine needs PyTorch")
+
+import torch
+
+from sampling_ref import ParameterError, RowError, distribution, explain, sample, step
+from sampling_ref.arithmetic.binary32 import to_binary32
+from sampling_ref.profiles.vllm import VLLM
+from tests.sampling.engines.rounding import (
+    ROWS,
+    TINY,
+    Row,
+    U,
+    assert_between,
+    assert_same,
+    kept_in,
+    largest,
+    long_row,
+    nearest_floats,
+    uniform_of,
+)
+from tests.sampling.engines.wheels_of_engines import vllm
+from tests.sampling.rows import histories, rows, shares
+from tests.texts import CAMPAIGN, drawn
+
+ENGINE = vllm()
+
+# ----------------------------------------------------------------------- running the engine
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What the engine's sampler did: its last logits, its probabilities, noise and token."""
+
+    logits: list[float]
+    probabilities: list[float] | None
+    noise: list[float] | None
+    token: int
+
+
+def settings(params: dict[str, Any]) -> Any:  # noqa: ANN401 - the engine has no types
+    """Return the engine's own parameters; those that the engine wants otherwise are left out."""
+    given = {name: value for name, value in params.items() if name != "bad_words"}
+    if isinstance(given.get("stop_token_ids"), int):
+        given["stop_token_ids"] = [given["stop_token_ids"]]
+    return ENGINE.sampling_params.SamplingParams(max_tokens=None, **given)
+
+
+def metadata(
+    size: int, prompt: list[int], output: list[int], params: dict[str, Any], seed: int = 0
+) -> Any:  # noqa: ANN401 - the engine has no types
+    """Fill the tensors of a batch of one request, as the engine's input batch does."""
+    own = settings(params)
+    builtin = ENGINE.builtin
+    config = SimpleNamespace(scheduler_config=SimpleNamespace(max_num_seqs=1))
+    kinds = (
+        builtin.MinTokensLogitsProcessor,
+        builtin.LogitBiasLogitsProcessor,
+        builtin.MinPLogitsProcessor,
+    )
+    processors = [kind(config, torch.device("cpu"), is_pin_memory=False) for kind in kinds]
+    update = ENGINE.interface.BatchUpdate(
+        batch_size=1, removed=(), added=[(0, own, prompt, output)], moved=()
+    )
+    for processor in processors:
+        processor.update_state(update)
+    allowed = None
+    if own.allowed_token_ids:
+        allowed = torch.ones((1, size), dtype=torch.bool)
+        allowed[0][own.allowed_token_ids] = False
+    bad_words = [list(word) for word in params.get("bad_words") or []]
+    neutral = (own.repetition_penalty, own.frequency_penalty, own.presence_penalty) == (1, 0, 0)
+    is_greedy = own.temperature < 1e-5
+    return ENGINE.metadata.SamplingMetadata(
+        temperature=None if is_greedy else torch.tensor([own.temperature]),
+        all_greedy=is_greedy,
+        all_random=not is_greedy,
+        top_p=torch.tensor([own.top_p]) if own.top_p < 1 else None,
+        top_k=torch.tensor([own.top_k], dtype=torch.int32) if 0 < own.top_k < size else None,
+        generators={0: torch.Generator().manual_seed(seed)},
+        max_num_logprobs=-1,
+        no_penalties=neutral,
+        prompt_token_ids=torch.tensor([prompt], dtype=torch.int64),
+        frequency_penalties=torch.tensor([own.frequency_penalty]),
+        presence_penalties=torch.tensor([own.presence_penalty]),
+        repetition_penalties=torch.tensor([own.repetition_penalty]),
+        output_token_ids=[output],
+        allowed_token_ids_mask=allowed,
+        bad_words_token_ids={0: bad_words} if bad_words else {},
+        logitsprocs=ENGINE.state.LogitsProcessors(processors),
+    )
+
+
+def sampled(
+    row: list[float], history: list[int], prompt_length: int, seed: int = 0, **params: object
+) -> Drawn:
+    """Run the engine's whole sampler once."""
+    prompt, output = history[:prompt_length], history[prompt_length:]
+    seen: list[tuple[torch.Tensor, torch.Tensor]] = []
+    draw = ENGINE.topk_topp_sampler.sample_with_exponential_noise
+
+    def watched(probabilities: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
+        seen.append((probabilities.clone(), noise.clone()))
+        chosen: torch.Tensor = draw(probabilities, noise)
+        return chosen
+
+    sampler = ENGINE.sampler.Sampler(logprobs_mode="processed_logits")
+    with patch.object(ENGINE.topk_topp_sampler, "sample_with_exponential_noise", watched):
+        # The engine hands its logits out by keyword and by position.
+        with patch.object(ENGINE.sampler, "LogprobsTensors", lambda _, logits, __: logits):
+            batch = metadata(len(row), prompt, output, params, seed)
+            answer = sampler(torch.tensor([row]), batch)
+    logits = answer.logprobs_tensors[0].tolist()
+    token = int(answer.sampled_token_ids.item())
+    if not seen:
+        return Drawn(logits, None, None, token)
+    ((probabilities, noise),) = seen
+    return Drawn(logits, probabilities[0].tolist(), noise[0].tolist(), token)
+
+
+def processed(
+    row: list[float], history: list[int], prompt_length: int, **params: object
+) -> list[float]:
+    """Return the logits after all that the engine does to them before the temperature."""
+    batch = metadata(len(row), history[:prompt_length], history[prompt_length:], params)
+    sampler = ENGINE.sampler.Sampler()
+    logits: list[float] = sampler.apply_logits_processors(
+        torch.tensor([row]), batch, predict_bonus_token=False
+    )[0].tolist()
+    return logits
+
+
+# ------------------------------------------------------------------------ what is asked
+
+
+SIGNED = st.floats(-2, 2) | st.sampled_from([-2.0, -0.5, 0.0, 0.1, 0.5, 1.0, 2.0])
+PENALTIES = st.floats(0.1, 5) | st.sampled_from([0.5, 1.0, 1.1, 1.3, 2.0])
+TEMPERATURES = st.floats(0.01, 2) | st.sampled_from([0.01, 0.3, 0.7, 1.0, 1.5, 2.0])
+
+
+@st.composite
+def parts(draw: st.DrawFn, size: int) -> tuple[list[int], int]:
+    """Draw a history and how much of it is the prompt."""
+    history = draw(histories(size))
+    return history, draw(st.integers(0, len(history)))
+
+
+def tokens(size: int) -> st.SearchStrategy[list[int]]:
+    return st.lists(st.integers(0, size - 1), min_size=1, max_size=4, unique=True)
+
+
+def changes(size: int) -> dict[str, st.SearchStrategy[Any]]:
+    """Return what each parameter that changes logits may be in a row of some size."""
+    few = st.integers(0, min(size, 4) - 1)
+    return {
+        "allowed_token_ids": tokens(size),
+        "bad_words": st.lists(st.lists(few, min_size=1, max_size=3), min_size=1, max_size=4),
+        "min_tokens": st.integers(0, 6),
+        "stop_token_ids": tokens(size),
+        "logit_bias": st.dictionaries(st.integers(0, size - 1), st.floats(-9, 9), max_size=4),
+        "repetition_penalty": PENALTIES,
+        "frequency_penalty": SIGNED,
+        "presence_penalty": SIGNED,
+    }
+
+
+FILTERS = {
+    "min_p": st.just(0.0) | shares(),
+    "top_k": st.integers(-1, 40),
+    "top_p": shares(),
+}
+
+STEPS = {
+    "allowed_tokens": ("allowed_token_ids",),
+    "bad_words": ("bad_words",),
+    "min_new_tokens": ("min_tokens", "stop_token_ids"),
+    "logit_bias": ("logit_bias",),
+    "repetition_penalty": ("repetition_penalty",),
+    "frequency_penalty": ("frequency_penalty",),
+    "presence_penalty": ("presence_penalty",),
+}
+
+# -------------------------------------------------------------- steps that change logits
+
+
+@pytest.mark.parametrize("op", STEPS)
+@drawn(50)
+@given(ROWS, st.data())
+def test_a_step_that_changes_logits_is_the_same(
+    op: str, row: list[float], data: st.DataObject
+) -> None:
+    """Bit for bit in 32 bits; the exact answer differs by one rounding for each operation."""
+    history, prompt_length = data.draw(parts(len(row)))
+    choices = changes(len(row))
+    params = {name: data.draw(choices[name], label=name) for name in STEPS[op]}
+    engine = processed(row, history, prompt_length, **params)
+    given: dict[str, Any] = {"prompt_length": prompt_length, **params}
+    assert step("vllm", op, row, history, precision="f32", **given) == engine
+    for ours, theirs, before in zip(
+        step("vllm", op, row, history, **given), engine, row, strict=True
+    ):
+        if theirs == -inf or ours == -inf:
+            assert theirs == ours
+        else:
+            moved = abs(before) + abs(ours - before)
+            assert abs(ours - theirs) <= 2 * U * (abs(ours) + moved) + TINY
+
+
+@drawn(50)
+@given(ROWS, TEMPERATURES)
+def test_the_temperature_is_the_same(row: list[float], temperature: float) -> None:
+    held = torch.tensor([temperature])
+    engine = ENGINE.sampler.Sampler.apply_temperature(torch.tensor([row]), held, all_random=True)
+    ours = step("vllm", "temperature", row, temperature=temperature, precision="f32")
+    assert ours == engine[0].tolist()
+    exact = step("vllm", "temperature", row, temperature=temperature)
+    assert [to_binary32(logit) for logit in exact] == engine[0].tolist()
+
+
+# ------------------------------------------------------------------------------- filters
+
+
+@drawn(50)
+@given(ROWS, shares())
+def test_min_p_is_the_same(row: list[float], m: float) -> None:
+    (processor,) = metadata(len(row), [], [], {"min_p": m}).logitsprocs.argmax_invariant
+    engine = kept_in(processor.apply(torch.tensor([row]))[0].tolist())
+    held = to_binary32(m)
+
+    def doubt(numbers: Row, token: int) -> bool:
+        error = float(numbers.gaps[token] + 16) * U * held + TINY
+        return abs(float((-numbers.gaps[token]).exp()) - held) <= error
+
+    assert_same(row, engine, kept_in(step("vllm", "min_p", row, min_p=m)), doubt)
+
+
+@drawn(50)
+@given(ROWS, st.integers(1, 60))
+def test_top_k_is_the_same(row: list[float], k: int) -> None:
+    """Both ways that the engine has on a processor: by a sort, and without one."""
+    ours = step("vllm", "top_k", row, top_k=k)
+    assert step("vllm", "top_k", row, top_k=k, precision="f32") == ours
+    held = torch.tensor([min(k, len(row))], dtype=torch.int32)
+    functions = ENGINE.topk_topp_sampler
+    by_sort = functions.apply_top_k_top_p_pytorch(torch.tensor([row]), held, None)
+    assert by_sort[0].tolist() == ours
+    assert functions.apply_top_k_only(torch.tensor([row]), held)[0].tolist() == ours
+
+
+@drawn(60)
+@given(ROWS, shares())
+def test_top_p_is_the_same(row: list[float], p: float) -> None:
+    assume(p < 1)  # as the engine's runner does
+    functions = ENGINE.topk_topp_sampler
+    after = functions.apply_top_k_top_p_pytorch(torch.tensor([row]), None, torch.tensor([p]))
+    engine = kept_in(after[0].tolist())
+    assert_same_nucleus(row, engine, p)
+
+
+def assert_same_nucleus(row: list[float], engine: set[int], p: float) -> None:
+    """Compare nuclei: the same number of the largest logits, or rounding decides about more.
+
+    Which of equals the engine takes depends on a sort that is not stable in long rows.
+    """
+    ours = kept_in(step("vllm", "top_p", row, top_p=p))
+    low, high = nearest_floats(Row(row).sum_error() + 2 * U, p)
+    fewest, most = (kept_in(step("vllm", "top_p", row, top_p=share)) for share in (low, high))
+    assert_between(row, engine, ours, fewest, most, close=0)
+    upwards = sorted(range(len(row)), key=lambda token: (row[token], token))
+    if len(engine) == len(ours) and torch.sort(torch.tensor(row)).indices.tolist() == upwards:
+        assert engine == ours
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 16])
+@pytest.mark.parametrize("eighths", range(1, 8))
+def test_nothing_is_excused_where_32_bits_are_exact(size: int, eighths: int) -> None:
+    row, share = [0.5] * size + [-inf], eighths / 8
+    engine = sampled(row, [], 0, top_p=share)
+    ours = distribution("vllm", row, top_p=share)
+    assert engine.probabilities == ours
+
+
+def test_the_proof_excuses_no_wrong_rule() -> None:
+    row = [3.0, 2.0, 1.0, 0.5, 0.0, -1.0, -2.0]
+    engine = kept_in(sampled(row, [], 0, top_p=0.75).logits)
+    assert_same_nucleus(row, engine, 0.75)
+    for wrong in (engine | {2}, engine - {1}, {0, 2}):
+        with pytest.raises(AssertionError, match="no rounding explains this"):
+            assert_same_nucleus(row, wrong, 0.75)
+
+
+@pytest.mark.parametrize("size", [32_000, 128_256][: min(2, CAMPAIGN + 1)])
+def test_a_whole_vocabulary_is_filtered_the_same_way(size: int) -> None:
+    row = long_row(size, 7, 2.0)
+    functions = ENGINE.topk_topp_sampler
+    held = torch.tensor([50], dtype=torch.int32)
+    assert functions.apply_top_k_only(torch.tensor([row]), held)[0].tolist() == step(
+        "vllm", "top_k", row, top_k=50
+    )
+    after = functions.apply_top_k_top_p_pytorch(torch.tensor([row]), None, torch.tensor([0.9]))
+    assert_same_nucleus(row, kept_in(after[0].tolist()), 0.9)
+    chain: dict[str, Any] = {"temperature": 0.7, "top_k": 40, "top_p": 0.9, "min_p": 0.01}
+    assert_same_chain(row, [5, 5, 6], 1, {**chain, "repetition_penalty": 1.3})
+
+
+# ------------------------------------------------------------------------ the whole chain
+
+
+@st.composite
+def requests(draw: st.DrawFn, size: int) -> dict[str, Any]:
+    """Draw any parameters at all; each is left at its default as often as not."""
+    choices = {**changes(size), **FILTERS, "temperature": TEMPERATURES}
+    return {name: draw(choice) for name, choice in choices.items() if draw(st.booleans())}
+
+
+def logit_error(row: list[float], history: list[int], params: dict[str, Any]) -> float:
+    """Return by how much rounding may move the logits that the filters see."""
+    size = max((abs(logit) for logit in row if logit > -inf), default=0.0)
+    penalty = params.get("repetition_penalty", 1.0)
+    size = size * max(1.0, penalty, 1 / penalty)
+    size += max(map(abs, params.get("logit_bias", {}).values()), default=0.0)
+    size += abs(params.get("frequency_penalty", 0.0)) * len(history)
+    size += abs(params.get("presence_penalty", 0.0))
+    return 6 * U * size / params.get("temperature", 1.0)
+
+
+def moved(params: dict[str, Any], row: list[float], error: float, sign: int) -> dict[str, Any]:
+    """Return parameters whose thresholds keep more (1) or less (-1) by the rounding error."""
+    found = dict(params)
+    if "top_p" in params:
+        shift = Row(row).sum_error() + 2 * error + 2 * U
+        found["top_p"] = nearest_floats(shift, params["top_p"])[sign > 0]
+    if params.get("min_p"):
+        gap = -log(params["min_p"])
+        shift = params["min_p"] * ((gap + 16) * U + 2 * error) + TINY
+        found["min_p"] = nearest_floats(shift, params["min_p"])[sign < 0]
+    if sign > 0 and 0 < params.get("top_k", 0) < len(row):
+        nearly = sorted(row, reverse=True)[params["top_k"] - 1] - 2 * error
+        found["top_k"] = sum(logit >= nearly for logit in row)
+    return found
+
+
+def assert_same_chain(
+    row: list[float], history: list[int], prompt_length: int, params: dict[str, Any]
+) -> None:
+    engine = sampled(row, history, prompt_length, **params)
+    given: dict[str, Any] = {"history": history, "prompt_length": prompt_length}
+    try:
+        ours = distribution("vllm", row, **given, **params)
+    except RowError:  # everything was banned
+        assert set(engine.logits) == {-inf}
+        return
+    trace = explain("vllm", row, **given, **params)
+    warm = next(applied for applied in trace.steps if applied.step == "temperature")
+    seen = [float(logit) for logit in warm.row_after]
+    error = logit_error(row, history, params)
+    kept = {token for token, share in enumerate(ours) if share > 0}
+    if kept != kept_in(engine.logits):
+        fewest, most = (
+            kept_in(distribution("vllm", row, **given, **moved(params, seen, error, sign)))
+            if False
+            else {
+                token
+                for token, share in enumerate(
+                    distribution("vllm", row, **given, **moved(params, seen, error, sign))
+                )
+                if share > 0
+            }
+            for sign in (-1, 1)
+        )
+        assert_between(seen, kept_in(engine.logits), kept, fewest, most, close=2 * error)
+        return
+    assert engine.probabilities is not None
+    numbers = Row(seen)
+    for token in kept:
+        bound = 2 * error + numbers.probability_error(token)
+        theirs, wanted = engine.probabilities[token], ours[token]
+        assert abs(theirs - wanted) <= max(bound, 1e-5) * wanted + TINY
