@@ -26,12 +26,13 @@ def _as_llama_cpp(candidates: Candidates, count: int) -> Candidates:
 
 
 def _placed(candidates: Candidates, places: list[int]) -> Candidates:
+    """Return the candidates at these places; the others are out of play, but were there."""
     return Candidates(
         [candidates.tokens[place] for place in places],
         ReadRow(candidates.logits[place] for place in places),
         candidates.factor,
         is_sorted=True,
-        whole=candidates.whole,
+        whole=candidates.logits if candidates.whole is None else candidates.whole,
     )
 
 

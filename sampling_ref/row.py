@@ -61,6 +61,8 @@ def numbers_of(row: Any, name: str) -> list[Number]:  # noqa: ANN401 - whatever 
         raise RowError(f"{name} must hold at least one number, got none")
     if set(map(type, numbers)) != {float}:
         for token, number in enumerate(numbers):
+            if type(number) is float:
+                continue
             if isinstance(number, bool) or not isinstance(number, float | int | Fraction):
                 kind = type(number).__name__
                 raise RowError(f"{name}[{token}] must be a number, got {kind} {shown(number)}")

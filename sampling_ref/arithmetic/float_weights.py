@@ -37,6 +37,10 @@ SMALLEST_SUM: Final = 1e-250
 """Far more than weights that are too small for floats add to a sum; far from subnormal."""
 
 
+LARGEST_OFFSET: Final = 512
+"""So large factor * reference may be where the reference is no float: 512 u at most are wrong."""
+
+
 def relative_error(count: int) -> float:
     """Return twice the relative error of a float sum of `count` weights, at least.
 
@@ -84,13 +88,23 @@ def _exponents(logits: Sequence[Number], reference: Number, factor: Fraction) ->
     offset = float(reference)
     if not reference and scale == 1:
         return cast("Sequence[float]", logits)  # exp rounds other numbers to floats itself
-    if set(map(type, logits)) == {float} and offset == reference:
+    if offset != reference and abs(offset) * scale > LARGEST_OFFSET:
+        # The offset is wrong by u |offset|; within the limit the bound above has room for it.
+        return [_exponent(logit, Fraction(reference), factor) for logit in logits]
+    kinds = set(map(type, logits))
+    if kinds == {float}:
         floats = cast("Sequence[float]", logits)
         if offset:
             return [(logit - offset) * scale for logit in floats]
         return [logit * scale for logit in floats]
+    if float not in kinds:
+        return [_exponent(logit, Fraction(reference), factor) for logit in logits]
     # A fraction has no float of its own, and a subclass of float may round more coarsely.
-    return [_exponent(logit, Fraction(reference), factor) for logit in logits]
+    exact = Fraction(reference)
+    return [
+        (logit - offset) * scale if type(logit) is float else _exponent(logit, exact, factor)
+        for logit in logits
+    ]
 
 
 def _exponent(logit: Number, reference: Fraction, factor: Fraction) -> float:

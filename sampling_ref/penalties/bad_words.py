@@ -11,7 +11,7 @@ Prompt
     (`v1/sample/ops/bad_words.py`) looks only at what was generated: `scope="output"`.
 The end
     A sequence that is nothing but one of `ends` is left out, so that a text can still end;
-    longer sequences with such a token count.
+    longer sequences with such a token count. None stands for no ends.
 All banned
     Nothing keeps a token possible. If all are banned the row is all minus infinity.
 """
@@ -31,7 +31,7 @@ def bad_words(
     history: Any,  # noqa: ANN401 - whatever read_history takes
     words: Any,  # noqa: ANN401 - sequences of token ids
     *,
-    ends: TokenId | Collection[TokenId] = (),
+    ends: TokenId | Collection[TokenId] | None = (),
     scope: Scope = "all",
     prompt_length: int = 0,
 ) -> list[Number]:
@@ -44,7 +44,7 @@ def bad_words(
     """
     numbers = read_logits(logits)
     sequences = read_sequences(words, len(numbers), "words")
-    final = read_token_set(ends, len(numbers), "ends")
+    final = read_token_set(() if ends is None else ends, len(numbers), "ends")
     seen = tokens_seen(history, len(numbers), window=None, scope=scope, prompt_length=prompt_length)
     banned = set()
     for sequence in sequences:

@@ -8,6 +8,9 @@ words:
 
 One place
     Only the token at this place is affected, neither earlier nor later ones.
+A forced first token
+    `generate()` counts a token that `forced_bos` forces to the beginning: if one is `forced`
+    and `begin` is at most 1, the place is the one after it.
 """
 
 from collections.abc import Collection
@@ -24,6 +27,8 @@ def begin_suppress(
     history: Any,  # noqa: ANN401 - whatever read_history takes
     tokens: TokenId | Collection[TokenId],
     begin: int,
+    *,
+    forced: TokenId | None = None,
 ) -> list[Number]:
     """Return the row, without `tokens` if the next token is the one at place `begin`.
 
@@ -31,9 +36,13 @@ def begin_suppress(
     [1.0, -inf]
     >>> begin_suppress([1.0, 2.0], [0, 0], tokens=[1], begin=1)
     [1.0, 2.0]
+    >>> begin_suppress([1.0, 2.0], [0, 0], tokens=[1], begin=1, forced=0)
+    [1.0, -inf]
     """
     numbers = read_logits(logits)
     past = read_history(history, len(numbers))
-    read_whole("begin", begin)
+    place = read_whole("begin", begin)
+    if forced is not None and place <= 1:
+        place += 1
     suppressed = read_token_set(tokens, len(numbers), "tokens")
-    return ban(numbers, suppressed) if len(past) == begin else numbers
+    return ban(numbers, suppressed) if len(past) == place else numbers

@@ -8,7 +8,8 @@ words:
     the encoder's input.
 
 Decoder-only models
-    There the encoder's input is the prompt, and the history begins with it.
+    There the encoder's input is the prompt, and the history begins with it: what None
+    stands for.
 Short history
     While the history has fewer than n - 1 tokens nothing is banned.
 All banned
@@ -18,7 +19,7 @@ All banned
 from typing import Any
 
 from sampling_ref.changing import ban
-from sampling_ref.history import read_history
+from sampling_ref.history import part_of, read_history
 from sampling_ref.parameters import read_whole
 from sampling_ref.row import Number, read_logits
 
@@ -27,7 +28,9 @@ def encoder_no_repeat_ngram(
     logits: Any,  # noqa: ANN401 - whatever read_logits takes
     history: Any,  # noqa: ANN401 - whatever read_history takes
     ngram_size: int,
-    encoder_input: Any,  # noqa: ANN401 - whatever read_history takes
+    encoder_input: Any = None,  # noqa: ANN401 - whatever read_history takes
+    *,
+    prompt_length: int = 0,
 ) -> list[Number]:
     """Return the row without the tokens that would repeat an n-gram of the encoder's input.
 
@@ -36,7 +39,9 @@ def encoder_no_repeat_ngram(
     """
     numbers = read_logits(logits)
     tokens = read_history(history, len(numbers))
-    given = read_history(encoder_input, len(numbers), "encoder_input")
+    prompt = part_of(tokens, prompt_length, "prompt")
+    text = prompt if encoder_input is None else encoder_input
+    given = list(read_history(text, len(numbers), "encoder_input"))
     read_whole("ngram_size", ngram_size, least=1)
     if len(tokens) < ngram_size - 1:
         return numbers

@@ -16,6 +16,8 @@ Arithmetic
     positive logits are divided by it and not multiplied with the penalty.
 Domain
     The penalty is above 0, and so is its reciprocal, as floats.
+Decoder-only models
+    There the encoder's input is the prompt: what None stands for.
 Not invariant
     As with `repetition`, a number added to all logits changes what comes out.
 """
@@ -23,7 +25,7 @@ Not invariant
 from typing import Any
 
 from sampling_ref.changing import change_logits
-from sampling_ref.history import read_history
+from sampling_ref.history import part_of, read_history
 from sampling_ref.parameters import read_positive
 from sampling_ref.row import Number, TokenId, read_logits
 
@@ -32,16 +34,21 @@ def encoder_repetition(
     logits: Any,  # noqa: ANN401 - whatever read_logits takes
     history: Any,  # noqa: ANN401 - whatever read_history takes
     penalty: Number,
-    encoder_input: Any,  # noqa: ANN401 - whatever read_history takes
+    encoder_input: Any = None,  # noqa: ANN401 - whatever read_history takes
+    *,
+    prompt_length: int = 0,
 ) -> list[Number]:
     """Return the row with the tokens of the encoder's input made likelier.
 
     >>> encoder_repetition([1.0, -1.0, 1.0], [], penalty=2.0, encoder_input=[0, 1])
     [2.0, -0.5, 1.0]
+    >>> encoder_repetition([1.0, 1.0], [0, 1], penalty=2.0, prompt_length=1)
+    [2.0, 1.0]
     """
     numbers = read_logits(logits)
-    read_history(history, len(numbers))
-    given = read_history(encoder_input, len(numbers), "encoder_input")
+    prompt = part_of(read_history(history, len(numbers)), prompt_length, "prompt")
+    text = prompt if encoder_input is None else encoder_input
+    given = read_history(text, len(numbers), "encoder_input")
     inverse = 1 / read_positive("penalty", penalty)
 
     def rewarded(_: TokenId, logit: Number) -> Number:

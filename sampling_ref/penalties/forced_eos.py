@@ -12,6 +12,8 @@ Impossible tokens
     The ends become possible even if they were not.
 Too late
     Beyond `max_length - 1` tokens nothing is forced any more.
+Counting what is new
+    `new_tokens` counts from the end of the prompt and takes the place of `max_length`.
 No ends
     If there are none, the row is all minus infinity in the last place.
 """
@@ -28,8 +30,11 @@ from sampling_ref.row import Number, TokenId, read_logits
 def forced_eos(
     logits: Any,  # noqa: ANN401 - whatever read_logits takes
     history: Any,  # noqa: ANN401 - whatever read_history takes
-    max_length: int,
+    max_length: int | None,
     ends: TokenId | Collection[TokenId],
+    *,
+    new_tokens: int | None = None,
+    prompt_length: int = 0,
 ) -> list[Number]:
     """Return the row, or only the ends if the next token is the last.
 
@@ -37,9 +42,14 @@ def forced_eos(
     [-inf, 0.0, -inf]
     >>> forced_eos([1.0, 2.0, 3.0], [0], max_length=3, ends=1)
     [1.0, 2.0, 3.0]
+    >>> forced_eos([1.0, 2.0], [0, 0], None, ends=1, new_tokens=2, prompt_length=1)
+    [-inf, 0.0]
     """
     numbers = read_logits(logits)
     tokens = read_history(history, len(numbers))
-    read_whole("max_length", max_length)
+    if new_tokens is None:
+        longest = read_whole("max_length", max_length)
+    else:
+        longest = prompt_length + read_whole("new_tokens", new_tokens)
     final = read_token_set(ends, len(numbers), "ends")
-    return force(numbers, final) if len(tokens) == max_length - 1 else numbers
+    return force(numbers, final) if len(tokens) == longest - 1 else numbers

@@ -125,11 +125,13 @@ class Tokens:
 
 @dataclass(frozen=True)
 class TokenSequences:
-    """A sequence of sequences of token ids, none of them empty."""
+    """A sequence of at least so many sequences of token ids, none of them empty."""
+
+    least: int = 0
 
     def holds(self, value: object) -> bool:
         """Say whether the value is a sequence of sequences that are not empty."""
-        if not isinstance(value, Sequence) or isinstance(value, str):
+        if not isinstance(value, Sequence) or isinstance(value, str) or len(value) < self.least:
             return False
         return all(
             isinstance(part, Sequence) and len(part) > 0 and all(map(_is_token, part))
@@ -138,7 +140,8 @@ class TokenSequences:
 
     def __str__(self) -> str:
         """State the rule."""
-        return "must be a sequence of sequences of token ids, none of them empty"
+        own = "nor itself" if self.least else "none of them"
+        return f"must be a sequence of sequences of token ids, {own} empty"
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from sampling_ref.profiles.model import (
     Parameter,
     Profile,
     Stage,
+    at_least,
     at_most,
     below,
     equals,
@@ -27,6 +28,9 @@ SAMPLER = "vllm/v1/sample/sampler.py"
 FILTERS = "vllm/v1/sample/ops/topk_topp_sampler.py"
 PENALTIES = "vllm/model_executor/layers/utils.py"
 PROCESSORS = "vllm/v1/sample/logits_processor/builtin.py"
+
+LOWEST_TEMPERATURE = 0.009999999776482582
+"""0.01 in 32 bits."""
 
 VLLM = Profile(
     name="vllm",
@@ -62,7 +66,8 @@ VLLM = Profile(
             1.0,
             Interval(0, 2),
             "f32",
-            engine_rule="Between 0 and 0.01 it is raised to 0.01 with a warning.",
+            engine_rule="Between 0 and 0.01 it is raised to 0.01 with a warning; below 2**-150, "
+            "which 32 bits do not know, it is 0 here.",
             source=f"{PARAMS}:308",
         ),
         Parameter("min_p", 0.0, Interval(0, 1), "f32", source=f"{PARAMS}:321"),
@@ -116,7 +121,19 @@ VLLM = Profile(
             off_if=(equals("presence_penalty", 0.0),),
             source=f"{PENALTIES}:79",
         ),
-        Stage("temperature", {"temperature": "temperature"}, source=f"{SAMPLER}:148"),
+        Stage(
+            "temperature",
+            {"temperature": "temperature"},
+            off_if=(below("temperature", LOWEST_TEMPERATURE),),
+            source=f"{SAMPLER}:148",
+        ),
+        Stage(
+            "temperature",
+            choices={"temperature": LOWEST_TEMPERATURE},
+            off_if=(at_least("temperature", LOWEST_TEMPERATURE),),
+            note="Lower temperatures are raised.",
+            source=f"{PARAMS}:560",
+        ),
         Stage(
             "min_p",
             {"m": "min_p"},
@@ -135,9 +152,10 @@ VLLM = Profile(
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"ties": "highest id"},
+            {"ties": "highest id", "zero": "best"},
             off_if=(equals("top_p", 1.0),),
-            note="Ascending; removed while the sum is at most 1 - p. The Triton kernel differs.",
+            note="Ascending; removed while the sum is at most 1 - p. The sort is not stable in "
+            "rows longer than 16: which of equals stay is not defined. The Triton kernel differs.",
             source=f"{FILTERS}:555",
         ),
     ),
@@ -148,12 +166,13 @@ VLLM = Profile(
         source=f"{FILTERS}:590",
     ),
     greedy=Greedy(
-        if_any=(below("temperature", 1e-5),),
+        if_any=(equals("temperature", 0.0),),
         after=(
             *("allowed_tokens", "bad_words", "min_new_tokens", "logit_bias"),
             *("repetition_penalty", "frequency_penalty", "presence_penalty"),
         ),
-        note="torch.argmax; on a CPU the first of equals. The rejection sampler tests for 0.",
+        note="torch.argmax; on a CPU the first of equals. The sampler asks for less than 1e-5, "
+        "but requests leave nothing between 0 and 0.01.",
         source=f"{SAMPLER}:148",
     ),
     logprobs=(

@@ -90,7 +90,7 @@ def row_step(
             key: exact(value, situation) if key in numbers else value
             for key, value in values.items()
         }
-        changed = list(function(row, **known(situation, candidates), **given))
+        changed = list(function(ReadRow(row), **known(situation, candidates), **given))
         if candidates.factor != 1:
             for token in changing:
                 if changed[token] != -inf:
@@ -121,6 +121,8 @@ def exact(value: Any, situation: Situation) -> Any:  # noqa: ANN401 - numbers, o
     """Return a parameter as the kind of number that the situation calculates with."""
     if isinstance(value, Mapping):
         return {token: exact(number, situation) for token, number in value.items()}
+    if isinstance(value, list | tuple):  # pairs of a sequence and its bias
+        return [(tokens, exact(number, situation)) for tokens, number in value]
     return situation.number(value)
 
 

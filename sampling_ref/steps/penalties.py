@@ -47,7 +47,10 @@ def _ends(situation: Situation, values: Values) -> Iterable[TokenId]:
 
 
 def _of_encoder(situation: Situation, values: Values) -> Iterable[TokenId]:
-    return {token for token in values["encoder_input"] if token < situation.size}
+    given = values["encoder_input"]
+    if given is None:
+        return set(situation.history[: situation.prompt_length])
+    return {token for token in given if token < situation.size}
 
 
 PENALTY_STEPS = (
@@ -139,6 +142,7 @@ PENALTY_STEPS = (
         sequence_bias,
         "numbers added to the tokens that would complete sequences",
         touched=_last_of_sequences,
+        numbers=("biases",),
     ),
     row_step("bad_words", bad_words, "no bad word may be completed", touched=no_tokens),
     row_step(

@@ -29,7 +29,12 @@ from sampling_ref.llama_cpp.falling_order import falling_positions
 from sampling_ref.llama_cpp.greedy import greedy
 from sampling_ref.llama_cpp.infill import infill
 from sampling_ref.llama_cpp.libstdcxx_order import order_of_partial_sort, order_of_sort
-from sampling_ref.llama_cpp.libstdcxx_random import discrete_index, uniform_double, uniform_float
+from sampling_ref.llama_cpp.libstdcxx_random import (
+    discrete_index,
+    sum_in_order,
+    uniform_double,
+    uniform_float,
+)
 from sampling_ref.llama_cpp.logit_bias import logit_bias
 from sampling_ref.llama_cpp.min_p import min_p
 from sampling_ref.llama_cpp.mirostat import mirostat
@@ -723,6 +728,18 @@ def test_a_running_sum_that_hits_the_target_is_enough() -> None:
     assert discrete_index([1.0, 1.0], iter(half)) == 0
     assert dist(of(0.0, 0.0), iter([2**12, 2**31])) == 1
     assert discrete_index([1.0, 1.0], iter([2**12, 2**31])) == 1
+
+
+def test_the_last_running_sum_is_one_whatever_the_sum_is() -> None:
+    shares = [1.0] * 14  # the running sums of 1 / 14 end below the largest uniform number
+    assert discrete_index(shares, iter([2**32 - 1, 2**32 - 1])) == 14 - 1
+    assert sum_in_order([2.0**53, 1.0, 1.0]) == 2.0**53
+
+
+def test_xtc_acts_where_the_uniform_number_equals_the_probability() -> None:
+    row = of(1.0, 1.0, 0.0)
+    assert len(xtc(row, iter([2**31]), 0.5, 0.25).tokens) == 2
+    assert len(xtc(row, iter([2**31 + 2**8]), 0.5, 0.25).tokens) == 3
 
 
 def test_uniform_numbers_stay_below_one() -> None:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref.arithmetic.binary32 import Binary32
+from sampling_ref.history import Scope
 from sampling_ref.penalties.combined import penalties
 from sampling_ref.penalties.decaying import Fading, Line, decaying
 from sampling_ref.penalties.frequency import frequency
@@ -184,6 +185,19 @@ def test_repetition_counts_the_prompt_and_the_additive_penalties_do_not() -> Non
     assert repetition([4.0, 4.0], [0, 1], 2.0, prompt_length=1) == [2.0, 2.0]
     assert frequency([4.0, 4.0], [0, 1], 2.0, prompt_length=1) == [4.0, 2.0]
     assert presence([4.0, 4.0], [0, 1], 2.0, prompt_length=1) == [4.0, 2.0]
+
+
+@drawn(50)
+@given(cases(), st.integers(0, 14))
+def test_skipped_tokens_are_as_if_they_had_never_been(
+    case: tuple[list[Number], list[int], int], skipped: int
+) -> None:
+    row, history, length = case
+    for scope in get_args(Scope):
+        without = repetition(row, history, 2, scope=scope, prompt_length=length, skipped=skipped)
+        assert without == repetition(
+            row, history[skipped:], 2, scope=scope, prompt_length=max(0, length - skipped)
+        )
 
 
 def test_the_window_is_taken_after_the_scope() -> None:

@@ -63,6 +63,7 @@ CASES: dict[Penalty, tuple[dict[str, Any], dict[str, tuple[Sequence[Any], Sequen
             "window": WINDOW,
             "prompt_length": PROMPT,
             "scope": SCOPE,
+            "skipped": WHOLE,
             "method": (["by_sign", "divide", "subtract"], ["", None, 0]),
             "counting": (["distinct", "each_occurrence"], ["", None, 0]),
             "arithmetic": (["division", "reciprocal"], ["", None, 0]),
@@ -195,10 +196,10 @@ CASES: dict[Penalty, tuple[dict[str, Any], dict[str, tuple[Sequence[Any], Sequen
     suppress: ({"tokens": 0}, {"tokens": TOKENS}),
     begin_suppress: ({"tokens": 0, "begin": 1}, {"tokens": TOKENS, "begin": WHOLE}),
     exponential_decay_length: (
-        {"start": 1, "factor": 2.0, "ends": 0},
+        {"start": 1, "growth": 2.0, "ends": 0},
         {
             "start": WHOLE,
-            "factor": ([0.5, 2], ABOVE_0[1]),
+            "growth": ([0.5, 2], ABOVE_0[1]),
             "ends": TOKENS,
             "prompt_length": PROMPT,
         },

@@ -108,12 +108,17 @@ def kept_in(row: Iterable[float]) -> set[int]:
     return {token for token, logit in enumerate(row) if logit > -inf}
 
 
+def supported(probabilities: Iterable[float]) -> set[int]:
+    """Return the tokens that have a probability."""
+    return {token for token, share in enumerate(probabilities) if share > 0}
+
+
 def nearest_floats(shift: float, share: float) -> tuple[float, float]:
     """Return a share moved down and up by a rounding error, within (0, 1]."""
     return max(share - shift, TINY), min(share + shift, 1.0)
 
 
-def assert_between(  # noqa: PLR0913 - two answers, two that enclose them, and what is close
+def assert_between(
     row: list[float],
     engine: set[int],
     ours: set[int],

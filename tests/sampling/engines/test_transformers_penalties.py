@@ -278,7 +278,7 @@ def test_a_negative_decay_factor_is_taken_there() -> None:
     processor = process.ExponentialDecayLengthPenalty((0, -2.0), 0, 0)
     assert theirs(processor, [1.0, 0.0], [1]) == [-2.0, 0.0]
     assert theirs(processor, [1.0, 0.0], [1, 1]) == [4.0, 0.0]
-    with pytest.raises(ParameterError, match=r"^factor must be a finite number above 0"):
+    with pytest.raises(ParameterError, match=r"^growth must be a finite number above 0"):
         exponential_decay_length([1.0, 0.0], [1], 0, -2.0, 0)
 
 

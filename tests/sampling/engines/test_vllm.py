@@ -34,9 +34,9 @@ from tests.sampling.engines.rounding import (
     assert_between,
     assert_same,
     kept_in,
-    largest,
     long_row,
     nearest_floats,
+    supported,
     uniform_of,
 )
 from tests.sampling.engines.wheels_of_engines import vllm
@@ -125,11 +125,12 @@ def sampled(
         return chosen
 
     sampler = ENGINE.sampler.Sampler(logprobs_mode="processed_logits")
-    with patch.object(ENGINE.topk_topp_sampler, "sample_with_exponential_noise", watched):
-        # The engine hands its logits out by keyword and by position.
-        with patch.object(ENGINE.sampler, "LogprobsTensors", lambda _, logits, __: logits):
-            batch = metadata(len(row), prompt, output, params, seed)
-            answer = sampler(torch.tensor([row]), batch)
+    with (
+        patch.object(ENGINE.topk_topp_sampler, "sample_with_exponential_noise", watched),
+        patch.object(ENGINE.sampler, "LogprobsTensors", lambda _, logits, __: logits),
+    ):
+        batch = metadata(len(row), prompt, output, params, seed)
+        answer = sampler(torch.tensor([row]), batch)
     logits = answer.logprobs_tensors[0].tolist()
     token = int(answer.sampled_token_ids.item())
     if not seen:
@@ -291,13 +292,16 @@ def assert_same_nucleus(row: list[float], engine: set[int], p: float) -> None:
         assert engine == ours
 
 
-@pytest.mark.parametrize("size", [1, 2, 4, 16])
+@pytest.mark.parametrize("size", [1, 2, 4, 8])
 @pytest.mark.parametrize("eighths", range(1, 8))
 def test_nothing_is_excused_where_32_bits_are_exact(size: int, eighths: int) -> None:
+    """Equal logits, a power of two of them, and dyadic thresholds: no operation rounds."""
     row, share = [0.5] * size + [-inf], eighths / 8
-    engine = sampled(row, [], 0, top_p=share)
-    ours = distribution("vllm", row, top_p=share)
-    assert engine.probabilities == ours
+    engine = kept_in(sampled(row, [], 0, top_p=share).logits)
+    assert engine == supported(distribution("vllm", row, top_p=share))
+    assert engine == set(range(size - -(-size * eighths // 8), size))
+    assert kept_in(sampled(row, [], 0, min_p=1.0).logits) == set(range(size))
+    assert supported(distribution("vllm", row, min_p=1.0)) == set(range(size))
 
 
 def test_the_proof_excuses_no_wrong_rule() -> None:
@@ -370,29 +374,131 @@ def assert_same_chain(
     except RowError:  # everything was banned
         assert set(engine.logits) == {-inf}
         return
+    if engine.probabilities is None:  # greedy
+        assert supported(ours) == {engine.token}
+        return
     trace = explain("vllm", row, **given, **params)
     warm = next(applied for applied in trace.steps if applied.step == "temperature")
     seen = [float(logit) for logit in warm.row_after]
     error = logit_error(row, history, params)
-    kept = {token for token, share in enumerate(ours) if share > 0}
+    kept = supported(ours)
     if kept != kept_in(engine.logits):
         fewest, most = (
-            kept_in(distribution("vllm", row, **given, **moved(params, seen, error, sign)))
-            if False
-            else {
-                token
-                for token, share in enumerate(
-                    distribution("vllm", row, **given, **moved(params, seen, error, sign))
-                )
-                if share > 0
-            }
+            supported(distribution("vllm", row, **given, **moved(params, seen, error, sign)))
             for sign in (-1, 1)
         )
         assert_between(seen, kept_in(engine.logits), kept, fewest, most, close=2 * error)
         return
-    assert engine.probabilities is not None
     numbers = Row(seen)
     for token in kept:
         bound = 2 * error + numbers.probability_error(token)
         theirs, wanted = engine.probabilities[token], ours[token]
         assert abs(theirs - wanted) <= max(bound, 1e-5) * wanted + TINY
+
+
+@drawn(120)
+@given(ROWS, st.data())
+def test_the_whole_chain_is_the_same(row: list[float], data: st.DataObject) -> None:
+    history, prompt_length = data.draw(parts(len(row)))
+    assert_same_chain(row, history, prompt_length, data.draw(requests(len(row))))
+
+
+@drawn(60)
+@given(rows(), st.data())
+def test_a_greedy_engine_takes_the_same_token(row: list[float], data: st.DataObject) -> None:
+    """Equals that only rounding makes equal are taken from the 32-bit answer."""
+    history, prompt_length = data.draw(parts(len(row)))
+    params = data.draw(requests(len(row))) | {"temperature": 0.0}
+    engine = sampled(row, history, prompt_length, **params)
+    given: dict[str, Any] = {"history": history, "prompt_length": prompt_length, **params}
+    if set(engine.logits) == {-inf}:
+        with pytest.raises(RowError):
+            distribution("vllm", row, precision="f32", **given)
+        return
+    ours = distribution("vllm", row, precision="f32", **given)
+    assert supported(ours) == {engine.token}
+    assert sample("vllm", row, precision="f32", **given) == engine.token
+
+
+# -------------------------------------------------------------------------------- draws
+
+
+@drawn(120)
+@given(rows(), st.integers(0, 2**31), st.data())
+def test_with_the_engines_noise_the_same_token_is_drawn(
+    row: list[float], seed: int, data: st.DataObject
+) -> None:
+    history, prompt_length = data.draw(parts(len(row)))
+    params = data.draw(requests(len(row)))
+    engine = sampled(row, history, prompt_length, seed, **params)
+    assume(max(engine.logits) > -inf)
+    assert engine.noise is not None
+    given: dict[str, Any] = {"history": history, "prompt_length": prompt_length, **params}
+    law = distribution("vllm", row, **given)
+    if supported(law) != kept_in(engine.logits):
+        return  # explained by the test of the chain
+    ours = sample("vllm", row, uniforms=list(map(uniform_of, engine.noise)), **given)
+    scores = [log(law[token]) - log(engine.noise[token]) for token in (ours, engine.token)]
+    error = 4 * logit_error(row, history, params) + 200 * U
+    assert ours == engine.token or abs(scores[0] - scores[1]) <= error
+
+
+# ------------------------------------------------------------------------------- domains
+
+GOOD: list[dict[str, Any]] = [
+    *({"temperature": value} for value in (0, 0.01, 1, 2.0)),
+    *({"top_p": value} for value in (1e-30, 0.5, 1, 1.0)),
+    *({"top_k": value} for value in (-1, 0, 1, 10**6)),
+    *({"min_p": value} for value in (0, 0.0, 1.0)),
+    *({"repetition_penalty": value} for value in (1e-6, 1, 100.0)),
+    *({"frequency_penalty": value} for value in (-2, 2.0)),
+    *({"presence_penalty": value} for value in (-2, 2.0)),
+    *({"min_tokens": value} for value in (0, 100)),
+    {"stop_token_ids": [0]},
+    {"logit_bias": {0: -100.0, 1: 1000.0}},
+    {"allowed_token_ids": [0, 1]},
+]
+BAD: list[dict[str, Any]] = [
+    *({"temperature": value} for value in (-0.1, 2.1, inf, -inf, float("nan"))),
+    *({"top_p": value} for value in (0, -0.5, 1.1, float("nan"))),
+    *({"top_k": value} for value in (-2, 1.5)),
+    *({"min_p": value} for value in (-0.1, 1.1, float("nan"))),
+    *({"repetition_penalty": value} for value in (0, -1.0, inf, float("nan"))),
+    *({"frequency_penalty": value} for value in (-2.1, 2.1, float("nan"))),
+    *({"presence_penalty": value} for value in (-2.1, 2.1, float("nan"))),
+    {"min_tokens": -1},
+    {"stop_token_ids": ["a"]},
+]
+ROW = [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("params", GOOD, ids=str)
+def test_what_the_engine_accepts_is_accepted(params: dict[str, Any]) -> None:
+    assert_same_chain(ROW, [0, 1], 1, params)
+
+
+@pytest.mark.parametrize("params", BAD, ids=str)
+def test_what_the_engine_refuses_is_refused(params: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="must"):
+        settings(params)
+    with pytest.raises(ParameterError):
+        distribution("vllm", ROW, **params)
+
+
+@pytest.mark.parametrize("temperature", [0.005, 1e-5, 1e-6, 1e-30])
+def test_a_low_temperature_is_raised(temperature: float) -> None:
+    """The engine is greedy at 0 alone; below a hundredth it draws at a hundredth."""
+    row = [1.0, 1.0 + 2.0**-7]
+    assert settings({"temperature": temperature}).temperature == 0.01
+    assert_same_chain(row, [], 0, {"temperature": temperature})
+    ours = distribution("vllm", row, temperature=temperature)
+    assert ours == distribution("vllm", row, temperature=0.01)
+    assert supported(ours) == {0, 1}
+
+
+@pytest.mark.parametrize("name", [one.name for one in VLLM.parameters])
+def test_the_defaults_are_the_engines(name: str) -> None:
+    if name in {"bad_words", "logprobs_mode"}:
+        return  # the engine's are words, and a setting of the whole engine
+    own = getattr(settings({}), name)
+    assert VLLM.parameter(name).default == (own or None if name == "stop_token_ids" else own)
