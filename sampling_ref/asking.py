@@ -180,8 +180,9 @@ def _row_in_32_bits(row: Sequence[Number]) -> list[float]:
 def logits_reported(question: Question, which: str | None) -> Candidates:
     """Return the candidates whose log-probabilities the engine reports, by the name of a way."""
     ways = {"raw": Logprobs("raw", "nothing"), "processed": Logprobs("processed", "everything")}
-    ways |= {way.name: way for way in question.profile.logprobs}
-    name = question.profile.logprobs[0].name if which is None else which
+    own = question.profile.logprobs
+    ways |= {way.name: way for way in own}
+    name = which or (own[0].name if own else "raw")
     if name not in ways:
         raise UnknownNameError(f"way to report logprobs in {question.profile.name}", name, ways)
     after = ways[name].after

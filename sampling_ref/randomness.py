@@ -10,6 +10,7 @@ torch
 """
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Literal, Protocol, TypeAlias
 
 from sampling_ref.errors import ParameterError, RandomNumberError
@@ -142,9 +143,12 @@ class TorchStream:
             self._taken += 1
             yield word
 
-    def many(self, stage: str, count: int) -> list[Number]:
+    def many(self, stage: str, count: int) -> list[Number]:  # noqa: ARG002 - one shape for all
         """Return the next numbers."""
-        return [self.uniform(stage, "f64") for _ in range(count)]
+        words = list(islice(self._stream, 2 * count))
+        self._taken += len(words)
+        pairs = zip(words[::2], words[1::2], strict=True)
+        return [torch_cpu_double(high, low) for high, low in pairs]
 
     def taken(self) -> int:
         """Return how many words were taken."""

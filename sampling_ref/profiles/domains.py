@@ -140,8 +140,8 @@ class TokenSequences:
 
     def __str__(self) -> str:
         """State the rule."""
-        own = "nor itself" if self.least else "none of them"
-        return f"must be a sequence of sequences of token ids, {own} empty"
+        some = "one or more sequences" if self.least else "a sequence of sequences"
+        return f"must be {some} of token ids, none of them empty"
 
 
 @dataclass(frozen=True)
@@ -173,12 +173,14 @@ class TokenNumbers:
 
 @dataclass(frozen=True)
 class SequenceNumbers:
-    """A number for each of some sequences of tokens: pairs of a sequence and a number."""
+    """A number for each of at least so many sequences of tokens, as a mapping or as pairs."""
+
+    least: int = 0
 
     def holds(self, value: object) -> bool:
         """Say whether the value is a mapping or list of pairs (sequence, number)."""
         pairs: Any = value.items() if isinstance(value, Mapping) else value
-        if not isinstance(pairs, Collection) or isinstance(pairs, str):
+        if not isinstance(pairs, Collection) or isinstance(pairs, str) or len(pairs) < self.least:
             return False
         return all(
             isinstance(pair, Sequence)
@@ -194,7 +196,8 @@ class SequenceNumbers:
 
     def __str__(self) -> str:
         """State the rule."""
-        return "must be pairs of a sequence of token ids and a number"
+        some = "one or more pairs" if self.least else "pairs"
+        return f"must be {some} of a sequence of token ids and a number"
 
 
 @dataclass(frozen=True)

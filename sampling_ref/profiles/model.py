@@ -203,7 +203,8 @@ class Profile:
     `stages` are in the engine's order. `greedy` is decided first: a greedy engine applies
     only the stages named in `greedy.after`. `twins` names the set of 32-bit steps that was
     proven against the engine; without one, 32-bit answers follow the plain order of
-    operations. `logprobs` are the ways to report log-probabilities, the default first.
+    operations. `logprobs` are the ways in which it reports log-probabilities, its default
+    first; none are known for some engines.
     """
 
     name: str
@@ -215,10 +216,7 @@ class Profile:
     draw: Draw
     greedy: Greedy = field(default_factory=Greedy)
     twins: str = ""
-    logprobs: tuple[Logprobs, ...] = (
-        Logprobs("processed", "everything"),
-        Logprobs("raw", "nothing"),
-    )
+    logprobs: tuple[Logprobs, ...] = ()
     notes: tuple[str, ...] = ()
 
     def parameter(self, name: str) -> Parameter:

@@ -12,6 +12,7 @@ from sampling_ref.profiles.domains import (
     Whole,
 )
 from sampling_ref.profiles.model import (
+    Condition,
     Draw,
     Greedy,
     Logprobs,
@@ -20,7 +21,6 @@ from sampling_ref.profiles.model import (
     Stage,
     at_least,
     equals,
-    is_empty,
     is_none,
 )
 
@@ -31,8 +31,16 @@ POSITIVE = Interval(0, low_open=True)
 SHARE = Interval(0, 1)
 INNER = Interval(0, 1, low_open=True)
 
-EXACT_INT = "The engine refuses what is no Python float, so 2 instead of 2.0."
+NO_FLOAT = "The engine refuses what is no Python float, so 2 instead of 2.0."
+FITS = f"{NO_FLOAT} It takes infinity, and what is 0 or infinite in 32 bits: then rows hold NaN."
+OUTSIDE = "The engine passes over ids outside the row, or fails in torch; here they are errors."
+NEW_BY_DEFAULT = 20
+GIVEN = {
+    name: (Condition(name, ">=", 0),) for name in ("min_new_tokens", "max_new_tokens", "max_length")
+}
+"""A length that is given; None is not compared."""
 
+OUTER = "generate() leaves it out from 1 on and from 0 on down; the processor refuses these."
 
 TRANSFORMERS = Profile(
     name="transformers",
@@ -47,27 +55,90 @@ TRANSFORMERS = Profile(
             engine_rule="The engine's own default is False: it samples only if told to.",
             source=f"{UTILS}:1575",
         ),
-        Parameter("sequence_bias", None, OrNone(SequenceNumbers()), "f32"),
-        Parameter("encoder_input_ids", (), Tokens()),
-        Parameter("encoder_repetition_penalty", 1.0, POSITIVE, "f32", engine_rule=EXACT_INT),
-        Parameter("repetition_penalty", 1.0, POSITIVE, "f32", engine_rule=EXACT_INT),
-        Parameter("prompt_ignore_length", 0, Whole(0), source=f"{PROCESS}:358"),
+        Parameter(
+            "sequence_bias",
+            None,
+            OrNone(SequenceNumbers(least=1)),
+            "f32",
+            engine_rule=f"{NO_FLOAT} It takes NaN and infinite biases.",
+            source=f"{PROCESS}:1352",
+        ),
+        Parameter(
+            "encoder_input_ids",
+            None,
+            OrNone(Tokens()),
+            engine_rule="None is the prompt, as generate() has it for decoder-only models.",
+            source=f"{UTILS}:2986",
+        ),
+        Parameter(
+            "encoder_repetition_penalty",
+            1.0,
+            OrNone(POSITIVE),
+            "f64",
+            engine_rule=f"{FITS} The reciprocal is calculated with 64 bits, and used with 32.",
+            source=f"{PROCESS}:479",
+        ),
+        Parameter(
+            "repetition_penalty",
+            1.0,
+            OrNone(POSITIVE),
+            "f32",
+            engine_rule=FITS,
+            source=f"{PROCESS}:358",
+        ),
+        Parameter(
+            "prompt_ignore_length",
+            0,
+            Whole(0),
+            engine_rule="generate() gives the length of the padding on the left. None is 0.",
+            source=f"{PROCESS}:358",
+        ),
         Parameter("no_repeat_ngram_size", 0, OrNone(Whole(0)), source=f"{PROCESS}:1144"),
         Parameter("encoder_no_repeat_ngram_size", 0, OrNone(Whole(0)), source=f"{PROCESS}:1211"),
-        Parameter("bad_words_ids", None, OrNone(TokenSequences()), source=f"{PROCESS}:1487"),
-        Parameter("min_length", 0, OrNone(Whole(0)), source=f"{PROCESS}:142"),
-        Parameter("min_new_tokens", None, OrNone(Whole(0)), source=f"{PROCESS}:203"),
-        Parameter("eos_token_id", None, OrNone(Tokens(single=True))),
+        Parameter(
+            "bad_words_ids",
+            None,
+            OrNone(TokenSequences(least=1)),
+            engine_rule="An empty word among others is passed over by the engine.",
+            source=f"{PROCESS}:1487",
+        ),
+        Parameter(
+            "min_length",
+            0,
+            OrNone(Whole(0)),
+            engine_rule="Not looked at where min_new_tokens is given, even as 0.",
+            source=f"{UTILS}:2053",
+        ),
+        Parameter(
+            "min_new_tokens",
+            None,
+            OrNone(Whole(0)),
+            engine_rule="From -1 on down the engine fails, or leaves it out.",
+            source=f"{PROCESS}:203",
+        ),
+        Parameter(
+            "eos_token_id", None, OrNone(Tokens(single=True)), engine_rule=OUTSIDE, source=UTILS
+        ),
         Parameter("prefix_allowed_tokens_fn", None, Anything(), source=f"{PROCESS}:1568"),
         Parameter("forced_bos_token_id", None, OrNone(Whole(0)), source=f"{PROCESS}:1628"),
         Parameter("forced_eos_token_id", None, OrNone(Tokens(single=True))),
-        Parameter("max_length", 20, Whole(1), source=f"{PROCESS}:1675"),
+        Parameter(
+            "max_length",
+            None,
+            OrNone(Whole(1)),
+            engine_rule="Without max_new_tokens; without both, 20 tokens follow the prompt. "
+            "The engine takes 0 and less, and then forces nothing.",
+            source=f"{UTILS}:2046",
+        ),
+        Parameter("max_new_tokens", None, OrNone(Whole(1)), source=f"{UTILS}:2027"),
         Parameter("remove_invalid_values", default=False, domain=Flag()),
         Parameter(
             "exponential_decay_length_penalty",
             None,
             OrNone(DecayStart()),
             "f64",
+            engine_rule="The engine takes negative starts and factors too, and fails without "
+            "eos_token_id; here nothing ends then.",
             source=f"{PROCESS}:1786",
         ),
         Parameter("suppress_tokens", None, OrNone(Tokens()), source=f"{PROCESS}:1939"),
@@ -77,17 +148,18 @@ TRANSFORMERS = Profile(
             1.0,
             OrNone(POSITIVE),
             "f32",
-            engine_rule="0 is refused with the advice to set do_sample to False.",
+            engine_rule=f"0 is refused with the advice to set do_sample to False. {FITS}",
             source=f"{PROCESS}:288",
         ),
-        Parameter("top_h", None, OrNone(INNER), "f32", source=f"{PROCESS}:663"),
+        Parameter("top_h", None, OrNone(INNER), "f64", source=f"{PROCESS}:663"),
         Parameter("top_k", 50, OrNone(Whole(0)), source=f"{PROCESS}:610"),
         Parameter(
             "top_p",
             1.0,
             OrNone(SHARE),
             "f64",
-            engine_rule="The message says '> 0 and < 1'; 0 and 1 are accepted.",
+            engine_rule="The message says '> 0 and < 1'; 0 and 1 are accepted, and NaN is, "
+            "which generate() leaves out. More than 1 is left out by it too.",
             source=f"{PROCESS}:544",
         ),
         Parameter("min_p", None, OrNone(SHARE), "f32", source=f"{PROCESS}:780"),
@@ -95,13 +167,22 @@ TRANSFORMERS = Profile(
             "typical_p",
             1.0,
             OrNone(INNER),
-            "f32",
+            "f64",
             aliases=("typical",),
-            engine_rule="1 switches it off; the processor itself wants less than 1.",
+            engine_rule="1 and more switch it off; the processor itself wants less than 1.",
             source=f"{PROCESS}:862",
         ),
-        Parameter("epsilon_cutoff", 0.0, OrNone(SHARE), "f32", source=f"{PROCESS}:937"),
-        Parameter("eta_cutoff", 0.0, OrNone(SHARE), "f32", source=f"{PROCESS}:1018"),
+        Parameter(
+            "epsilon_cutoff",
+            0.0,
+            OrNone(SHARE),
+            "f64",
+            engine_rule=OUTER,
+            source=f"{PROCESS}:937",
+        ),
+        Parameter(
+            "eta_cutoff", 0.0, OrNone(SHARE), "f64", engine_rule=OUTER, source=f"{PROCESS}:1018"
+        ),
         Parameter("min_tokens_to_keep", 1, Whole(1), source=f"{UTILS}:1590"),
         Parameter("renormalize_logits", default=False, domain=Flag(), source=f"{UTILS}:1655"),
     ),
@@ -109,19 +190,22 @@ TRANSFORMERS = Profile(
         Stage(
             "sequence_bias",
             {"biases": "sequence_bias"},
-            off_if=(is_empty("sequence_bias"),),
+            off_if=(is_none("sequence_bias"),),
             source=f"{PROCESS}:1242",
         ),
         Stage(
             "encoder_repetition",
             {"penalty": "encoder_repetition_penalty", "encoder_input": "encoder_input_ids"},
-            off_if=(equals("encoder_repetition_penalty", 1.0), is_empty("encoder_input_ids")),
+            off_if=(
+                is_none("encoder_repetition_penalty"),
+                equals("encoder_repetition_penalty", 1.0),
+            ),
             source=f"{PROCESS}:440",
         ),
         Stage(
             "repetition_penalty",
             {"penalty": "repetition_penalty", "skipped": "prompt_ignore_length"},
-            off_if=(equals("repetition_penalty", 1.0),),
+            off_if=(is_none("repetition_penalty"), equals("repetition_penalty", 1.0)),
             note="The prompt counts; generate() leaves out only the padding on its left.",
             source=f"{PROCESS}:306",
         ),
@@ -137,21 +221,26 @@ TRANSFORMERS = Profile(
             off_if=(
                 is_none("encoder_no_repeat_ngram_size"),
                 equals("encoder_no_repeat_ngram_size", 0),
-                is_empty("encoder_input_ids"),
             ),
             source=f"{PROCESS}:1173",
         ),
         Stage(
             "bad_words",
             {"words": "bad_words_ids", "ends": "eos_token_id"},
-            off_if=(is_empty("bad_words_ids"),),
+            off_if=(is_none("bad_words_ids"),),
             note="A word that is nothing but an end token is left out.",
             source=f"{PROCESS}:1432",
         ),
         Stage(
             "min_length",
             {"length": "min_length", "ends": "eos_token_id"},
-            off_if=(is_none("min_length"), equals("min_length", 0), is_none("eos_token_id")),
+            off_if=(
+                is_none("min_length"),
+                equals("min_length", 0),
+                is_none("eos_token_id"),
+                GIVEN["min_new_tokens"],
+            ),
+            note="min_new_tokens takes its place.",
             source=f"{PROCESS}:101",
         ),
         Stage(
@@ -180,8 +269,32 @@ TRANSFORMERS = Profile(
         Stage(
             "forced_eos",
             {"max_length": "max_length", "ends": "forced_eos_token_id"},
-            off_if=(is_none("forced_eos_token_id"),),
+            off_if=(
+                is_none("forced_eos_token_id"),
+                is_none("max_length"),
+                GIVEN["max_new_tokens"],
+            ),
             source=f"{PROCESS}:1641",
+        ),
+        Stage(
+            "forced_eos",
+            {"new_tokens": "max_new_tokens", "ends": "forced_eos_token_id"},
+            {"max_length": None},
+            off_if=(is_none("forced_eos_token_id"), is_none("max_new_tokens")),
+            note="It takes the place of max_length.",
+            source=f"{UTILS}:2027",
+        ),
+        Stage(
+            "forced_eos",
+            {"ends": "forced_eos_token_id"},
+            {"max_length": None, "new_tokens": NEW_BY_DEFAULT},
+            off_if=(
+                is_none("forced_eos_token_id"),
+                GIVEN["max_length"],
+                GIVEN["max_new_tokens"],
+            ),
+            note="Without both lengths, 20 tokens follow the prompt.",
+            source=f"{UTILS}:2046",
         ),
         Stage(
             "remove_invalid_values",
@@ -202,13 +315,13 @@ TRANSFORMERS = Profile(
         Stage(
             "suppress",
             {"tokens": "suppress_tokens"},
-            off_if=(is_empty("suppress_tokens"),),
+            off_if=(is_none("suppress_tokens"),),
             source=f"{PROCESS}:1910",
         ),
         Stage(
             "begin_suppress",
-            {"tokens": "begin_suppress_tokens"},
-            off_if=(is_empty("begin_suppress_tokens"),),
+            {"tokens": "begin_suppress_tokens", "forced": "forced_bos_token_id"},
+            off_if=(is_none("begin_suppress_tokens"),),
             source=f"{PROCESS}:1857",
         ),
         Stage(
@@ -254,6 +367,7 @@ TRANSFORMERS = Profile(
         Stage(
             "epsilon",
             {"cutoff": "epsilon_cutoff", "least": "min_tokens_to_keep"},
+            {"ties": "all"},
             off_if=(
                 is_none("epsilon_cutoff"),
                 equals("epsilon_cutoff", 0.0),
@@ -264,6 +378,7 @@ TRANSFORMERS = Profile(
         Stage(
             "eta",
             {"cutoff": "eta_cutoff", "least": "min_tokens_to_keep"},
+            {"ties": "all"},
             off_if=(
                 is_none("eta_cutoff"),
                 equals("eta_cutoff", 0.0),
@@ -284,6 +399,7 @@ TRANSFORMERS = Profile(
         own_stream="torch mt19937",
         source=f"{UTILS}:3122, torch.multinomial on a CPU",
     ),
+    twins="transformers",
     greedy=Greedy(
         if_any=(equals("do_sample", value=False),),
         after=(

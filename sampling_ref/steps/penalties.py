@@ -191,3 +191,11 @@ PENALTY_STEPS = (
         touched=no_tokens,
     ),
 )
+
+REWARD_OF_64_BITS = row_step(
+    "encoder_repetition",
+    encoder_repetition,
+    "tokens of the encoder's input are made likelier by {penalty}",
+    touched=_of_encoder,
+)
+"""The reward for programs that calculate its reciprocal with 64 bits, and use it with 32."""

@@ -795,6 +795,20 @@ def test_infill_prefers_endings_and_common_beginnings() -> None:
     assert (flat.tokens, flat.logits) == ([6], [1.0])  # none reaches 0.2
 
 
+def test_the_thresholds_of_infill() -> None:
+    letters = [b"a", b"b", b"c", b"d", b""]
+    # Endings alone stay if 3 * 5 * 0.08 is more than the rest, 0.92.
+    assert infill(of_shares(0.23, 0.23, 0.23, 0.23, 0.08), letters, [4], 4).tokens == [4]
+    assert 4 in infill(of_shares(0.25, 0.24, 0.23, 0.22, 0.06), letters, [4], 4).tokens[-1:]
+    assert len(infill(of_shares(0.25, 0.24, 0.23, 0.22, 0.06), letters, [4], 4).tokens) > 1
+    # Of three candidates those with a quarter stay.
+    assert sorted(infill(of_shares(0.42, 0.3, 0.28), letters, [], 4).tokens) == [0, 1, 2]
+    assert sorted(infill(of_shares(0.5, 0.3, 0.2), letters, [], 4).tokens) == [0, 1]
+    # Of equals the shorter text wins.
+    for texts in ([b"a", b"ab"], [b"ab", b"a"]):
+        assert infill(of(0.0, 0.0), texts, [], 0).tokens == [texts.index(b"a")]
+
+
 def test_strings_break_where_a_token_contains_or_begins_them() -> None:
     pieces = [b"a", b"b", b"xab", b"xa", b"aa", b""]
     assert breakers_of_strings([b"ab"], pieces, lambda _: [1]) == [(2,), (0, 1), (3, 1), (4, 1)]

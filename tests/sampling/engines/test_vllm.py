@@ -339,13 +339,14 @@ def requests(draw: st.DrawFn, size: int) -> dict[str, Any]:
 
 def logit_error(row: list[float], history: list[int], params: dict[str, Any]) -> float:
     """Return by how much rounding may move the logits that the filters see."""
-    size = max((abs(logit) for logit in row if logit > -inf), default=0.0)
-    penalty = params.get("repetition_penalty", 1.0)
+    size: float = max((abs(logit) for logit in row if logit > -inf), default=0.0)
+    penalty: float = params.get("repetition_penalty", 1.0)
     size = size * max(1.0, penalty, 1 / penalty)
     size += max(map(abs, params.get("logit_bias", {}).values()), default=0.0)
     size += abs(params.get("frequency_penalty", 0.0)) * len(history)
     size += abs(params.get("presence_penalty", 0.0))
-    return 6 * U * size / params.get("temperature", 1.0)
+    temperature: float = max(params.get("temperature", 1.0), 0.01)
+    return 6 * U * size / temperature
 
 
 def moved(params: dict[str, Any], row: list[float], error: float, sign: int) -> dict[str, Any]:
