@@ -199,7 +199,8 @@ def logprobs(
 
     Engines look at different places of their chain: `which` is one of the names in the
     profile's `logprobs`, by default the first; "raw" and "processed" (before and after
-    everything) can be asked of every engine, and "raw" is the default where none is known. Values are correctly rounded.
+    everything) can be asked of every engine, and "raw" is the default where none is known.
+    Values are correctly rounded.
 
     >>> logprobs("vllm", [0.0, 0.0], temperature=0.5, top_k=1)
     [-0.6931471805599453, -0.6931471805599453]

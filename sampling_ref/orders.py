@@ -1,6 +1,7 @@
 """How an engine sorts its candidates before a step, by the name that profiles use."""
 
 from collections.abc import Callable, Mapping
+from heapq import heapify, heapreplace
 from types import MappingProxyType
 
 from sampling_ref.arithmetic.selecting import largest
@@ -15,6 +16,33 @@ def _as_they_stand(candidates: Candidates, count: int) -> Candidates:  # noqa: A
 
 def _stably(candidates: Candidates, count: int) -> Candidates:
     return _placed(candidates, largest(candidates.logits, count))
+
+
+def _stably_if_cut(candidates: Candidates, count: int) -> Candidates:
+    """Sort as programs do that touch nothing where all candidates are wanted."""
+    return candidates if count == len(candidates.tokens) else _stably(candidates, count)
+
+
+def _as_exllamav2(candidates: Candidates, count: int) -> Candidates:
+    """Hold the largest in a heap, as the candidates come, and let them out the largest first.
+
+    A newcomer must be larger than the smallest one held; of equals the one of the lowest id
+    leaves first, and comes out last.
+    """
+    if count == len(candidates.tokens):
+        return candidates
+    items = [
+        (logit, token, place)
+        for place, (logit, token) in enumerate(
+            zip(candidates.logits, candidates.tokens, strict=True)
+        )
+    ]
+    heap = items[:count]
+    heapify(heap)
+    for item in items[count:]:
+        if item[0] > heap[0][0]:
+            heapreplace(heap, item)
+    return _placed(candidates, [place for _, _, place in sorted(heap, reverse=True)])
 
 
 def _as_llama_cpp(candidates: Candidates, count: int) -> Candidates:
@@ -37,6 +65,12 @@ def _placed(candidates: Candidates, places: list[int]) -> Candidates:
 
 
 ORDERS: Mapping[str, Callable[[Candidates, int], Candidates]] = MappingProxyType(
-    {"as they stand": _as_they_stand, "sorted": _stably, "libstdc++": _as_llama_cpp}
+    {
+        "as they stand": _as_they_stand,
+        "sorted": _stably,
+        "sorted if cut": _stably_if_cut,
+        "libstdc++": _as_llama_cpp,
+        "heap": _as_exllamav2,
+    }
 )
 """Each takes candidates and how many of the largest are wanted, and returns them sorted."""

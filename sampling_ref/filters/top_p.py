@@ -17,6 +17,11 @@ Boundary
     token more than "reach".
     "within": while the sum is at most p. The token that carries the sum across p is lost,
     so that usually less than p is kept; `least` keeps the first one nevertheless.
+    "fitting": the tokens are taken as they stand, not sorted. While more than one is held
+    and their sum is more than p, the smallest leaves, of equals the one that stands first.
+    So a later, smaller token may stay where a larger one had to leave: of 1/2, 1/4, 1/8,
+    1/8 with p = 5/8 the first and the last. exllamav2 does this with a heap. `ties` has no
+    say here.
 Ties
     Equal probabilities are taken by rising id ("lowest id") or by falling id ("highest
     id", what a stable sort upwards gives), and the set may end between equals. "all": the
@@ -44,6 +49,7 @@ from fractions import Fraction
 from math import inf
 from typing import Any, Literal, get_args
 
+from sampling_ref.arithmetic.fitting import fitting, fitting_logits
 from sampling_ref.arithmetic.nucleus import nucleus
 from sampling_ref.arithmetic.reaching import first_reaching
 from sampling_ref.intervals import read_count, read_number
@@ -51,7 +57,7 @@ from sampling_ref.leading import NAMES_OF_TIES, Ties, in_order, leading, possibl
 from sampling_ref.parameters import read_choice
 from sampling_ref.row import Number, Row, TokenId, read_possible_logits, read_weights
 
-Boundary = Literal["reach", "exceed", "within"]
+Boundary = Literal["reach", "exceed", "within", "fitting"]
 Zero = Literal["error", "best", "off"]
 
 
@@ -73,6 +79,8 @@ def top_p(
     [0, 1, 3]
     >>> sorted(top_p([0.125, 0.5, 0.125, 0.25], p=0.625, boundary="within"))
     [1]
+    >>> sorted(top_p([0.5, 0.25, 0.125, 0.125], p=0.625, boundary="fitting"))
+    [0, 3]
     >>> sorted(top_p([3.0, 0.0, 1.0], p=1.0))
     [0, 2]
     """
@@ -85,6 +93,8 @@ def top_p(
     if total is not None:
         everything = read_number("total", total, "(0, inf)")
     required = share * everything
+    if boundary == "fitting":
+        return _at_least(row, fitting(row, required), least, ties)
     collected = Fraction(0)
     crossing = len(tokens)
     for place, token in enumerate(tokens):
@@ -121,6 +131,10 @@ def top_p_logits(  # noqa: PLR0913 - as above
     share = _read_choices(p, boundary, zero, least)
     if share == 0 and zero == "off":
         return frozenset(possible(row))
+    if boundary == "fitting":
+        scale = read_number("factor", factor, "(0, inf)")
+        whole = None if total is None else read_possible_logits(total)
+        return _at_least(row, fitting_logits(row, share, total=whole, factor=scale), least, ties)
     if boundary != "within":
         found = nucleus(
             row,
@@ -130,8 +144,7 @@ def top_p_logits(  # noqa: PLR0913 - as above
             total=total,
             factor=factor,
         )
-        more = leading(row, least, ties) if len(found) < least else []
-        return found.union(token for token in more if row[token] > -inf)
+        return _at_least(row, found, least, ties)
     tokens = [token for token in in_order(row, ties) if row[token] > -inf]
     walk = [row[token] for token in tokens]
     crossing = first_reaching(walk, share, strictly=True, total=total, factor=factor)
@@ -145,6 +158,13 @@ def _read_choices(p: Number, boundary: Boundary, zero: Zero, least: int) -> Frac
     read_choice("zero", zero, get_args(Zero))
     read_count("least", least, 0)
     return read_number("p", p, "(0, 1]" if zero == "error" else "[0, 1]")
+
+
+def _at_least(row: Row, kept: frozenset[TokenId], least: int, ties: Ties) -> frozenset[TokenId]:
+    """Return the kept tokens; if they are fewer than `least`, with the leading ones."""
+    if len(kept) >= least:
+        return kept
+    return kept.union(token for token in leading(row, least, ties) if row[token] > -inf)
 
 
 def _kept(

@@ -13,6 +13,8 @@ Division
 Prompt
     OpenAI counts what was generated, and so does `scope="output"` with the length of the
     prompt; the default prompt is empty. Engines that count the prompt too: `scope="all"`.
+    `skipped` leaves out so many of the oldest tokens of the prompt, at most the whole of it,
+    as TensorRT-LLM's `prompt_ignore_length` does.
 Rounding
     `arithmetic="at_once"` subtracts `penalty * count`; `"one_by_one"` subtracts the penalty
     count times, as programs do that add each token to a sum or to the row. Over rationals
@@ -25,9 +27,9 @@ Domain
 from typing import Any, Literal, get_args
 
 from sampling_ref.changing import change_logits
-from sampling_ref.history import Scope, counts_of
+from sampling_ref.history import Scope, counts_of, read_history
 from sampling_ref.looking_back import tokens_seen
-from sampling_ref.parameters import read_choice, read_finite, read_positive
+from sampling_ref.parameters import read_choice, read_finite, read_positive, read_whole
 from sampling_ref.row import Number, TokenId, read_logits
 
 Method = Literal["subtract", "divide"]
@@ -43,6 +45,7 @@ def frequency(  # noqa: PLR0913 - one keyword for each point that engines decide
     arithmetic: Arithmetic = "at_once",
     window: int | None = None,
     scope: Scope = "output",
+    skipped: int = 0,
     prompt_length: int = 0,
 ) -> list[Number]:
     """Return the row with each token of the history lowered by how often it occurred.
@@ -56,8 +59,16 @@ def frequency(  # noqa: PLR0913 - one keyword for each point that engines decide
     read_choice("method", method, get_args(Method))
     read_choice("arithmetic", arithmetic, get_args(Arithmetic))
     penalty = (read_finite if method == "subtract" else read_positive)("penalty", penalty)
+    left_out = min(read_whole("skipped", skipped), read_whole("prompt_length", prompt_length))
+    kept = read_history(history, len(numbers))[left_out:]
     counts = counts_of(
-        tokens_seen(history, len(numbers), window=window, scope=scope, prompt_length=prompt_length)
+        tokens_seen(
+            kept,
+            len(numbers),
+            window=window,
+            scope=scope,
+            prompt_length=prompt_length - left_out,
+        )
     )
 
     def penalised(token: TokenId, logit: Number) -> Number:

@@ -13,6 +13,8 @@ Division
 Prompt
     OpenAI looks at what was generated, and so does `scope="output"` with the length of the
     prompt; the default prompt is empty. Engines that look at the prompt too: `scope="all"`.
+    `skipped` leaves out so many of the oldest tokens of the prompt, at most the whole of it,
+    as TensorRT-LLM's `prompt_ignore_length` does.
 Domain
     Any number is subtracted; negative ones reward. OpenAI's own range is in `openai`.
     A divisor is above 0.
@@ -21,9 +23,9 @@ Domain
 from typing import Any, Literal, get_args
 
 from sampling_ref.changing import change_logits
-from sampling_ref.history import Scope, counts_of
+from sampling_ref.history import Scope, counts_of, read_history
 from sampling_ref.looking_back import tokens_seen
-from sampling_ref.parameters import read_choice, read_finite, read_positive
+from sampling_ref.parameters import read_choice, read_finite, read_positive, read_whole
 from sampling_ref.row import Number, TokenId, read_logits
 
 Method = Literal["subtract", "divide"]
@@ -37,6 +39,7 @@ def presence(
     method: Method = "subtract",
     window: int | None = None,
     scope: Scope = "output",
+    skipped: int = 0,
     prompt_length: int = 0,
 ) -> list[Number]:
     """Return the row with every token of the history lowered by the penalty.
@@ -47,8 +50,16 @@ def presence(
     numbers = read_logits(logits)
     read_choice("method", method, get_args(Method))
     penalty = (read_finite if method == "subtract" else read_positive)("penalty", penalty)
+    left_out = min(read_whole("skipped", skipped), read_whole("prompt_length", prompt_length))
+    kept = read_history(history, len(numbers))[left_out:]
     tokens = counts_of(
-        tokens_seen(history, len(numbers), window=window, scope=scope, prompt_length=prompt_length)
+        tokens_seen(
+            kept,
+            len(numbers),
+            window=window,
+            scope=scope,
+            prompt_length=prompt_length - left_out,
+        )
     )
 
     def penalised(_: TokenId, logit: Number) -> Number:

@@ -5,12 +5,12 @@ from sampling_ref.profiles.model import (
     Condition,
     Draw,
     Greedy,
+    Logprobs,
     Parameter,
     Profile,
     Stage,
     at_least,
     at_most,
-    below,
     equals,
     is_empty,
 )
@@ -18,6 +18,17 @@ from sampling_ref.profiles.model import (
 SAMPLER = "exllamav2/generator/sampler.py"
 NATIVE = "exllamav2/exllamav2_ext/cpp/sampling.cpp"
 BINDING = "exllamav2/exllamav2_ext/ext_sampling.cpp"
+
+NEUTRAL = (
+    Condition("token_repetition_penalty", "==", 1.0),
+    Condition("token_frequency_penalty", "==", 0.0),
+    Condition("token_presence_penalty", "==", 0.0),
+)
+PENALTIES = {
+    "repetition": "token_repetition_penalty",
+    "frequency": "token_frequency_penalty",
+    "presence": "token_presence_penalty",
+}
 
 EXLLAMAV2 = Profile(
     name="exllamav2",
@@ -34,63 +45,98 @@ EXLLAMAV2 = Profile(
             engine_rule="Nothing is checked anywhere in this engine.",
             source=f"{SAMPLER}:54",
         ),
-        Parameter("token_repetition_range", None, OrNone(Whole(0)), engine_rule="-1 is None here."),
-        Parameter("token_repetition_decay", 0, Whole(0), source=f"{SAMPLER}:54"),
         Parameter(
-            "token_frequency_penalty", 0.0, Interval(), "f32", aliases=("frequency_penalty",)
+            "token_repetition_range",
+            -1,
+            Whole(-1),
+            engine_rule="-1 is the whole sequence.",
+            source=f"{SAMPLER}:55",
         ),
-        Parameter("token_presence_penalty", 0.0, Interval(), "f32", aliases=("presence_penalty",)),
-        Parameter("disallowed_tokens", None, OrNone(Tokens())),
-        Parameter("token_bias", None, OrNone(TokenNumbers()), "f32", aliases=("logit_bias",)),
-        Parameter("dry_multiplier", 0.0, Interval(0), "f32"),
-        Parameter("dry_base", 1.75, Interval(0, low_open=True), "f32"),
-        Parameter("dry_allowed_length", 2, Whole(1)),
-        Parameter("dry_sequence_breakers", (), Tokens()),
-        Parameter("dry_max_ngram", 20, Whole(1)),
-        Parameter("temperature", 0.8, Interval(0), "f32"),
-        Parameter("temperature_last", default=False, domain=Flag()),
-        Parameter("smoothing_factor", 0.0, Interval(), "f32"),
-        Parameter("top_k", 50, Whole()),
-        Parameter("top_p", 0.8, Interval(), "f32"),
-        Parameter("top_a", 0.0, Interval(high=1), "f32"),
-        Parameter("min_p", 0.0, Interval(), "f32"),
-        Parameter("tfs", 0.0, Interval(), "f32"),
-        Parameter("typical", 0.0, Interval(), "f32"),
-        Parameter("mirostat", default=False, domain=Flag()),
-        Parameter("mirostat_tau", 1.5, Interval(), "f32"),
-        Parameter("mirostat_eta", 0.1, Interval(), "f32"),
+        Parameter("token_repetition_decay", 0, Whole(0), source=f"{SAMPLER}:56"),
+        Parameter(
+            "token_frequency_penalty",
+            0.0,
+            Interval(),
+            "f32",
+            aliases=("frequency_penalty",),
+            source=f"{SAMPLER}:58",
+        ),
+        Parameter(
+            "token_presence_penalty",
+            0.0,
+            Interval(),
+            "f32",
+            aliases=("presence_penalty",),
+            source=f"{SAMPLER}:59",
+        ),
+        Parameter("blocked_tokens", None, OrNone(Tokens()), source=f"{SAMPLER}:316"),
+        Parameter(
+            "token_bias",
+            None,
+            OrNone(TokenNumbers()),
+            "f32",
+            aliases=("logit_bias",),
+            engine_rule="A row of numbers, one for each token.",
+            source=f"{SAMPLER}:81",
+        ),
+        Parameter("dry_multiplier", 0.0, Interval(0), "f64", source=f"{SAMPLER}:88"),
+        Parameter(
+            "dry_base", 1.75, Interval(0, low_open=True), "f64", source=f"{SAMPLER}:87"
+        ),
+        Parameter("dry_allowed_length", 2, Whole(1), source=f"{SAMPLER}:86"),
+        Parameter(
+            "dry_sequence_breakers",
+            (),
+            Tokens(),
+            engine_rule="By default every token whose text has punctuation or a line break.",
+            source=f"{SAMPLER}:89",
+        ),
+        Parameter("dry_max_ngram", 20, Whole(1), source=f"{SAMPLER}:91"),
+        Parameter("temperature", 0.8, Interval(0), "f32", source=f"{SAMPLER}:61"),
+        Parameter("temperature_last", default=False, domain=Flag(), source=f"{SAMPLER}:74"),
+        Parameter("smoothing_factor", 0.0, Interval(), "f32", source=f"{SAMPLER}:62"),
+        Parameter("top_k", 50, Whole(), source=f"{SAMPLER}:66"),
+        Parameter("top_p", 0.8, Interval(), "f32", source=f"{SAMPLER}:67"),
+        Parameter("top_a", 0.0, Interval(high=1), "f32", source=f"{SAMPLER}:68"),
+        Parameter("min_p", 0.0, Interval(), "f32", source=f"{SAMPLER}:69"),
+        Parameter("tfs", 0.0, Interval(), "f32", source=f"{SAMPLER}:70"),
+        Parameter("typical", 0.0, Interval(), "f32", source=f"{SAMPLER}:71"),
+        Parameter("mirostat", default=False, domain=Flag(), source=f"{SAMPLER}:76"),
+        Parameter("mirostat_tau", 1.5, Interval(), "f32", source=f"{SAMPLER}:77"),
+        Parameter("mirostat_eta", 0.1, Interval(), "f32", source=f"{SAMPLER}:78"),
     ),
     stages=(
         Stage(
             "decaying_penalties",
+            PENALTIES,
+            off_if=(NEUTRAL, (Condition("token_repetition_range", "!=", -1),)),
+            note="The whole sequence, the prompt included.",
+            source=f"{NATIVE}:66-106",
+        ),
+        Stage(
+            "decaying_penalties",
             {
-                "repetition": "token_repetition_penalty",
-                "frequency": "token_frequency_penalty",
-                "presence": "token_presence_penalty",
+                **PENALTIES,
                 "sustain": "token_repetition_range",
                 "decay": "token_repetition_decay",
             },
-            off_if=(
-                (
-                    Condition("token_repetition_penalty", "==", 1.0),
-                    Condition("token_frequency_penalty", "==", 0.0),
-                    Condition("token_presence_penalty", "==", 0.0),
-                ),
-            ),
-            source=f"{NATIVE}:75",
+            off_if=(NEUTRAL, equals("token_repetition_range", -1)),
+            note="A range, and behind it a decay; both from the newest token backwards.",
+            source=f"{NATIVE}:66-106",
         ),
         Stage(
             "suppress",
-            {"tokens": "disallowed_tokens"},
-            off_if=(is_empty("disallowed_tokens"),),
-            note="The engine sets -1e30, not minus infinity.",
-            source=f"{SAMPLER}:388",
+            {"tokens": "blocked_tokens"},
+            off_if=(is_empty("blocked_tokens"),),
+            note="The engine sets -1e30, not minus infinity, so that a bias can bring them back.",
+            source=f"{SAMPLER}:422",
         ),
         Stage(
             "logit_bias",
             {"biases": "token_bias"},
             off_if=(is_empty("token_bias"),),
-            source=f"{SAMPLER}:388",
+            note="After the penalties.",
+            source=f"{SAMPLER}:427-429",
         ),
         Stage(
             "dry_longest",
@@ -102,49 +148,53 @@ EXLLAMAV2 = Profile(
                 "most": "dry_max_ngram",
             },
             off_if=(at_most("dry_multiplier", 0.0),),
-            source=f"{SAMPLER}:388",
+            source=f"{SAMPLER}:192-272, 433",
         ),
         Stage(
             "smoothing",
             {"smoothing_factor": "smoothing_factor"},
             off_if=(at_most("smoothing_factor", 0.0),),
-            note="In one step with the temperature.",
-            source=f"{BINDING}:156",
+            note="In one step with the temperature, which is divided by the factor once for every "
+            "row of a batch: the second row gets it twice.",
+            source=f"{BINDING}:153-160, {NATIVE}:144",
         ),
         Stage(
             "temperature",
             {"temperature": "temperature"},
             off_if=(equals("temperature_last", value=True),),
             note="A product with the rounded 1 / temperature.",
-            source=f"{NATIVE}:143",
+            source=f"{NATIVE}:126, 148",
         ),
         Stage(
             "top_k",
             {"k": "top_k"},
             off_if=(at_most("top_k", 0),),
-            order="sorted",
-            source=f"{NATIVE}:443",
+            order="heap",
+            note="Of equals at the cut those stay that came first, unless a larger token came "
+            "later. Above k = 500 a quicksort, whose order of equals is not followed here.",
+            source=f"{NATIVE}:443-521",
         ),
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"boundary": "within"},
+            {"boundary": "fitting"},
             off_if=(at_most("top_p", 0.0), at_least("top_p", 1.0)),
-            order="sorted",
-            note="The crossing token is dropped; what has less than 1e-6 is left out before.",
-            source=f"{NATIVE}:524",
+            note="A heap: the token that crosses p leaves, and smaller ones may still come in. "
+            "What has less than 1e-6 is left out before. Sorts what it keeps.",
+            source=f"{NATIVE}:524-566",
         ),
         Stage(
             "top_a",
             {"a": "top_a"},
             off_if=(at_most("top_a", 0.0),),
-            source=f"{NATIVE}:569",
+            source=f"{NATIVE}:594-617",
         ),
         Stage(
             "min_p",
             {"m": "min_p"},
             off_if=(at_most("min_p", 0.0), at_least("min_p", 1.0)),
-            source=f"{NATIVE}:569",
+            note="Equality is kept.",
+            source=f"{NATIVE}:569-592, 620-639",
         ),
         Stage(
             "tail_free",
@@ -152,16 +202,17 @@ EXLLAMAV2 = Profile(
             {"cut": "centred"},
             off_if=(at_most("tfs", 0.0), at_least("tfs", 1.0)),
             order="sorted",
-            source=f"{NATIVE}:680",
+            source=f"{NATIVE}:642-688",
         ),
         Stage(
             "typical",
             {"mass": "typical"},
             {"boundary": "short", "ties": "lowest id"},
             off_if=(at_most("typical", 0.0), at_least("typical", 1.0)),
-            note="The engine adds probability and logarithm where the definition multiplies; "
-            "that slip is not reproduced.",
-            source=f"{NATIVE}:748",
+            note="Ends before the token that carries the sum to the mass. The engine adds "
+            "probability and logarithm where the definition has the logarithm alone; that slip is "
+            "not reproduced.",
+            source=f"{NATIVE}:748-810",
         ),
         Stage(
             "mirostat_2",
@@ -169,14 +220,15 @@ EXLLAMAV2 = Profile(
             {"whose": "kept"},
             off_if=(equals("mirostat", value=False),),
             order="sorted",
-            source=f"{NATIVE}:620",
+            note="A mu of 0 means that there is none yet: 2 * tau.",
+            source=f"{NATIVE}:691-745",
         ),
         Stage(
             "temperature",
             {"temperature": "temperature"},
             off_if=(equals("temperature_last", value=False),),
             note="On probabilities: p ** (1 / temperature).",
-            source=f"{BINDING}:147",
+            source=f"{BINDING}:217-220, {NATIVE}:195-251",
         ),
     ),
     draw=Draw(
@@ -184,20 +236,36 @@ EXLLAMAV2 = Profile(
         "candidates",
         "reach",
         "as walked",
-        uniform="Python's random.random(), times 0.9998",
-        source=f"{NATIVE}:872",
+        uniform="Python's random.random(), 32-bit, times 0.9998 (`rng.uniforms.exllamav2_float`)",
+        source=f"{BINDING}:270-281, {NATIVE}:872-913",
     ),
     greedy=Greedy(
-        if_any=(below("temperature", 0.01),),
+        if_any=(
+            (
+                Condition("temperature", "<", 0.01),
+                Condition("temperature_last", "==", value=False),
+            ),
+        ),
         after=("decaying_penalties", "suppress", "logit_bias", "dry_longest"),
-        note="temperature 1 and top_k 1.",
-        source=f"{SAMPLER}:388",
+        note="temperature becomes 1 and top_k 1: the first of the largest.",
+        source=f"{BINDING}:147-151, {NATIVE}:456-462",
     ),
+    logprobs=(Logprobs("kprobs", "everything", f"{BINDING}:244-256"),),
     notes=(
         (
             "XTC in this engine is no coin but an average over both outcomes, and reads beyond its "
-            "row; skew and the temperature by entropy (min_temp, max_temp) are not described here."
+            f"row ({NATIVE}:812-869); skew (u ** e**-skew on sorted candidates, {BINDING}:272) and "
+            f"the temperature by entropy (min_temp, max_temp, temp_exponent; {NATIVE}:208-234) are "
+            "not described here."
         ),
-        "Random numbers are given as they are; the engine multiplies its own by 0.9998.",
+        (
+            "Random numbers are given as they are. The engine multiplies its own by 0.9998, so "
+            "that it never draws what lies in the last 0.0002 of the walk."
+        ),
+        (
+            "dry_range, which forgets what was long ago, is not described here. `greedy_clone` "
+            f"copies dry_base from dry_allowed_length ({SAMPLER}:129)."
+        ),
+        f"cfg_scale mixes two rows before everything ({SAMPLER}:390).",
     ),
 )

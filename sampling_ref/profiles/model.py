@@ -127,7 +127,8 @@ class Stage:
     parameter that is a pair); `choices` fixes what the step
     leaves open. The stage is left out where all conditions of one of `off_if` hold.
     `order` says how the engine sorts the tokens before it: not at all, stably by falling
-    logit, or as the C++ library of GCC does it, which decides in which order equals stand.
+    logit, so only if fewer are kept than there are, or as the C++ library of GCC or a heap
+    does it, which decides in which order equals stand and which of them are cut off.
     `draw` replaces the engine's draw where this stage was applied.
     """
 
@@ -135,7 +136,7 @@ class Stage:
     takes: Mapping[str, str] = field(default_factory=dict)
     choices: Mapping[str, Any] = field(default_factory=dict)
     off_if: tuple[tuple[Condition, ...], ...] = ()
-    order: Literal["as they stand", "sorted", "libstdc++"] = "as they stand"
+    order: Literal["as they stand", "sorted", "sorted if cut", "libstdc++", "heap"] = "as they stand"
     draw: Draw | None = None
     note: str = ""
     source: str = ""

@@ -19,6 +19,9 @@ BATCH = "python/sglang/srt/sampling/sampling_batch_info.py"
 SAMPLER = "python/sglang/srt/layers/sampler.py"
 PENALTIES = "python/sglang/srt/sampling/penaltylib"
 
+LOWEST_TEMPERATURE = 9.999999974752427e-07
+"""0.000001 in 32 bits."""
+
 SGLANG = Profile(
     name="sglang",
     title="SGLang",
@@ -38,7 +41,13 @@ SGLANG = Profile(
         ),
         Parameter("logit_bias", None, OrNone(TokenNumbers()), "f32", source=f"{PARAMS}:157"),
         Parameter("temperature", 1.0, Interval(0), "f32", source=f"{PARAMS}:244"),
-        Parameter("top_k", -1, Whole(-1), engine_rule="At least 1, or -1.", source=f"{PARAMS}:252"),
+        Parameter(
+            "top_k",
+            -1,
+            Whole(-1),
+            engine_rule="At least 1, or -1: its step refuses 0, as the engine does.",
+            source=f"{PARAMS}:252",
+        ),
         Parameter("top_p", 1.0, Interval(0, 1, low_open=True), "f32", source=f"{PARAMS}:252"),
         Parameter("min_p", 0.0, Interval(0, 1), "f32", source=f"{PARAMS}:252"),
     ),
@@ -46,9 +55,9 @@ SGLANG = Profile(
         Stage(
             "frequency_penalty",
             {"penalty": "frequency_penalty"},
-            {"arithmetic": "one_by_one"},
             off_if=(equals("frequency_penalty", 0.0),),
-            note="All additive penalties are summed first, then added to the logits.",
+            note="A sum to which each token adds the penalty, in 32 bits. All additive penalties "
+            "are summed first, then added to the logits.",
             source=f"{PENALTIES}/frequency_penalty.py",
         ),
         Stage(
@@ -84,14 +93,13 @@ SGLANG = Profile(
             "top_k",
             {"k": "top_k"},
             off_if=(equals("top_k", -1),),
-            order="sorted",
             note="A descending sort that is not stable: which of equals stay is not defined.",
             source=f"{SAMPLER}:823",
         ),
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"boundary": "exceed", "base": "the whole row"},
+            {"boundary": "exceed", "base": "the whole row", "zero": "best"},
             off_if=(equals("top_p", 1.0),),
             order="sorted",
             note="Zero where the sum before a token exceeds p; probabilities stay those of "
@@ -108,11 +116,12 @@ SGLANG = Profile(
     draw=Draw(
         "exponential race",
         noise="-log u",
-        uniform="torch.multinomial on the sorted row",
+        uniform="torch's exponential, one for each token; with a filter torch.multinomial, one "
+        "for each place of the sorted row",
         source=f"{SAMPLER}:785",
     ),
     greedy=Greedy(
-        if_any=(below("temperature", 1e-6), equals("top_k", 1)),
+        if_any=(below("temperature", LOWEST_TEMPERATURE), equals("top_k", 1)),
         after=(
             *("frequency_penalty", "presence_penalty", "min_new_tokens"),
             *("repetition_penalty", "logit_bias"),

@@ -8,6 +8,7 @@ entropies take the 32-bit probabilities as exact numbers.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from heapq import heappop, heappush
 from types import MappingProxyType
 
 from sampling_ref.arithmetic.binary32 import all_to_binary32, sum_in_binary32, to_binary32
@@ -67,6 +68,8 @@ def _top_p(candidates: Candidates, situation: Situation, values: Values) -> Cand
     share = to_binary32(values["p"])
     if share == 0 and values["zero"] == "off":
         return candidates
+    if values["boundary"] == "fitting":
+        return with_places(candidates, sorted(_fitting(shares, share)))
     walk = [place for place in in_order(shares, values["ties"]) if shares[place] > 0]
     running, count = 0.0, len(walk)
     for place, candidate in enumerate(walk):
@@ -80,6 +83,20 @@ def _top_p(candidates: Candidates, situation: Situation, values: Values) -> Cand
         smallest = min(shares[place] for place in kept)
         kept |= {place for place in walk if shares[place] == smallest}
     return with_places(candidates, sorted(kept))
+
+
+def _fitting(shares: Sequence[float], most: float) -> list[int]:
+    """Return the places whose shares fit, with a running sum that rounds up and down."""
+    heap: list[tuple[float, int]] = []
+    running = 0.0
+    for place, share in enumerate(shares):
+        if share == 0:
+            continue
+        heappush(heap, (share, place))
+        running = to_binary32(running + share)
+        while running > most and len(heap) > 1:
+            running = to_binary32(running - heappop(heap)[0])
+    return [place for _, place in heap]
 
 
 def _on_shares(function: Callable[..., Iterable[int]]) -> Apply:

@@ -17,8 +17,9 @@ from sampling_ref.adaptive.adaptive_p import (
     adaptive_p_next,
     adaptive_p_start,
 )
-from sampling_ref.adaptive.mirostat_1 import mirostat_1, mirostat_1_kept
+from sampling_ref.adaptive.mirostat_1 import _whole_part, mirostat_1, mirostat_1_kept
 from sampling_ref.adaptive.mirostat_2 import mirostat_2, mirostat_2_kept
+from sampling_ref.arithmetic.reals import Real
 from sampling_ref.errors import ParameterError, RandomNumberError, RowError
 from sampling_ref.filters.top_k import top_k_logits
 from sampling_ref.softmax import softmax
@@ -38,7 +39,7 @@ def possible(row: list[float]) -> list[int]:
 # ------------------------------------------------------------------------ mirostat 2
 
 
-@drawn(40)
+@drawn(100)
 @given(rows(), MUS, st.sampled_from([1.0, 0.5]))
 def test_mirostat_2_keeps_what_is_not_more_surprising_than_mu(
     row: list[float], mu: float, factor: float
@@ -48,10 +49,10 @@ def test_mirostat_2_keeps_what_is_not_more_surprising_than_mu(
     assert kept
     with localcontext(DIGITS):
         share = Decimal(2) ** -Decimal(mu) * decimal(sum(weights, start=Fraction(0)))
-    for token in possible(row):
-        distance = decimal(weights[token]) - share
-        if abs(distance) > share * Decimal("1e-20"):
-            assert (token in kept) == (distance > 0) or kept == top_k_logits(row, 1)
+    distances = {token: decimal(weights[token]) - share for token in possible(row)}
+    assume(all(abs(distance) > share * Decimal("1e-20") for distance in distances.values()))
+    expected = {token for token, distance in distances.items() if distance > 0}
+    assert kept == (expected or top_k_logits(row, 1))
 
 
 @drawn(40)
@@ -65,6 +66,11 @@ def test_equal_tokens_are_kept_up_to_their_surprise(count: int) -> None:
     row = [0.5, *[0.5] * (count - 1), -inf]
     assert mirostat_2_kept(row, log2(count)) == set(range(count))
     assert mirostat_2_kept(row, log2(count) - 2.0**-40) == {0}
+
+
+def test_logits_apart_by_a_bit() -> None:
+    row = [0.0, -log(2), -log(2) * 2, -log(2) * 3]  # 0.907, 1.907, 2.907 and 3.907 bits
+    assert [len(mirostat_2_kept(row, mu)) for mu in (0.5, 1.5, 2.0, 3.0, 4.0)] == [1, 1, 2, 3, 4]
 
 
 def test_if_every_token_is_too_surprising_the_best_one_stays() -> None:
@@ -128,6 +134,14 @@ def test_mirostat_1_keeps_as_many_tokens_as_the_printed_formula_says(
     count = round(min(k, 99)) + 1
     kept = mirostat_1_kept(row, mu, ranks=ranks, vocabulary=size, whole="nearest and one")
     assert kept == top_k_logits(row, count)
+
+
+def test_a_k_just_below_a_whole_number_is_not_rounded_up() -> None:
+    nearly_three = Real(3 - Fraction(1, 2**60))
+    assert float(nearly_three) == 3.0
+    assert _whole_part(nearly_three.log(), 10, "floor") == 2
+    assert _whole_part((nearly_three - Fraction(1, 2)).log(), 10, "nearest and one") == 3
+    assert _whole_part((nearly_three + Fraction(1, 2**59)).log(), 10, "floor") == 3
 
 
 def test_a_single_candidate_is_kept_by_mirostat_1() -> None:

@@ -89,6 +89,11 @@ def test_alpha_is_the_square_root_of_epsilon_unless_given() -> None:
     logits = [0.0, -0.75, -1.5, -1.5]  # probabilities of about 0.52, 0.25, 0.12 and 0.12
     assert eta_logits(logits, 0.25) == {0, 1}
     assert eta_logits(logits, 0.25, scale=0.25) == {0, 1, 2, 3}
+    stretched = [4 * logit for logit in logits]
+    assert eta_logits(stretched, 0.25, factor=0.25) == {0, 1}
+    assert eta_logits(stretched, 0.25, factor=0.25, scale=0.25) == {0, 1, 2, 3}
+    halved = [logit / 4 for logit in logits]
+    assert eta_logits(halved, 0.25, factor=4) == {0, 1}
 
 
 def test_a_flat_row_is_kept_where_epsilon_would_keep_one_token() -> None:

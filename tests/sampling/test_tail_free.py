@@ -48,7 +48,7 @@ def test_the_definition_decides(row: list[float], z: float, cut: Cut) -> None:
     assert tail_free(row, z, cut=cut) == by_definition(row, z, cut)
 
 
-@drawn(40)
+@drawn(100)
 @given(rows(most=10), PARTS, st.sampled_from(CUTS), st.sampled_from(TIES))
 def test_logits_are_decided_as_their_weights_are(
     row: list[float], z: float, cut: Cut, ties: Ties
@@ -79,6 +79,13 @@ def test_a_larger_part_keeps_more(row: list[float], z: float, y: float, cut: Cut
 def test_a_factor_multiplies_the_logits(row: list[float], z: float, factor: float) -> None:
     multiplied = [x if x == -inf else Fraction(x) * Fraction(factor) for x in row]
     assert tail_free_logits(row, z, factor=factor) == tail_free_logits(multiplied, z)
+
+
+@drawn(100)
+@given(rows(most=8), PARTS, st.sampled_from(CUTS))
+def test_logits_that_are_nearly_equal_are_told_apart(row: list[float], z: float, cut: Cut) -> None:
+    by_logits = tail_free_logits(row, z, cut=cut, factor=2.0**-52)
+    assert by_logits == tail_free(weights_of(row, 2.0**-52), z, cut=cut)
 
 
 def test_centred_always_loses_the_last_token() -> None:

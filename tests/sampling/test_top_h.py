@@ -47,13 +47,22 @@ def test_the_printed_formula_decides(
             assert (len(kept) >= count) == (found < bound)
 
 
-@drawn(40)
+@drawn(100)
 @given(rows(most=10), shares(), st.sampled_from(ENTROPIES), BESTS, st.sampled_from(TIES))
 def test_logits_are_decided_as_their_weights_are(
     row: list[float], alpha: float, entropy: Entropy, best: int | None, ties: Ties
 ) -> None:
     by_logits = top_h_logits(row, alpha, entropy=entropy, best=best, ties=ties)
     assert by_logits == top_h(weights_of(row), alpha, entropy=entropy, best=best, ties=ties)
+
+
+@drawn(60)
+@given(rows(most=8), shares(), st.sampled_from(ENTROPIES))
+def test_logits_that_are_nearly_equal_are_told_apart(
+    row: list[float], alpha: float, entropy: Entropy
+) -> None:
+    by_logits = top_h_logits(row, alpha, entropy=entropy, factor=2.0**-45)
+    assert by_logits == top_h(weights_of(row, 2.0**-45), alpha, entropy=entropy)
 
 
 @drawn(40)
@@ -99,6 +108,27 @@ def test_equal_tokens_at_the_bound(count: int) -> None:
         assert len(function([1.0] * count, 0.5)) == round(count**0.5)
         assert len(function([1.0] * count, 0.5, entropy="shared")) == max(1, count // 2)
         assert len(function([1.0] * count, 0.5 - 2.0**-53)) == max(1, round(count**0.5) - 1)
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("entropy", ENTROPIES)
+def test_equal_logits_are_taken_as_equal_weights_are(ties: Ties, entropy: Entropy) -> None:
+    for alpha in (0.25, 0.5, 0.75, 1.0):
+        by_logits = top_h_logits([-7.5, -inf, -7.5, -7.5, -7.5], alpha, ties=ties, entropy=entropy)
+        assert by_logits == top_h([0.5, 0, 0.5, 0.5, 0.5], alpha, ties=ties, entropy=entropy)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "own", "shared"),
+    [(0.25, 1, 1), (0.64, 2, 1), (0.75, 2, 2), (0.86, 2, 2), (0.9, 3, 3)],
+)
+def test_four_logits_one_apart(alpha: float, own: int, shared: int) -> None:
+    """Of 0.948 nats, the first tokens have 0, 0.582, 0.832; their terms 0.284, 0.625, 0.837."""
+    row = [3.0, 2.0, 1.0, 0.0]
+    for weights_or_logits in (top_h(weights_of(row), alpha), top_h_logits(row, alpha)):
+        assert len(weights_or_logits) == own
+    for function, numbers in ((top_h, weights_of(row)), (top_h_logits, row)):
+        assert len(function(numbers, alpha, entropy="shared")) == shared
 
 
 def test_only_the_best_take_part() -> None:

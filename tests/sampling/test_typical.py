@@ -122,6 +122,34 @@ def test_two_probabilities_on_both_sides_can_be_equally_typical() -> None:
     assert typical(row, 0.125, ties="highest id") == {2}
 
 
+def test_after_a_tie_on_both_sides_the_walk_goes_on() -> None:
+    """The mean of log2 of the weight is 1; 4 and 1 are one away from it, 8 and 1/2 are two."""
+    row = [8.0, 4.0, *[1.0] * 4, *[0.5] * 16]
+    near, far = {1, 2, 3, 4, 5}, {0, *range(6, 22)}
+    assert typical(row, 0.25) == typical(row, Fraction(1, 3)) == near
+    assert typical(row, 0.5, ties="lowest id") == near | {0}
+    assert typical(row, 0.375, ties="highest id") == near | {20, 21}
+    assert typical(row, 0.375) == near | far
+
+
+@pytest.mark.parametrize("boundary", BOUNDARIES)
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("eighths", range(1, 9))
+def test_equal_logits_meet_the_mass_exactly(boundary: Boundary, ties: Ties, eighths: int) -> None:
+    by_logits = typical_logits([-7.5, -inf, *[-7.5] * 7], eighths / 8, boundary=boundary, ties=ties)
+    flat = [0.125, 0.0, *[0.125] * 7]
+    assert by_logits == typical(flat, eighths / 8, boundary=boundary, ties=ties)
+
+
+@drawn(40)
+@given(rows(most=8), shares(), st.sampled_from(TIES))
+def test_logits_that_are_nearly_equal_are_told_apart(
+    row: list[float], mass: float, ties: Ties
+) -> None:
+    by_logits = typical_logits(row, mass, ties=ties, factor=2.0**-45)
+    assert by_logits == typical(weights_of(row, 2.0**-45), mass, ties=ties)
+
+
 def test_impossible_tokens_take_no_part() -> None:
     assert typical_logits([1.0, 0.0, -inf], 0.9) == {0, 1}
     assert typical([0.5, 0.0, 0.5], 0.25, ties="lowest id") == {0}

@@ -71,7 +71,7 @@ def test_protected_tokens_are_not_removed(
     assert stays == xtc(row, threshold) | (protected & possible(row))
 
 
-@drawn(40)
+@drawn(100)
 @given(
     rows(),
     THRESHOLDS,
