@@ -10,7 +10,7 @@ from sampling_ref.arithmetic.binary32 import Binary32, all_to_binary32, to_binar
 from sampling_ref.candidates import Candidates, all_candidates
 from sampling_ref.drawing.gumbel_max import gumbel_max
 from sampling_ref.drawing.inverse_cdf import inverse_cdf_of_logits
-from sampling_ref.errors import ParameterError, RowError, UnknownNameError
+from sampling_ref.errors import ParameterError, RowError, UnknownNameError, shown
 from sampling_ref.history import part_of, read_history
 from sampling_ref.orders import ORDERS
 from sampling_ref.profiles import PROFILES
@@ -29,6 +29,10 @@ from sampling_ref.twins.table import TWINS
 
 Precision: TypeAlias = Literal["exact", "f32"]
 """What the arithmetic is: without any rounding, or with one after every operation."""
+
+
+LARGEST = (2 - 2.0**-52) * 2.0**1023
+"""The largest float."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +162,7 @@ def question_of(  # noqa: PLR0913 - what every question consists of
 ) -> Question:
     """Return a question whose parameters and random numbers were read already."""
     row = ReadRow(read_logits(logits))
+    _refuse_beyond_floats(row)
     if precision == "f32":
         row = ReadRow(_row_in_32_bits(row))
     tokens = read_history(history, len(row))
@@ -165,6 +170,14 @@ def question_of(  # noqa: PLR0913 - what every question consists of
     number = exactly if precision == "exact" else Binary32
     situation = Situation(len(row), tokens, prompt_length, randomness, state, number)
     return Question(profile, parameters, all_candidates(row), situation, precision)
+
+
+def _refuse_beyond_floats(row: Sequence[Number]) -> None:
+    """Complain about a number that no float can hold; floats themselves cost nothing here."""
+    if set(map(type, row)) != {float}:
+        for token, logit in enumerate(row):
+            if type(logit) is not float and abs(logit) > LARGEST:
+                raise RowError(f"logits[{token}] must be at most {LARGEST:g}, got {shown(logit)}")
 
 
 def _row_in_32_bits(row: Sequence[Number]) -> list[float]:

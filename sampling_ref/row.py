@@ -9,7 +9,8 @@ Only minus infinities
     Such a row is still a row: penalties and masks return it as it is. Whatever needs
     a possible token (a softmax, a filter, a draw) says that there is none.
 Fractions and integers
-    are numbers, too, as large as the largest float at most.
+    are numbers, too, also where no float can hold them. Profiles refuse such rows, because
+    what they return are floats.
 Weights
     Finite numbers that are not negative, and not all of them zero.
 
@@ -32,10 +33,6 @@ Number: TypeAlias = float | Fraction
 
 Row: TypeAlias = Sequence[Number]
 """Logits, probabilities or other weights; `row[token]` belongs to `token`."""
-
-
-LARGEST = (2 - 2.0**-52) * 2.0**1023
-"""The largest float: no number of a row is larger, whatever its kind."""
 
 
 class ReadRow(list[Number]):
@@ -66,8 +63,6 @@ def numbers_of(row: Any, name: str) -> list[Number]:  # noqa: ANN401 - whatever 
             if isinstance(number, bool) or not isinstance(number, float | int | Fraction):
                 kind = type(number).__name__
                 raise RowError(f"{name}[{token}] must be a number, got {kind} {shown(number)}")
-            if not isinstance(number, float) and abs(number) > LARGEST:
-                raise RowError(f"{name}[{token}] must be at most {LARGEST:g}, got {shown(number)}")
     return numbers
 
 
@@ -86,7 +81,10 @@ def read_logits(logits: Any, name: str = "logits") -> list[Number]:  # noqa: ANN
         return logits
     numbers = numbers_of(logits, name)
     # One pass in C for the usual row: NaN makes a sum NaN, and infinity makes it infinite.
-    total = sum(numbers)
+    try:
+        total = sum(numbers)
+    except OverflowError:  # a float beside a rational number that no float can hold
+        total = inf
     if not -inf <= total < inf:
         for token, number in enumerate(numbers):
             if not -inf <= number < inf:  # NaN compares false

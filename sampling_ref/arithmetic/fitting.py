@@ -4,8 +4,9 @@ Each token is taken, and while more than one is held and their weights sum to mo
 share, the one of the smallest weight leaves, of equals the one that stands first. Whoever
 has left is not asked again, so that later and smaller tokens may fit where it did not.
 
-On logits the weights are the real numbers e**(factor * logit). Floats with their bound decide
-whether a sum is above the share, the sign of a sum of exponentials what they leave open.
+On logits the weights are the real numbers e**(factor * logit). Enclosures of so many binary
+places decide whether a sum is above the share, the sign of a sum of exponentials what they
+leave open.
 """
 
 from collections import Counter
@@ -14,9 +15,10 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from math import inf
 
-from sampling_ref.arithmetic.exponential_sums import sign_of_sum
-from sampling_ref.arithmetic.float_weights import SMALLEST_SUM, float_weights, relative_error
+from sampling_ref.arithmetic.exponential_sums import exponential_bounds, sign_of_sum
 from sampling_ref.row import Number, Row
+
+_PLACES = 128
 
 
 def fitting(weights: Sequence[Number], most: Fraction) -> frozenset[int]:
@@ -47,29 +49,26 @@ def fitting_logits(
     >>> sorted(fitting_logits([3.0, 2.5, 1.0], Fraction(3, 4)))
     [0, 2]
     """
-    whole = logits if total is None else total
-    largest = max(whole)
-    mine, others = (float_weights(row, largest, factor) for row in (logits, whole))
-    counts_of_whole = Counter(whole)
+    whole = Counter(logits if total is None else total)
+    values = list({*logits, *whole})
+    bounds = exponential_bounds(values, max(values), factor, _PLACES)
+    enclosed = dict(zip(values, bounds, strict=True))
+    least, most = (
+        share * sum(count * enclosed[logit][end] for logit, count in whole.items())
+        for end in (0, 1)
+    )
     counts: Counter[Number] = Counter()
-    held = [0.0]
-    threshold = error = inf
-    if mine is not None and others is not None:
-        threshold = float(share) * sum(others)
-        # Every token enters once and leaves at most once.
-        relative = relative_error(3 * len(logits) + len(whole))
-        error = relative * max(sum(mine), sum(others)) + SMALLEST_SUM
+    held = [0, 0]
 
     def changed(place: int, sign: int) -> None:
         counts[logits[place]] += sign
-        if mine is not None:
-            held[0] += sign * mine[place]
+        for end, bound in enumerate(enclosed[logits[place]]):
+            held[end] += sign * bound
 
     def is_too_much() -> bool:
-        distance = held[0] - threshold
-        if abs(distance) > error:
-            return distance > 0
-        terms = {logit: -share * count for logit, count in counts_of_whole.items()}
+        if held[0] > most or held[1] < least:
+            return held[0] > most
+        terms = {logit: -share * count for logit, count in whole.items()}
         for logit, count in counts.items():
             terms[logit] = terms.get(logit, Fraction(0)) + count
         return sign_of_sum(terms, factor) > 0

@@ -63,7 +63,8 @@ ANTIGRAVITY = Profile(
     notes=(
         (
             "Where the 32-bit subtraction leaves more than nothing after the last candidate, the "
-            "text returns no token; the last candidate is taken here."
+            "text returns no token; a program made from it returned the first candidate. The last "
+            "one is taken here."
         ),
         "top_k = 0 leaves no token in the text, and is an error here.",
         (

@@ -4,6 +4,7 @@ from sampling_ref.profiles.domains import Interval, OneOf, OrNone, Whole
 from sampling_ref.profiles.model import Condition, Draw, Parameter, Profile, Stage
 
 ARTICLE = "Three penalties for LLM sampling (Qualiteg)"
+CODE = f"{ARTICLE}, the processors' code"
 MULTIPLICATIVE = Condition("penalty_method", "==", "multiplicative")
 SUBTRACTIVE = Condition("penalty_method", "==", "subtractive")
 
@@ -14,7 +15,7 @@ def _penalty(step: str, method: str, unless: Condition, *more: tuple[Condition, 
         {"penalty": step},
         {"method": method, "scope": "all"},
         off_if=((Condition(step, "is None"),), (unless,), *more),
-        source=f"{ARTICLE}, the processor's code",
+        source=CODE,
     )
 
 
@@ -24,13 +25,27 @@ CHATSTREAM = Profile(
     repository="the published article",
     version=ARTICLE,
     parameters=(
-        Parameter("penalty_method", "multiplicative", OneOf(("multiplicative", "subtractive"))),
-        Parameter("repetition_penalty", None, OrNone(Interval()), "f64"),
-        Parameter("frequency_penalty", None, OrNone(Interval()), "f64"),
-        Parameter("presence_penalty", None, OrNone(Interval()), "f64"),
-        Parameter("temperature", 1.0, Interval(0, low_open=True), "f64"),
-        Parameter("top_k", None, OrNone(Whole(1))),
-        Parameter("top_p", None, OrNone(Interval(0, 1)), "f64"),
+        Parameter(
+            "penalty_method",
+            "multiplicative",
+            OneOf(("multiplicative", "subtractive")),
+            engine_rule="Each processor has one of its own.",
+            source=CODE,
+        ),
+        Parameter("repetition_penalty", None, OrNone(Interval()), "f64", source=CODE),
+        Parameter("frequency_penalty", None, OrNone(Interval()), "f64", source=CODE),
+        Parameter("presence_penalty", None, OrNone(Interval()), "f64", source=CODE),
+        Parameter(
+            "temperature",
+            1.0,
+            Interval(0, low_open=True),
+            "f64",
+            source=f"{ARTICLE}, scenario, step 3",
+        ),
+        Parameter("top_k", None, OrNone(Whole(1)), source=f"{ARTICLE}, scenario, step 4"),
+        Parameter(
+            "top_p", None, OrNone(Interval(0, 1)), "f64", source=f"{ARTICLE}, scenario, step 5"
+        ),
     ),
     stages=(
         _penalty("repetition_penalty", "divide", SUBTRACTIVE),

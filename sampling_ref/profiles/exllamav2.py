@@ -80,9 +80,7 @@ EXLLAMAV2 = Profile(
             source=f"{SAMPLER}:81",
         ),
         Parameter("dry_multiplier", 0.0, Interval(0), "f64", source=f"{SAMPLER}:88"),
-        Parameter(
-            "dry_base", 1.75, Interval(0, low_open=True), "f64", source=f"{SAMPLER}:87"
-        ),
+        Parameter("dry_base", 1.75, Interval(0, low_open=True), "f64", source=f"{SAMPLER}:87"),
         Parameter("dry_allowed_length", 2, Whole(1), source=f"{SAMPLER}:86"),
         Parameter(
             "dry_sequence_breakers",

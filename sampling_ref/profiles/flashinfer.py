@@ -43,12 +43,12 @@ FLASHINFER = Profile(
             engine_rule="Not checked; at most 0 accepts nothing.",
             source=f"{PYTHON}:1579",
         ),
-        Parameter("min_p", None, OrNone(Interval(0, 1)), "f32", source=f"{PYTHON}:1579"),
+        Parameter("min_p", None, OrNone(Interval(0, 1)), "f32", source=f"{PYTHON}:1216"),
         Parameter(
             "filter_apply_order",
             "top_k_first",
             OneOf(("top_k_first", "joint")),
-            source=f"{PYTHON}:1575",
+            source=f"{PYTHON}:1584, 1738",
         ),
     ),
     stages=(
@@ -57,15 +57,16 @@ FLASHINFER = Profile(
             {"temperature": "temperature"},
             off_if=(equals("temperature", 1.0),),
             note="A product with the rounded 1 / temperature.",
-            source=f"{KERNELS}:310",
+            source=f"{KERNELS}:310, 430, 514",
         ),
         Stage(
             "top_k",
             {"k": "top_k"},
             {"ties": "all"},
             off_if=(is_none("top_k"),),
-            note="A path for k of at most 256 and 65,536 or more tokens keeps exactly k.",
-            source=f"{KERNELS}:957",
+            note="Accepted if fewer than k are larger. A path for one k of at most 256 and 65,536 "
+            "or more tokens keeps exactly k.",
+            source=f"{KERNELS}:957, {PYTHON}:1341-1412",
         ),
         Stage(
             "top_p",
@@ -87,7 +88,9 @@ FLASHINFER = Profile(
             "min_p",
             {"m": "min_p"},
             off_if=(is_none("min_p"), at_most("min_p", 0.0)),
-            source=f"{KERNELS}:1132",
+            note="A kernel of its own, which callers apply to what the others left; equality is "
+            "kept.",
+            source=f"{KERNELS}:1132, 1147",
         ),
     ),
     draw=Draw(
@@ -95,7 +98,7 @@ FLASHINFER = Profile(
         "vocabulary",
         "exceed",
         uniform="curand: 32 bits, in (0, 1], of Philox4x32-10",
-        source=f"{KERNELS}:614",
+        source=f"{KERNELS}:614, 827-838",
     ),
     notes=(
         (
@@ -106,7 +109,11 @@ FLASHINFER = Profile(
             "Renormalising functions and reference functions in the same repository have two other "
             "rules where a sum meets p exactly."
         ),
-        "From logits it draws by Gumbel-max.",
+        f"From logits it draws by Gumbel-max ({KERNELS}:685-695).",
+        (
+            "With min_p = 0 the kernel takes tokens of probability 0 for valid; its random number "
+            f"can be 1, and then it returns the last token of the row ({KERNELS}:1166-1196)."
+        ),
         "A row with NaN gives token 0 and says that it is not valid.",
     ),
 )

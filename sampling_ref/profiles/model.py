@@ -136,7 +136,9 @@ class Stage:
     takes: Mapping[str, str] = field(default_factory=dict)
     choices: Mapping[str, Any] = field(default_factory=dict)
     off_if: tuple[tuple[Condition, ...], ...] = ()
-    order: Literal["as they stand", "sorted", "sorted if cut", "libstdc++", "heap"] = "as they stand"
+    order: Literal["as they stand", "sorted", "sorted if cut", "libstdc++", "heap"] = (
+        "as they stand"
+    )
     draw: Draw | None = None
     note: str = ""
     source: str = ""

@@ -52,7 +52,9 @@ def _top_k(candidates: Candidates, situation: Situation, values: Values) -> Cand
 
 def _top_p(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001 - one shape
     weights = _weights(candidates)
-    places = nucleus_in_32_bits(weights, list(range(len(weights))), Binary32(values["p"]))
+    # Alone, without top_k's sort before it, the step sorts for itself.
+    order = list(range(len(weights))) if candidates.is_sorted else greatest_first(weights)
+    places = nucleus_in_32_bits(weights, order, Binary32(values["p"]))
     return _placed(candidates, weights, places)
 
 

@@ -6,7 +6,6 @@ in its defaults, builds its list of processors in its own order, calculates and 
 
 import warnings
 from collections.abc import Sequence
-from math import inf
 from typing import Any
 
 import pytest
@@ -19,7 +18,6 @@ from transformers.modeling_outputs import CausalLMOutput
 from transformers.utils import logging
 
 logging.set_verbosity_error()
-warnings.filterwarnings("ignore", category=UserWarning, module=r"transformers\..*")
 
 
 class GivenConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers has no types
@@ -64,14 +62,16 @@ def processors(size: int, prompt: Sequence[int], **params: Any) -> Any:  # noqa:
     function = params.pop("prefix_allowed_tokens_fn", None)
     ignored = params.pop("prompt_ignore_length", 0)
     mask = torch.tensor([[place >= ignored for place in range(len(prompt))]], dtype=torch.long)
-    return model.generate(
-        torch.tensor([list(prompt)]),
-        attention_mask=mask,
-        custom_generate=catch,
-        use_cache=False,
-        prefix_allowed_tokens_fn=function and (lambda _, tokens: function(tokens.tolist())),
-        **{"do_sample": True, **params},
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.generate(
+            torch.tensor([list(prompt)]),
+            attention_mask=mask,
+            custom_generate=catch,
+            use_cache=False,
+            prefix_allowed_tokens_fn=function and (lambda _, tokens: function(tokens.tolist())),
+            **{"do_sample": True, **params},
+        )
 
 
 def processed(processor: Any, row: Sequence[float], history: Sequence[int]) -> list[float]:  # noqa: ANN401
@@ -91,16 +91,13 @@ def generated(
 ) -> list[int]:
     """Return the tokens that generate() draws from the rows."""
     torch.manual_seed(seed)
-    whole = GivenRows(rows).generate(
-        torch.tensor([list(prompt)]),
-        max_new_tokens=len(rows),
-        use_cache=False,
-        **{"do_sample": True, **params},
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole = GivenRows(rows).generate(
+            torch.tensor([list(prompt)]),
+            max_new_tokens=len(rows),
+            use_cache=False,
+            **{"do_sample": True, **params},
+        )
     tokens: list[int] = whole[0, len(prompt) :].tolist()
     return tokens
-
-
-def kept_in(row: Sequence[float]) -> set[int]:
-    """Return the tokens that a row leaves possible."""
-    return {token for token, logit in enumerate(row) if logit > -inf}
