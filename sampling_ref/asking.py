@@ -17,7 +17,15 @@ from sampling_ref.profiles import PROFILES
 from sampling_ref.profiles.model import Draw, Logprobs, Profile, Stage
 from sampling_ref.random_numbers import read_uniforms
 from sampling_ref.randomness import Given, Randomness
-from sampling_ref.row import Number, ReadRow, TokenId, read_logits, read_possible_logits
+from sampling_ref.row import (
+    LARGEST,
+    Number,
+    ReadRow,
+    TokenId,
+    places_of_others,
+    read_logits,
+    read_possible_logits,
+)
 from sampling_ref.situation import Situation, exactly
 from sampling_ref.softmax import softmax
 from sampling_ref.steps.step import Step
@@ -29,10 +37,6 @@ from sampling_ref.twins.table import TWINS
 
 Precision: TypeAlias = Literal["exact", "f32"]
 """What the arithmetic is: without any rounding, or with one after every operation."""
-
-
-LARGEST = (2 - 2.0**-52) * 2.0**1023
-"""The largest float."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +166,11 @@ def question_of(  # noqa: PLR0913 - what every question consists of
 ) -> Question:
     """Return a question whose parameters and random numbers were read already."""
     row = ReadRow(read_logits(logits))
-    _refuse_beyond_floats(row)
+    row.others = places_of_others(row)
+    for token in row.others:
+        number = row[token]
+        if isinstance(number, int | Fraction) and abs(number) > LARGEST:
+            raise RowError(f"logits[{token}] must be at most {LARGEST:g}, got {shown(number)}")
     if precision == "f32":
         row = ReadRow(_row_in_32_bits(row))
     tokens = read_history(history, len(row))
@@ -170,14 +178,6 @@ def question_of(  # noqa: PLR0913 - what every question consists of
     number = exactly if precision == "exact" else Binary32
     situation = Situation(len(row), tokens, prompt_length, randomness, state, number)
     return Question(profile, parameters, all_candidates(row), situation, precision)
-
-
-def _refuse_beyond_floats(row: Sequence[Number]) -> None:
-    """Complain about a number that no float can hold; floats themselves cost nothing here."""
-    if set(map(type, row)) != {float}:
-        for token, logit in enumerate(row):
-            if type(logit) is not float and abs(logit) > LARGEST:
-                raise RowError(f"logits[{token}] must be at most {LARGEST:g}, got {shown(logit)}")
 
 
 def _row_in_32_bits(row: Sequence[Number]) -> list[float]:

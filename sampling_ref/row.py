@@ -35,11 +35,18 @@ Row: TypeAlias = Sequence[Number]
 """Logits, probabilities or other weights; `row[token]` belongs to `token`."""
 
 
+LARGEST = (2 - 2.0**-52) * 2.0**1023
+"""The largest float."""
+
+
 class ReadRow(list[Number]):
     """A list of logits that was read already: reading it again costs nothing.
 
-    Chains hand such rows from step to step. Nobody changes one.
+    Chains hand such rows from step to step. Nobody changes one. `others` are the places of
+    numbers that are no plain floats, and perhaps of some that are; None if nobody looked.
     """
+
+    others: Sequence[int] | None = None
 
 
 def numbers_of(row: Any, name: str) -> list[Number]:  # noqa: ANN401 - whatever has tolist()
@@ -56,14 +63,24 @@ def numbers_of(row: Any, name: str) -> list[Number]:  # noqa: ANN401 - whatever 
     numbers = list(row)
     if not numbers:
         raise RowError(f"{name} must hold at least one number, got none")
-    if set(map(type, numbers)) != {float}:
-        for token, number in enumerate(numbers):
-            if type(number) is float:
-                continue
-            if isinstance(number, bool) or not isinstance(number, float | int | Fraction):
-                kind = type(number).__name__
-                raise RowError(f"{name}[{token}] must be a number, got {kind} {shown(number)}")
+    for token in places_of_others(numbers):
+        number = numbers[token]
+        if isinstance(number, bool) or not isinstance(number, float | int | Fraction):
+            kind = type(number).__name__
+            raise RowError(f"{name}[{token}] must be a number, got {kind} {shown(number)}")
     return numbers
+
+
+def places_of_others(numbers: Sequence[object]) -> Sequence[int]:
+    """Return the places of whatever is no plain float.
+
+    >>> places_of_others([0.5, 1, 2.0, Fraction(1, 3)])
+    [1, 3]
+    """
+    kinds = list(map(type, numbers))
+    if kinds.count(float) == len(kinds):
+        return ()
+    return [place for place, kind in enumerate(kinds) if kind is not float]
 
 
 def read_logits(logits: Any, name: str = "logits") -> list[Number]:  # noqa: ANN401 - as above
@@ -80,7 +97,7 @@ def read_logits(logits: Any, name: str = "logits") -> list[Number]:  # noqa: ANN
     if isinstance(logits, ReadRow):
         return logits
     numbers = numbers_of(logits, name)
-    # One pass in C for the usual row: NaN makes a sum NaN, and infinity makes it infinite.
+    # One pass in C for the usual row: NaN makes a sum NaN, infinity makes it infinite.
     try:
         total = sum(numbers)
     except OverflowError:  # a float beside a rational number that no float can hold

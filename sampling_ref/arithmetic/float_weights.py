@@ -31,7 +31,7 @@ from fractions import Fraction
 from math import exp, inf
 from typing import Final, cast
 
-from sampling_ref.row import Number
+from sampling_ref.row import Number, ReadRow, places_of_others
 
 SMALLEST_SUM: Final = 1e-250
 """Far more than weights that are too small for floats add to a sum; far from subnormal."""
@@ -91,20 +91,30 @@ def _exponents(logits: Sequence[Number], reference: Number, factor: Fraction) ->
     if offset != reference and abs(offset) * scale > LARGEST_OFFSET:
         # The offset is wrong by u |offset|; within the limit the bound above has room for it.
         return [_exponent(logit, Fraction(reference), factor) for logit in logits]
-    kinds = set(map(type, logits))
-    if kinds == {float}:
-        floats = cast("Sequence[float]", logits)
-        if offset:
-            return [(logit - offset) * scale for logit in floats]
-        return [logit * scale for logit in floats]
-    if float not in kinds:
+    places = _others(logits)
+    if len(places) * 8 > len(logits):
         return [_exponent(logit, Fraction(reference), factor) for logit in logits]
-    # A fraction has no float of its own, and a subclass of float may round more coarsely.
-    exact = Fraction(reference)
-    return [
-        (logit - offset) * scale if type(logit) is float else _exponent(logit, exact, factor)
-        for logit in logits
-    ]
+    # A fraction has no float of its own, and a subclass of float may round more coarsely; and
+    # Python multiplies a list fast only if all of it is floats.
+    floats = cast("list[float]", list(logits) if places else logits)
+    for place in places:
+        floats[place] = 0.0
+    if offset:
+        exponents = [(logit - offset) * scale for logit in floats]
+    else:
+        exponents = [logit * scale for logit in floats]
+    for place in places:
+        number = float(logits[place])
+        if abs(number) * scale <= LARGEST_OFFSET:
+            exponents[place] = (number - offset) * scale
+        else:
+            exponents[place] = _exponent(logits[place], Fraction(reference), factor)
+    return exponents
+
+
+def _others(logits: Sequence[Number]) -> Sequence[int]:
+    known = logits.others if isinstance(logits, ReadRow) else None
+    return places_of_others(logits) if known is None else known
 
 
 def _exponent(logit: Number, reference: Fraction, factor: Fraction) -> float:

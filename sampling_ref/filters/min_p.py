@@ -9,8 +9,9 @@ Equality
     A token exactly at the threshold is kept in the definition ("kept"); some programs
     remove it ("removed"), and then m = 1 leaves nothing but what `least` keeps.
 m above 1
-    An error in the definition. One program accepts it and keeps only what `least` keeps:
-    "best". (Its logit threshold lies above the largest logit.)
+    An error in the definition. One program accepts it, and keeps what `least` keeps, but at
+    least one token, whatever `least` is: "best". (Its logit threshold lies above the largest
+    logit.)
 m = 0
     Every possible token is kept.
 Least
@@ -56,6 +57,7 @@ def min_p(
     """
     row = read_weights(weights)
     threshold = _read_choices(m, equality, above_one, least) * Fraction(max(row))
+    least = max(least, int(above_one == "best"))
     passing = {
         token
         for token, weight in enumerate(row)
@@ -84,6 +86,7 @@ def min_p_logits(
     """
     row = read_possible_logits(logits)
     share = _read_choices(m, equality, above_one, least)
+    least = max(least, int(above_one == "best"))
     scale = read_number("factor", factor, "(0, inf)")
     if share == 0:
         return frozenset(possible(row))

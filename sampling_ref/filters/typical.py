@@ -17,7 +17,8 @@ Ties
     each side. "all": the equals of the last kept token are kept too. Otherwise they are
     taken one by one, by rising id or by falling id.
 Least
-    Never fewer than so many tokens, taken in the order above.
+    Never fewer than so many tokens, taken in the order above, equals by rising id; "all"
+    does not add the equals of the last of these.
 Impossible tokens
     A token of no weight has an infinite surprise. It is never kept and adds nothing to
     the entropy.
@@ -173,7 +174,7 @@ def _kept(
     """Return the tokens up to the crossing one, as the choices have it."""
     if crossing is None:
         crossing = len(walk)
-    count = max(crossing if boundary == "short" else crossing + 1, least)
+    count = crossing if boundary == "short" else crossing + 1
     if ties == "all":
         ends = 0
         for group in groups:
@@ -181,4 +182,4 @@ def _kept(
                 break
             ends += len(group)
         count = ends
-    return frozenset(walk[:count])
+    return frozenset(walk[: max(count, least)])

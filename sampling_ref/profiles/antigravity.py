@@ -12,7 +12,14 @@ ANTIGRAVITY = Profile(
     version=TEXT,
     parameters=(
         Parameter("temperature", 0.8, Interval(0), "f32", source=f"{TEXT}, 5.4"),
-        Parameter("top_p", 0.9, Interval(), "f32", source=f"{TEXT}, 5.4"),
+        Parameter(
+            "top_p",
+            0.9,
+            Interval(0, 1),
+            "f32",
+            engine_rule="Not checked; above 1 keeps all of top_k, below 0 the first.",
+            source=f"{TEXT}, 5.4",
+        ),
         Parameter("top_k", 40, Whole(1), source=f"{TEXT}, 5.4"),
         Parameter(
             "repetition_penalty",

@@ -5,6 +5,7 @@ from sampling_ref.profiles.model import Condition, Draw, Parameter, Profile, Sta
 
 ARTICLE = "Three penalties for LLM sampling (Qualiteg)"
 CODE = f"{ARTICLE}, the processors' code"
+SCALAR = "Any number; what divides must be above 0 here."
 MULTIPLICATIVE = Condition("penalty_method", "==", "multiplicative")
 SUBTRACTIVE = Condition("penalty_method", "==", "subtractive")
 
@@ -32,9 +33,30 @@ CHATSTREAM = Profile(
             engine_rule="Each processor has one of its own.",
             source=CODE,
         ),
-        Parameter("repetition_penalty", None, OrNone(Interval()), "f64", source=CODE),
-        Parameter("frequency_penalty", None, OrNone(Interval()), "f64", source=CODE),
-        Parameter("presence_penalty", None, OrNone(Interval()), "f64", source=CODE),
+        Parameter(
+            "repetition_penalty",
+            None,
+            OrNone(Interval()),
+            "f64",
+            engine_rule=SCALAR,
+            source=CODE,
+        ),
+        Parameter(
+            "frequency_penalty",
+            None,
+            OrNone(Interval()),
+            "f64",
+            engine_rule=SCALAR,
+            source=CODE,
+        ),
+        Parameter(
+            "presence_penalty",
+            None,
+            OrNone(Interval()),
+            "f64",
+            engine_rule=SCALAR,
+            source=CODE,
+        ),
         Parameter(
             "temperature",
             1.0,

@@ -33,6 +33,7 @@ INNER = Interval(0, 1, low_open=True)
 
 NO_FLOAT = "The engine refuses what is no Python float, so 2 instead of 2.0."
 FITS = f"{NO_FLOAT} It takes infinity, and what is 0 or infinite in 32 bits: then rows hold NaN."
+NEGATIVE = "generate() takes less than 0 for 0."
 OUTSIDE = "The engine passes over ids outside the row, or fails in torch; here they are errors."
 NEW_BY_DEFAULT = 20
 GIVEN = {
@@ -93,8 +94,20 @@ TRANSFORMERS = Profile(
             engine_rule="generate() gives the length of the padding on the left. None is 0.",
             source=f"{PROCESS}:358",
         ),
-        Parameter("no_repeat_ngram_size", 0, OrNone(Whole(0)), source=f"{PROCESS}:1144"),
-        Parameter("encoder_no_repeat_ngram_size", 0, OrNone(Whole(0)), source=f"{PROCESS}:1211"),
+        Parameter(
+            "no_repeat_ngram_size",
+            0,
+            OrNone(Whole(0)),
+            engine_rule=NEGATIVE,
+            source=f"{PROCESS}:1144",
+        ),
+        Parameter(
+            "encoder_no_repeat_ngram_size",
+            0,
+            OrNone(Whole(0)),
+            engine_rule=NEGATIVE,
+            source=f"{PROCESS}:1211",
+        ),
         Parameter(
             "bad_words_ids",
             None,
@@ -106,28 +119,40 @@ TRANSFORMERS = Profile(
             "min_length",
             0,
             OrNone(Whole(0)),
-            engine_rule="Not looked at where min_new_tokens is given, even as 0.",
+            engine_rule=f"Not looked at where min_new_tokens is given, even as 0. {NEGATIVE}",
             source=f"{UTILS}:2053",
         ),
         Parameter(
             "min_new_tokens",
             None,
             OrNone(Whole(0)),
-            engine_rule="From -1 on down the engine fails, or leaves it out.",
+            engine_rule=NEGATIVE,
             source=f"{PROCESS}:203",
         ),
         Parameter(
-            "eos_token_id", None, OrNone(Tokens(single=True)), engine_rule=OUTSIDE, source=UTILS
+            "eos_token_id",
+            None,
+            OrNone(Tokens(single=True)),
+            engine_rule=f"{OUTSIDE} generate() fails if none of several is given.",
+            source=f"{UTILS}:2405",
         ),
         Parameter("prefix_allowed_tokens_fn", None, Anything(), source=f"{PROCESS}:1568"),
-        Parameter("forced_bos_token_id", None, OrNone(Whole(0)), source=f"{PROCESS}:1628"),
-        Parameter("forced_eos_token_id", None, OrNone(Tokens(single=True))),
+        Parameter(
+            "forced_bos_token_id",
+            None,
+            OrNone(Whole(0)),
+            engine_rule="The engine counts negative ids from the end.",
+            source=f"{PROCESS}:1628",
+        ),
+        Parameter(
+            "forced_eos_token_id", None, OrNone(Tokens(single=True)), source=f"{PROCESS}:1675"
+        ),
         Parameter(
             "max_length",
             None,
             OrNone(Whole(1)),
             engine_rule="Without max_new_tokens; without both, 20 tokens follow the prompt. "
-            "The engine takes 0 and less, and then forces nothing.",
+            "generate() refuses what the prompt has already.",
             source=f"{UTILS}:2046",
         ),
         Parameter("max_new_tokens", None, OrNone(Whole(1)), source=f"{UTILS}:2027"),
@@ -141,8 +166,20 @@ TRANSFORMERS = Profile(
             "eos_token_id; here nothing ends then.",
             source=f"{PROCESS}:1786",
         ),
-        Parameter("suppress_tokens", None, OrNone(Tokens()), source=f"{PROCESS}:1939"),
-        Parameter("begin_suppress_tokens", None, OrNone(Tokens()), source=f"{PROCESS}:1892"),
+        Parameter(
+            "suppress_tokens",
+            None,
+            OrNone(Tokens()),
+            engine_rule=OUTSIDE,
+            source=f"{PROCESS}:1939",
+        ),
+        Parameter(
+            "begin_suppress_tokens",
+            None,
+            OrNone(Tokens()),
+            engine_rule=OUTSIDE,
+            source=f"{PROCESS}:1892",
+        ),
         Parameter(
             "temperature",
             1.0,
@@ -152,7 +189,14 @@ TRANSFORMERS = Profile(
             source=f"{PROCESS}:288",
         ),
         Parameter("top_h", None, OrNone(INNER), "f64", source=f"{PROCESS}:663"),
-        Parameter("top_k", 50, OrNone(Whole(0)), source=f"{PROCESS}:610"),
+        Parameter(
+            "top_k",
+            50,
+            OrNone(Whole(0)),
+            engine_rule="None among the arguments of generate() switches it off; in a "
+            "GenerationConfig it stands for the default.",
+            source=f"{PROCESS}:610",
+        ),
         Parameter(
             "top_p",
             1.0,

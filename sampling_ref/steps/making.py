@@ -90,11 +90,14 @@ def row_step(
             key: exact(value, situation) if key in numbers else value
             for key, value in values.items()
         }
-        changed = list(function(ReadRow(row), **known(situation, candidates), **given))
+        changed = ReadRow(function(ReadRow(row), **known(situation, candidates), **given))
         if candidates.factor != 1:
             for token in changing:
                 if changed[token] != -inf:
                     changed[token] = changed[token] / candidates.factor
+        known_others = candidates.logits.others if isinstance(candidates.logits, ReadRow) else None
+        if known_others is not None and len(changing) < situation.size:
+            changed.others = sorted(changing.union(known_others))
         return with_row(candidates, changed)
 
     return Step(name, apply, parameters, choices, why)
@@ -158,11 +161,10 @@ def entries(candidates: Candidates, size: int) -> list[Number]:
 
 def with_row(candidates: Candidates, row: Sequence[Number]) -> Candidates:
     """Return the candidates in their order, with the entries of a row."""
-    if isinstance(candidates.tokens, range) and len(candidates.tokens) == len(row):
-        logits = row
-    else:
-        logits = [row[token] for token in candidates.tokens]
-    return Candidates(candidates.tokens, ReadRow(logits), candidates.factor)
+    if isinstance(row, ReadRow) and isinstance(candidates.tokens, range):
+        return Candidates(candidates.tokens, row, candidates.factor)
+    logits = ReadRow(row[token] for token in candidates.tokens)
+    return Candidates(candidates.tokens, logits, candidates.factor)
 
 
 def with_places(candidates: Candidates, places: Sequence[int]) -> Candidates:

@@ -38,7 +38,10 @@ ALONE: Mapping[str, Mapping[str, Any]] = {
     "candle": {"temperature": 1.0, "repeat_penalty": 1.0},
     "mlx-lm": {"temp": 1.0},
     "exllamav2": {
-        **{"top_k": 0, "top_p": 0.0, "temperature": 1.0, "token_repetition_penalty": 1.0},
+        "top_k": 0,
+        "top_p": 0.0,
+        "temperature": 1.0,
+        "token_repetition_penalty": 1.0,
     },
     "tensorrt-llm": {"temperature": 1.0},
     "antigravity": {"top_k": 99, "top_p": 1.0, "temperature": 1.0, "repetition_penalty": 1.0},
@@ -46,12 +49,12 @@ ALONE: Mapping[str, Mapping[str, Any]] = {
 """What switches an engine's defaults off, so that one step can be looked at alone."""
 
 
-def alone(name: str, **params: Any) -> dict[str, Any]:
+def alone(name: str, **params: object) -> dict[str, Any]:
     """Return parameters under which an engine does what is given, and nothing else."""
     return {**ALONE.get(name, {}), **params}
 
 
-def kept_of_weights(name: str, op: str, weights: Weights, **params: Any) -> set[int]:
+def kept_of_weights(name: str, op: str, weights: Weights, **params: object) -> set[int]:
     """Return the ids that a record keeps of exact weights; parameters are taken as they are."""
     profile = PROFILES[name]
     values = {**profile.defaults(), **profile.read_parameters(params)}

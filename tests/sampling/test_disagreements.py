@@ -39,115 +39,24 @@ TOP_P_RULES = {
 equals) or at most p, the sum of all larger ones below p, falling sums up to p, and a heap that
 never exceeds p."""
 
-TOP_P: list[tuple[Weights, float | Fraction, dict[str, set[int]]]] = [
-    (
-        HALVES,
-        0.5,
-        {
-            **{"upwards": {0}, "falling": {0}, "one more": {0, 1}},
-            **{"unstable": {0}, "what is larger": {0}, "not across": {0}, "what fits": {0}},
-        },
-    ),
-    (
-        HALVES,
-        0.75,
-        {
-            **{"upwards": {0, 1}, "falling": {0, 1}, "one more": {0, 1, 2}},
-            **{
-                "unstable": {0, 1},
-                "what is larger": {0, 1},
-                "not across": {0, 1},
-                "what fits": {0, 1},
-            },
-        },
-    ),
-    (
-        HALVES,
-        0.6,
-        {
-            **{"upwards": {0, 1}, "falling": {0, 1}, "one more": {0, 1}},
-            **{"unstable": {0, 1}, "what is larger": {0, 1}, "not across": {0}, "what fits": {0}},
-        },
-    ),
-    (
-        HALVES,
-        0.8,
-        {
-            **{"upwards": {0, 1, 3}, "falling": {0, 1, 2}, "one more": {0, 1, 2}},
-            **{
-                "unstable": {0, 1, 3},
-                "what is larger": {0, 1, 2, 3},
-                "not across": {0, 1},
-                "what fits": {0, 1},
-            },
-        },
-    ),
-    (
-        HALVES,
-        0.625,
-        {
-            **{"upwards": {0, 1}, "falling": {0, 1}, "one more": {0, 1}},
-            **{
-                "unstable": {0, 1},
-                "what is larger": {0, 1},
-                "not across": {0},
-                "what fits": {0, 3},
-            },
-        },
-    ),
-    (
-        EVEN,
-        0.5,
-        {
-            **{"upwards": {2, 3}, "falling": {0, 1}, "one more": {0, 1, 2}},
-            **{
-                "unstable": {1, 3},
-                "what is larger": {0, 1, 2, 3},
-                "not across": {0, 1},
-                "what fits": {2, 3},
-            },
-        },
-    ),
-    (
-        EVEN,
-        0.6,
-        {
-            **{"upwards": {1, 2, 3}, "falling": {0, 1, 2}, "one more": {0, 1, 2}},
-            **{
-                "unstable": {0, 1, 3},
-                "what is larger": {0, 1, 2, 3},
-                "not across": {0, 1},
-                "what fits": {2, 3},
-            },
-        },
-    ),
-    (
-        TENTHS,
-        Fraction(4, 5),
-        {
-            **{"upwards": {0, 3}, "falling": {0, 3}, "one more": {0, 1, 3}},
-            **{
-                "unstable": {0, 3},
-                "what is larger": {0, 3},
-                "not across": {0, 3},
-                "what fits": {0, 3},
-            },
-        },
-    ),
-    (
-        MIXED,
-        1e-9,
-        {
-            **{"upwards": {1}, "falling": {1}, "one more": {1}},
-            **{"unstable": {1}, "what is larger": {1}, "not across": {1}, "what fits": {1}},
-        },
-    ),
+ALL = {0, 1, 2, 3}
+TOP_P: list[tuple[Weights, float | Fraction, tuple[set[int], ...]]] = [
+    (HALVES, 0.5, ({0}, {0}, {0}, {0, 1}, {0}, {0}, {0})),
+    (HALVES, 0.75, ({0, 1}, {0, 1}, {0, 1}, {0, 1, 2}, {0, 1}, {0, 1}, {0, 1})),
+    (HALVES, 0.6, ({0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}, {0}, {0})),
+    (HALVES, 0.625, ({0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}, {0}, {0, 3})),
+    (HALVES, 0.8, ({0, 1, 3}, {0, 1, 2}, {0, 1, 3}, {0, 1, 2}, ALL, {0, 1}, {0, 1})),
+    (EVEN, 0.5, ({2, 3}, {0, 1}, {1, 3}, {0, 1, 2}, ALL, {0, 1}, {2, 3})),
+    (EVEN, 0.6, ({1, 2, 3}, {0, 1, 2}, {0, 1, 3}, {0, 1, 2}, ALL, {0, 1}, {2, 3})),
+    (TENTHS, Fraction(4, 5), ({0, 3}, {0, 3}, {0, 3}, {0, 1, 3}, {0, 3}, {0, 3}, {0, 3})),
+    (MIXED, 1e-9, ({1}, {1}, {1}, {1}, {1}, {1}, {1})),
 ]
+"""A row, p, and what each rule keeps, in the order of the rules above."""
 
 TOP_P_CELLS = [
-    pytest.param(name, row, p, answers[rule], id=f"{name}-{place}-{float(p):g}")
+    pytest.param(name, row, p, answer, id=f"{name}-{place}-{float(p):g}")
     for place, (row, p, answers) in enumerate(TOP_P)
-    for rule, names in TOP_P_RULES.items()
+    for names, answer in zip(TOP_P_RULES.values(), answers, strict=True)
     for name in names
 ]
 
@@ -235,13 +144,13 @@ def test_top_p_of_all_removes_nothing(name: str) -> None:
 # --- top-k ------------------------------------------------------------------------------------
 
 TIED = [1.0, 2.0, 2.0, 2.0, 3.0]
-TOP_K_OF_TIED = {
-    **dict.fromkeys(("transformers", "vllm", "flashinfer", "tensorrt-llm"), {1, 2, 3, 4}),
-    **dict.fromkeys(("sglang", "mlx-lm", "exllamav3", "chatstream", "antigravity"), {1, 2, 4}),
-    **dict.fromkeys(("candle", "mistral.rs"), {1, 2, 4}),  # any three with the largest there
-    "llama.cpp": {1, 3, 4},
-    "exllamav2": {2, 3, 4},
-}
+TOP_K_OF_TIED: list[tuple[str, set[int]]] = [
+    *((name, {1, 2, 3, 4}) for name in ("transformers", "vllm", "flashinfer", "tensorrt-llm")),
+    *((name, {1, 2, 4}) for name in ("sglang", "mlx-lm", "exllamav3", "chatstream")),
+    *((name, {1, 2, 4}) for name in ("candle", "mistral.rs", "antigravity")),
+    ("llama.cpp", {1, 3, 4}),
+    ("exllamav2", {2, 3, 4}),
+]
 
 
 def test_every_engine_with_top_k_has_its_answer() -> None:
@@ -250,11 +159,11 @@ def test_every_engine_with_top_k_has_its_answer() -> None:
         for name, profile in PROFILES.items()
         if any(stage.step == "top_k" for stage in profile.stages)
     }
-    assert set(TOP_K_OF_TIED) == having
+    assert {name for name, _ in TOP_K_OF_TIED} == having
 
 
 @pytest.mark.parametrize("precision", ["exact", "f32"])
-@pytest.mark.parametrize(("name", "answer"), TOP_K_OF_TIED.items())
+@pytest.mark.parametrize(("name", "answer"), TOP_K_OF_TIED)
 def test_top_k_with_equals_at_the_cut(
     name: str, answer: set[int], precision: Literal["exact", "f32"]
 ) -> None:
@@ -268,7 +177,7 @@ def test_which_equals_a_heap_keeps_depends_on_who_comes_when() -> None:
     assert kept(step("exllamav2", "top_k", [2.0, 2.0, 2.0, 3.0, 1.0], top_k=2)) == {1, 3}
 
 
-@pytest.mark.parametrize("name", sorted(set(TOP_K_OF_TIED) - {"mlx-lm"}))
+@pytest.mark.parametrize("name", [name for name, _ in TOP_K_OF_TIED if name != "mlx-lm"])
 def test_top_k_of_the_whole_row_and_beyond_removes_nothing(name: str) -> None:
     for k in (5, 6):
         assert support(distribution(name, TIED, **alone(name, top_k=k))) == {0, 1, 2, 3, 4}

@@ -45,11 +45,11 @@ def test_the_printed_formula_decides(
         if collected > required or (collected == required and boundary != "exceed"):
             count = place if boundary == "short" else place + 1
             break
-    count = max(count, least)
     kept = set(walk[:count])
     if ties == "all" and kept:
         farthest = max(far[token] for token in kept)
         kept = {token for token in walk if far[token] <= farthest}
+    kept.update(walk[:least])
     assert typical(row, mass, boundary=boundary, ties=ties, least=least) == kept
 
 

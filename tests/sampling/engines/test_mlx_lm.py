@@ -13,7 +13,7 @@ engine's answer must lie between.
 from dataclasses import dataclass
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from inspect import signature
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import inf, log
 from pathlib import Path
 from types import ModuleType
@@ -313,8 +313,10 @@ def assert_same_chain(row: list[float], history: list[int], params: dict[str, An
 
 @st.composite
 def requests(draw: st.DrawFn, size: int) -> dict[str, Any]:
-    """Draw any parameters at all; each is left at its default as often as not."""
-    found = {name: draw(choice) for name, choice in choices_of(size).items() if draw(st.booleans())}
+    """Draw a few parameters, of all that there are; the others are left at their defaults."""
+    choices = choices_of(size)
+    names = draw(st.lists(st.sampled_from(sorted(choices)), max_size=7, unique=True))
+    found = {name: draw(choices[name]) for name in names}
     if found.get("repetition_penalty", 1.0) < 0.1:
         del found["repetition_penalty"]
     return {**found, "temp": draw(TEMPERATURES)}
@@ -343,6 +345,33 @@ def test_a_filter_is_the_same(name: str, row: list[float], data: st.DataObject) 
 def test_the_whole_chain_is_the_same(row: list[float], data: st.DataObject) -> None:
     history = data.draw(histories(len(row)))
     assert_same_chain(row, history, data.draw(requests(len(row))))
+
+
+TYPICAL: dict[str, dict[str, Any]] = {
+    "logit_bias": {"logit_bias": {0: 3.0, 1: -1.5, 2: 0.75, 4: 5.0}},
+    "repetition_penalty": {"repetition_penalty": 1.7, "repetition_context_size": 6},
+    "presence_penalty": {"presence_penalty": 0.9, "presence_context_size": 4},
+    "frequency_penalty": {"frequency_penalty": 0.7, "frequency_context_size": 5},
+    "top_p": {"top_p": 0.8},
+    "min_p": {"min_p": 0.15},
+    "least": {"min_p": 0.5, "min_tokens_to_keep": 3},
+    "xtc": {"xtc_probability": 0.6, "xtc_threshold": 0.08},
+    "special": {"xtc_probability": 1.0, "xtc_threshold": 0.08, "xtc_special_tokens": [1, 3]},
+    "top_k": {"top_k": 3},
+    "temperature": {"temp": 0.4},
+    "hot": {"temp": 1.9},
+}
+"""Every stage, with values that do something to a row of ten tokens."""
+
+
+@pytest.mark.parametrize(("one", "other"), list(combinations(TYPICAL, 2)))
+def test_two_stages_come_in_the_same_order(one: str, other: str) -> None:
+    params = {"temp": 1.0} | TYPICAL[one] | TYPICAL[other]
+    for seed in range(12 * CAMPAIGN):
+        history = [seed % 7, 1, 2, 1, 0, 1, 3, 2, 2, seed % 5][: 4 + seed % 7]
+        row = long_row(10, seed, (0.7, 2.0)[seed % 2])
+        assert_same_chain(row, history, params)
+        assert_same_chain(row, history, {**params, "temp": 0.0})
 
 
 @drawn(60)

@@ -12,6 +12,7 @@ lie between.
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import combinations
 from math import inf, log
 from types import SimpleNamespace
 from typing import Any
@@ -329,9 +330,10 @@ def test_a_filter_is_the_same(name: str, row: list[float], data: st.DataObject) 
 
 @st.composite
 def requests(draw: st.DrawFn, size: int) -> dict[str, Any]:
-    """Draw any parameters at all; each is left at its default as often as not."""
+    """Draw a few parameters, of all that there are; the others are left at their defaults."""
     choices = {**changes(size), **FILTERS, "temperature": TEMPERATURES}
-    return {name: draw(choice) for name, choice in choices.items() if draw(st.booleans())}
+    names = draw(st.lists(st.sampled_from(sorted(choices)), max_size=6, unique=True))
+    return {name: draw(choices[name]) for name in names}
 
 
 @drawn(120)
@@ -339,6 +341,39 @@ def requests(draw: st.DrawFn, size: int) -> dict[str, Any]:
 def test_the_whole_chain_is_the_same(row: list[float], data: st.DataObject) -> None:
     history, prompt_length = data.draw(parts(len(row)))
     assert_same_chain(row, history, prompt_length, data.draw(requests(len(row))))
+
+
+TYPICAL: dict[str, dict[str, Any]] = {
+    "frequency_penalty": {"frequency_penalty": 0.7},
+    "presence_penalty": {"presence_penalty": 0.9},
+    "min_new_tokens": {"min_new_tokens": 9, "stop_token_ids": [1, 2]},
+    "repetition_penalty": {"repetition_penalty": 1.7},
+    "logit_bias": {"logit_bias": {0: 3.0, 1: -1.5, 2: 0.75, 4: 5.0}},
+    "temperature": {"temperature": 0.5},
+    "hot": {"temperature": 1.9},
+    "top_k": {"top_k": 4},
+    "top_p": {"top_p": 0.8},
+    "min_p": {"min_p": 0.15},
+}
+"""Every stage, with values that do something to a row of ten tokens."""
+
+
+@pytest.mark.parametrize(("one", "other"), list(combinations(TYPICAL, 2)))
+def test_two_stages_come_in_the_same_order(one: str, other: str) -> None:
+    params = TYPICAL[one] | TYPICAL[other]
+    for seed in range(12 * CAMPAIGN):
+        history = [seed % 7, 1, 2, 1, 0, 1, 3, 2, 2, seed % 5][: 4 + seed % 7]
+        for temperature in (params.get("temperature", 1.0), 0.0):
+            row = long_row(10, seed, (0.7, 2.0)[seed % 2])
+            assert_same_chain(row, history, seed % 4, {**params, "temperature": temperature})
+
+
+@pytest.mark.parametrize("op", ["repetition_penalty", "frequency_penalty", "presence_penalty"])
+def test_the_prompt_does_not_count(op: str) -> None:
+    row, history = [1.0, 1.0, 1.0], [0, 1]
+    engine = processed(row, history, 1, **{op: 2.0})
+    assert step("sglang", op, row, history, prompt_length=1, **{op: 2.0}) == engine  # type: ignore[arg-type]
+    assert engine[0] == 1.0
 
 
 @drawn(60)

@@ -10,6 +10,7 @@ rounding error, and the engine's answer must lie between.
 """
 
 from dataclasses import dataclass
+from itertools import combinations
 from math import inf, log
 from types import SimpleNamespace
 from typing import Any
@@ -332,9 +333,10 @@ def test_a_whole_vocabulary_is_filtered_the_same_way(size: int) -> None:
 
 @st.composite
 def requests(draw: st.DrawFn, size: int) -> dict[str, Any]:
-    """Draw any parameters at all; each is left at its default as often as not."""
+    """Draw a few parameters, of all that there are; the others are left at their defaults."""
     choices = {**changes(size), **FILTERS, "temperature": TEMPERATURES}
-    return {name: draw(choice) for name, choice in choices.items() if draw(st.booleans())}
+    names = draw(st.lists(st.sampled_from(sorted(choices)), max_size=6, unique=True))
+    return {name: draw(choices[name]) for name in names}
 
 
 def logit_error(row: list[float], history: list[int], params: dict[str, Any]) -> float:
@@ -402,6 +404,50 @@ def assert_same_chain(
 def test_the_whole_chain_is_the_same(row: list[float], data: st.DataObject) -> None:
     history, prompt_length = data.draw(parts(len(row)))
     assert_same_chain(row, history, prompt_length, data.draw(requests(len(row))))
+
+
+TYPICAL: dict[str, dict[str, Any]] = {
+    "allowed_tokens": {"allowed_token_ids": [0, 1, 2, 3, 5, 6]},
+    "bad_words": {"bad_words": [[4], [1, 3], [2, 0]]},
+    "min_tokens": {"min_tokens": 9, "stop_token_ids": [1, 2]},
+    "logit_bias": {"logit_bias": {0: 3.0, 1: -1.5, 2: 0.75, 4: 50.0}},
+    "repetition_penalty": {"repetition_penalty": 1.7},
+    "frequency_penalty": {"frequency_penalty": 0.7},
+    "presence_penalty": {"presence_penalty": 0.9},
+    "temperature": {"temperature": 0.5},
+    "hot": {"temperature": 1.9},
+    "min_p": {"min_p": 0.15},
+    "top_k": {"top_k": 4},
+    "top_p": {"top_p": 0.8},
+}
+"""Every stage, with values that do something to a row of ten tokens."""
+
+
+@pytest.mark.parametrize(("one", "other"), list(combinations(TYPICAL, 2)))
+def test_two_stages_come_in_the_same_order(one: str, other: str) -> None:
+    params = TYPICAL[one] | TYPICAL[other]
+    for seed in range(12 * CAMPAIGN):
+        history = [seed % 7, 1, 2, 1, 0, 1, 3, 2, 2, seed % 5][: 4 + seed % 7]
+        for temperature in (params.get("temperature", 1.0), 0.0):
+            row = long_row(10, seed, (0.7, 2.0)[seed % 2])
+            assert_same_chain(row, history, seed % 4, {**params, "temperature": temperature})
+
+
+@pytest.mark.parametrize("op", ["repetition_penalty", "frequency_penalty", "presence_penalty"])
+def test_which_part_of_the_history_counts(op: str) -> None:
+    row, history = [1.0, 1.0, 1.0], [0, 1]
+    engine = processed(row, history, 1, **{op: 2.0})
+    assert step("vllm", op, row, history, prompt_length=1, **{op: 2.0}) == engine  # type: ignore[arg-type]
+    assert (engine[0] == 1.0) == (op != "repetition_penalty")
+
+
+@pytest.mark.parametrize("prompt_length", [0, 1, 2])
+def test_a_bad_word_begins_after_the_prompt(prompt_length: int) -> None:
+    row, history, words = [1.0, 1.0, 1.0], [0, 1], [[0, 1, 2]]
+    engine = processed(row, history, prompt_length, bad_words=words)
+    ours = step("vllm", "bad_words", row, history, prompt_length=prompt_length, bad_words=words)
+    assert ours == engine
+    assert (engine[2] == -inf) == (prompt_length == 0)
 
 
 @drawn(60)

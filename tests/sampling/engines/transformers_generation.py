@@ -17,10 +17,10 @@ from transformers import GenerationMixin, PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import CausalLMOutput
 from transformers.utils import logging
 
-logging.set_verbosity_error()
+logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # transformers has none
 
 
-class GivenConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers has no types
+class GivenConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]  # as above
     """The configuration of a model that returns given rows."""
 
     model_type = "given"
@@ -30,7 +30,7 @@ class GivenConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers has n
         super().__init__(**kwargs)
 
 
-class GivenRows(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
+class GivenRows(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-call]  # as above
     """A model that returns one given row after the other, the last one again and again."""
 
     config_class = GivenConfig
@@ -58,7 +58,7 @@ def processors(size: int, prompt: Sequence[int], **params: Any) -> Any:  # noqa:
     def catch(model: Any, input_ids: Any, logits_processor: Any, **_: Any) -> Any:  # noqa: ANN401, ARG001
         return logits_processor
 
-    model = GivenRows([[0.0] * size])
+    model: Any = GivenRows([[0.0] * size])
     function = params.pop("prefix_allowed_tokens_fn", None)
     ignored = params.pop("prompt_ignore_length", 0)
     mask = torch.tensor([[place >= ignored for place in range(len(prompt))]], dtype=torch.long)
@@ -93,7 +93,8 @@ def generated(
     torch.manual_seed(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        whole = GivenRows(rows).generate(
+        model: Any = GivenRows(rows)
+        whole = model.generate(
             torch.tensor([list(prompt)]),
             max_new_tokens=len(rows),
             use_cache=False,

@@ -85,25 +85,31 @@ class Nothing:
         return args[0] if is_decorated and not isinstance(args[0], Nothing) else self
 
     def __getattr__(self, name: str) -> "Nothing":
+        """Return nothing for every attribute that is not Python's own."""
         if name.startswith("__"):
             raise AttributeError(name)
         return Nothing()
 
     def __bool__(self) -> bool:
+        """Be false."""
         return False
 
     def __iter__(self) -> Iterator[object]:
+        """Hold nothing."""
         return iter(())
 
     def __getitem__(self, key: object) -> "Nothing":
+        """Return nothing, as where a type gets parameters."""
         return Nothing()
 
     def __or__(self, other: object) -> "Nothing":
+        """Return nothing, as where two types become a union."""
         return self
 
     __ror__ = __or__
 
     def __mro_entries__(self, bases: tuple[type, ...]) -> tuple[type, ...]:
+        """Stand for a base class that has nothing."""
         return (object,)
 
 
@@ -111,6 +117,7 @@ class StandIn(ModuleType):
     """A module of which nobody has said what it gives."""
 
     def __getattr__(self, name: str) -> object:
+        """Return nothing for every attribute that is not Python's own."""
         if name.startswith("__"):
             raise AttributeError(name)
         return Nothing()
