@@ -168,9 +168,9 @@ def question_of(  # noqa: PLR0913 - what every question consists of
     row = ReadRow(read_logits(logits))
     row.others = places_of_others(row)
     for token in row.others:
-        number = row[token]
-        if isinstance(number, int | Fraction) and abs(number) > LARGEST:
-            raise RowError(f"logits[{token}] must be at most {LARGEST:g}, got {shown(number)}")
+        logit = row[token]
+        if isinstance(logit, int | Fraction) and abs(logit) > LARGEST:
+            raise RowError(f"logits[{token}] must be at most {LARGEST:g}, got {shown(logit)}")
     if precision == "f32":
         row = ReadRow(_row_in_32_bits(row))
     tokens = read_history(history, len(row))

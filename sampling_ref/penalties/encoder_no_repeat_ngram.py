@@ -19,7 +19,8 @@ All banned
 from typing import Any
 
 from sampling_ref.changing import ban
-from sampling_ref.history import part_of, read_history
+from sampling_ref.history import read_history
+from sampling_ref.looking_back import tokens_seen
 from sampling_ref.parameters import read_whole
 from sampling_ref.row import Number, read_logits
 
@@ -39,7 +40,9 @@ def encoder_no_repeat_ngram(
     """
     numbers = read_logits(logits)
     tokens = read_history(history, len(numbers))
-    prompt = part_of(tokens, prompt_length, "prompt")
+    prompt = tokens_seen(
+        tokens, len(numbers), window=None, scope="prompt", prompt_length=prompt_length
+    )
     text = prompt if encoder_input is None else encoder_input
     given = list(read_history(text, len(numbers), "encoder_input"))
     read_whole("ngram_size", ngram_size, least=1)

@@ -25,7 +25,8 @@ Not invariant
 from typing import Any
 
 from sampling_ref.changing import change_logits
-from sampling_ref.history import part_of, read_history
+from sampling_ref.history import read_history
+from sampling_ref.looking_back import tokens_seen
 from sampling_ref.parameters import read_positive
 from sampling_ref.row import Number, TokenId, read_logits
 
@@ -46,7 +47,9 @@ def encoder_repetition(
     [2.0, 1.0]
     """
     numbers = read_logits(logits)
-    prompt = part_of(read_history(history, len(numbers)), prompt_length, "prompt")
+    prompt = tokens_seen(
+        history, len(numbers), window=None, scope="prompt", prompt_length=prompt_length
+    )
     text = prompt if encoder_input is None else encoder_input
     given = read_history(text, len(numbers), "encoder_input")
     inverse = 1 / read_positive("penalty", penalty)

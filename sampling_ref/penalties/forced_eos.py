@@ -23,6 +23,7 @@ from typing import Any
 
 from sampling_ref.changing import force
 from sampling_ref.history import read_history
+from sampling_ref.looking_back import tokens_seen
 from sampling_ref.parameters import read_token_set, read_whole
 from sampling_ref.row import Number, TokenId, read_logits
 
@@ -47,9 +48,12 @@ def forced_eos(
     """
     numbers = read_logits(logits)
     tokens = read_history(history, len(numbers))
+    prompt = tokens_seen(
+        tokens, len(numbers), window=None, scope="prompt", prompt_length=prompt_length
+    )
     if new_tokens is None:
         longest = read_whole("max_length", max_length)
     else:
-        longest = prompt_length + read_whole("new_tokens", new_tokens)
+        longest = len(prompt) + read_whole("new_tokens", new_tokens)
     final = read_token_set(ends, len(numbers), "ends")
     return force(numbers, final) if len(tokens) == longest - 1 else numbers

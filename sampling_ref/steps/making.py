@@ -111,13 +111,27 @@ def filter_step(name: str, function: Callable[..., Iterable[int]], why: str) -> 
     known = known_arguments(function)
 
     def apply(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
-        given = dict(values)
+        given = at_places(candidates, values)
         if given.pop("base", "") == "the whole row":
             given["total"] = candidates.whole
         kept = function(ReadRow(candidates.logits), **known(situation, candidates), **given)
         return with_places(candidates, sorted(kept))
 
     return Step(name, apply, parameters, choices, why)
+
+
+def at_places(candidates: Candidates, values: Values) -> dict[str, Any]:
+    """Return a filter's values with places for tokens: it sees candidates, not a vocabulary.
+
+    >>> at_places(Candidates([4, 2], [0.0, 1.0]), {"protected": [2, 3], "least": 1})
+    {'protected': [1], 'least': 1}
+    """
+    given = dict(values)
+    if "protected" in given:
+        protected = set(given["protected"])
+        pairs = enumerate(candidates.tokens)
+        given["protected"] = [place for place, token in pairs if token in protected]
+    return given
 
 
 def exact(value: Any, situation: Situation) -> Any:  # noqa: ANN401 - numbers, or maps of them

@@ -28,7 +28,7 @@ from sampling_ref.leading import in_order
 from sampling_ref.profiles.model import Draw
 from sampling_ref.row import Number, ReadRow, TokenId, read_possible_logits
 from sampling_ref.situation import Situation
-from sampling_ref.steps.making import known_arguments, with_places
+from sampling_ref.steps.making import at_places, known_arguments, with_places
 from sampling_ref.steps.step import Apply, Step, Values
 from sampling_ref.steps.table import STEPS
 from sampling_ref.twins.twin import Twin
@@ -105,7 +105,8 @@ def _on_shares(function: Callable[..., Iterable[int]]) -> Apply:
 
     def apply(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
         shares = softmax_in_32_bits(candidates.logits)
-        kept = function(shares, **known(situation, candidates), **values)
+        given = at_places(candidates, values)
+        kept = function(shares, **known(situation, candidates), **given)
         return with_places(candidates, sorted(kept))
 
     return apply

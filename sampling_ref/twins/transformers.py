@@ -9,8 +9,8 @@ with torch 2.13. In our words:
     entropy, top-h downwards. The draw is that of `drawing.torch_cpu`.
 
 Width of parameters
-    They are 64-bit floats until they meet a row: there torch rounds them to 32 bits, the results
-    of `1 - top_p` and of `1 / encoder_repetition_penalty` among them.
+    They are 64-bit floats until they meet a row: there torch rounds them to 32 bits, the
+    results of `1 - top_p` and of `1 / encoder_repetition_penalty` among them.
 What is not torch's
     exp and log are glibc's, and a sum goes straight on; torch's exp differs in the last
     place, and it adds in lanes that depend on the machine. So a probability may differ by a

@@ -52,6 +52,8 @@ WINDOW = ([0, 3, None], [-1, 1.0, nan, "1", True])
 PROMPT = ([0, 2], [-1, 3, 1.0, "1", None, True])
 SCOPE: tuple[list[Any], list[Any]] = (["all", "prompt", "output"], ["prompts", None, 1, [], nan])
 TOKENS = ([0, 2, [0, 1], ()], [3, -1, [3], [0.0], "a", None, [None], True, [True]])
+INPUT = ([[], [2], None], [[3], [-1], "a", 3, [None]])
+ENDS = ([0, 2, [0, 1], (), None], [3, -1, [3], [0.0], "a", [None], True, [True]])
 SEQUENCES = ([[[0, 1], [2]], [2], ()], [[[]], [[3]], [3], "ab", None, 5, [None], [["a"]], [True]])
 BIAS = ([{0: -inf}, {2: 1.5}, {}], [{0: inf}, {0: nan}, {3: 1.0}, {-1: 1}, {True: 1}, [1], None])
 
@@ -130,13 +132,14 @@ CASES: dict[Penalty, tuple[dict[str, Any], dict[str, tuple[Sequence[Any], Sequen
     no_repeat_ngram: ({"ngram_size": 2}, {"ngram_size": FROM_1}),
     encoder_no_repeat_ngram: (
         {"ngram_size": 2, "encoder_input": [0]},
-        {"ngram_size": FROM_1, "encoder_input": ([[], [2]], [[3], [-1], None, "a", 3, [None]])},
+        {"ngram_size": FROM_1, "encoder_input": INPUT, "prompt_length": PROMPT},
     ),
     encoder_repetition: (
         {"penalty": 2.0, "encoder_input": [0]},
         {
             "penalty": ([0.5, 1e300], ABOVE_0[1]),
-            "encoder_input": ([[], [2]], [[3], [-1], None, "a", 3, [None]]),
+            "encoder_input": INPUT,
+            "prompt_length": PROMPT,
         },
     ),
     dry: (
@@ -184,7 +187,7 @@ CASES: dict[Penalty, tuple[dict[str, Any], dict[str, tuple[Sequence[Any], Sequen
     ),
     bad_words: (
         {"words": [[0]]},
-        {"words": SEQUENCES, "ends": TOKENS, "scope": SCOPE, "prompt_length": PROMPT},
+        {"words": SEQUENCES, "ends": ENDS, "scope": SCOPE, "prompt_length": PROMPT},
     ),
     min_length: ({"length": 1, "ends": 0}, {"length": WHOLE, "ends": TOKENS}),
     min_new_tokens: (
@@ -192,7 +195,10 @@ CASES: dict[Penalty, tuple[dict[str, Any], dict[str, tuple[Sequence[Any], Sequen
         {"count": WHOLE, "ends": TOKENS, "prompt_length": PROMPT},
     ),
     forced_bos: ({"token": 0}, {"token": ([0, 2], [3, -1, 0.0, None, True, "a"])}),
-    forced_eos: ({"max_length": 3, "ends": 0}, {"max_length": WHOLE, "ends": TOKENS}),
+    forced_eos: (
+        {"max_length": 3, "ends": 0},
+        {"max_length": WHOLE, "ends": TOKENS, "new_tokens": WINDOW, "prompt_length": PROMPT},
+    ),
     suppress: ({"tokens": 0}, {"tokens": TOKENS}),
     begin_suppress: ({"tokens": 0, "begin": 1}, {"tokens": TOKENS, "begin": WHOLE}),
     exponential_decay_length: (

@@ -209,7 +209,7 @@ def test_unknown_names_are_errors_that_suggest_the_right_one() -> None:
         ("vllm", {"top_k": -2}, "^top_k must be a whole number of at least -1, got -2$"),
         ("vllm", {"top_k": 1.5}, "^top_k must be a whole number of at least -1, got 1.5$"),
         ("transformers", {"temperature": 0.0}, "^temperature must be a finite number above 0"),
-        ("transformers", {"repetition_penalty": 0.0}, "must be a finite number above 0, got 0.0$"),
+        ("transformers", {"repetition_penalty": 0.0}, "finite number above 0, or None, got 0.0$"),
         ("llama.cpp", {"repeat_penalty": inf}, "must be a finite number above 0, got inf$"),
         ("antigravity", {"top_k": 0}, "^top_k must be a whole number of at least 1, got 0$"),
         ("openai", {"logit_bias": {0: 101}}, r"must map token ids to numbers in \[-100, 100\]"),
@@ -319,6 +319,25 @@ def test_a_share_of_the_whole_row_stays_one_behind_a_sort() -> None:
         assert sum(share > 0 for share in shares) == 2
         shares = distribution(name, row, temperature=1.0, top_k=2, top_p=0.125)
         assert sum(share > 0 for share in shares) == 1
+
+
+@pytest.mark.parametrize("precision", ["exact", "f32"])
+def test_a_protected_token_is_protected_behind_another_filter(
+    precision: Literal["exact", "f32"],
+) -> None:
+    row = [-9.0, 3.0, 2.0, 1.0]  # top-p removes token 0, so that token 1 stands at place 0
+    shares = distribution(
+        "mlx-lm",
+        row,
+        uniforms=[0.0],
+        precision=precision,
+        temp=1.0,
+        top_p=0.95,
+        xtc_probability=1.0,
+        xtc_threshold=0.2,
+        xtc_special_tokens=[1],
+    )
+    assert [share > 0 for share in shares] == [False, True, True, True]
 
 
 def test_a_sampler_accepts_nothing_by_itself() -> None:

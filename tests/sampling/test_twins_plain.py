@@ -86,6 +86,8 @@ def test_kept_sets_differ_only_within_the_bound(
 ) -> None:
     if stage.step == "xtc":
         value /= 2
+    if stage.step == "tail_free" and any(0 < share < TINY for share in softmax(row)):
+        return  # it looks at differences of neighbours: another row, where one becomes zero
     rounded, exact = kept(PLAIN.steps, stage, row, value), kept(STEPS, stage, row, value)
     if rounded == exact:
         return
@@ -93,7 +95,7 @@ def test_kept_sets_differ_only_within_the_bound(
         kept(STEPS, stage, row, min(max(value * factor, 1e-30), 1.0))
         for factor in (1 - ERROR, 1 + ERROR)
     ]
-    doubtful = set().union(*moved).difference(set.intersection(*moved, exact))
+    doubtful = set().union(*moved) - moved[0].intersection(moved[1], exact)
     weights = softmax(row)
     for token in rounded ^ exact:
         equals = any(0 < abs(row[token] - other) < ERROR for other in row)  # in 32 bits

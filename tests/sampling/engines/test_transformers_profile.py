@@ -217,6 +217,8 @@ def test_a_step_that_looks_back_makes_the_same_numbers(
     ignored = params.get("prompt_ignore_length", 0)
     if ignored >= len(prompt):  # generate() finds no place where the prompt begins
         params["prompt_ignore_length"] = 0
+    if "max_length" in params:  # which the prompt must not have reached
+        params["max_length"] += len(prompt)
     built = processors(SIZE, prompt, **{"top_k": 0, **params})
     assert set(names_of(built)) >= {op} - ({"min_length"} if "min_new_tokens" in params else set())
     engine = processed(next(one for one in built if isinstance(one, OPS[op])), row, history)
@@ -225,6 +227,16 @@ def test_a_step_that_looks_back_makes_the_same_numbers(
     assert step(NAME, op, row, precision="f32", **ours) == engine
     exact = step(NAME, op, row, **ours)
     assert exact == pytest.approx(engine, rel=1e-6, abs=1e-5)
+
+
+def test_what_is_forced_and_suppressed_leaves_nothing() -> None:
+    """generate() looks for this one contradiction before it begins; here the row says so."""
+    params: dict[str, Any] = {"forced_bos_token_id": 1, "suppress_tokens": [1]}
+    with pytest.raises(ValueError, match="is also in `suppress_tokens`"):
+        processors(SIZE, [0], **params)
+    with pytest.raises(RowError, match="all are minus infinity"):
+        distribution(NAME, ROW, [0], prompt_length=1, **params)
+    assert distribution(NAME, ROW, [0, 0], prompt_length=1, **params)[1] == 0
 
 
 def used_by(parameter: str) -> set[str]:
@@ -240,7 +252,7 @@ def test_a_filter_keeps_the_same_tokens(op: str, row: list[float], data: st.Data
     params = data.draw(WARPERS[op])
     (value,) = params.values()
     least = 1 if op == "top_h" else data.draw(st.sampled_from([1, 1, 2, 3, 50]))
-    more = {} if op == "top_h" else {"min_tokens_to_keep": least}
+    more: dict[str, Any] = {} if op == "top_h" else {"min_tokens_to_keep": least}
     engine = processed(OPS[op](value, **more), row, [0])
     for precision in ("exact", "f32"):
         ours = step(NAME, op, row, **params, **more, precision=precision)
@@ -444,6 +456,8 @@ def settings_of_generate(draw: st.DrawFn) -> dict[str, Any]:
     params.pop("prompt_ignore_length", None)
     if "max_length" in params:  # which the prompt must not have reached
         params["max_length"] = max(params["max_length"], 4)
+    if params.get("forced_bos_token_id") in params.get("suppress_tokens", []):
+        params.pop("suppress_tokens")  # generate() refuses to force what is suppressed
     if "remove_invalid_values" in params:  # see the test about what is impossible to tell apart
         params.pop("top_h", None)
     if draw(st.booleans()):
@@ -501,7 +515,7 @@ def test_the_whole_chain_is_the_same(
         before, engine = engine, processed(processor, engine, history)
         assert_same_step(ours.step, before, engine, about, params)
         TALLY.seen.add(ours.step)
-        if kept_in(ours.row_after) != kept_in(engine):  # explained just now, for this very row
+        if kept_in(map(float, ours.row_after)) != kept_in(engine):  # explained for this row
             TALLY.parted += 1
             return
         finite = [abs(logit) for logit in engine if abs(logit) < 1e30]
@@ -855,12 +869,14 @@ WHOLE = 128_256
 
 @pytest.mark.parametrize("op", WARPERS)
 def test_a_filter_keeps_the_same_of_a_whole_vocabulary(op: str) -> None:
-    values = {"top_h": 0.4, "top_k": 50, "top_p": 0.9, "min_p": 0.05, "typical": 0.9}
-    value = values.get(op, 0.0003)
+    value: Any = {"top_h": 0.4, "top_k": 50, "min_p": 0.05, "epsilon": 0.0003, "eta": 0.0003}.get(
+        op, 0.9
+    )
     for seed, spread in list(enumerate([2.0, 0.01]))[: 1 + (op != "typical" or CAMPAIGN > 1)]:
         row = long_row(WHOLE, seed, spread)
         engine = processed(OPS[op](value), row, [0])
-        ours = step(NAME, op, row, **{PARAMETER_OF.get(op, op): value})
+        given_here: dict[str, Any] = {PARAMETER_OF.get(op, op): value}
+        ours = step(NAME, op, row, **given_here)
         assert_explained(op, row, kept_in(engine), kept_in(ours), value)
 
 
