@@ -4,15 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from sampling_ref.arithmetic.binary32 import Binary32, all_to_binary32, to_binary32
 from sampling_ref.candidates import Candidates, all_candidates
 from sampling_ref.drawing.gumbel_max import gumbel_max
 from sampling_ref.drawing.inverse_cdf import inverse_cdf_of_logits
-from sampling_ref.errors import ParameterError, RowError, UnknownNameError, shown
+from sampling_ref.errors import RowError, UnknownNameError, shown
 from sampling_ref.history import part_of, read_history
 from sampling_ref.orders import ORDERS
+from sampling_ref.parameters import read_choice
 from sampling_ref.profiles import PROFILES
 from sampling_ref.profiles.model import Draw, Logprobs, Profile, Stage
 from sampling_ref.random_numbers import read_uniforms
@@ -98,8 +99,7 @@ def read_precision(precision: object) -> None:
     Traceback (most recent call last):
     sampling_ref.errors.ParameterError: precision must be one of exact, f32, got 'f16'
     """
-    if precision not in {"exact", "f32"}:
-        raise ParameterError("precision", precision, "must be one of exact, f32")
+    read_choice("precision", precision, get_args(Precision))
 
 
 def read_parameters(profile: Profile, params: Mapping[str, Any]) -> dict[str, Any]:

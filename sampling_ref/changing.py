@@ -11,7 +11,7 @@ Too large, too small
 from collections.abc import Callable, Iterable, Sequence
 from math import inf, nan
 
-from sampling_ref.errors import RowError
+from sampling_ref.errors import RowError, shown
 from sampling_ref.row import Number, TokenId
 
 
@@ -41,7 +41,9 @@ def change_logits(
         except (OverflowError, ZeroDivisionError):
             number = nan
         if not -inf <= number < inf:
-            sentence = f"{step} makes no finite number of the logit of token {token}, {logit!r}"
+            sentence = (
+                f"{step} makes no finite number of the logit of token {token}, {shown(logit)}"
+            )
             raise RowError(sentence)
         changed[token] = number
     return changed

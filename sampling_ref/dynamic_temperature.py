@@ -36,7 +36,7 @@ from sampling_ref.arithmetic.reals import Real
 from sampling_ref.arithmetic.totals import entropy_of
 from sampling_ref.errors import ParameterError
 from sampling_ref.ordering import first_largest
-from sampling_ref.parameters import read_not_negative, read_whole
+from sampling_ref.parameters import read_number, read_whole
 from sampling_ref.row import Number, mask, read_possible_logits
 from sampling_ref.temperature import temperature as divide
 
@@ -77,9 +77,9 @@ def temperature_of_entropy(
     >>> temperature_of_entropy([0.0, 0.0], 0.5, 0.75, 2, count=4)
     0.3125
     """
-    middle = Fraction(read_not_negative("temperature", temperature))
-    half = Fraction(read_not_negative("spread", spread))
-    power = Fraction(read_not_negative("exponent", exponent))
+    middle = Fraction(read_number("temperature", temperature, "[0, inf)"))
+    half = Fraction(read_number("spread", spread, "[0, inf)"))
+    power = Fraction(read_number("exponent", exponent, "[0, inf)"))
     low, high = max(Fraction(0), middle - half), middle + half
     evenness = Real(1) if count == 1 else entropy_share(logits, count)
     if power == 0:

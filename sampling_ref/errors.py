@@ -75,7 +75,7 @@ class UnknownNameError(SamplingError, LookupError):
         names = sorted(known)
         near = get_close_matches(str(name), names, n=1)
         advice = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(names)}"
-        super().__init__(f"there is no {kind} {name!r}; {advice}")
+        super().__init__(f"there is no {kind} {shown(name)}; {advice}")
 
 
 class UndecidedError(SamplingError, ArithmeticError):

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from sampling_ref.ordering import first_largest, last_largest
-from sampling_ref.parameters import read_choice, read_finite
+from sampling_ref.parameters import read_choice, read_number
 from sampling_ref.row import Number, TokenId, mask, read_logits, read_possible_logits
 
 Ties = Literal["first", "last"]
@@ -72,7 +72,7 @@ def is_greedy(temperature: Number, rule: Rule) -> bool:
     >>> is_greedy(1e-6, "below 1e-5"), is_greedy(1e-6, "below 1e-6"), is_greedy(0, "zero")
     (True, False, True)
     """
-    value = read_finite("temperature", temperature)
+    value = read_number("temperature", temperature)
     read_choice("rule", rule, get_args(Rule))
     if rule == "zero":
         return value == 0

@@ -2,17 +2,31 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 
-from sampling_ref.errors import HistoryError, ParameterError
+from sampling_ref.errors import HistoryError, ParameterError, shown
+from sampling_ref.parameters import is_whole, read_choice, read_whole
 from sampling_ref.row import TokenId
 
 Scope: TypeAlias = Literal["all", "prompt", "output"]
 """Which part of a history a step looks at: everything, the prompt, or what followed it."""
 
 
-def read_history(history: Any, size: int, name: str = "history") -> list[TokenId]:  # noqa: ANN401
-    """Return a checked copy of a history: token ids of a row with `size` numbers.
+def is_token(value: object, size: int | None = None) -> TypeGuard[TokenId]:
+    """Say whether a value is a token id of a row with `size` numbers, or of any row.
+
+    >>> is_token(2, 3), is_token(3, 3), is_token(3), is_token(True)
+    (True, False, True, False)
+    """
+    return is_whole(value) and (size is None or value < size)
+
+
+def read_history(
+    history: Any,  # noqa: ANN401 - whatever has tolist()
+    size: int | None,
+    name: str = "history",
+) -> list[TokenId]:
+    """Return a checked copy of a history: token ids of a row with `size` numbers, or of any row.
 
     >>> read_history((2, 0), 3)
     [2, 0]
@@ -27,9 +41,36 @@ def read_history(history: Any, size: int, name: str = "history") -> list[TokenId
         raise HistoryError(f"{name} must be a sequence of token ids, got {kind}")
     tokens = list(history)
     for place, token in enumerate(tokens):
-        if isinstance(token, bool) or not isinstance(token, int) or not 0 <= token < size:
-            raise HistoryError(f"{name}[{place}] must be a token id below {size}, got {token!r}")
+        if not is_token(token, size):
+            rule = "must be a token id" if size is None else f"must be a token id below {size}"
+            raise HistoryError(f"{name}[{place}] {rule}, got {shown(token)}")
     return tokens
+
+
+def read_window(window: Any, name: str = "window") -> int | None:  # noqa: ANN401 - it is checked
+    """Return how many tokens a window holds, or None for all.
+
+    >>> read_window(None), read_window(64)
+    (None, 64)
+    """
+    if window is not None and not is_whole(window):
+        raise ParameterError(name, window, "must be a whole number of at least 0, or None")
+    return window
+
+
+def read_prompt_length(prompt_length: Any, length: int) -> int:  # noqa: ANN401 - it is checked
+    """Return how many tokens of a history of some length are the prompt.
+
+    >>> read_prompt_length(3, 2)
+    Traceback (most recent call last):
+    sampling_ref.errors.ParameterError: prompt_length must be at most the length of the history, \
+2, got 3
+    """
+    if read_whole("prompt_length", prompt_length) > length:
+        rule = f"must be at most the length of the history, {length}"
+        raise ParameterError("prompt_length", prompt_length, rule)
+    checked: int = prompt_length
+    return checked
 
 
 def last_tokens(history: Sequence[TokenId], window: int | None) -> Sequence[TokenId]:
@@ -38,11 +79,8 @@ def last_tokens(history: Sequence[TokenId], window: int | None) -> Sequence[Toke
     >>> last_tokens([1, 2, 3], 2), last_tokens([1, 2, 3], 0), last_tokens([1, 2, 3], None)
     ([2, 3], [], [1, 2, 3])
     """
-    if window is None:
-        return history
-    if window < 0:
-        raise ParameterError("window", window, "must be at least 0, or None")
-    return history[max(0, len(history) - window) :]
+    size = read_window(window)
+    return history if size is None else history[max(0, len(history) - size) :]
 
 
 def part_of(history: Sequence[TokenId], prompt_length: int, scope: Scope) -> Sequence[TokenId]:
@@ -51,16 +89,11 @@ def part_of(history: Sequence[TokenId], prompt_length: int, scope: Scope) -> Seq
     >>> part_of([7, 8, 9], 2, "prompt"), part_of([7, 8, 9], 2, "output")
     ([7, 8], [9])
     """
-    if not 0 <= prompt_length <= len(history):
-        rule = f"must be between 0 and the length of the history, {len(history)}"
-        raise ParameterError("prompt_length", prompt_length, rule)
+    read_prompt_length(prompt_length, len(history))
+    read_choice("scope", scope, get_args(Scope))
     if scope == "all":
         return history
-    if scope == "prompt":
-        return history[:prompt_length]
-    if scope == "output":
-        return history[prompt_length:]
-    raise ParameterError("scope", scope, f"must be one of {', '.join(get_args(Scope))}")
+    return history[:prompt_length] if scope == "prompt" else history[prompt_length:]
 
 
 def counts_of(history: Sequence[TokenId]) -> dict[TokenId, int]:

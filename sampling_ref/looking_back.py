@@ -9,10 +9,9 @@ Padding
     batch up with a padding token must not count it; some have.
 """
 
-from typing import Any, get_args
+from typing import Any
 
 from sampling_ref.history import Scope, last_tokens, part_of, read_history
-from sampling_ref.parameters import read_choice, read_whole, read_window
 from sampling_ref.row import TokenId
 
 
@@ -29,7 +28,5 @@ def tokens_seen(
     >>> tokens_seen([3, 1, 2, 0], 4, window=2, scope="output", prompt_length=1)
     [2, 0]
     """
-    tokens = read_history(history, size)
-    read_choice("scope", scope, get_args(Scope))
-    part = part_of(tokens, read_whole("prompt_length", prompt_length), scope)
-    return list(last_tokens(part, read_window(window)))
+    part = part_of(read_history(history, size), prompt_length, scope)
+    return list(last_tokens(part, window))

@@ -1,112 +1,148 @@
 """Checking parameters: each check returns the value, or raises one sentence.
 
 What a number is
-    A finite `int`, `float` or `Fraction` that a float can hold: at most about 1.8e308,
-    and not so small that a float would make it zero. A bool is no number here, nor is a
-    string, NaN or an infinity.
-What is calculated with it
-    Python's own rule: a `Fraction` with a `Fraction` or an `int` is exact; a float with
-    anything is a float.
+    A finite `int`, `float` or `Fraction`. A bool is no number here, nor is a string, NaN or
+    an infinity.
+What is decided exactly
+    `read_fraction` returns the rational number that a value is, of whatever size.
+What is calculated with plain operators
+    `read_number` returns the value itself. Python's own rule holds: a `Fraction` with a
+    `Fraction` or an `int` is exact, a float with anything is a float. So a float must be
+    able to hold it, and the nearest float must keep the rule, too: 10**-400 is no divisor.
+Intervals
+    are written as in mathematics: a bracket belongs to it, a parenthesis does not, and
+    `inf` has no end. A rule is checked and said from the same text, so that no sentence can
+    contradict its check.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection
 from fractions import Fraction
-from typing import Any
+from math import inf, isfinite
+from typing import Any, Final, TypeGuard
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.history import read_history
-from sampling_ref.row import Number, TokenId
+from sampling_ref.row import LARGEST, Number, is_number
 
-LARGEST = 1.7976931348623157e308
-"""The largest number that a float can hold."""
+_PLAIN: Final = 2**16
+"""Larger powers of two are said as powers."""
 
 
-def is_number(value: object) -> bool:
+def is_finite(value: object) -> TypeGuard[Number]:
     """Say whether a value is a number as described above.
 
-    >>> is_number(0.5), is_number(True), is_number("1"), is_number(float("inf"))
+    >>> is_finite(0.5), is_finite(True), is_finite("1"), is_finite(float("inf"))
     (True, False, False, False)
     """
-    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
-        return False
-    return -LARGEST <= value <= LARGEST and (value == 0) == (float(value) == 0)
+    if isinstance(value, float):
+        return isfinite(value)
+    return is_number(value)
+
+
+def is_whole(value: object, least: int = 0, most: float = inf) -> TypeGuard[int]:
+    """Say whether a value is a whole number from `least` to `most`.
+
+    >>> is_whole(3), is_whole(-1), is_whole(3.0), is_whole(True), is_whole(3, most=2)
+    (True, False, False, False, False)
+    """
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def read_fraction(
+    name: str,
+    value: Any,  # noqa: ANN401 - it is checked
+    interval: str = "(-inf, inf)",
+) -> Fraction:
+    """Return a number of the interval as the rational number that it is.
+
+    >>> read_fraction("p", 0.75, "(0, 1]")
+    Fraction(3, 4)
+    >>> read_fraction("p", 0.0, "(0, 1]")
+    Traceback (most recent call last):
+    sampling_ref.errors.ParameterError: p must be in (0, 1], got 0.0
+    """
+    if not is_finite(value) or not _holds(interval, value):
+        raise ParameterError(name, value, _rule(interval))
+    return Fraction(value)
 
 
 def read_number(
     name: str,
     value: Any,  # noqa: ANN401 - it is checked
-    requirement: str,
-    holds: Callable[[Number], bool],
+    interval: str = "(-inf, inf)",
 ) -> Number:
-    """Return a number for which `holds` is true; `requirement` says so in words.
+    """Return a number of the interval as it was given.
 
-    >>> read_number("p", 2, "must be in (0, 1]", lambda p: 0 < p <= 1)
-    Traceback (most recent call last):
-    sampling_ref.errors.ParameterError: p must be in (0, 1], got 2
-    """
-    if not is_number(value) or not holds(value):
-        raise ParameterError(name, value, requirement)
-    number: Number = value
-    return number
-
-
-def read_finite(name: str, value: Any) -> Number:  # noqa: ANN401 - it is checked
-    """Return a finite number.
-
-    >>> read_finite("penalty", -0.5)
-    -0.5
-    >>> read_finite("penalty", float("nan"))
+    >>> read_number("penalty", -0.5), read_number("multiplier", 0, "[0, inf)")
+    (-0.5, 0)
+    >>> read_number("penalty", float("nan"))
     Traceback (most recent call last):
     sampling_ref.errors.ParameterError: penalty must be a finite number, got nan
-    """
-    return read_number(name, value, "must be a finite number", lambda _: True)
-
-
-def read_positive(name: str, value: Any) -> Number:  # noqa: ANN401 - it is checked
-    """Return a finite number above 0.
-
-    >>> read_positive("penalty", 0.0)
+    >>> read_number("penalty", 0.0, "(0, inf)")
     Traceback (most recent call last):
     sampling_ref.errors.ParameterError: penalty must be a finite number above 0, got 0.0
     """
-    return read_number(name, value, "must be a finite number above 0", lambda x: x > 0)
+    if (
+        is_finite(value)
+        and -LARGEST <= value <= LARGEST
+        and _holds(interval, value)
+        and _holds(interval, float(value))
+    ):
+        return value
+    raise ParameterError(name, value, _rule(interval))
 
 
-def read_not_negative(name: str, value: Any) -> Number:  # noqa: ANN401 - it is checked
-    """Return a finite number of at least 0.
-
-    >>> read_not_negative("multiplier", 0.0)
-    0.0
-    """
-    return read_number(name, value, "must be a finite number of at least 0", lambda x: x >= 0)
+def _holds(interval: str, number: Number) -> bool:
+    low, high = map(float, interval[1:-1].split(","))
+    above = number >= low if interval[0] == "[" else number > low
+    below = number <= high if interval[-1] == "]" else number < high
+    return above and below
 
 
-def read_whole(name: str, value: Any, least: int = 0) -> int:  # noqa: ANN401 - it is checked
-    """Return a whole number of at least `least`.
+def _rule(interval: str) -> str:
+    low, high = interval[1:-1].split(", ")
+    if high != "inf":
+        return f"must be in {interval}"
+    if low == "-inf":
+        return "must be a finite number"
+    return f"must be a finite number {'of at least' if interval[0] == '[' else 'above'} {low}"
 
-    >>> read_whole("decay", -1)
+
+def read_whole(
+    name: str,
+    value: Any,  # noqa: ANN401 - it is checked
+    least: int = 0,
+    most: int | None = None,
+) -> int:
+    """Return a whole number from `least` to `most`, or of whatever size above.
+
+    >>> read_whole("k", 40, 1)
+    40
+    >>> read_whole("k", 2.0, 1)
     Traceback (most recent call last):
-    sampling_ref.errors.ParameterError: decay must be a whole number of at least 0, got -1
+    sampling_ref.errors.ParameterError: k must be a whole number of at least 1, got 2.0
+    >>> read_whole("seed", -1, most=2**32 - 1)
+    Traceback (most recent call last):
+    sampling_ref.errors.ParameterError: seed must be a whole number from 0 to 2**32 - 1, got -1
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ParameterError(name, value, f"must be a whole number of at least {least}")
-    return value
+    if is_whole(value, least, inf if most is None else most):
+        return value
+    rule = f"of at least {least}" if most is None else f"from {_said(least)} to {_said(most)}"
+    raise ParameterError(name, value, f"must be a whole number {rule}")
 
 
-def read_window(value: Any, name: str = "window") -> int | None:  # noqa: ANN401 - it is checked
-    """Return how many tokens a window holds, or None for all.
+def _said(bound: int) -> str:
+    """Return a number as a sentence says it.
 
-    >>> read_window(None), read_window(64)
-    (None, 64)
+    >>> _said(624), _said(-(2**31)), _said(2**64 - 1)
+    ('624', '-2**31', '2**64 - 1')
     """
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ParameterError(name, value, "must be a whole number of at least 0, or None")
-    return value
+    for number, rest in ((bound, ""), (bound + 1, " - 1")):
+        if abs(number) >= _PLAIN and abs(number).bit_count() == 1:
+            return f"{'-' if number < 0 else ''}2**{abs(number).bit_length() - 1}{rest}"
+    return str(bound)
 
 
-def read_choice(name: str, value: Any, choices: Collection[str]) -> str:  # noqa: ANN401
+def read_choice(name: str, value: Any, choices: Collection[str]) -> str:  # noqa: ANN401 - checked
     """Return one of a few names; complain about another.
 
     >>> read_choice("method", "half", ("divide", "subtract"))
@@ -116,37 +152,3 @@ def read_choice(name: str, value: Any, choices: Collection[str]) -> str:  # noqa
     if not isinstance(value, str) or value not in choices:
         raise ParameterError(name, value, f"must be one of {', '.join(choices)}")
     return value
-
-
-def read_token_set(tokens: Any, size: int, name: str) -> frozenset[TokenId]:  # noqa: ANN401
-    """Return the tokens that a parameter names: one token id or any number of them.
-
-    >>> sorted(read_token_set([2, 0, 2], 3, "ends")), sorted(read_token_set(1, 3, "ends"))
-    ([0, 2], [1])
-    """
-    if isinstance(tokens, int):
-        tokens = [tokens]
-    return frozenset(read_history(tokens, size, name))
-
-
-def read_sequences(
-    sequences: Any,  # noqa: ANN401 - it is checked
-    size: int,
-    name: str,
-) -> list[tuple[TokenId, ...]]:
-    """Return the token sequences that a parameter names, each of at least one token.
-
-    A bare token id stands for the sequence of this one token.
-
-    >>> read_sequences([[0, 1], 2], 3, "breakers")
-    [(0, 1), (2,)]
-    """
-    if isinstance(sequences, str | bytes) or not isinstance(sequences, Iterable):
-        raise ParameterError(name, sequences, "must be a collection of token sequences")
-    found = []
-    for place, sequence in enumerate(sequences):
-        tokens = [sequence] if isinstance(sequence, int) else sequence
-        found.append(tuple(read_history(tokens, size, f"{name}[{place}]")))
-        if not found[-1]:
-            raise ParameterError(f"{name}[{place}]", sequence, "must hold at least one token")
-    return found

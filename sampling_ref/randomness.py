@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Literal, Protocol, TypeAlias
 
-from sampling_ref.errors import ParameterError, RandomNumberError
+from sampling_ref.errors import RandomNumberError
+from sampling_ref.parameters import read_whole
 from sampling_ref.rng.mt19937 import mt19937
 from sampling_ref.rng.uniforms import libstdcxx_double, libstdcxx_float, torch_cpu_double
 from sampling_ref.row import Number
@@ -22,7 +23,6 @@ Width: TypeAlias = Literal["f32", "f64"]
 """How wide the float is that an engine makes of its random bits."""
 
 WORD = 2**32
-LARGEST_SEED = WORD - 1
 
 
 class Randomness(Protocol):
@@ -160,8 +160,6 @@ def read_seed(seed: object) -> int:
 
     >>> read_seed(-1)
     Traceback (most recent call last):
-    sampling_ref.errors.ParameterError: seed must be a whole number from 0 to 4294967295, got -1
+    sampling_ref.errors.ParameterError: seed must be a whole number from 0 to 2**32 - 1, got -1
     """
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
-        raise ParameterError("seed", seed, f"must be a whole number from 0 to {LARGEST_SEED}")
-    return seed
+    return read_whole("seed", seed, most=WORD - 1)

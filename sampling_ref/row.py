@@ -21,7 +21,7 @@ torch tensors, `array`, `memoryview`). No row that is given is ever changed.
 from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from math import inf
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from sampling_ref.errors import RowError, shown
 
@@ -37,6 +37,15 @@ Row: TypeAlias = Sequence[Number]
 
 LARGEST = (2 - 2.0**-52) * 2.0**1023
 """The largest float."""
+
+
+def is_number(value: object) -> TypeGuard[Number]:
+    """Say whether a value is of a kind that counts as a number here; a bool is none.
+
+    >>> is_number(0.5), is_number(True), is_number("1"), is_number(float("nan"))
+    (True, False, False, True)
+    """
+    return isinstance(value, float | int | Fraction) and not isinstance(value, bool)
 
 
 class ReadRow(list[Number]):
@@ -65,7 +74,7 @@ def numbers_of(row: Any, name: str) -> list[Number]:  # noqa: ANN401 - whatever 
         raise RowError(f"{name} must hold at least one number, got none")
     for token in places_of_others(numbers):
         number = numbers[token]
-        if isinstance(number, bool) or not isinstance(number, float | int | Fraction):
+        if not is_number(number):
             kind = type(number).__name__
             raise RowError(f"{name}[{token}] must be a number, got {kind} {shown(number)}")
     return numbers
@@ -105,7 +114,8 @@ def read_logits(logits: Any, name: str = "logits") -> list[Number]:  # noqa: ANN
     if not -inf <= total < inf:
         for token, number in enumerate(numbers):
             if not -inf <= number < inf:  # NaN compares false
-                raise RowError(f"{name}[{token}] must be finite or minus infinity, got {number!r}")
+                rule = "must be finite or minus infinity"
+                raise RowError(f"{name}[{token}] {rule}, got {shown(number)}")
     return numbers
 
 
@@ -134,7 +144,8 @@ def read_weights(weights: Any, name: str = "weights") -> list[Number]:  # noqa: 
     numbers = numbers_of(weights, name)
     for token, number in enumerate(numbers):
         if not 0 <= number < inf:
-            raise RowError(f"{name}[{token}] must be finite and not negative, got {number!r}")
+            rule = "must be finite and not negative"
+            raise RowError(f"{name}[{token}] {rule}, got {shown(number)}")
     if not any(numbers):
         raise RowError(f"{name} leave no token possible: all are zero")
     return numbers

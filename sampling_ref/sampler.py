@@ -12,8 +12,8 @@ from sampling_ref.asking import (
     read_profile,
     run,
 )
-from sampling_ref.errors import HistoryError, ParameterError, RandomNumberError
-from sampling_ref.history import read_history
+from sampling_ref.errors import HistoryError, ParameterError, RandomNumberError, shown
+from sampling_ref.history import is_token, read_history
 from sampling_ref.random_numbers import read_uniforms
 from sampling_ref.randomness import Given, Randomness, Streams, TorchStream
 from sampling_ref.row import TokenId
@@ -21,7 +21,6 @@ from sampling_ref.situation import Situation
 from sampling_ref.steps.step import Step, Values
 from sampling_ref.trace import Applied, Trace
 
-UNLIMITED = 2**63
 """More tokens than any vocabulary has: a history is checked against the row it meets."""
 
 
@@ -57,7 +56,7 @@ class Sampler:
         self._parameters = read_parameters(self._profile, params)
         self._precision: Precision = precision or ("exact" if seed is None else "f32")
         read_precision(self._precision)
-        self._history = read_history(prompt, UNLIMITED, "prompt")
+        self._history = read_history(prompt, None, "prompt")
         self._prompt_length = len(self._history)
         self._stream = None if seed is None else self._stream_of(seed)
         self._memory: dict[str, Any] = {}
@@ -109,8 +108,8 @@ class Sampler:
 
     def accept(self, token: TokenId) -> None:
         """Make a token part of the history."""
-        if isinstance(token, bool) or not isinstance(token, int) or token < 0:
-            raise HistoryError(f"token must be a token id, got {token!r}")
+        if not is_token(token):
+            raise HistoryError(f"token must be a token id, got {shown(token)}")
         if self._pending is not None and self._pending.token == token:
             self._memory |= self._pending.memory()
         self._pending = None

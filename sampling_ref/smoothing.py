@@ -22,7 +22,7 @@ The whole row impossible
 from typing import Any
 
 from sampling_ref.changing import change_logits
-from sampling_ref.parameters import read_positive
+from sampling_ref.parameters import read_number
 from sampling_ref.row import Number, TokenId, read_logits
 
 
@@ -36,7 +36,7 @@ def smoothing(
     [-0.0, -2.0, -0.125, -inf]
     """
     numbers = read_logits(logits)
-    strength = read_positive("smoothing_factor", smoothing_factor)
+    strength = read_number("smoothing_factor", smoothing_factor, "(0, inf)")
     largest = max(numbers)
 
     def smoothed(_: TokenId, logit: Number) -> Number:

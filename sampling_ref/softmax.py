@@ -23,8 +23,8 @@ from math import inf
 from sampling_ref.arithmetic.enclosures import SLACK, exp_mantissa
 from sampling_ref.arithmetic.exponential_sums import scaled_difference
 from sampling_ref.arithmetic.nearest import nearest_to_enclosed
-from sampling_ref.arithmetic.parameters import read_factor
 from sampling_ref.arithmetic.totals import entropy_of, log_of_sum, total_weight
+from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number, Row, read_possible_logits
 
 _FIRST_BITS = 96
@@ -36,7 +36,7 @@ def softmax(logits: Row, *, factor: Number = 1) -> list[float]:
     >>> softmax([0.0, 0.0, float("-inf"), 0.0, 0.0])
     [0.25, 0.25, 0.0, 0.25, 0.25]
     """
-    scale = read_factor(factor)
+    scale = read_fraction("factor", factor, "(0, inf)")
     row = read_possible_logits(logits)
     largest = max(row)
     left: set[Number] = set(row) - {-inf}
@@ -74,7 +74,7 @@ def log_softmax(logits: Row, *, factor: Number = 1) -> list[float]:
     >>> log_softmax([3.0, float("-inf")]), log_softmax([0.0, 0.0])[0]
     ([0.0, -inf], -0.6931471805599453)
     """
-    scale = read_factor(factor)
+    scale = read_fraction("factor", factor, "(0, inf)")
     row = read_possible_logits(logits)
     largest = max(row)
     left: set[Number] = set(row) - {-inf}
@@ -101,7 +101,9 @@ def log_sum_exp(logits: Row, *, factor: Number = 1) -> float:
     >>> log_sum_exp([1.0]), log_sum_exp([0.0, 0.0])
     (1.0, 0.6931471805599453)
     """
-    return float(log_of_sum(read_possible_logits(logits), read_factor(factor)))
+    return float(
+        log_of_sum(read_possible_logits(logits), read_fraction("factor", factor, "(0, inf)"))
+    )
 
 
 def entropy(logits: Row, *, factor: Number = 1) -> float:
@@ -110,4 +112,6 @@ def entropy(logits: Row, *, factor: Number = 1) -> float:
     >>> entropy([0.0, 0.0]), entropy([5.0, float("-inf")])
     (0.6931471805599453, 0.0)
     """
-    return float(entropy_of(read_possible_logits(logits), read_factor(factor)))
+    return float(
+        entropy_of(read_possible_logits(logits), read_fraction("factor", factor, "(0, inf)"))
+    )

@@ -22,11 +22,10 @@ from typing import Literal, get_args
 from sampling_ref.arithmetic.reaching import first_reaching
 from sampling_ref.arithmetic.reals import Real
 from sampling_ref.arithmetic.totals import log_of_sum
-from sampling_ref.errors import RandomNumberError
-from sampling_ref.intervals import read_number
 from sampling_ref.leading import possible
 from sampling_ref.ordering import largest_first
-from sampling_ref.parameters import read_choice
+from sampling_ref.parameters import read_choice, read_fraction
+from sampling_ref.random_numbers import read_uniform
 from sampling_ref.row import Number, Row, TokenId
 
 Whose = Literal["whole", "kept"]
@@ -70,8 +69,8 @@ def next_mu(  # noqa: PLR0913 - state, row and draw, and the parameters
     """
     read_choice("whose", whose, get_args(Whose))
     for name, number in (("mu", mu), ("tau", tau), ("eta", eta)):
-        read_number(name, number, "(-inf, inf)")
-    scale = read_number("factor", factor, "(0, inf)")
+        read_fraction(name, number, "(-inf, inf)")
+    scale = read_fraction("factor", factor, "(0, inf)")
     among = kept if whose == "kept" else possible(logits)
     return mu - eta * (surprise(logits, token, among, scale) - tau)
 
@@ -84,9 +83,7 @@ def draw_falling(
     >>> [draw_falling([0.0, 1.0, 1.0], {1, 2}, uniform) for uniform in (0.0, 0.5, 0.75)]
     [1, 1, 2]
     """
-    is_number = isinstance(uniform, float | int | Fraction) and not isinstance(uniform, bool)
-    if not is_number or not 0 <= uniform < 1:
-        raise RandomNumberError(f"uniform must be a number in [0, 1), got {uniform!r}")
+    read_uniform(uniform)
     walk = [token for token in largest_first(logits) if token in kept]
     place = first_reaching([logits[token] for token in walk], uniform, factor=factor)
     assert place is not None  # noqa: S101 - a share below 1 is reached

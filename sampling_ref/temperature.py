@@ -20,7 +20,7 @@ from math import inf
 from typing import Any, Literal, get_args
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.parameters import read_choice, read_positive
+from sampling_ref.parameters import read_choice, read_number
 from sampling_ref.row import Number, read_logits
 
 Arithmetic = Literal["division", "reciprocal"]
@@ -38,7 +38,7 @@ def temperature(
     [2.0, -1.0, -inf]
     """
     numbers = read_logits(logits)
-    divisor = read_positive("temperature", temperature)
+    divisor = read_number("temperature", temperature, "(0, inf)")
     read_choice("arithmetic", arithmetic, get_args(Arithmetic))
     divided: list[Number]  # minus infinity stays what it is under both operations
     if arithmetic == "division":

@@ -27,7 +27,7 @@ Rounding
 
 from typing import Any, NamedTuple
 
-from sampling_ref.intervals import read_number
+from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number, read_possible_logits
 from sampling_ref.softmax import softmax
 
@@ -49,8 +49,8 @@ def adaptive_p_start(target: Number, decay: Number) -> PastProbabilities:
     >>> adaptive_p_start(target=0.5, decay=0.75)
     PastProbabilities(weighted_sum=2.0, total_weight=4.0)
     """
-    read_number("target", target, "[0, 1]")
-    read_number("decay", decay, "[0, 1)")
+    read_fraction("target", target, "[0, 1]")
+    read_fraction("decay", decay, "[0, 1)")
     return PastProbabilities(target / (1 - decay), 1 / (1 - decay))
 
 
@@ -60,9 +60,9 @@ def adaptive_p_aim(past: PastProbabilities, target: Number) -> Number:
     >>> adaptive_p_aim(PastProbabilities(3.0, 4.0), target=0.5)
     0.25
     """
-    read_number("target", target, "[0, 1]")
-    read_number("weighted_sum", past.weighted_sum, "(-inf, inf)")
-    if read_number("total_weight", past.total_weight, "[0, inf)") == 0:
+    read_fraction("target", target, "[0, 1]")
+    read_fraction("weighted_sum", past.weighted_sum, "(-inf, inf)")
+    if read_fraction("total_weight", past.total_weight, "[0, inf)") == 0:
         return target
     return min(max(2 * target - past.weighted_sum / past.total_weight, 0), 1)
 
@@ -99,6 +99,6 @@ def adaptive_p_next(
     >>> adaptive_p_next(PastProbabilities(2.0, 4.0), probability=0.25, decay=0.5)
     PastProbabilities(weighted_sum=1.25, total_weight=3.0)
     """
-    read_number("probability", probability, "[0, 1]")
-    read_number("decay", decay, "[0, 1)")
+    read_fraction("probability", probability, "[0, 1]")
+    read_fraction("decay", decay, "[0, 1)")
     return PastProbabilities(probability + decay * past.weighted_sum, 1 + decay * past.total_weight)

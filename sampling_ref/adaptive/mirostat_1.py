@@ -49,9 +49,8 @@ from math import floor
 from typing import Any, Literal, get_args
 
 from sampling_ref.arithmetic.reals import Real, sum_of
-from sampling_ref.intervals import read_count, read_number
 from sampling_ref.leading import leading, possible
-from sampling_ref.parameters import read_choice
+from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Number, TokenId, read_possible_logits
 from sampling_ref.steering import Whose, draw_falling, next_mu
 
@@ -78,12 +77,12 @@ def mirostat_1_kept(
     ([0], [0, 1, 2])
     """
     row = read_possible_logits(logits)
-    most = read_number("mu", mu, "(-inf, inf)")
-    scale = read_number("factor", factor, "(0, inf)")
-    read_count("ranks", ranks, 2)
+    most = read_fraction("mu", mu, "(-inf, inf)")
+    scale = read_fraction("factor", factor, "(0, inf)")
+    read_whole("ranks", ranks, 2)
     read_choice("whole", whole, get_args(Whole))
     read_choice("flat", flat, get_args(Flat))
-    size = len(row) if vocabulary is None else read_count("vocabulary", vocabulary, len(row))
+    size = len(row) if vocabulary is None else read_whole("vocabulary", vocabulary, len(row))
     tokens = possible(row)
     if len(tokens) == 1:
         return frozenset(tokens)

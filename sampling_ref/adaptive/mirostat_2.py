@@ -30,8 +30,8 @@ from sampling_ref.arithmetic.logarithm_sums import sign_of_logarithms
 from sampling_ref.arithmetic.reals import Real
 from sampling_ref.arithmetic.thresholds import logits_at_least
 from sampling_ref.arithmetic.totals import log_of_sum
-from sampling_ref.intervals import read_number
 from sampling_ref.leading import leading, possible
+from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number, TokenId, read_possible_logits
 from sampling_ref.steering import Whose, draw_falling, next_mu
 
@@ -50,8 +50,8 @@ def mirostat_2_kept(
     [0]
     """
     row = read_possible_logits(logits)
-    most = read_number("mu", mu, "(-inf, inf)")
-    scale = read_number("factor", factor, "(0, inf)")
+    most = read_fraction("mu", mu, "(-inf, inf)")
+    scale = read_fraction("factor", factor, "(0, inf)")
     tokens = possible(row)
     if len({row[token] for token in tokens}) == 1:  # each surprise is log2 of their number
         is_kept = sign_of_logarithms([(1, len(tokens)), (-most, 2)]) <= 0

@@ -15,8 +15,9 @@ from sampling_ref.antigravity.settings import (
 )
 from sampling_ref.antigravity.stages import Stages
 from sampling_ref.arithmetic.binary32 import Binary32, to_binary32
-from sampling_ref.errors import ParameterError, RowError
+from sampling_ref.errors import RowError, shown
 from sampling_ref.history import read_history
+from sampling_ref.parameters import read_choice
 from sampling_ref.row import Number, TokenId, numbers_of, read_possible_logits
 
 Precision: TypeAlias = Literal["exact", "f32"]
@@ -92,9 +93,7 @@ def stages(
 
 
 def _is_exact(precision: object) -> bool:
-    if precision not in get_args(Precision):
-        raise ParameterError("precision", precision, "must be 'exact' or 'f32'")
-    return precision == "exact"
+    return read_choice("precision", precision, get_args(Precision)) == "exact"
 
 
 def _read_exactly(
@@ -119,7 +118,7 @@ def _read_in_32_bits(
         for token, logit in enumerate(row):
             if not -inf <= logit < inf:
                 rule = "must be finite or minus infinity in 32 bits above temperature 0"
-                raise RowError(f"logits[{token}] {rule}, got {logit!r}")
+                raise RowError(f"logits[{token}] {rule}, got {shown(logit)}")
     if set(row) == {-inf}:
         raise RowError("logits leave no token possible: all are minus infinity")
     return row, read_history(history, len(row)), read_random_number(r, Binary32), settings

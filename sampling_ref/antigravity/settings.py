@@ -9,9 +9,9 @@ from math import inf
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from sampling_ref.arithmetic.binary32 import Binary32
-from sampling_ref.errors import ParameterError, RandomNumberError
-from sampling_ref.intervals import read_count, read_number
-from sampling_ref.parameters import read_choice
+from sampling_ref.errors import ParameterError
+from sampling_ref.parameters import read_choice, read_fraction, read_whole
+from sampling_ref.random_numbers import read_uniform
 from sampling_ref.row import Number
 
 Exhausted: TypeAlias = Literal["last candidate", "first candidate", "error"]
@@ -53,9 +53,9 @@ def read_settings(given: Settings, number: NumberKind) -> Settings:
     Traceback (most recent call last):
     sampling_ref.errors.ParameterError: top_p must be in [0, 1], got 1.5
     """
-    temperature = number(read_number("temperature", given.temperature, "[0, inf)"))
-    top_p = number(read_number("top_p", given.top_p, "[0, 1]"))
-    penalty = number(read_number("repetition_penalty", given.repetition_penalty, "(0, inf)"))
+    temperature = number(read_fraction("temperature", given.temperature, "[0, inf)"))
+    top_p = number(read_fraction("top_p", given.top_p, "[0, 1]"))
+    penalty = number(read_fraction("repetition_penalty", given.repetition_penalty, "(0, inf)"))
     if temperature == inf:
         raise ParameterError("temperature", given.temperature, "must be finite in 32 bits")
     if not 0 < penalty < inf:
@@ -63,8 +63,8 @@ def read_settings(given: Settings, number: NumberKind) -> Settings:
         raise ParameterError("repetition_penalty", given.repetition_penalty, requirement)
     read_choice("exhausted", given.exhausted, get_args(Exhausted))
     read_choice("zero_top_k", given.zero_top_k, get_args(ZeroTopK))
-    top_k = read_count("top_k", given.top_k, 0)
-    window = read_count("repetition_window", given.repetition_window, 0)
+    top_k = read_whole("top_k", given.top_k, 0)
+    window = read_whole("repetition_window", given.repetition_window, 0)
     if top_k == 0 and given.zero_top_k == "none left" and temperature != 0:
         raise ParameterError("top_k", 0, "must be at least 1 to leave a token")
     return Settings(
@@ -85,9 +85,7 @@ def read_random_number(r: Any, number: NumberKind) -> Number:  # noqa: ANN401 - 
     True
     >>> read_random_number(1.0, Fraction)
     Traceback (most recent call last):
-    sampling_ref.errors.RandomNumberError: r must be a number in [0, 1), got 1.0
+    sampling_ref.errors.RandomNumberError: r must be in [0, 1), got 1.0
     """
-    is_number = isinstance(r, int | float | Fraction) and not isinstance(r, bool)
-    if not is_number or not 0 <= r < 1:
-        raise RandomNumberError(f"r must be a number in [0, 1), got {r!r}")
+    read_uniform(r, "r")
     return min(number(r), number(LARGEST_RANDOM_NUMBER)) if number is Binary32 else number(r)

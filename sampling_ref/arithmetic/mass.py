@@ -19,9 +19,9 @@ from functools import cached_property
 from math import inf
 
 from sampling_ref.arithmetic.float_weights import float_total, float_weights
-from sampling_ref.arithmetic.parameters import read_factor
 from sampling_ref.arithmetic.reals import Real
 from sampling_ref.arithmetic.totals import total_weight
+from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number, Row, read_logits, read_possible_logits
 
 _PLAIN = 64
@@ -88,7 +88,7 @@ def mass_of(logits: Row, *, factor: Number = 1, name: str = "logits") -> Mass:
     >>> mass_of([1.0, 1.0]).exact
     Real(2)
     """
-    mass = Mass(read_logits(logits, name), read_factor(factor))
+    mass = Mass(read_logits(logits, name), read_fraction("factor", factor, "(0, inf)"))
     if mass.largest == -inf:
         read_possible_logits(mass.row, name)  # which says so
     return mass

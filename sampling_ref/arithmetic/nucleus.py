@@ -28,10 +28,10 @@ from math import inf
 
 from sampling_ref.arithmetic.float_weights import SMALLEST_SUM, relative_error
 from sampling_ref.arithmetic.mass import Mass
-from sampling_ref.arithmetic.parameters import read_share
 from sampling_ref.arithmetic.reaching import mass_for
 from sampling_ref.arithmetic.selecting import Ties, check_ties, in_order
 from sampling_ref.arithmetic.walking import by_floats, exactly
+from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number, Row, TokenId, read_logits
 
 _FEW = 8192
@@ -63,7 +63,7 @@ def nucleus(
     4
     """
     check_ties(ties)
-    wanted = read_share(share)
+    wanted = read_fraction("share", share, "[0, 1]")
     row = read_logits(logits)
     mass = mass_for(row, total, factor)
     if wanted == 1 and total is None:

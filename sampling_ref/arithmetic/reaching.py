@@ -26,9 +26,9 @@ from itertools import accumulate
 from math import inf
 
 from sampling_ref.arithmetic.mass import Mass, mass_of
-from sampling_ref.arithmetic.parameters import read_factor, read_share
 from sampling_ref.arithmetic.walking import by_floats, exactly
 from sampling_ref.errors import ParameterError
+from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number, Row, read_logits, read_possible_logits
 
 
@@ -50,7 +50,7 @@ def first_reaching(
     >>> first_reaching([1.0], 0.75, total=[1.0, 1.0]) is None
     True
     """
-    wanted = read_share(share)
+    wanted = read_fraction("share", share, "[0, 1]")
     walked = read_logits(logits)
     mass = mass_for(walked, total, factor)
     if not wanted:
@@ -72,11 +72,11 @@ def mass_for(walked: list[Number], total: Row | Mass | None, factor: Number) -> 
     Real(2)
     """
     if isinstance(total, Mass):
-        if total.factor != read_factor(factor):
+        if total.factor != read_fraction("factor", factor, "(0, inf)"):
             raise ParameterError("factor", factor, f"must be that of the total, {total.factor}")
         return total
     if total is None:
-        mass = Mass(walked, read_factor(factor))
+        mass = Mass(walked, read_fraction("factor", factor, "(0, inf)"))
         if mass.largest == -inf:
             read_possible_logits(walked)  # which says so
         return mass

@@ -21,25 +21,14 @@ Infinities
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from math import isfinite, isqrt
-from typing import Final, TypeAlias, TypeGuard
+from math import isqrt
+from typing import Final, TypeAlias
 
 from sampling_ref.arithmetic.enclosures import LARGEST_EXPONENT, exp_bounds, log_bounds
 from sampling_ref.arithmetic.nearest import BINARY64, Format, nearest, nearest_to_enclosed
 from sampling_ref.errors import ParameterError, UndecidedError
+from sampling_ref.parameters import is_finite
 from sampling_ref.row import Number
-
-
-def is_finite_number(number: object) -> TypeGuard[Number]:
-    """Return whether something is a rational number: an int, a float or a `Fraction`.
-
-    >>> is_finite_number(0.5), is_finite_number(float("nan")), is_finite_number(True)
-    (True, False, False)
-    """
-    if isinstance(number, float):
-        return isfinite(number)
-    return isinstance(number, int | Fraction) and not isinstance(number, bool)
-
 
 Bounds: TypeAlias = tuple[int, int] | None
 """An enclosure; None where so few binary places say nothing (a divisor that may be zero)."""
@@ -81,7 +70,7 @@ class Real:
         if isinstance(number, Real):
             self.exact, self.parts, self.combine = number.exact, (number,), _same
             return
-        if not is_finite_number(number):
+        if not is_finite(number):
             raise ParameterError("number", number, "must be a finite number")
         self.exact = Fraction(number)
 
@@ -122,19 +111,19 @@ class Real:
             return Real(0)
         return Real(1) if self is other else _formula(_quotient, self, other)
 
-    def __radd__(self, other: "Number") -> "Real":
+    def __radd__(self, other: Number) -> "Real":
         """Return the sum."""
         return self + other
 
-    def __rsub__(self, other: "Number") -> "Real":
+    def __rsub__(self, other: Number) -> "Real":
         """Return the difference."""
         return as_real(other) - self
 
-    def __rmul__(self, other: "Number") -> "Real":
+    def __rmul__(self, other: Number) -> "Real":
         """Return the product."""
         return self * other
 
-    def __rtruediv__(self, other: "Number") -> "Real":
+    def __rtruediv__(self, other: Number) -> "Real":
         """Return the quotient."""
         return as_real(other) / self
 

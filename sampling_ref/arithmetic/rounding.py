@@ -23,8 +23,9 @@ from math import inf
 
 from sampling_ref.arithmetic.enclosures import SLACK, exp_mantissa, ln2_bounds, log_bounds
 from sampling_ref.arithmetic.nearest import BINARY32, BINARY64, nearest_to_enclosed
-from sampling_ref.arithmetic.reals import Real, is_finite_number, round_real
+from sampling_ref.arithmetic.reals import Real, round_real
 from sampling_ref.errors import ParameterError
+from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number
 
 
@@ -94,8 +95,7 @@ def rounded_to_binary32(real: Real | Number) -> float:
 
 def _rational(x: Number, name: str) -> Fraction:
     """Return a finite number as a fraction."""
-    if not is_finite_number(x):
-        raise ParameterError(name, x, "must be a finite number")
+    read_fraction(name, x)
     return Fraction(x)
 
 

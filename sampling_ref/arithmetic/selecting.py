@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias, get_args
 
 from sampling_ref.errors import ParameterError
 from sampling_ref.ordering import largest_first, largest_first_highest_id_first
+from sampling_ref.parameters import read_whole
 from sampling_ref.row import Row, TokenId
 
 Ties: TypeAlias = Literal["lowest_id_first", "highest_id_first", "all"]
@@ -47,9 +48,7 @@ def largest(row: Row, k: int, *, ties: Ties = "lowest_id_first") -> list[TokenId
     [1, 3]
     """
     check_ties(ties)
-    if isinstance(k, bool) or not isinstance(k, int) or k < 0:
-        raise ParameterError("k", k, "must be a whole number that is not negative")
-    if not k:
+    if not read_whole("k", k):
         return []
     ordered = in_order(row, _large(row, k), ties)
     if ties == "all":

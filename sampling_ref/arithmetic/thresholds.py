@@ -22,8 +22,8 @@ from sampling_ref.arithmetic.exponential_sums import sign_of_sum
 from sampling_ref.arithmetic.float_weights import SMALLEST_SUM, relative_error
 from sampling_ref.arithmetic.mass import Mass
 from sampling_ref.arithmetic.nearest import nearest
-from sampling_ref.arithmetic.parameters import read_factor, read_share
 from sampling_ref.arithmetic.reals import Real
+from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number, Row, TokenId, read_logits, read_possible_logits
 
 _BITS = 128
@@ -39,7 +39,10 @@ def probabilities_at_least(
     >>> probabilities_at_least([0.0, 0.0, float("-inf")], 0.5, strictly=True)
     []
     """
-    wanted, scale = read_share(share), read_factor(factor)
+    wanted, scale = (
+        read_fraction("share", share, "[0, 1]"),
+        read_fraction("factor", factor, "(0, inf)"),
+    )
     mass = Mass(read_possible_logits(logits), scale)
     row, weights = mass.row, mass.weights
     low, high = 0.0, inf
@@ -86,7 +89,7 @@ def logits_at_least(
     >>> logits_at_least([0.5, 1.0, float("-inf")], Real(2).log())
     [1]
     """
-    scale = read_factor(factor)
+    scale = read_fraction("factor", factor, "(0, inf)")
     row = read_logits(logits)
     low, high = _floats_around(threshold, scale)
     found = [token for token, logit in enumerate(row) if logit >= low]

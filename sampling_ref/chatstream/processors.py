@@ -43,9 +43,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypedDict, get_args
 
 from sampling_ref.changing import change_logits
-from sampling_ref.errors import HistoryError, ParameterError, UnknownNameError
+from sampling_ref.errors import ParameterError, UnknownNameError
 from sampling_ref.history import counts_of, read_history
-from sampling_ref.parameters import read_choice, read_finite, read_positive
+from sampling_ref.parameters import read_choice, read_number
 from sampling_ref.row import Number, TokenId, read_logits
 
 PenaltyMethod = Literal["multiplicative", "subtractive"]
@@ -215,8 +215,8 @@ def read_parameters(params: Any) -> tuple[Number | None, str]:  # noqa: ANN401 -
     penalty = params.get("penalty")
     if penalty is None:
         return None, method
-    read = read_positive if method == "multiplicative" else read_finite
-    return read("penalty", penalty), method
+    domain = "(0, inf)" if method == "multiplicative" else "(-inf, inf)"
+    return read_number("penalty", penalty, domain), method
 
 
 def read_tokens(token_ids: Any) -> list[TokenId]:  # noqa: ANN401 - checked here
@@ -225,16 +225,7 @@ def read_tokens(token_ids: Any) -> list[TokenId]:  # noqa: ANN401 - checked here
     >>> read_tokens((3, 1))
     [3, 1]
     """
-    if hasattr(token_ids, "tolist"):
-        token_ids = token_ids.tolist()
-    if isinstance(token_ids, str | bytes) or not isinstance(token_ids, Iterable):
-        kind = type(token_ids).__name__
-        raise HistoryError(f"token_ids must be a sequence of token ids, got {kind}")
-    tokens = list(token_ids)
-    for place, token in enumerate(tokens):
-        if isinstance(token, bool) or not isinstance(token, int) or token < 0:
-            raise HistoryError(f"token_ids[{place}] must be a token id, got {token!r}")
-    return tokens
+    return read_history(token_ids, None, "token_ids")
 
 
 def penalised(

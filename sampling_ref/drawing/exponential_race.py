@@ -35,7 +35,7 @@ from sampling_ref.drawing.noise import (
     read_noise,
 )
 from sampling_ref.errors import ParameterError
-from sampling_ref.intervals import read_count
+from sampling_ref.parameters import read_whole
 from sampling_ref.row import Number, TokenId, read_weights
 
 
@@ -68,7 +68,7 @@ def exponential_race_order(
     row = read_weights(weights)
     numbers = read_noise(uniforms, len(row), noise)
     possible = [token for token, weight in enumerate(row) if weight > 0]
-    if read_count("count", count, 1) > len(possible):
+    if read_whole("count", count, 1) > len(possible):
         rule = f"must be at most the number of tokens of positive weight, {len(possible)}"
         raise ParameterError("count", count, rule)
 

@@ -26,11 +26,10 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
-from sampling_ref.arithmetic.parameters import read_factor
 from sampling_ref.arithmetic.reals import Real
 from sampling_ref.drawing.noise import Noise, argument, best_first, gumbel, near, plus, read_noise
 from sampling_ref.errors import ParameterError
-from sampling_ref.intervals import read_count
+from sampling_ref.parameters import read_fraction, read_whole
 from sampling_ref.row import Number, TokenId, read_possible_logits
 
 
@@ -62,10 +61,10 @@ def gumbel_top(
     >>> gumbel_top([0.0, 0.0, 0.0], 2, [0.5, 0.25, 0.75])
     [2, 0]
     """
-    row, scale = read_possible_logits(logits), read_factor(factor)
+    row, scale = read_possible_logits(logits), read_fraction("factor", factor, "(0, inf)")
     numbers = read_noise(uniforms, len(row), noise)
     possible = [token for token, logit in enumerate(row) if logit > -inf]
-    if read_count("count", count, 1) > len(possible):
+    if read_whole("count", count, 1) > len(possible):
         rule = f"must be at most the number of possible tokens, {len(possible)}"
         raise ParameterError("count", count, rule)
 

@@ -35,8 +35,9 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from sampling_ref.arithmetic.reaching import first_reaching
 from sampling_ref.errors import ParameterError
+from sampling_ref.history import is_token
 from sampling_ref.parameters import read_choice
-from sampling_ref.random_numbers import read_uniforms
+from sampling_ref.random_numbers import read_uniform
 from sampling_ref.row import Number, Row, TokenId, read_possible_logits, read_weights
 
 Boundary: TypeAlias = Literal["exceed", "reach"]
@@ -111,16 +112,7 @@ def _read(u: Number, boundary: Boundary, zero_weight: ZeroWeight) -> Fraction:
     """Return the random number as a fraction, after checking it and the choices."""
     read_choice("boundary", boundary, get_args(Boundary))
     read_choice("zero_weight", zero_weight, get_args(ZeroWeight))
-    return read_uniform(u)
-
-
-def read_uniform(u: Any) -> Fraction:  # noqa: ANN401 - it is checked
-    """Return one random number in [0, 1) as the rational that it is.
-
-    >>> read_uniform(0.5)
-    Fraction(1, 2)
-    """
-    return Fraction(read_uniforms([u])[0])
+    return Fraction(read_uniform(u, "u"))
 
 
 def _read_order(order: Any, size: int) -> list[TokenId] | None:  # noqa: ANN401 - checked here
@@ -133,7 +125,7 @@ def _read_order(order: Any, size: int) -> list[TokenId] | None:  # noqa: ANN401 
     except TypeError:
         raise ParameterError("order", order, "must be a sequence of token ids") from None
     for token in tokens:
-        if isinstance(token, bool) or not isinstance(token, int) or not 0 <= token < size:
+        if not is_token(token, size):
             raise ParameterError("order", token, f"must hold token ids below {size}")
     if len(set(tokens)) < len(tokens):
         raise ParameterError("order", order, "must hold no token twice")

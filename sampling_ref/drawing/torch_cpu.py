@@ -34,11 +34,11 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from itertools import accumulate, islice
 from math import inf, log1p
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from sampling_ref.arithmetic.binary32 import to_binary32
 from sampling_ref.errors import ParameterError, RandomNumberError, RowError
-from sampling_ref.intervals import read_count
+from sampling_ref.parameters import is_whole, read_whole
 from sampling_ref.rng.uniforms import torch_cpu_double
 from sampling_ref.row import Number, TokenId, read_weights
 
@@ -77,7 +77,7 @@ def multinomial_torch_cpu_without_replacement(
     [0, 1]
     """
     row, rounded = _read(probabilities, bits)
-    if read_count("count", count, 1) > len(row):
+    if read_whole("count", count, 1) > len(row):
         raise ParameterError("count", count, f"must be at most the number of tokens, {len(row)}")
     scores = [
         _score(probability, rounded(-log1p(-u)), rounded)
@@ -103,7 +103,7 @@ def multinomial_torch_cpu_with_replacement(
     >>> multinomial_torch_cpu_with_replacement([0.0, 1.0], 3, mt19937(0))
     [1, 1, 1]
     """
-    if read_count("count", count, 1) == 1:
+    if read_whole("count", count, 1) == 1:
         return [multinomial_torch_cpu(probabilities, words, bits=bits)]
     row, rounded = _read(probabilities, bits)
     sums = list(accumulate(row, lambda one, other: rounded(one + other)))
@@ -115,7 +115,7 @@ def multinomial_torch_cpu_with_replacement(
 
 def _read(probabilities: Any, bits: Bits) -> tuple[list[float], Rounding]:  # noqa: ANN401 - checked
     """Return the row in the width asked for, and the rounding to that width."""
-    if not isinstance(bits, int) or bits not in {32, 64}:
+    if not is_whole(bits) or bits not in get_args(Bits):
         raise ParameterError("bits", bits, "must be 32 or 64")
     rounded: Rounding = to_binary32 if bits == 32 else _to_binary64  # noqa: PLR2004 - 32 bits
     row = read_weights(probabilities, "probabilities")

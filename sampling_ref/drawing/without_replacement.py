@@ -18,8 +18,8 @@ from math import inf
 from typing import Any
 
 from sampling_ref.drawing.inverse_cdf import Boundary, inverse_cdf, inverse_cdf_of_logits
-from sampling_ref.errors import ParameterError, RandomNumberError
-from sampling_ref.intervals import read_count
+from sampling_ref.errors import ParameterError
+from sampling_ref.parameters import read_whole
 from sampling_ref.random_numbers import read_uniforms
 from sampling_ref.row import Number, TokenId, read_possible_logits, read_weights
 
@@ -68,10 +68,7 @@ def without_replacement_of_logits(
 
 
 def _read(count: int, possible: int, uniforms: Any) -> list[Number]:  # noqa: ANN401 - checked
-    if read_count("count", count, 1) > possible:
+    if read_whole("count", count, 1) > possible:
         rule = f"must be at most the number of tokens that can be drawn, {possible}"
         raise ParameterError("count", count, rule)
-    numbers = read_uniforms(uniforms)
-    if len(numbers) != count:
-        raise RandomNumberError(f"uniforms must hold {count} numbers, got {len(numbers)}")
-    return numbers
+    return read_uniforms(uniforms, count)

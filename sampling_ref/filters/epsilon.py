@@ -24,9 +24,8 @@ from math import inf
 from typing import Any, Literal, get_args
 
 from sampling_ref.arithmetic.thresholds import probabilities_at_least
-from sampling_ref.intervals import read_count, read_number
 from sampling_ref.leading import Ties, leading
-from sampling_ref.parameters import read_choice
+from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Number, TokenId, read_possible_logits, read_weights
 
 Equality = Literal["kept", "removed"]
@@ -84,5 +83,5 @@ def epsilon_logits(
 
 def _read_choices(cutoff: Number, equality: Equality, least: int) -> Fraction:
     read_choice("equality", equality, get_args(Equality))
-    read_count("least", least, 0)
-    return read_number("cutoff", cutoff, "(0, 1)")
+    read_whole("least", least, 0)
+    return read_fraction("cutoff", cutoff, "(0, 1)")

@@ -32,9 +32,8 @@ from typing import Any, Literal, get_args
 from sampling_ref.arithmetic.logarithm_sums import Term, sign_of_logarithms
 from sampling_ref.arithmetic.thresholds import probabilities_at_least
 from sampling_ref.arithmetic.whole_row import above_mean
-from sampling_ref.intervals import read_count, read_number
 from sampling_ref.leading import Ties, leading
-from sampling_ref.parameters import read_choice
+from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Number, TokenId, read_possible_logits, read_weights
 
 Equality = Literal["kept", "removed"]
@@ -94,7 +93,7 @@ def eta_logits(
     """
     row = read_possible_logits(logits)
     epsilon, (coefficient, argument) = _read_choices(cutoff, scale, equality, least)
-    stretch = read_number("factor", factor, "(0, inf)")
+    stretch = read_fraction("factor", factor, "(0, inf)")
     strictly = equality == "removed"
     passing = set(probabilities_at_least(row, epsilon, strictly=strictly, factor=stretch))
     passing.update(above_mean(row, coefficient, argument, stretch, strictly=strictly))
@@ -107,8 +106,8 @@ def _read_choices(
 ) -> tuple[Fraction, tuple[Fraction, Fraction]]:
     """Return epsilon, and log alpha as (c, a): c times the logarithm of a."""
     read_choice("equality", equality, get_args(Equality))
-    read_count("least", least, 0)
-    epsilon = read_number("cutoff", cutoff, "(0, 1)")
+    read_whole("least", least, 0)
+    epsilon = read_fraction("cutoff", cutoff, "(0, 1)")
     if scale is None:
         return epsilon, (Fraction(1, 2), epsilon)
-    return epsilon, (Fraction(1), read_number("scale", scale, "(0, inf)"))
+    return epsilon, (Fraction(1), read_fraction("scale", scale, "(0, inf)"))

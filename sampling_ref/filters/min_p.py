@@ -30,9 +30,8 @@ from typing import Any, Literal, get_args
 
 from sampling_ref.arithmetic.reals import Real
 from sampling_ref.arithmetic.thresholds import logits_at_least
-from sampling_ref.intervals import read_count, read_number
 from sampling_ref.leading import Ties, leading, possible
-from sampling_ref.parameters import read_choice
+from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Number, TokenId, read_possible_logits, read_weights
 
 Equality = Literal["kept", "removed"]
@@ -87,7 +86,7 @@ def min_p_logits(
     row = read_possible_logits(logits)
     share = _read_choices(m, equality, above_one, least)
     least = max(least, int(above_one == "best"))
-    scale = read_number("factor", factor, "(0, inf)")
+    scale = read_fraction("factor", factor, "(0, inf)")
     if share == 0:
         return frozenset(possible(row))
     threshold = Real(share).log() + scale * Fraction(max(row))
@@ -99,5 +98,5 @@ def min_p_logits(
 def _read_choices(m: Number, equality: Equality, above_one: AboveOne, least: int) -> Fraction:
     read_choice("equality", equality, get_args(Equality))
     read_choice("above_one", above_one, get_args(AboveOne))
-    read_count("least", least, 0)
-    return read_number("m", m, "[0, 1]" if above_one == "error" else "[0, inf)")
+    read_whole("least", least, 0)
+    return read_fraction("m", m, "[0, 1]" if above_one == "error" else "[0, inf)")

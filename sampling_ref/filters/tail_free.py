@@ -42,9 +42,8 @@ from typing import Any, Literal, get_args
 
 from sampling_ref.arithmetic.exponential_sums import sign_of_sum
 from sampling_ref.arithmetic.whole_row import FLOAT_ERROR
-from sampling_ref.intervals import read_count, read_number
 from sampling_ref.leading import Ties, in_order
-from sampling_ref.parameters import read_choice
+from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Number, Row, TokenId, read_possible_logits, read_weights
 
 Cut = Literal["centred", "counted"]
@@ -99,7 +98,7 @@ def tail_free_logits(
     """
     row = read_possible_logits(logits)
     share = _read_choices(z, cut, ties, least)
-    scale = read_number("factor", factor, "(0, inf)")
+    scale = read_fraction("factor", factor, "(0, inf)")
     tokens = [token for token in in_order(row, ties) if row[token] > float("-inf")]
     curve = [row[token] for token in tokens]
     # Equal neighbours make no bend, and so do no others: the exponentials of different
@@ -167,8 +166,8 @@ def _sign_of_bend(window: Sequence[Number], factor: Fraction) -> int:
 def _read_choices(z: Number, cut: Cut, ties: Ties, least: int) -> Fraction:
     read_choice("cut", cut, get_args(Cut))
     read_choice("ties", ties, get_args(Ties))
-    read_count("least", least, 0)
-    return read_number("z", z, "[0, 1]")
+    read_whole("least", least, 0)
+    return read_fraction("z", z, "[0, 1]")
 
 
 def _kept(  # noqa: PLR0913 - all of them decide where the set ends

@@ -26,8 +26,8 @@ from typing import Any
 from sampling_ref.arithmetic.reals import Real
 from sampling_ref.arithmetic.thresholds import logits_at_least
 from sampling_ref.arithmetic.totals import log_of_sum
-from sampling_ref.intervals import read_count, read_number
 from sampling_ref.leading import Ties, leading, possible
+from sampling_ref.parameters import read_fraction, read_whole
 from sampling_ref.row import Number, TokenId, read_possible_logits, read_weights
 
 
@@ -46,8 +46,8 @@ def top_a(
     [0, 1, 2, 3]
     """
     row = read_weights(weights)
-    square = read_number("a", a, "[0, inf)") * Fraction(max(row)) ** 2
-    read_count("least", least, 0)
+    square = read_fraction("a", a, "[0, inf)") * Fraction(max(row)) ** 2
+    read_whole("least", least, 0)
     total = sum((Fraction(weight) for weight in row), start=Fraction(0))
     passing = {
         token
@@ -74,9 +74,9 @@ def top_a_logits(
     [0, 1]
     """
     row = read_possible_logits(logits)
-    share = read_number("a", a, "[0, inf)")
-    read_count("least", least, 0)
-    scale = read_number("factor", factor, "(0, inf)")
+    share = read_fraction("a", a, "[0, inf)")
+    read_whole("least", least, 0)
+    scale = read_fraction("factor", factor, "(0, inf)")
     tokens = possible(row)
     largest = max(row)
     if share == 0 or all(row[token] == largest for token in tokens):

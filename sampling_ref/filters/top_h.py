@@ -48,9 +48,8 @@ from sampling_ref.arithmetic.logarithm_sums import Term, sign_of_logarithms
 from sampling_ref.arithmetic.reals import Real
 from sampling_ref.arithmetic.totals import total_weight
 from sampling_ref.arithmetic.whole_row import FLOAT_ERROR, gap_sum
-from sampling_ref.intervals import read_count, read_number
 from sampling_ref.leading import Ties, in_order, leading
-from sampling_ref.parameters import read_choice
+from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Number, Row, TokenId, read_possible_logits, read_weights
 
 Entropy = Literal["own", "shared"]
@@ -113,7 +112,7 @@ def top_h_logits(
     """
     row = read_possible_logits(logits)
     share = _read_choices(alpha, entropy, ties, least)
-    scale = read_number("factor", factor, "(0, inf)")
+    scale = read_fraction("factor", factor, "(0, inf)")
     tokens = [token for token in _candidates(row, best, ties) if row[token] > -inf]
     line = [row[token] for token in tokens]
     if line[0] == line[-1]:
@@ -192,14 +191,14 @@ def _last_within(size: int, is_within: Callable[[int], bool]) -> int:
 def _candidates(row: Row, best: int | None, ties: Ties) -> list[TokenId]:
     if best is None:
         return in_order(row, ties)
-    return leading(row, read_count("best", best, 1), ties)
+    return leading(row, read_whole("best", best, 1), ties)
 
 
 def _read_choices(alpha: Number, entropy: Entropy, ties: Ties, least: int) -> Fraction:
     read_choice("entropy", entropy, get_args(Entropy))
     read_choice("ties", ties, get_args(Ties))
-    read_count("least", least, 0)
-    return read_number("alpha", alpha, "(0, 1]")
+    read_whole("least", least, 0)
+    return read_fraction("alpha", alpha, "(0, 1]")
 
 
 def _kept(

@@ -26,9 +26,8 @@ Weights and logits have the same order, so it does not matter which are given.
 from typing import Any, Literal, get_args
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.intervals import read_count
 from sampling_ref.leading import Ties, leading, possible
-from sampling_ref.parameters import read_choice
+from sampling_ref.parameters import read_choice, read_whole
 from sampling_ref.row import TokenId, read_possible_logits, read_weights
 
 Zero = Literal["error", "off", "none"]
@@ -82,11 +81,11 @@ def top_k_logits(
 def _read_k(k: int, size: int, zero: Zero, beyond: Beyond, least: int) -> int:
     read_choice("zero", zero, get_args(Zero))
     read_choice("beyond", beyond, get_args(Beyond))
-    count = read_count("k", k, 1 if zero == "error" else 0)
+    count = read_whole("k", k, 1 if zero == "error" else 0)
     if beyond == "error" and count >= size:
         raise ParameterError("k", k, f"must be below the length of the row, {size}")
     if count == 0 and zero == "off":
         return size
     if count == 0:
         return 0
-    return max(count, read_count("least", least, 1))
+    return max(count, read_whole("least", least, 1))

@@ -29,9 +29,8 @@ from fractions import Fraction
 from math import lcm
 from typing import Any, Literal, get_args
 
-from sampling_ref.intervals import read_number
 from sampling_ref.leading import possible
-from sampling_ref.parameters import read_choice
+from sampling_ref.parameters import read_choice, read_fraction
 from sampling_ref.row import Number, TokenId, read_possible_logits
 
 Deviation = Literal["population", "sample"]
@@ -57,7 +56,7 @@ def top_n_sigma_logits(
     row = read_possible_logits(logits)
     read_choice("deviation", deviation, get_args(Deviation))
     read_choice("zero", zero, get_args(Zero))
-    multiple = read_number("n", n, "[0, inf)")
+    multiple = read_fraction("n", n, "[0, inf)")
     tokens = possible(row)
     if len(tokens) == 1 or (multiple == 0 and zero == "off"):
         return frozenset(tokens)

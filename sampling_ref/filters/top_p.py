@@ -52,9 +52,8 @@ from typing import Any, Literal, get_args
 from sampling_ref.arithmetic.fitting import fitting, fitting_logits
 from sampling_ref.arithmetic.nucleus import nucleus
 from sampling_ref.arithmetic.reaching import first_reaching
-from sampling_ref.intervals import read_count, read_number
 from sampling_ref.leading import NAMES_OF_TIES, Ties, in_order, leading, possible
-from sampling_ref.parameters import read_choice
+from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Number, Row, TokenId, read_possible_logits, read_weights
 
 Boundary = Literal["reach", "exceed", "within", "fitting"]
@@ -91,7 +90,7 @@ def top_p(
         return frozenset(tokens)
     everything = sum((Fraction(weight) for weight in row), start=Fraction(0))
     if total is not None:
-        everything = read_number("total", total, "(0, inf)")
+        everything = read_fraction("total", total, "(0, inf)")
     required = share * everything
     if boundary == "fitting":
         return _at_least(row, fitting(row, required), least, ties)
@@ -132,7 +131,7 @@ def top_p_logits(  # noqa: PLR0913 - as above
     if share == 0 and zero == "off":
         return frozenset(possible(row))
     if boundary == "fitting":
-        scale = read_number("factor", factor, "(0, inf)")
+        scale = read_fraction("factor", factor, "(0, inf)")
         whole = None if total is None else read_possible_logits(total)
         return _at_least(row, fitting_logits(row, share, total=whole, factor=scale), least, ties)
     if boundary != "within":
@@ -156,8 +155,8 @@ def top_p_logits(  # noqa: PLR0913 - as above
 def _read_choices(p: Number, boundary: Boundary, zero: Zero, least: int) -> Fraction:
     read_choice("boundary", boundary, get_args(Boundary))
     read_choice("zero", zero, get_args(Zero))
-    read_count("least", least, 0)
-    return read_number("p", p, "(0, 1]" if zero == "error" else "[0, 1]")
+    read_whole("least", least, 0)
+    return read_fraction("p", p, "(0, 1]" if zero == "error" else "[0, 1]")
 
 
 def _at_least(row: Row, kept: frozenset[TokenId], least: int, ties: Ties) -> frozenset[TokenId]:

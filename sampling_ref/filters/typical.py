@@ -38,9 +38,8 @@ from typing import Any, Literal, TypeVar, get_args
 from sampling_ref.arithmetic.logarithm_sums import sign_of_logarithms
 from sampling_ref.arithmetic.reaching import first_reaching
 from sampling_ref.arithmetic.whole_row import side_of_mean
-from sampling_ref.intervals import read_count, read_number
 from sampling_ref.leading import Ties, possible
-from sampling_ref.parameters import read_choice
+from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Number, TokenId, read_possible_logits, read_weights
 
 Boundary = Literal["reach", "exceed", "short"]
@@ -110,7 +109,7 @@ def typical_logits(
     """
     row = read_possible_logits(logits)
     share = _read_choices(mass, boundary, ties, least)
-    scale = read_number("factor", factor, "(0, inf)")
+    scale = read_fraction("factor", factor, "(0, inf)")
     ids: dict[Number, list[TokenId]] = {}
     for token in possible(row):
         ids.setdefault(row[token], []).append(token)
@@ -159,8 +158,8 @@ def _in_line(groups: list[list[TokenId]], ties: Ties) -> list[TokenId]:
 def _read_choices(mass: Number, boundary: Boundary, ties: Ties, least: int) -> Fraction:
     read_choice("boundary", boundary, get_args(Boundary))
     read_choice("ties", ties, get_args(Ties))
-    read_count("least", least, 0)
-    return read_number("mass", mass, "(0, 1]")
+    read_whole("least", least, 0)
+    return read_fraction("mass", mass, "(0, 1]")
 
 
 def _kept(

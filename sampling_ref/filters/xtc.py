@@ -37,10 +37,9 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from sampling_ref.arithmetic.thresholds import probabilities_at_least
-from sampling_ref.errors import RandomNumberError
-from sampling_ref.intervals import read_count, read_number
 from sampling_ref.leading import Ties, possible
-from sampling_ref.parameters import read_choice
+from sampling_ref.parameters import read_choice, read_fraction, read_whole
+from sampling_ref.random_numbers import read_uniform
 from sampling_ref.row import Number, Row, TokenId, read_possible_logits, read_weights
 
 Equality = Literal["counts", "does not"]
@@ -112,17 +111,15 @@ def xtc_logits(  # noqa: PLR0913 - as above
 def _read_choices(threshold: Number, equality: Equality, ties: Ties, least: int) -> Fraction:
     read_choice("equality", equality, get_args(Equality))
     read_choice("ties", ties, get_args(Ties))
-    read_count("least", least, 0)
-    return read_number("threshold", threshold, "[0, 1]")
+    read_whole("least", least, 0)
+    return read_fraction("threshold", threshold, "[0, 1]")
 
 
 def _acts(probability: Number, uniform: Number, coin: Coin) -> bool:
     """Say whether the coin falls so that the filter acts."""
     read_choice("coin", coin, get_args(Coin))
-    chance = read_number("probability", probability, "[0, 1]")
-    is_number = isinstance(uniform, float | int | Fraction) and not isinstance(uniform, bool)
-    if not is_number or not 0 <= uniform < 1:
-        raise RandomNumberError(f"uniform must be a number in [0, 1), got {uniform!r}")
+    chance = read_fraction("probability", probability, "[0, 1]")
+    read_uniform(uniform)
     return chance > 0 and (uniform < chance or (uniform == chance and coin == "at most"))
 
 

@@ -36,7 +36,6 @@ A prompt
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from math import isfinite
 from time import perf_counter
 
 from sampling_ref.errors import ParameterError
@@ -53,7 +52,7 @@ from sampling_ref.generation.parts import (
     read_tokens,
 )
 from sampling_ref.generation.times import Times
-from sampling_ref.intervals import read_count
+from sampling_ref.parameters import read_number, read_whole
 from sampling_ref.row import TokenId
 
 
@@ -95,10 +94,10 @@ def generate(  # noqa: PLR0913 - the parts of a runner, and its command line
         raise ParameterError("clock", clock, "must be callable")
     if current_pos is not None and not callable(current_pos):
         raise ParameterError("current_pos", current_pos, "must be callable, or None")
-    if started is not None and not _is_finite(started):
-        raise ParameterError("started", started, "must be a number of seconds, or None")
+    if started is not None:
+        read_number("started", started)
     tokens = read_tokens("prompt", prompt)
-    read_count("max_seq_len", max_seq_len, 1)
+    read_whole("max_seq_len", max_seq_len, 1)
     if not 1 <= len(tokens) <= max_seq_len:
         rule = f"must have between 1 token and the {max_seq_len} that the cache holds"
         raise ParameterError("prompt", len(tokens), rule)
@@ -110,17 +109,13 @@ def generate(  # noqa: PLR0913 - the parts of a runner, and its command line
         push=push,
         finish=finish,
         stops=frozenset(read_tokens("stop_ids", stops)),
-        num_tokens=read_count("num_tokens", num_tokens, 0),
+        num_tokens=read_whole("num_tokens", num_tokens, 0),
         max_seq_len=max_seq_len,
         current_pos=current_pos,
         clock=clock,
         as_published=as_published,
     )
     return _events(loop, tokens, started)
-
-
-def _is_finite(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ What the source leaves open
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
-from math import inf, isfinite
+from math import inf, isfinite, nan
 from typing import Any
 
 from sampling_ref.arithmetic.binary32 import all_to_binary32, to_binary32
 from sampling_ref.candidates import Candidates
-from sampling_ref.errors import ParameterError, RowError
-from sampling_ref.row import Row, TokenId
+from sampling_ref.errors import ParameterError, RowError, shown
+from sampling_ref.parameters import read_whole
+from sampling_ref.row import Row, TokenId, is_number
 
 
 def read_candidates(candidates: Candidates) -> tuple[list[TokenId], list[float]]:
@@ -38,7 +38,7 @@ def read_candidates(candidates: Candidates) -> tuple[list[TokenId], list[float]]
         for token, logit in zip(tokens, logits, strict=True):
             if not -inf <= logit < inf:
                 rule = "must be finite or minus infinity in 32 bits"
-                raise RowError(f"the logit of token {token} {rule}, got {logit!r}")
+                raise RowError(f"the logit of token {token} {rule}, got {shown(logit)}")
     return tokens, logits
 
 
@@ -58,6 +58,7 @@ def read_possible(candidates: Candidates) -> tuple[list[TokenId], list[float]]:
 def to_binary32_row(row: Row) -> list[float]:
     """Return the numbers of a row rounded to binary32.
 
+    >>> from fractions import Fraction
     >>> to_binary32_row([Fraction(1, 2), 0.1])
     [0.5, 0.10000000149011612]
     """
@@ -89,9 +90,7 @@ def read_real(name: str, value: Any) -> float:  # noqa: ANN401 - it is checked h
     Traceback (most recent call last):
     sampling_ref.errors.ParameterError: p must be a finite number in 32 bits, got 1e+39
     """
-    if isinstance(value, bool) or not isinstance(value, float | int | Fraction):
-        raise ParameterError(name, value, "must be a finite number in 32 bits")
-    number = to_binary32(value if isinstance(value, float) else Fraction(value))
+    number = to_binary32(value) if is_number(value) else nan
     if not isfinite(number):
         raise ParameterError(name, value, "must be a finite number in 32 bits")
     return number
@@ -102,10 +101,6 @@ def read_integer(name: str, value: Any, least: int = -(2**31)) -> int:  # noqa: 
 
     >>> read_integer("min_keep", -1, least=0)
     Traceback (most recent call last):
-    sampling_ref.errors.ParameterError: min_keep must be a whole number of at least 0, got -1
+    sampling_ref.errors.ParameterError: min_keep must be a whole number from 0 to 2**31 - 1, got -1
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ParameterError(name, value, f"must be a whole number of at least {least}")
-    if value >= 2**31:
-        raise ParameterError(name, value, f"must be below {2**31}")
-    return value
+    return read_whole(name, value, least, 2**31 - 1)

@@ -15,7 +15,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from sampling_ref.errors import RandomNumberError
+from sampling_ref.errors import RandomNumberError, shown
+from sampling_ref.parameters import is_whole
 from sampling_ref.rng.uniforms import libstdcxx_double, libstdcxx_float
 
 
@@ -69,10 +70,12 @@ def next_word(words: Iterator[int]) -> int:
 
     >>> next_word(iter([2**32]))
     Traceback (most recent call last):
-    sampling_ref.errors.RandomNumberError: a word must be an integer in [0, 2**32), got 4294967296
+    sampling_ref.errors.RandomNumberError: a word must be a whole number from 0 to 2**32 - 1, \
+got 4294967296
     """
     for word in words:
-        if isinstance(word, bool) or not isinstance(word, int) or not 0 <= word < 2**32:
-            raise RandomNumberError(f"a word must be an integer in [0, 2**32), got {word!r}")
+        if not is_whole(word, most=2**32 - 1):
+            rule = "must be a whole number from 0 to 2**32 - 1"
+            raise RandomNumberError(f"a word {rule}, got {shown(word)}")
         return word
     raise RandomNumberError("another random word is needed, and none is left")

@@ -21,7 +21,7 @@ from itertools import repeat
 from math import fsum, inf, isinf, nextafter
 
 from sampling_ref.arithmetic.reals import Real
-from sampling_ref.errors import RowError
+from sampling_ref.errors import RowError, shown
 from sampling_ref.lz.changes import Change
 from sampling_ref.row import Number, TokenId
 
@@ -72,7 +72,9 @@ def exact_sum(token: TokenId, logit: Number, amount: Amount) -> float:
         return -inf
     total = float(Real(logit) + amount.real)
     if total == inf:
-        sentence = f"the LZ penalty makes no finite number of the logit of token {token}, {logit!r}"
+        sentence = (
+            f"the LZ penalty makes no finite number of the logit of token {token}, {shown(logit)}"
+        )
         raise RowError(sentence)
     return total
 

@@ -36,8 +36,9 @@ from typing import Any
 
 from sampling_ref.errors import HistoryError, ParameterError
 from sampling_ref.history import read_history
+from sampling_ref.lz.bits import read_bits
 from sampling_ref.lz.models import Model
-from sampling_ref.lz.reading import read_bits, read_whole
+from sampling_ref.parameters import read_whole
 from sampling_ref.row import TokenId, read_weights
 
 
@@ -82,7 +83,7 @@ def interval_of(tokens: Sequence[TokenId], model: Model) -> tuple[int, int, int]
 
 def read_any_tokens(tokens: Any) -> list[TokenId]:  # noqa: ANN401 - whatever read_history takes
     """Return a checked copy of tokens of a vocabulary whose size is not known yet."""
-    return read_history(tokens, 1 << 63, "tokens")
+    return read_history(tokens, None, "tokens")
 
 
 def probability(tokens: Sequence[TokenId], model: Model) -> Fraction:

@@ -32,7 +32,7 @@ from typing import Any, Literal, TypeAlias
 from sampling_ref.errors import ParameterError
 from sampling_ref.lz.models import Model
 from sampling_ref.lz.penalty import lz_changes
-from sampling_ref.lz.reading import read_choice
+from sampling_ref.parameters import read_choice
 from sampling_ref.row import TokenId
 
 DualVariant: TypeAlias = Literal["corrected", "codelength"]

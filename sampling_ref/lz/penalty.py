@@ -46,17 +46,17 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any, Literal, TypeAlias
 
-from sampling_ref.errors import HistoryError, ParameterError
-from sampling_ref.history import read_history
+from sampling_ref.errors import HistoryError
+from sampling_ref.history import read_history, read_prompt_length
 from sampling_ref.lz.adding import add_to_all, add_to_one, amount_of
 from sampling_ref.lz.changes import Changes
-from sampling_ref.lz.reading import read_choice, read_strength, read_whole
 from sampling_ref.lz.variants.codelength import codelength
 from sampling_ref.lz.variants.corrected import corrected
 from sampling_ref.lz.variants.fork_july import fork_july
 from sampling_ref.lz.variants.fork_march import fork_march
 from sampling_ref.lz.variants.paper import paper
 from sampling_ref.lz.variants.script import script
+from sampling_ref.parameters import read_choice, read_number, read_whole
 from sampling_ref.row import Number, Row, TokenId, read_logits
 
 Variant: TypeAlias = Literal[
@@ -97,7 +97,7 @@ def lz_penalty(
     [2.584962500721156, 2.0, 1.584962500721156, 1.0, -1.584962500721156, 2.584962500721156]
     """
     row = read_logits(logits)
-    strength = read_strength(strength)
+    strength = read_number("strength", strength, "[0, inf)")
     changes = lz_changes(
         history,
         len(row),
@@ -162,9 +162,7 @@ def end_of_history(
         history = read_history(history, size)
         length = len(history)
         recent = history[max(skipped, length - wanted) :]
-    if prompt_length > length:
-        rule = f"must be between 0 and the length of the history, {length}"
-        raise ParameterError("prompt_length", prompt_length, rule)
+    read_prompt_length(prompt_length, length)
     try:
         return read_history(recent, size)
     except HistoryError:

@@ -17,8 +17,8 @@ from typing import Any
 
 from sampling_ref.errors import ParameterError
 from sampling_ref.history import read_history
-from sampling_ref.parameters import read_token_set
 from sampling_ref.row import Number, TokenId, mask, read_logits
+from sampling_ref.token_parameters import read_token_set
 
 
 def allowed(

@@ -22,8 +22,8 @@ from typing import Any
 from sampling_ref.changing import ban
 from sampling_ref.history import Scope
 from sampling_ref.looking_back import tokens_seen
-from sampling_ref.parameters import read_sequences, read_token_set
 from sampling_ref.row import Number, TokenId, read_logits
+from sampling_ref.token_parameters import read_sequences, read_token_set
 
 
 def bad_words(

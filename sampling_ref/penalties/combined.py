@@ -29,7 +29,7 @@ from typing import Any, Literal, get_args
 from sampling_ref.changing import change_logits
 from sampling_ref.history import counts_of
 from sampling_ref.looking_back import tokens_seen
-from sampling_ref.parameters import read_choice, read_finite, read_positive
+from sampling_ref.parameters import read_choice, read_number
 from sampling_ref.row import Number, TokenId, read_logits
 
 Order = Literal["repetition_first", "repetition_last"]
@@ -58,9 +58,9 @@ def penalties(  # noqa: PLR0913 - three penalties and the points that engines de
     """
     numbers = read_logits(logits)
     size = len(numbers)
-    repetition = read_positive("repetition", repetition)
-    frequency = read_finite("frequency", frequency)
-    presence = read_finite("presence", presence)
+    repetition = read_number("repetition", repetition, "(0, inf)")
+    frequency = read_number("frequency", frequency)
+    presence = read_number("presence", presence)
     read_choice("order", order, get_args(Order))
     read_choice("additive_scope", additive_scope, get_args(AdditiveScope))
     seen = tokens_seen(history, size, window=window, scope="all", prompt_length=prompt_length)

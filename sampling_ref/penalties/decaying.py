@@ -36,7 +36,7 @@ from typing import Any, Literal, get_args
 
 from sampling_ref.changing import change_logits
 from sampling_ref.history import read_history
-from sampling_ref.parameters import read_choice, read_finite, read_positive, read_whole
+from sampling_ref.parameters import read_choice, read_number, read_whole
 from sampling_ref.row import Number, TokenId, read_logits
 
 Fading = Literal["penalty", "result"]
@@ -68,9 +68,9 @@ def decaying(  # noqa: PLR0913 - three penalties with the two ranges they share
     """
     numbers = read_logits(logits)
     tokens = read_history(history, len(numbers))
-    repetition = read_positive("repetition", repetition)
-    frequency = read_finite("frequency", frequency)
-    presence = read_finite("presence", presence)
+    repetition = read_number("repetition", repetition, "(0, inf)")
+    frequency = read_number("frequency", frequency)
+    presence = read_number("presence", presence)
     full = len(tokens) if sustain is None else read_whole("sustain", sustain)
     read_whole("decay", decay)
     read_choice("fading", fading, get_args(Fading))

@@ -47,14 +47,9 @@ from sampling_ref.arithmetic.binary32 import to_binary32
 from sampling_ref.arithmetic.glibc import logf
 from sampling_ref.changing import change_logits
 from sampling_ref.history import last_tokens, read_history
-from sampling_ref.parameters import (
-    read_not_negative,
-    read_number,
-    read_sequences,
-    read_whole,
-    read_window,
-)
+from sampling_ref.parameters import read_number, read_whole
 from sampling_ref.row import Number, TokenId, read_logits
+from sampling_ref.token_parameters import read_sequences
 
 LOG_OF_LARGEST = to_binary32(88.7228391)
 """The natural logarithm of the largest 32-bit float, in 32 bits."""
@@ -82,11 +77,11 @@ def dry(
     """
     numbers = read_logits(logits)
     tokens = read_history(history, len(numbers))
-    multiplier = read_not_negative("multiplier", multiplier)
-    base = read_number("base", base, "must be a finite number of at least 1", lambda x: x >= 1)
+    multiplier = read_number("multiplier", multiplier, "[0, inf)")
+    base = read_number("base", base, "[1, inf)")
     read_whole("allowed_length", allowed_length)
     sequences = read_sequences(breakers, len(numbers), "breakers")
-    seen = last_tokens(tokens, read_window(window))
+    seen = last_tokens(tokens, window)
 
     never = {sequence[0] for sequence in sequences if len(sequence) == 1}
     longest_matches = {

@@ -30,8 +30,9 @@ from typing import Any
 
 from sampling_ref.changing import change_logits
 from sampling_ref.history import read_history
-from sampling_ref.parameters import read_not_negative, read_number, read_token_set, read_whole
+from sampling_ref.parameters import read_number, read_whole
 from sampling_ref.row import Number, TokenId, read_logits
+from sampling_ref.token_parameters import read_token_set
 
 DEFAULT_MOST = 20
 
@@ -53,8 +54,8 @@ def dry_longest(
     """
     numbers = read_logits(logits)
     tokens = read_history(history, len(numbers))
-    multiplier = read_not_negative("multiplier", multiplier)
-    base = read_number("base", base, "must be a finite number above 0", lambda x: x > 0)
+    multiplier = read_number("multiplier", multiplier, "[0, inf)")
+    base = read_number("base", base, "(0, inf)")
     read_whole("allowed_length", allowed_length, least=1)
     read_whole("most", most, least=1)
     never = read_token_set(breakers, len(numbers), "breakers")

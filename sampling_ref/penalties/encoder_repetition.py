@@ -27,7 +27,7 @@ from typing import Any
 from sampling_ref.changing import change_logits
 from sampling_ref.history import read_history
 from sampling_ref.looking_back import tokens_seen
-from sampling_ref.parameters import read_positive
+from sampling_ref.parameters import read_number
 from sampling_ref.row import Number, TokenId, read_logits
 
 
@@ -52,7 +52,7 @@ def encoder_repetition(
     )
     text = prompt if encoder_input is None else encoder_input
     given = read_history(text, len(numbers), "encoder_input")
-    inverse = 1 / read_positive("penalty", penalty)
+    inverse = 1 / read_number("penalty", penalty, "(0, inf)")
 
     def rewarded(_: TokenId, logit: Number) -> Number:
         return logit * inverse if logit < 0 else logit / inverse

@@ -25,8 +25,9 @@ from typing import Any
 
 from sampling_ref.changing import change_logits
 from sampling_ref.looking_back import tokens_seen
-from sampling_ref.parameters import read_positive, read_token_set, read_whole
+from sampling_ref.parameters import read_number, read_whole
 from sampling_ref.row import Number, TokenId, read_logits
+from sampling_ref.token_parameters import read_token_set
 
 
 def exponential_decay_length(
@@ -45,7 +46,7 @@ def exponential_decay_length(
     """
     numbers = read_logits(logits)
     read_whole("start", start)
-    growth = read_positive("growth", growth)
+    growth = read_number("growth", growth, "(0, inf)")
     final = read_token_set(ends, len(numbers), "ends")
     generated = tokens_seen(
         history, len(numbers), window=None, scope="output", prompt_length=prompt_length

@@ -29,7 +29,7 @@ from typing import Any, Literal, get_args
 from sampling_ref.changing import change_logits
 from sampling_ref.history import Scope, counts_of, read_history
 from sampling_ref.looking_back import tokens_seen
-from sampling_ref.parameters import read_choice, read_finite, read_positive, read_whole
+from sampling_ref.parameters import read_choice, read_number, read_whole
 from sampling_ref.row import Number, TokenId, read_logits
 
 Method = Literal["subtract", "divide"]
@@ -58,7 +58,8 @@ def frequency(  # noqa: PLR0913 - one keyword for each point that engines decide
     numbers = read_logits(logits)
     read_choice("method", method, get_args(Method))
     read_choice("arithmetic", arithmetic, get_args(Arithmetic))
-    penalty = (read_finite if method == "subtract" else read_positive)("penalty", penalty)
+    domain = "(-inf, inf)" if method == "subtract" else "(0, inf)"
+    penalty = read_number("penalty", penalty, domain)
     left_out = min(read_whole("skipped", skipped), read_whole("prompt_length", prompt_length))
     kept = read_history(history, len(numbers))[left_out:]
     counts = counts_of(

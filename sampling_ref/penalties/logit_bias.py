@@ -16,14 +16,13 @@ Range
 """
 
 from collections.abc import Mapping
-from math import inf
 from typing import Any
 
 from sampling_ref.changing import change_logits
-from sampling_ref.errors import ParameterError
 from sampling_ref.history import read_history
-from sampling_ref.parameters import is_number, read_not_negative
+from sampling_ref.parameters import read_number
 from sampling_ref.row import Number, TokenId, read_logits
+from sampling_ref.token_parameters import read_bias, read_numbers_of_tokens
 
 
 def logit_bias(
@@ -43,17 +42,11 @@ def logit_bias(
     numbers = read_logits(logits)
     size = len(numbers)
     read_history(history, size)
-    if not isinstance(biases, Mapping):
-        raise ParameterError("biases", biases, "must map token ids to numbers")
-    for token, bias in biases.items():
-        if isinstance(token, bool) or not isinstance(token, int) or not 0 <= token < size:
-            raise ParameterError("biases", token, f"must name token ids below {size}")
-        if bias != -inf and not is_number(bias):
-            raise ParameterError(f"biases[{token}]", bias, "must be finite or minus infinity")
-    most = None if limit is None else read_not_negative("limit", limit)
+    checked = read_numbers_of_tokens(biases, size, "biases", read_bias)
+    most = None if limit is None else read_number("limit", limit, "[0, inf)")
 
     def biased(token: TokenId, logit: Number) -> Number:
-        bias = biases[token]
+        bias = checked[token]
         return logit + (bias if most is None else max(-most, min(most, bias)))
 
-    return change_logits("the logit bias", numbers, biases, biased)
+    return change_logits("the logit bias", numbers, checked, biased)

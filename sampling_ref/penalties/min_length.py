@@ -18,8 +18,9 @@ from typing import Any
 
 from sampling_ref.changing import ban
 from sampling_ref.history import read_history
-from sampling_ref.parameters import read_token_set, read_whole
+from sampling_ref.parameters import read_whole
 from sampling_ref.row import Number, TokenId, read_logits
+from sampling_ref.token_parameters import read_token_set
 
 
 def min_length(

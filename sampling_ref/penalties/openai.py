@@ -23,11 +23,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from sampling_ref.changing import change_logits
-from sampling_ref.errors import ParameterError
 from sampling_ref.history import counts_of
 from sampling_ref.looking_back import tokens_seen
 from sampling_ref.parameters import read_number
 from sampling_ref.row import Number, TokenId, read_logits
+from sampling_ref.token_parameters import read_numbers_of_tokens
 
 LARGEST_PENALTY = 2
 LARGEST_BIAS = 100
@@ -70,9 +70,7 @@ def read_penalty(name: str, penalty: Number) -> Number:
     Traceback (most recent call last):
     sampling_ref.errors.ParameterError: presence_penalty must be in [-2, 2], got 2.5
     """
-    return read_number(
-        name, penalty, "must be in [-2, 2]", lambda x: -LARGEST_PENALTY <= x <= LARGEST_PENALTY
-    )
+    return read_number(name, penalty, "[-2, 2]")
 
 
 def read_biases(logit_bias: Mapping[TokenId, Number] | None, size: int) -> dict[TokenId, Number]:
@@ -83,13 +81,6 @@ def read_biases(logit_bias: Mapping[TokenId, Number] | None, size: int) -> dict[
     """
     if logit_bias is None:
         return {}
-    if not isinstance(logit_bias, Mapping):
-        raise ParameterError("logit_bias", logit_bias, "must map token ids to numbers")
-    biases = {}
-    for token, bias in logit_bias.items():
-        if isinstance(token, bool) or not isinstance(token, int) or not 0 <= token < size:
-            raise ParameterError("logit_bias", token, f"must name token ids below {size}")
-        name = f"logit_bias[{token}]"
-        rule = "must be in [-100, 100]"
-        biases[token] = read_number(name, bias, rule, lambda x: -LARGEST_BIAS <= x <= LARGEST_BIAS)
-    return biases
+    return read_numbers_of_tokens(
+        logit_bias, size, "logit_bias", lambda name, bias: read_number(name, bias, "[-100, 100]")
+    )

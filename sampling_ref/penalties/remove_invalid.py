@@ -20,7 +20,7 @@ from math import inf
 from typing import Any
 
 from sampling_ref.history import read_history
-from sampling_ref.parameters import read_positive
+from sampling_ref.parameters import read_number
 from sampling_ref.row import Number, numbers_of
 
 LARGEST_BINARY32 = (2 - 2.0**-23) * 2.0**127
@@ -41,7 +41,7 @@ def remove_invalid_values(
     """
     numbers = numbers_of(logits, "logits")
     read_history(history, len(numbers))
-    read_positive("largest", largest)
+    read_number("largest", largest, "(0, inf)")
     replaced: list[Number] = []
     for number in numbers:
         if number == inf:

@@ -37,7 +37,7 @@ from typing import Any, Literal, get_args
 from sampling_ref.changing import change_logits
 from sampling_ref.history import Scope, counts_of, read_history
 from sampling_ref.looking_back import tokens_seen
-from sampling_ref.parameters import read_choice, read_finite, read_positive, read_whole
+from sampling_ref.parameters import read_choice, read_number, read_whole
 from sampling_ref.row import Number, TokenId, read_logits
 
 Method = Literal["by_sign", "divide", "subtract"]
@@ -71,7 +71,8 @@ def repetition(  # noqa: PLR0913 - one keyword for each point that engines decid
     read_choice("method", method, get_args(Method))
     read_choice("counting", counting, get_args(Counting))
     read_choice("arithmetic", arithmetic, get_args(Arithmetic))
-    penalty = (read_finite if method == "subtract" else read_positive)("penalty", penalty)
+    domain = "(-inf, inf)" if method == "subtract" else "(0, inf)"
+    penalty = read_number("penalty", penalty, domain)
     kept = read_history(history, len(numbers))[read_whole("skipped", skipped) :]
     prompt_length = max(0, read_whole("prompt_length", prompt_length) - skipped)
     tokens = tokens_seen(

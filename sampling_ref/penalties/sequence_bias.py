@@ -18,14 +18,13 @@ Minus infinity
 """
 
 from collections.abc import Iterable
-from math import inf
 from typing import Any
 
 from sampling_ref.changing import change_logits
 from sampling_ref.errors import ParameterError
 from sampling_ref.history import read_history
-from sampling_ref.parameters import is_number, read_sequences
 from sampling_ref.row import Number, TokenId, read_logits
+from sampling_ref.token_parameters import read_bias, read_sequences
 
 
 def sequence_bias(
@@ -68,10 +67,7 @@ def read_biases(biases: Any, size: int) -> dict[tuple[TokenId, ...], Number]:  #
         if not isinstance(pair, list | tuple) or len(pair) != 2:  # noqa: PLR2004 - a pair
             raise ParameterError(f"biases[{place}]", pair, "must be a sequence and a number")
         sequence = read_sequences([pair[0]], size, f"biases[{place}]")[0]
-        if pair[1] != -inf and not is_number(pair[1]):
-            rule = "must be finite or minus infinity"
-            raise ParameterError(f"biases[{place}]", pair[1], rule)
-        found[sequence] = pair[1]
+        found[sequence] = read_bias(f"biases[{place}]", pair[1])
     return found
 
 

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias, get_args
 
 from sampling_ref.errors import ParameterError
+from sampling_ref.parameters import is_whole
 from sampling_ref.rng.seeding.pcg32_key import pcg32_key
 from sampling_ref.rng.seeding.unsigned import after, read_taken, read_unsigned, read_words
 
@@ -38,7 +39,7 @@ def chacha_block(key: Sequence[int], counter: int, nonce: int, rounds: Rounds) -
     >>> format(chacha_block([0] * 8, 0, 0, 20)[0], "08x")
     'ade0b876'
     """
-    if not isinstance(rounds, int) or rounds not in get_args(Rounds):
+    if not is_whole(rounds) or rounds not in get_args(Rounds):
         raise ParameterError("rounds", rounds, "must be 8, 12 or 20")
     read_unsigned(counter, 64, "counter")
     read_unsigned(nonce, 64, "nonce")

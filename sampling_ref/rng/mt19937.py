@@ -28,6 +28,7 @@ From a state (`mt19937_words`)
 from collections.abc import Iterator, Sequence
 
 from sampling_ref.errors import ParameterError
+from sampling_ref.parameters import read_whole
 from sampling_ref.rng.seeding.seed_sequence import seed_sequence
 from sampling_ref.rng.seeding.unsigned import after, read_unsigned, read_words
 
@@ -84,7 +85,7 @@ def mt19937_state_by_array(key: Sequence[int]) -> list[int]:
     2147483648
     """
     if not isinstance(key, list | tuple) or not key:
-        raise ParameterError("key", key, "must be at least one integer")
+        raise ParameterError("key", key, "must be at least one whole number")
     words = read_words(key, len(key), 32, "key")
     state = mt19937_state(19650218)
     i = 1
@@ -116,9 +117,7 @@ def mt19937_words(state: Sequence[int], position: int = LENGTH) -> Iterator[int]
     3499211612
     """
     words = list(read_words(state, LENGTH, 32, "state"))
-    if isinstance(position, bool) or not isinstance(position, int) or not 0 <= position <= LENGTH:
-        raise ParameterError("position", position, f"must be an integer from 0 to {LENGTH}")
-    return _words(words, position)
+    return _words(words, read_whole("position", position, most=LENGTH))
 
 
 def _words(state: list[int], position: int) -> Iterator[int]:

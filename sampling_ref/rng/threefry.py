@@ -19,7 +19,6 @@ mlx (`threefry2x32_bits`)
 
 from collections.abc import Sequence
 
-from sampling_ref.errors import ParameterError
 from sampling_ref.rng.seeding.unsigned import read_unsigned, read_words
 
 TURNS_2X32 = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -77,9 +76,7 @@ def threefry2x32_bits(key: Sequence[int], count: int) -> list[int]:
     >>> threefry2x32_bits([0, 7], 3)[1] == threefry2x32([1, 0], [0, 7])[0]
     True
     """
-    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count < 2**32:
-        raise ParameterError("count", count, "must be an integer in [0, 2**32)")
-    half, odd = divmod(count, 2)
+    half, odd = divmod(read_unsigned(count, 32, "count"), 2)
     blocks = [threefry2x32([i, half + odd + i], key) for i in range(half)]
     middle = [threefry2x32([half, 0], key)[0]] if odd else []
     return [first for first, _ in blocks] + middle + [second for _, second in blocks]

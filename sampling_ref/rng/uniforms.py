@@ -28,8 +28,10 @@ its profile names. Where a conversion rounds, some values are likelier than othe
 """
 
 from sampling_ref.arithmetic.binary32 import to_binary32
-from sampling_ref.errors import RandomNumberError
+from sampling_ref.errors import RandomNumberError, shown
+from sampling_ref.random_numbers import read_uniform
 from sampling_ref.rng.seeding.unsigned import read_unsigned
+from sampling_ref.row import is_number
 
 BELOW_ONE = 1 - 2.0**-53
 BELOW_ONE_32 = 1 - 2.0**-24
@@ -164,8 +166,8 @@ def rust_weighted_index(word: int, total: float = 1.0) -> float:
     >>> rust_weighted_index(2**31), rust_weighted_index(2**31, 3.0), rust_weighted_index(511)
     (0.5, 1.5, 0.0)
     """
-    if isinstance(total, bool) or not isinstance(total, float | int) or not 0 < total < 2**128:
-        raise RandomNumberError(f"total must be a positive 32-bit float, got {total!r}")
+    if not is_number(total) or not 0 < total < 2**128:
+        raise RandomNumberError(f"total must be a positive 32-bit float, got {shown(total)}")
     return to_binary32((read_unsigned(word, 32, "word") >> 9) / 2**23 * to_binary32(total))
 
 
@@ -213,9 +215,7 @@ def exllamav2_float(uniform: float) -> float:
     >>> exllamav2_float(0.0), exllamav2_float(0.5) == 0.4999000132083893
     (0.0, True)
     """
-    if isinstance(uniform, bool) or not isinstance(uniform, float | int) or not 0 <= uniform < 1:
-        raise RandomNumberError(f"uniform must be in [0, 1), got {uniform!r}")
-    return to_binary32(to_binary32(uniform) * 0.9998)
+    return to_binary32(to_binary32(read_uniform(uniform)) * 0.9998)
 
 
 def mlx_float(word: int) -> float:

@@ -14,8 +14,9 @@ token, for which there is no draft, follows the target itself.
 from fractions import Fraction
 from typing import Any
 
+from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number
-from sampling_ref.speculative.shares import read_part, read_two_shares
+from sampling_ref.speculative.shares import read_two_shares
 
 
 def ensemble(target: Any, draft: Any, weight: Number) -> list[Fraction]:  # noqa: ANN401
@@ -24,6 +25,6 @@ def ensemble(target: Any, draft: Any, weight: Number) -> list[Fraction]:  # noqa
     >>> ensemble([1.0, 0.0], [0.5, 0.5], 0.5)
     [Fraction(3, 4), Fraction(1, 4)]
     """
-    w = read_part("weight", weight)
+    w = read_fraction("weight", weight, "[0, 1]")
     p, q = read_two_shares(target, draft)
     return [w * mine + (1 - w) * offered for mine, offered in zip(p, q, strict=True)]

@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any
 
-from sampling_ref.errors import HistoryError, ParameterError, RandomNumberError, RowError
+from sampling_ref.errors import HistoryError, RowError
 from sampling_ref.history import read_history
 from sampling_ref.random_numbers import read_uniforms
 from sampling_ref.row import Row, TokenId, read_weights
@@ -108,23 +108,7 @@ def read_exactly(uniforms: Any, count: int) -> list[Fraction]:  # noqa: ANN401
     Traceback (most recent call last):
     sampling_ref.errors.RandomNumberError: uniforms must hold 2 numbers, got 1
     """
-    numbers = [Fraction(number) for number in read_uniforms(uniforms)]
-    if len(numbers) != count:
-        raise RandomNumberError(f"uniforms must hold {count} numbers, got {len(numbers)}")
-    return numbers
-
-
-def read_part(name: str, value: Any, least: int = 0) -> Fraction:  # noqa: ANN401 - checked here
-    """Return a parameter that is a number from 0 to 1, or above 0 if `least` is 1.
-
-    >>> read_part("weight", 1.5)
-    Traceback (most recent call last):
-    sampling_ref.errors.ParameterError: weight must be a number in [0, 1], got 1.5
-    """
-    is_number = isinstance(value, float | int | Fraction) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= 1 or (least and not value):
-        raise ParameterError(name, value, f"must be a number in {'(' if least else '['}0, 1]")
-    return Fraction(value)
+    return [Fraction(number) for number in read_uniforms(uniforms, count)]
 
 
 def running_shares(shares: Row) -> list[Fraction]:

@@ -25,11 +25,11 @@ Random numbers
 from fractions import Fraction
 from typing import Any
 
+from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number
 from sampling_ref.speculative.chain import Verified
 from sampling_ref.speculative.shares import (
     read_exactly,
-    read_part,
     read_targets,
     running_shares,
     token_at,
@@ -55,8 +55,8 @@ def verify_target_only(
     >>> verify_target_only([even, left, left], [0, 1], [0, 0], [0.5, 0.0, 0.0, 0.25])
     Verified(tokens=(1, 0), accepted=1)
     """
-    single = read_part("threshold_single", threshold_single)
-    share = read_part("threshold_acc", threshold_acc)
+    single = read_fraction("threshold_single", threshold_single, "[0, 1]")
+    share = read_fraction("threshold_acc", threshold_acc, "[0, 1]")
     share = max(share, SMALLEST_THRESHOLD)
     p, tokens = read_targets(targets, tokens)
     children = read_children(parents, len(tokens))
@@ -92,7 +92,7 @@ def target_only_breakpoints(
     [[Fraction(1, 2)], []]
     """
     p, tokens = read_targets(targets, tokens)
-    share = max(read_part("threshold_acc", threshold_acc), SMALLEST_THRESHOLD)
+    share = max(read_fraction("threshold_acc", threshold_acc, "[0, 1]"), SMALLEST_THRESHOLD)
     coins: list[list[Fraction]] = []
     ends: list[Fraction] = []
     for at, nodes in enumerate(read_children(parents, len(tokens))):

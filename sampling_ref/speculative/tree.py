@@ -32,7 +32,7 @@ from typing import Any, get_args
 
 from sampling_ref.errors import ParameterError
 from sampling_ref.history import read_history
-from sampling_ref.parameters import read_choice
+from sampling_ref.parameters import is_whole, read_choice
 from sampling_ref.row import Number, Row, TokenId, read_weights
 from sampling_ref.speculative.acceptance import Equality, accepts
 from sampling_ref.speculative.chain import Verified
@@ -57,7 +57,7 @@ def read_children(parents: Any, count: int) -> list[list[int]]:  # noqa: ANN401 
         raise ParameterError("parents", parents, f"must be a list of {count} places")
     children: list[list[int]] = [[] for _ in range(count + 1)]
     for place, parent in enumerate(parents):
-        if isinstance(parent, bool) or not isinstance(parent, int) or not 0 <= parent <= place:
+        if not is_whole(parent, most=place):
             rule = "must be the place of an earlier node"
             raise ParameterError(f"parents[{place}]", parent, rule)
         children[parent].append(place + 1)

@@ -31,8 +31,9 @@ from typing import Any
 from sampling_ref.arithmetic.logarithm_sums import sign_of_logarithms
 from sampling_ref.errors import HistoryError
 from sampling_ref.history import read_history
+from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number, TokenId
-from sampling_ref.speculative.shares import read_part, read_rows, read_shares
+from sampling_ref.speculative.shares import read_rows, read_shares
 
 
 def is_typical(
@@ -47,7 +48,10 @@ def is_typical(
     >>> is_typical([0.5, 0.25, 0.25], 0), is_typical([0.5, 0.5 - 2.0**-9, 2.0**-9], 2)
     (True, False)
     """
-    eps, scale = read_part("epsilon", epsilon, 1), read_part("delta", delta, 1)
+    eps, scale = (
+        read_fraction("epsilon", epsilon, "(0, 1]"),
+        read_fraction("delta", delta, "(0, 1]"),
+    )
     shares = read_shares(weights)
     [token] = read_history([token], len(shares), "token")
     if shares[token] > eps:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from sampling_ref.candidates import Candidates
 from sampling_ref.dynamic_temperature import dynamic_temperature
 from sampling_ref.greedy import only_greedy
-from sampling_ref.parameters import read_not_negative, read_positive
+from sampling_ref.parameters import read_number
 from sampling_ref.row import Number, ReadRow
 from sampling_ref.situation import Situation
 from sampling_ref.smoothing import smoothing
@@ -18,8 +18,8 @@ from sampling_ref.steps.step import REQUIRED, Step, Values
 def _tempered(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001 - one shape
     """Divide the factor of the candidates, so that nothing is rounded."""
     zero, added = values["zero"], Fraction(values["added"])
-    read = read_positive if zero == "error" else read_not_negative
-    temperature = Fraction(read("temperature", values["temperature"])) + added
+    domain = "(0, inf)" if zero == "error" else "[0, inf)"
+    temperature = Fraction(read_number("temperature", values["temperature"], domain)) + added
     if temperature == 0:
         logits = ReadRow(only_greedy(candidates.logits))
         return Candidates(candidates.tokens, logits, candidates.factor, candidates.is_sorted)

@@ -301,9 +301,9 @@ def test_numbers_that_are_none_are_errors(number: Any) -> None:  # noqa: ANN401 
 
 @pytest.mark.parametrize("uniform", [*NO_NUMBERS, -0.5, 1.0])
 def test_a_uniform_number_outside_its_domain_is_an_error(uniform: Any) -> None:  # noqa: ANN401
-    with pytest.raises(RandomNumberError, match=r"^uniform must be a number in \[0, 1\), got "):
+    with pytest.raises(RandomNumberError, match=r"^uniform must be in \[0, 1\), got "):
         mirostat_1([0.5, 0.25], 1.0, tau=1.0, eta=0.5, uniform=uniform)
-    with pytest.raises(RandomNumberError, match=r"^uniform must be a number in \[0, 1\), got "):
+    with pytest.raises(RandomNumberError, match=r"^uniform must be in \[0, 1\), got "):
         mirostat_2([0.5, 0.25], 1.0, tau=1.0, eta=0.5, uniform=uniform)
 
 

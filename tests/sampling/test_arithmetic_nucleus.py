@@ -161,7 +161,7 @@ def test_some_tokens_are_ordered_as_all_of_them_are(
 
 @pytest.mark.parametrize("k", [-1, 1.0, True, "1", None])
 def test_a_number_of_tokens_must_be_whole_and_not_negative(k: int) -> None:
-    with pytest.raises(ParameterError, match=r"^k must be a whole number that is not negative"):
+    with pytest.raises(ParameterError, match=r"^k must be a whole number of at least 0, got "):
         largest([0.5], k)
 
 

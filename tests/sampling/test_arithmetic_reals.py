@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.arithmetic.reals import Real, as_real, formula, is_finite_number, sum_of
+from sampling_ref.arithmetic.reals import Real, as_real, formula, sum_of
 from sampling_ref.errors import ParameterError, UndecidedError
+from sampling_ref.parameters import is_finite
 
 RATIONALS = st.fractions(-50, 50, max_denominator=1000)
 BINARY = {
@@ -219,7 +220,7 @@ def test_sharing_costs_nothing() -> None:
 
 @pytest.mark.parametrize("bad", [math.inf, -math.inf, math.nan, True, "1/2", None, 1j])
 def test_what_is_no_finite_number_is_no_real(bad: float) -> None:
-    assert not is_finite_number(bad)
+    assert not is_finite(bad)
     with pytest.raises(ParameterError, match=r"^number must be a finite number, got "):
         Real(bad)
 

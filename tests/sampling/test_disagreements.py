@@ -237,8 +237,8 @@ THREE_EQUALS = (0.4, 0.2, 0.2, 0.2)
     ],
 )
 def test_typical(name: str, mass: float, answer: set[int]) -> None:
-    parameter = {"exllamav2": "typical"}.get(name, "typical_p")
-    assert kept(step(name, "typical", logs(THREE_EQUALS), **{parameter: mass})) == answer
+    params: dict[str, Any] = {{"exllamav2": "typical"}.get(name, "typical_p"): mass}
+    assert kept(step(name, "typical", logs(THREE_EQUALS), **params)) == answer
 
 
 def test_typical_at_three_fifths_is_a_matter_of_rounding() -> None:
@@ -267,6 +267,75 @@ def test_typical_at_exactly_its_mass(name: str, answer: set[int]) -> None:
     """The surprises are 1, 2, 3 and 3 bits, their mean is 1.75."""
     parameter = {"exllamav2": "typical"}.get(name, "typical_p")
     assert kept_of_weights(name, "typical", HALVES, **alone(name, **{parameter: 0.25})) == answer
+
+
+# --- which tokens a penalty sees ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "answer"),
+    [
+        *((name, "repetition_penalty", [4, 4, 8]) for name in ("transformers", "vllm", "mlx-lm")),
+        *((name, "repetition_penalty", [4, 4, 8]) for name in ("mistral.rs", "tensorrt-llm")),
+        ("chatstream", "repetition_penalty", [4, 4, 8]),
+        ("llama.cpp", "repeat_penalty", [4, 4, 8]),
+        ("candle", "repeat_penalty", [4, 4, 8]),
+        ("exllamav2", "token_repetition_penalty", [4, 4, 8]),
+        ("exllamav3", "rep_p", [4, 4, 8]),
+        # The output only; and once for every occurrence.
+        ("sglang", "repetition_penalty", [8, 4, 8]),
+        ("antigravity", "repetition_penalty", [2, 4, 8]),
+    ],
+)
+def test_what_the_repetition_penalty_sees(name: str, parameter: str, answer: list[float]) -> None:
+    params = alone(name, **{parameter: 2.0})
+    trace = explain(name, [8.0, 8.0, 8.0], [0, 0, 1], prompt_length=2, **params)
+    assert trace.steps[0].row_after == answer
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "answer"),
+    [
+        *((name, "frequency_penalty", [8, 7, 8]) for name in ("vllm", "sglang", "mistral.rs")),
+        ("openai", "frequency_penalty", [8, 7, 8]),
+        *((name, "frequency_penalty", [6, 7, 8]) for name in ("llama.cpp", "mlx-lm")),
+        ("tensorrt-llm", "frequency_penalty", [6, 7, 8]),
+        ("exllamav2", "token_frequency_penalty", [6, 7, 8]),
+        ("exllamav3", "freq_p", [6, 7, 8]),
+    ],
+)
+def test_what_the_frequency_penalty_sees(name: str, parameter: str, answer: list[float]) -> None:
+    params = alone(name, **{parameter: 1.0})
+    trace = explain(name, [8.0, 8.0, 8.0], [0, 0, 1], prompt_length=2, **params)
+    assert trace.steps[0].row_after == answer
+
+
+@pytest.mark.parametrize("ignored", [0, 1, 2, 3])
+def test_tensorrt_llm_ignores_the_beginning_of_the_prompt(ignored: int) -> None:
+    row, history = [8.0, 8.0, 8.0], [0, 0, 1]
+    for op, parameter, answers in (
+        ("frequency_penalty", "frequency_penalty", [6, 7, 8, 8]),
+        ("presence_penalty", "presence_penalty", [7, 7, 8, 8]),
+    ):
+        params: dict[str, Any] = {parameter: 1.0, "prompt_ignore_length": ignored}
+        changed = step("tensorrt-llm", op, row, history, prompt_length=2, **params)
+        assert changed == [answers[ignored], 7, 8]
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "answer"),
+    [
+        ("llama.cpp", {"repeat_penalty": 2.0, "repeat_last_n": 2}, [8, 4, 4]),
+        ("candle", {"repeat_penalty": 2.0, "repeat_last_n": 2}, [8, 4, 4]),
+        ("mlx-lm", {"repetition_penalty": 2.0, "repetition_context_size": 2}, [8, 4, 4]),
+        ("antigravity", {"repetition_penalty": 2.0, "repetition_window": 2}, [8, 4, 4]),
+        ("exllamav2", {"token_repetition_penalty": 2.0, "token_repetition_range": 2}, [8, 4, 4]),
+        ("exllamav3", {"rep_p": 2.0, "rep_sustain_range": 2}, [8, 8, 4]),
+    ],
+)
+def test_a_window_of_two(name: str, params: dict[str, Any], answer: list[float]) -> None:
+    trace = explain(name, [8.0, 8.0, 8.0], [0, 1, 2], **alone(name, **params))
+    assert trace.steps[0].row_after == answer
 
 
 # --- the order of steps -----------------------------------------------------------------------
@@ -409,6 +478,11 @@ def test_min_p_of_exactly_its_share(name: str, answer: set[int]) -> None:
     assert kept_of_weights(name, "min_p", row, **alone(name, min_p=0.5)) == answer
 
 
+def test_llama_cpp_keeps_the_largest_for_any_min_p() -> None:
+    for m in (1.0, 1.05, 7.0):
+        assert kept_of_weights("llama.cpp", "min_p", MIXED, **alone("llama.cpp", min_p=m)) == {1}
+
+
 @pytest.mark.parametrize(
     ("name", "params", "token"),
     [
@@ -437,6 +511,11 @@ def test_greedy_takes_the_first_of_equals_but_for_one(
 ) -> None:
     shares = distribution(name, [0.0, 2.0, 2.0, 1.0], **params)
     assert support(shares) == {token}
+
+
+@pytest.mark.parametrize("params", [{"top_p": 0.0}, {"top_k": 1}, {"temperature": 0.0}, {}])
+def test_a_greedy_engine_needs_no_random_number(params: dict[str, Any]) -> None:
+    assert sample("tensorrt-llm", [0.0, 2.0, 2.0], uniforms=[], **params) == 1
 
 
 @pytest.mark.parametrize(
@@ -511,8 +590,9 @@ def test_a_record_says_the_same_about_weights_and_about_logits(
     )
     if name == "tensorrt-llm" and value == 1:
         value = 2
-    expected = kept(step(name, op, row, **{op: value}))
+    params: dict[str, Any] = {op: value}
+    expected = kept(step(name, op, row, **params))
     weights = [Fraction(weight) for weight in weights_of(row)]
     if min(weight for weight in weights if weight) < 2**-60:
         return  # llama.cpp orders floats, and weights so small would be none
-    assert kept_of_weights(name, op, weights, **alone(name, **{op: value})) == expected
+    assert kept_of_weights(name, op, weights, **alone(name, **params)) == expected

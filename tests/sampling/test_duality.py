@@ -226,8 +226,8 @@ def test_a_token_that_the_model_excludes_is_an_error() -> None:
     ("tokens", "sentence"),
     [
         ([0, 3], r"^tokens\[1\] must be a token id below 3, got 3$"),
-        ([-1], r"^tokens\[0\] must be a token id below"),
-        (["0"], r"^tokens\[0\] must be a token id below"),
+        ([-1], r"^tokens\[0\] must be a token id, got"),
+        (["0"], r"^tokens\[0\] must be a token id, got"),
         (None, r"^tokens must be a sequence of token ids, got NoneType$"),
     ],
 )

@@ -463,8 +463,8 @@ BAD_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
     ({"stop_ids": "</s>"}, "stop_ids must be a sequence of token ids, got '</s>'"),
     ({"stop_ids": ["</s>"]}, "stop_ids must hold token ids only, got '</s>'"),
     ({"stop_ids": None}, "stop_ids must be a sequence of token ids, got None"),
-    ({"started": "now"}, "started must be a number of seconds, or None, got 'now'"),
-    ({"started": inf}, "started must be a number of seconds, or None, got inf"),
+    ({"started": "now"}, "started must be a finite number, got 'now'"),
+    ({"started": inf}, "started must be a finite number, got inf"),
 ]
 
 

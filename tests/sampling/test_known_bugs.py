@@ -97,6 +97,11 @@ def rising_above(shares: tuple[float, ...], p: float) -> set[int]:
     return {token for token, total in zip(order, sums, strict=True) if total > least}
 
 
+def flushed(number: float) -> float:
+    """Return a number of 32 bits, and 0 for a subnormal one."""
+    return number if number >= SMALLEST_NORMAL else 0.0
+
+
 def eight_bit_sum(count: int) -> float:
     """Return the sum of so many equal shares of 1, with 8 significant bits after every sum."""
     total = 0.0
@@ -762,7 +767,7 @@ ORDER = [
         "flashinfer-ai/flashinfer#769",
         lambda: distribution("flashinfer", [0.0, -100.0])[1] > 0,
         YES,
-        lambda: (2.0**-144 if 2.0**-144 >= SMALLEST_NORMAL else 0.0) > 0,
+        lambda: flushed(2.0**-144) > 0,
         NO,
     ),
     Bug(
@@ -903,7 +908,7 @@ DRAFTS = [
         "llama.cpp's examples/speculative",
         lambda: residual([HALF, HALF], [0, 1]),
         [1, 0],
-        lambda: [max(HALF - q, 0) / HALF for q in (1, 0)],
+        lambda: [max(HALF - q, Fraction(0)) / HALF for q in (1, 0)],
         [0, 1],
     ),
     Bug(

@@ -13,8 +13,9 @@ ROOT = Path(__file__).parent.parent.parent
 LAYERS = (
     ("errors",),
     ("row",),
-    ("ordering", "total_order", "history", "candidates", "random_numbers"),
-    ("parameters", "intervals"),
+    ("parameters", "ordering", "total_order", "candidates", "random_numbers"),
+    ("history",),
+    ("token_parameters",),
     ("arithmetic",),
     ("softmax", "leading", "looking_back", "changing", "temperature", "greedy"),
     ("steering", "dynamic_temperature", "smoothing"),

@@ -335,7 +335,7 @@ def test_sizes_beyond_all_histories_are_allowed() -> None:
 
 def test_a_prompt_is_no_longer_than_the_history() -> None:
     lz_penalty([0.0] * 4, [1, 2], prompt_length=2, variant="fork_july")
-    rule = r"^prompt_length must be between 0 and the length of the history, 2, got 3$"
+    rule = r"^prompt_length must be at most the length of the history, 2, got 3$"
     with pytest.raises(ParameterError, match=rule):
         lz_penalty([0.0] * 4, [1, 2], prompt_length=3)
 

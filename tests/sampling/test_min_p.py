@@ -100,7 +100,7 @@ def test_a_share_outside_its_domain_is_an_error(m: Any) -> None:  # noqa: ANN401
     for function in (min_p, min_p_logits):
         with pytest.raises(ParameterError, match=r"^m must be in \[0, 1\], got "):
             function([0.5, 0.5], m)
-        with pytest.raises(ParameterError, match=r"^m must be in \[0, inf\), got "):
+        with pytest.raises(ParameterError, match=r"^m must be a finite number of at least 0, got "):
             function([0.5, 0.5], m, above_one="best")
 
 

@@ -125,7 +125,7 @@ def test_what_is_no_row_is_an_error(function: Callable[..., object], row: list[f
 def test_a_factor_must_be_positive_and_finite(
     function: Callable[..., object], factor: float
 ) -> None:
-    with pytest.raises(ParameterError, match=r"^factor must be positive and finite, got "):
+    with pytest.raises(ParameterError, match=r"^factor must be a finite number above 0, got "):
         function([0.5], factor=factor)
 
 

@@ -150,9 +150,9 @@ def test_a_share_outside_its_domain_is_an_error(share: float) -> None:
 
 @pytest.mark.parametrize("factor", [0, -1, nan, inf, True, "1"])
 def test_a_factor_outside_its_domain_is_an_error(factor: float) -> None:
-    with pytest.raises(ParameterError, match=r"^factor must be positive and finite, got "):
+    with pytest.raises(ParameterError, match=r"^factor must be a finite number above 0, got "):
         probabilities_at_least([0.5, 0.5], 0.5, factor=factor)
-    with pytest.raises(ParameterError, match=r"^factor must be positive and finite, got "):
+    with pytest.raises(ParameterError, match=r"^factor must be a finite number above 0, got "):
         logits_at_least([0.5, 0.5], Real(1), factor=factor)
 
 

@@ -16,7 +16,7 @@ Left out
 
 from itertools import cycle, islice
 
-from sampling_ref.errors import ParameterError
+from sampling_ref.parameters import read_whole
 
 WORD = 2**32 - 1
 POOL = 4
@@ -28,9 +28,7 @@ def seed_sequence(seed: int, count: int) -> list[int]:
     >>> seed_sequence(0, 2)
     [2968811710, 3677149159]
     """
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise ParameterError("seed", seed, "must be an integer of at least 0")
-    pool = _mixed(_words_of(seed))
+    pool = _mixed(_words_of(read_whole("seed", seed)))
     constant = 0x8B51F9DD
     made = []
     for word in islice(cycle(pool), count):

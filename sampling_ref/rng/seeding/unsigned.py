@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from sampling_ref.errors import ParameterError
+from sampling_ref.parameters import read_whole
 
 
 def read_unsigned(value: object, bits: int, name: str) -> int:
@@ -18,11 +19,9 @@ def read_unsigned(value: object, bits: int, name: str) -> int:
     5
     >>> read_unsigned(-1, 32, "seed")
     Traceback (most recent call last):
-    sampling_ref.errors.ParameterError: seed must be an integer in [0, 2**32), got -1
+    sampling_ref.errors.ParameterError: seed must be a whole number from 0 to 2**32 - 1, got -1
     """
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << bits:
-        raise ParameterError(name, value, f"must be an integer in [0, 2**{bits})")
-    return value
+    return read_whole(name, value, most=2**bits - 1)
 
 
 def read_words(values: object, count: int, bits: int, name: str) -> tuple[int, ...]:
@@ -32,10 +31,10 @@ def read_words(values: object, count: int, bits: int, name: str) -> tuple[int, .
     (1, 2)
     >>> read_words([1], 2, 32, "key")
     Traceback (most recent call last):
-    sampling_ref.errors.ParameterError: key must be 2 integers, got [1]
+    sampling_ref.errors.ParameterError: key must be 2 whole numbers, got [1]
     """
     if not isinstance(values, list | tuple) or len(values) != count:
-        raise ParameterError(name, values, f"must be {count} integers")
+        raise ParameterError(name, values, f"must be {count} whole numbers")
     return tuple(read_unsigned(value, bits, f"{name}[{i}]") for i, value in enumerate(values))
 
 
@@ -45,9 +44,7 @@ def read_taken(taken: object) -> int:
     >>> read_taken(3)
     3
     """
-    if isinstance(taken, bool) or not isinstance(taken, int) or taken < 0:
-        raise ParameterError("taken", taken, "must be an integer of at least 0")
-    return taken
+    return read_whole("taken", taken)
 
 
 def after(words: Iterator[int], taken: object) -> Iterator[int]:

@@ -190,6 +190,19 @@ def test_a_step_that_changes_logits_is_the_same(
             assert abs(ours - theirs) <= operations * U * (abs(theirs) + change) + TINY
 
 
+@drawn(60)
+@given(ROWS, st.data())
+def test_all_changes_of_logits_together_are_bit_for_bit_the_same(
+    row: list[float], data: st.DataObject
+) -> None:
+    history = data.draw(histories(len(row)))
+    choices = choices_of(len(row))
+    names = data.draw(st.lists(st.sampled_from(CHANGES), min_size=2, unique=True))
+    params: dict[str, Any] = {name: data.draw(choices[name], label=name) for name in names}
+    trace = explain("mlx-lm", row, history, precision="f32", **params)
+    assert (trace.row if trace.steps else row) == processed(row, history, **params)
+
+
 def test_twenty_tokens_count_unless_it_is_said() -> None:
     history, row = [3] + [0] * 20, [1.0] * 4
     assert processed(row, history, repetition_penalty=2.0) == [0.5, 1.0, 1.0, 1.0]
@@ -411,6 +424,17 @@ def test_a_coin_that_equals_the_probability_lets_xtc_act(uniform: float) -> None
         after = ENGINE.apply_xtc(normalised(row), 0.5, 0.15, [])[0].tolist()
     ours = step("mlx-lm", "xtc", row, uniforms=[uniform], xtc_probability=0.5, xtc_threshold=0.15)
     assert kept_in(after) == kept_in(ours) == ({2, 3} if uniform <= 0.5 else {0, 1, 2, 3})
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_top_k_keeps_exactly_k_of_equals(k: int) -> None:
+    """Which of them is an accident of the engine's sort."""
+    row = [1.0, 2.0, 2.0, 2.0, 3.0]
+    engine = kept_in(sampled(row, [], temp=1.0, top_k=k).logits or [])
+    ours = supported(distribution("mlx-lm", row, temp=1.0, top_k=k))
+    assert len(engine) == len(ours) == k
+    assert 4 in engine & ours
+    assert 0 not in engine | ours
 
 
 def test_the_proof_excuses_no_wrong_rule() -> None:

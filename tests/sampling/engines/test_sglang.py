@@ -416,6 +416,17 @@ def test_shares_stay_shares_of_the_whole_row() -> None:
     assert supported(distribution("sglang", row, **params)) == {0}
 
 
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_top_k_keeps_exactly_k_of_equals(k: int) -> None:
+    """Which of them is an accident of the engine's sort."""
+    row = [1.0, 2.0, 2.0, 2.0, 3.0]
+    engine = sampled(row, [], 0, top_k=k).kept()
+    ours = supported(distribution("sglang", row, top_k=k))
+    assert len(engine) == len(ours) == k
+    assert 4 in engine & ours
+    assert 0 not in engine | ours
+
+
 def test_the_proof_excuses_no_wrong_rule() -> None:
     row = [3.0, 2.0, 1.0, 0.5, 0.0, -1.0, -2.0]
     engine = sampled(row, [], 0, top_p=0.75).kept()

@@ -456,8 +456,8 @@ def settings_of_generate(draw: st.DrawFn) -> dict[str, Any]:
     params.pop("prompt_ignore_length", None)
     if "max_length" in params:  # which the prompt must not have reached
         params["max_length"] = max(params["max_length"], 4)
-    if params.get("forced_bos_token_id") in params.get("suppress_tokens", []):
-        params.pop("suppress_tokens")  # generate() refuses to force what is suppressed
+    if "forced_bos_token_id" in params or "forced_eos_token_id" in params:
+        params.pop("suppress_tokens", None)  # generate() refuses to force what is suppressed
     if "remove_invalid_values" in params:  # see the test about what is impossible to tell apart
         params.pop("top_h", None)
     if draw(st.booleans()):

@@ -228,6 +228,21 @@ def test_a_step_that_changes_logits_is_the_same(
             assert abs(ours - theirs) <= 2 * U * (abs(ours) + moved) + TINY
 
 
+@drawn(60)
+@given(ROWS, st.data())
+def test_all_changes_of_logits_together_are_bit_for_bit_the_same(
+    row: list[float], data: st.DataObject
+) -> None:
+    history, prompt_length = data.draw(parts(len(row)))
+    choices = changes(len(row))
+    names = data.draw(st.lists(st.sampled_from(sorted(choices)), min_size=2, unique=True))
+    params: dict[str, Any] = {name: data.draw(choices[name], label=name) for name in names}
+    engine = processed(row, history, prompt_length, **params)
+    given: dict[str, Any] = {"prompt_length": prompt_length, "temperature": 0.0, **params}
+    trace = explain("vllm", row, history, precision="f32", **given)
+    assert (trace.row if trace.steps else row) == engine
+
+
 @drawn(50)
 @given(ROWS, TEMPERATURES)
 def test_the_temperature_is_the_same(row: list[float], temperature: float) -> None:

@@ -1,0 +1,112 @@
+"""`tokenref profiles` and `tokenref sample`, as a person uses them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sampling_ref import PROFILES, distribution
+from tokenref.cli import main
+from tokenref.profile_pages import page
+
+ROOT = Path(__file__).parent.parent
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments))
+
+
+def test_the_page_about_engines_is_what_the_profiles_say() -> None:
+    assert (ROOT / "docs" / "engines.md").read_text(encoding="utf-8") == page()
+
+
+def test_a_page_that_is_not_current_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "engines.md"
+    assert run("profiles", "--page", str(path), "--check").exit_code == 1
+    assert run("profiles", "--page", str(path)).exit_code == 0
+    assert run("profiles", "--page", str(path), "--check").exit_code == 0
+
+
+def test_profiles_lists_every_engine() -> None:
+    result = run("profiles")
+    assert result.exit_code == 0
+    assert [line.split()[0] for line in result.output.splitlines()] == list(PROFILES)
+
+
+@pytest.mark.parametrize("name", list(PROFILES))
+def test_profiles_shows_one_engine(name: str) -> None:
+    result = run("profiles", name)
+    assert result.exit_code == 0
+    for parameter in PROFILES[name].parameters:
+        assert f"  {parameter.name} = " in result.output
+
+
+def test_sample_shows_each_step_the_probabilities_and_the_draw() -> None:
+    result = run(
+        *("sample", "llama.cpp", "1,2,3,-inf", "--history", "2,2"),
+        *("--set", "repeat_penalty=1.5", "--set", "temp=1.0", "--uniform", "0.999"),
+    )
+    assert result.exit_code == 0, result.output
+    assert "penalties(" in result.output
+    assert "temperature(temperature=1)" in result.output
+    assert result.output.splitlines()[-1] == "drawn: 0"
+
+
+def test_sample_without_random_numbers_draws_nothing() -> None:
+    result = run("sample", "openai", "1,2")
+    assert result.exit_code == 0
+    assert "drawn" not in result.output
+
+
+def test_sample_speaks_json() -> None:
+    result = run(
+        *("sample", "openai", "1,2", "--set", 'logit_bias={"0": 1}', "--uniform", "0.75", "--json")
+    )
+    assert json.loads(result.output) == {"probabilities": [0.5, 0.5], "token": 1}
+
+
+def test_sample_reads_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "row.json"
+    path.write_text('[1.0, null, "-inf", 2]')
+    result = run("sample", "vllm", str(path), "--json")
+    row = [1.0, float("-inf"), float("-inf"), 2.0]
+    assert json.loads(result.output)["probabilities"] == distribution("vllm", row)
+
+
+def test_a_seed_follows_the_engine() -> None:
+    result = run("sample", "llama.cpp", "1,2,3", "--seed", "42", "--precision", "f32")
+    assert result.exit_code == 0
+    assert result.output.splitlines()[-1].startswith("drawn: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["nothing", "1,2"], "there is no profile 'nothing'"),
+        (["vllm", "1,two"], "LOGITS must be numbers with commas between them, or a file: '1,two'"),
+        (["vllm", "1,nan"], "logits[1] must be finite or minus infinity, got nan"),
+        (["vllm", "1,2", "--set", "top_p"], "--set must be NAME=VALUE, got 'top_p'"),
+        (["vllm", "1,2", "--set", "topp=1"], "there is no parameter of vllm 'topp'"),
+        (["vllm", "1,2", "--set", "top_p=2"], "top_p must be a number in (0, 1], got 2"),
+        (["vllm", "1,2", "--set", "top_p=x"], "top_p must be a number in (0, 1], got 'x'"),
+        (["vllm", "1,2", "--history", "a"], "--history must be token ids with commas: 'a'"),
+        (["vllm", "1,2", "--history", "7"], "history[0] must be a token id below 2, got 7"),
+        (["vllm", "1,2", "--seed", "1"], "seed must be None for vllm"),
+        (["llama.cpp", "1,2", "--uniform", "1"], "uniforms[0] must be in [0, 1), got 1.0"),
+    ],
+)
+def test_bad_input_is_one_sentence(arguments: list[str], sentence: str) -> None:
+    result = run("sample", *arguments)
+    assert result.exit_code == 2
+    assert result.output.startswith(f"tokenref: {sentence}")
+    assert len(result.output.splitlines()) == 1
+
+
+def test_a_file_that_holds_no_row_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "row.json"
+    for content in ("{", '{"a": 1}', "[[1]]", '["a"]', "7"):
+        path.write_text(content)
+        result = run("sample", "vllm", str(path))
+        assert result.exit_code == 2, content
+        assert f"{path} must hold a JSON list of numbers" in result.output
