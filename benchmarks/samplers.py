@@ -4,8 +4,9 @@
     python benchmarks/samplers.py
 
 Each round measures the engine and the reference one after the other, in the process's own
-time, torch with one thread; what is printed is the median of the ratios. Rows are lists of floats with 128,256 logits, as for Llama 3: normally
-distributed, peaked (one token has half of the probability), and flat.
+time, torch with one thread; what is printed is the median of the ratios. Rows are lists of
+floats with 128,256 logits, as for Llama 3: normally distributed, peaked (one token has half
+of the probability), and flat.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import random
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from transformers.generation.logits_process import (
@@ -119,7 +121,7 @@ def main() -> None:
         if name == "normal":
             grown = lz_growth(row, min(rounds, 5))
             print(line("LZ penalty: 10^6 tokens of history, times 10^3", GROWTH_TARGET, *grown))
-            whole = seconds(lambda row=row: distribution("llama.cpp", row)) * 1000
+            whole = seconds(partial(distribution, "llama.cpp", row)) * 1000
             print(
                 f"{'normal row: the whole chain of llama.cpp, probabilities':58} {whole:33.1f} ms"
             )

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 from math import inf, nan
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -53,7 +53,7 @@ WARM = {
 """What makes an engine draw that is greedy unless it is told otherwise."""
 
 
-def warm(name: str) -> dict[str, float]:
+def warm(name: str) -> dict[str, Any]:
     return WARM.get(name, {})
 
 
@@ -217,7 +217,7 @@ def test_unknown_names_are_errors_that_suggest_the_right_one() -> None:
     ],
 )
 def test_a_parameter_outside_its_domain_is_one_sentence(
-    name: str, params: dict[str, object], sentence: str
+    name: str, params: dict[str, Any], sentence: str
 ) -> None:
     with pytest.raises(ParameterError, match=sentence):
         distribution(name, ROW, **params)
@@ -245,10 +245,10 @@ def test_a_parameter_outside_its_domain_is_one_sentence(
 )
 @pytest.mark.parametrize("name", NAMES)
 def test_bad_input_is_one_sentence(
-    name: str, arguments: dict[str, object], kind: type[SamplingError]
+    name: str, arguments: dict[str, Any], kind: type[SamplingError]
 ) -> None:
     with pytest.raises(kind) as caught:
-        distribution(name, **arguments, **warm(name))  # type: ignore[arg-type]
+        distribution(name, **arguments, **warm(name))
     assert "\n" not in str(caught.value)
 
 
@@ -290,7 +290,7 @@ def test_the_profile_of_antigravity_is_the_published_function(
     precision: Literal["exact", "f32"], row: list[float], data: st.DataObject, uniform: float
 ) -> None:
     history = data.draw(histories(len(row)))
-    params = {
+    params: dict[str, Any] = {
         "temperature": data.draw(st.sampled_from([0.0, 0.5, 0.8, 1.0, 2.0])),
         "top_k": data.draw(st.integers(1, 6)),
         "top_p": data.draw(shares()),
@@ -298,7 +298,7 @@ def test_the_profile_of_antigravity_is_the_published_function(
         "repetition_window": data.draw(st.integers(0, 4)),
     }
     if precision == "exact":  # the profile holds parameters in 32 bits, as the program does
-        held = {
+        held: dict[str, Any] = {
             name: value if isinstance(value, int) else to_binary32(value)
             for name, value in params.items()
         }

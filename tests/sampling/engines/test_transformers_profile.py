@@ -38,7 +38,7 @@ from sampling_ref import (
 )
 from sampling_ref.rng.mt19937 import mt19937
 from sampling_ref.rng.uniforms import torch_cpu_double
-from tests.sampling.engines.rounding import Row, U, assert_same, kept_in, largest, long_row
+from tests.sampling.engines.rounding import TINY, Row, U, assert_same, kept_in, largest, long_row
 from tests.sampling.engines.test_transformers_filters import (
     assert_same_nucleus,
     assert_same_number,
@@ -128,7 +128,7 @@ def fills_up(op: str, row: Row, token: int, ours: set[int], least: int) -> bool:
         error = (4 * float(row.gaps[token]) + row.size / 4 + 64 + far[token]) * U
         return abs(float(far[token]) - last) <= float(error) + 2 * row.entropy_error()
     last = min(float(row.p[other]) for other in ours)
-    return abs(float(row.p[token]) - last) <= 2 * row.probability_error(token) * last
+    return abs(float(row.p[token]) - last) <= 2 * row.probability_error(token) * last + TINY
 
 
 # --------------------------------------------------------------------- stages, one by one
@@ -458,8 +458,9 @@ def settings_of_generate(draw: st.DrawFn) -> dict[str, Any]:
         params["max_length"] = max(params["max_length"], 4)
     if "forced_bos_token_id" in params or "forced_eos_token_id" in params:
         params.pop("suppress_tokens", None)  # generate() refuses to force what is suppressed
-    if "remove_invalid_values" in params:  # see the test about what is impossible to tell apart
+    if "remove_invalid_values" in params:  # see the tests about what cannot be told apart,
         params.pop("top_h", None)
+        params.pop("exponential_decay_length_penalty", None)  # and about a raised lowest number
     if draw(st.booleans()):
         params.setdefault("top_k", 0)
     if draw(st.integers(0, 3)) == 0:
@@ -478,6 +479,19 @@ def test_what_is_impossible_to_tell_apart_is_undecided() -> None:
     assert explain(NAME, row, [0], top_h=0.5, precision="f32", **params).row == [0.0, -inf, -inf]
     with pytest.raises(UndecidedError):
         distribution(NAME, row, [0], top_h=0.5, **params)
+
+
+def test_an_impossible_end_that_was_made_finite_is_raised_to_infinity() -> None:
+    """In the engine, which then fails to draw; exactly it is a large number."""
+    row = [-inf, 0.0]
+    params: dict[str, Any] = {"remove_invalid_values": True, "eos_token_id": 0}
+    params["exponential_decay_length_penalty"] = (0, 1.5)
+    about: dict[str, Any] = {"history": [1, 1, 1], "prompt_length": 1}
+    built = processors(2, [1], top_k=0, **params)
+    assert processed(built, row, [1, 1, 1]) == [inf, 0.0]
+    assert distribution(NAME, row, **about, **params) == [1.0, 0.0]
+    with pytest.raises(RowError, match="makes no finite number of the logit of token 0"):
+        distribution(NAME, row, **about, **params, precision="f32")
 
 
 @dataclass
