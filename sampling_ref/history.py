@@ -1,4 +1,13 @@
-"""The tokens so far, oldest first: windows of them, parts of them, counts in them."""
+"""The tokens so far, oldest first: windows of them, parts of them, counts in them.
+
+Scope and window
+    First the part (prompt, output or all), then the last `window` tokens of that part.
+    Engines that have a window take it over the whole history, engines that count the
+    output take all of it, so this order is only ours where both are given.
+Padding
+    A history holds the tokens of one sequence and no padding. An engine that fills a
+    batch up with a padding token must not count it; some have.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -94,6 +103,23 @@ def part_of(history: Sequence[TokenId], prompt_length: int, scope: Scope) -> Seq
     if scope == "all":
         return history
     return history[:prompt_length] if scope == "prompt" else history[prompt_length:]
+
+
+def tokens_seen(
+    history: Any,  # noqa: ANN401 - whatever read_history takes
+    size: int,
+    *,
+    window: int | None,
+    scope: Scope,
+    prompt_length: int,
+) -> list[TokenId]:
+    """Return the tokens that a penalty sees, oldest first, for a row of `size` numbers.
+
+    >>> tokens_seen([3, 1, 2, 0], 4, window=2, scope="output", prompt_length=1)
+    [2, 0]
+    """
+    part = part_of(read_history(history, size), prompt_length, scope)
+    return list(last_tokens(part, window))
 
 
 def counts_of(history: Sequence[TokenId]) -> dict[TokenId, int]:

@@ -151,6 +151,15 @@ def read_weights(weights: Any, name: str = "weights") -> list[Number]:  # noqa: 
     return numbers
 
 
+def possible(logits: Row) -> list[TokenId]:
+    """Return the ids of the tokens whose logit is finite.
+
+    >>> possible([0.0, float("-inf"), 1.0])
+    [0, 2]
+    """
+    return [token for token, logit in enumerate(logits) if logit != -inf]
+
+
 def mask(logits: Row, kept: Collection[TokenId]) -> list[Number]:
     """Return the row with the logit of every token that is not kept at minus infinity.
 

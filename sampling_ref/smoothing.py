@@ -21,7 +21,7 @@ The whole row impossible
 
 from typing import Any
 
-from sampling_ref.changing import change_logits
+from sampling_ref.logit_changes import change_logits
 from sampling_ref.parameters import read_number
 from sampling_ref.row import Number, TokenId, read_logits
 

@@ -48,11 +48,11 @@ from itertools import pairwise
 from math import floor
 from typing import Any, Literal, get_args
 
+from sampling_ref.arithmetic.largest import largest
 from sampling_ref.arithmetic.reals import Real, sum_of
-from sampling_ref.leading import leading, possible
+from sampling_ref.mirostat import Whose, draw_falling, next_mu
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
-from sampling_ref.row import Number, TokenId, read_possible_logits
-from sampling_ref.steering import Whose, draw_falling, next_mu
+from sampling_ref.row import Number, TokenId, possible, read_possible_logits
 
 Whole = Literal["floor", "nearest and one"]
 Flat = Literal["limit", "one"]
@@ -86,7 +86,7 @@ def mirostat_1_kept(
     tokens = possible(row)
     if len(tokens) == 1:
         return frozenset(tokens)
-    best = leading([row[token] for token in tokens], ranks, "lowest id")
+    best = largest([row[token] for token in tokens], ranks, "lowest id")
     steps = [
         (Fraction(row[tokens[one]]) - Fraction(row[tokens[two]])) * scale
         for one, two in pairwise(best)
@@ -99,7 +99,7 @@ def mirostat_1_kept(
         count = len(tokens)
     else:
         count = 1 + (whole == "nearest and one" and 2**most == size - 1)
-    chosen = leading([row[token] for token in tokens], count, "lowest id")
+    chosen = largest([row[token] for token in tokens], count, "lowest id")
     return frozenset(tokens[place] for place in chosen)
 
 

@@ -26,14 +26,14 @@ Rounding
 
 from typing import Any
 
+from sampling_ref.arithmetic.largest import largest
 from sampling_ref.arithmetic.logarithm_sums import sign_of_logarithms
 from sampling_ref.arithmetic.reals import Real
 from sampling_ref.arithmetic.thresholds import logits_at_least
 from sampling_ref.arithmetic.totals import log_of_sum
-from sampling_ref.leading import leading, possible
+from sampling_ref.mirostat import Whose, draw_falling, next_mu
 from sampling_ref.parameters import read_fraction
-from sampling_ref.row import Number, TokenId, read_possible_logits
-from sampling_ref.steering import Whose, draw_falling, next_mu
+from sampling_ref.row import Number, TokenId, possible, read_possible_logits
 
 
 def mirostat_2_kept(
@@ -58,7 +58,7 @@ def mirostat_2_kept(
         return frozenset(tokens if is_kept else tokens[:1])
     threshold = log_of_sum(row, scale) - Real(2).log() * most
     kept = logits_at_least(row, threshold, factor=scale)
-    return frozenset(kept or leading(row, 1, "lowest id"))
+    return frozenset(kept or largest(row, 1, "lowest id"))
 
 
 def mirostat_2(

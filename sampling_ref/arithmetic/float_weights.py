@@ -33,6 +33,9 @@ from typing import Final, cast
 
 from sampling_ref.row import Number, ReadRow, places_of_others
 
+WEIGHT_ERROR: Final = 2.0**-41
+"""Bound of the relative error of one float weight."""
+
 SMALLEST_SUM: Final = 1e-250
 """Far more than weights that are too small for floats add to a sum; far from subnormal."""
 
@@ -47,7 +50,7 @@ def relative_error(count: int) -> float:
     >>> relative_error(2**12) == 2.0**-39
     True
     """
-    return 2.0**-40 + count * 2.0**-52
+    return 2 * WEIGHT_ERROR + count * 2.0**-52
 
 
 def float_weights(

@@ -25,13 +25,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate, takewhile
 from math import inf
+from typing import get_args
 
 from sampling_ref.arithmetic.float_weights import SMALLEST_SUM, relative_error
+from sampling_ref.arithmetic.largest import in_order
 from sampling_ref.arithmetic.mass import Mass
 from sampling_ref.arithmetic.reaching import mass_for
-from sampling_ref.arithmetic.selecting import Ties, check_ties, in_order
 from sampling_ref.arithmetic.walking import by_floats, exactly
-from sampling_ref.parameters import read_fraction
+from sampling_ref.ordering import Ties
+from sampling_ref.parameters import read_choice, read_fraction
 from sampling_ref.row import Number, Row, TokenId, read_logits
 
 _FEW = 8192
@@ -49,7 +51,7 @@ def nucleus(
     share: Number,
     *,
     strictly: bool = False,
-    ties: Ties = "lowest_id_first",
+    ties: Ties = "lowest id",
     total: Row | Mass | None = None,
     factor: Number = 1,
 ) -> frozenset[TokenId]:
@@ -57,12 +59,12 @@ def nucleus(
 
     >>> sorted(nucleus([0.0, 0.0, 0.0, 0.0], 0.5))
     [0, 1]
-    >>> sorted(nucleus([0.0, 0.0, 0.0, 0.0], 0.5, strictly=True, ties="highest_id_first"))
+    >>> sorted(nucleus([0.0, 0.0, 0.0, 0.0], 0.5, strictly=True, ties="highest id"))
     [1, 2, 3]
     >>> len(nucleus([0.0, 0.0, 0.0, 0.0], 0.5, ties="all"))
     4
     """
-    check_ties(ties)
+    read_choice("ties", ties, get_args(Ties))
     wanted = read_fraction("share", share, "[0, 1]")
     row = read_logits(logits)
     mass = mass_for(row, total, factor)

@@ -3,9 +3,10 @@
 With the largest logit m, weights e**(factor * (l - m)) and their sum Z:
 
     log of the sum of e**(factor * l)  =  factor * m + log Z
-    entropy  =  - sum of p log p  =  log Z + (sum of factor * (m - l) * weight) / Z
+    gap sum  =  sum of factor * (m - l) * weight
+    entropy  =  - sum of p log p  =  log Z + gap sum / Z
 
-The second line is the entropy of the probabilities p = weight / Z in nats (Shannon, "A
+The last line is the entropy of the probabilities p = weight / Z in nats (Shannon, "A
 Mathematical Theory of Communication", 1948, section 6), with 0 log 0 = 0. Written so,
 nothing cancels. Rows are those of `row.read_possible_logits`.
 """
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from math import inf
+from typing import TypeAlias
 
 from sampling_ref.arithmetic.exponential_sums import exponential_bounds, scaled_difference
 from sampling_ref.arithmetic.reals import Real, formula
@@ -27,7 +29,7 @@ def total_weight(row: Row, factor: Fraction | int = 1) -> Real:
     >>> total_weight([1.0, 1.0, float("-inf")])
     Real(2)
     """
-    counts = _counts(row)
+    counts = counts_of_possible(row)
     if len(counts) == 1:
         return Real(sum(counts.values()))
     return _total(counts, _weights(counts, Fraction(factor)))
@@ -48,12 +50,46 @@ def entropy_of(row: Row, factor: Fraction | int = 1) -> Real:
     >>> entropy_of([1.5, float("-inf")]), float(entropy_of([0.0, 0.0]))
     (Real(0), 0.6931471805599453)
     """
-    counts = _counts(row)
+    counts = counts_of_possible(row)
     if len(counts) == 1:
         return Real(sum(counts.values())).log()
-    largest, scale = max(counts), Fraction(factor)
-    distances = [scaled_difference(largest, logit, scale) for logit in counts]
+    scale = Fraction(factor)
     weights = _weights(counts, scale)
+    total = _total(counts, weights)
+    return total.log() + _gap_sum(counts, scale, weights) / total
+
+
+def gap_sum(row: Row, factor: Fraction | int = 1) -> Real:
+    """Return the sum of factor * (largest - logit) * e**(factor * (logit - largest)).
+
+    >>> gap_sum([2.0, 2.0]), float(gap_sum([3.0, 2.0]))
+    (Real(0), 0.36787944117144233)
+    """
+    counts = counts_of_possible(row)
+    if len(counts) == 1:
+        return Real(0)
+    scale = Fraction(factor)
+    return _gap_sum(counts, scale, _weights(counts, scale))
+
+
+def counts_of_possible(row: Row) -> Counter[Number]:
+    """Return how often each finite logit occurs.
+
+    >>> counts_of_possible([0.5, float("-inf"), 0.5])
+    Counter({0.5: 2})
+    """
+    counts: Counter[Number] = Counter(row)
+    del counts[-inf]
+    return counts
+
+
+Weights: TypeAlias = Callable[[int], list[tuple[int, int]]]
+"""From a number of binary places to enclosures of the weights of different logits."""
+
+
+def _gap_sum(counts: Counter[Number], factor: Fraction, weights: Weights) -> Real:
+    largest = max(counts)
+    distances = [scaled_difference(largest, logit, factor) for logit in counts]
 
     def enclose(bits: int) -> tuple[int, int]:
         low = high = 0
@@ -68,17 +104,10 @@ def entropy_of(row: Row, factor: Fraction | int = 1) -> Real:
             high += count * (((distance + 1) * bounds[1] >> bits) + 1)
         return low, high
 
-    total = _total(counts, weights)
-    return total.log() + formula(enclose) / total
+    return formula(enclose)
 
 
-def _counts(row: Row) -> Counter[Number]:
-    counts: Counter[Number] = Counter(row)
-    del counts[-inf]
-    return counts
-
-
-def _weights(counts: Counter[Number], factor: Fraction) -> Callable[[int], list[tuple[int, int]]]:
+def _weights(counts: Counter[Number], factor: Fraction) -> Weights:
     """Return the function that encloses the weight of each logit to some binary places."""
     logits, largest = list(counts), max(counts)
 
@@ -89,7 +118,7 @@ def _weights(counts: Counter[Number], factor: Fraction) -> Callable[[int], list[
     return weights
 
 
-def _total(counts: Counter[Number], weights: Callable[[int], list[tuple[int, int]]]) -> Real:
+def _total(counts: Counter[Number], weights: Weights) -> Real:
     def enclose(bits: int) -> tuple[int, int]:
         low = high = 0
         for count, bounds in zip(counts.values(), weights(bits), strict=True):

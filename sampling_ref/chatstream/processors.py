@@ -42,9 +42,9 @@ Arguments:
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypedDict, get_args
 
-from sampling_ref.changing import change_logits
 from sampling_ref.errors import ParameterError, UnknownNameError
 from sampling_ref.history import counts_of, read_history
+from sampling_ref.logit_changes import change_logits
 from sampling_ref.parameters import read_choice, read_number
 from sampling_ref.row import Number, TokenId, read_logits
 

@@ -23,8 +23,9 @@ from fractions import Fraction
 from math import inf
 from typing import Any, Literal, get_args
 
+from sampling_ref.arithmetic.largest import largest
 from sampling_ref.arithmetic.thresholds import probabilities_at_least
-from sampling_ref.leading import Ties, leading
+from sampling_ref.ordering import Ties
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Number, TokenId, read_possible_logits, read_weights
 
@@ -55,7 +56,7 @@ def epsilon(
         for token, weight in enumerate(row)
         if weight > threshold or (weight == threshold and equality == "kept")
     }
-    best = leading(row, least, ties) if len(passing) < least else []
+    best = largest(row, least, ties) if len(passing) < least else []
     return frozenset(passing.union(token for token in best if row[token] > 0))
 
 
@@ -77,7 +78,7 @@ def epsilon_logits(
     share = _read_choices(cutoff, equality, least)
     strictly = equality == "removed"
     passing = set(probabilities_at_least(row, share, strictly=strictly, factor=factor))
-    best = leading(row, least, ties) if len(passing) < least else []
+    best = largest(row, least, ties) if len(passing) < least else []
     return frozenset(passing.union(token for token in best if row[token] > -inf))
 
 

@@ -29,10 +29,11 @@ from fractions import Fraction
 from math import inf
 from typing import Any, Literal, get_args
 
+from sampling_ref.arithmetic.largest import largest
 from sampling_ref.arithmetic.logarithm_sums import Term, sign_of_logarithms
+from sampling_ref.arithmetic.mean_logit import above_mean
 from sampling_ref.arithmetic.thresholds import probabilities_at_least
-from sampling_ref.arithmetic.whole_row import above_mean
-from sampling_ref.leading import Ties, leading
+from sampling_ref.ordering import Ties
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Number, TokenId, read_possible_logits, read_weights
 
@@ -72,7 +73,7 @@ def eta(
 
     decided = {p: is_above(p) for p in set(probabilities) if p}
     passing = {token for token, p in enumerate(probabilities) if p and decided[p]}
-    best = leading(row, least, ties) if len(passing) < least else []
+    best = largest(row, least, ties) if len(passing) < least else []
     return frozenset(passing.union(token for token in best if row[token] > 0))
 
 
@@ -97,7 +98,7 @@ def eta_logits(
     strictly = equality == "removed"
     passing = set(probabilities_at_least(row, epsilon, strictly=strictly, factor=stretch))
     passing.update(above_mean(row, coefficient, argument, stretch, strictly=strictly))
-    best = leading(row, least, ties) if len(passing) < least else []
+    best = largest(row, least, ties) if len(passing) < least else []
     return frozenset(passing.union(token for token in best if row[token] > -inf))
 
 

@@ -28,11 +28,12 @@ from fractions import Fraction
 from math import inf
 from typing import Any, Literal, get_args
 
+from sampling_ref.arithmetic.largest import largest
 from sampling_ref.arithmetic.reals import Real
 from sampling_ref.arithmetic.thresholds import logits_at_least
-from sampling_ref.leading import Ties, leading, possible
+from sampling_ref.ordering import Ties
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
-from sampling_ref.row import Number, TokenId, read_possible_logits, read_weights
+from sampling_ref.row import Number, TokenId, possible, read_possible_logits, read_weights
 
 Equality = Literal["kept", "removed"]
 AboveOne = Literal["error", "best"]
@@ -62,7 +63,7 @@ def min_p(
         for token, weight in enumerate(row)
         if weight > 0 and (weight > threshold or (weight == threshold and equality == "kept"))
     }
-    best = leading(row, least, ties) if len(passing) < least else []
+    best = largest(row, least, ties) if len(passing) < least else []
     return frozenset(passing.union(token for token in best if row[token] > 0))
 
 
@@ -91,7 +92,7 @@ def min_p_logits(
         return frozenset(possible(row))
     threshold = Real(share).log() + scale * Fraction(max(row))
     passing = set(logits_at_least(row, threshold, strictly=equality == "removed", factor=scale))
-    best = leading(row, least, ties) if len(passing) < least else []
+    best = largest(row, least, ties) if len(passing) < least else []
     return frozenset(passing.union(token for token in best if row[token] > -inf))
 
 

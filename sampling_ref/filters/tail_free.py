@@ -41,8 +41,8 @@ from math import exp, expm1
 from typing import Any, Literal, get_args
 
 from sampling_ref.arithmetic.exponential_sums import sign_of_sum
-from sampling_ref.arithmetic.whole_row import FLOAT_ERROR
-from sampling_ref.leading import Ties, in_order
+from sampling_ref.arithmetic.float_weights import WEIGHT_ERROR
+from sampling_ref.ordering import Ties, largest_first
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Number, Row, TokenId, read_possible_logits, read_weights
 
@@ -73,7 +73,7 @@ def tail_free(
     """
     row = read_weights(weights)
     share = _read_choices(z, cut, ties, least)
-    tokens = [token for token in in_order(row, ties) if row[token] > 0]
+    tokens = [token for token in largest_first(row, ties) if row[token] > 0]
     curve = [Fraction(row[token]) for token in tokens]
     bends = [abs(one - 2 * two + three) for one, two, three in _windows(curve)]
     total = sum(bends)
@@ -99,7 +99,7 @@ def tail_free_logits(
     row = read_possible_logits(logits)
     share = _read_choices(z, cut, ties, least)
     scale = read_fraction("factor", factor, "(0, inf)")
-    tokens = [token for token in in_order(row, ties) if row[token] > float("-inf")]
+    tokens = [token for token in largest_first(row, ties) if row[token] > float("-inf")]
     curve = [row[token] for token in tokens]
     # Equal neighbours make no bend, and so do no others: the exponentials of different
     # numbers are independent over the rationals.
@@ -127,7 +127,7 @@ def _bends_before(curve: list[Number], share: Fraction, factor: Fraction) -> int
     ]
     sums = list(accumulate(abs(one - two) for one, two in pairwise(steps)))
     # Two steps in each bend, and a running sum that rounds every time.
-    error = (16 * FLOAT_ERROR + len(curve) * 2.0**-50) * sum(steps)
+    error = (128 * WEIGHT_ERROR + len(curve) * 2.0**-50) * sum(steps)
 
     def is_before(place: int) -> bool:
         distance = sums[place] - float(share) * sums[-1]

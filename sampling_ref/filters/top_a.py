@@ -23,12 +23,13 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
+from sampling_ref.arithmetic.largest import largest
 from sampling_ref.arithmetic.reals import Real
 from sampling_ref.arithmetic.thresholds import logits_at_least
 from sampling_ref.arithmetic.totals import log_of_sum
-from sampling_ref.leading import Ties, leading, possible
+from sampling_ref.ordering import Ties
 from sampling_ref.parameters import read_fraction, read_whole
-from sampling_ref.row import Number, TokenId, read_possible_logits, read_weights
+from sampling_ref.row import Number, TokenId, possible, read_possible_logits, read_weights
 
 
 def top_a(
@@ -54,7 +55,7 @@ def top_a(
         for token, weight in enumerate(row)
         if weight > 0 and Fraction(weight) * total >= square
     }
-    best = leading(row, least, ties) if len(passing) < least else []
+    best = largest(row, least, ties) if len(passing) < least else []
     return frozenset(passing.union(token for token in best if row[token] > 0))
 
 
@@ -78,12 +79,12 @@ def top_a_logits(
     read_whole("least", least, 0)
     scale = read_fraction("factor", factor, "(0, inf)")
     tokens = possible(row)
-    largest = max(row)
-    if share == 0 or all(row[token] == largest for token in tokens):
+    highest = max(row)
+    if share == 0 or all(row[token] == highest for token in tokens):
         passing = set(tokens if share <= len(tokens) else ())
     else:
-        top = scale * Fraction(largest)
+        top = scale * Fraction(highest)
         threshold = Real(share).log() + 2 * top - log_of_sum(row, scale)
         passing = set(logits_at_least(row, threshold, factor=scale))
-    best = leading(row, least, ties) if len(passing) < least else []
+    best = largest(row, least, ties) if len(passing) < least else []
     return frozenset(passing.union(token for token in best if row[token] > -inf))

@@ -44,11 +44,12 @@ from itertools import accumulate
 from math import exp, inf, log
 from typing import Any, Literal, get_args
 
+from sampling_ref.arithmetic.float_weights import WEIGHT_ERROR
+from sampling_ref.arithmetic.largest import largest
 from sampling_ref.arithmetic.logarithm_sums import Term, sign_of_logarithms
 from sampling_ref.arithmetic.reals import Real
-from sampling_ref.arithmetic.totals import total_weight
-from sampling_ref.arithmetic.whole_row import FLOAT_ERROR, gap_sum
-from sampling_ref.leading import Ties, in_order, leading
+from sampling_ref.arithmetic.totals import gap_sum, total_weight
+from sampling_ref.ordering import Ties, largest_first
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Number, Row, TokenId, read_possible_logits, read_weights
 
@@ -137,7 +138,7 @@ def _entropy_test(
     weights = [exp(-gap) for gap in gaps]
     sums = list(accumulate(weights))
     gap_sums = list(accumulate(gap * weight for gap, weight in zip(gaps, weights, strict=True)))
-    relative = 8 * FLOAT_ERROR + len(line) * 2.0**-50
+    relative = 64 * WEIGHT_ERROR + len(line) * 2.0**-50
     log_total = log(sums[-1])
     whole = log_total + gap_sums[-1] / sums[-1]
 
@@ -172,7 +173,7 @@ def _entropy(part: Sequence[Number], whole: Sequence[Number], factor: Fraction) 
     the logarithm of the total weight.
     """
     total = total_weight(whole, factor)
-    gaps = gap_sum(part, factor) * factor
+    gaps = gap_sum(part, factor)
     return (total_weight(part, factor) * total.log() + gaps) / total
 
 
@@ -190,8 +191,8 @@ def _last_within(size: int, is_within: Callable[[int], bool]) -> int:
 
 def _candidates(row: Row, best: int | None, ties: Ties) -> list[TokenId]:
     if best is None:
-        return in_order(row, ties)
-    return leading(row, read_whole("best", best, 1), ties)
+        return largest_first(row, ties)
+    return largest(row, read_whole("best", best, 1), ties)
 
 
 def _read_choices(alpha: Number, entropy: Entropy, ties: Ties, least: int) -> Fraction:

@@ -25,10 +25,11 @@ Weights and logits have the same order, so it does not matter which are given.
 
 from typing import Any, Literal, get_args
 
+from sampling_ref.arithmetic.largest import largest
 from sampling_ref.errors import ParameterError
-from sampling_ref.leading import Ties, leading, possible
+from sampling_ref.ordering import Ties
 from sampling_ref.parameters import read_choice, read_whole
-from sampling_ref.row import TokenId, read_possible_logits, read_weights
+from sampling_ref.row import TokenId, possible, read_possible_logits, read_weights
 
 Zero = Literal["error", "off", "none"]
 Beyond = Literal["all", "error"]
@@ -54,7 +55,7 @@ def top_k(
     """
     row = read_weights(weights)
     count = _read_k(k, len(row), zero, beyond, least)
-    return frozenset(token for token in leading(row, count, ties) if row[token] > 0)
+    return frozenset(token for token in largest(row, count, ties) if row[token] > 0)
 
 
 def top_k_logits(
@@ -75,7 +76,7 @@ def top_k_logits(
     """
     row = read_possible_logits(logits)
     count = _read_k(k, len(row), zero, beyond, least)
-    return frozenset(leading(row, count, ties)).intersection(possible(row))
+    return frozenset(largest(row, count, ties)).intersection(possible(row))
 
 
 def _read_k(k: int, size: int, zero: Zero, beyond: Beyond, least: int) -> int:

@@ -29,9 +29,8 @@ from fractions import Fraction
 from math import lcm
 from typing import Any, Literal, get_args
 
-from sampling_ref.leading import possible
 from sampling_ref.parameters import read_choice, read_fraction
-from sampling_ref.row import Number, TokenId, read_possible_logits
+from sampling_ref.row import Number, TokenId, possible, read_possible_logits
 
 Deviation = Literal["population", "sample"]
 Zero = Literal["best", "off"]

@@ -50,11 +50,12 @@ from math import inf
 from typing import Any, Literal, get_args
 
 from sampling_ref.arithmetic.fitting import fitting, fitting_logits
+from sampling_ref.arithmetic.largest import largest
 from sampling_ref.arithmetic.nucleus import nucleus
 from sampling_ref.arithmetic.reaching import first_reaching
-from sampling_ref.leading import NAMES_OF_TIES, Ties, in_order, leading, possible
+from sampling_ref.ordering import Ties, largest_first
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
-from sampling_ref.row import Number, Row, TokenId, read_possible_logits, read_weights
+from sampling_ref.row import Number, Row, TokenId, possible, read_possible_logits, read_weights
 
 Boundary = Literal["reach", "exceed", "within", "fitting"]
 Zero = Literal["error", "best", "off"]
@@ -85,7 +86,7 @@ def top_p(
     """
     row = read_weights(weights)
     share = _read_choices(p, boundary, zero, least)
-    tokens = [token for token in in_order(row, ties) if row[token] > 0]
+    tokens = [token for token in largest_first(row, ties) if row[token] > 0]
     if share == 0 and zero == "off":
         return frozenset(tokens)
     everything = sum((Fraction(weight) for weight in row), start=Fraction(0))
@@ -139,12 +140,12 @@ def top_p_logits(  # noqa: PLR0913 - as above
             row,
             share,
             strictly=boundary == "exceed",
-            ties=NAMES_OF_TIES[ties],
+            ties=ties,
             total=total,
             factor=factor,
         )
         return _at_least(row, found, least, ties)
-    tokens = [token for token in in_order(row, ties) if row[token] > -inf]
+    tokens = [token for token in largest_first(row, ties) if row[token] > -inf]
     walk = [row[token] for token in tokens]
     crossing = first_reaching(walk, share, strictly=True, total=total, factor=factor)
     if crossing is None:
@@ -163,7 +164,7 @@ def _at_least(row: Row, kept: frozenset[TokenId], least: int, ties: Ties) -> fro
     """Return the kept tokens; if they are fewer than `least`, with the leading ones."""
     if len(kept) >= least:
         return kept
-    return kept.union(token for token in leading(row, least, ties) if row[token] > -inf)
+    return kept.union(token for token in largest(row, least, ties) if row[token] > -inf)
 
 
 def _kept(

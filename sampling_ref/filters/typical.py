@@ -36,11 +36,11 @@ from itertools import chain
 from typing import Any, Literal, TypeVar, get_args
 
 from sampling_ref.arithmetic.logarithm_sums import sign_of_logarithms
+from sampling_ref.arithmetic.mean_logit import side_of_mean
 from sampling_ref.arithmetic.reaching import first_reaching
-from sampling_ref.arithmetic.whole_row import side_of_mean
-from sampling_ref.leading import Ties, possible
+from sampling_ref.ordering import Ties
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
-from sampling_ref.row import Number, TokenId, read_possible_logits, read_weights
+from sampling_ref.row import Number, TokenId, possible, read_possible_logits, read_weights
 
 Boundary = Literal["reach", "exceed", "short"]
 

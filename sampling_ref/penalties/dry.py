@@ -45,8 +45,8 @@ from typing import Any
 
 from sampling_ref.arithmetic.binary32 import to_binary32
 from sampling_ref.arithmetic.glibc import logf
-from sampling_ref.changing import change_logits
 from sampling_ref.history import last_tokens, read_history
+from sampling_ref.logit_changes import change_logits
 from sampling_ref.parameters import read_number, read_whole
 from sampling_ref.row import Number, TokenId, read_logits
 from sampling_ref.token_parameters import read_sequences

@@ -24,9 +24,8 @@ Not invariant
 
 from typing import Any
 
-from sampling_ref.changing import change_logits
-from sampling_ref.history import read_history
-from sampling_ref.looking_back import tokens_seen
+from sampling_ref.history import read_history, tokens_seen
+from sampling_ref.logit_changes import change_logits
 from sampling_ref.parameters import read_number
 from sampling_ref.row import Number, TokenId, read_logits
 

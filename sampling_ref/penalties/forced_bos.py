@@ -15,8 +15,8 @@ Empty history
 
 from typing import Any
 
-from sampling_ref.changing import force
 from sampling_ref.history import read_history
+from sampling_ref.logit_changes import force
 from sampling_ref.row import Number, TokenId, read_logits
 
 

@@ -21,9 +21,8 @@ No ends
 from collections.abc import Collection
 from typing import Any
 
-from sampling_ref.changing import force
-from sampling_ref.history import read_history
-from sampling_ref.looking_back import tokens_seen
+from sampling_ref.history import read_history, tokens_seen
+from sampling_ref.logit_changes import force
 from sampling_ref.parameters import read_whole
 from sampling_ref.row import Number, TokenId, read_logits
 from sampling_ref.token_parameters import read_token_set

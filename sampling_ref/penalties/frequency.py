@@ -16,7 +16,7 @@ Prompt
     `skipped` leaves out so many of the oldest tokens of the prompt, at most the whole of it,
     as TensorRT-LLM's `prompt_ignore_length` does.
 Rounding
-    `arithmetic="at_once"` subtracts `penalty * count`; `"one_by_one"` subtracts the penalty
+    `arithmetic="at once"` subtracts `penalty * count`; `"one by one"` subtracts the penalty
     count times, as programs do that add each token to a sum or to the row. Over rationals
     both are the same.
 Domain
@@ -26,14 +26,13 @@ Domain
 
 from typing import Any, Literal, get_args
 
-from sampling_ref.changing import change_logits
-from sampling_ref.history import Scope, counts_of, read_history
-from sampling_ref.looking_back import tokens_seen
+from sampling_ref.history import Scope, counts_of, read_history, tokens_seen
+from sampling_ref.logit_changes import change_logits
 from sampling_ref.parameters import read_choice, read_number, read_whole
 from sampling_ref.row import Number, TokenId, read_logits
 
 Method = Literal["subtract", "divide"]
-Arithmetic = Literal["at_once", "one_by_one"]
+Arithmetic = Literal["at once", "one by one"]
 
 
 def frequency(  # noqa: PLR0913 - one keyword for each point that engines decide differently
@@ -42,7 +41,7 @@ def frequency(  # noqa: PLR0913 - one keyword for each point that engines decide
     penalty: Number,
     *,
     method: Method = "subtract",
-    arithmetic: Arithmetic = "at_once",
+    arithmetic: Arithmetic = "at once",
     window: int | None = None,
     scope: Scope = "output",
     skipped: int = 0,
@@ -74,7 +73,7 @@ def frequency(  # noqa: PLR0913 - one keyword for each point that engines decide
 
     def penalised(token: TokenId, logit: Number) -> Number:
         count = counts[token]
-        if arithmetic == "one_by_one":
+        if arithmetic == "one by one":
             for _ in range(count):
                 logit = logit / penalty if method == "divide" else logit - penalty
             return logit

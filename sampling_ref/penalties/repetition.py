@@ -9,13 +9,13 @@ Negative logits
     Division moves a logit towards zero, so it makes a token of negative logit likelier:
     the opposite of what is wanted, and the paper's formula does it. What nearly all
     engines do instead is the default here: divide positive logits, multiply negative ones
-    (`method="by_sign"`). `"divide"` is the paper's formula, `"subtract"` takes the penalty
+    (`method="by sign"`). `"divide"` is the paper's formula, `"subtract"` takes the penalty
     away and needs no sign.
 Zero
     Zero stays zero under division and under multiplication, and -0.0 stays -0.0, so it
     does not matter to which side an engine counts them.
 Which tokens, how often
-    Each distinct token once. With `counting="each_occurrence"` the operation is done once
+    Each distinct token once. With `counting="each occurrence"` the operation is done once
     more for each further occurrence, which compounds: a token that occurred n times is
     divided by the penalty to the power n, with a rounding after each division.
 How far back
@@ -34,14 +34,13 @@ Arithmetic
 
 from typing import Any, Literal, get_args
 
-from sampling_ref.changing import change_logits
-from sampling_ref.history import Scope, counts_of, read_history
-from sampling_ref.looking_back import tokens_seen
+from sampling_ref.history import Scope, counts_of, read_history, tokens_seen
+from sampling_ref.logit_changes import change_logits
 from sampling_ref.parameters import read_choice, read_number, read_whole
 from sampling_ref.row import Number, TokenId, read_logits
 
-Method = Literal["by_sign", "divide", "subtract"]
-Counting = Literal["distinct", "each_occurrence"]
+Method = Literal["by sign", "divide", "subtract"]
+Counting = Literal["distinct", "each occurrence"]
 Arithmetic = Literal["division", "reciprocal"]
 
 
@@ -50,7 +49,7 @@ def repetition(  # noqa: PLR0913 - one keyword for each point that engines decid
     history: Any,  # noqa: ANN401 - whatever read_history takes
     penalty: Number,
     *,
-    method: Method = "by_sign",
+    method: Method = "by sign",
     counting: Counting = "distinct",
     arithmetic: Arithmetic = "division",
     window: int | None = None,
@@ -64,7 +63,7 @@ def repetition(  # noqa: PLR0913 - one keyword for each point that engines decid
     [2.0, -4.5, 3.0]
     >>> repetition([3.0, -3.0, 3.0], [0, 1, 0], penalty=1.5, method="divide")
     [2.0, -2.0, 3.0]
-    >>> repetition([8.0, -1.0], [0, 1, 0], penalty=2.0, counting="each_occurrence")
+    >>> repetition([8.0, -1.0], [0, 1, 0], penalty=2.0, counting="each occurrence")
     [2.0, -2.0]
     """
     numbers = read_logits(logits)
@@ -82,7 +81,7 @@ def repetition(  # noqa: PLR0913 - one keyword for each point that engines decid
     def penalised_once(logit: Number) -> Number:
         if method == "subtract":
             return logit - penalty
-        if method == "by_sign" and logit < 0:
+        if method == "by sign" and logit < 0:
             return logit * penalty
         if arithmetic == "reciprocal":
             return logit * (1 / penalty)
@@ -91,7 +90,7 @@ def repetition(  # noqa: PLR0913 - one keyword for each point that engines decid
     counts = counts_of(tokens)
 
     def penalised(token: TokenId, logit: Number) -> Number:
-        for _ in range(counts[token] if counting == "each_occurrence" else 1):
+        for _ in range(counts[token] if counting == "each occurrence" else 1):
             logit = penalised_once(logit)
         return logit
 

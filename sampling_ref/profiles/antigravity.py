@@ -34,7 +34,7 @@ ANTIGRAVITY = Profile(
         Stage(
             "repetition_penalty",
             {"penalty": "repetition_penalty", "window": "repetition_window"},
-            {"counting": "each_occurrence"},
+            {"counting": "each occurrence"},
             source=f"{TEXT}, 5.3, step 1",
         ),
         Stage("temperature", {"temperature": "temperature"}, source=f"{TEXT}, 5.3, step 2"),

@@ -90,7 +90,7 @@ MISTRAL_RS = Profile(
                 "frequency": "frequency_penalty",
                 "presence": "presence_penalty",
             },
-            {"order": "repetition_last", "additive_scope": "output", "window": None},
+            {"order": "repetition last", "additive_scope": "output", "window": None},
             off_if=(
                 (
                     Condition("repetition_penalty", "==", 1.0),

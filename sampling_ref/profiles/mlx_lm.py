@@ -100,7 +100,7 @@ MLX_LM = Profile(
         Stage(
             "frequency_penalty",
             {"penalty": "frequency_penalty", "window": "frequency_context_size"},
-            {"scope": "all", "arithmetic": "one_by_one"},
+            {"scope": "all", "arithmetic": "one by one"},
             off_if=(is_none("frequency_penalty"), equals("frequency_penalty", 0.0)),
             source=SOURCE,
         ),

@@ -6,7 +6,6 @@ from sampling_ref.lz.penalty import lz_penalty
 from sampling_ref.penalties.allowed import allowed
 from sampling_ref.penalties.bad_words import bad_words
 from sampling_ref.penalties.begin_suppress import begin_suppress
-from sampling_ref.penalties.combined import penalties
 from sampling_ref.penalties.decaying import decaying
 from sampling_ref.penalties.dry import dry
 from sampling_ref.penalties.dry_longest import dry_longest
@@ -25,6 +24,7 @@ from sampling_ref.penalties.prefix_allowed import prefix_allowed
 from sampling_ref.penalties.presence import presence
 from sampling_ref.penalties.remove_invalid import remove_invalid_values
 from sampling_ref.penalties.repetition import repetition
+from sampling_ref.penalties.repetition_frequency_presence import penalties
 from sampling_ref.penalties.sequence_bias import read_biases, sequence_bias
 from sampling_ref.penalties.suppress import suppress
 from sampling_ref.row import TokenId

@@ -24,7 +24,7 @@ from sampling_ref.filters.top_a import top_a
 from sampling_ref.filters.typical import typical
 from sampling_ref.filters.xtc import xtc
 from sampling_ref.greedy import only_greedy
-from sampling_ref.leading import in_order
+from sampling_ref.ordering import largest_first
 from sampling_ref.profiles.model import Draw
 from sampling_ref.row import Number, ReadRow, TokenId, read_possible_logits
 from sampling_ref.situation import Situation
@@ -70,7 +70,7 @@ def _top_p(candidates: Candidates, situation: Situation, values: Values) -> Cand
         return candidates
     if values["boundary"] == "fitting":
         return with_places(candidates, sorted(_fitting(shares, share)))
-    walk = [place for place in in_order(shares, values["ties"]) if shares[place] > 0]
+    walk = [place for place in largest_first(shares, values["ties"]) if shares[place] > 0]
     running, count = 0.0, len(walk)
     for place, candidate in enumerate(walk):
         running = to_binary32(running + shares[candidate])

@@ -29,9 +29,9 @@ from types import MappingProxyType
 
 from sampling_ref.arithmetic.binary32 import all_to_binary32, sum_in_binary32, to_binary32
 from sampling_ref.arithmetic.glibc import expf, expf_of_all, logf
+from sampling_ref.arithmetic.largest import largest
 from sampling_ref.candidates import Candidates
 from sampling_ref.drawing.torch_cpu import multinomial_torch_cpu
-from sampling_ref.leading import leading
 from sampling_ref.profiles.model import Draw
 from sampling_ref.row import Number, ReadRow, TokenId, read_possible_logits
 from sampling_ref.situation import Situation
@@ -100,14 +100,14 @@ def _min_p(candidates: Candidates, situation: Situation, values: Values) -> Cand
     shares = torch_softmax(candidates.logits)
     threshold = to_binary32(to_binary32(values["m"]) * max(shares))
     kept = {place for place, share in enumerate(shares) if share >= threshold}
-    return _possible(candidates, kept.union(leading(shares, values["least"], "lowest id")))
+    return _possible(candidates, kept.union(largest(shares, values["least"], "lowest id")))
 
 
 def _at_least(candidates: Candidates, threshold: float, least: int) -> Candidates:
     """Keep the shares of at least a threshold, and the largest logits with their equals."""
     shares = torch_softmax(candidates.logits)
     kept = {place for place, share in enumerate(shares) if share >= threshold}
-    return _possible(candidates, kept.union(leading(candidates.logits, least, "all")))
+    return _possible(candidates, kept.union(largest(candidates.logits, least, "all")))
 
 
 def _epsilon(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001 - one shape
@@ -141,7 +141,7 @@ def _typical(candidates: Candidates, situation: Situation, values: Values) -> Ca
 
 
 def _top_h(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001 - one shape
-    best = leading(candidates.logits, values["best"], "lowest id")
+    best = largest(candidates.logits, values["best"], "lowest id")
     logits = [candidates.logits[place] for place in best]
     allowed = to_binary32(_entropy(logits) * to_binary32(values["alpha"]))
     shares = torch_softmax(torch_log_softmax(logits))

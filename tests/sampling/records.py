@@ -11,6 +11,7 @@ from math import inf, log
 from typing import Any
 
 from sampling_ref import PROFILES
+from sampling_ref.candidate_orders import ORDERS
 from sampling_ref.candidates import Candidates
 from sampling_ref.filters.min_p import min_p
 from sampling_ref.filters.tail_free import tail_free
@@ -18,7 +19,6 @@ from sampling_ref.filters.top_a import top_a
 from sampling_ref.filters.top_k import top_k
 from sampling_ref.filters.top_p import top_p
 from sampling_ref.filters.typical import typical
-from sampling_ref.orders import ORDERS
 from sampling_ref.row import ReadRow
 
 Weights = Sequence[float | Fraction]

@@ -9,12 +9,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sampling_ref.arithmetic import nucleus as nucleus_module
+from sampling_ref.arithmetic.largest import in_order, largest
 from sampling_ref.arithmetic.mass import mass_of
 from sampling_ref.arithmetic.nucleus import nucleus
 from sampling_ref.arithmetic.reaching import first_reaching
-from sampling_ref.arithmetic.selecting import Ties, in_order, largest
 from sampling_ref.errors import ParameterError, RowError
-from sampling_ref.ordering import largest_first, largest_first_highest_id_first
+from sampling_ref.ordering import Ties, largest_first
 from tests.sampling.rows import rows, shares
 from tests.texts import CAMPAIGN
 
@@ -24,7 +24,9 @@ SIZES = st.sampled_from([(0, 1, 0), (1, 3, 1), (2, 8, 2), (4, 2, 0), (8192, 4096
 
 
 def ordered(row: list[float], ties: Ties) -> list[int]:
-    return largest_first_highest_id_first(row) if ties == "highest_id_first" else largest_first(row)
+    tokens = range(len(row))
+    sign = -1 if ties == "highest id" else 1
+    return sorted(tokens, key=lambda token: (-row[token], sign * token))
 
 
 def by_sorting(
@@ -51,12 +53,12 @@ def by_sorting(
 @settings(max_examples=200 * CAMPAIGN)
 @given(rows(most=60), shares(), TIES, st.none() | rows(), FACTORS, st.sampled_from("<="), SIZES)
 @example([0.0] * 20, 0.5, "all", None, 1, "=", (2, 8, 2))
-@example([0.0] * 20, 0.5, "highest_id_first", None, 1, "<", (2, 8, 2))
+@example([0.0] * 20, 0.5, "highest id", None, 1, "<", (2, 8, 2))
 @example([0.0] * 20 + [-inf] * 20, 0.5, "all", [9.0], 1, "<", (2, 8, 2))
 @example([-inf] * 3, 0.5, "all", [9.0], 1, "<", (2, 8, 2))
 @example([-inf] * 3, 0.5, "all", [1e4], 1, "<", (0, 1, 0))
 @example([1e4] * 3, 0.5, "all", [0.0], 1, "<", (0, 1, 0))
-@example([5.0, 1.0, 1.0, 0.0], 0.9999, "lowest_id_first", None, 1, "=", (0, 1, 0))
+@example([5.0, 1.0, 1.0, 0.0], 0.9999, "lowest id", None, 1, "=", (0, 1, 0))
 def test_a_nucleus_is_the_walk_through_the_sorted_row(
     row: list[float],
     share: float,
@@ -101,12 +103,12 @@ def test_a_share_that_a_float_sum_hits_is_decided_as_by_sorting(
 @pytest.mark.parametrize("spread", [0.01, 1, 5, 40])
 def test_a_long_row_has_the_nucleus_of_its_sorted_self(share: float, spread: float) -> None:
     row = [spread * ((index * 7919 % 20011) / 20011) ** 3 for index in range(20000)]
-    assert nucleus(row, share) == by_sorting(row, share, "lowest_id_first", None, 1, strictly=False)
+    assert nucleus(row, share) == by_sorting(row, share, "lowest id", None, 1, strictly=False)
 
 
 def test_the_sampled_tokens_may_all_be_impossible() -> None:
     row = [float(index % 7) if index % 4 == 1 else -inf for index in range(40000)]
-    assert nucleus(row, 0.9) == by_sorting(row, 0.9, "lowest_id_first", None, 1, strictly=False)
+    assert nucleus(row, 0.9) == by_sorting(row, 0.9, "lowest id", None, 1, strictly=False)
 
 
 @given(rows(), TIES)
@@ -168,7 +170,9 @@ def test_a_number_of_tokens_must_be_whole_and_not_negative(k: int) -> None:
 def test_an_unknown_tie_rule_is_an_error() -> None:
     unknown: Ties = "none"  # type: ignore[assignment] # the claim
     for call in (lambda: largest([0.5], 1, ties=unknown), lambda: nucleus([0.5], 1, ties=unknown)):
-        with pytest.raises(ParameterError, match=r"^ties must be one of lowest_id_first, highest"):
+        with pytest.raises(
+            ParameterError, match=r"^ties must be one of lowest id, highest id, all"
+        ):
             call()
 
 

@@ -38,11 +38,11 @@ from sampling_ref.drawing.exponential_race import exponential_race
 from sampling_ref.drawing.gumbel_max import gumbel_max
 from sampling_ref.drawing.inverse_cdf import inverse_cdf
 from sampling_ref.lz.penalty import lz_penalty
-from sampling_ref.penalties.combined import penalties
 from sampling_ref.penalties.dry import dry
 from sampling_ref.penalties.frequency import frequency
 from sampling_ref.penalties.presence import presence
 from sampling_ref.penalties.repetition import repetition
+from sampling_ref.penalties.repetition_frequency_presence import penalties
 from sampling_ref.speculative import accept, acceptance_rate, law_of, residual, verify_chain
 from tests.sampling.records import alone, kept, kept_of_weights, logs, support
 
@@ -213,7 +213,7 @@ PENALTIES = [
         "ohdearquant/lattice#312, huggingface/transformers.js#1062, private-mind#255",
         lambda: after("transformers", [8, 0], [0, 0, 0], repetition_penalty=2.0),
         [4, 0],
-        lambda: repetition([8.0, 0.0], [0, 0, 0], 2, counting="each_occurrence"),
+        lambda: repetition([8.0, 0.0], [0, 0, 0], 2, counting="each occurrence"),
         [1, 0],
     ),
     Bug(

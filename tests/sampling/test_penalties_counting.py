@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from sampling_ref.arithmetic.binary32 import Binary32
 from sampling_ref.history import Scope
-from sampling_ref.penalties.combined import penalties
 from sampling_ref.penalties.decaying import Fading, Line, decaying
 from sampling_ref.penalties.frequency import frequency
 from sampling_ref.penalties.openai import openai
 from sampling_ref.penalties.presence import presence
 from sampling_ref.penalties.repetition import repetition
+from sampling_ref.penalties.repetition_frequency_presence import penalties
 from sampling_ref.row import Number
 from tests.sampling.rows import rows
 from tests.texts import drawn
@@ -81,7 +81,7 @@ def test_a_number_added_to_all_logits_changes_what_a_repetition_penalty_does() -
     assert lowered[0] - lowered[1] == -5.0
 
 
-@pytest.mark.parametrize("method", ["by_sign", "divide"])
+@pytest.mark.parametrize("method", ["by sign", "divide"])
 @pytest.mark.parametrize("penalty", [0.5, 1.0, 3.0])
 def test_zero_stays_zero_with_its_sign(method: str, penalty: float) -> None:
     row = repetition([0.0, -0.0], [0, 1], penalty, method=method)  # type: ignore[arg-type]
@@ -103,12 +103,12 @@ def test_subtraction_needs_no_sign(
 
 
 @drawn(50)
-@given(cases(), POSITIVE, st.sampled_from(["by_sign", "divide"]))
+@given(cases(), POSITIVE, st.sampled_from(["by sign", "divide"]))
 def test_each_occurrence_compounds(
     case: tuple[list[Number], list[int], int], penalty: Fraction, method: str
 ) -> None:
     row, history, _ = case
-    together = repetition(row, history, penalty, counting="each_occurrence", method=method)  # type: ignore[arg-type]
+    together = repetition(row, history, penalty, counting="each occurrence", method=method)  # type: ignore[arg-type]
     one_by_one = row
     for token in history:
         one_by_one = repetition(one_by_one, [token], penalty, method=method)  # type: ignore[arg-type]
@@ -116,10 +116,10 @@ def test_each_occurrence_compounds(
 
 
 def test_each_occurrence_rounds_after_every_division() -> None:
-    row = repetition([1.0], [0, 0, 0], 3.0, counting="each_occurrence")
+    row = repetition([1.0], [0, 0, 0], 3.0, counting="each occurrence")
     assert row == [1.0 / 3.0 / 3.0 / 3.0]
     assert 1.0 / 1.2 / 1.2 != 1.0 / 1.2**2  # why it matters
-    assert repetition([1.0], [0, 0], 1.2, counting="each_occurrence") == [1.0 / 1.2 / 1.2]
+    assert repetition([1.0], [0, 0], 1.2, counting="each occurrence") == [1.0 / 1.2 / 1.2]
 
 
 def test_distinct_tokens_count_once() -> None:
@@ -216,7 +216,7 @@ def test_frequency_lowers_by_the_number_of_occurrences(
         for token, logit in enumerate(row)
     ]
     assert frequency(row, history, penalty) == expected
-    assert frequency(row, history, penalty, arithmetic="one_by_one") == expected
+    assert frequency(row, history, penalty, arithmetic="one by one") == expected
 
 
 @drawn(50)
@@ -230,12 +230,12 @@ def test_a_dividing_frequency_penalty_is_a_power(
         for token, logit in enumerate(row)
     ]
     assert frequency(row, history, penalty, method="divide") == expected
-    assert frequency(row, history, penalty, method="divide", arithmetic="one_by_one") == expected
+    assert frequency(row, history, penalty, method="divide", arithmetic="one by one") == expected
 
 
 def test_at_once_and_one_by_one_round_differently() -> None:
     assert frequency([1.0], [0, 0, 0], 0.1) == [1.0 - 0.1 * 3]
-    assert frequency([1.0], [0, 0, 0], 0.1, arithmetic="one_by_one") == [1.0 - 0.1 - 0.1 - 0.1]
+    assert frequency([1.0], [0, 0, 0], 0.1, arithmetic="one by one") == [1.0 - 0.1 - 0.1 - 0.1]
     assert 1.0 - 0.1 * 3 != 1.0 - 0.1 - 0.1 - 0.1
 
 
@@ -296,7 +296,7 @@ def test_the_combination_is_repetition_then_the_sum_of_the_others(
         freq,
         pres,
         window=None,
-        order="repetition_last",
+        order="repetition last",
         additive_scope="output",
         prompt_length=length,
     )
@@ -307,13 +307,13 @@ def test_the_combination_is_repetition_then_the_sum_of_the_others(
 
 def test_subtracting_first_can_turn_the_sign_that_decides() -> None:
     assert penalties([0.5], [0], 2.0, 1.0) == [0.25 - 1.0]
-    assert penalties([0.5], [0], 2.0, 1.0, order="repetition_last") == [-0.5 * 2.0]
+    assert penalties([0.5], [0], 2.0, 1.0, order="repetition last") == [-0.5 * 2.0]
 
 
 def test_the_combination_adds_up_what_it_subtracts_before_it_subtracts() -> None:
     once = penalties([2.0], [0, 0, 0], 1.0, 0.1, 0.1)
     assert once == [2.0 - (3 * 0.1 + 0.1)]
-    twice = penalties([2.0], [0, 0, 0], 1.0, 0.1, 0.1, order="repetition_last")
+    twice = penalties([2.0], [0, 0, 0], 1.0, 0.1, 0.1, order="repetition last")
     assert twice == [2.0 - 3 * 0.1 - 0.1]
     assert once != twice
 

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.changing import ban, change_logits
 from sampling_ref.errors import HistoryError, ParameterError, RowError, SamplingError
+from sampling_ref.logit_changes import ban, change_logits
 from sampling_ref.penalties.allowed import allowed
 from sampling_ref.penalties.bad_words import bad_words
 from sampling_ref.penalties.begin_suppress import begin_suppress
-from sampling_ref.penalties.combined import penalties
 from sampling_ref.penalties.decaying import decaying
 from sampling_ref.penalties.dry import dry
 from sampling_ref.penalties.dry_longest import dry_longest
@@ -34,6 +33,7 @@ from sampling_ref.penalties.prefix_allowed import prefix_allowed
 from sampling_ref.penalties.presence import presence
 from sampling_ref.penalties.remove_invalid import remove_invalid_values
 from sampling_ref.penalties.repetition import repetition
+from sampling_ref.penalties.repetition_frequency_presence import penalties
 from sampling_ref.penalties.sequence_bias import sequence_bias
 from sampling_ref.penalties.suppress import suppress
 from tests.texts import drawn
@@ -66,8 +66,8 @@ CASES: dict[Penalty, tuple[dict[str, Any], dict[str, tuple[Sequence[Any], Sequen
             "prompt_length": PROMPT,
             "scope": SCOPE,
             "skipped": WHOLE,
-            "method": (["by_sign", "divide", "subtract"], ["", None, 0]),
-            "counting": (["distinct", "each_occurrence"], ["", None, 0]),
+            "method": (["by sign", "divide", "subtract"], ["", None, 0]),
+            "counting": (["distinct", "each occurrence"], ["", None, 0]),
             "arithmetic": (["division", "reciprocal"], ["", None, 0]),
         },
     ),
@@ -79,7 +79,7 @@ CASES: dict[Penalty, tuple[dict[str, Any], dict[str, tuple[Sequence[Any], Sequen
             "prompt_length": PROMPT,
             "scope": SCOPE,
             "method": (["subtract", "divide"], ["", None, 0]),
-            "arithmetic": (["at_once", "one_by_one"], ["", None, 0]),
+            "arithmetic": (["at once", "one by one"], ["", None, 0]),
         },
     ),
     presence: (
@@ -112,7 +112,7 @@ CASES: dict[Penalty, tuple[dict[str, Any], dict[str, tuple[Sequence[Any], Sequen
             "presence": ANY_NUMBER,
             "window": WINDOW,
             "prompt_length": PROMPT,
-            "order": (["repetition_first", "repetition_last"], ["", None, 0]),
+            "order": (["repetition first", "repetition last"], ["", None, 0]),
             "additive_scope": (["all", "output"], ["prompt", None, 0]),
         },
     ),

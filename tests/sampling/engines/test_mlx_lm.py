@@ -404,6 +404,8 @@ def test_nothing_is_excused_where_32_bits_are_exact(eighths: int) -> None:
     assert kept_in(sampled(row, [], temp=1.0, top_p=share).logits or []) == wanted
     assert supported(distribution("mlx-lm", row, temp=1.0, top_p=share)) == wanted
     equal = [0.0] * 4
+    assert kept_in(sampled(equal, [], temp=1.0, min_p=1.0).logits or []) == {0, 1, 2, 3}
+    assert supported(distribution("mlx-lm", equal, temp=1.0, min_p=1.0)) == {0, 1, 2, 3}
     assert kept_in(sampled(equal, [], temp=1.0, top_p=eighths / 8).logits or []) == {0, 1, 2, 3}
     assert supported(distribution("mlx-lm", equal, temp=1.0, top_p=eighths / 8)) == {0, 1, 2, 3}
 
@@ -573,8 +575,10 @@ def test_a_share_below_32_bits_leaves_the_engine_no_token() -> None:
 
 
 def test_a_low_temperature_is_not_greedy() -> None:
-    assert sampled(ROW, [], temp=1e-30).logits is not None
-    assert supported(distribution("mlx-lm", [3.0, 3.0, 1.0], temp=1e-30)) == {0, 1}
+    """Not even one that is 0 in 32 bits, for the engine asks a 64-bit number."""
+    for temperature in (1e-30, 1e-46):
+        assert sampled(ROW, [], temp=temperature).logits is not None
+        assert supported(distribution("mlx-lm", [3.0, 3.0, 1.0], temp=temperature)) == {0, 1}
 
 
 @pytest.mark.parametrize("name", [one.name for one in MLX_LM.parameters])

@@ -8,9 +8,9 @@ llama-cpp-python 0.3.36 (https://github.com/ggml-org/llama.cpp). In our words:
     count * frequency + presence.
 
 Order
-    `order="repetition_first"` is llama.cpp's. mistral.rs (commit 9e922623,
+    `order="repetition first"` is llama.cpp's. mistral.rs (commit 9e922623,
     `mistralrs-core/src/sampler.rs`) subtracts first, so that the subtraction can turn the
-    sign that decides between division and multiplication (`order="repetition_last"`).
+    sign that decides between division and multiplication (`order="repetition last"`).
 Rounding
     llama.cpp adds up what it subtracts before it subtracts; mistral.rs subtracts twice.
     Each order here does as its engine does.
@@ -26,13 +26,12 @@ Domain
 
 from typing import Any, Literal, get_args
 
-from sampling_ref.changing import change_logits
-from sampling_ref.history import counts_of
-from sampling_ref.looking_back import tokens_seen
+from sampling_ref.history import counts_of, tokens_seen
+from sampling_ref.logit_changes import change_logits
 from sampling_ref.parameters import read_choice, read_number
 from sampling_ref.row import Number, TokenId, read_logits
 
-Order = Literal["repetition_first", "repetition_last"]
+Order = Literal["repetition first", "repetition last"]
 AdditiveScope = Literal["all", "output"]
 DEFAULT_WINDOW = 64
 
@@ -45,7 +44,7 @@ def penalties(  # noqa: PLR0913 - three penalties and the points that engines de
     presence: Number = 0,
     *,
     window: int | None = DEFAULT_WINDOW,
-    order: Order = "repetition_first",
+    order: Order = "repetition first",
     additive_scope: AdditiveScope = "all",
     prompt_length: int = 0,
 ) -> list[Number]:
@@ -53,7 +52,7 @@ def penalties(  # noqa: PLR0913 - three penalties and the points that engines de
 
     >>> penalties([4.0, -4.0, 4.0], [0, 1, 0], 2.0, 0.5, 0.25)
     [0.75, -8.75, 4.0]
-    >>> penalties([0.5, 0.5], [0], 2.0, 1.0, order="repetition_last")
+    >>> penalties([0.5, 0.5], [0], 2.0, 1.0, order="repetition last")
     [-1.0, 0.5]
     """
     numbers = read_logits(logits)
@@ -74,7 +73,7 @@ def penalties(  # noqa: PLR0913 - three penalties and the points that engines de
 
     def penalised(token: TokenId, logit: Number) -> Number:
         count = counts.get(token, 0)
-        if order == "repetition_first":
+        if order == "repetition first":
             return divided(logit) - (count * frequency + min(count, 1) * presence)
         return divided(logit - count * frequency - min(count, 1) * presence)
 

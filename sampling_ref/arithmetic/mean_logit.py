@@ -18,20 +18,14 @@ Which side
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
-from math import exp, fsum, inf, lcm, log
+from math import exp, fsum, inf, log
 
-from sampling_ref.arithmetic.exponential_sums import exponential_bounds, sign_of_sum
-from sampling_ref.arithmetic.reals import Real, formula
+from sampling_ref.arithmetic.exponential_sums import sign_of_sum
+from sampling_ref.arithmetic.float_weights import WEIGHT_ERROR
+from sampling_ref.arithmetic.reals import Real
 from sampling_ref.arithmetic.thresholds import logits_at_least
-from sampling_ref.arithmetic.totals import total_weight
+from sampling_ref.arithmetic.totals import counts_of_possible, gap_sum, total_weight
 from sampling_ref.row import Number, Row, TokenId
-
-FLOAT_ERROR = 2.0**-38
-"""Bound of the relative error of a sum of weights in floats.
-
-An exponent is above -746 or its weight is less than any float; its three roundings change
-the weight by less than 746 * 3 * 2**-53, exp by a few units more, a sum by `fsum` once.
-"""
 
 
 def mean_logit(logits: Row, factor: Fraction) -> Real:
@@ -40,31 +34,8 @@ def mean_logit(logits: Row, factor: Fraction) -> Real:
     >>> mean_logit([2.0, 2.0], Fraction(1)), float(mean_logit([0.0, 1.0], Fraction(1)))
     (Real(2), 0.7310585786300049)
     """
-    return Real(Fraction(max(logits))) - gap_sum(logits, factor) / total_weight(logits, factor)
-
-
-def gap_sum(logits: Row, factor: Fraction) -> Real:
-    """Return the sum of (largest - l) * e**(factor * (l - largest)).
-
-    >>> gap_sum([2.0, 2.0], Fraction(1)), float(gap_sum([3.0, 2.0], Fraction(1)))
-    (Real(0), 0.36787944117144233)
-    """
-    counts = counts_of_possible(logits)
-    largest = max(counts)
-    gaps = [(logit, (Fraction(largest) - Fraction(logit)) * n) for logit, n in counts.items()]
-    gaps = [(logit, gap) for logit, gap in gaps if gap]
-    if not gaps:
-        return Real(0)
-    common = lcm(*(gap.denominator for _, gap in gaps))
-    wholes = [gap.numerator * (common // gap.denominator) for _, gap in gaps]
-
-    def enclose(bits: int) -> tuple[int, int]:
-        bounds = exponential_bounds([logit for logit, _ in gaps], largest, factor, bits)
-        low = sum(whole * below for whole, (below, _) in zip(wholes, bounds, strict=True))
-        high = sum(whole * above for whole, (_, above) in zip(wholes, bounds, strict=True))
-        return low // common, -(-high // common)
-
-    return formula(enclose)
+    below = gap_sum(logits, factor) / (total_weight(logits, factor) * factor)
+    return Real(Fraction(max(logits))) - below
 
 
 def side_of_mean(logits: Row, factor: Fraction) -> Callable[[Number, Number], int]:
@@ -143,17 +114,7 @@ def float_mean(counts: Counter[Number], factor: Fraction) -> tuple[float, float]
     except OverflowError:  # numbers that no float can hold
         return 0.0, inf
     distance = below / total
+    # A product and two sums by `fsum` are wrong by far less than 30 weights.
     # What is less than any float is left out: less than 1e-290 for every possible row.
-    error = 4 * FLOAT_ERROR * distance + 2.0**-51 * abs(largest) + 1e-290
+    error = 32 * WEIGHT_ERROR * distance + 2.0**-51 * abs(largest) + 1e-290
     return largest - distance, error
-
-
-def counts_of_possible(logits: Row) -> Counter[Number]:
-    """Return how often each finite logit occurs.
-
-    >>> counts_of_possible([0.5, float("-inf"), 0.5])
-    Counter({0.5: 2})
-    """
-    counts: Counter[Number] = Counter(logits)
-    del counts[-inf]
-    return counts

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from heapq import heapify, heapreplace
 from types import MappingProxyType
 
-from sampling_ref.arithmetic.selecting import largest
+from sampling_ref.arithmetic.largest import largest
 from sampling_ref.candidates import Candidates
 from sampling_ref.llama_cpp.falling_order import falling_positions
 from sampling_ref.row import ReadRow

@@ -1,6 +1,11 @@
-"""The k largest numbers of a row, without sorting the row.
+"""The largest numbers of a row, without sorting the row.
 
-The definition is the first k of `ordering.largest_first`. Sorting 128,256 numbers takes
+Several steps take "the k most probable tokens": top-k is nothing else, and others never
+keep fewer than some least number. The k-th largest value may occur more than k times, and
+then the number alone does not say which tokens are meant. Engines answer in the three ways
+of `ordering.Ties`.
+
+The definition is the first k of `ordering.largest_first`. But sorting 128,256 numbers takes
 ten times as long as looking at them, and k is usually small. So the row is cut into
 chunks, of which only the largest numbers are taken.
 
@@ -11,43 +16,27 @@ Why this is the same answer
     that are t or more, in the order of the row, is sorting the part of the row that counts.
 """
 
-from typing import Literal, TypeAlias, get_args
+from typing import get_args
 
-from sampling_ref.errors import ParameterError
-from sampling_ref.ordering import largest_first, largest_first_highest_id_first
-from sampling_ref.parameters import read_whole
+from sampling_ref.ordering import Ties, largest_first
+from sampling_ref.parameters import read_choice, read_whole
 from sampling_ref.row import Row, TokenId
-
-Ties: TypeAlias = Literal["lowest_id_first", "highest_id_first", "all"]
-"""Which equals of the last one are taken: those with the lowest ids, the highest, or all."""
 
 _CHUNKS_PER_NUMBER = 6
 
 
-def check_ties(ties: str) -> None:
-    """Raise ParameterError if there is no such tie rule.
-
-    >>> check_ties("none")
-    Traceback (most recent call last):
-    sampling_ref.errors.ParameterError: ties must be one of lowest_id_first, highest_id_first, \
-all, got 'none'
-    """
-    if ties not in get_args(Ties):
-        raise ParameterError("ties", ties, f"must be one of {', '.join(get_args(Ties))}")
-
-
-def largest(row: Row, k: int, *, ties: Ties = "lowest_id_first") -> list[TokenId]:
+def largest(row: Row, k: int, ties: Ties = "lowest id") -> list[TokenId]:
     """Return the ids of the k largest numbers, largest first; all ids if the row has fewer.
 
     Equals are in order of id, lowest first or highest first. With "all" they are lowest
     first, and the equals of the last one are taken too. The row must not be empty.
 
-    >>> largest([0.25, 0.5, 0.25, 0.25], 2), largest([0.25, 0.5, 0.25, 0.25], 2, ties="all")
+    >>> largest([0.25, 0.5, 0.25, 0.25], 2), largest([0.25, 0.5, 0.25, 0.25], 2, "all")
     ([1, 0], [1, 0, 2, 3])
-    >>> largest([0.25, 0.5, 0.25, 0.25], 2, ties="highest_id_first")
+    >>> largest([0.25, 0.5, 0.25, 0.25], 2, "highest id")
     [1, 3]
     """
-    check_ties(ties)
+    read_choice("ties", ties, get_args(Ties))
     if not read_whole("k", k):
         return []
     ordered = in_order(row, _large(row, k), ties)
@@ -60,13 +49,12 @@ def largest(row: Row, k: int, *, ties: Ties = "lowest_id_first") -> list[TokenId
 def in_order(row: Row, tokens: list[TokenId], ties: Ties) -> list[TokenId]:
     """Return some tokens of a row, given by rising id, largest first.
 
-    >>> in_order([0.25, 0.5, 0.25], [0, 2], "lowest_id_first")
+    >>> in_order([0.25, 0.5, 0.25], [0, 2], "lowest id")
     [0, 2]
     """
-    order = largest_first_highest_id_first if ties == "highest_id_first" else largest_first
     if len(tokens) == len(row):
-        return order(row)
-    return [tokens[place] for place in order([row[token] for token in tokens])]
+        return largest_first(row, ties)
+    return [tokens[place] for place in largest_first([row[token] for token in tokens], ties)]
 
 
 def _large(row: Row, k: int) -> list[TokenId]:
