@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import inf
+from math import inf, isinf
 from typing import Any, Literal, TypeAlias, get_args
 
 from sampling_ref.arithmetic.binary32 import Binary32, all_to_binary32, to_binary32
@@ -111,18 +111,22 @@ def read_parameters(profile: Profile, params: Mapping[str, Any]) -> dict[str, An
     parameters = {**profile.defaults(), **profile.read_parameters(params)}
     for parameter in profile.parameters:
         if parameter.width == "f32":
-            parameters[parameter.name] = _in_32_bits(parameters[parameter.name])
+            value = parameters[parameter.name]
+            parameters[parameter.name] = _in_32_bits(parameter.name, value)
     return parameters
 
 
-def _in_32_bits(value: Any) -> Any:  # noqa: ANN401 - numbers, or maps of them
+def _in_32_bits(name: str, value: Any) -> Any:  # noqa: ANN401 - numbers, or maps of them
     if isinstance(value, Mapping):
-        return {key: _in_32_bits(number) for key, number in value.items()}
+        return {key: _in_32_bits(name, number) for key, number in value.items()}
     if isinstance(value, list | tuple):  # pairs of a sequence and its bias
-        return [(tuple(tokens), _in_32_bits(number)) for tokens, number in value]
+        return [(tuple(tokens), _in_32_bits(name, number)) for tokens, number in value]
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
         return value
-    return to_binary32(value)
+    rounded = to_binary32(value)
+    if isinf(rounded) and value != -inf:
+        raise ParameterError(name, value, "must be a number that 32 bits can hold")
+    return rounded
 
 
 def ask(  # noqa: PLR0913 - what every question consists of

@@ -45,7 +45,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number between two ends, both of which belong to it.
+    """A whole number between two ends, both of which belong to it, or one other number.
 
     >>> print(Whole(1))
     must be a whole number of at least 1
@@ -53,20 +53,24 @@ class Whole:
 
     low: int | None = None
     high: int | None = None
+    also: int | None = None
 
     def holds(self, value: object) -> bool:
         """Say whether the value is a whole number between the ends."""
         if isinstance(value, bool) or not isinstance(value, int):
             return False
+        if value == self.also:
+            return True
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
 
     def __str__(self) -> str:
         """State the rule."""
+        other = "" if self.also is None else f", or {self.also}"
         if self.low is None:
             return "must be a whole number"
         if self.high is None:
-            return f"must be a whole number of at least {self.low}"
-        return f"must be a whole number from {self.low} to {self.high}"
+            return f"must be a whole number of at least {self.low}{other}"
+        return f"must be a whole number from {self.low} to {self.high}{other}"
 
 
 @dataclass(frozen=True)

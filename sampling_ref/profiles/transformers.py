@@ -26,6 +26,7 @@ from sampling_ref.profiles.model import (
 
 PROCESS = "src/transformers/generation/logits_process.py"
 UTILS = "src/transformers/generation/utils.py"
+CONFIG = "src/transformers/generation/configuration_utils.py"
 
 POSITIVE = Interval(0, low_open=True)
 SHARE = Interval(0, 1)
@@ -54,7 +55,7 @@ TRANSFORMERS = Profile(
             default=True,
             domain=Flag(),
             engine_rule="The engine's own default is False: it samples only if told to.",
-            source=f"{UTILS}:1575",
+            source=f"{CONFIG}:613",
         ),
         Parameter(
             "sequence_bias",
@@ -227,7 +228,7 @@ TRANSFORMERS = Profile(
         Parameter(
             "eta_cutoff", 0.0, OrNone(SHARE), "f64", engine_rule=OUTER, source=f"{PROCESS}:1018"
         ),
-        Parameter("min_tokens_to_keep", 1, Whole(1), source=f"{UTILS}:1590"),
+        Parameter("min_tokens_to_keep", 1, Whole(1), source=f"{UTILS}:1608"),
         Parameter("renormalize_logits", default=False, domain=Flag(), source=f"{UTILS}:1655"),
     ),
     stages=(

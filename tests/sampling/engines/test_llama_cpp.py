@@ -45,6 +45,7 @@ from tests.sampling.engines.llama_cpp_chains import (
     sampler_of,
 )
 from tests.sampling.engines.llama_cpp_twin import Twin
+from tests.sampling.engines.llama_cpp_vocabularies import unpacked
 
 pytest.importorskip("llama_cpp", reason="llama.cpp is compared where llama-cpp-python is installed")
 
@@ -52,7 +53,12 @@ if sys.platform != "linux" or platform.machine() != "x86_64" or platform.libc_ve
     pytest.skip("the numbers are those of glibc on x86-64", allow_module_level=True)
 
 CAMPAIGN = int(os.environ.get("TOKENREF_CAMPAIGN", "1"))
-VOCABULARY = os.environ.get("TOKENREF_LLAMA_CPP_VOCABULARY")
+VOCABULARIES = ("gpt-2", "llama-bpe")
+
+
+@pytest.fixture(scope="module")
+def vocabularies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return unpacked(VOCABULARIES, tmp_path_factory.mktemp("vocabularies"))
 
 
 @pytest.fixture(scope="module")
@@ -212,15 +218,14 @@ def test_a_row_of_minus_infinities_is_nan_in_the_engine_and_an_error_here(engine
         Twin([["top_p", 0.5, 0]]).apply([0, 1], [-inf, -inf])
 
 
-@pytest.mark.skipif(
-    VOCABULARY is None,
-    reason="TOKENREF_LLAMA_CPP_VOCABULARY names no GGUF file (llama.cpp's models/ggml-vocab-*)",
-)
-def test_strings_that_break_repetitions_and_infill_with_a_vocabulary() -> None:
+@pytest.mark.parametrize("name", VOCABULARIES)
+def test_strings_that_break_repetitions_and_infill_with_a_vocabulary(
+    vocabularies: dict[str, Path], name: str
+) -> None:
     random = random_of(4)
     strings = ["\n", ":", '"', "*", "User:", "\n\n###", " the end", "é"]
     ends = sorted({text[cut:] for text in map(str.encode, strings) for cut in range(len(text))})
-    with Engine(Path(str(VOCABULARY))) as engine:
+    with Engine(vocabularies[name]) as engine:
         request = ["vocabulary", [list(text) for text in ends]]
         shown, hidden, endings, tokenised, end_of_text = engine.ask(request)
         pieces, texts = [bytes(piece) for piece in shown], [bytes(piece) for piece in hidden]

@@ -203,6 +203,15 @@ def test_all_changes_of_logits_together_are_bit_for_bit_the_same(
     assert (trace.row if trace.steps else row) == processed(row, history, **params)
 
 
+def test_presence_and_frequency_are_subtracted_in_the_same_order() -> None:
+    """Only a last bit tells which comes first."""
+    row, history = long_row(40, 1, 2.0), list(range(40))
+    params: dict[str, Any] = {"frequency_penalty": 0.1, "presence_penalty": 0.3}
+    params |= {"frequency_context_size": 40, "presence_context_size": 40}
+    trace = explain("mlx-lm", row, history, precision="f32", **params)
+    assert trace.row == processed(row, history, **params)
+
+
 def test_twenty_tokens_count_unless_it_is_said() -> None:
     history, row = [3] + [0] * 20, [1.0] * 4
     assert processed(row, history, repetition_penalty=2.0) == [0.5, 1.0, 1.0, 1.0]

@@ -260,6 +260,21 @@ def test_a_filter_keeps_the_same_tokens(op: str, row: list[float], data: st.Data
         assert_explained(op, row, kept_in(engine), kept_in(ours), value, least)
 
 
+HALVES = torch.tensor([4.0, 2.0, 1.0, 1.0]).log().tolist()
+"""Logits of 1/2, 1/4, 1/8 and 1/8, which 32 bits meet exactly, and their sums with them."""
+
+
+@pytest.mark.parametrize("row", [HALVES, HALVES[::-1], [*HALVES, -inf], [1.0] * 8, [0.0] * 4])
+@pytest.mark.parametrize("op", ["top_p", "min_p", "typical", "epsilon"])
+@pytest.mark.parametrize("value", [0.125, 0.25, 0.5, 0.625, 0.75, 0.875])
+def test_nothing_is_excused_where_32_bits_are_exact(
+    op: str, row: list[float], value: float
+) -> None:
+    engine = processed(OPS[op](value), row, [0])
+    given_here: dict[str, Any] = {PARAMETER_OF.get(op, op): value}
+    assert step(NAME, op, row, precision="f32", **given_here) == engine
+
+
 @drawn(40)
 @given(row=rows(), precision=st.sampled_from(["exact", "f32"]))
 def test_log_probabilities_are_the_same(row: list[float], precision: Any) -> None:  # noqa: ANN401

@@ -243,6 +243,14 @@ def test_all_changes_of_logits_together_are_bit_for_bit_the_same(
     assert (trace.row if trace.steps else row) == engine
 
 
+def test_frequency_and_presence_are_subtracted_in_the_same_order() -> None:
+    """Only a last bit tells which comes first."""
+    row, history = long_row(40, 1, 2.0), list(range(40))
+    params: dict[str, Any] = {"frequency_penalty": 0.1, "presence_penalty": 0.3}
+    trace = explain("vllm", row, history, precision="f32", temperature=0.0, **params)
+    assert trace.row == processed(row, history, 0, **params)
+
+
 @drawn(50)
 @given(ROWS, TEMPERATURES)
 def test_the_temperature_is_the_same(row: list[float], temperature: float) -> None:
