@@ -11,7 +11,7 @@ from sampling_ref.candidate_orders import ORDERS
 from sampling_ref.candidates import Candidates, all_candidates
 from sampling_ref.drawing.gumbel_max import gumbel_max
 from sampling_ref.drawing.inverse_cdf import inverse_cdf_of_logits
-from sampling_ref.errors import RowError, UnknownNameError, shown
+from sampling_ref.errors import ParameterError, RowError, UnknownNameError, shown
 from sampling_ref.history import part_of, read_history
 from sampling_ref.parameters import read_choice
 from sampling_ref.profiles import PROFILES
