@@ -23,6 +23,7 @@ from sampling_ref.row import (
     Number,
     ReadRow,
     TokenId,
+    is_number,
     places_of_others,
     read_logits,
     read_possible_logits,
@@ -62,9 +63,14 @@ class Question:
 
     def step_of(self, stage: Stage) -> Step:
         """Return the step that a stage applies, in the precision asked for."""
-        if self.precision == "exact":
-            return STEPS[stage.step]
-        return TWINS[self.profile.twins].steps.get(stage.step, STEPS[stage.step])
+        twin = TWINS[self.profile.twins]
+        steps = twin.exact if self.precision == "exact" else twin.steps
+        return steps.get(stage.step, STEPS[stage.step])
+
+    def sorts_itself(self, stage: Stage) -> bool:
+        """Say whether a stage's step needs nobody to sort for it."""
+        twin = TWINS[self.profile.twins]
+        return stage.step in twin.exact if self.precision == "exact" else twin.sorts_itself
 
 
 @dataclass(frozen=True)
@@ -121,7 +127,7 @@ def _in_32_bits(name: str, value: Any) -> Any:  # noqa: ANN401 - numbers, or map
         return {key: _in_32_bits(name, number) for key, number in value.items()}
     if isinstance(value, list | tuple):  # pairs of a sequence and its bias
         return [(tuple(tokens), _in_32_bits(name, number)) for tokens, number in value]
-    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+    if not is_number(value):
         return value
     rounded = to_binary32(value)
     if isinf(rounded) and value != -inf:
@@ -230,7 +236,7 @@ def run(question: Question) -> Answer:
 def apply_stage(question: Question, stage: Stage, candidates: Candidates) -> Applied:
     """Apply one stage, after the sort that the engine does for it."""
     values, before = question.values(stage), candidates
-    if question.precision == "exact" or not TWINS[question.profile.twins].sorts_itself:
+    if not question.sorts_itself(stage):
         count = min(values.get("k", len(candidates.tokens)), len(candidates.tokens))
         candidates = ORDERS[stage.order](candidates, count)
     applied = apply_step(question.step_of(stage), values, candidates, question.situation)
@@ -275,6 +281,8 @@ def _draw_exactly(candidates: Candidates, situation: Situation, rule: Draw) -> T
         # the largest logit - log e: the race is Gumbel-max with the same noise.
         place = gumbel_max(candidates.logits, own, noise=rule.noise, factor=candidates.factor)
         return candidates.tokens[place]
+    if rule.method == "discrete distribution" and len(candidates.tokens) == 1:
+        return candidates.tokens[0]  # the C++ library takes no random number then
     place = inverse_cdf_of_logits(
         candidates.logits,
         randomness.uniform("the draw", "f64"),

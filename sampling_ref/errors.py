@@ -73,7 +73,7 @@ class UnknownNameError(SamplingError, LookupError):
 
     def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
         names = sorted(known)
-        near = get_close_matches(str(name), names, n=1)
+        near = get_close_matches(name, names, n=1) if isinstance(name, str) else []
         advice = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(names)}"
         super().__init__(f"there is no {kind} {shown(name)}; {advice}")
 

@@ -27,6 +27,10 @@ Flat rows
     what k tends to when s goes to 0, which is all tokens if 2**mu is above N - 1, and none
     below, so that the rule for whole numbers decides. "one": one token. (llama.cpp converts
     infinity, or zero, to a whole number; on x86 processors that gives one token.)
+Huge k
+    A k above `largest_k` leaves one token; no k is too large if that is None. (llama.cpp
+    converts k to a whole number of 32 bits; what does not fit becomes the smallest one on
+    x86 processors.)
 s = 1
     e / (1 - N**-e) is 0/0. It cannot happen exactly with rational logits and two ranks. If
     s cannot be told from 1, that is an `UndecidedError`.
@@ -58,7 +62,7 @@ Whole = Literal["floor", "nearest and one"]
 Flat = Literal["limit", "one"]
 
 
-def mirostat_1_kept(
+def mirostat_1_kept(  # noqa: PLR0913 - one keyword for each point that programs decide differently
     logits: Any,  # noqa: ANN401 - whatever read_logits takes
     mu: Number,
     *,
@@ -66,6 +70,7 @@ def mirostat_1_kept(
     vocabulary: int | None = None,
     whole: Whole = "floor",
     flat: Flat = "limit",
+    largest_k: int | None = None,
     factor: Number = 1,
 ) -> frozenset[TokenId]:
     """Return the ids of the k most probable tokens.
@@ -82,6 +87,8 @@ def mirostat_1_kept(
     read_whole("ranks", ranks, 2)
     read_choice("whole", whole, get_args(Whole))
     read_choice("flat", flat, get_args(Flat))
+    if largest_k is not None:
+        read_whole("largest_k", largest_k, 1)
     size = len(row) if vocabulary is None else read_whole("vocabulary", vocabulary, len(row))
     tokens = possible(row)
     if len(tokens) == 1:
@@ -92,7 +99,9 @@ def mirostat_1_kept(
         for one, two in pairwise(best)
     ]
     if any(steps):
-        count = _whole_part(_log_k(steps, most, size), len(tokens), whole)
+        log_k = _log_k(steps, most, size)
+        is_huge = largest_k is not None and log_k >= Real(largest_k + 1).log()
+        count = 1 if is_huge else _whole_part(log_k, len(tokens), whole)
     elif flat == "one":
         count = 1
     elif most >= 0 and 2**most > size - 1:  # k is infinite

@@ -44,6 +44,9 @@ LARGEST_OFFSET: Final = 512
 """So large factor * reference may be where the reference is no float: 512 u at most are wrong."""
 
 
+_FAR: Final = Fraction(746)
+
+
 def relative_error(count: int) -> float:
     """Return twice the relative error of a float sum of `count` weights, at least.
 
@@ -51,6 +54,18 @@ def relative_error(count: int) -> float:
     True
     """
     return 2 * WEIGHT_ERROR + count * 2.0**-52
+
+
+def float_gaps(logits: Sequence[Number], factor: Fraction) -> list[float]:
+    """Return factor * (first - logit) for finite logits, the first of them the largest.
+
+    What lies farther than 746 lies at 746: its weight e**-gap is less than any float there.
+
+    >>> float_gaps([2.0, 1.5, -1e300], Fraction(1))
+    [0.0, 0.5, 746.0]
+    """
+    top = Fraction(logits[0])
+    return [float(min((top - Fraction(logit)) * factor, _FAR)) for logit in logits]
 
 
 def float_weights(

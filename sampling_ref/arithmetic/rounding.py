@@ -18,7 +18,6 @@ Limits
     NaN and negative arguments of a logarithm are errors.
 """
 
-from fractions import Fraction
 from math import inf
 
 from sampling_ref.arithmetic.enclosures import SLACK, exp_mantissa, ln2_bounds, log_bounds
@@ -37,7 +36,7 @@ def rounded_exp(x: Number) -> float:
     """
     if x == -inf:
         return 0.0
-    exponent = _rational(x, "exponent")
+    exponent = read_fraction("exponent", x)
     if exponent >= 710:  # noqa: PLR2004 - the largest float is e**709.78...
         return inf
     if exponent <= -746:  # noqa: PLR2004 - half the smallest one is e**-745.13...
@@ -66,6 +65,7 @@ def rounded_log(x: Number) -> float:
 def rounded_log2(x: Number) -> float:
     """Return the float nearest to the binary logarithm of x.
 
+    >>> from fractions import Fraction
     >>> rounded_log2(0.125), rounded_log2(Fraction(1, 3)), rounded_log2(0)
     (-3.0, -1.584962500721156, -inf)
     """
@@ -86,6 +86,7 @@ def rounded_to_binary32(real: Real | Number) -> float:
 
     Rounding to a 64-bit float first and then to 32 bits would round twice:
 
+    >>> from fractions import Fraction
     >>> just_above_the_middle = 1 + Fraction(1, 2**24) + Fraction(1, 2**60)
     >>> rounded_to_binary32(just_above_the_middle) == 1 + 2.0**-23
     True
@@ -93,14 +94,8 @@ def rounded_to_binary32(real: Real | Number) -> float:
     return round_real(real if isinstance(real, Real) else Real(real), BINARY32)
 
 
-def _rational(x: Number, name: str) -> Fraction:
-    """Return a finite number as a fraction."""
-    read_fraction(name, x)
-    return Fraction(x)
-
-
 def _rounded_logarithm(x: Number, *, binary: bool) -> float:
-    number = _rational(x, "logarithm's argument")
+    number = read_fraction("logarithm's argument", x)
     if number < 0:
         raise ParameterError("logarithm's argument", x, "must not be negative")
     if number == 0:

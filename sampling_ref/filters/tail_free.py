@@ -41,7 +41,7 @@ from math import exp, expm1
 from typing import Any, Literal, get_args
 
 from sampling_ref.arithmetic.exponential_sums import sign_of_sum
-from sampling_ref.arithmetic.float_weights import WEIGHT_ERROR
+from sampling_ref.arithmetic.float_weights import WEIGHT_ERROR, float_gaps
 from sampling_ref.ordering import Ties, largest_first
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Number, Row, TokenId, read_possible_logits, read_weights
@@ -49,9 +49,6 @@ from sampling_ref.row import Number, Row, TokenId, read_possible_logits, read_we
 Cut = Literal["centred", "counted"]
 
 SECOND_DIFFERENCE = (1, -2, 1)
-
-FAR = Fraction(746)
-"""e**-746 is less than any float."""
 
 
 def tail_free(
@@ -117,8 +114,7 @@ def _bends_before(curve: list[Number], share: Fraction, factor: Fraction) -> int
 
     The running sums never fall, so the answer is found by bisection.
     """
-    top = Fraction(curve[0])
-    gaps = [float(min((top - Fraction(logit)) * factor, FAR)) for logit in curve]
+    gaps = float_gaps(curve, factor)
     weights = [exp(-gap) for gap in gaps]
     steps = [
         # Neighbours may be so near that the difference of their floats means nothing.

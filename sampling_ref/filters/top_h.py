@@ -44,7 +44,7 @@ from itertools import accumulate
 from math import exp, inf, log
 from typing import Any, Literal, get_args
 
-from sampling_ref.arithmetic.float_weights import WEIGHT_ERROR
+from sampling_ref.arithmetic.float_weights import WEIGHT_ERROR, float_gaps
 from sampling_ref.arithmetic.largest import largest
 from sampling_ref.arithmetic.logarithm_sums import Term, sign_of_logarithms
 from sampling_ref.arithmetic.reals import Real
@@ -54,9 +54,6 @@ from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Number, Row, TokenId, read_possible_logits, read_weights
 
 Entropy = Literal["own", "shared"]
-
-FAR = Fraction(746)
-"""e**-746 is less than any float."""
 
 
 def top_h(
@@ -133,8 +130,7 @@ def _entropy_test(
 
     The logits are not all equal, so there is an entropy, and the share is below 1.
     """
-    top = Fraction(line[0])
-    gaps = [float(min((top - Fraction(logit)) * factor, FAR)) for logit in line]
+    gaps = float_gaps(line, factor)
     weights = [exp(-gap) for gap in gaps]
     sums = list(accumulate(weights))
     gap_sums = list(accumulate(gap * weight for gap, weight in zip(gaps, weights, strict=True)))

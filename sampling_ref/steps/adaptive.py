@@ -36,6 +36,7 @@ def _mirostat_1(candidates: Candidates, situation: Situation, values: Values) ->
         ranks=values["ranks"],
         vocabulary=situation.size,
         flat=values["flat"],
+        largest_k=values["largest_k"],
         factor=candidates.factor,
     )
     return with_places(candidates, sorted(kept))
@@ -95,7 +96,7 @@ ADAPTIVE_STEPS = (
     Step(
         "mirostat_1",
         _mirostat_1,
-        {"tau": REQUIRED, "eta": REQUIRED, "ranks": 100},
+        {"tau": REQUIRED, "eta": REQUIRED, "ranks": 100, "largest_k": None},
         {"flat": ("limit", "one"), "whose": ("whole", "kept")},
         "as many are kept as hold the surprise near {tau} bits",
         remember=_remember_mu,

@@ -32,6 +32,7 @@ from sampling_ref.row import Number, TokenId
 from sampling_ref.situation import Situation
 from sampling_ref.steps.step import Apply, Remember, Step, Values
 from sampling_ref.steps.table import STEPS
+from sampling_ref.twins.llama_cpp_exact import EXACT
 from sampling_ref.twins.twin import Twin
 
 
@@ -177,5 +178,6 @@ LLAMA_CPP = Twin(
     dist_probabilities,
     _draw,
     sorts_itself=True,
+    exact=EXACT,
 )
 """Every sampler of llama.cpp."""

@@ -349,11 +349,37 @@ def test_of_two_equal_halves_xtc_removes_one_at_a_threshold_of_a_half(
     assert ours.count(-inf) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "sampler", "row", "given"),
+    [
+        ("typical", ["typical", 0.99995, 0], [20.0, 0.0, 0.0], {"typical_p": 0.99995}),
+        # Nearly flat: k is beyond 32 bits. Impossible: k is no number.
+        ("mirostat_1", ["mirostat", 4, 1, 5.0, 0.1, 100], [0.01, 0.0, 0.0, 0.0], {"mirostat": 1}),
+        ("mirostat_1", ["mirostat", 4, 1, 5.0, 0.1, 100], [1.0, 0.5, 0.0, -inf], {"mirostat": 1}),
+    ],
+)
+@pytest.mark.parametrize("precision", BOTH)
+def test_the_likeliest_token_alone_is_left_where_the_engine_says_so(
+    engine: Engine,
+    precision: Precision,
+    name: str,
+    sampler: list[Any],
+    row: list[float],
+    given: dict[str, Any],
+) -> None:
+    theirs = row_left(engine.apply(sampler, row), len(row))
+    assert theirs[1:] == [-inf] * (len(row) - 1)
+    ours = step("llama.cpp", name, row, precision=precision, **given)
+    assert in_bits(ours) == in_bits(theirs)
+
+
 def test_a_parameter_that_32_bits_cannot_hold_is_one_sentence() -> None:
     for name in ("repeat_penalty", "mirostat_tau", "frequency_penalty", "min_p", "logit_bias"):
         value: Any = {0: 1e39} if name == "logit_bias" else 1e39
         for precision in BOTH:
-            with pytest.raises(ParameterError, match=f"^{name} must be finite in 32 bits"):
+            with pytest.raises(
+                ParameterError, match=f"^{name} must be a number that 32 bits can hold"
+            ):
                 distribution("llama.cpp", [1.0, 2.0], precision=precision, **{name: value})
 
 
