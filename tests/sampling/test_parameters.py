@@ -1,7 +1,6 @@
 """The checks of parameters: one notion of a number, one sentence for each rule."""
 
 import re
-from collections.abc import Callable
 from fractions import Fraction
 from math import inf, nan, nextafter
 from typing import Any
@@ -12,8 +11,9 @@ from hypothesis import strategies as st
 
 from sampling_ref import step
 from sampling_ref.errors import ParameterError, SamplingError
-from sampling_ref.parameters import LARGEST, read_choice, read_fraction, read_number, read_whole
+from sampling_ref.parameters import read_choice, read_fraction, read_number, read_whole
 from sampling_ref.random_numbers import read_uniform, read_uniforms
+from sampling_ref.row import LARGEST
 from tests.texts import drawn
 
 NO_NUMBERS: list[Any] = ["1", None, True, 1j, nan, inf, -inf, [], (1,)]
@@ -115,7 +115,7 @@ def test_a_number_of_five_thousand_digits_is_an_ordinary_mistake(
 
 def test_it_is_one_in_every_other_place_too() -> None:
     unknown: Any = HUGE
-    calls: list[Callable[[], list[float]]] = [
+    calls = [
         lambda: step("llama.cpp", "top_k", [HUGE, 1.0]),
         lambda: step("llama.cpp", "top_k", [1.0, 1.0], [HUGE]),
         lambda: step("llama.cpp", "top_k", [1.0, 1.0], uniforms=[HUGE]),
