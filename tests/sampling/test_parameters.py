@@ -113,15 +113,21 @@ def test_a_number_of_five_thousand_digits_is_an_ordinary_mistake(
         step("llama.cpp", op, [1.0, 2.0], **params)
 
 
-def test_it_is_one_in_every_other_place_too() -> None:
-    unknown: Any = HUGE
-    calls = [
-        lambda: step("llama.cpp", "top_k", [HUGE, 1.0]),
-        lambda: step("llama.cpp", "top_k", [1.0, 1.0], [HUGE]),
-        lambda: step("llama.cpp", "top_k", [1.0, 1.0], uniforms=[HUGE]),
-        lambda: step(unknown, "top_k", [1.0, 1.0]),
-        lambda: step("llama.cpp", unknown, [1.0, 1.0]),
-    ]
-    for call in calls:
-        with pytest.raises(SamplingError, match="a whole number of more than 4000 digits"):
-            call()
+UNKNOWN: Any = HUGE
+
+
+@pytest.mark.parametrize(
+    ("profile", "op", "logits", "history", "uniforms"),
+    [
+        pytest.param("llama.cpp", "top_k", [HUGE, 1.0], [], [], id="logit"),
+        pytest.param("llama.cpp", "top_k", [1.0, 1.0], [HUGE], [], id="history"),
+        pytest.param("llama.cpp", "top_k", [1.0, 1.0], [], [HUGE], id="uniform"),
+        pytest.param(UNKNOWN, "top_k", [1.0, 1.0], [], [], id="profile"),
+        pytest.param("llama.cpp", UNKNOWN, [1.0, 1.0], [], [], id="step"),
+    ],
+)
+def test_it_is_one_in_every_other_place_too(
+    profile: str, op: str, logits: list[float], history: list[int], uniforms: list[float]
+) -> None:
+    with pytest.raises(SamplingError, match=r"a whole number of more than 4000 digits"):
+        step(profile, op, logits, history, uniforms=uniforms)
