@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf, isinf
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 from sampling_ref.arithmetic.binary32 import Binary32, all_to_binary32, to_binary32
@@ -39,6 +40,20 @@ from sampling_ref.twins.table import TWINS
 
 Precision: TypeAlias = Literal["exact", "f32"]
 """What the arithmetic is: without any rounding, or with one after every operation."""
+
+
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "repetition_penalty": ("penalties", "decaying_penalties"),
+        "frequency_penalty": ("penalties", "decaying_penalties"),
+        "presence_penalty": ("penalties", "decaying_penalties"),
+        "dry": ("dry_nearby", "dry_longest"),
+    }
+)
+"""Steps that do, in some engines, what has a name of its own in others."""
+
+STATE = ("mu", "past")
+"""What adaptive steps remember: mirostat's mu; adaptive-p's two sums, as a pair."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +163,7 @@ def ask(  # noqa: PLR0913 - what every question consists of
 ) -> Question:
     """Read and check everything that a profile is asked about."""
     record = read_profile(profile)
+    _read_state(state)
     read_precision(precision)
     parameters = read_parameters(record, params)
     randomness = Given(read_uniforms(uniforms))
@@ -161,6 +177,16 @@ def ask(  # noqa: PLR0913 - what every question consists of
         state=state or {},
         precision=precision,
     )
+
+
+def _read_state(state: object) -> None:
+    if state is None:
+        return
+    if not isinstance(state, Mapping):
+        raise ParameterError("state", state, "must map names to what was remembered, or be None")
+    for name in state:
+        if name not in STATE and name not in {"history", "prompt_length", "words_taken"}:
+            raise UnknownNameError("part of a state", name, STATE)
 
 
 def question_of(  # noqa: PLR0913 - what every question consists of
@@ -216,6 +242,21 @@ def logits_reported(question: Question, which: str | None) -> Candidates:
     places = [place for place, stage in enumerate(question.profile.stages) if stage.step in after]
     stages = question.profile.stages[: max(places) + 1]
     return run(replace(question, profile=replace(question.profile, stages=stages))).candidates
+
+
+def own_name(question: Question, op: str) -> str:
+    """Return the name under which a profile has a step that others have under its usual name."""
+    has = {stage.step for stage in question.profile.stages}
+    for name in (op, *OTHER_NAMES.get(op, ())):
+        if name in has:
+            return name
+    return op
+
+
+def is_greedy_instead(question: Question, stage: Stage) -> bool:
+    """Say whether a temperature is none, because it makes the engine greedy."""
+    profile = question.profile
+    return stage.step == "temperature" and profile.greedy.holds(question.parameters)
 
 
 def run(question: Question) -> Answer:

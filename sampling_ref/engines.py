@@ -28,11 +28,15 @@ from sampling_ref.asking import (
     apply_stage,
     ask,
     draw,
+    is_greedy_instead,
     logits_reported,
+    own_name,
     probabilities,
+    read_profile,
     run,
 )
 from sampling_ref.errors import UnknownNameError
+from sampling_ref.lz.penalty import lz_penalty
 from sampling_ref.row import TokenId
 from sampling_ref.softmax import log_softmax
 from sampling_ref.steps.table import STEPS
@@ -56,7 +60,10 @@ def step(  # noqa: PLR0913 - the one signature that all engines share
     `op` is the name of a step (`STEPS` lists them all) that the engine has; the parameters
     are those of that step, under the engine's own names. A step that its parameters switch
     off returns the row as it is. "logprobs" is the same everywhere: the logarithm of the
-    softmax of the row.
+    softmax of the row, and so is "lz", which takes `alpha`, `window`, `buffer` and `variant`.
+    Where an engine has a penalty under another name here (llama.cpp's `penalties` do what
+    `repetition_penalty` does elsewhere), the usual name finds it. At a temperature that
+    makes an engine greedy, the step "temperature" returns the row as it is.
 
     >>> step("transformers", "top_k", [1.0, 2.0, 2.0, 3.0], top_k=2)
     [-inf, 2.0, 2.0, 3.0]
@@ -65,8 +72,8 @@ def step(  # noqa: PLR0913 - the one signature that all engines share
     """
     if op not in STEPS:
         raise UnknownNameError("step", op, STEPS)
-    if op == "logprobs":
-        return logprobs(profile, logits, which="raw")
+    if op == "lz":
+        return _lz_step(profile, logits, history, prompt_length, params)
     question = ask(
         profile,
         logits,
@@ -77,16 +84,37 @@ def step(  # noqa: PLR0913 - the one signature that all engines share
         precision=precision,
         params=params,
     )
-    stages = question.profile.stages_of(op)
+    stages = () if op == "logprobs" else question.profile.stages_of(own_name(question, op))
     used = {name for stage in stages for name in stage.parameters()}
     for name in params:
         if question.profile.parameter(name).name not in used:
             raise UnknownNameError(f"parameter of {op} in {profile}", name, used)
+    if op == "logprobs":
+        return logprobs(profile, logits, which="raw")
     candidates = question.candidates
     for stage in stages:
-        if not stage.is_off(question.parameters):
+        if not (stage.is_off(question.parameters) or is_greedy_instead(question, stage)):
             candidates = apply_stage(question, stage, candidates).after
     return [float(logit) for logit in candidates.row(question.situation.size)]
+
+
+def _lz_step(
+    profile: str,
+    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    history: Any,  # noqa: ANN401 - whatever read_history takes
+    prompt_length: int,
+    params: Mapping[str, Any],
+) -> list[float]:
+    """Return the row after the LZ penalty, which no engine has in its chain."""
+    read_profile(profile)
+    known = {"alpha": "strength", "strength": "strength"}
+    known |= {name: name for name in ("window", "buffer", "variant")}
+    for name in params:
+        if name not in known:
+            raise UnknownNameError("parameter of lz", name, known)
+    given = {known[name]: value for name, value in params.items()}
+    changed = lz_penalty(logits, history, prompt_length=prompt_length, **given)
+    return [float(logit) for logit in changed]
 
 
 def distribution(
@@ -166,7 +194,10 @@ def sample(
 
     The steps take their random numbers first, in the engine's order, then the draw: an
     inverse CDF takes one, Gumbel-max and an exponential race take one for each token of
-    the vocabulary.
+    the vocabulary. Numbers that nothing needs are left over.
+
+    In "f32" a random number of exactly 0 may draw an impossible token, where the engine
+    does so (transformers, llama.cpp); "exact" never does for a race.
 
     >>> sample("llama.cpp", [0.0, 0.0], uniforms=[0.75])
     1

@@ -10,7 +10,8 @@ Padding
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 
 from sampling_ref.errors import HistoryError, ParameterError, shown
@@ -45,10 +46,12 @@ def read_history(
     """
     if hasattr(history, "tolist"):
         history = history.tolist()
-    if isinstance(history, str | bytes) or not isinstance(history, Iterable):
+    unordered = isinstance(history, str | bytes | Mapping | AbstractSet)
+    if unordered or not isinstance(history, Iterable):
         kind = type(history).__name__
         raise HistoryError(f"{name} must be a sequence of token ids, got {kind}")
-    tokens = list(history)
+    # A scalar of numpy, or of torch, is a number, too.
+    tokens = [token.tolist() if hasattr(token, "tolist") else token for token in history]
     for place, token in enumerate(tokens):
         if not is_token(token, size):
             rule = "must be a token id" if size is None else f"must be a token id below {size}"

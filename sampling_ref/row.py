@@ -18,12 +18,13 @@ Every sequence of numbers is accepted, and everything with a `tolist()` (numpy a
 torch tensors, `array`, `memoryview`). No row that is given is ever changed.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from math import inf
 from typing import Any, TypeAlias, TypeGuard
 
-from sampling_ref.errors import RowError, shown
+from sampling_ref.errors import ParameterError, RowError, shown
 
 TokenId: TypeAlias = int
 """Position of a token in a row."""
@@ -67,13 +68,15 @@ def numbers_of(row: Any, name: str) -> list[Number]:  # noqa: ANN401 - whatever 
     """
     if hasattr(row, "tolist"):
         row = row.tolist()
-    if isinstance(row, str | bytes) or not isinstance(row, Iterable):
+    if isinstance(row, str | bytes | Mapping | AbstractSet) or not isinstance(row, Iterable):
         raise RowError(f"{name} must be a sequence of numbers, got {type(row).__name__}")
     numbers = list(row)
     if not numbers:
         raise RowError(f"{name} must hold at least one number, got none")
     for token in places_of_others(numbers):
         number = numbers[token]
+        if hasattr(number, "tolist"):  # a scalar of numpy, or of torch
+            number = numbers[token] = number.tolist()
         if not is_number(number):
             kind = type(number).__name__
             raise RowError(f"{name}[{token}] must be a number, got {kind} {shown(number)}")
@@ -168,5 +171,7 @@ def mask(logits: Row, kept: Collection[TokenId]) -> list[Number]:
     """
     masked: list[Number] = [-inf] * len(logits)
     for token in kept:
+        if isinstance(token, bool) or not (isinstance(token, int) and 0 <= token < len(logits)):
+            raise ParameterError("kept", token, f"must hold token ids below {len(logits)}")
         masked[token] = logits[token]
     return masked

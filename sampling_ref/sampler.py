@@ -12,7 +12,7 @@ from sampling_ref.asking import (
     read_profile,
     run,
 )
-from sampling_ref.errors import HistoryError, ParameterError, RandomNumberError, shown
+from sampling_ref.errors import HistoryError, ParameterError, RandomNumberError, RowError, shown
 from sampling_ref.history import is_token, read_history
 from sampling_ref.random_numbers import read_uniforms
 from sampling_ref.randomness import Given, Randomness, Streams, TorchStream
@@ -20,8 +20,6 @@ from sampling_ref.row import TokenId
 from sampling_ref.situation import Situation
 from sampling_ref.steps.step import Step, Values
 from sampling_ref.trace import Applied, Trace
-
-"""More tokens than any vocabulary has: a history is checked against the row it meets."""
 
 
 class Sampler:
@@ -60,6 +58,7 @@ class Sampler:
         self._prompt_length = len(self._history)
         self._stream = None if seed is None else self._stream_of(seed)
         self._memory: dict[str, Any] = {}
+        self._size: int | None = None
         self._pending: _Pending | None = None
         self._trace = Trace(())
 
@@ -91,6 +90,7 @@ class Sampler:
             state=dict(self._memory),
             precision=self._precision,
         )
+        self._same_size(question.situation.size)
         answer = run(question)
         token = draw(question, answer)
         self._trace = answer.trace
@@ -106,10 +106,18 @@ class Sampler:
                 self._pending = pending
         return token
 
+    def _same_size(self, size: int) -> None:
+        """Complain about a row that is not as long as the rows before: another vocabulary."""
+        if self._size is not None and size != self._size:
+            raise RowError(f"logits must have {self._size} numbers, as before, got {size}")
+        self._size = size
+
     def accept(self, token: TokenId) -> None:
         """Make a token part of the history."""
-        if not is_token(token):
-            raise HistoryError(f"token must be a token id, got {shown(token)}")
+        token = token.tolist() if hasattr(token, "tolist") else token
+        if not is_token(token, self._size):
+            rule = "" if self._size is None else f" below {self._size}"
+            raise HistoryError(f"token must be a token id{rule}, got {shown(token)}")
         if self._pending is not None and self._pending.token == token:
             self._memory |= self._pending.memory()
         self._pending = None

@@ -118,7 +118,12 @@ def one_profile(profile: Profile) -> str:
 
 def _parameter_line(parameter: Parameter) -> str:
     other = f" (also {', '.join(parameter.aliases)})" if parameter.aliases else ""
-    return f"{parameter.name} = {parameter.default!r}{other}: {parameter.domain}"
+    return f"{parameter.name} = {_default(parameter)}{other}: {parameter.domain}"
+
+
+def _default(parameter: Parameter) -> str:
+    is_mapping = isinstance(parameter.default, Mapping)
+    return repr(dict(parameter.default) if is_mapping else parameter.default)
 
 
 def _stage_lines(stage: Stage) -> Iterable[str]:
@@ -179,7 +184,7 @@ def _parameter_section(profile: Profile) -> str:
         (
             f"`{parameter.name}`",
             ", ".join(f"`{alias}`" for alias in parameter.aliases) or "none",
-            f"`{parameter.default!r}`",
+            f"`{_default(parameter)}`",
             str(parameter.domain),
             parameter.width,
             " ".join(part for part in (parameter.engine_rule, parameter.source) if part),

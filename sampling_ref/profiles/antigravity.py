@@ -76,7 +76,7 @@ ANTIGRAVITY = Profile(
         "top_k = 0 leaves no token in the text, and is an error here.",
         (
             "The text gives NaN logits a place in Rust's total order; a profile takes no NaN. "
-            "`sampling_ref.antigravity.sample` does, at temperature 0."
+            "`sampling_ref.antigravity.sample` does in 32 bits, at temperature 0."
         ),
     ),
 )

@@ -11,7 +11,7 @@ from operator import eq, ge, gt, le, lt, ne
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from sampling_ref.errors import UnknownNameError
+from sampling_ref.errors import ParameterError, UnknownNameError
 from sampling_ref.profiles.domains import Domain, check
 
 Width: TypeAlias = Literal["f32", "f64", "exact"]
@@ -35,6 +35,11 @@ class Parameter:
     aliases: tuple[str, ...] = ()
     engine_rule: str = ""
     source: str = ""
+
+    def __post_init__(self) -> None:
+        """Freeze a default that is a mapping."""
+        if isinstance(self.default, dict):
+            object.__setattr__(self, "default", MappingProxyType(self.default))
 
 
 @dataclass(frozen=True)
@@ -241,7 +246,7 @@ class Profile:
             parameter = self.parameter(name)
             check(name, value, parameter.domain)
             if parameter.name in values:
-                raise UnknownNameError(f"second value for {parameter.name}, namely", name, [name])
+                raise ParameterError(name, value, f"is {parameter.name}, which is given already")
             values[parameter.name] = value
         return values
 

@@ -3,12 +3,13 @@
 Every operation is rounded to binary32; sums run one after the other, over the candidates
 in the order they have; exp is glibc's. Real kernels add in blocks and trees and have an
 exp of their own, so their last bits differ, and with them what lies within a few units
-in the last place of a threshold. Thresholds in logit space and filters that compare
-entropies take the 32-bit probabilities as exact numbers.
+in the last place of a threshold. Thresholds take the 32-bit probabilities as exact numbers,
+and filters that compare entropies (typical, eta, top-h) the 32-bit logits.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
+from math import inf
 from types import MappingProxyType
 
 from sampling_ref.arithmetic.binary32 import all_to_binary32, sum_in_binary32, to_binary32
@@ -16,12 +17,11 @@ from sampling_ref.arithmetic.glibc import expf_of_all
 from sampling_ref.candidates import Candidates
 from sampling_ref.drawing.exponential_race import exponential_race
 from sampling_ref.drawing.gumbel_max import gumbel_max
+from sampling_ref.errors import RowError
 from sampling_ref.filters.epsilon import epsilon
-from sampling_ref.filters.eta import eta
 from sampling_ref.filters.min_p import min_p
 from sampling_ref.filters.tail_free import tail_free
 from sampling_ref.filters.top_a import top_a
-from sampling_ref.filters.typical import typical
 from sampling_ref.filters.xtc import xtc
 from sampling_ref.greedy import only_greedy
 from sampling_ref.ordering import largest_first
@@ -59,6 +59,8 @@ def _temperature(candidates: Candidates, situation: Situation, values: Values) -
         logits = ReadRow(only_greedy(candidates.logits))
     else:
         logits = ReadRow(all_to_binary32([logit / temperature for logit in candidates.logits]))
+        if max(logits) == inf:
+            raise RowError(f"the temperature {temperature!r} makes logits too large for 32 bits")
     return Candidates(candidates.tokens, logits, is_sorted=candidates.is_sorted)
 
 
@@ -165,9 +167,7 @@ _STEPS = (
     _twin("temperature", _temperature),
     _twin("top_p", _top_p),
     _twin("min_p", _on_shares(min_p)),
-    _twin("typical", _on_shares(typical)),
     _twin("epsilon", _on_shares(epsilon)),
-    _twin("eta", _on_shares(eta)),
     _twin("top_a", _on_shares(top_a)),
     _twin("tail_free", _on_shares(tail_free)),
     _twin("xtc", _on_shares(xtc)),

@@ -4,6 +4,7 @@ from fractions import Fraction
 from math import inf, nan
 from typing import Any, Literal
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ from sampling_ref import (
     antigravity,
     distribution,
     explain,
+    lz_penalty,
     sample,
     step,
 )
@@ -175,7 +177,7 @@ def test_an_alias_is_as_good_as_the_name() -> None:
 
 
 def test_a_name_and_its_alias_together_are_an_error() -> None:
-    with pytest.raises(UnknownNameError, match="second value for temp, namely"):
+    with pytest.raises(ParameterError, match=r"^temperature is temp, which is given already"):
         distribution("llama.cpp", ROW, temp=0.5, temperature=0.5)
 
 
@@ -341,6 +343,83 @@ def test_a_protected_token_is_protected_behind_another_filter(
         xtc_special_tokens=[1],
     )
     assert [share > 0 for share in shares] == [False, True, True, True]
+
+
+def test_the_usual_name_of_a_penalty_finds_what_does_it() -> None:
+    assert step("llama.cpp", "repetition_penalty", [2.0, 1.0], [0], repeat_penalty=2.0) == [
+        1.0,
+        1.0,
+    ]
+    assert step(
+        "exllamav2",
+        "presence_penalty",
+        [2.0, 1.0],
+        [0],
+        token_presence_penalty=0.5,
+        token_repetition_penalty=1.0,
+    ) == [1.5, 1.0]
+    row = step(
+        "mistral.rs", "dry", [4.0, 4.0, 4.0], [0, 1, 2, 0, 1], dry_multiplier=1.0, dry_base=2.0
+    )
+    assert row == [4.0, 4.0, 3.0]
+
+
+def test_the_lz_penalty_is_a_step_beside_every_engine() -> None:
+    row, history = [0.0] * 8, [1, 2, 3, 4, 5, 1, 2, 3]
+    expected = lz_penalty(row, history, strength=0.5, window=8, buffer=3)
+    assert step("sglang", "lz", row, history, alpha=0.5, window=8, buffer=3) == expected
+    with pytest.raises(UnknownNameError, match="no parameter of lz 'beta'"):
+        step("sglang", "lz", row, history, beta=1)
+
+
+@pytest.mark.parametrize("name", ["vllm", "sglang", "openai", "mlx-lm", "antigravity"])
+def test_a_temperature_that_makes_an_engine_greedy_divides_nothing(name: str) -> None:
+    cold: dict[str, Any] = {{"mlx-lm": "temp"}.get(name, "temperature"): 0.0}
+    assert step(name, "temperature", [1.0, 2.0], **cold) == [1.0, 2.0]
+
+
+def test_log_probabilities_are_checked_like_any_step() -> None:
+    with pytest.raises(UnknownNameError, match="'foo'"):
+        step("vllm", "logprobs", ROW, foo=1)
+    with pytest.raises(HistoryError):
+        step("vllm", "logprobs", ROW, [99])
+
+
+@pytest.mark.parametrize("state", [3, {"mirostat_mu": 1.0}])
+def test_a_state_has_the_parts_that_steps_remember(state: object) -> None:
+    with pytest.raises(SamplingError, match="state"):
+        distribution("llama.cpp", ROW, mirostat=2, state=state)  # type: ignore[arg-type]
+
+
+def test_a_default_cannot_be_changed() -> None:
+    default = PROFILES["llama.cpp"].defaults()["logit_bias"]
+    with pytest.raises(TypeError):
+        default[0] = -100.0
+
+
+def test_a_sampler_keeps_to_one_vocabulary() -> None:
+    sampler = Sampler("llama.cpp", seed=1)
+    sampler.sample([1.0, 2.0])
+    with pytest.raises(RowError, match="logits must have 2 numbers, as before, got 3"):
+        sampler.sample([1.0, 2.0, 3.0])
+    with pytest.raises(HistoryError, match="token must be a token id below 2, got 2"):
+        sampler.accept(2)
+
+
+@pytest.mark.parametrize("row", [{1.0, 2.0}, {0: 1.0}])
+def test_what_has_no_order_is_no_row(row: object) -> None:
+    with pytest.raises(RowError, match="logits must be a sequence of numbers"):
+        distribution("vllm", row)
+
+
+def test_scalars_of_numpy_are_numbers() -> None:
+    row = [np.float32(0.5), np.float64(1.5)]
+    assert step("vllm", "repetition_penalty", row, [np.int64(1)], repetition_penalty=2.0) == [
+        *(0.5, 0.75)
+    ]
+    sampler = Sampler("vllm")
+    sampler.accept(np.int64(1))  # type: ignore[arg-type]
+    assert sampler.state["history"] == (1,)
 
 
 def test_a_sampler_accepts_nothing_by_itself() -> None:
