@@ -10,8 +10,7 @@ Padding
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 
 from sampling_ref.errors import HistoryError, ParameterError, shown
@@ -46,8 +45,7 @@ def read_history(
     """
     if hasattr(history, "tolist"):
         history = history.tolist()
-    unordered = isinstance(history, str | bytes | Mapping | AbstractSet)
-    if unordered or not isinstance(history, Iterable):
+    if isinstance(history, str | bytes) or not isinstance(history, Iterable):
         kind = type(history).__name__
         raise HistoryError(f"{name} must be a sequence of token ids, got {kind}")
     # A scalar of numpy, or of torch, is a number, too.

@@ -180,4 +180,5 @@ def _events(loop: _Loop, prompt: list[TokenId], started: float | None) -> Iterat
             logits = loop.model([token], position)
 
     chosen = tuple(tokens[len(prompt) :])
-    yield Finished(reason, loop.finish(), chosen, Times(seconds[0], tuple(seconds[1:])))
+    times = Times(seconds[0], tuple(seconds[1:]), as_published=loop.as_published)
+    yield Finished(reason, loop.finish(), chosen, times)

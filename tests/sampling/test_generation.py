@@ -519,3 +519,16 @@ def test_tokens_of_other_libraries_are_taken() -> None:
         generate(model, numpy.array([1, 2]), lambda row, _: row.argmax(), stop_ids=numpy.int64(7))
     )
     assert all(type(token) is int for token in end.tokens)
+
+
+def test_what_ran_as_published_is_reported_as_published() -> None:
+    lines: list[str] = []
+    events = generate(
+        lambda _tokens, _position: [0.0, 1.0],
+        [0],
+        lambda _logits, _history: 1,
+        num_tokens=1,
+        as_published=True,
+    )
+    show(events, lines.append)
+    assert lines[-1].endswith("Avg TBT: NaN ms (NaN tokens/sec)\n")
