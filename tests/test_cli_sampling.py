@@ -66,6 +66,12 @@ def test_sample_speaks_json() -> None:
     assert json.loads(result.output) == {"probabilities": [0.5, 0.5], "token": 1}
 
 
+@pytest.mark.parametrize("row", ["-1,-2", "[-1, -2]"])
+def test_the_first_logit_may_be_negative(row: str) -> None:
+    result = run("sample", "vllm", row, "--json")
+    assert json.loads(result.output)["probabilities"] == distribution("vllm", [-1.0, -2.0])
+
+
 def test_sample_reads_a_file(tmp_path: Path) -> None:
     path = tmp_path / "row.json"
     path.write_text('[1.0, null, "-inf", 2]')

@@ -38,13 +38,19 @@ def profiles(ctx: click.Context, name: str | None, path: Path | None, *, only_ch
             click.echo(f"{profile.name:14} {profile.title}, {profile.version}")
 
 
-@click.command()
+@click.command(context_settings={"ignore_unknown_options": True})  # a first logit may be negative
 @click.argument("profile", metavar="PROFILE")
 @click.argument("logits", metavar="LOGITS")
 @click.option("--history", default="", help="The token ids so far, oldest first: 1,2,3.")
 @click.option("--prompt-length", default=0, show_default=True, help="How many of them are prompt.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter.")
-@click.option("--uniform", "uniforms", multiple=True, type=float, help="A random number in [0, 1).")
+@click.option(
+    "--uniform",
+    "uniforms",
+    multiple=True,
+    type=float,
+    help="A random number in [0, 1); again for more.",
+)
 @click.option("--seed", type=int, help="The seed of the engine's own random stream.")
 @click.option(
     "--precision",
@@ -104,7 +110,7 @@ def sample(  # noqa: PLR0913, PLR0917 - one option for everything that sampling 
 
 def _read_row(text: str) -> list[float]:
     try:
-        return [float(number) for number in text.split(",")]
+        return [float(number) for number in text.strip("[]").split(",")]
     except ValueError:
         pass
     path = Path(text)
