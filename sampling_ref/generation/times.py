@@ -14,7 +14,7 @@ What this leaves open
     *No token at all*: the published code always makes one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf, nan
 
 
@@ -31,7 +31,7 @@ class Times:
 
     to_first: float | None
     between: tuple[float, ...]
-    as_published: bool = False
+    as_published: bool = field(default=False, repr=False)
     """Whether the loop ran as published; then the report is the published one."""
 
     @property

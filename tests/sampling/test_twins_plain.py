@@ -35,9 +35,7 @@ TINY = 2.0**-125
 THRESHOLDS = {
     "top_p": "p",
     "min_p": "m",
-    "typical": "mass",
     "epsilon": "cutoff",
-    "eta": "cutoff",
     "top_a": "a",
     "tail_free": "z",
     "xtc": "threshold",
