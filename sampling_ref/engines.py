@@ -21,7 +21,7 @@ f32
 
 from collections.abc import Mapping
 from math import inf
-from typing import Any
+from typing import Any, cast
 
 from sampling_ref.asking import (
     Precision,
@@ -37,7 +37,7 @@ from sampling_ref.asking import (
 )
 from sampling_ref.errors import UnknownNameError
 from sampling_ref.lz.penalty import lz_penalty
-from sampling_ref.row import TokenId
+from sampling_ref.row import TokenId, places_of_others
 from sampling_ref.softmax import log_softmax
 from sampling_ref.steps.table import STEPS
 from sampling_ref.trace import Trace
@@ -95,7 +95,10 @@ def step(  # noqa: PLR0913 - the one signature that all engines share
     for stage in stages:
         if not (stage.is_off(question.parameters) or is_greedy_instead(question, stage)):
             candidates = apply_stage(question, stage, candidates).after
-    return [float(logit) for logit in candidates.row(question.situation.size)]
+    row = candidates.row(question.situation.size)
+    for token in places_of_others(row):
+        row[token] = float(row[token])
+    return cast("list[float]", row)
 
 
 def _lz_step(
