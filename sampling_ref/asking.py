@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 from sampling_ref.arithmetic.binary32 import Binary32, all_to_binary32, to_binary32
-from sampling_ref.candidate_orders import ORDERS
+from sampling_ref.candidate_orders import ORDERS, walk
 from sampling_ref.candidates import Candidates, all_candidates
 from sampling_ref.drawing.gumbel_max import gumbel_max
 from sampling_ref.drawing.inverse_cdf import inverse_cdf_of_logits
@@ -24,6 +24,7 @@ from sampling_ref.row import (
     Number,
     ReadRow,
     TokenId,
+    already_read,
     is_number,
     places_of_others,
     read_logits,
@@ -35,7 +36,6 @@ from sampling_ref.steps.step import Step
 from sampling_ref.steps.table import STEPS
 from sampling_ref.total_order import last_greatest
 from sampling_ref.trace import Applied, Trace, apply_step
-from sampling_ref.twins.plain import walk
 from sampling_ref.twins.table import TWINS
 
 Precision: TypeAlias = Literal["exact", "f32"]
@@ -290,7 +290,7 @@ def probabilities(question: Question, candidates: Candidates) -> list[float]:
     if question.profile.greedy.holds(question.parameters):
         row[_greedy_token(question, candidates)] = 1.0
         return row
-    read_possible_logits(ReadRow(candidates.logits))
+    read_possible_logits(already_read(candidates.logits))
     if question.precision == "exact":
         shares = softmax(candidates.logits, factor=candidates.factor)
     else:
@@ -305,7 +305,7 @@ def draw(question: Question, answer: Answer) -> TokenId:
     candidates = answer.candidates
     if question.profile.greedy.holds(question.parameters):
         return _greedy_token(question, candidates)
-    read_possible_logits(ReadRow(candidates.logits))
+    read_possible_logits(already_read(candidates.logits))
     rules = [stage.draw for stage, _ in answer.applied if stage.draw is not None]
     rule = rules[-1] if rules else question.profile.draw
     if question.precision == "f32":
@@ -327,7 +327,7 @@ def _draw_exactly(candidates: Candidates, situation: Situation, rule: Draw) -> T
     place = inverse_cdf_of_logits(
         candidates.logits,
         randomness.uniform("the draw", "f64"),
-        order=walk(candidates, rule),
+        order=walk(candidates, rule.order),
         boundary=rule.boundary,
         zero_weight=rule.zero_weight,
         factor=candidates.factor,
@@ -337,7 +337,7 @@ def _draw_exactly(candidates: Candidates, situation: Situation, rule: Draw) -> T
 
 def _greedy_token(question: Question, candidates: Candidates) -> TokenId:
     """Return the token that a greedy engine takes, by its rule for equals."""
-    logits = read_possible_logits(ReadRow(candidates.logits))
+    logits = read_possible_logits(already_read(candidates.logits))
     largest: Number = max(logits)
     pairs = zip(candidates.tokens, logits, strict=True)
     tokens = [token for token, logit in pairs if logit == largest]

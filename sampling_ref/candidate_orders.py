@@ -1,13 +1,14 @@
-"""How an engine sorts its candidates before a step, by the name that profiles use."""
+"""How an engine orders its candidates: before a step, and for a draw that walks them."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from heapq import heapify, heapreplace
 from types import MappingProxyType
 
 from sampling_ref.arithmetic.largest import largest
 from sampling_ref.candidates import Candidates
 from sampling_ref.llama_cpp.falling_order import falling_positions
-from sampling_ref.row import ReadRow
+from sampling_ref.steps.making import with_places
 
 
 def _as_they_stand(candidates: Candidates, count: int) -> Candidates:  # noqa: ARG001 - one shape
@@ -55,13 +56,21 @@ def _as_llama_cpp(candidates: Candidates, count: int) -> Candidates:
 
 def _placed(candidates: Candidates, places: list[int]) -> Candidates:
     """Return the candidates at these places; the others are out of play, but were there."""
-    return Candidates(
-        [candidates.tokens[place] for place in places],
-        ReadRow(candidates.logits[place] for place in places),
-        candidates.factor,
-        is_sorted=True,
-        whole=candidates.logits if candidates.whole is None else candidates.whole,
-    )
+    return replace(with_places(candidates, places), is_sorted=True)
+
+
+def walk(candidates: Candidates, order: str) -> list[int]:
+    """Return the places of the candidates in the order in which a draw walks.
+
+    >>> walk(Candidates([2, 0], [1.0, 3.0]), "vocabulary")
+    [1, 0]
+    """
+    places = list(range(len(candidates.tokens)))
+    if order == "vocabulary":
+        return sorted(places, key=candidates.tokens.__getitem__)
+    if order == "sorted":
+        return sorted(places, key=candidates.logits.__getitem__, reverse=True)
+    return places
 
 
 ORDERS: Mapping[str, Callable[[Candidates, int], Candidates]] = MappingProxyType(

@@ -35,6 +35,7 @@ from sampling_ref.asking import (
     read_profile,
     run,
 )
+from sampling_ref.candidates import Candidates
 from sampling_ref.errors import UnknownNameError
 from sampling_ref.lz.penalty import lz_penalty
 from sampling_ref.row import TokenId, places_of_others
@@ -89,9 +90,9 @@ def step(  # noqa: PLR0913 - the one signature that all engines share
     for name in params:
         if question.profile.parameter(name).name not in used:
             raise UnknownNameError(f"parameter of {op} in {profile}", name, used)
-    if op == "logprobs":
-        return logprobs(profile, logits, which="raw")
     candidates = question.candidates
+    if op == "logprobs":
+        return _log_probabilities(candidates, question.situation.size)
     for stage in stages:
         if not (stage.is_off(question.parameters) or is_greedy_instead(question, stage)):
             candidates = apply_stage(question, stage, candidates).after
@@ -251,8 +252,11 @@ def logprobs(
         precision="exact",
         params=params,
     )
-    candidates = logits_reported(question, which)
-    row: list[float] = [-inf] * question.situation.size
+    return _log_probabilities(logits_reported(question, which), question.situation.size)
+
+
+def _log_probabilities(candidates: Candidates, size: int) -> list[float]:
+    row: list[float] = [-inf] * size
     values = log_softmax(candidates.logits, factor=candidates.factor)
     for token, value in zip(candidates.tokens, values, strict=True):
         row[token] = value

@@ -1,7 +1,8 @@
 """A sampler with a memory, as an engine has it: history, adaptive state, random stream."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeAlias
 
 from sampling_ref.asking import (
     Precision,
@@ -17,9 +18,10 @@ from sampling_ref.history import is_token, read_history
 from sampling_ref.random_numbers import read_uniforms
 from sampling_ref.randomness import Given, Randomness, Streams, TorchStream
 from sampling_ref.row import TokenId
-from sampling_ref.situation import Situation
-from sampling_ref.steps.step import Step, Values
-from sampling_ref.trace import Applied, Trace
+from sampling_ref.trace import Trace
+
+Note: TypeAlias = Callable[[], Mapping[str, Any]]
+"""What an adaptive step notes down, once a token is drawn or accepted: new parts of the state."""
 
 
 class Sampler:
@@ -59,7 +61,7 @@ class Sampler:
         self._stream = None if seed is None else self._stream_of(seed)
         self._memory: dict[str, Any] = {}
         self._size: int | None = None
-        self._pending: _Pending | None = None
+        self._pending: tuple[TokenId, Note] | None = None
         self._trace = Trace(())
 
     def _stream_of(self, seed: int) -> Randomness:
@@ -99,11 +101,14 @@ class Sampler:
             chosen = question.step_of(stage)
             if chosen.remember is None:
                 continue
-            pending = _Pending(chosen, applied, question.situation, question.values(stage), token)
+            values = chosen.read(question.values(stage))
+            note = partial(
+                chosen.remember, applied.before, applied.after, question.situation, values, token
+            )
             if chosen.remembers_at == "draw":
-                self._memory |= pending.memory()
+                self._memory |= note()
             else:
-                self._pending = pending
+                self._pending = token, note
         return token
 
     def _same_size(self, size: int) -> None:
@@ -118,8 +123,9 @@ class Sampler:
         if not is_token(token, self._size):
             rule = "" if self._size is None else f" below {self._size}"
             raise HistoryError(f"token must be a token id{rule}, got {shown(token)}")
-        if self._pending is not None and self._pending.token == token:
-            self._memory |= self._pending.memory()
+        if self._pending is not None:
+            drawn, note = self._pending
+            self._memory |= note() if drawn == token else {}
         self._pending = None
         self._history.append(token)
 
@@ -137,20 +143,3 @@ class Sampler:
             "prompt_length": self._prompt_length,
             "words_taken": 0 if self._stream is None else self._stream.taken(),
         }
-
-
-class _Pending:
-    """What an adaptive step would note down if the drawn token is accepted."""
-
-    def __init__(
-        self, step: Step, applied: Applied, situation: Situation, values: Values, token: TokenId
-    ) -> None:
-        self._step, self._applied, self._situation = step, applied, situation
-        self._values, self.token = step.read(values), token
-
-    def memory(self) -> Mapping[str, Any]:
-        assert self._step.remember is not None  # noqa: S101 - only such steps are pending
-        applied = self._applied
-        return self._step.remember(
-            applied.before, applied.after, self._situation, self._values, self.token
-        )

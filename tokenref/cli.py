@@ -13,7 +13,7 @@ from typing import Any, Final
 import click
 
 from bpe_ref import BpeError
-from sampling_ref import SamplingError
+from sampling_ref.errors import SamplingError
 from tokenref.attestation import AttestationError
 from tokenref.catalogue import SelectionError
 from tokenref.commands.check import check

@@ -28,9 +28,6 @@ from sampling_ref.parameters import read_number
 from sampling_ref.row import Number, TokenId, read_logits
 from sampling_ref.token_parameters import read_numbers_of_tokens
 
-LARGEST_PENALTY = 2
-LARGEST_BIAS = 100
-
 
 def openai(
     logits: Any,  # noqa: ANN401 - whatever read_logits takes

@@ -12,7 +12,7 @@ from math import inf
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from sampling_ref.candidates import Candidates
-from sampling_ref.row import Number, ReadRow, TokenId
+from sampling_ref.row import Number, ReadRow, TokenId, already_read
 from sampling_ref.situation import Situation
 from sampling_ref.steps.step import REQUIRED, Step, Values
 
@@ -114,7 +114,7 @@ def filter_step(name: str, function: Callable[..., Iterable[int]], why: str) -> 
         given = at_places(candidates, values)
         if given.pop("base", "") == "the whole row":
             given["total"] = candidates.whole
-        kept = function(ReadRow(candidates.logits), **known(situation, candidates), **given)
+        kept = function(already_read(candidates.logits), **known(situation, candidates), **given)
         return with_places(candidates, sorted(kept))
 
     return Step(name, apply, parameters, choices, why)

@@ -40,7 +40,6 @@ class Step:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     choices: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     why: str = ""
-    source: str = ""
     remember: Remember | None = None
     remembers_at: Literal["draw", "accept"] = "draw"
 

@@ -4,7 +4,6 @@ Its softmax comes before its filters, so the candidates carry their probabilitie
 """
 
 from dataclasses import replace
-from types import MappingProxyType
 
 from sampling_ref.antigravity.rounded import (
     draw_in_32_bits,
@@ -17,8 +16,8 @@ from sampling_ref.candidates import Candidates
 from sampling_ref.profiles.model import Draw
 from sampling_ref.row import ReadRow, TokenId
 from sampling_ref.situation import Situation
-from sampling_ref.steps.step import Apply, Step, Values
-from sampling_ref.steps.table import STEPS
+from sampling_ref.steps.step import Values
+from sampling_ref.steps.table import steps_applying
 from sampling_ref.total_order import greatest_first
 from sampling_ref.twins.twin import Twin
 
@@ -73,19 +72,8 @@ def _draw(candidates: Candidates, situation: Situation, draw: Draw) -> TokenId: 
     return candidates.tokens[place]
 
 
-def _twin(name: str, apply: Apply) -> Step:
-    step = STEPS[name]
-    return Step(name, apply, step.parameters, step.choices, step.why, step.source)
-
-
 ANTIGRAVITY = Twin(
-    MappingProxyType(
-        {
-            "temperature": _twin("temperature", _temperature),
-            "top_k": _twin("top_k", _top_k),
-            "top_p": _twin("top_p", _top_p),
-        }
-    ),
+    steps_applying({"temperature": _temperature, "top_k": _top_k, "top_p": _top_p}),
     _law,
     _draw,
     sorts_itself=True,

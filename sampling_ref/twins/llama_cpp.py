@@ -1,6 +1,7 @@
 """llama.cpp's samplers in 32 bits, as links of a chain: proven against the engine, bit for bit."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -30,25 +31,10 @@ from sampling_ref.llama_cpp.xtc import xtc
 from sampling_ref.profiles.model import Draw
 from sampling_ref.row import Number, TokenId
 from sampling_ref.situation import Situation
-from sampling_ref.steps.step import Apply, Remember, Step, Values
-from sampling_ref.steps.table import STEPS
+from sampling_ref.steps.step import Apply, Remember, Values
+from sampling_ref.steps.table import steps_applying
 from sampling_ref.twins.llama_cpp_exact import EXACT
 from sampling_ref.twins.twin import Twin
-
-
-def _twin(name: str, apply: Apply, remember: Remember | None = None) -> Step:
-    """Return the step of this name with another arithmetic."""
-    step = STEPS[name]
-    return Step(
-        name,
-        apply,
-        step.parameters,
-        step.choices,
-        step.why,
-        step.source,
-        remember or step.remember,
-        step.remembers_at,
-    )
 
 
 def _given(function: Callable[..., Candidates], **names: str) -> Apply:
@@ -153,28 +139,38 @@ def _draw(candidates: Candidates, situation: Situation, draw: Draw) -> TokenId:
     return dist(candidates, words)
 
 
-_STEPS = (
-    _twin("logit_bias", _logit_bias),
-    _twin("penalties", _penalties),
-    _twin("dry", _dry),
-    _twin("top_n_sigma", _given(top_n_sigma, n="n")),
-    _twin("top_k", _given(top_k, k="k")),
-    _twin("typical", _given(typical, p="mass", min_keep="least")),
-    _twin("top_p", _given(top_p, p="p", min_keep="least")),
-    _twin("min_p", _given(min_p, p="m", min_keep="least")),
-    _twin("xtc", _xtc),
-    _twin("temperature", _temperature),
-    _twin(
-        "dynamic_temperature",
-        _given(temp_ext, temp="temperature", delta="spread", exponent="exponent"),
-    ),
-    _twin("mirostat_1", _mirostat_1, _remember_mu),
-    _twin("mirostat_2", _mirostat_2, _remember_mu),
-    _twin("adaptive_p", _adaptive_p, _remember_past),
+_STEPS = steps_applying(
+    {
+        "logit_bias": _logit_bias,
+        "penalties": _penalties,
+        "dry": _dry,
+        "top_n_sigma": _given(top_n_sigma, n="n"),
+        "top_k": _given(top_k, k="k"),
+        "typical": _given(typical, p="mass", min_keep="least"),
+        "top_p": _given(top_p, p="p", min_keep="least"),
+        "min_p": _given(min_p, p="m", min_keep="least"),
+        "xtc": _xtc,
+        "temperature": _temperature,
+        "dynamic_temperature": _given(
+            temp_ext, temp="temperature", delta="spread", exponent="exponent"
+        ),
+        "mirostat_1": _mirostat_1,
+        "mirostat_2": _mirostat_2,
+        "adaptive_p": _adaptive_p,
+    }
+)
+
+_REMEMBER: Mapping[str, Remember] = MappingProxyType(
+    {"mirostat_1": _remember_mu, "mirostat_2": _remember_mu, "adaptive_p": _remember_past}
 )
 
 LLAMA_CPP = Twin(
-    MappingProxyType({step.name: step for step in _STEPS}),
+    MappingProxyType(
+        {
+            name: replace(step, remember=_REMEMBER.get(name, step.remember))
+            for name, step in _STEPS.items()
+        }
+    ),
     dist_probabilities,
     _draw,
     sorts_itself=True,

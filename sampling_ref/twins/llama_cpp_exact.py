@@ -17,12 +17,10 @@ Not a number
     so they are the same here.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cmp_to_key
 from math import inf
-from types import MappingProxyType
 
 from sampling_ref.arithmetic.mean_logit import side_of_mean
 from sampling_ref.arithmetic.reaching import first_reaching
@@ -38,8 +36,8 @@ from sampling_ref.llama_cpp.libstdcxx_order import order_of_sort
 from sampling_ref.row import Number, ReadRow, read_possible_logits
 from sampling_ref.situation import Situation
 from sampling_ref.steps.making import with_places
-from sampling_ref.steps.step import Apply, Step, Values
-from sampling_ref.steps.table import STEPS
+from sampling_ref.steps.step import Values
+from sampling_ref.steps.table import STEPS, steps_applying
 
 MANY = 1024
 """Of more candidates, top-p first takes some of the largest only."""
@@ -184,19 +182,17 @@ def _mirostat_2(candidates: Candidates, situation: Situation, values: Values) ->
     return STEPS["mirostat_2"].apply(_sorted(candidates), situation, values)
 
 
-_APPLIES: Sequence[tuple[str, Apply]] = (
-    ("top_n_sigma", _top_n_sigma),
-    ("top_k", _top_k),
-    ("typical", _typical),
-    ("top_p", _top_p),
-    ("min_p", _min_p),
-    ("xtc", _xtc),
-    ("dynamic_temperature", _dynamic_temperature),
-    ("mirostat_1", _mirostat_1),
-    ("mirostat_2", _mirostat_2),
-)
-
-EXACT: MappingProxyType[str, Step] = MappingProxyType(
-    {name: replace(STEPS[name], apply=apply) for name, apply in _APPLIES}
+EXACT = steps_applying(
+    {
+        "top_n_sigma": _top_n_sigma,
+        "top_k": _top_k,
+        "typical": _typical,
+        "top_p": _top_p,
+        "min_p": _min_p,
+        "xtc": _xtc,
+        "dynamic_temperature": _dynamic_temperature,
+        "mirostat_1": _mirostat_1,
+        "mirostat_2": _mirostat_2,
+    }
 )
 """Steps that sort for themselves."""

@@ -10,10 +10,10 @@ and filters that compare entropies (typical, eta, top-h) the 32-bit logits.
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from math import inf
-from types import MappingProxyType
 
 from sampling_ref.arithmetic.binary32 import all_to_binary32, sum_in_binary32, to_binary32
 from sampling_ref.arithmetic.glibc import expf_of_all
+from sampling_ref.candidate_orders import walk
 from sampling_ref.candidates import Candidates
 from sampling_ref.drawing.exponential_race import exponential_race
 from sampling_ref.drawing.gumbel_max import gumbel_max
@@ -29,8 +29,8 @@ from sampling_ref.profiles.model import Draw
 from sampling_ref.row import Number, ReadRow, TokenId, read_possible_logits
 from sampling_ref.situation import Situation
 from sampling_ref.steps.making import at_places, known_arguments, with_places
-from sampling_ref.steps.step import Apply, Step, Values
-from sampling_ref.steps.table import STEPS
+from sampling_ref.steps.step import Apply, Values
+from sampling_ref.steps.table import steps_applying
 from sampling_ref.twins.twin import Twin
 
 
@@ -72,18 +72,18 @@ def _top_p(candidates: Candidates, situation: Situation, values: Values) -> Cand
         return candidates
     if values["boundary"] == "fitting":
         return with_places(candidates, sorted(_fitting(shares, share)))
-    walk = [place for place in largest_first(shares, values["ties"]) if shares[place] > 0]
-    running, count = 0.0, len(walk)
-    for place, candidate in enumerate(walk):
+    ordered = [place for place in largest_first(shares, values["ties"]) if shares[place] > 0]
+    running, count = 0.0, len(ordered)
+    for place, candidate in enumerate(ordered):
         running = to_binary32(running + shares[candidate])
         if running > share or (running == share and values["boundary"] == "reach"):
             count = place if values["boundary"] == "within" else place + 1
             break
-    count = max(count, min(values["least"], len(walk)))
-    kept = set(walk[:count])
+    count = max(count, min(values["least"], len(ordered)))
+    kept = set(ordered[:count])
     if values["ties"] == "all" and kept:
         smallest = min(shares[place] for place in kept)
-        kept |= {place for place in walk if shares[place] == smallest}
+        kept |= {place for place in ordered if shares[place] == smallest}
     return with_places(candidates, sorted(kept))
 
 
@@ -119,7 +119,7 @@ def draw_in_32_bits(candidates: Candidates, situation: Situation, draw: Draw) ->
     weights = softmax_in_32_bits(candidates.logits)
     if draw.method in {"Gumbel-max", "exponential race"}:
         return _race(candidates, situation, draw, weights)
-    places = walk(candidates, draw)
+    places = walk(candidates, draw.order)
     uniform = to_binary32(situation.randomness.uniform("the draw", "f32"))
     total = sum_in_binary32(weights[place] for place in places)
     target = to_binary32(uniform * total)
@@ -130,16 +130,6 @@ def draw_in_32_bits(candidates: Candidates, situation: Situation, draw: Draw) ->
         if running > target or (running == target and draw.boundary == "reach"):
             return candidates.tokens[place]
     return candidates.tokens[possible[-1]]  # rounding left nothing beyond the last one
-
-
-def walk(candidates: Candidates, draw: Draw) -> list[int]:
-    """Return the places of the candidates in the order in which a draw walks."""
-    places = list(range(len(candidates.tokens)))
-    if draw.order == "vocabulary":
-        return sorted(places, key=candidates.tokens.__getitem__)
-    if draw.order == "sorted":
-        return sorted(places, key=candidates.logits.__getitem__, reverse=True)
-    return places
 
 
 def _race(
@@ -154,24 +144,23 @@ def _race(
     return candidates.tokens[place]
 
 
-def _twin(name: str, apply: Apply) -> Step:
-    step = STEPS[name]
-    return Step(name, apply, step.parameters, step.choices, step.why, step.source)
-
-
 def _law(candidates: Candidates) -> list[float]:
     return softmax_in_32_bits(candidates.logits)
 
 
-_STEPS = (
-    _twin("temperature", _temperature),
-    _twin("top_p", _top_p),
-    _twin("min_p", _on_shares(min_p)),
-    _twin("epsilon", _on_shares(epsilon)),
-    _twin("top_a", _on_shares(top_a)),
-    _twin("tail_free", _on_shares(tail_free)),
-    _twin("xtc", _on_shares(xtc)),
+PLAIN = Twin(
+    steps_applying(
+        {
+            "temperature": _temperature,
+            "top_p": _top_p,
+            "min_p": _on_shares(min_p),
+            "epsilon": _on_shares(epsilon),
+            "top_a": _on_shares(top_a),
+            "tail_free": _on_shares(tail_free),
+            "xtc": _on_shares(xtc),
+        }
+    ),
+    _law,
+    draw_in_32_bits,
 )
-
-PLAIN = Twin(MappingProxyType({step.name: step for step in _STEPS}), _law, draw_in_32_bits)
 """The twin of every engine without one of its own."""

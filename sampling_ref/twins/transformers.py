@@ -33,12 +33,12 @@ from sampling_ref.arithmetic.largest import largest
 from sampling_ref.candidates import Candidates
 from sampling_ref.drawing.torch_cpu import multinomial_torch_cpu
 from sampling_ref.profiles.model import Draw
-from sampling_ref.row import Number, ReadRow, TokenId, read_possible_logits
+from sampling_ref.row import Number, ReadRow, TokenId, already_read, read_possible_logits
 from sampling_ref.situation import Situation
 from sampling_ref.steps.making import with_places
 from sampling_ref.steps.penalties import REWARD_OF_64_BITS
-from sampling_ref.steps.step import Apply, Step, Values
-from sampling_ref.steps.table import STEPS
+from sampling_ref.steps.step import Values
+from sampling_ref.steps.table import steps_applying
 from sampling_ref.twins.plain import PLAIN
 from sampling_ref.twins.twin import Twin
 
@@ -71,7 +71,7 @@ def torch_log_softmax(logits: Sequence[Number]) -> list[float]:
 
 def _weights(logits: Sequence[Number]) -> tuple[list[float], list[float], float]:
     """Return logits less the largest, e to these powers, and their sum."""
-    floats = list(map(float, read_possible_logits(ReadRow(logits))))
+    floats = list(map(float, read_possible_logits(already_read(logits))))
     largest = max(floats)
     gaps = all_to_binary32([logit - largest for logit in floats])
     weights = expf_of_all(gaps)
@@ -171,22 +171,25 @@ def _words(numbers: Iterable[Number]) -> Iterator[int]:
         yield from divmod(int(number * MANTISSA), WORD)
 
 
-def _twin(name: str, apply: Apply) -> Step:
-    step = STEPS[name]
-    return Step(name, apply, step.parameters, step.choices, step.why, step.source)
-
-
-_STEPS = (
-    REWARD_OF_64_BITS,
-    PLAIN.steps["temperature"],
-    _twin("top_h", _top_h),
-    _twin("top_p", _top_p),
-    _twin("min_p", _min_p),
-    _twin("typical", _typical),
-    _twin("epsilon", _epsilon),
-    _twin("eta", _eta),
-    _twin("logprobs", _log_softmax),
+TRANSFORMERS = Twin(
+    MappingProxyType(
+        {
+            REWARD_OF_64_BITS.name: REWARD_OF_64_BITS,
+            "temperature": PLAIN.steps["temperature"],
+            **steps_applying(
+                {
+                    "top_h": _top_h,
+                    "top_p": _top_p,
+                    "min_p": _min_p,
+                    "typical": _typical,
+                    "epsilon": _epsilon,
+                    "eta": _eta,
+                    "logprobs": _log_softmax,
+                }
+            ),
+        }
+    ),
+    _law,
+    _draw,
 )
-
-TRANSFORMERS = Twin(MappingProxyType({step.name: step for step in _STEPS}), _law, _draw)
 """The processors of transformers that add up or exponentiate, and torch's draw."""

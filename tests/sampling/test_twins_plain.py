@@ -159,7 +159,7 @@ def test_draws_differ_only_within_the_bound(
         scores = [row[t] - log(noise[profile.draw.noise](numbers[t])) for t in (exact, rounded)]
         assert abs(scores[0] - scores[1]) <= ERROR
     else:
-        places = walk(all_candidates(row), profile.draw)
+        places = walk(all_candidates(row), profile.draw.order)
         between = [places.index(token) for token in moved_draws(profile, row, numbers[0])]
         assert min(between) <= places.index(rounded) <= max(between)
 

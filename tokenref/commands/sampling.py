@@ -2,16 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sampling_ref import PROFILES, Sampler, distribution, explain
-from sampling_ref import sample as draw_token
-from sampling_ref.asking import read_profile
-from sampling_ref.profiles.model import Profile
 from tokenref.commands.paths import FILE, InputError, write
-from tokenref.profile_pages import one_profile, page
+
+if TYPE_CHECKING:
+    from sampling_ref import Profile
 
 SHOWN: Final = 10
 """How many tokens of a distribution are printed."""
@@ -24,6 +22,10 @@ SHOWN: Final = 10
 @click.pass_context
 def profiles(ctx: click.Context, name: str | None, path: Path | None, *, only_check: bool) -> None:
     """List the sampling engines that are described, or show one of them."""
+    from sampling_ref import PROFILES  # noqa: PLC0415 - no other command needs the samplers
+    from sampling_ref.asking import read_profile  # noqa: PLC0415 - as above
+    from tokenref.profile_pages import one_profile, page  # noqa: PLC0415 - as above
+
     if path is not None:
         content = page().encode()
         if not only_check:
@@ -78,27 +80,40 @@ def sample(  # noqa: PLR0913, PLR0917 - one option for everything that sampling 
     (in JSON, "-inf" or null) is an impossible token. Parameters carry the engine's own
     names (`tokenref profiles PROFILE` lists them), values are JSON: --set top_p=0.9.
     """
+    from sampling_ref import Sampler  # noqa: PLC0415 - no other command needs the samplers
+    from sampling_ref.asking import (  # noqa: PLC0415 - as above
+        ask,
+        draw,
+        probabilities,
+        read_profile,
+        run,
+    )
+
     record = read_profile(profile)
     row = _read_row(logits)
     tokens = _read_tokens(history)
     params = dict(_read_setting(setting, record) for setting in settings)
-    asked: dict[str, Any] = {
-        "prompt_length": prompt_length,
-        "uniforms": uniforms,
-        "precision": precision,
-        **params,
-    }
-    trace = explain(profile, row, tokens, **asked)
-    shares = distribution(profile, row, tokens, **asked)
+    question = ask(
+        profile,
+        row,
+        tokens,
+        prompt_length=prompt_length,
+        uniforms=uniforms,
+        state=None,
+        precision=precision,  # type: ignore[arg-type] # click checked it
+        params=params,
+    )
+    answer = run(question)
+    shares = probabilities(question, answer.candidates)
     token = None
     if seed is not None:
         token = Sampler(profile, seed, tokens, **params).sample(row)
-    elif uniforms or record.greedy.holds({**record.defaults(), **params}):
-        token = draw_token(profile, row, tokens, **asked)
+    elif uniforms or record.greedy.holds(question.parameters):
+        token = draw(question, answer)
     if as_json:
         click.echo(json.dumps({"probabilities": shares, "token": token}))
         return
-    click.echo(str(trace))
+    click.echo(str(answer.trace))
     likeliest = sorted(range(len(shares)), key=shares.__getitem__, reverse=True)[:SHOWN]
     click.echo("\nprobabilities")
     for likely in likeliest:
@@ -130,7 +145,7 @@ def _read_tokens(text: str) -> list[int]:
         raise InputError(f"--history must be token ids with commas: {text!r}") from None
 
 
-def _read_setting(text: str, profile: Profile) -> tuple[str, Any]:
+def _read_setting(text: str, profile: "Profile") -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
         raise InputError(f"--set must be NAME=VALUE, got {text!r}")
