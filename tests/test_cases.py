@@ -25,9 +25,10 @@ from tokenref.engines.reference import ReferenceEngine
 from tokenref.glossary import FLAGS
 from tokenref.judge import judge
 from tokenref.questions.text import TextInput
-from tokenref.record import OPS, PIPELINE_OPS, Case, ErrorCode, op_of
+from tokenref.record import PIPELINE_OPS, TOKENIZER_OPS, Case, op_of
 from tokenref.record_files import dump_records, parse_records
-from tokenref.subjects import Subject, load_subject
+from tokenref.subjects import TokenizerSubject, load_subject
+from tokenref.verdicts import TokenizerErrorCode
 
 ROOT = Path(__file__).resolve().parents[1]
 ANCHORS = {
@@ -82,7 +83,7 @@ def shipped_cases() -> tuple[Case, ...]:
     )
 
 
-def subject_named(name: str) -> Subject:
+def subject_named(name: str) -> TokenizerSubject:
     return fixture_tokenizers().get(name) or vocabulary_named(name)
 
 
@@ -106,7 +107,7 @@ def test_there_are_between_1500_and_3500_cases_of_text_and_tokens_and_6000_in_al
     assert 1500 <= sum(draft.op in TEXT_OPS for draft in drafts()) <= 3500
     assert len(drafts()) <= 6000
     by_op = Counter(draft.op for draft in drafts())
-    assert set(by_op) == set(OPS)
+    assert set(by_op) == set(TOKENIZER_OPS)
     assert min(by_op.values()) >= 30
     assert min(by_op[op] for op in TEXT_OPS) > 80
 
@@ -199,7 +200,7 @@ def test_cases_that_must_be_refused_say_so() -> None:
     refused = [case for case in shipped_cases() if case.out is None]
     assert len(refused) > 80
     codes = {code for case in refused for code in getattr(case.verdict, "codes", [])}
-    assert codes == set(get_args(ErrorCode))
+    assert codes == set(get_args(TokenizerErrorCode))
     draft = next(draft for draft in drafts() if draft.slug == "e10-missing-alone")
     refuses("MISSING_BYTE")(vocabulary_named(draft.vocabulary), _case(draft.id))
 
@@ -226,13 +227,13 @@ def test_the_cases_survive_being_written_and_read() -> None:
 
 
 def test_a_right_engine_fails_every_canary() -> None:
-    subjects: dict[str, Subject] = {
+    subjects: dict[str | None, TokenizerSubject] = {
         entry.vocabulary.digest(): entry.vocabulary for entry in fixture_vocabularies().values()
     }
     subjects |= {file.digest(): file for file in fixture_tokenizers().values()}
     found = canaries()
     assert len(found) >= 12
-    assert {op_of(case) for case in found} == set(OPS)
+    assert {op_of(case) for case in found} == set(TOKENIZER_OPS)
     for case in found:
         assert re.fullmatch(r"canary(/[a-z0-9_.-]+){2}", case.id)
         subject = subjects[case.vocab]

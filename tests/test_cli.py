@@ -32,7 +32,8 @@ from tokenref.catalogue import fixtures_folder, open_catalogue
 from tokenref.cli import main
 from tokenref.mutants.gate import GateReport, Trial
 from tokenref.mutants.table import MUTANTS
-from tokenref.record import EncodeCase
+from tokenref.questions.text import TextInput
+from tokenref.record import op_of
 from tokenref.record_files import parse_records
 from tokenref.reports.mutants import print_gate
 from tokenref.reports.terminal import SHOWN_FAILURES, split_detail
@@ -284,7 +285,7 @@ def test_only_line_feeds_end_a_text_of_ones_own(tmp_path: Path) -> None:
     result = tokenref("fill", "--vocabulary", "tiny", "--texts", texts, "--out", out)
     assert result.exit_code == 0, result.output
     (case,) = parse_records(out.read_bytes(), "out.jsonl")
-    assert isinstance(case, EncodeCase)
+    assert isinstance(case.input, TextInput)
     assert case.input.text == text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.jsonl", "texts.txt"]
 
@@ -460,7 +461,7 @@ def test_the_shortest_failures_are_shown_first(tmp_path: Path) -> None:
     failures = [
         (len(case.input.content()), case.id)
         for case in open_catalogue().cases
-        if isinstance(case, EncodeCase) and case.id in failed
+        if op_of(case) == "encode" and case.id in failed
     ]
     shown = re.findall(r"^  (bpe/\S+) fail$", result.output, re.MULTILINE)
     assert len(failures) > SHOWN_FAILURES

@@ -35,6 +35,7 @@ from tokenref.engines.rs_bpe import MemoryUnsafeError
 from tokenref.engines.table import EngineError, Unavailable, engine, engine_names
 
 REAL = ("tiktoken", "tokenizers", "bpe-openai", "rs-bpe")
+SAMPLERS = ("transformers", "llama.cpp", "torch", "numpy")
 BYTES = {bytes([byte]): byte for byte in range(256)}
 
 ATOMS = (
@@ -110,7 +111,7 @@ def why_not(name: str, vocabulary: Vocabulary) -> str:
 
 
 def test_every_name_makes_an_engine_of_that_name() -> None:
-    assert engine_names() == (*REAL, "reference", *ENCODERS)
+    assert engine_names() == (*REAL, "reference", *SAMPLERS, *ENCODERS)
     for name in engine_names():
         found = engine(name)
         assert found.name == name

@@ -320,7 +320,9 @@ def test_what_an_engine_writes_to_standard_error_is_kept_away(
 def test_progress_is_told_now_and_then() -> None:
     told: list[int] = []
     run(right, *([TOGETHER] * 250), progress=told.append)
-    assert told == [0, 100, 200]
+    assert len(told) > 2
+    assert told == sorted(set(told))
+    assert told[-1] == 250
 
 
 def test_a_selection_of_nothing_is_an_error() -> None:

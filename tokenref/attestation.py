@@ -59,7 +59,7 @@ def readme_table(runs: Sequence[Run], catalogue: Catalogue, vocabularies: Sequen
             results = [
                 result
                 for result in run.results
-                if not name or catalogue.entry(result.case.vocab).name == name
+                if not name or catalogue.name(result.case.vocab) == name
             ]
             counts = [
                 sum(result.judgement.status in statuses for result in results)

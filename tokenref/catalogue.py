@@ -9,7 +9,7 @@ from bpe_ref import BpeError, load_vocabulary
 from tokenref.manifest import Manifest, VocabularyEntry, read_manifest
 from tokenref.record import Case, RecordError, op_of
 from tokenref.record_files import read_file, read_records
-from tokenref.subjects import Subject, TokenizerFile, together
+from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, together
 
 
 class SelectionError(Exception):
@@ -75,12 +75,22 @@ class Catalogue:
         """Return the manifest's entry of a vocabulary or a tokenizer."""
         return next(entry for entry in self.manifest.subjects if entry.digest == digest)
 
-    def subject(self, digest: str) -> Subject | str:
+    def name(self, digest: str | None) -> str:
+        """Return the name of a vocabulary or tokenizer; of none, "no vocabulary".
+
+        >>> open_catalogue().name(None)
+        'no vocabulary'
+        """
+        return "no vocabulary" if digest is None else self.entry(digest).name
+
+    def subject(self, digest: str | None) -> Subject | str:
         """Return a vocabulary or tokenizer by its digest, or one sentence why it cannot be had.
 
         Vocabularies that are too large to ship are looked for as
         `bpe_ref.load_vocabulary` does; what is found must have the digest.
         """
+        if digest is None:
+            return SAMPLERS
         if digest not in self._loaded:
             entry = self.entry(digest)
             if entry in self.manifest.tokenizers:
@@ -125,9 +135,7 @@ class Catalogue:
             (not selection.ids or any(fnmatchcase(case.id, glob) for glob in selection.ids))
             and (not selection.ops or op_of(case) in selection.ops)
             and (not selection.flags or not set(selection.flags).isdisjoint(case.flags))
-            and (
-                not selection.vocabularies or self.entry(case.vocab).name in selection.vocabularies
-            )
+            and (not selection.vocabularies or self.name(case.vocab) in selection.vocabularies)
         )
 
 
@@ -170,7 +178,7 @@ def check_together(cases: Iterable[Case], manifest: Manifest) -> None:
         if case.id in seen:
             raise RecordError(f"the id {case.id!r} is used by two record files")
         seen.add(case.id)
-        if case.vocab not in known:
+        if case.vocab is not None and case.vocab not in known:
             raise RecordError(f"{case.id}: the manifest knows no vocabulary {case.vocab}")
         for flag in case.flags:
             if flag not in manifest.flags:

@@ -21,18 +21,23 @@ from tokenref.commands.fill import fill
 from tokenref.commands.gates import attest, mutants
 from tokenref.commands.look import engines, show, trace_command
 from tokenref.commands.paths import InputError
+from tokenref.commands.report import report
+from tokenref.commands.rules import rules
 from tokenref.commands.sampling import profiles, sample
 from tokenref.commands.text import chunks, count, decode, encode
 from tokenref.commands.vocabulary import audit_command, train_command, vocabulary
 from tokenref.corpus import CorpusError
 from tokenref.engines.table import EngineError
+from tokenref.protocol.opening import GreetingError
+from tokenref.protocol.process import StartError
 from tokenref.record import RecordError
+from tokenref.reports.reading import ResultsError
 
 BAD_INPUT: Final = (
     *(AttestationError, BpeError, CorpusError, EngineError, InputError),
-    SamplingError,
+    *(SamplingError, StartError),
 )
-INVALID_RUN: Final = (RecordError, SelectionError)
+INVALID_RUN: Final = (GreetingError, RecordError, ResultsError, SelectionError)
 
 
 class _OneSentence(click.Group):
@@ -74,9 +79,9 @@ def main() -> None:
 
 
 for _command in (
-    *(check, fill, show, engines, trace_command),
+    *(check, report, fill, show, engines, trace_command),
     *(encode, decode, count, chunks),
     *(vocabulary, audit_command, train_command, mutants, attest),
-    *(profiles, sample),
+    *(profiles, sample, rules),
 ):
     main.add_command(_command)

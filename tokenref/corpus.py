@@ -26,7 +26,17 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from bpe_ref import BpeError, TokenId, TokenIdError, Tokenizer, Vocabulary, load_vocabulary
-from tokenref.engines.answers import Answer, Crashed, Engine, Ok, Session, Unsupported
+from tokenref.engines.answers import (
+    Answer,
+    Crashed,
+    Engine,
+    NotAsked,
+    Ok,
+    Session,
+    Skipped,
+    TimedOut,
+    Unsupported,
+)
 from tokenref.judge import first_difference
 from tokenref.runner import guarded, quiet_standard_error
 
@@ -169,8 +179,10 @@ def _compare(reference: _Reference, engine: Engine, name: str) -> CorpusResult:
     seconds = time.perf_counter() - start
     if isinstance(answer, Unsupported):
         return result("unsupported", answer.reason)
-    if isinstance(answer, Crashed):
+    if isinstance(answer, Crashed | TimedOut):
         return result("crash", answer.message)
+    if isinstance(answer, Skipped | NotAsked):
+        return result("unsupported", answer.reason)
     if not isinstance(answer, Ok):
         return result("refused", answer.message)
     ids: Sequence[TokenId] = answer.out["ids"]

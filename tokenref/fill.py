@@ -16,6 +16,8 @@ from bpe_ref.formats.files import write_atomically
 from tokenref.cases.all import all_drafts
 from tokenref.cases.canaries import canaries
 from tokenref.cases.draft import finish
+from tokenref.cases.sampling.all import all_sampler_drafts
+from tokenref.cases.sampling.draft import finish_sampler
 from tokenref.cases.tokenizers import fixture_tokenizers
 from tokenref.cases.vocabularies import fixture_vocabularies
 from tokenref.glossary import FLAGS
@@ -30,7 +32,7 @@ from tokenref.manifest import (
 )
 from tokenref.record import Case, RecordError
 from tokenref.record_files import dump_records, schemas
-from tokenref.subjects import Subject, TokenizerFile
+from tokenref.subjects import TokenizerFile
 
 CANARIES: Final = "canary.jsonl"
 HAND_WRITTEN: Final = ("README.md",)
@@ -53,7 +55,9 @@ def make_files(progress: Callable[[str], None] | None = None) -> dict[str, bytes
     `PurposeError` if a case does not do what its `why` claims.
     """
     named, tokenizers = fixture_vocabularies(), fixture_tokenizers()
-    subjects: dict[str, Subject] = {name: entry.vocabulary for name, entry in named.items()}
+    subjects: dict[str, Vocabulary | TokenizerFile] = {
+        name: entry.vocabulary for name, entry in named.items()
+    }
     subjects |= tokenizers
     files: dict[str, bytes] = {}
     cases: dict[str, list[Case]] = {}
@@ -64,6 +68,11 @@ def make_files(progress: Callable[[str], None] | None = None) -> dict[str, bytes
         if path not in cases and progress is not None:
             progress(path)
         cases.setdefault(path, []).append(finish(draft, subjects[draft.vocabulary]))
+    for each in all_sampler_drafts():
+        path = f"sampling/{each.op}/{each.topic}.jsonl"
+        if path not in cases and progress is not None:
+            progress(path)
+        cases.setdefault(path, []).append(finish_sampler(each))
     cases[CANARIES] = canaries()
     for path, records in cases.items():
         files[path] = dump_records(path, records)
@@ -129,9 +138,9 @@ def _registered(name: str) -> Vocabulary:
 def _manifest(
     files: dict[str, bytes],
     cases: dict[str, list[Case]],
-    subjects: dict[str, Subject],
+    subjects: dict[str, Vocabulary | TokenizerFile],
 ) -> Manifest:
-    used = {case.vocab for records in cases.values() for case in records}
+    used = {case.vocab for records in cases.values() for case in records if case.vocab is not None}
     by_digest: dict[str, str] = {}
     for name, subject in subjects.items():
         digest = subject.digest()

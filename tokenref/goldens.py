@@ -14,7 +14,7 @@ from tokenref.manifest import FileEntry, Manifest, VocabularyEntry
 from tokenref.questions.pipelines import TokenizeInput
 from tokenref.questions.text import TextInput
 from tokenref.record_files import dump_records, parse_records, read_file
-from tokenref.subjects import Subject, TokenizerFile
+from tokenref.subjects import TokenizerFile, TokenizerSubject
 
 
 class GoldensError(Exception):
@@ -34,7 +34,7 @@ def texts_of(content: str) -> list[str]:
     return [line.removesuffix("\r") for line in lines] + ([last] if last else [])
 
 
-def own_subject(name_or_path: str) -> Subject:
+def own_subject(name_or_path: str) -> TokenizerSubject:
     """Return what a name or a path stands for: a vocabulary, or a whole tokenizer's file.
 
     Raises `BpeError` for what is neither, and `GoldensError` for a SentencePiece
@@ -53,7 +53,7 @@ def own_subject(name_or_path: str) -> Subject:
 
 
 def goldens_for(
-    subject: Subject, name: str, texts: Sequence[str], source: str, out: Path
+    subject: TokenizerSubject, name: str, texts: Sequence[str], source: str, out: Path
 ) -> tuple[bytes, int]:
     """Return a record file of a user's own texts, and how many cases it holds.
 

@@ -8,15 +8,36 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from bpe_ref import TokenIdError, Vocabulary
-from tokenref.engines.answers import Answer, Crashed, Refused, Unsupported
+from tokenref.engines.answers import (
+    UNDECLARED,
+    Answer,
+    Crashed,
+    Declared,
+    NotAsked,
+    Ok,
+    Refused,
+    Skipped,
+    TimedOut,
+    Unsupported,
+)
+from tokenref.judging_samplers import compare
 from tokenref.record import Case, MustRefuse
 from tokenref.subjects import Subject
 
 Status: TypeAlias = Literal[
-    "pass", "fail", "wrong_error", "crash", "unsupported", "not_run", "xfail", "xpass"
+    "pass",
+    "fail",
+    "wrong_error",
+    "crash",
+    "timeout",
+    "unsupported",
+    "skip",
+    "not_run",
+    "xfail",
+    "xpass",
 ]
 
-FAILURES: Final = frozenset({"fail", "wrong_error", "crash", "xpass"})
+FAILURES: Final = frozenset({"fail", "wrong_error", "crash", "timeout", "xpass"})
 """The statuses that make a run end with exit code 1."""
 
 _STAGES: Final = ("pieces", "merges")  # in the order in which they happen
@@ -30,12 +51,25 @@ class Judgement:
     detail: str = ""
     """One line: where the answer first differs, or why there is none."""
 
+    remark: str = ""
+    """What is worth knowing of an answer that passes: which alternative it is."""
+
+    ulp: int | None = None
+    """The largest distance of two numbers that need not be equal, in units in the last place."""
+
 
 PASS: Final = Judgement("pass")
 
 
-def judge(case: Case, answer: Answer, subject: Subject) -> Judgement:
+def judge(
+    case: Case,
+    answer: Answer,
+    subject: Subject,
+    declared: Declared = UNDECLARED,
+) -> Judgement:
     """Return the judgement of an answer. Codes of refusals are compared, messages are not.
+
+    `declared` is what an engine says of its arithmetic and its ties, see `judging_samplers`.
 
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> from tokenref.engines.answers import Ok
@@ -46,12 +80,10 @@ def judge(case: Case, answer: Answer, subject: Subject) -> Judgement:
     ...     why="An example for the documentation.", flags=[], spec="definition",
     ...     verdict=Exact(), input=TextInput(text="a"), out=CountOutput(count=1))
     >>> judge(case, Ok({"count": 2}), vocabulary)
-    Judgement(status='fail', detail='count: expected 1, got 2')
+    Judgement(status='fail', detail='count: expected 1, got 2', remark='', ulp=None)
     """
-    if isinstance(answer, Unsupported):
-        return Judgement("unsupported", answer.reason)
-    if isinstance(answer, Crashed):
-        return Judgement("crash", answer.message)
+    if not isinstance(answer, Ok | Refused):
+        return _without_answer(answer)
     if isinstance(case.verdict, MustRefuse):
         if isinstance(answer, Refused):
             if answer.code in case.verdict.codes:
@@ -60,9 +92,30 @@ def judge(case: Case, answer: Answer, subject: Subject) -> Judgement:
         return Judgement("fail", f"expected {_codes(case)}, got an answer: {_short(answer.out)}")
     if isinstance(answer, Refused):
         return Judgement("wrong_error", f"a valid input was refused: {answer.message}")
+    if case.vocab is None:
+        found = compare(case, answer.out, declared)
+        status: Status = "fail" if found.detail else "pass"
+        return Judgement(status, found.detail, found.remark, found.ulp)
     expected = _plain(msgspec.to_builtins(case.out))
     difference = _difference(expected, answer.out, subject)
     return PASS if difference is None else Judgement("fail", difference)
+
+
+def _without_answer(
+    answer: Unsupported | Skipped | NotAsked | TimedOut | Crashed,
+) -> Judgement:
+    """Return the judgement of a question that got no answer."""
+    match answer:
+        case Unsupported(reason):
+            return Judgement("unsupported", reason)
+        case Skipped(reason):
+            return Judgement("skip", reason)
+        case NotAsked(reason):
+            return Judgement("not_run", reason)
+        case TimedOut(message):
+            return Judgement("timeout", message)
+        case Crashed(message):
+            return Judgement("crash", message)
 
 
 def _codes(case: Case) -> str:

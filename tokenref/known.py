@@ -30,7 +30,7 @@ class Known(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cases: Annotated[list[str], Meta(min_length=1)]
     """Case ids, with `*` and `?`."""
 
-    status: Literal["fail", "wrong_error", "crash"]
+    status: Literal["fail", "wrong_error", "crash", "timeout"]
     reason: Why
     link: str
 
@@ -95,6 +95,8 @@ def with_known(
 ) -> Judgement:
     """Return the judgement in the light of what is known of this engine and case.
 
+    What differs becomes the remark of a known difference.
+
     >>> entry = Known(title="fails", engine="e", cases=["a/b"], status="fail",
     ...     reason="a" * 20, link="")
     >>> with_known(Judgement("fail"), "e", "a/b", [entry]).status
@@ -106,7 +108,7 @@ def with_known(
     if entry is None:
         return judgement
     if judgement.status == entry.status:
-        return Judgement("xfail", f"known: {entry.reason}")
+        return Judgement("xfail", f"known: {entry.reason}", judgement.detail, judgement.ulp)
     if judgement.status == "pass":
         return Judgement(
             "xpass", f"is on the list of known differences, but passes: {entry.reason}"

@@ -71,6 +71,11 @@ def dump_manifest(manifest: Manifest) -> bytes:
     return b"{\n" + b",\n".join(lines) + b"\n}\n"
 
 
+def manifest_digest(manifest: Manifest) -> str:
+    """Return `sha256:` and the digest of the manifest file: it names the fixtures as they are."""
+    return f"sha256:{sha256(dump_manifest(manifest)).hexdigest()}"
+
+
 def parse_manifest(folder: Path) -> Manifest:
     """Read the manifest of a folder without looking at the files. Raises `RecordError`."""
     data = read_file(folder / MANIFEST)

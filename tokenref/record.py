@@ -1,16 +1,23 @@
-"""A golden record: one question to a tokenizer, the answer, and why it is asked.
+"""A golden record: one question to a tokenizer or a sampler, the answer, and why it is asked.
 
 The normative description for consumers is `fixtures/README.md`; this module is
 the same thing in types.
 """
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
 from hashlib import sha256
-from typing import Annotated, Any, Final, Literal, TypeAlias, get_type_hints
+from operator import or_
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Literal, TypeAlias, cast, get_type_hints
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
+from sampling_ref import STEPS
+from tokenref.questions import sampling as samplers
 from tokenref.questions.base import Strict
 from tokenref.questions.cutting import (
     CanonicalInput,
@@ -52,6 +59,36 @@ from tokenref.questions.text import (
     SpecialInput,
     TextInput,
 )
+from tokenref.verdicts import ErrorCode, Exact, MustRefuse, Stat, Survey, Verdict
+
+__all__ = [
+    "ANY_CASE",
+    "CASE_OF_OP",
+    "FILTER_OPS",
+    "FORMAT",
+    "OPERATIONS",
+    "OPS",
+    "PIPELINE_OPS",
+    "ROW_OPS",
+    "SAMPLER_OPS",
+    "TOKENIZER_OPS",
+    "Case",
+    "Digest",
+    "ErrorCode",
+    "Exact",
+    "MustRefuse",
+    "Operation",
+    "RecordError",
+    "Slug",
+    "Verdict",
+    "Why",
+    "answer_type",
+    "canonical_json",
+    "has_answer",
+    "make_case",
+    "meaning_digest",
+    "op_of",
+]
 
 FORMAT: Final = 1
 
@@ -59,45 +96,26 @@ Digest: TypeAlias = Annotated[str, Meta(pattern="^sha256:[0-9a-f]{64}$")]
 Slug: TypeAlias = Annotated[str, Meta(pattern="^[a-z0-9_]+(/[a-z0-9_.-]+)+$")]
 Why: TypeAlias = Annotated[str, Meta(min_length=20)]
 
-ErrorCode: TypeAlias = Literal[
-    "MISSING_BYTE",
-    "UNKNOWN_ID",
-    "INVALID_UTF8",
-    "DISALLOWED_SPECIAL",
-    "TOO_LONG",
-    "MISSING_CHARACTER",
-    "INVALID_PREFIX",
-]
-"""Why an input is refused; `fixtures/README.md` says what each one means."""
-
-Profile: TypeAlias = Literal["definition", "tiktoken", "hugging-face", "strict"]
+TokenizerProfile: TypeAlias = Literal["definition", "tiktoken", "hugging-face", "strict"]
+SamplerProfile: TypeAlias = Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9.+_-]*$")]
+"""A rule's name (`tokenref.rules`), or an engine's (`sampling_ref.PROFILES`)."""
 
 
 class RecordError(Exception):
     """A record file that cannot be used; the sentence names file and line."""
 
 
-class Exact(Strict, frozen=True, kw_only=True, tag_field="kind", tag="exact"):
-    """The answer must be this one."""
-
-
-class MustRefuse(Strict, frozen=True, kw_only=True, tag_field="kind", tag="error"):
-    """The input must be refused, for one of these reasons. Messages are not compared."""
-
-    codes: Annotated[list[ErrorCode], Meta(min_length=1)]
-
-
-class _Case(Strict, frozen=True, kw_only=True, tag_field="op"):
+class Case(Strict, frozen=True, kw_only=True, tag_field="op"):
     """What every case has, whatever it asks."""
 
     id: Slug
     """Permanent, never used again for anything else."""
 
-    profile: Profile
+    profile: str
     """Whose rules the answer follows where the definition leaves something open."""
 
-    vocab: Digest
-    """The vocabulary, by its meaning."""
+    vocab: Digest | None
+    """The vocabulary, by its meaning. Records about samplers have none."""
 
     why: Why
     """The reason why this case exists."""
@@ -108,189 +126,253 @@ class _Case(Strict, frozen=True, kw_only=True, tag_field="op"):
     spec: str
     """Where the rule is written down."""
 
-    verdict: Exact | MustRefuse
+    verdict: Verdict
     sum: Digest
     """Digest of op, profile, vocab, in, out and verdict: changes if the meaning does."""
 
+    input: Any = msgspec.field(name="in")
+    """The question."""
 
-class PiecesCase(_Case, frozen=True, kw_only=True, tag="pieces"):
-    """Asks for the pieces of a text."""
-
-    input: TextInput = msgspec.field(name="in")
-    out: PiecesOutput | None
-
-
-class EncodeCase(_Case, frozen=True, kw_only=True, tag="encode"):
-    """Asks for the tokens of a text in which nothing is special."""
-
-    input: TextInput = msgspec.field(name="in")
-    out: IdsOutput | None
+    out: Any
+    """The answer; null where the input must be refused."""
 
 
-class CountCase(_Case, frozen=True, kw_only=True, tag="count"):
-    """Asks for the number of tokens of a text in which nothing is special."""
+class TokenizerCase(Case, frozen=True, kw_only=True):
+    """A question about a vocabulary, or a whole tokenizer."""
 
-    input: TextInput = msgspec.field(name="in")
-    out: CountOutput | None
-
-
-class DecodeCase(_Case, frozen=True, kw_only=True, tag="decode"):
-    """Asks what tokens decode to."""
-
-    input: DecodeInput = msgspec.field(name="in")
-    out: DecodeOutput | None
+    profile: TokenizerProfile
+    vocab: Digest
+    verdict: Exact | MustRefuse
 
 
-class SpecialCase(_Case, frozen=True, kw_only=True, tag="special"):
-    """Asks for the tokens of a text that may hold special ones."""
+class SamplerCase(Case, frozen=True, kw_only=True, omit_defaults=True):
+    """A question about a sampler."""
 
-    input: SpecialInput = msgspec.field(name="in")
-    out: IdsOutput | None
-
-
-class StreamCase(_Case, frozen=True, kw_only=True, tag="stream"):
-    """Asks for the text that each token makes certain."""
-
-    input: StreamInput = msgspec.field(name="in")
-    out: StreamOutput | None
+    profile: SamplerProfile
+    vocab: None = None
+    verdict: Verdict
 
 
-class OffsetsCase(_Case, frozen=True, kw_only=True, tag="offsets"):
-    """Asks in which character of the text each token starts."""
+@dataclass(frozen=True)
+class Operation:
+    """What one operation asks, and what it answers."""
 
-    input: CanonicalInput = msgspec.field(name="in")
-    out: OffsetsOutput | None
-
-
-class AppendCase(_Case, frozen=True, kw_only=True, tag="append"):
-    """Asks for the number of tokens while a text grows at its end."""
-
-    input: CallsInput = msgspec.field(name="in")
-    out: GrowingOutput | None
+    question: type[Struct]
+    answer: type[Struct]
+    about: str
+    """One sentence, which the schema shows as well."""
 
 
-class PrependCase(_Case, frozen=True, kw_only=True, tag="prepend"):
-    """Asks for the number of tokens while a text grows at its beginning."""
-
-    input: CallsInput = msgspec.field(name="in")
-    out: GrowingOutput | None
-
-
-class EagerCase(_Case, frozen=True, kw_only=True, tag="eager"):
-    """Asks for the tokens that each part of a text makes certain."""
-
-    input: EagerInput = msgspec.field(name="in")
-    out: EagerOutput | None
-
-
-class IntervalsCase(_Case, frozen=True, kw_only=True, tag="intervals"):
-    """Asks for the number of tokens of parts of a piece."""
-
-    input: IntervalsInput = msgspec.field(name="in")
-    out: CountsOutput | None
-
-
-class LimitCase(_Case, frozen=True, kw_only=True, tag="limit"):
-    """Asks for the number of tokens, if there are not too many."""
-
-    input: LimitInput = msgspec.field(name="in")
-    out: LimitOutput | None
-
-
-class SplitCase(_Case, frozen=True, kw_only=True, tag="split"):
-    """Asks how much of a text has no more than so many tokens."""
-
-    input: SplitInput = msgspec.field(name="in")
-    out: SplitOutput | None
-
-
-class ChunksCase(_Case, frozen=True, kw_only=True, tag="chunks"):
-    """Asks for chunks that have no more than so many tokens each."""
-
-    input: ChunksInput = msgspec.field(name="in")
-    out: ChunksOutput | None
-
-
-class CompletionsCase(_Case, frozen=True, kw_only=True, tag="completions"):
-    """Asks for what stays, and what may become of the rest."""
-
-    input: CompletionsInput = msgspec.field(name="in")
-    out: CompletionsOutput | None
-
-
-class CanonicalCase(_Case, frozen=True, kw_only=True, tag="canonical"):
-    """Asks whether some tokens are what their text encodes to."""
-
-    input: CanonicalInput = msgspec.field(name="in")
-    out: CanonicalOutput | None
-
-
-class TokenizeCase(_Case, frozen=True, kw_only=True, tag="tokenize"):
-    """Asks a whole tokenizer for the tokens of a text, and all about them."""
-
-    input: TokenizeInput = msgspec.field(name="in")
-    out: TokenizeOutput | None
-
-
-class DetokenizeCase(_Case, frozen=True, kw_only=True, tag="detokenize"):
-    """Asks a whole tokenizer for the text of some tokens."""
-
-    input: DetokenizeInput = msgspec.field(name="in")
-    out: DetokenizeOutput | None
-
-
-class DetokenizeStreamCase(_Case, frozen=True, kw_only=True, tag="detokenize_stream"):
-    """Asks a whole tokenizer for text, token by token."""
-
-    input: DetokenizeStreamInput = msgspec.field(name="in")
-    out: DetokenizeStreamOutput | None
-
-
-Case: TypeAlias = (
-    PiecesCase
-    | EncodeCase
-    | CountCase
-    | DecodeCase
-    | SpecialCase
-    | StreamCase
-    | OffsetsCase
-    | AppendCase
-    | PrependCase
-    | EagerCase
-    | IntervalsCase
-    | LimitCase
-    | SplitCase
-    | ChunksCase
-    | CompletionsCase
-    | CanonicalCase
-    | TokenizeCase
-    | DetokenizeCase
-    | DetokenizeStreamCase
-)
-CASE_OF_OP: Final = {
-    "pieces": PiecesCase,
-    "encode": EncodeCase,
-    "count": CountCase,
-    "decode": DecodeCase,
-    "special": SpecialCase,
-    "stream": StreamCase,
-    "offsets": OffsetsCase,
-    "append": AppendCase,
-    "prepend": PrependCase,
-    "eager": EagerCase,
-    "intervals": IntervalsCase,
-    "limit": LimitCase,
-    "split": SplitCase,
-    "chunks": ChunksCase,
-    "completions": CompletionsCase,
-    "canonical": CanonicalCase,
-    "tokenize": TokenizeCase,
-    "detokenize": DetokenizeCase,
-    "detokenize_stream": DetokenizeStreamCase,
+_TOKENIZER_OPERATIONS: Final[Mapping[str, Operation]] = {
+    "pieces": Operation(TextInput, PiecesOutput, "Asks for the pieces of a text."),
+    "encode": Operation(
+        TextInput, IdsOutput, "Asks for the tokens of a text in which nothing is special."
+    ),
+    "count": Operation(
+        TextInput,
+        CountOutput,
+        "Asks for the number of tokens of a text in which nothing is special.",
+    ),
+    "decode": Operation(DecodeInput, DecodeOutput, "Asks what tokens decode to."),
+    "special": Operation(
+        SpecialInput, IdsOutput, "Asks for the tokens of a text that may hold special ones."
+    ),
+    "stream": Operation(
+        StreamInput, StreamOutput, "Asks for the text that each token makes certain."
+    ),
+    "offsets": Operation(
+        CanonicalInput, OffsetsOutput, "Asks in which character of the text each token starts."
+    ),
+    "append": Operation(
+        CallsInput, GrowingOutput, "Asks for the number of tokens while a text grows at its end."
+    ),
+    "prepend": Operation(
+        CallsInput,
+        GrowingOutput,
+        "Asks for the number of tokens while a text grows at its beginning.",
+    ),
+    "eager": Operation(
+        EagerInput, EagerOutput, "Asks for the tokens that each part of a text makes certain."
+    ),
+    "intervals": Operation(
+        IntervalsInput, CountsOutput, "Asks for the number of tokens of parts of a piece."
+    ),
+    "limit": Operation(
+        LimitInput, LimitOutput, "Asks for the number of tokens, if there are not too many."
+    ),
+    "split": Operation(
+        SplitInput, SplitOutput, "Asks how much of a text has no more than so many tokens."
+    ),
+    "chunks": Operation(
+        ChunksInput, ChunksOutput, "Asks for chunks that have no more than so many tokens each."
+    ),
+    "completions": Operation(
+        CompletionsInput, CompletionsOutput, "Asks for what stays, and what may become of the rest."
+    ),
+    "canonical": Operation(
+        CanonicalInput, CanonicalOutput, "Asks whether some tokens are what their text encodes to."
+    ),
+    "tokenize": Operation(
+        TokenizeInput,
+        TokenizeOutput,
+        "Asks a whole tokenizer for the tokens of a text, and all about them.",
+    ),
+    "detokenize": Operation(
+        DetokenizeInput, DetokenizeOutput, "Asks a whole tokenizer for the text of some tokens."
+    ),
+    "detokenize_stream": Operation(
+        DetokenizeStreamInput,
+        DetokenizeStreamOutput,
+        "Asks a whole tokenizer for text, token by token.",
+    ),
 }
+
+FILTER_OPS: Final = (
+    "top_k",
+    "top_p",
+    "min_p",
+    "typical",
+    "epsilon",
+    "eta",
+    "top_n_sigma",
+    "top_a",
+    "tail_free",
+    "top_h",
+    "xtc",
+)
+"""The operations that ask which tokens of a row are kept."""
+
+_ADAPTIVE_OPS: Final = ("mirostat_1", "mirostat_2", "adaptive_p")
+
+ROW_OPS: Final = tuple(
+    name for name in STEPS if name not in {*FILTER_OPS, *_ADAPTIVE_OPS, "greedy", "logprobs"}
+)
+"""The operations that ask what becomes of a row of logits: every other step of `sampling_ref`."""
+
+_SAMPLER_OPERATIONS: Final[Mapping[str, Operation]] = {
+    **{
+        op: Operation(
+            samplers.FilterInput,
+            samplers.KeepOutput,
+            f"Asks which tokens {op.replace('_', '-')} keeps.",
+        )
+        for op in FILTER_OPS
+    },
+    **{
+        op: Operation(
+            samplers.RowInput,
+            samplers.LogitsOutput,
+            f"Asks for the logits after the step {op.replace('_', ' ')}.",
+        )
+        for op in ROW_OPS
+    },
+    **{
+        op: Operation(
+            samplers.AdaptiveInput,
+            samplers.AdaptiveOutput,
+            f"Asks for the token that {op.replace('_', ' ')} draws, and its state after.",
+        )
+        for op in _ADAPTIVE_OPS
+    },
+    "softmax": Operation(
+        samplers.LogitsInput, samplers.ProbsOutput, "Asks for the probabilities of a row of logits."
+    ),
+    "logprobs": Operation(
+        samplers.LogitsInput,
+        samplers.LogprobsOutput,
+        "Asks for the logarithms of the probabilities of a row of logits.",
+    ),
+    "greedy": Operation(
+        samplers.LogitsInput, samplers.TokenOutput, "Asks for the token with the largest logit."
+    ),
+    "chain": Operation(
+        samplers.ChainInput, samplers.ChainOutput, "Asks which tokens an engine's chain leaves."
+    ),
+    "distribution": Operation(
+        samplers.ChainInput,
+        samplers.ProbsOutput,
+        "Asks for the probability of each token after an engine's chain.",
+    ),
+    "sample": Operation(
+        samplers.ChainInput,
+        samplers.TokenOutput,
+        "Asks for the token that an engine draws with these random numbers.",
+    ),
+    "draw": Operation(
+        samplers.DrawInput,
+        samplers.DrawOutput,
+        "Asks for the token that is drawn with these random numbers.",
+    ),
+    "random_words": Operation(
+        samplers.RandomWordsInput, samplers.WordsOutput, "Asks for the words of a generator."
+    ),
+    "uniforms": Operation(
+        samplers.WordsInput,
+        samplers.UniformsOutput,
+        "Asks for the uniform numbers that are made of random words.",
+    ),
+    "speculative": Operation(
+        samplers.SpeculativeInput,
+        samplers.SpeculativeOutput,
+        "Asks which drafted tokens are accepted, and what comes after them.",
+    ),
+    "residual": Operation(
+        samplers.ResidualInput,
+        samplers.ProbsOutput,
+        "Asks for the distribution to draw from after a rejection.",
+    ),
+    "batch": Operation(
+        samplers.BatchInput,
+        samplers.BatchOutput,
+        "Asks several questions of one operation in one call.",
+    ),
+    "sequence": Operation(
+        samplers.SequenceInput,
+        samplers.SequenceOutput,
+        "Asks for the tokens of calls on one sampler, one after the other.",
+    ),
+    "stat": Operation(
+        samplers.StatInput, samplers.StatOutput, "Asks how often each token is drawn."
+    ),
+}
+
+OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType(
+    {**_TOKENIZER_OPERATIONS, **_SAMPLER_OPERATIONS}
+)
+"""Every operation by its name."""
+
+
+def _case_type(op: str, operation: Operation, base: type[Case]) -> type[Case]:
+    """Return the type of an operation's cases."""
+    made: Any = msgspec.defstruct(
+        "".join(part.capitalize() for part in op.split("_")) + "Case",
+        [
+            ("input", operation.question, msgspec.field(name="in")),
+            ("out", operation.answer | None),
+        ],
+        bases=(base,),
+        namespace={"__doc__": operation.about},
+        module=__name__,
+        tag_field="op",
+        tag=op,
+        frozen=True,
+        kw_only=True,
+    )
+    return cast("type[Case]", made)
+
+
+CASE_OF_OP: Final[Mapping[str, type[Case]]] = MappingProxyType(
+    {op: _case_type(op, each, TokenizerCase) for op, each in _TOKENIZER_OPERATIONS.items()}
+    | {op: _case_type(op, each, SamplerCase) for op, each in _SAMPLER_OPERATIONS.items()}
+)
+ANY_CASE: Final[Any] = reduce(or_, CASE_OF_OP.values())
+"""The union of all kinds of case, which a record is one of."""
+
 OPS: Final = tuple(CASE_OF_OP)
+TOKENIZER_OPS: Final = tuple(_TOKENIZER_OPERATIONS)
+SAMPLER_OPS: Final = tuple(_SAMPLER_OPERATIONS)
 PIPELINE_OPS: Final = ("tokenize", "detokenize", "detokenize_stream")
-"""The operations that ask a whole tokenizer; all others ask a vocabulary."""
+"""The operations that ask a whole tokenizer; the others ask a vocabulary, or a sampler."""
 
 
 def op_of(case: Case) -> str:
@@ -313,6 +395,15 @@ def answer_type(op: str) -> Any:  # noqa: ANN401 - a struct, or a union of struc
     return get_type_hints(CASE_OF_OP[op])["out"]
 
 
+def has_answer(verdict: Verdict) -> bool:
+    """Say whether a record with this verdict has an `out`.
+
+    >>> has_answer(Exact()), has_answer(MustRefuse(codes=["INVALID_ROW"]))
+    (True, False)
+    """
+    return not isinstance(verdict, MustRefuse | Stat | Survey)
+
+
 def make_case(op: str, **parts: Any) -> Case:  # noqa: ANN401 - the types are the structs'
     """Return a case with its `sum` filled in; the other parts are given by name."""
     case_type = CASE_OF_OP[op]
@@ -324,7 +415,8 @@ def make_case(op: str, **parts: Any) -> Case:  # noqa: ANN401 - the types are th
 def meaning_digest(case: Case) -> str:
     """Return the digest that belongs into `sum`."""
     content = msgspec.to_builtins(case)
-    meaning = {key: content[key] for key in ("op", "profile", "vocab", "in", "out", "verdict")}
+    keys = ("op", "profile", "vocab", "in", "out", "verdict")
+    meaning = {key: content[key] for key in keys if key in content}
     return f"sha256:{sha256(canonical_json(meaning)).hexdigest()}"
 
 

@@ -14,11 +14,12 @@ from msgspec import Meta
 
 from tokenref.questions.base import Strict
 from tokenref.record import (
+    ANY_CASE,
     FORMAT,
     Case,
-    MustRefuse,
     RecordError,
     canonical_json,
+    has_answer,
     meaning_digest,
     op_of,
 )
@@ -41,7 +42,7 @@ def dump_records(file: str, cases: Sequence[Case]) -> bytes:
 
 
 _HEADER: Final = msgspec.json.Decoder(Header)
-_CASE: Final = msgspec.json.Decoder(Case)
+_CASE: Final = msgspec.json.Decoder(ANY_CASE)
 
 
 def parse_records(data: bytes, source: str, *, file: str | None = None) -> list[Case]:
@@ -96,7 +97,7 @@ def _check_case(case: Case, line: bytes, place: str, file: str | None) -> None:
         raise RecordError(f"{place}: the record must be in the one canonical form, sorted keys")
     if case.sum != meaning_digest(case):
         raise RecordError(f"{place}: the sum of {case.id!r} does not belong to its content")
-    if (case.out is None) != isinstance(case.verdict, MustRefuse):
+    if (case.out is not None) != has_answer(case.verdict):
         raise RecordError(
             f"{place}: {case.id!r} must have an answer or a reason to refuse, and not both"
         )
@@ -133,7 +134,7 @@ def _decode(decoder: Any, line: bytes, place: str) -> Any:  # noqa: ANN401 - as 
 def schemas() -> dict[str, Any]:
     """Return the JSON schema of each kind of line, by file name."""
     return {
-        "case.v1.json": _unindented(msgspec.json.schema(Case)),
+        "case.v1.json": _unindented(msgspec.json.schema(ANY_CASE)),
         "header.v1.json": _unindented(msgspec.json.schema(Header)),
     }
 

@@ -1,12 +1,19 @@
-"""What records are about: a vocabulary, or a whole tokenizer as its file describes it."""
+"""What records are about: a vocabulary, a whole tokenizer, or samplers."""
 
 import json
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from bpe_ref import Vocabulary
-from tokenref.engines.answers import Engine, LoadsTokenizers, Session, Unsupported
+from tokenref.engines.answers import (
+    Engine,
+    LoadsForProfile,
+    LoadsProfiles,
+    LoadsTokenizers,
+    Session,
+    Unsupported,
+)
 from tokenref.record import Case, canonical_json, op_of
 
 
@@ -26,14 +33,29 @@ class TokenizerFile:
         return f"sha256:{sha256(canonical_json(json.loads(self.content))).hexdigest()}"
 
 
-Subject: TypeAlias = Vocabulary | TokenizerFile
+@dataclass(frozen=True)
+class Samplers:
+    """What records about samplers are about: they need nothing loaded but their profile."""
+
+
+SAMPLERS: Final = Samplers()
+
+TokenizerSubject: TypeAlias = Vocabulary | TokenizerFile
+
+Subject: TypeAlias = TokenizerSubject | Samplers
 
 
 def load_subject(
     engine: Engine, subject: Subject, name: str, profile: str
 ) -> Session | Unsupported:
     """Load what a record is about, under the record's profile where there is a choice."""
+    if isinstance(subject, Samplers):
+        if not isinstance(engine, LoadsProfiles):
+            return Unsupported("samples nothing")
+        return engine.load_profile(profile)
     if isinstance(subject, Vocabulary):
+        if isinstance(engine, LoadsForProfile):
+            return engine.load_for_profile(subject, name, profile)
         return engine.load(subject, name)
     if not isinstance(engine, LoadsTokenizers):
         return Unsupported("reads no tokenizer.json")
@@ -42,4 +64,4 @@ def load_subject(
 
 def together(case: Case) -> tuple[str, str, str]:
     """Return a key by which cases are sorted, so that what they are about is loaded once."""
-    return case.vocab, case.profile, op_of(case)
+    return case.vocab or "", case.profile, op_of(case)

@@ -20,9 +20,9 @@ from tokenref.judge import judge
 from tokenref.questions.text import TextInput
 from tokenref.record import Case, Exact, MustRefuse, answer_type, make_case, op_of
 from tokenref.runner import guarded
-from tokenref.subjects import Subject, load_subject
+from tokenref.subjects import TokenizerSubject, load_subject
 
-Purpose: TypeAlias = Callable[[Subject, Case], None]
+Purpose: TypeAlias = Callable[[TokenizerSubject, Case], None]
 
 
 class PurposeError(Exception):
@@ -54,7 +54,7 @@ class Draft:
         return f"bpe/{self.op}/{self.topic}/{self.slug}"
 
 
-def finish(draft: Draft, subject: Subject) -> Case:
+def finish(draft: Draft, subject: TokenizerSubject) -> Case:
     """Answer a draft with the reference, and prove its purpose. Raises `PurposeError`."""
     session = load_subject(ReferenceEngine(), subject, draft.vocabulary, draft.profile)
     if isinstance(session, Unsupported):
@@ -93,7 +93,7 @@ def answers(*ids: int) -> Purpose:
     <function ...>
     """
 
-    def check(_: Subject, case: Case) -> None:
+    def check(_: TokenizerSubject, case: Case) -> None:
         got = msgspec.to_builtins(case.out).get("ids") if case.out is not None else None
         if got != list(ids):
             raise PurposeError(f"{case.id}: the tokens must be {list(ids)}, got {got}")
@@ -108,7 +108,7 @@ def refuses(code: str) -> Purpose:
     <function ...>
     """
 
-    def check(_: Subject, case: Case) -> None:
+    def check(_: TokenizerSubject, case: Case) -> None:
         if not isinstance(case.verdict, MustRefuse) or case.verdict.codes != [code]:
             raise PurposeError(f"{case.id}: must be refused with {code}, got {case.verdict}")
 
@@ -122,7 +122,7 @@ def tells_apart(name: str, rival: ReferenceEngine) -> Purpose:
     <function ...>
     """
 
-    def check(subject: Subject, case: Case) -> None:
+    def check(subject: TokenizerSubject, case: Case) -> None:
         session = load_subject(rival, subject, name, case.profile)
         if isinstance(session, Unsupported):
             raise PurposeError(f"{case.id}: {name} cannot answer: {session.reason}")

@@ -12,12 +12,15 @@ from rich.progress import Progress
 
 from bpe_ref import NOT_BPE
 from tokenref.catalogue import Catalogue, Selection, open_catalogue
+from tokenref.commands.patience import patience_options
 from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, write
 from tokenref.corpus import compare_corpus
 from tokenref.engines.answers import Engine
 from tokenref.engines.table import Unavailable, engine
 from tokenref.known import Known, default_path, read_known
 from tokenref.manifest import dump_manifest
+from tokenref.protocol.opening import open_program
+from tokenref.protocol.patience import Patience
 from tokenref.record import OPS, Case
 from tokenref.reports.corpus import exit_code, print_corpus
 from tokenref.reports.lines import dump_corpus_report, dump_report
@@ -26,7 +29,11 @@ from tokenref.runner import Run, run_engine
 
 
 @click.command()
-@click.argument("engines", nargs=-1, required=True, metavar="ENGINE...")
+@click.argument("engines", nargs=-1, metavar="ENGINE...")
+@click.option(
+    "--cmd", "commands", multiple=True, metavar="'PROGRAM ARGS'",
+    help="A program that speaks the protocol of docs/protocol.md. It is started without a shell.",
+)
 @click.option("--id", "ids", multiple=True, metavar="GLOB", help="Only cases with such an id.")
 @click.option("--op", "ops", multiple=True, type=click.Choice(OPS), help="Only this operation.")
 @click.option("--flag", "flags", multiple=True, help="Only cases with this flag.")
@@ -39,10 +46,13 @@ from tokenref.runner import Run, run_engine
 @click.option("--known", "known_path", type=FILE, help="Another list of known differences.")
 @click.option("--json", "json_path", type=FILE, help="Write a report of every case here.")
 @click.option("--require", is_flag=True, help="Fail if an engine is unavailable.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Which order to ask in.")
+@patience_options
 @click.pass_context
 def check(  # noqa: PLR0913, PLR0917 - one parameter per option
     ctx: click.Context,
     engines: Sequence[str],
+    commands: Sequence[str],
     ids: Sequence[str],
     ops: Sequence[str],
     flags: Sequence[str],
@@ -52,10 +62,15 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter per option
     fixtures: Path | None,
     known_path: Path | None,
     json_path: Path | None,
+    seed: int,
+    patience: Patience,
     *,
     require: bool,
 ) -> None:
     """Run engines through the golden records and judge their answers.
+
+    An engine is a name that `tokenref engines` lists, py:module:function, or any program with
+    --cmd.
 
     --corpus and --records need the one --vocabulary that the text or the records are for.
     """
@@ -67,14 +82,22 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter per option
         _only(options, "corpus", [])
     elif records is not None:
         _only(options, "records", ["id", "op", "flag", "known"])
+    if not engines and not commands:
+        raise click.UsageError("Missing argument 'ENGINE...', or --cmd")
     found = {name: engine(name) for name in dict.fromkeys(engines)}
     unavailable = [
         (name, entry.reason) for name, entry in found.items() if isinstance(entry, Unavailable)
     ]
     available = [entry for entry in found.values() if not isinstance(entry, Unavailable)]
+    for command in dict.fromkeys(commands):
+        program = open_program(command, patience)
+        ctx.call_on_close(program.close)
+        available.append(program)
+    must_differ([entry.name for entry in available])
     if json_path is not None:
         must_be_writable(json_path)
-    about = {"selection": options, "unavailable": dict(unavailable)}
+    about: dict[str, object] = {"selection": options, "unavailable": dict(unavailable)}
+    about |= {"seed": seed, "timeout": patience.sentence()} if commands else {"seed": seed}
     console = Console()
     if corpus is not None:
         code = _check_corpus(console, corpus, vocabularies[0], available, json_path, about)
@@ -95,7 +118,7 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter per option
         known = read_known(known_path or default_path())
     cases = catalogue.select(selection)
     complete = selection.is_everything and records is None
-    runs = _run_all(available, cases, catalogue, known, complete=complete)
+    runs = _run_all(available, cases, catalogue, known, complete=complete, seed=seed)
     again = [
         part
         for name in ("vocabulary", "records", "fixtures", "known")
@@ -121,6 +144,7 @@ def _run_all(
     known: Sequence[Known],
     *,
     complete: bool,
+    seed: int,
 ) -> list[Run]:
     """Run one engine after the other, with a bar that shows how far it is."""
     runs: list[Run] = []
@@ -135,10 +159,23 @@ def _run_all(
                     known=known,
                     complete=complete,
                     progress=partial(_advance, progress, task),
+                    seed=seed,
                 )
             )
             progress.remove_task(task)
     return runs
+
+
+def must_differ(names: Sequence[str]) -> None:
+    """Refuse two engines of one name, which no report could tell apart.
+
+    >>> must_differ(["one", "two", "one"])
+    Traceback (most recent call last):
+    tokenref.commands.paths.InputError: two engines call themselves 'one': run one at a time
+    """
+    for at, name in enumerate(names):
+        if name in names[:at]:
+            raise InputError(f"two engines call themselves {name!r}: run one at a time")
 
 
 def _advance(progress: Progress, task: Any, done: int) -> None:  # noqa: ANN401 - rich's TaskID

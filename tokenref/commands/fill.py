@@ -11,7 +11,7 @@ from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, 
 from tokenref.corpus import read_text
 from tokenref.manifest import MANIFEST
 from tokenref.record import RecordError
-from tokenref.subjects import Subject
+from tokenref.subjects import TokenizerSubject
 
 DEFAULT_FOLDER: Final = Path("fixtures")
 
@@ -99,7 +99,7 @@ def _fill_own(vocabulary: str, texts: Path, out: Path) -> None:
         click.echo(f"{beside}: the {kind}")
 
 
-def _own_subject(vocabulary: str) -> Subject:
+def _own_subject(vocabulary: str) -> TokenizerSubject:
     from tokenref.goldens import GoldensError, own_subject  # noqa: PLC0415 - only needed here
 
     try:
@@ -108,7 +108,7 @@ def _own_subject(vocabulary: str) -> Subject:
         raise InputError(str(error)) from None
 
 
-def _content(subject: Subject, name: str, out: Path) -> bytes:
+def _content(subject: TokenizerSubject, name: str, out: Path) -> bytes:
     """Return the file that the records in `out` are about."""
     if isinstance(subject, Vocabulary):
         why = f"The vocabulary of the records in {out.name}."

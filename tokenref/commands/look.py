@@ -26,7 +26,7 @@ def show(case_id: str, fixtures: Path | None) -> None:
         raise InputError(f"no record has the id {case_id!r}{hint}")
     from tokenref.reports.single import print_case  # noqa: PLC0415 - only needed here
 
-    print_case(Console(), case, catalogue.entry(case.vocab))
+    print_case(Console(), case, catalogue.name(case.vocab))
 
 
 @click.command("trace")

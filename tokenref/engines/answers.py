@@ -5,7 +5,7 @@ operation and the `in` of a record. Its `out` is compared with the record's.
 The expected answer is never shown to it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
@@ -43,9 +43,35 @@ class Crashed:
     """The engine broke: an exception that no documentation promises, or a panic."""
 
     message: str
+    log: str = ""
+    """The end of what it wrote to standard error, if it is another program."""
 
 
-Answer: TypeAlias = Ok | Refused | Unsupported | Crashed
+@dataclass(frozen=True)
+class TimedOut:
+    """The engine did not answer in time, and was ended."""
+
+    message: str
+    log: str = ""
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """The engine says that it cannot answer this one yet. It is no pass, and no failure."""
+
+    reason: str
+    issue: str = ""
+    """Where that is being worked on, if the engine says so."""
+
+
+@dataclass(frozen=True)
+class NotAsked:
+    """The question was not put: the engine had to be restarted too often. The run is invalid."""
+
+    reason: str
+
+
+Answer: TypeAlias = Ok | Refused | Unsupported | Crashed | TimedOut | Skipped | NotAsked
 
 
 class Session(Protocol):
@@ -53,6 +79,39 @@ class Session(Protocol):
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer one request: an operation, and a record's `in` as plain data."""
+
+
+@runtime_checkable
+class AnswersMany(Protocol):
+    """What a session has as well if it is faster, or only itself, with many questions at once."""
+
+    def answer_many(self, op: str, requests: Sequence[Mapping[str, Any]]) -> Sequence[Answer]:
+        """Answer requests of one operation, in order: as many answers as requests."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What an engine says of how it answers one operation."""
+
+    arithmetic: str | None = None
+    """The label of the arithmetic by which it sums, `f32.scan`."""
+
+    tie: str | None = None
+    """The label of its rule for ties, `lowest-id`."""
+
+    stages: Sequence[str] = ()
+    """The stages that its answers have; they are judged as well."""
+
+
+UNDECLARED: Final = Declared()
+
+
+@runtime_checkable
+class Declares(Protocol):
+    """What a session has as well if it says how it answers."""
+
+    def declared(self, op: str) -> Declared:
+        """Return what is declared of an operation."""
 
 
 class Engine(Protocol):
@@ -79,6 +138,44 @@ class LoadsTokenizers(Protocol):
 
         `profile` says whose reading of it is asked for: "hugging-face" or "strict".
         """
+
+
+@runtime_checkable
+class LoadsProfiles(Protocol):
+    """What an engine has if it samples."""
+
+    def load_profile(self, profile: str) -> Session | Unsupported:
+        """Take up a profile, or say that its rules are not those of the engine.
+
+        A profile is the name of a rule (`tokenref.rules`) or of a real engine.
+        """
+
+
+@runtime_checkable
+class LoadsForProfile(Protocol):
+    """What an engine has if a vocabulary's records of several profiles are not one to it."""
+
+    def load_for_profile(
+        self, vocabulary: Vocabulary, name: str, profile: str
+    ) -> Session | Unsupported:
+        """Load a vocabulary, to answer as records of this profile ask."""
+
+
+@runtime_checkable
+class HasIncidents(Protocol):
+    """What an engine has that is another program: it may have to be restarted."""
+
+    @property
+    def incidents(self) -> Sequence[str]:
+        """What went wrong that is no one question's fault."""
+
+    @property
+    def restarts(self) -> int:
+        """How often it was started again."""
+
+    @property
+    def again(self) -> Sequence[str]:
+        """The arguments of `tokenref check` that mean it."""
 
 
 def request_text(request: Mapping[str, Any]) -> bytes | str:

@@ -22,6 +22,7 @@ from bpe_ref.hugging_face.profile import PROFILES
 from tokenref.engines.answers import Ok, Refused, Session, request_text
 from tokenref.engines.reference_parts import PARTS
 from tokenref.engines.reference_pipeline import PipelineSession
+from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
 from tokenref.engines.tools import Tools
 
 EncodeSymbols: TypeAlias = Callable[[Vocabulary, Sequence[TokenId]], list[TokenId]]
@@ -71,6 +72,8 @@ class ReferenceEngine:
     with_stages: bool = True
     """Whether to say the pieces and merges on the way as well."""
 
+    sampler_tools: SamplerTools = field(default_factory=SamplerTools)
+
     def load(self, vocabulary: Vocabulary, name: str) -> "ReferenceSession":
         """Load a vocabulary."""
         tokenizer = Tokenizer(self.prepare(vocabulary), name=name, steps=self.steps)
@@ -79,6 +82,10 @@ class ReferenceEngine:
     def load_tokenizer(self, content: bytes, name: str, profile: str) -> Session:
         """Load a whole tokenizer."""
         return PipelineSession(self.prepare_pipeline(read_tokenizer(content, name, profile)))
+
+    def load_profile(self, profile: str) -> Session:
+        """Take up a profile of samplers."""
+        return SamplerSession(profile, self.sampler_tools)
 
     def leaves_as_it_is(self, content: bytes, name: str, profile: str) -> bool:
         """Tell whether nothing at all is done to a whole tokenizer, so that its answers are right.

@@ -12,10 +12,15 @@ from bpe_ref import ENCODERS, Steps
 from tokenref.engines.answers import Engine
 from tokenref.engines.bounded import BoundedEngine
 from tokenref.engines.bpe_openai import BpeOpenaiEngine
+from tokenref.engines.llama_cpp_samplers import LlamaCppEngine
+from tokenref.engines.numpy_draws import NumpyEngine
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.rs_bpe import RsBpeEngine
 from tokenref.engines.tiktoken import TiktokenEngine
 from tokenref.engines.tokenizers import TokenizersEngine
+from tokenref.engines.torch_samplers import TorchEngine
+from tokenref.engines.transformers_samplers import TransformersEngine
+from tokenref.protocol.opening import open_function
 
 
 class EngineError(Exception):
@@ -41,6 +46,16 @@ _REAL: Final[Mapping[str, tuple[str, Callable[[str], Engine]]]] = MappingProxyTy
 """Package name to the module that must be importable, and the adapter of a version."""
 
 
+_SAMPLERS: Final[Mapping[str, tuple[str, str, Callable[[str], Engine]]]] = MappingProxyType(
+    {
+        "transformers": ("transformers", "transformers", TransformersEngine),
+        "llama.cpp": ("llama_cpp", "llama-cpp-python", LlamaCppEngine),
+        "torch": ("torch", "torch", TorchEngine),
+        "numpy": ("numpy", "numpy", NumpyEngine),
+    }
+)
+"""Engine that samples to the module that must be importable, its package, and the adapter."""
+
 QUADRATIC: Final = frozenset({"naive", "scan"})
 LONGEST_QUADRATIC: Final = 2000
 """Characters of the longest text that a quadratic encoder is asked to encode."""
@@ -52,7 +67,7 @@ def engine_names() -> tuple[str, ...]:
     >>> engine_names()[:5]
     ('tiktoken', 'tokenizers', 'bpe-openai', 'rs-bpe', 'reference')
     """
-    return (*_REAL, "reference", *ENCODERS)
+    return (*_REAL, "reference", *_SAMPLERS, *ENCODERS)
 
 
 def engine(name: str) -> Engine | Unavailable:
@@ -66,17 +81,25 @@ def engine(name: str) -> Engine | Unavailable:
     """
     if name == "reference":
         return ReferenceEngine()
+    if name.startswith("py:"):
+        return open_function(name)
     if name in ENCODERS:
         encoder = ReferenceEngine(name=name, steps=Steps(encode_symbols=ENCODERS[name]))
         return BoundedEngine(encoder, LONGEST_QUADRATIC) if name in QUADRATIC else encoder
-    if name not in _REAL:
+    if name in _SAMPLERS:
+        module, package, adapter = _SAMPLERS[name]
+    elif name in _REAL:
+        (module, adapter), package = _REAL[name], name
+    else:
         raise EngineError(f"an engine must be one of {', '.join(engine_names())}, got {name!r}")
-    module, adapter = _REAL[name]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about itself, to its own developers
             import_module(module)
-        return adapter(version(name))
+        return adapter(version(package))
+    except ModuleNotFoundError as error:
+        reason = f"cannot be imported: ModuleNotFoundError: {error}; pip install {package}"
+        return Unavailable(name, reason)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # noqa: BLE001 - compiled modules raise anything when they break

@@ -4,65 +4,125 @@ The footer says that the report is complete. A report without one, or whose
 footer counts other cases than stand above it, proves nothing.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import version
+from typing import Final
 
 from tokenref.corpus import Comparison, CorpusResult, Tokens
-from tokenref.record import canonical_json
+from tokenref.known import Known
+from tokenref.record import canonical_json, op_of
 from tokenref.reports.corpus import exit_code
-from tokenref.runner import Run
+from tokenref.reports.results import (
+    FORMAT,
+    CaseLine,
+    EngineEntry,
+    EngineLine,
+    Footer,
+    Header,
+    KnownEntry,
+    bounded,
+    bounded_end,
+    plain,
+)
+from tokenref.runner import Result, Run
+
+_STAGE: Final = re.compile(r"stage ([^ ,]+), ")
+"""How the detail of a case begins whose first difference is in a stage."""
 
 
-def dump_report(runs: Sequence[Run], about: Mapping[str, object]) -> bytes:
-    """Return the report of one or more runs over the same selection.
+def dump_report(
+    runs: Sequence[Run], about: Mapping[str, object], known: Sequence[Known] = ()
+) -> bytes:
+    """Return the results file of one or more runs over the same selection.
 
     `about` is what the header says besides the engines: which records, and
     which options were given.
     """
-    lines: list[dict[str, object]] = [
-        {
-            "kind": "header",
-            "format": 1,
-            **about,
-            "engines": [{"name": run.engine, "version": run.version} for run in runs],
-            "cases": sum(run.selected for run in runs),
-        }
-    ]
+    return _json_lines(report_lines(runs, about, known))
+
+
+def report_lines(
+    runs: Sequence[Run], about: Mapping[str, object], known: Sequence[Known] = ()
+) -> Iterator[Mapping[str, object]]:
+    """Yield the lines of such a file. `known` are the known differences that were looked at."""
+    names = [run.engine for run in runs]
+    header = Header(
+        format=FORMAT,
+        cases=sum(run.selected for run in runs),
+        engines=[entry_of(run) for run in runs],
+        tokenref=version("tokenref"),
+        differences=[
+            KnownEntry(engine=entry.engine, title=entry.title, reason=entry.reason, link=entry.link)
+            for entry in known
+            if entry.engine in names
+        ],
+    )
+    yield {**plain(header), **about}
     for run in runs:
         for result in run.results:
-            line: dict[str, object] = {
-                "kind": "case",
-                "engine": run.engine,
-                "id": result.case.id,
-                "status": result.judgement.status,
-                "microseconds": round(result.milliseconds * 1000),
-            }
-            if result.judgement.detail:
-                line["detail"] = result.judgement.detail
-            lines.append(line)
+            yield plain(case_line(run, result, known))
     statuses: Counter[str] = Counter()
     for run in runs:
-        of_run = Counter[str](result.judgement.status for result in run.results)
-        statuses += of_run
-        lines.append(
-            {
-                "kind": "engine",
-                "engine": run.engine,
-                "statuses": dict(of_run),
-                "trouble": run.trouble,
-                "stale": run.stale,
-                "exit": run.exit_code,
-            }
+        statuses.update(result.judgement.status for result in run.results)
+        yield plain(engine_line(run))
+    yield plain(
+        Footer(
+            cases=sum(len(run.results) for run in runs),
+            statuses=dict(statuses),
+            complete=bool(runs) and all(run.is_valid for run in runs),
         )
-    lines.append(
-        {
-            "kind": "footer",
-            "cases": sum(len(run.results) for run in runs),
-            "statuses": dict(statuses),
-            "complete": bool(runs) and all(run.is_valid for run in runs),
-        }
     )
-    return _json_lines(lines)
+
+
+def entry_of(run: Run) -> EngineEntry:
+    """Return what the header says of a run's engine."""
+    return EngineEntry(
+        name=bounded(run.engine), version=bounded(run.version), again=[*map(bounded, run.again)]
+    )
+
+
+def engine_line(run: Run) -> EngineLine:
+    """Return the sums of a run."""
+    trouble = [bounded(sentence) for sentence in run.trouble]
+    if len(run.results) != run.selected:
+        trouble.append(f"{run.selected:,} cases were selected, {len(run.results):,} have a result")
+    return EngineLine(
+        engine=bounded(run.engine),
+        statuses=dict(Counter[str](result.judgement.status for result in run.results)),
+        trouble=trouble,
+        stale=run.stale,
+        exit=run.exit_code,
+        incidents=[*map(bounded, run.incidents)],
+        restarts=run.restarts,
+    )
+
+
+def case_line(run: Run, result: Result, known: Sequence[Known] = ()) -> CaseLine:
+    """Return what became of one case. The title of a known difference needs `known`."""
+    case, judgement = result.case, result.judgement
+    detail, remark, title = judgement.detail, judgement.remark, ""
+    if judgement.status in {"xfail", "xpass"}:
+        titles = (entry.title for entry in known if entry.covers(run.engine, case.id))
+        title = next(titles, "")
+    if judgement.status == "xfail" and title:
+        detail, remark = remark, ""  # why stands in the header, once
+    stage = _STAGE.match(detail)
+    return CaseLine(
+        engine=bounded(run.engine),
+        id=case.id,
+        op=op_of(case),
+        status=judgement.status,
+        microseconds=round(result.milliseconds * 1000),
+        detail=bounded(detail),
+        stage=stage[1] if stage else "",
+        got=bounded(result.got),
+        log=bounded_end(result.log),
+        remark=bounded(remark),
+        ulp=judgement.ulp,
+        known=title,
+    )
 
 
 def dump_corpus_report(compared: Comparison, about: Mapping[str, object]) -> bytes:

@@ -1,4 +1,4 @@
-"""Values in one line that a terminal shows as they are."""
+"""Values in one line that a terminal or a page shows as they are."""
 
 import json
 
@@ -10,8 +10,19 @@ def short_json(value: object, widest: int) -> str:
     ('{"text": "é\\u2028\\n"}', '"aaaaaaa ... (22 characters)')
     """
     plain = json.dumps(value, ensure_ascii=False, sort_keys=True)
-    shown = "".join(map(_show, plain))
+    shown = visible(plain)
     return shown if len(shown) <= widest else f"{shown[:widest]} ... ({len(shown)} characters)"
+
+
+def visible(text: str) -> str:
+    r"""Return a text with each character that does not print as its escape.
+
+    So a text can neither turn the direction of what follows nor break out of its line.
+
+    >>> visible("a\x1b[0m\u202e\ud800 é")
+    'a\\x1b[0m\\u202e\\ud800 é'
+    """
+    return text if text.isprintable() else "".join(map(_show, text))
 
 
 def _show(character: str) -> str:

@@ -6,23 +6,22 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from tokenref.manifest import VocabularyEntry
 from tokenref.record import Case, op_of
 from tokenref.reports.short import short_json
 
 _WIDEST: Final = 400
 
 
-def print_case(console: Console, case: Case, vocabulary: VocabularyEntry) -> None:
+def print_case(console: Console, case: Case, vocabulary: str) -> None:
     """Print a record with its reason, question and answer."""
     content = msgspec.to_builtins(case)
     console.print(Text(case.id, style="bold"))
     for label, value in (
         ("why", case.why),
         ("asks", op_of(case)),
-        ("of", f"{vocabulary.name} ({vocabulary.digest})"),
+        ("of", f"{vocabulary} ({case.vocab})" if case.vocab else vocabulary),
         ("in", short_json(content["in"], _WIDEST)),
-        ("out", short_json(content["out"], _WIDEST) if content["out"] is not None else "a refusal"),
+        ("out", short_json(content["out"], _WIDEST) if content["out"] is not None else "none"),
         ("verdict", short_json(content["verdict"], _WIDEST)),
         ("flags", ", ".join(case.flags) or "none"),
         ("rules", case.profile),

@@ -1,8 +1,7 @@
 """A run as a person wants to see it: counts, then the first failures with all that helps."""
 
 import shlex
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -11,13 +10,14 @@ from rich.table import Table
 from rich.text import Text
 
 from tokenref.catalogue import Catalogue
-from tokenref.judge import Status
-from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
-from tokenref.record import OPS, Case, canonical_json, op_of
-from tokenref.reports.short import short_json
-from tokenref.runner import Result, Run
+from tokenref.judge import FAILURES, Status
+from tokenref.record import Case
+from tokenref.reports.results import CaseLine
+from tokenref.reports.short import short_json, visible
+from tokenref.reports.summary import SHOWN_FAILURES, Summary, summaries_of_runs
+from tokenref.runner import Run
 
-SHOWN_FAILURES: Final = 5
+__all__ = ["SHOWN_FAILURES", "print_runs", "print_summaries", "split_detail"]
 
 _WIDEST_QUESTION: Final = 100
 
@@ -26,9 +26,11 @@ _COLUMNS: Final[Sequence[tuple[Status, str, str]]] = (
     ("fail", "fail", "red"),
     ("wrong_error", "wrong error", "red"),
     ("crash", "crash", "red"),
+    ("timeout", "timeout", "red"),
     ("xpass", "xpass", "red"),
     ("xfail", "known", "yellow"),
     ("unsupported", "unsupported", "dim"),
+    ("skip", "skip", "dim"),
     ("not_run", "not run", "dim"),
 )
 
@@ -44,6 +46,23 @@ def print_runs(
 
     `options` are those that asking for one case again needs, beside its id.
     """
+    records = {case.id: case for case in catalogue.cases}
+    summaries = summaries_of_runs(runs, records, options)
+    names = {entry.digest: entry.name for entry in catalogue.manifest.subjects}
+    print_summaries(console, summaries, unavailable, records, names)
+
+
+def print_summaries(
+    console: Console,
+    summaries: Sequence[Summary],
+    unavailable: Sequence[tuple[str, str]],
+    records: Mapping[str, Case],
+    names: Mapping[str, str],
+) -> None:
+    """Print the counts of all engines, then what went wrong with each.
+
+    `names` gives the name of a vocabulary by its digest.
+    """
     table = Table(title=None, header_style="bold", show_edge=False, pad_edge=False)
     table.add_column("engine")
     table.add_column("operation")
@@ -51,89 +70,102 @@ def print_runs(
     shown = [
         column
         for column in _COLUMNS
-        if column[0] in {"pass", "fail"} or any(run.count(column[0]) for run in runs)
+        if column[0] in {"pass", "fail"} or any(each.count(column[0]) for each in summaries)
     ]
     for _, title, _ in shown:
         table.add_column(title, justify="right")
-    for run in runs:
-        _add_run(table, run, [(status, style) for status, _, style in shown])
+    for summary in summaries:
+        _add_engine(table, summary, [(status, style) for status, _, style in shown])
     for name, _ in unavailable:
-        table.add_row(name, "unavailable", style="dim")
+        table.add_row(Text(visible(name)), "unavailable", style="dim")
         table.add_section()
     console.print(table)
     for name, reason in unavailable:
-        line = f"\n{name} is unavailable: {reason}"
+        line = f"\n{visible(name)} is unavailable: {visible(reason)}"
         console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
-    missing = Counter(
-        result.judgement.detail
-        for run in runs[:1]  # the same for every engine
-        for result in run.results
-        if result.judgement.status == "not_run"
-    )
-    for reason, count in missing.items():
-        line = f"\n{count:,} cases are not run: {reason}"
-        console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
-    for run in runs:
-        print_failures(console, run, catalogue, options)
+    for summary in summaries[:1]:  # the same for every engine
+        for reason, count in summary.not_run.items():
+            line = f"\n{count:,} cases are not run: {visible(reason)}"
+            console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
+    for summary in summaries:
+        _print_failures(console, summary, records, names)
 
 
-def _add_run(table: Table, run: Run, columns: Sequence[tuple[Status, str]]) -> None:
+def _add_engine(table: Table, summary: Summary, columns: Sequence[tuple[Status, str]]) -> None:
     """Add one row per operation, and one for all of them."""
-    first = f"{run.engine} {run.version}"
-    ops = [op for op in OPS if any(op_of(result.case) == op for result in run.results)]
+    first = visible(f"{summary.entry.name} {summary.entry.version}")
+    ops = summary.ops
     for op in [*ops, ""]:
-        results = [result for result in run.results if not op or op_of(result.case) == op]
         if not op and len(ops) == 1:
             continue
-        cells = [Text(first), Text(op or "all"), Text(f"{len(results):,}")]
+        counts = (
+            summary.counts[op]
+            if op
+            else sum(summary.counts.values(), start=type(summary.not_run)())
+        )
+        cells = [Text(first), Text(visible(op) or "all"), Text(f"{counts.total():,}")]
         for status, style in columns:
-            count = sum(result.judgement.status == status for result in results)
+            count = counts[status]
             cells.append(Text(f"{count:,}" if count else "·", style=style if count else "dim"))
         table.add_row(*cells, style="" if op else "bold")
         first = ""
     table.add_section()
 
 
-def print_failures(
-    console: Console, run: Run, catalogue: Catalogue, options: Sequence[str]
+def _print_failures(
+    console: Console,
+    summary: Summary,
+    records: Mapping[str, Case],
+    names: Mapping[str, str],
 ) -> None:
     """Print why a run is invalid, then its smallest failures, and how to see each again."""
-    for sentence in run.trouble:
-        console.print(f"\n{run.engine}: the run is invalid: {sentence}", style="red", markup=False)
-    if len(run.results) != run.selected:
-        console.print(
-            f"\n{run.engine}: the run is invalid: "
-            f"{run.selected:,} cases were selected, {len(run.results):,} have a result",
-            style="red",
-            markup=False,
-        )
-    for sentence in run.stale:
-        console.print(f"\nknown difference is stale: {sentence}", style="red", markup=False)
-    failures = sorted(run.failures, key=lambda result: (_length(result.case), result.case.id))
-    if not failures:
+    name = visible(summary.entry.name)
+    for sentence in summary.sums.trouble:
+        line = f"\n{name}: the run is invalid: {visible(sentence)}"
+        console.print(line, style="red", markup=False, highlight=False)
+    for sentence in [
+        *(f"{name}: {incident}" for incident in summary.sums.incidents),
+        *(f"known difference is stale: {stale}" for stale in summary.sums.stale),
+    ]:
+        line = f"\n{visible(sentence)}"
+        console.print(line, style="red", markup=False, highlight=False)
+    failed = summary.count(*FAILURES)
+    if not failed:
         return
-    console.print(f"\n{run.engine}: {len(failures):,} failures", style="bold red", markup=False)
-    for result in failures[:SHOWN_FAILURES]:
-        again = shlex.join(["tokenref", "check", run.engine, "--id", result.case.id, *options])
-        _print_failure(console, result, catalogue.entry(result.case.vocab).name, again)
-    if len(failures) > SHOWN_FAILURES:
-        console.print(f"  and {len(failures) - SHOWN_FAILURES:,} more", style="dim")
+    line = f"\n{name}: {failed:,} failure{'s' * (failed != 1)}"
+    console.print(line, style="bold red", markup=False, highlight=False)
+    for failure in summary.failures:
+        again = shlex.join(["tokenref", "check", *summary.again, "--id", failure.id])
+        _print_failure(console, failure, records.get(failure.id), names, again)
+    if failed > len(summary.failures):
+        console.print(f"  and {failed - len(summary.failures):,} more", style="dim")
 
 
-def _print_failure(console: Console, result: Result, vocabulary: str, again: str) -> None:
-    """Print one failure."""
-    case, judgement = result.case, result.judgement
-    console.print(Text(f"\n  {case.id}", style="bold"), Text(judgement.status, style="red"))
-    question = short_json(msgspec.to_builtins(case.input), _WIDEST_QUESTION)
+def _print_failure(
+    console: Console,
+    line: CaseLine,
+    case: Case | None,
+    names: Mapping[str, str],
+    again: str,
+) -> None:
+    """Print one failure, with what its record says where that is here."""
+    console.print(Text(f"\n  {visible(line.id)}", style="bold"), Text(line.status, style="red"))
+    about: list[tuple[str, str]] = []
+    if case is not None:
+        question = short_json(msgspec.to_builtins(case.input), _WIDEST_QUESTION)
+        about = [
+            ("why", case.why),
+            ("of", names.get(case.vocab or "", case.profile)),
+            ("in", question),
+        ]
     for label, content in (
-        ("why", case.why),
-        ("of", vocabulary),
-        ("in", question),
-        *split_detail(judgement.detail),
-        ("see", case.spec),
+        *about,
+        *split_detail(line.detail),
+        *([("see", case.spec)] if case is not None else []),
         ("again", again),
     ):
-        console.print(Text(f"    {label:9}", style="dim"), Text(content), sep="", soft_wrap=True)
+        shown = Text(visible(content))
+        console.print(Text(f"    {label:9}", style="dim"), shown, sep="", soft_wrap=True)
 
 
 def split_detail(detail: str) -> list[tuple[str, str]]:
@@ -152,14 +184,3 @@ def split_detail(detail: str) -> list[tuple[str, str]]:
     expected, _, got = rest.partition(", got ")
     at = [("at", where.removesuffix(": "))] if where else []
     return [*at, ("expected", expected), ("got", got)]
-
-
-def _length(case: Case) -> int:
-    """Return how long the question is: characters, bytes or ids; else as written."""
-    if isinstance(case.input, DecodeInput):
-        return len(case.input.ids)
-    if isinstance(case.input, TextInput):
-        return len(case.input.content())
-    if isinstance(case.input, SpecialInput):
-        return len(case.input.text)
-    return len(canonical_json(msgspec.to_builtins(case.input)))

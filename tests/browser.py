@@ -1,0 +1,150 @@
+"""Drive a headless Chromium over the WebDriver protocol: JSON over HTTP, and no library."""
+
+import json
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from base64 import b64decode
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+CHROMIUM: Final = shutil.which("chromium")
+DRIVER: Final = shutil.which("chromedriver")
+
+_FLAGS: Final = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+
+
+class Browser:
+    """One window."""
+
+    def __init__(self, address: str) -> None:
+        """Drive the session at this address."""
+        self._address = address
+
+    def post(self, command: str, content: Mapping[str, object]) -> Any:  # noqa: ANN401 - any JSON value
+        """Send one command of the protocol, and return its value."""
+        return _send(f"{self._address}/{command}", content)
+
+    def open(self, address: str) -> None:
+        """Load a page, whatever is shown now; wait until its scripts have run."""
+        self.post("url", {"url": "about:blank"})
+        self.post("url", {"url": address})
+
+    def run(self, script: str, *arguments: object) -> Any:  # noqa: ANN401 - any JSON value
+        """Return what a function body returns."""
+        return self.post("execute/sync", {"script": script, "args": list(arguments)})
+
+    def tools(self, command: str, **parameters: object) -> Any:  # noqa: ANN401 - any JSON value
+        """Send one command of the developer tools."""
+        return self.post("goog/cdp/execute", {"cmd": command, "params": parameters})
+
+    def size(self, width: int, height: int, *, phone: bool = False) -> None:
+        """Set the size of the page in CSS pixels."""
+        self.tools(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=phone,
+        )
+
+    def dark(self, *, dark: bool) -> None:
+        """Say which colours the user prefers."""
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.tools("Emulation.setEmulatedMedia", features=[scheme])
+
+    def press(self, *keys: str) -> None:
+        """Press keys, one after the other."""
+        actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        self.post("actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
+
+    def click(self, selector: str) -> None:
+        """Click the first element of a selector as a user does: where it is seen."""
+        found = self.post("element", {"using": "css selector", "value": selector})
+        (element,) = found.values()
+        self.post(f"element/{element}/click", {})
+
+    def log(self, kind: str) -> list[dict[str, Any]]:
+        """Return and forget what was logged: `browser` for the console, `performance`."""
+        entries: list[dict[str, Any]] = self.post("se/log", {"type": kind})
+        return entries
+
+    def requests(self) -> list[str]:
+        """Return the addresses that were asked for since the last call."""
+        messages = [json.loads(entry["message"])["message"] for entry in self.log("performance")]
+        return [
+            message["params"]["request"]["url"]
+            for message in messages
+            if message["method"] == "Network.requestWillBeSent"
+        ]
+
+    def picture(self, path: Path) -> None:
+        """Write a screenshot of the window."""
+        with urllib.request.urlopen(f"{self._address}/screenshot", timeout=60) as reply:  # noqa: S310 - http on this machine
+            path.write_bytes(b64decode(json.load(reply)["value"]))
+
+
+@contextmanager
+def open_browser() -> Iterator[Browser]:
+    """Start a driver and a browser with an empty profile; end both."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port = probe.getsockname()[1]
+        driver = subprocess.Popen(  # noqa: S603 - the system's driver, with our own arguments
+            [str(DRIVER), f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            address = f"http://127.0.0.1:{port}/session"
+            options = {
+                "binary": CHROMIUM,
+                "args": [*_FLAGS, f"--user-data-dir={profile}"],
+            }
+            wish = {
+                "browserName": "chrome",
+                "goog:chromeOptions": options,
+                "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+            }
+            session = _started(address, {"capabilities": {"alwaysMatch": wish}})
+            browser = f"{address}/{session}"
+            try:
+                yield Browser(browser)
+            finally:
+                _send(browser, None, method="DELETE")
+        finally:
+            driver.terminate()
+            driver.wait(30)
+
+
+def _started(address: str, wish: Mapping[str, object]) -> str:
+    """Return the name of a new session, once the driver listens."""
+    for _ in range(100):
+        try:
+            return str(_send(address, wish)["sessionId"])
+        except urllib.error.HTTPError:
+            raise
+        except urllib.error.URLError:
+            time.sleep(0.1)
+    raise TimeoutError(f"no driver listens at {address}")
+
+
+def _send(address: str, content: Mapping[str, object] | None, method: str = "POST") -> Any:  # noqa: ANN401
+    data = None if content is None else json.dumps(content).encode()
+    request = urllib.request.Request(  # noqa: S310 - http on this machine
+        address, data, {"Content-Type": "application/json"}, method=method
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=60) as reply:  # noqa: S310 - the same
+            return json.load(reply)["value"]
+    except urllib.error.HTTPError as error:
+        if error.code == 500 and "session not created" in (said := error.read().decode()):  # noqa: PLR2004
+            raise RuntimeError(said) from None
+        raise

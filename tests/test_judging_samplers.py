@@ -1,0 +1,232 @@
+"""Each verdict lets the right answers pass, and no wrong one."""
+
+from collections.abc import Mapping, Sequence
+from math import inf, nan
+from typing import Any
+
+import msgspec
+import pytest
+
+from tokenref.engines.answers import UNDECLARED, Declared, Ok
+from tokenref.floats import floats, pack
+from tokenref.judge import Judgement, judge
+from tokenref.questions.parameters import pack_parameters
+from tokenref.record import OPERATIONS, Case, Exact, Verdict, answer_type, make_case
+from tokenref.subjects import SAMPLERS
+from tokenref.verdicts import Alternative, Close, Either, Set, Stat, Survey
+
+REASON = "An example for the tests of the judge."
+
+
+def case_of(op: str, request: Mapping[str, Any], out: Any, verdict: Verdict) -> Case:  # noqa: ANN401
+    return make_case(
+        op,
+        id=f"sampling/{op}/tests/one",
+        profile="standard",
+        why=REASON,
+        flags=[],
+        spec="docs/sampling.md",
+        verdict=verdict,
+        input=msgspec.convert(dict(request), OPERATIONS[op].question),
+        out=None if out is None else msgspec.convert(out, answer_type(op)),
+    )
+
+
+def top_p(verdict: Verdict, keep: Sequence[int], weights: Sequence[float]) -> Case:
+    request = {"probs": pack(weights), "params": pack_parameters({"p": 0.75})}
+    return case_of("top_p", request, {"keep": list(keep)}, verdict)
+
+
+def softmax(out: Sequence[float], verdict: Verdict) -> Case:
+    request = {"logits": pack([0.0] * len(out))}
+    return case_of("softmax", request, {"probs": pack(out)}, verdict)
+
+
+def judged(case: Case, out: Any, declared: Declared = UNDECLARED) -> Judgement:  # noqa: ANN401
+    return judge(case, Ok(out), SAMPLERS, declared)
+
+
+def passes(case: Case, out: Any, declared: Declared = UNDECLARED) -> bool:  # noqa: ANN401
+    return judged(case, out, declared).status == "pass"
+
+
+def test_an_exact_set_of_tokens_is_compared_token_by_token() -> None:
+    case = top_p(Exact(), [0, 2], [0.5, 0.125, 0.25, 0.125])
+    assert passes(case, {"keep": [0, 2]})
+    assert passes(case, {"keep": (0, 2)})
+    for keep in ([0], [0, 1, 2], [2, 0], [0, 0, 2], [], [0, 1], ["0", "2"], None, [False, 2], 2):
+        assert judged(case, {"keep": keep}).status == "fail", keep
+    assert judged(case, {}).status == "fail"
+    assert judged(case, {"keep": [0, 2], "more": 1}).status == "fail"
+    detail = judged(case, {"keep": [0, 3]}).detail
+    assert detail == "keep: expected [0, 2], got [0, 3]: without [2] and with [3] as well"
+
+
+def test_a_set_knows_what_must_be_kept_what_may_be_and_how_many() -> None:
+    verdict = Set(must=[0], may=[0, 1, 2, 3], sizes=[3], reason=REASON)
+    case = top_p(verdict, [0, 1, 2], [0.5, 0.125, 0.125, 0.125, 0.125])
+    assert all(passes(case, {"keep": keep}) for keep in ([0, 1, 2], [0, 3, 2], [1, 3, 0]))
+    for keep, sentence in [
+        ([1, 2, 3], "expected [0] to be kept"),
+        ([0, 1, 4], "expected [4] to be removed"),
+        ([0, 1], "expected 3 tokens, got 2"),
+        ([0, 1, 2, 3], "expected 3 tokens, got 4"),
+        ([0, 1, 1], "each token once"),
+        ("012", "a list of token ids"),
+    ]:
+        judgement = judged(case, {"keep": keep})
+        assert judgement.status == "fail"
+        assert sentence in judgement.detail
+
+
+def test_no_removed_token_of_a_set_may_be_heavier_than_a_kept_one() -> None:
+    verdict = Set(must=[], may=[0, 1, 2], sizes=[1, 2], reason=REASON)
+    case = top_p(verdict, [1, 2], [0.125, 0.5, 0.375])
+    assert passes(case, {"keep": [1]})
+    assert passes(case, {"keep": [1, 2]})
+    judgement = judged(case, {"keep": [2]})
+    assert "no removed token to be heavier" in judgement.detail
+
+
+def either() -> Case:
+    alternatives = [
+        Alternative(label="f64", reason=REASON, out={"keep": [0]}),
+        Alternative(label="f32.seq.desc", reason=REASON, out={"keep": [0, 1]}),
+    ]
+    return top_p(Either(alternatives=alternatives), [0], [0.5, 0.5])
+
+
+def test_one_of_the_alternatives_will_do_and_is_named() -> None:
+    assert judged(either(), {"keep": [0]}).remark == "f64"
+    assert judged(either(), {"keep": [0, 1]}).remark == "f32.seq.desc"
+    assert judged(either(), {"keep": [1]}).status == "fail"
+
+
+def test_an_engine_that_says_what_its_arithmetic_is_gets_no_other_alternative() -> None:
+    declared = Declared(arithmetic="f32.seq.desc")
+    assert passes(either(), {"keep": [0, 1]}, declared)
+    assert not passes(either(), {"keep": [0]}, declared)
+    assert passes(either(), {"keep": [0]}, Declared(arithmetic="f16.own"))
+    assert passes(either(), {"keep": [0]}, Declared(tie="f64"))
+
+
+def test_close_numbers_pass_within_their_units_and_no_farther() -> None:
+    case = softmax([0.5, 0.5], Close(ulp=2))
+    step = 2.0**-24
+    assert judged(case, {"probs": pack([0.5 + 2 * step, 0.5 - step])}).ulp == 2
+    assert passes(case, {"probs": pack([0.5, 0.5])})
+    judgement = judged(case, {"probs": pack([0.5, 0.5 + 3 * step])})
+    assert judgement.status == "fail"
+    assert "probs[1]" in judgement.detail
+    assert "3 units in the last place" in judgement.detail
+    assert not passes(softmax([0.5], Exact()), {"probs": pack([0.5 + step])})
+
+
+def test_the_class_of_a_number_must_be_right_however_close() -> None:
+    case = softmax([0.0, inf, nan], Close(ulp=1000, floor=floats([1.0])))
+    assert passes(case, {"probs": pack([0.0, inf, nan])})
+    for wrong in ([-0.0, inf, nan], [0.0, 1.0, nan], [0.0, inf, 1.0], [0.0, -inf, nan]):
+        assert not passes(case, {"probs": pack(wrong)}), wrong
+
+
+def test_below_the_floor_the_number_of_units_does_not_matter() -> None:
+    case = softmax([2.0**-140, 0.5], Close(ulp=1, floor=floats([2.0**-126])))
+    assert passes(case, {"probs": pack([2.0**-130, 0.5])})
+    assert not passes(case, {"probs": pack([2.0**-120, 0.5])})
+    assert not passes(case, {"probs": pack([-(2.0**-110), 0.5])})
+
+
+@pytest.mark.parametrize(
+    ("probs", "sentence"),
+    [
+        (pack([0.5], "f64"), "expected {'f32': digits}"),
+        ([0.5], "expected {'f32': digits}"),
+        ({"f32": "3f00000"}, "expected 8 digits"),
+        ({"f32": "3F000000"}, "lower-case"),
+        ({"f32": "3f0000003f000000"}, "expected 1 numbers, got 2"),
+        (None, "expected {'f32': digits}"),
+        ({"f32": 1}, "expected 8 digits"),
+    ],
+)
+def test_numbers_in_another_form_are_a_failure_that_is_explained(
+    probs: object, sentence: str
+) -> None:
+    judgement = judged(softmax([0.5], Close(ulp=3)), {"probs": probs})
+    assert judgement.status == "fail"
+    assert sentence in judgement.detail
+
+
+def test_the_stages_of_a_chain_are_judged_where_an_engine_tells_them() -> None:
+    stages = [{"step": "top_k", "keep": [0, 1]}, {"step": "top_p", "keep": [0]}]
+    request = {"logits": pack([1.0, 0.0]), "history": [], "prompt_length": 0, "params": {}}
+    case = case_of("chain", request, {"keep": [0], "stages": stages}, Exact())
+    assert passes(case, {"keep": [0]})
+    assert passes(case, {"keep": [0], "stages": stages})
+    for wrong, sentence in [
+        (stages[:1], "expected ['top_k', 'top_p']"),
+        (stages[::-1], "expected top_k next"),
+        ([{"step": "top_k", "keep": [0]}, stages[1]], "stage top_k, keep: expected [0, 1]"),
+        ("top_k", "a list of stages"),
+    ]:
+        judgement = judged(case, {"keep": [0], "stages": wrong})
+        assert judgement.status == "fail"
+        assert sentence in judgement.detail
+
+
+def test_each_row_of_a_batch_is_compared() -> None:
+    row = {"probs": pack([0.5, 0.5]), "params": pack_parameters({"k": 1})}
+    case = case_of(
+        "batch", {"op": "top_k", "rows": [row, row]}, {"rows": [{"keep": [0]}] * 2}, Exact()
+    )
+    assert passes(case, {"rows": [{"keep": [0]}, {"keep": [0]}]})
+    judgement = judged(case, {"rows": [{"keep": [0]}, {"keep": [1]}]})
+    assert judgement.detail.startswith("rows[1].keep: ")
+    assert not passes(case, {"rows": [{"keep": [0]}]})
+    assert not passes(case, {"rows": [{"keep": [0]}, None]})
+
+
+def test_a_survey_expects_nothing() -> None:
+    case = top_p(Survey(), [], [0.5])
+    assert passes(msgspec.structs.replace(case, out=None), {"keep": [7]})
+
+
+def stat() -> Case:
+    verdict = Stat(
+        bins=[[0], [1, 2]],
+        shares=floats([0.5, 0.5]),
+        never=[3],
+        must=[0, 1],
+        limit=floats([24.0]),
+        least=floats([2.0**-40]),
+        alpha="1e-6",
+        power=REASON,
+    )
+    request = {"probs": pack([0.5, 0.25, 0.25, 0.0]), "params": {}, "draws": 1000}
+    return case_of("stat", request, None, verdict)
+
+
+def test_counts_that_fit_the_law_pass() -> None:
+    assert passes(stat(), {"counts": [[0, 520], [1, 230], [2, 250]]})
+    assert "too good" in judged(stat(), {"counts": [[0, 500], [1, 250], [2, 250]]}).remark
+
+
+@pytest.mark.parametrize(
+    ("counts", "sentence"),
+    [
+        ([[0, 700], [1, 150], [2, 150]], "G of at most 24"),
+        ([[0, 520], [1, 239], [2, 240], [3, 1]], "never to be drawn"),
+        ([[0, 500], [2, 500]], "[1] to be drawn"),
+        ([[0, 500], [1, 250], [2, 249]], "expected 1000 draws"),
+        ([[0, 500], [1, 250], [4, 250]], "each token of the row once"),
+        ([[0, 500], [1, 250], [1, 250]], "each token of the row once"),
+        ([[0, 1250], [1, -250]], "each token of the row once"),
+        ([[0, 1000.0]], "each token of the row once"),
+        ([[-1, 1000]], "each token of the row once"),
+        ({"0": 1000}, "a list of [token, count]"),
+        (None, "a list of [token, count]"),
+    ],
+)
+def test_counts_that_do_not_fit_are_refused(counts: object, sentence: str) -> None:
+    judgement = judged(stat(), {"counts": counts})
+    assert judgement.status == "fail"
+    assert sentence in judgement.detail

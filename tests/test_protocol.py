@@ -1,0 +1,384 @@
+"""Programs under test, right and broken: what becomes of the guilty case, and of all others."""
+
+import os
+import shlex
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from bpe_ref import vocabulary_by_concatenation
+from tokenref.catalogue import Catalogue
+from tokenref.engines.answers import Ok
+from tokenref.manifest import Manifest, VocabularyEntry
+from tokenref.protocol import process
+from tokenref.protocol.engine import ProtocolEngine
+from tokenref.protocol.opening import GreetingError, open_program
+from tokenref.protocol.patience import Patience
+from tokenref.protocol.process import StartError
+from tokenref.questions.text import IdsOutput, TextInput
+from tokenref.record import Case, Exact, MustRefuse, make_case
+from tokenref.runner import Run, run_engine
+
+FAKE = Path(__file__).parent / "fakes" / "fake.py"
+VOCABULARY = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2})
+FAST = Patience(per_batch=0.3, per_case=0.001, to_start=5)
+"""Long enough for a busy machine where an answer is awaited; tests that wait for it are few."""
+
+TRIGGER = "abba"
+OTHERS = 30
+
+
+def case(slug: str, text: str, ids: list[int] | None, profile: str = "definition") -> Case:
+    return make_case(
+        "encode",
+        id=f"bpe/encode/protocol/{slug}",
+        profile=profile,
+        vocab=VOCABULARY.digest(),
+        why="A case to run a program with.",
+        flags=[],
+        spec="definition",
+        verdict=Exact() if ids is not None else MustRefuse(codes=["MISSING_BYTE"]),
+        input=TextInput(text=text),
+        out=None if ids is None else IdsOutput(ids=ids),
+    )
+
+
+GUILTY = case("guilty", TRIGGER, [2, 1, 0])
+MISSING = case("missing", "x", None)
+CASES = [
+    *(case(f"all-b-{number}", "b" * number, [1] * number) for number in range(OTHERS // 2)),
+    GUILTY,
+    *(case(f"all-ab-{number}", "ab" * number, [2] * number) for number in range(OTHERS // 2 - 1)),
+    MISSING,
+]
+CANARY = case("canary", "ab", [0, 1])
+
+
+def catalogue(*canaries: Case) -> Catalogue:
+    entry = VocabularyEntry(
+        name="small", digest=VOCABULARY.digest(), path="small.json", licence="MIT"
+    )
+    manifest = Manifest(
+        format=1, cases=len(CASES), flags=[], files=[], vocabularies=[entry], tokenizers=[],
+        retired=[],
+    )
+    loaded = {VOCABULARY.digest(): VOCABULARY}
+    return Catalogue(Path("no-folder"), manifest, CASES, list(canaries), loaded)
+
+
+@contextmanager
+def fake(mode: str, patience: Patience = FAST) -> Iterator[ProtocolEngine]:
+    command = shlex.join([sys.executable, "-I", "-S", str(FAKE), mode])
+    engine = open_program(command, patience)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def run(mode: str, *cases: Case, patience: Patience = FAST, canaries: tuple[Case, ...] = ()) -> Run:
+    with fake(mode, patience) as engine:
+        return run_engine(engine, cases or CASES, catalogue(*canaries))
+
+
+def statuses(finished: Run) -> Counter[str]:
+    return Counter(result.judgement.status for result in finished.results)
+
+
+def guilty_alone(finished: Run, status: str) -> str:
+    """Return what is said of the guilty case, when all others have passed."""
+    assert statuses(finished) == {"pass": OTHERS, status: 1}
+    result = next(result for result in finished.results if result.case is GUILTY)
+    assert result.judgement.status == status
+    return result.judgement.detail
+
+
+def test_a_right_program_is_clean_and_never_restarted() -> None:
+    finished = run("right", canaries=(CANARY,))
+    assert statuses(finished) == {"pass": OTHERS + 1}
+    assert (finished.exit_code, finished.restarts, finished.incidents) == (0, 0, [])
+    assert (finished.engine, finished.version) == ("fake", "1.0")
+    assert finished.again[0] == "--cmd"
+    assert [result.case for result in finished.results] == CASES
+
+
+def test_a_program_that_is_always_wrong_fails_everywhere() -> None:
+    finished = run("always-wrong")
+    assert statuses(finished) == {"fail": OTHERS + 1}
+    assert finished.exit_code == 1
+
+
+def test_answers_may_be_out_of_order() -> None:
+    assert statuses(run("out-of-order")) == {"pass": OTHERS + 1}
+
+
+def test_a_canary_that_passes_makes_the_run_invalid() -> None:
+    assert run("right", canaries=(case("canary", "ab", [2]),)).exit_code == 3
+
+
+BROKEN = {
+    "crash": "it ended with exit status 101; its last line on standard error: 'thread main",
+    "killed": "it was ended by SIGSEGV",
+    "cut": 'it ended with exit status 0 after {"id": "b',
+    "close": "it closed its standard output",
+    "answer-twice": "the id must be 'b",
+    "print": "it is not JSON: JSON is malformed",
+    "print-after": "it is not JSON: JSON is malformed",
+    "no-json": "it wrote Segmentation fault; right is",
+    "no-utf8": "it is not UTF-8",
+    "deep": "it wrote [[[[",
+    "empty-line": "it is not JSON",
+    "wrong-id": "the id must be 'b",
+    "number-as-id": "Expected `str`, got `int`, at $.id",
+    "results-as-map": "Expected `array`, got `object`, at $.results",
+    "no-results": "must have exactly one of `results`, `skip` and `crash`",
+    "flood-lines": "",
+    "wrong-key": "the key 'zz' was not asked, at $.results[0].k",
+    "neighbours-key": "was not asked",
+    "number-as-key": "Expected `str`, got `int`, at $.results[0].k",
+    "result-twice": "is answered twice, at $.results[1].k",
+    "missing": "has no answer, at $.results",
+    "extra-field": "Object contains unknown field `ms`, at $.results[0]",
+    "two-of-four": "must have exactly one of `ok`, `err`, `skip` and `crash`, at $.results[0]",
+    "none-of-four": "must have exactly one of `ok`, `err`, `skip` and `crash`, at $.results[0]",
+}
+
+
+@pytest.mark.parametrize("mode", BROKEN)
+def test_a_broken_answer_is_a_crash_of_the_guilty_case_alone(mode: str) -> None:
+    finished = run(mode)
+    detail = guilty_alone(finished, "crash")
+    assert BROKEN[mode] in detail
+    assert finished.exit_code == 1
+    assert finished.is_valid
+    assert finished.restarts == 2
+
+
+FALSE = {
+    "strings-as-ids": "Expected `int`, got `str`, at $.ok.ids[0]; it wrote",
+    "floats-as-ids": "Expected `int`, got `float`, at $.ok.ids[0]",
+    "truth-as-ids": "Expected `int`, got `bool`, at $.ok.ids[0]",
+    "no-ids": "must have exactly one of `ids` and `runs`, at $.ok; it wrote {}",
+    "other-field": "Object contains unknown field `note`, at $.ok",
+    "unknown-code": "a code must be one of MISSING_BYTE, ",
+    "panic": "caught a panic",
+    "whole-crash": "caught",
+}
+
+
+@pytest.mark.parametrize("mode", FALSE)
+def test_one_answer_of_a_wrong_form_needs_no_restart(mode: str) -> None:
+    finished = run(mode)
+    assert FALSE[mode] in guilty_alone(finished, "crash")
+    assert finished.restarts == 0
+
+
+@pytest.mark.parametrize("mode", ["hang", "cut-and-stay"])
+def test_a_program_that_hangs_is_ended_and_the_case_timed_out(mode: str) -> None:
+    finished = run(mode)
+    detail = guilty_alone(finished, "timeout")
+    assert detail == "it gave no answer within 0.301 seconds"
+    assert (finished.exit_code, finished.restarts) == (1, 2)
+
+
+def test_a_flood_without_a_line_feed_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "LONGEST_LINE", 2**21)
+    detail = guilty_alone(run("flood-line", patience=Patience(5, 0.1, 5)), "crash")
+    assert detail.startswith("it wrote a line of more than 2,097,152 bytes: xxx")
+
+
+def test_half_a_line_beyond_the_answer_is_noticed() -> None:
+    """It stands before the answer to the run without questions that follows."""
+    assert "it wrote don{" in guilty_alone(run("print-half"), "crash")
+
+
+def test_standard_error_is_read_and_its_end_is_kept() -> None:
+    with fake("flood-log") as engine:
+        finished = run_engine(engine, CASES, catalogue())
+        assert engine._channel is not None
+        assert len(engine._channel.log) <= process.KEPT_LOG
+        assert engine._channel.log.endswith("the last words\n")
+    assert statuses(finished) == {"pass": OTHERS + 1}
+    finished = run("crash")
+    logs = [result.log for result in finished.results if result.log]
+    assert logs == ["thread main panicked: index out of bounds\n"]
+
+
+def test_all_that_a_program_started_is_ended_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_PIDS", str(tmp_path / "pids"))
+    guilty_alone(run("hang-with-children"), "timeout")
+    pids = [int(word) for word in (tmp_path / "pids").read_text().split()]
+    assert len(pids) == 4
+    for pid in pids:
+        assert not is_running(pid)
+
+
+def is_running(pid: int) -> bool:
+    """Tell whether a process is there, and no zombie that waits for its parent."""
+    for _ in range(100):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2]
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        if state.split()[0] == "Z":
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def test_a_skip_is_neither_a_pass_nor_a_failure() -> None:
+    finished = run("skip")
+    assert guilty_alone(finished, "skip") == "no palindromes"
+    assert finished.exit_code == 0
+    finished = run("whole-skip")
+    assert statuses(finished) == {"skip": OTHERS + 1}
+    assert finished.exit_code == 3
+
+
+def test_what_is_not_declared_is_unsupported_and_never_sent() -> None:
+    other = case("other", TRIGGER, [2, 1, 0], profile="tiktoken")
+    finished = run("crash", MISSING, other)
+    assert statuses(finished) == {"pass": 1, "unsupported": 1}
+    assert finished.results[1].judgement.detail == "does not declare the profile tiktoken"
+
+
+def test_batches_are_no_larger_than_the_program_can_take() -> None:
+    assert statuses(run("small-batches")) == {"pass": OTHERS + 1}
+
+
+def test_a_batch_that_fails_only_together_is_an_incident_and_a_failure() -> None:
+    finished = run("in-company")
+    assert statuses(finished) == {"pass": OTHERS + 1}
+    assert len(finished.incidents) == 1
+    assert finished.incidents[0].startswith("31 questions (encode) in one run failed, and none of")
+    assert finished.exit_code == 1
+
+
+def test_after_too_many_restarts_the_rest_is_not_run_and_the_run_invalid() -> None:
+    finished = run("always-crash")
+    assert statuses(finished) == {"crash": 20, "not_run": OTHERS + 1 - 20}
+    assert finished.trouble == [
+        "the engine was given up: it was restarted 20 times, and failed again"
+    ]
+    assert finished.exit_code == 3
+    finished = run("always-crash", patience=Patience(restarts=0))
+    assert statuses(finished) == {"not_run": OTHERS + 1}
+
+
+@pytest.mark.parametrize(
+    ("mode", "reason"),
+    [
+        ("hello-once", "it could not be restarted: it ended with exit status 2"),
+        ("hello-changes", "after a restart it gave another answer to hello"),
+    ],
+)
+def test_a_program_that_cannot_be_restarted_is_given_up(
+    mode: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_PIDS", str(tmp_path / "flag"))
+    finished = run(mode)
+    assert statuses(finished) == {"not_run": OTHERS + 1}
+    assert finished.exit_code == 3
+    assert finished.trouble[-1].startswith("no case could be run")
+    assert any(reason in sentence for sentence in finished.trouble)
+
+
+@pytest.mark.parametrize(
+    ("mode", "sentence"),
+    [
+        ("hello-dies", "it ended with exit status 2; its last line on standard error: 'no license"),
+        ("hello-hangs", "it gave no answer within 0.3 seconds"),
+        ("hello-prints", "it wrote more than one answer"),
+        ("hello-of-protocol-2", "Invalid enum value 2, at $.proto; it wrote {"),
+        ("hello-without-version", "missing required field `version`, at $.impl"),
+        ("hello-of-a-typo", "an operation must be one of pieces, encode, "),
+    ],
+)
+def test_a_program_that_greets_wrongly_is_told_why(mode: str, sentence: str) -> None:
+    with pytest.raises(GreetingError, match="no answer to hello: ") as caught:
+        run(mode, patience=Patience(to_start=0.3))
+    assert sentence in str(caught.value)
+
+
+def test_what_cannot_be_started_is_said_in_a_sentence() -> None:
+    for command, sentence in {
+        "/no/such/program": "'/no/such/program' cannot be started: No such file or directory",
+        "'": 'the command "\'" cannot be split: No closing quotation',
+        "  ": "the command must name a program, got '  '",
+        "a\0b": "'a\\x00b' cannot be started: embedded null byte",
+    }.items():
+        with pytest.raises(StartError) as caught:
+            open_program(command)
+        assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("mode", "status", "detail"),
+    [
+        ("load-dies", "crash", "while it was loading, it ended with exit status 1"),
+        ("load-hangs", "timeout", "while it was loading, it gave no answer within 0.3 seconds"),
+        ("load-skips", "skip", "has no pairs"),
+        ("load-refuses", "crash", "loading was refused: NO: bad file"),
+        ("load-panics", "crash", "out of memory"),
+        ("load-wrongly", "crash", "while it was loading, the id must be 'l0', got 'zz', at $.id"),
+    ],
+)
+def test_what_cannot_be_loaded_is_tried_once(mode: str, status: str, detail: str) -> None:
+    finished = run(mode, patience=Patience(to_start=0.3))
+    assert statuses(finished) == {status: OTHERS + 1}
+    assert finished.results[0].judgement.detail.startswith(detail)
+    assert finished.restarts == int("while" in detail)
+
+
+def test_a_program_that_ignores_bye_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "GRACE", 0.2)
+    with fake("ignore-bye") as engine:
+        assert statuses(run_engine(engine, CASES, catalogue())) == {"pass": OTHERS + 1}
+        pid = engine._channel._process.pid  # type: ignore[union-attr]
+    assert not is_running(pid)
+
+
+def test_an_interrupt_ends_the_program() -> None:
+    pid = 0
+
+    def interrupt(_: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), fake("right") as engine:
+        pid = engine._channel._process.pid  # type: ignore[union-attr]
+        run_engine(engine, CASES, catalogue(), progress=interrupt)
+    assert not is_running(pid)
+
+
+def test_a_session_answers_one_question_as_well() -> None:
+    with fake("right") as engine:
+        session = engine.load(VOCABULARY, "small")
+        assert session.answer("encode", {"text": "ab"}) == Ok({"ids": [2]})
+
+
+def test_the_order_is_mixed_and_its_seed_repeats_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+    original = ProtocolEngine.ask
+
+    def ask(self, loading, op, profile, requests):  # type: ignore[no-untyped-def]
+        asked[-1] += [request["text"] for request in requests]
+        return original(self, loading, op, profile, requests)
+
+    monkeypatch.setattr(ProtocolEngine, "ask", ask)
+    for seed in (0, 0, 1):
+        asked.append([])
+        with fake("right") as engine:
+            run_engine(engine, CASES, catalogue(), seed=seed)
+    first, again, other = asked
+    assert first == again
+    assert first != other
+    assert sorted(first) == sorted(other) == sorted(each.input.text for each in CASES)
+    assert first != [each.input.text for each in CASES]

@@ -1,0 +1,1 @@
+"""The cases about samplers: each module has those of one topic."""

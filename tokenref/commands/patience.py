@@ -1,0 +1,41 @@
+"""Options that say how long a program under test is waited for."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+import click
+
+from tokenref.protocol.patience import Patience
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def patience_options(command: _Command) -> _Command:
+    """Add the options to a command, which is given them as `patience`."""
+    default = Patience()
+    options = (
+        ("--timeout", default.per_batch, "Seconds that a program has for a batch of questions."),
+        ("--timeout-per-case", default.per_case, "Seconds that it has for each in addition."),
+        ("--timeout-to-start", default.to_start, "Seconds that it has to start, and to load."),
+    )
+
+    @wraps(command)
+    def with_patience(
+        *args: Any,  # noqa: ANN401 - click's
+        timeout: float,
+        timeout_per_case: float,
+        timeout_to_start: float,
+        **others: Any,  # noqa: ANN401 - click's
+    ) -> Any:  # noqa: ANN401 - as the command has it
+        patience = Patience(timeout, timeout_per_case, timeout_to_start)
+        return command(*args, patience=patience, **others)
+
+    decorated: Any = with_patience
+    for name, value, text in reversed(options):
+        decorated = click.option(
+            name, type=click.FloatRange(min=0, max=86_400, min_open=True), default=value,
+            show_default=True, help=text,
+        )(decorated)
+    result: _Command = decorated
+    return result

@@ -1,0 +1,63 @@
+"""Random numbers that a record hands over, put into an engine's own MT19937.
+
+An engine whose generator lets its state be set draws with any words that we like: the state
+holds the next 624 words before their tempering, which can be undone. More than one
+state's words cannot be chosen.
+
+Source: Makoto Matsumoto and Takuji Nishimura, "Mersenne Twister", 1998, section 2.1.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Final
+
+WORDS: Final = 624
+"""Words of a state."""
+
+_ALL: Final = 0xFFFFFFFF
+_MANTISSA: Final = 53
+
+
+def untempered(word: int) -> int:
+    """Return the word of a state that comes out as this one.
+
+    >>> hex(untempered(3499211612))  # the first word for the seed 5489
+    '0x9b0afa27'
+    """
+    word = _undone(word, 18, _ALL, left=False)
+    word = _undone(word, 15, 0xEFC60000, left=True)
+    word = _undone(word, 7, 0x9D2C5680, left=True)
+    return _undone(word, 11, _ALL, left=False)
+
+
+def _undone(word: int, shift: int, mask: int, *, left: bool) -> int:
+    """Return x, given x ^ (x shifted & mask): each round makes `shift` bits more right."""
+    found = word
+    for _ in range(32 // shift):
+        moved = found << shift if left else found >> shift
+        found = word ^ (moved & mask & _ALL)
+    return found
+
+
+def in_53_bits(uniforms: Sequence[float]) -> list[int] | None:
+    """Return k for each uniform number k / 2**53, or None if one is no such number below 1.
+
+    >>> in_53_bits([0.5, 2.0**-53]), in_53_bits([1.0]), in_53_bits([2.0**-54])
+    ([4503599627370496, 1], None, None)
+    """
+    if not all(0 <= uniform < 1 for uniform in uniforms):
+        return None
+    scaled = [Fraction(uniform) * (1 << _MANTISSA) for uniform in uniforms]
+    if any(number.denominator != 1 for number in scaled):
+        return None
+    return [int(number) for number in scaled]
+
+
+def state_of(words: Sequence[int]) -> list[int]:
+    """Return the state whose next words are these; at most 624, filled up with zeros.
+
+    >>> len(state_of([1, 2, 3]))
+    624
+    """
+    state = [untempered(word) for word in words]
+    return state + [0] * (WORDS - len(state))

@@ -1,0 +1,134 @@
+"""numpy's random numbers as an engine under test: https://numpy.org.
+
+What it answers
+    `Generator.choice` with probabilities and uniform numbers that are handed over: the state of
+    its generators is public. It walks along the sums, and the first that exceeds the number
+    is drawn, which is the standard rule. The words of its generators, and the uniform numbers
+    that it makes of words.
+What it refuses
+    A row that `Generator.choice` refuses with a `ValueError`: probabilities must sum to 1.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bpe_ref import Vocabulary
+from tokenref.engines.answers import Answer, Ok, Refused, Unsupported
+from tokenref.engines.chosen_words import WORDS, in_53_bits, state_of
+from tokenref.floats import pack, unpack
+from tokenref.rules import STANDARD
+
+UNIFORMS: Final = ("mt19937_double", "numpy_double", "numpy_float")
+GENERATORS: Final = ("mt19937", "pcg64", "philox4x64")
+
+
+@dataclass(frozen=True)
+class NumpyEngine:
+    """numpy, as far as it draws.
+
+    >>> NumpyEngine("2.0").load_profile("vllm")
+    Unsupported(reason='does not do what vllm says')
+    """
+
+    version: str
+    name: str = "numpy"
+
+    def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:  # noqa: ARG002 - the interface
+        """Say that this engine has no tokenizer."""
+        return Unsupported("samples, has no tokenizer")
+
+    def load_profile(self, profile: str) -> "NumpySession | Unsupported":
+        """Take up a rule that some function of numpy follows."""
+        if profile not in {STANDARD, *GENERATORS, *UNIFORMS}:
+            return Unsupported(f"does not do what {profile} says")
+        return NumpySession(profile)
+
+
+@dataclass(frozen=True)
+class NumpySession:
+    """A rule, ready for questions."""
+
+    profile: str
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
+        """Answer a request."""
+        if self.profile == STANDARD and op == "draw":
+            return _draw(request)
+        if self.profile in GENERATORS and op == "random_words":
+            return _words(self.profile, request)
+        if self.profile in UNIFORMS and op == "uniforms":
+            return _uniforms(self.profile, request["words"])
+        return Unsupported(f"has no {op} by the rule {self.profile}")
+
+
+def _draw(request: Mapping[str, Any]) -> Answer:
+    if "probs" not in request:
+        return Unsupported("draws from probabilities, not from logits")
+    count = request.get("count", 1)
+    numbers = in_53_bits(unpack(request["uniforms"])[:count])
+    if numbers is None or len(numbers) < count or 2 * count > WORDS:
+        return Unsupported("its random numbers are multiples of 2**-53 below 1")
+    words = [half for number in numbers for half in (number >> 26 << 5, number % (1 << 26) << 6)]
+    row = unpack(request["probs"])
+    try:
+        tokens = _mersenne(words).choice(len(row), size=count, p=row).tolist()
+    except ValueError as error:
+        return Refused("INVALID_ROW", str(error))
+    return Ok({"tokens": tokens} if "count" in request else {"token": tokens[0]})
+
+
+def _words(profile: str, request: Mapping[str, Any]) -> Answer:
+    from numpy import random  # noqa: PLC0415 - it may not be installed
+
+    if "seed" not in request:
+        return Unsupported("is started with a seed here")
+    seed = int(request["seed"], 16)
+    wanted = request["taken"] + request["count"]
+    if profile == "mt19937":
+        if seed >> 32:
+            return Unsupported("is started with 32 bits")
+        source: Any = random.MT19937()
+        source._legacy_seeding(seed)  # noqa: SLF001 - what RandomState(seed) does
+    else:
+        source = {"pcg64": random.PCG64, "philox4x64": random.Philox}[profile](seed)
+    digits = 8 if profile == "mt19937" else 16
+    words = source.random_raw(wanted).tolist()[request["taken"] :]
+    return Ok({"words": [f"{word:0{digits}x}" for word in words]})
+
+
+def _uniforms(profile: str, given: Sequence[str]) -> Answer:
+    digits = 16 if profile == "numpy_double" else 8
+    words = [int(word, 16) for word in given]
+    width = 2 if profile == "mt19937_double" else 1
+    if any(len(word) != digits for word in given) or len(words) % width or len(words) > WORDS:
+        return Unsupported(f"takes words of {digits * 4} bits, {width} for each number")
+    if profile == "numpy_double":
+        numbers = [_philox(word).random() for word in words]
+    elif profile == "numpy_float":
+        numbers = _mersenne(words).random(len(words), dtype="f4").tolist()
+    else:
+        numbers = _mersenne(words).random(len(words) // 2).tolist()
+    return Ok({"uniforms": pack(numbers, "f32" if profile == "numpy_float" else "f64")})
+
+
+def _mersenne(words: Sequence[int]) -> Any:  # noqa: ANN401 - a generator of numpy
+    """Return a generator whose next words of 32 bits are these."""
+    import numpy as np  # noqa: PLC0415 - it may not be installed
+
+    source = np.random.MT19937()
+    key = np.array(state_of(words), dtype=np.uint32)
+    source.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": 0}}
+    return np.random.Generator(source)
+
+
+def _philox(word: int) -> Any:  # noqa: ANN401 - a generator of numpy
+    """Return a generator whose next word of 64 bits is this one: its buffer is public."""
+    import numpy as np  # noqa: PLC0415 - it may not be installed
+
+    source = np.random.Philox(0)
+    state: Any = dict(source.state)
+    state["buffer"] = np.array([word, 0, 0, 0], dtype=np.uint64)
+    state["buffer_pos"] = 0
+    source.state = state
+    return np.random.Generator(source)

@@ -1,0 +1,97 @@
+"""What the reference answers about samplers that steer by what was drawn: one step of each."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+from sampling_ref.adaptive.adaptive_p import (
+    PastProbabilities,
+    adaptive_p_logits,
+    adaptive_p_next,
+    adaptive_p_start,
+)
+from sampling_ref.adaptive.mirostat_1 import mirostat_1_kept
+from sampling_ref.adaptive.mirostat_2 import mirostat_2_kept
+from sampling_ref.drawing.inverse_cdf import inverse_cdf_of_logits
+from sampling_ref.errors import ParameterError
+from sampling_ref.mirostat import draw_falling, next_mu
+from sampling_ref.parameters import read_fraction
+from sampling_ref.random_numbers import read_uniforms
+from sampling_ref.row import read_possible_logits
+from sampling_ref.softmax import softmax
+from tokenref.floats import nearest, pack, type_of, unpack
+from tokenref.questions.parameters import unpack_parameters
+from tokenref.rules import Choices, all_choices
+
+Request: TypeAlias = Mapping[str, Any]
+Out: TypeAlias = Mapping[str, Any]
+
+
+def _adaptive(
+    op: str, request: Request, needed: Sequence[str], allowed: Sequence[str] = ()
+) -> tuple[list[Any], dict[str, Any], Any]:
+    """Return the row, the parameters and the random number of an adaptive step."""
+    params = unpack_parameters(request["params"])
+    for name in needed:
+        if name not in params:
+            raise ParameterError(name, None, f"must be given for {op}")
+    for name in sorted(params.keys() - {*needed, *allowed}):
+        raise ParameterError(name, params[name], f"must not be given for {op}")
+    (uniform,) = read_uniforms(unpack(request["uniforms"]), 1)
+    return read_possible_logits(unpack(request["logits"])), params, uniform
+
+
+def _steer(op: str) -> Callable[[Choices, Request], Out]:
+    """Return what answers one of the two mirostats."""
+
+    def answer(choices: Choices, request: Request) -> Out:
+        chosen = all_choices(op, choices)
+        more = ("ranks", "vocabulary", "largest_k") if op == "mirostat_1" else ()
+        row, params, uniform = _adaptive(op, request, ("tau", "eta"), more)
+        tau, eta = params.pop("tau"), params.pop("eta")
+        for name, number in (("tau", tau), ("eta", eta)):
+            read_fraction(name, number, "(-inf, inf)")
+        whose = chosen.pop("whose")
+        given = request["state"].get("mu")
+        mu = 2 * tau if given is None else unpack(given)[0]
+        dtype = "f64" if given is None else type_of(given)
+        kept = (
+            mirostat_1_kept(row, mu, **params, **chosen)
+            if op == "mirostat_1"
+            else mirostat_2_kept(row, mu)
+        )
+        token = draw_falling(row, kept, uniform)
+        after = next_mu(row, kept, token, mu, tau=tau, eta=eta, whose=whose)
+        return {"token": token, "state": {"mu": pack([nearest(float(after), dtype)], dtype)}}
+
+    return answer
+
+
+def _adaptive_p(choices: Choices, request: Request) -> Out:
+    chosen = all_choices("adaptive_p", choices)
+    row, params, uniform = _adaptive("adaptive_p", request, ("target", "decay"))
+    start = adaptive_p_start(params["target"], params["decay"])
+    given = request["state"].get("past")
+    past = start if given is None else PastProbabilities(*_pair(unpack(given)))
+    dtype = "f64" if given is None else type_of(given)
+    logits = adaptive_p_logits(row, past, params["target"])
+    token = inverse_cdf_of_logits(logits, uniform, boundary=chosen["boundary"])
+    after = adaptive_p_next(past, softmax(row)[token], params["decay"])
+    numbers = [nearest(float(number), dtype) for number in after]
+    return {"token": token, "state": {"past": pack(numbers, dtype)}}
+
+
+def _pair(numbers: list[float]) -> list[float]:
+    if len(numbers) != len(PastProbabilities._fields):
+        raise ParameterError("past", numbers, "must be two numbers")
+    return numbers
+
+
+ADAPTIVE: Final[Mapping[str, Callable[[Choices, Request], Out]]] = MappingProxyType(
+    {
+        "mirostat_1": _steer("mirostat_1"),
+        "mirostat_2": _steer("mirostat_2"),
+        "adaptive_p": _adaptive_p,
+    }
+)
+"""What answers each operation, from the choices of its rule and the request."""

@@ -1,0 +1,306 @@
+"""What the reference answers about samplers.
+
+A profile is a rule (`tokenref.rules`) or a real engine's (`sampling_ref.PROFILES`).
+Decisions are exact: numbers are rounded once, to the type of the question, when
+the answer is written down.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import inf
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+import sampling_ref
+from sampling_ref import (
+    PROFILES,
+    STEPS,
+    HistoryError,
+    ParameterError,
+    Profile,
+    RandomNumberError,
+    RowError,
+    Step,
+    UnknownNameError,
+    Use,
+)
+from sampling_ref.asking import (
+    Answer as Run,
+)
+from sampling_ref.asking import (
+    Question,
+    apply_stage,
+    draw,
+    is_greedy_instead,
+    own_name,
+    probabilities,
+    question_of,
+    read_parameters,
+    run,
+)
+from sampling_ref.candidates import Candidates
+from sampling_ref.chaining import chain
+from sampling_ref.greedy import greedy
+from sampling_ref.random_numbers import read_uniforms
+from sampling_ref.randomness import Given
+from sampling_ref.softmax import log_softmax, softmax
+from tokenref.engines.answers import Answer, Ok, Refused, Unsupported
+from tokenref.engines.reference_draws import DRAWS
+from tokenref.floats import Type, nearest, pack, type_of, unpack
+from tokenref.questions.parameters import unpack_parameters
+from tokenref.record import FILTER_OPS, ROW_OPS
+from tokenref.rules import Choices, choices_of
+
+Request: TypeAlias = Mapping[str, Any]
+
+FUNCTIONS: Final = frozenset({"allowed_after", "prefix_allowed_tokens_fn"})
+"""Parameters that are functions of the history; a record has a map of histories."""
+
+FilterFunction: TypeAlias = Callable[..., frozenset[int]]
+
+_FILTERS: Final[Mapping[str, FilterFunction]] = MappingProxyType(
+    {
+        name: getattr(sampling_ref, name)
+        for op in FILTER_OPS
+        for name in (op, f"{op}_logits")
+        if hasattr(sampling_ref, name)
+    }
+)
+
+
+@dataclass(frozen=True)
+class SamplerTools:
+    """What the reference samples with. A mutant has other ones."""
+
+    filters: Mapping[str, FilterFunction] = field(default_factory=lambda: _FILTERS)
+    """`top_p` for weights, `top_p_logits` for logits, and so on."""
+
+    steps: Mapping[str, Step] = field(default_factory=lambda: STEPS)
+    """The steps of rule profiles that change a row."""
+
+    profiles: Mapping[str, Profile] = field(default_factory=lambda: PROFILES)
+    draws: Mapping[str, Callable[[Choices, Request], Mapping[str, Any]]] = field(
+        default_factory=lambda: DRAWS
+    )
+    """What answers draws, random words, uniforms and speculative decoding."""
+
+    rounded: Callable[[Sequence[Any], Type], list[float]] = lambda values, dtype: [
+        nearest(value, dtype) for value in values
+    ]
+    """How numbers become those of a type."""
+
+
+@dataclass(frozen=True)
+class SamplerSession:
+    """The reference with a profile taken up.
+
+    >>> session = SamplerSession("standard")
+    >>> session.answer("top_k", {"probs": {"f32": "3e8000003f000000"}, "params": {"k": 1}})
+    Ok(out={'keep': [1]})
+    """
+
+    profile: str
+    tools: SamplerTools = field(default_factory=SamplerTools)
+
+    def answer(self, op: str, request: Request) -> Answer:
+        """Answer one request."""
+        try:
+            return self._answer(op, request)
+        except ParameterError as error:
+            return Refused("INVALID_PARAMETER", str(error))
+        except RowError as error:
+            return Refused("INVALID_ROW", str(error))
+        except HistoryError as error:
+            return Refused("INVALID_HISTORY", str(error))
+        except RandomNumberError as error:
+            return Refused("INVALID_UNIFORM", str(error))
+        except UnknownNameError as error:
+            return Unsupported(str(error))
+
+    def _answer(self, op: str, request: Request) -> Answer:
+        if op == "batch":
+            return self._batch(request)
+        if op == "stat":
+            return Unsupported("draws with numbers that are given, not with its own")
+        if self.profile in self.tools.profiles:
+            return self._answer_of_engine(op, request)
+        choices = choices_of(op, self.profile)
+        if choices is None and op not in {"random_words", "uniforms"}:
+            return Unsupported(f"knows no rule {self.profile!r} of {op}")
+        if op in self.tools.draws:
+            named = {"name": self.profile} if choices is None else choices
+            return Ok(self.tools.draws[op](named, request))
+        assert choices is not None  # noqa: S101 - the two that have other names were just answered
+        return Ok(self._by_rule(op, choices, request))
+
+    def _batch(self, request: Request) -> Answer:
+        answers = []
+        for row in request["rows"]:
+            answer = self.answer(request["op"], row)
+            if not isinstance(answer, Ok):
+                return answer
+            answers.append(dict(answer.out))
+        return Ok({"rows": answers})
+
+    # ---- rules, apart from any engine
+
+    def _by_rule(self, op: str, choices: Choices, request: Request) -> Mapping[str, Any]:
+        if op in FILTER_OPS:
+            return self._filtered(op, choices, request)
+        if op in ROW_OPS:
+            return self._row_by_rule(op, choices, request)
+        logits = unpack(request["logits"])
+        dtype = type_of(request["logits"])
+        if op == "softmax":
+            return {"probs": pack(self.tools.rounded(softmax(logits), dtype), dtype)}
+        if op == "logprobs":
+            return {"logprobs": pack(self.tools.rounded(log_softmax(logits), dtype), dtype)}
+        if op == "greedy":
+            return {"token": greedy(logits, **choices)}
+        raise UnknownNameError("operation of a rule", op, [*FILTER_OPS, *ROW_OPS])
+
+    def _filtered(self, op: str, choices: Choices, request: Request) -> Mapping[str, Any]:
+        values = {**unpack_parameters(request["params"]), **choices}
+        values.pop("base", None)  # what p refers to, where a chain has removed something before
+        if "uniforms" in request:
+            values["uniform"] = read_uniforms(unpack(request["uniforms"]), 1)[0]
+        name = op if "probs" in request else f"{op}_logits"
+        if name not in self.tools.filters:
+            raise UnknownNameError("filter of probabilities", op, self.tools.filters)
+        row = unpack(request["probs" if "probs" in request else "logits"])
+        return {"keep": sorted(self.tools.filters[name](row, **values))}
+
+    def _row_by_rule(self, op: str, choices: Choices, request: Request) -> Mapping[str, Any]:
+        use = Use(op, **with_functions(unpack_parameters(request["params"])), **choices)
+        trace = chain(
+            [use],
+            unpack(request["logits"]),
+            request["history"],
+            prompt_length=request["prompt_length"],
+        )
+        given = unpack(request["logits"])
+        return self._logits(trace.steps[-1].after, given, type_of(request["logits"]))
+
+    # ---- real engines
+
+    def _answer_of_engine(self, op: str, request: Request) -> Answer:
+        if op == "sequence":
+            return Ok(self._sequence(request))
+        if "logits" not in request:
+            return Unsupported(f"asks {self.profile} about logits only")
+        question = self._question(request)
+        if op == "chain":
+            return Ok(_chain(run(question)))
+        if op == "distribution":
+            probs = probabilities(question, run(question).candidates)
+            dtype = type_of(request["logits"])
+            return Ok({"probs": pack(self.tools.rounded(probs, dtype), dtype)})
+        if op == "sample":
+            return Ok({"token": draw(question, run(question))})
+        if op in {"softmax", "logprobs"}:
+            return Ok(self._by_rule(op, {}, request))
+        if op in FILTER_OPS or op in ROW_OPS:
+            candidates = self._one_step(op, question)
+            if op in FILTER_OPS:
+                return Ok({"keep": _kept(candidates)})
+            dtype = type_of(request["logits"])
+            return Ok(self._logits(candidates, unpack(request["logits"]), dtype))
+        return Unsupported(f"asks {self.profile} for its steps and chains, not for {op}")
+
+    def _question(self, request: Request) -> Question:
+        profile = self.tools.profiles[self.profile]
+        state = {
+            name: unpack(numbers)[0] if name == "mu" else tuple(unpack(numbers))
+            for name, numbers in request.get("state", {}).items()
+        }
+        uniforms = unpack(request["uniforms"]) if "uniforms" in request else ()
+        return question_of(
+            profile,
+            read_parameters(profile, with_functions(unpack_parameters(request["params"]))),
+            unpack(request["logits"]),
+            request.get("history", ()),
+            prompt_length=request.get("prompt_length", 0),
+            randomness=Given(read_uniforms(uniforms)),
+            state=state,
+            precision="exact",
+        )
+
+    def _one_step(self, op: str, question: Question) -> Candidates:
+        candidates = question.candidates
+        for stage in question.profile.stages_of(own_name(question, op)):
+            if not (stage.is_off(question.parameters) or is_greedy_instead(question, stage)):
+                candidates = apply_stage(question, stage, candidates).after
+        return candidates
+
+    def _sequence(self, request: Request) -> Mapping[str, Any]:
+        parameters = unpack_parameters(request["params"])
+
+        def fresh(accepted: Sequence[int]) -> sampling_ref.Sampler:
+            """Return a sampler that remembers no more than these tokens."""
+            made = sampling_ref.Sampler(self.profile, prompt=request["prompt"], **parameters)
+            for token in accepted:
+                made.accept(token)
+            return made
+
+        sampler, accepted = fresh([]), list[int]()
+        answers: list[int | None] = []
+        for call in request["calls"]:
+            answers.append(None)
+            if "sample" in call:
+                given = call["sample"]
+                answers[-1] = sampler.sample(unpack(given["logits"]), unpack(given["uniforms"]))
+            elif "accept" in call:
+                sampler.accept(call["accept"])
+                accepted.append(call["accept"])
+            else:
+                accepted = accepted[: call.get("truncate", 0)]
+                sampler = fresh(accepted)
+        return {"answers": answers}
+
+    def _logits(
+        self, candidates: Candidates, given: Sequence[float], dtype: Type
+    ) -> Mapping[str, Any]:
+        """Return candidates as a row, each number rounded once.
+
+        A rational zero has no sign: a zero that was multiplied, or had nothing taken from
+        it, keeps the sign that it was given.
+        """
+        row: list[Any] = [-inf] * len(given)
+        for token, logit in zip(candidates.tokens, candidates.logits, strict=True):
+            exact = logit if logit in (inf, -inf) else Fraction(logit) * candidates.factor
+            row[token] = exact
+            if exact == 0:
+                has_sign = isinstance(logit, Fraction) and given[token] == 0
+                row[token] = given[token] if has_sign else float(logit)
+        return {"logits": pack(self.tools.rounded(row, dtype), dtype)}
+
+
+def with_functions(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters with a function of the history where a record has a map of histories.
+
+    A history that the map does not hold allows nothing.
+
+    >>> with_functions({"allowed_after": {(1, 2): [0, 3]}})["allowed_after"]([1, 2])
+    [0, 3]
+    """
+    return {
+        name: _function_of(value)
+        if name in FUNCTIONS and isinstance(value, Mapping)
+        else value
+        for name, value in parameters.items()
+    }
+
+
+def _function_of(table: Mapping[Any, Any]) -> Callable[[Sequence[int]], Any]:
+    return lambda history: table.get(tuple(history), [])
+
+
+def _chain(answer: Run) -> Mapping[str, Any]:
+    stages = [{"step": applied.step, "keep": _kept(applied.after)} for _, applied in answer.applied]
+    return {"keep": _kept(answer.candidates), "stages": stages}
+
+
+def _kept(candidates: Candidates) -> list[int]:
+    pairs = zip(candidates.tokens, candidates.logits, strict=True)
+    return sorted(token for token, logit in pairs if logit != -inf)

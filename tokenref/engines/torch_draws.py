@@ -1,0 +1,101 @@
+"""Draws of PyTorch: `torch.multinomial` with random numbers that are handed over, or its own.
+
+On the processor one draw is a race: each token takes a uniform number of 53 bits, made of two
+words of MT19937, the high one first. The state of a `torch.Generator` is public, so these
+words can be chosen (`chosen_words`), as many as one state holds. On other devices the stream is
+another one, and takes nothing from outside.
+
+Source: `aten/src/ATen/CPUGeneratorImpl.cpp` (layout of the state), PyTorch 2.13.
+"""
+
+import struct
+from collections.abc import Sequence
+from functools import cache
+from math import log1p
+from typing import TYPE_CHECKING, Final
+
+from tokenref.engines.answers import Refused, Unsupported
+from tokenref.engines.chosen_words import WORDS, in_53_bits, state_of
+from tokenref.engines.torch_rows import device_name
+
+if TYPE_CHECKING:
+    import torch
+
+MOST: Final = (WORDS - 1) // 2
+"""Uniform numbers that can be handed over: two words each, and the last word is never reached."""
+
+_HEAD: Final = struct.Struct("<QiiQ")
+"""Seed, words left, whether it was seeded, place of the next word; then 624 words, as 64 bits."""
+
+_AT_ONCE: Final = 1 << 22
+"""Numbers of a tensor of many draws."""
+
+
+def drawn(shares: "torch.Tensor", uniforms: Sequence[float]) -> int | Refused | Unsupported:
+    """Return the token that torch draws from a row of probabilities with these numbers."""
+    import torch  # noqa: PLC0415 - it may not be installed
+
+    if device_name() != "cpu":
+        return Unsupported("its generator on a device takes no random numbers from outside")
+    if len(uniforms) < len(shares):
+        return Unsupported(f"a race takes one number per token, got {len(uniforms)}")
+    numbers = in_53_bits(uniforms[: len(shares)])
+    if numbers is None:
+        return Unsupported("its random numbers are multiples of 2**-53 below 1")
+    if len(numbers) > MOST:
+        return Unsupported(f"at most {MOST} random numbers can be put into its generator")
+    if not _follows_words():
+        return Unsupported("torch on this machine makes its noise with another generator")
+    try:
+        words = [half for number in numbers for half in divmod(number, 1 << 32)]
+        return int(torch.multinomial(shares, 1, generator=generator_of(words)))
+    except RuntimeError as error:
+        return refused(error)
+
+
+def refused(error: RuntimeError) -> Refused:
+    """Return what `torch.multinomial` refuses: its documentation says which rows. Else raise."""
+    sentence = str(error).partition("\n")[0]
+    if "prob" in sentence or "assert" in sentence:
+        return Refused("INVALID_ROW", sentence)
+    raise error
+
+
+def counted(shares: "torch.Tensor", draws: int, seed: int) -> list[list[int]]:
+    """Return how often each token comes, drawing as generate() does: one draw for each row."""
+    import torch  # noqa: PLC0415 - it may not be installed
+
+    generator = torch.Generator(device=device_name()).manual_seed(seed)
+    counts = torch.zeros(len(shares), dtype=torch.long, device=shares.device)
+    rows = max(1, _AT_ONCE // len(shares))
+    for done in range(0, draws, rows):
+        many = shares.expand(min(rows, draws - done), -1)
+        tokens = torch.multinomial(many, 1, generator=generator).flatten()
+        counts += torch.bincount(tokens, minlength=len(shares))
+    return [[token, count] for token, count in enumerate(counts.tolist()) if count]
+
+
+def generator_of(words: Sequence[int]) -> "torch.Generator":
+    """Return a generator of the processor whose next words are these, at most 623."""
+    import torch  # noqa: PLC0415 - it may not be installed
+
+    generator = torch.Generator()
+    state = bytearray(generator.get_state().numpy().tobytes())
+    _HEAD.pack_into(state, 0, 0, WORDS, 1, 0)
+    struct.pack_into(f"<{WORDS}Q", state, _HEAD.size, *state_of(words))
+    generator.set_state(torch.frombuffer(state, dtype=torch.uint8))
+    return generator
+
+
+@cache
+def _follows_words() -> bool:
+    """Say whether torch's noise is made of the words; with some processors a library makes it."""
+    import torch  # noqa: PLC0415 - it may not be installed
+
+    numbers = [1 << 50, 1 << 52, (1 << 53) - 1, 12345]
+    words = [half for number in numbers for half in divmod(number, 1 << 32)]
+    noise = torch.empty(4, dtype=torch.float64).exponential_(generator=generator_of(words))
+    wanted = [-log1p(-number / (1 << 53)) for number in numbers]
+    return all(
+        abs(one - other) <= 1e-9 * other for one, other in zip(noise.tolist(), wanted, strict=True)
+    )

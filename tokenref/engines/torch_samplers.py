@@ -1,0 +1,134 @@
+"""PyTorch's own functions as an engine under test, on any device: https://pytorch.org.
+
+What it answers
+    By the standard rule: `torch.softmax`, `torch.log_softmax` and `torch.argmax`, in the row's
+    own type, and many draws with `torch.multinomial`. On the processor also: one draw with
+    random numbers that are handed over, which is a race with the noise -log(1-u); the words of
+    its generator for a seed; the uniform numbers that it makes of words.
+What it refuses
+    A row that `torch.multinomial` refuses, as its documentation says.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bpe_ref import Vocabulary
+from tokenref.engines.answers import Answer, Ok, Unsupported
+from tokenref.engines.torch_draws import MOST, counted, drawn, generator_of, refused
+from tokenref.engines.torch_rows import device_name, to_floats, to_tensor
+from tokenref.floats import pack, type_of, unpack
+from tokenref.rules import STANDARD, rule_name
+
+RACE: Final = rule_name("draw", method="exponential race", noise="-log(1-u)")
+GENERATOR: Final = "mt19937"
+SEED: Final = 0
+
+
+@dataclass(frozen=True)
+class TorchEngine:
+    """PyTorch, as far as it samples.
+
+    >>> TorchEngine("2.13.0").load_profile("vllm")
+    Unsupported(reason='does not do what vllm says')
+    """
+
+    version: str
+    name: str = "torch"
+
+    def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:  # noqa: ARG002 - the interface
+        """Say that this engine has no tokenizer."""
+        return Unsupported("samples, has no tokenizer")
+
+    def load_profile(self, profile: str) -> "TorchSession | Unsupported":
+        """Take up a rule that some function of torch follows."""
+        if profile not in {STANDARD, RACE, GENERATOR, *_UNIFORMS}:
+            return Unsupported(f"does not do what {profile} says")
+        return TorchSession(profile)
+
+
+@dataclass(frozen=True)
+class TorchSession:
+    """A rule, ready for questions."""
+
+    profile: str
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
+        """Answer a request."""
+        if self.profile == STANDARD and op in {"softmax", "logprobs", "greedy"}:
+            return Ok(_of_logits(op, request["logits"]))
+        if self.profile == STANDARD and op == "stat":
+            return _stat(request)
+        if self.profile == RACE and op == "draw" and "count" not in request:
+            return _draw(request)
+        on_processor = device_name() == "cpu"
+        if self.profile == GENERATOR and op == "random_words" and on_processor:
+            return _words(request)
+        if self.profile in _UNIFORMS and op == "uniforms" and on_processor:
+            return _uniforms(self.profile, request["words"])
+        return Unsupported(f"has no {op} by the rule {self.profile}")
+
+
+def _of_logits(op: str, logits: Mapping[str, Any]) -> dict[str, Any]:
+    dtype, row = type_of(logits), to_tensor([logits])[0]
+    if op == "softmax":
+        return {"probs": to_floats(row.softmax(dim=-1), dtype)}
+    if op == "logprobs":
+        return {"logprobs": to_floats(row.log_softmax(dim=-1), dtype)}
+    return {"token": int(row.argmax())}
+
+
+def _stat(request: Mapping[str, Any]) -> Answer:
+    if request["params"]:
+        return Unsupported("draws from a row as it is")
+    is_law = "probs" in request
+    row = to_tensor([request["probs" if is_law else "logits"]])[0]
+    try:
+        return Ok({"counts": counted(row if is_law else row.softmax(-1), request["draws"], SEED)})
+    except RuntimeError as error:
+        return refused(error)
+
+
+def _draw(request: Mapping[str, Any]) -> Answer:
+    if "probs" not in request:
+        return Unsupported("draws from probabilities, not from logits")
+    token = drawn(to_tensor([request["probs"]])[0], unpack(request["uniforms"]))
+    return Ok({"token": token}) if isinstance(token, int) else token
+
+
+def _words(request: Mapping[str, Any]) -> Answer:
+    """Return the generator's words: numbers of 64 bits are two of them, the high one first."""
+    import torch  # noqa: PLC0415 - it may not be installed
+
+    if "seed" not in request or int(request["seed"], 16) >> 32:
+        return Unsupported("is started with 32 bits")
+    wanted = request["taken"] + request["count"]
+    generator = torch.Generator().manual_seed(int(request["seed"], 16))
+    pairs = torch.empty((wanted + 1) // 2, dtype=torch.int64)
+    pairs.random_(-(1 << 63), None, generator=generator)
+    numbers = [number % (1 << 64) for number in pairs.tolist()]
+    words = [half for number in numbers for half in divmod(number, 1 << 32)]
+    return Ok({"words": [f"{word:08x}" for word in words[request["taken"] : wanted]]})
+
+
+_UNIFORMS: Final[Mapping[str, tuple[str, int]]] = {
+    "torch_cpu_double": ("f64", 2),
+    "torch_cpu_float": ("f32", 1),
+}
+"""Per conversion: the type of its numbers, and how many words make one."""
+
+
+def _uniforms(profile: str, given: Sequence[str]) -> Answer:
+    import torch  # noqa: PLC0415 - it may not be installed
+
+    dtype, width = _UNIFORMS[profile]
+    words = [int(word, 16) for word in given]
+    if any(len(word) != 8 for word in given) or len(words) % width or len(words) > 2 * MOST:  # noqa: PLR2004 - digits of 32 bits
+        return Unsupported("takes words of 32 bits, and so many")
+    kind = torch.float64 if dtype == "f64" else torch.float32
+    # One at a time: many at once are made in another order.
+    numbers = [
+        torch.rand(1, dtype=kind, generator=generator_of(words[at : at + width])).item()
+        for at in range(0, len(words), width)
+    ]
+    return Ok({"uniforms": pack(numbers, "f64" if dtype == "f64" else "f32")})

@@ -1,0 +1,247 @@
+"""The processors of transformers as an engine under test, on any device of PyTorch.
+
+https://github.com/huggingface/transformers, `generation/logits_process.py`.
+
+What it answers
+    The profile "transformers", and rules that its steps follow: single steps, chains,
+    distributions and draws, with the list of processors that generate() itself builds
+    (`transformers_generation`). A step that generate() leaves out changes nothing. Single
+    steps work on a row in its own type, 16 bits included; what the whole engine does starts
+    with 32 bits, as generate() does.
+What it draws
+    The token for random numbers that are handed over, on the processor (`torch_draws`).
+    Without sampling the first largest logit.
+What it refuses
+    A parameter with a `ValueError` (or `TypeError`) while the list is built. A row where
+    torch's law or its draw says that it is none. Whatever else it raises is a crash.
+What it cannot be asked
+    Probabilities: it takes logits. An empty prompt, where something depends on the prompt's
+    length. Rows of a batch with parameters or lengths of their own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from json import dumps
+from typing import TYPE_CHECKING, Any, Final
+
+from bpe_ref import Vocabulary
+from tokenref.engines.answers import Answer, Ok, Refused, Unsupported
+from tokenref.engines.own_rules import NotExpressibleError
+from tokenref.engines.torch_draws import counted, drawn, refused
+from tokenref.engines.torch_rows import device_name, kept_in, to_floats, to_tensor
+from tokenref.engines.transformers_generation import prepare
+from tokenref.engines.transformers_steps import (
+    FILTERS,
+    ROWS,
+    RULES,
+    InvalidParameterError,
+    steps,
+)
+from tokenref.floats import type_of, unpack
+from tokenref.questions.parameters import unpack_parameters
+
+if TYPE_CHECKING:
+    import torch
+
+NAME: Final = "transformers"
+_ONE: Final = FILTERS | ROWS | {"softmax", "logprobs", "greedy"}
+"""Operations that are one step."""
+
+SEED: Final = 0
+"""The engine's own draws begin here, so that a run can be repeated."""
+
+_LISTS: Final = 256
+"""Lists of processors that are kept."""
+
+
+@dataclass(frozen=True)
+class TransformersEngine:
+    """transformers, as far as it samples.
+
+    >>> TransformersEngine("5.23.0").load_profile("vllm")
+    Unsupported(reason='does what the profile transformers says, not vllm')
+    """
+
+    version: str
+    name: str = NAME
+
+    def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:  # noqa: ARG002 - the interface
+        """Say that this engine has no tokenizer."""
+        return Unsupported("samples, has no tokenizer")
+
+    def load_profile(self, profile: str) -> "TransformersSession | Unsupported":
+        """Take up the engine's own profile, or a rule that one of its steps follows."""
+        if profile != NAME and all(profile != own.rule for own in RULES.values()):
+            return Unsupported(f"does what the profile {NAME} says, not {profile}")
+        prepare()
+        return TransformersSession(profile)
+
+
+@dataclass
+class TransformersSession:
+    """The processors, ready for questions."""
+
+    profile: str
+    _lists: dict[str, list[Any]] = field(default_factory=dict)
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
+        """Answer a request."""
+        try:
+            return self._answered(op, request)
+        except NotExpressibleError as error:
+            return Unsupported(str(error))
+        except InvalidParameterError as error:
+            return Refused("INVALID_PARAMETER", str(error))
+        except ValueError as error:
+            if "Expected parameter" in str(error):  # of a law: torch.distributions checks it
+                return Refused("INVALID_ROW", str(error).partition("\n")[0])
+            raise
+
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
+        if "probs" in request:
+            return Unsupported("takes logits, not probabilities")
+        if op == "batch":
+            return self._batch(request)
+        if op in _ONE:
+            return Ok(self._one_step(op, [request])[0])
+        if self.profile != NAME:
+            return Unsupported(f"has no {op} by a rule")
+        if op == "sequence":
+            return self._sequence(request)
+        if op in {"chain", "distribution", "sample", "stat"}:
+            return self._whole(op, request)
+        return Unsupported(f"has no operation {op}")
+
+    def _one_step(self, op: str, requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Answer questions about one step with one call, each a row of a tensor."""
+        dtype = type_of(requests[0]["logits"])
+        given = self._own_parameters(op, requests[0].get("params", {}))
+        scores = to_tensor([request["logits"] for request in requests])
+        if op == "greedy":
+            return [{"token": token} for token in scores.argmax(dim=-1).tolist()]
+        if op == "softmax":
+            return [{"probs": to_floats(row, dtype)} for row in scores.softmax(dim=-1)]
+        if op == "logprobs":
+            from transformers import LogitNormalization  # noqa: PLC0415 - it may not be installed
+
+            after = LogitNormalization()(_tokens([[]] * len(scores)), scores)
+            return [{"logprobs": to_floats(row, dtype)} for row in after]
+        after = scores
+        for step, processor in self._list(requests[0], {"top_k": 0, **given}, scores.shape[-1]):
+            if step == op:
+                after = processor(_tokens([one.get("history", ()) for one in requests]), after)
+        if op in FILTERS:
+            return [{"keep": kept_in(row)} for row in after]
+        return [{"logits": to_floats(row, dtype)} for row in after]
+
+    def _own_parameters(self, op: str, packed: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a record's parameters under the engine's names."""
+        given = unpack_parameters(packed)
+        if self.profile == NAME:
+            return given
+        if op not in RULES:
+            raise NotExpressibleError(f"its {op} follows no rule that has a name")
+        return RULES[op].parameters(op, self.profile, given)
+
+    def _whole(self, op: str, request: Mapping[str, Any]) -> Answer:
+        """Answer a question about the whole chain."""
+        if request.get("state"):
+            return Unsupported("has no state")
+        parameters = unpack_parameters(request["params"])
+        scores, stages = self._chain(request, parameters)
+        if op == "chain":
+            return Ok({"keep": kept_in(scores), "stages": stages})
+        if parameters.get("do_sample") is False:
+            token = int(scores.argmax())
+            if op == "sample":
+                return Ok({"token": token})
+            if op == "stat":
+                return Ok({"counts": [[token, request["draws"]]]})
+            shares = scores.new_zeros(len(scores))
+            shares[token] = 1
+        else:
+            shares = scores.softmax(dim=-1)
+        if op == "distribution":
+            return Ok({"probs": to_floats(shares, type_of(request["logits"]))})
+        if op == "stat":
+            try:
+                return Ok({"counts": counted(shares, request["draws"], SEED)})
+            except RuntimeError as error:
+                return refused(error)
+        token_or_not = drawn(shares, unpack(request.get("uniforms", {"f64": ""})))
+        return Ok({"token": token_or_not}) if isinstance(token_or_not, int) else token_or_not
+
+    def _chain(
+        self, request: Mapping[str, Any], parameters: Mapping[str, Any]
+    ) -> tuple["torch.Tensor", list[dict[str, Any]]]:
+        """Apply generate()'s list to a row; return what is left, and what each step left."""
+        scores = to_tensor([request["logits"]], "f32")
+        tokens = _tokens([request.get("history", ())])
+        stages = []
+        for step, processor in self._list(request, parameters, scores.shape[-1]):
+            scores = processor(tokens, scores)
+            # generate() makes a min_length of min_new_tokens, which says the same once more.
+            if step != "min_length" or parameters.get("min_new_tokens") is None:
+                stages.append({"step": step, "keep": kept_in(scores[0])})
+        return scores[0], stages
+
+    def _list(
+        self, request: Mapping[str, Any], parameters: Mapping[str, Any], size: int
+    ) -> list[tuple[str, Any]]:
+        """Return generate()'s list, each processor with the step that it is; the last are kept."""
+        prompt = request.get("history", [])[: request.get("prompt_length", 0)]
+        key = dumps([request["params"], parameters.get("top_k"), size, prompt])
+        if key not in self._lists:
+            if len(self._lists) >= _LISTS:
+                self._lists.clear()
+            self._lists[key] = steps(size, prompt, parameters)
+        return self._lists[key]
+
+    def _batch(self, request: Mapping[str, Any]) -> Answer:
+        """Answer the rows of a batch with one call, if they share what the engine shares."""
+        op, rows = request["op"], request["rows"]
+        if op not in _ONE:
+            return Unsupported(f"has no batches of {op}")
+        shared = [
+            [row.get("params"), row.get("prompt_length"), len(row.get("history", ()))]
+            for row in rows
+        ]
+        if any("probs" in row for row in rows):
+            return Unsupported("takes logits, not probabilities")
+        if shared.count(shared[0]) != len(rows):
+            return Unsupported("has one set of parameters, and one length, for all rows of a batch")
+        if len({type_of(row["logits"]) for row in rows}) > 1:
+            return Unsupported("has one type for all rows of a batch")
+        if len({len(unpack(row["logits"])) for row in rows}) > 1:
+            return Unsupported("has one vocabulary for all rows of a batch")
+        return Ok({"rows": self._one_step(op, rows)})
+
+    def _sequence(self, request: Mapping[str, Any]) -> Answer:
+        """Answer calls one after the other; generate() hands on all tokens so far."""
+        prompt = list(request["prompt"])
+        history, answers = list(prompt), []
+        for call in request["calls"]:
+            token = None
+            if "sample" in call:
+                about = {"history": history, "prompt_length": len(prompt)}
+                answer = self._whole(
+                    "sample", {**call["sample"], **about, "params": request["params"]}
+                )
+                if not isinstance(answer, Ok):
+                    return answer
+                token = answer.out["token"]
+                history.append(token)
+            elif "accept" in call:
+                history.append(call["accept"])
+            elif "truncate" in call:
+                del history[call["truncate"] :]
+            else:
+                history = list(prompt)
+            answers.append(token)
+        return Ok({"answers": answers})
+
+
+def _tokens(histories: Sequence[Sequence[int]]) -> "torch.Tensor":
+    import torch  # noqa: PLC0415 - it may not be installed
+
+    return torch.tensor(histories, dtype=torch.long, device=device_name())

@@ -1,0 +1,302 @@
+"""Floating-point numbers in records: as bit patterns, never as decimals.
+
+A decimal that is read as a double and then cast may become another 32-bit
+float than the one that was meant. So numbers are big-endian hexadecimal digits,
+and the key names the type: `{"f32":"3f0000003e800000"}`. A long row is a
+recipe and a digest: any language makes it again with whole numbers only.
+"""
+
+import struct
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from hashlib import sha256
+from math import inf, isnan, ldexp, nan
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tokenref.questions.base import Hex, Strict
+
+Type: TypeAlias = Literal["f64", "f32", "f16", "bf16"]
+"""The type of a number: binary64, binary32, binary16, or bfloat16 (the upper half of binary32)."""
+
+TYPES: Final[tuple[Type, ...]] = get_args(Type)
+
+DIGITS: Final[Mapping[Type, int]] = {"f64": 16, "f32": 8, "f16": 4, "bf16": 4}
+"""Hexadecimal digits of one number."""
+
+SHIFTS: Final[Mapping[Type, int]] = {"f64": 20, "f32": 20, "f16": 7, "bf16": 4}
+"""A grid's numbers are multiples of 2 to the minus this, which the type holds exactly."""
+
+LONGEST: Final = 1 << 20
+"""Numbers of the longest row that a recipe may ask for: a hostile one must not fill the memory."""
+
+_FORMATS: Final[Mapping[Type, str]] = {"f64": "d", "f32": "f", "f16": "e"}
+
+
+class FloatsError(ValueError):
+    """Numbers that cannot be written in their type, or a row that is not what its digest says."""
+
+
+class Floats(Strict, frozen=True, kw_only=True):
+    """Numbers of one type: as digits under the type's name, or as a recipe. Exactly one."""
+
+    f64: Hex | UnsetType = UNSET
+    f32: Hex | UnsetType = UNSET
+    f16: Hex | UnsetType = UNSET
+    bf16: Hex | UnsetType = UNSET
+    gen: Literal["grid.v1"] | UnsetType = UNSET
+    seed: Annotated[str, Meta(pattern="^0x[0-9a-f]{1,16}$")] | UnsetType = UNSET
+    n: Annotated[int, Meta(ge=1, le=LONGEST)] | UnsetType = UNSET
+    span: Annotated[int, Meta(ge=1, le=1 << 20)] | UnsetType = UNSET
+    """The grid's width: its numbers are k times the step, for k below this."""
+
+    put: list[tuple[int, Hex]] | UnsetType = UNSET
+    """Places, and the numbers that stand there instead of the grid's own."""
+
+    dtype: Type | UnsetType = UNSET
+    sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        """Hold the rule that there is exactly one form, and that it is whole."""
+        given = [name for name in TYPES if getattr(self, name) is not UNSET]
+        recipe = [self.seed, self.n, self.span, self.dtype, self.sha256]
+        if self.gen is not UNSET:
+            if given or UNSET in recipe:
+                raise ValueError("a recipe must have gen, seed, n, span, dtype and sha256")
+            return
+        if len(given) != 1 or recipe.count(UNSET) != len(recipe) or self.put is not UNSET:
+            raise ValueError(f"must have exactly one of {', '.join(TYPES)} and gen")
+        if len(getattr(self, given[0])) % DIGITS[given[0]]:
+            raise ValueError(f"{given[0]} must have {DIGITS[given[0]]} digits for each number")
+
+    @property
+    def type(self) -> Type:
+        """The type of the numbers."""
+        if self.dtype is not UNSET:
+            return self.dtype
+        return next(name for name in TYPES if getattr(self, name) is not UNSET)
+
+    def values(self) -> list[float]:
+        """Return the numbers. Raises `FloatsError` if a recipe does not give what it says.
+
+        >>> Floats(f32="3f000000bf800000").values()
+        [0.5, -1.0]
+        """
+        if self.gen is UNSET:
+            return from_digits(getattr(self, self.type), self.type)
+        assert isinstance(self.seed, str)  # noqa: S101 - checked on construction, as the next ones
+        assert isinstance(self.n, int)  # noqa: S101
+        assert isinstance(self.span, int)  # noqa: S101
+        puts = () if self.put is UNSET else tuple(self.put)
+        if any(
+            not 0 <= place < self.n or len(number) != DIGITS[self.type] for place, number in puts
+        ):
+            raise FloatsError("a recipe must put single numbers at places of its row")
+        digits = _row(self.seed, self.n, self.span, self.type, puts)
+        if sha256(bytes.fromhex(digits)).hexdigest() != self.sha256:
+            raise FloatsError(f"the row of the recipe {self.seed} must have its sha256")
+        return from_digits(digits, self.type)
+
+
+def to_digits(values: Sequence[float], dtype: Type) -> str:
+    """Return numbers as digits. Raises `FloatsError` for one that the type does not hold.
+
+    NaN becomes the type's quiet NaN without a sign.
+
+    >>> to_digits([0.5, -0.0], "f32"), to_digits([1.0], "bf16")
+    ('3f00000080000000', '3f80')
+    """
+    if dtype == "bf16":
+        wide = _packed(values, "f32")
+        halves = [(wide[at : at + 4], wide[at + 4 : at + 8]) for at in range(0, len(wide), 8)]
+        for place, (_, low) in enumerate(halves):
+            if low != "0000":
+                raise FloatsError(f"bf16 must hold {values[place]!r} exactly")
+        return "".join(high for high, _ in halves)
+    return _packed(values, dtype)
+
+
+def _packed(values: Sequence[float], dtype: Type) -> str:
+    letter = _FORMATS[dtype]
+    clean = [nan if isnan(value) else float(value) for value in values]
+    try:
+        packed = struct.pack(f">{len(clean)}{letter}", *clean)
+    except OverflowError:
+        raise FloatsError(f"{dtype} must hold every number, one is too large") from None
+    for value, back in zip(clean, struct.unpack(f">{len(clean)}{letter}", packed), strict=True):
+        if value != back and not isnan(value):
+            raise FloatsError(f"{dtype} must hold {value!r} exactly")
+    return packed.hex()
+
+
+def from_digits(digits: str, dtype: Type) -> list[float]:
+    """Return the numbers that digits stand for.
+
+    >>> from_digits("7f80ff80", "bf16"), from_digits("3c00", "f16")
+    ([inf, -inf], [1.0])
+    """
+    if dtype == "bf16":
+        digits = "".join(digits[at : at + 4] + "0000" for at in range(0, len(digits), 4))
+        dtype = "f32"
+    count = len(digits) // DIGITS[dtype]
+    return list(struct.unpack(f">{count}{_FORMATS[dtype]}", bytes.fromhex(digits)))
+
+
+def floats(values: Sequence[float], dtype: Type = "f32") -> Floats:
+    """Return numbers of one type as a record has them.
+
+    >>> floats([0.5, 0.25]).f32
+    '3f0000003e800000'
+    """
+    return msgspec.convert(pack(values, dtype), Floats)
+
+
+def pack(values: Sequence[float], dtype: Type = "f32") -> dict[str, str]:
+    """Return numbers of one type as plain data.
+
+    >>> pack([0.5])
+    {'f32': '3f000000'}
+    """
+    return {dtype: to_digits(values, dtype)}
+
+
+def unpack(plain: Mapping[str, Any]) -> list[float]:
+    """Return the numbers of a `Floats` given as plain data.
+
+    >>> unpack({"f32": "3f0000003e800000"})
+    [0.5, 0.25]
+    """
+    for name in TYPES:
+        if name in plain and len(plain) == 1:
+            return from_digits(plain[name], name)
+    return msgspec.convert(plain, Floats).values()
+
+
+def type_of(plain: Mapping[str, Any]) -> Type:
+    """Return the type of a `Floats` given as plain data.
+
+    >>> type_of({"bf16": "3f80"})
+    'bf16'
+    """
+    return next((name for name in TYPES if name in plain), plain.get("dtype", "f32"))
+
+
+def grid(
+    seed: int,
+    n: int,
+    *,
+    span: int,
+    dtype: Type = "f32",
+    put: Mapping[int, float] = MappingProxyType({}),
+) -> Floats:
+    """Return the recipe of a long row; `put` says which numbers stand where instead.
+
+    Number i of the grid is k * 2**-s, where s is the type's number in `SHIFTS`
+    and k is SplitMix64's output i for the seed, modulo `span`.
+
+    >>> row = grid(42, 5, span=16, put={3: 4.0}).values()
+    >>> row[3], all(value < 16 * 2**-20 for value in row if value != 4.0)
+    (4.0, True)
+    """
+    puts = tuple((place, to_digits([value], dtype)) for place, value in sorted(put.items()))
+    digits = _row(hex(seed), n, span, dtype, puts)
+    parts: dict[str, Any] = {"put": list(puts)} if puts else {}
+    return Floats(
+        gen="grid.v1",
+        seed=hex(seed),
+        n=n,
+        span=span,
+        dtype=dtype,
+        sha256=sha256(bytes.fromhex(digits)).hexdigest(),
+        **parts,
+    )
+
+
+@lru_cache(maxsize=16)
+def _row(seed: str, n: int, span: int, dtype: Type, puts: tuple[tuple[int, str], ...]) -> str:
+    shift = SHIFTS[dtype]
+    digits = {k: to_digits([ldexp(k, -shift)], dtype) for k in range(min(span, 1 << 8))}
+    made = []
+    for word in _splitmix64(int(seed, 16), n):
+        k = word % span
+        if k not in digits:
+            digits[k] = to_digits([ldexp(k, -shift)], dtype)
+        made.append(digits[k])
+    for place, number in puts:
+        made[place] = number
+    return "".join(made)
+
+
+def _splitmix64(state: int, count: int) -> list[int]:
+    """Return the first outputs of SplitMix64 (Steele, Lea and Flood 2014)."""
+    words = []
+    for _ in range(count):
+        state = (state + 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF
+        z = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB & 0xFFFFFFFFFFFFFFFF
+        words.append(z ^ (z >> 31))
+    return words
+
+
+def nearest(value: float | Fraction, dtype: Type) -> float:
+    """Return the number of a type that is nearest to a value, ties to the even one.
+
+    >>> nearest(Fraction(1, 3), "f16"), nearest(1e39, "f32"), nearest(1.00390625, "bf16")
+    (0.333251953125, inf, 1.0)
+    """
+    if isinstance(value, float) and (isnan(value) or value in (inf, -inf) or value == 0):
+        return value
+    exact = Fraction(value)
+    precision, least, largest = _SHAPES[dtype]
+    size = abs(exact)
+    exponent = _exponent(size) if size else least
+    step = Fraction(2) ** (max(exponent, least) - precision + 1)
+    rounded = round(size / step) * step  # to the even one, as Fraction rounds
+    sign = -1 if exact < 0 else 1
+    return sign * (inf if rounded > largest else float(rounded))
+
+
+def _exponent(size: Fraction) -> int:
+    """Return e such that 2**e <= size < 2**(e + 1)."""
+    guess = size.numerator.bit_length() - size.denominator.bit_length()
+    return guess if Fraction(2) ** guess <= size else guess - 1
+
+
+def _largest(precision: int, exponent: int) -> Fraction:
+    return (2 - Fraction(2) ** (1 - precision)) * Fraction(2) ** exponent
+
+
+_SHAPES: Final[Mapping[Type, tuple[int, int, Fraction]]] = {
+    "f64": (53, -1022, _largest(53, 1023)),
+    "f32": (24, -126, _largest(24, 127)),
+    "f16": (11, -14, _largest(11, 15)),
+    "bf16": (8, -126, _largest(8, 127)),
+}
+"""Per type: bits of the significand, the least exponent, the largest number."""
+
+
+def units_apart(first: float, second: float, dtype: Type) -> float:
+    """Return how many numbers of a type lie between two of it, the first excluded.
+
+    Infinite for numbers of another class: a NaN and a number, an infinity and a
+    finite number, zeros of different signs.
+
+    >>> units_apart(1.0, 1.0 + 2**-23, "f32"), units_apart(0.0, -0.0, "f32")
+    (1, inf)
+    """
+    if isnan(first) or isnan(second):
+        return 0 if isnan(first) and isnan(second) else inf
+    places = []
+    for value in (first, second):
+        bits = int(to_digits([value], dtype), 16)
+        top = 1 << (4 * DIGITS[dtype] - 1)
+        places.append((top - bits, bits) if bits >= top else (bits, bits))
+    if first == second == 0 and places[0] != places[1]:
+        return inf
+    if (first in (inf, -inf) or second in (inf, -inf)) and first != second:
+        return inf
+    return abs(places[0][0] - places[1][0])

@@ -1,0 +1,169 @@
+"""Ask the reference, ask the engine, and compare: what became of a question.
+
+Only what the reference decides is compared. Where it cannot answer, or where
+rounding may decide (`arithmetic_decides`), an engine that differs is not wrong.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from tokenref.engines.answers import (
+    Answer,
+    AnswersMany,
+    Crashed,
+    Engine,
+    NotAsked,
+    Ok,
+    Refused,
+    Session,
+    Skipped,
+    Unsupported,
+)
+from tokenref.engines.reference import ReferenceEngine
+from tokenref.fuzzing.question import Question
+from tokenref.fuzzing.records import case_of
+from tokenref.judge import FAILURES, Judgement, judge
+from tokenref.runner import guarded
+from tokenref.subjects import Samplers, TokenizerFile, load_subject
+
+Fate: TypeAlias = Literal["same", "failed", "unsupported", "undecided"]
+"""`undecided`: the reference cannot answer, or rounding decides."""
+
+MANY: Final = 64
+"""Questions in one message to an engine that takes many."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one question."""
+
+    question: Question
+    fate: Fate
+    right: Answer
+    got: Answer
+    judgement: Judgement
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """The kind of failure: the status, and whether there is an answer at all."""
+        return self.judgement.status, type(self.right).__name__
+
+
+class Comparer:
+    """One engine and the reference, each with the last subject still loaded.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> from tokenref.engines.table import engine
+    >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"aba": 2})
+    >>> question = Question("encode", "definition", vocabulary, "", {"text": "aba"})
+    >>> outcome, = Comparer(engine("greedy")).compare([question])
+    >>> outcome.fate, outcome.judgement.detail
+    ('failed', "ids, from token 0 (byte 0): expected 0 b'a', 1 b'b', 0 b'a', got 2 b'aba'")
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        """Load nothing yet."""
+        self.name, self.version = engine.name, engine.version
+        self._engine = _Loaded(engine)
+        self._reference = _Loaded(ReferenceEngine())
+
+    @property
+    def takes_many(self) -> bool:
+        """Whether the engine last asked takes many questions in one message."""
+        return isinstance(self._engine.session, AnswersMany)
+
+    def compare(self, questions: Sequence[Question]) -> list[Outcome]:
+        """Return what became of each question, in their order."""
+        outcomes: list[Outcome] = []
+        for _, each in groupby(questions, key=_asked_together):
+            group = list(each)
+            rights = self._reference.answers(group)
+            worth = [place for place, right in enumerate(rights) if isinstance(right, Ok | Refused)]
+            asked = [group[place] for place in worth]
+            got = dict(zip(worth, self._engine.answers(asked), strict=True))
+            nothing = Unsupported("was not asked")
+            outcomes += [
+                _outcome(question, right, got.get(place, nothing))
+                for place, (question, right) in enumerate(zip(group, rights, strict=True))
+            ]
+        return outcomes
+
+
+def _asked_together(question: Question) -> tuple[int, str, str]:
+    return id(question.subject), question.profile, question.op
+
+
+class _Loaded:
+    """An engine with what it was last asked about."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._about: tuple[object, str] = (None, "")
+        self.session: Session | Unsupported | Crashed = Unsupported("nothing is loaded yet")
+
+    def answers(self, questions: Sequence[Question]) -> list[Answer]:
+        """Return the answers to questions of one operation about one thing."""
+        if not questions:
+            return []
+        first = questions[0]
+        self._load(first)
+        session = self.session
+        if isinstance(session, Unsupported | Crashed):
+            return [session] * len(questions)
+        requests = [question.request for question in questions]
+        if not isinstance(session, AnswersMany):
+            return [guarded(lambda r=r: session.answer(first.op, r)) for r in requests]  # type: ignore[misc]  # r is bound at once
+        answers: list[Answer] = []
+        for batch in _batches(requests):
+            found = guarded(lambda batch=batch: session.answer_many(first.op, batch))  # type: ignore[misc]  # as above
+            answers += [found] * len(batch) if isinstance(found, Crashed) else found
+        return answers
+
+    def _load(self, question: Question) -> None:
+        about = question.subject, question.profile
+        if self._about[0] is about[0] and self._about[1] == about[1]:
+            return
+        name = question.name or "drawn"
+        self.session = guarded(
+            lambda: load_subject(self._engine, question.subject, name, question.profile)
+        )
+        self._about = about
+
+
+def _batches(requests: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
+    return (requests[at : at + MANY] for at in range(0, len(requests), MANY))
+
+
+def _outcome(question: Question, right: Answer, got: Answer) -> Outcome:
+    """Return what became of a question with these two answers."""
+    if not isinstance(right, Ok | Refused):
+        return Outcome(question, "undecided", right, got, Judgement("not_run"))
+    if isinstance(got, Unsupported | Skipped | NotAsked):
+        return Outcome(question, "unsupported", right, got, Judgement("unsupported", got.reason))
+    if _is_plainly_right(right, got):
+        return Outcome(question, "same", right, got, Judgement("pass"))
+    case = case_of(question, right)
+    if case is None:
+        return Outcome(question, "undecided", right, got, Judgement("not_run"))
+    judgement = judge(case, got, question.subject)
+    fate: Fate = "failed" if judgement.status in FAILURES else "same"
+    return Outcome(question, fate, right, got, judgement)
+
+
+def _is_plainly_right(right: Answer, got: Answer) -> bool:
+    """Tell whether two answers are the same, without the trouble of a record."""
+    if isinstance(right, Refused) and isinstance(got, Refused):
+        return right.code == got.code
+    if not isinstance(right, Ok) or not isinstance(got, Ok):
+        return False
+    if right.out == got.out:
+        return True
+    return "stages" not in got.out and got.out == _without_stages(right.out)
+
+
+def _without_stages(out: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in out.items() if key != "stages"}

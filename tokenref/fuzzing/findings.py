@@ -1,0 +1,97 @@
+"""What was found: the smallest question that fails, the answers, and a record that is nearly done."""
+
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from tokenref.engines.answers import Answer, Ok, Refused
+from tokenref.fuzzing.comparing import Outcome
+from tokenref.fuzzing.drawn_questions import GENERATOR
+from tokenref.fuzzing.question import Question
+from tokenref.fuzzing.records import case_of
+from tokenref.fuzzing.written_subjects import read_written, written
+
+LONGEST_GOT: Final = 2_000
+"""Characters of a refusal or crash that are kept."""
+
+
+class Finding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="finding"):
+    """One failure, made smaller."""
+
+    index: int
+    """The number of the question that failed first."""
+
+    status: str
+    detail: str
+    """Where the answer first differs."""
+
+    got: dict[str, Any]
+    """What the engine said: `ok` with its answer, `err`, `crash` or `timeout`."""
+
+    record: dict[str, Any]
+    """The golden record; its `why` says what differed, and is to be replaced by a reason."""
+
+    subject: dict[str, Any] | None
+    """What it is about, see `written_subjects`."""
+
+    asked: dict[str, Any]
+    """The question as it was drawn: `op`, `in` and what it was about, if that has a name."""
+
+    @property
+    def sum(self) -> str:
+        """What the record means: two findings with one sum are one finding."""
+        return str(self.record["sum"])
+
+
+def finding_of(
+    first: Outcome, smallest: Outcome, *, index: int, seed: int, engine: str
+) -> Finding:
+    """Return the finding of a failure, as it was drawn and as small as it became."""
+    question, detail = smallest.question, smallest.judgement.detail
+    why = (
+        f"{engine} differs: {detail[:300]}. Found by tokenref fuzz "
+        f"(generator {GENERATOR}, seed {seed}, question {index})."
+    )
+    case = case_of(question, smallest.right, why=_ascii(why))
+    assert case is not None  # noqa: S101 - it was judged, so there is a record
+    asked = {"op": first.question.op, "in": dict(first.question.request)}
+    if first.question.name:
+        asked["of"] = first.question.name
+    return Finding(
+        index=index,
+        status=smallest.judgement.status,
+        detail=detail,
+        got=said(smallest.got),
+        record=msgspec.to_builtins(case),
+        subject=written(question.subject, question.name),
+        asked=asked,
+    )
+
+
+def question_of(finding: Finding) -> Question:
+    """Return the question that a finding asks again. Raises `BpeError` if its subject is none."""
+    record, subject = finding.record, read_written(finding.subject)
+    name = str((finding.subject or {}).get("name", ""))
+    return Question(record["op"], record["profile"], subject, name, record["in"])
+
+
+def said(answer: Answer) -> dict[str, Any]:
+    """Return an engine's answer as plain data, as the protocol has it.
+
+    >>> said(Refused("MISSING_BYTE", "no token for 0xff"))
+    {'err': {'code': 'MISSING_BYTE', 'msg': 'no token for 0xff'}}
+    """
+    if isinstance(answer, Ok):
+        return {"ok": dict(answer.out)}
+    if isinstance(answer, Refused):
+        return {"err": {"code": answer.code, "msg": answer.message[:LONGEST_GOT]}}
+    message = getattr(answer, "message", "") or getattr(answer, "reason", "")
+    return {type(answer).__name__.lower(): {"msg": str(message)[:LONGEST_GOT]}}
+
+
+def _ascii(text: str) -> str:
+    """Return a text that is safe anywhere: an engine may say anything."""
+    return text.encode("ascii", "backslashreplace").decode()
+
+

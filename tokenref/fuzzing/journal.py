@@ -1,0 +1,198 @@
+"""The file of a campaign: a header, a line for each group that is done, one for each finding.
+
+It only ever grows, line by line, each written at once; a finding is on the disk
+before the next question is asked. Whatever ends the campaign, what was found is
+there. A last line without an end is what was being written then: it is cut off
+when the campaign goes on, and left aside when the file is read.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from tokenref.fuzzing.findings import Finding
+from tokenref.fuzzing.plan import Plan, difference
+from tokenref.record import canonical_json
+
+LONGEST_LINE: Final = 64 << 20
+"""Bytes of a line: a longer one is no journal's, and would fill the memory."""
+
+
+class JournalError(Exception):
+    """A journal that cannot be read, written, or gone on with. The sentence names the file."""
+
+
+class Group(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="group"):
+    """A group of questions that is done."""
+
+    group: int
+    counts: dict[str, dict[str, int]]
+    """For each operation, how many questions ended how: see `comparing.Fate`."""
+
+    milliseconds: int = 0
+
+
+class Footer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="footer"):
+    """The campaign was ended in order; it may go on nevertheless."""
+
+    why: str
+
+
+Line: TypeAlias = Plan | Group | Finding | Footer
+_LINE: Final = msgspec.json.Decoder(Line)
+
+
+@dataclass
+class Journal:
+    """What a journal says."""
+
+    plan: Plan
+    groups: dict[int, Group] = field(default_factory=dict)
+    findings: dict[str, Finding] = field(default_factory=dict)
+    """By the sum of their records: the same one found twice is one."""
+
+    repeated: list[int] = field(default_factory=list)
+    """Groups that are there more than once."""
+
+    length: int = 0
+    """Bytes of the file, up to the end of its last whole line."""
+
+    def add(self, line: Group | Finding | Footer) -> None:
+        """Take in a line."""
+        if isinstance(line, Group):
+            if line.group in self.groups:
+                self.repeated.append(line.group)
+            self.groups[line.group] = line
+        elif isinstance(line, Finding):
+            self.findings.setdefault(line.sum, line)
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Return for each operation how many questions ended how."""
+        return summed(group.counts for group in self.groups.values())
+
+
+def summed(counts: Iterable[dict[str, dict[str, int]]]) -> dict[str, dict[str, int]]:
+    """Return counts of several groups, added up.
+
+    >>> summed([{"encode": {"same": 2}}, {"encode": {"same": 1, "failed": 1}}])
+    {'encode': {'same': 3, 'failed': 1}}
+    """
+    total: dict[str, dict[str, int]] = {}
+    for each in counts:
+        for op, fates in each.items():
+            for fate, number in fates.items():
+                of_op = total.setdefault(op, {})
+                of_op[fate] = of_op.get(fate, 0) + number
+    return total
+
+
+def read_journal(path: Path) -> Journal:
+    """Read a journal, line by line. Raises `JournalError`."""
+    journal: Journal | None = None
+    for number, (line, length) in enumerate(_lines(path), start=1):
+        try:
+            read: Line = _LINE.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
+            raise JournalError(f"{path}, line {number}: not a line of a journal: {error}") from None
+        if isinstance(read, Plan) != (journal is None):
+            raise JournalError(f"{path}, line {number}: the first line, and no other, is the header")
+        if isinstance(read, Plan):
+            journal = Journal(read)
+        elif journal is not None:
+            _check(read, journal.plan, f"{path}, line {number}")
+            journal.add(read)
+        if journal is not None:
+            journal.length += length
+    if journal is None:
+        raise JournalError(f"{path}: it must begin with a header, but it is empty or cut off")
+    return journal
+
+
+def _check(line: Group | Finding | Footer, plan: Plan, place: str) -> None:
+    if isinstance(line, Group) and not plan.shard.has(line.group):
+        raise JournalError(f"{place}: group {line.group} does not belong to shard {plan.shard}")
+    if isinstance(line, Finding) and not {"sum", "id", "op", "in", "profile"} <= line.record.keys():
+        raise JournalError(f"{place}: the record of a finding must have id, op, profile, in and sum")
+
+
+def _lines(path: Path) -> Iterator[tuple[bytes, int]]:
+    """Yield whole lines; a last one without an end is none."""
+    try:
+        with path.open("rb") as file:
+            while line := file.readline(LONGEST_LINE):
+                if line.endswith(b"\n"):
+                    yield line, len(line)
+                elif len(line) == LONGEST_LINE:
+                    raise JournalError(f"{path}: a line must be shorter than {LONGEST_LINE} bytes")
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+class Writer:
+    """A journal that is open for more lines. Nobody else can write to it meanwhile."""
+
+    def __init__(self, path: Path, journal: Journal) -> None:
+        """Open the file; begin it with the header if it is new. Raises `JournalError`."""
+        self._path = path
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise JournalError(f"{path} cannot be written: {error.strerror or error}") from None
+        try:
+            self._take()
+            self._length = journal.length
+            os.ftruncate(self._file, self._length)
+            if not self._length:
+                self.write(journal.plan)
+        except BaseException:
+            self.close()
+            raise
+
+    def write(self, line: Line) -> None:
+        """Append a line. Raises `JournalError`, and then nothing of it is there."""
+        content = canonical_json(msgspec.to_builtins(line)) + b"\n"
+        try:
+            written = os.pwrite(self._file, content, self._length)
+            if written < len(content):  # the disk is full: the rest says so
+                written += os.pwrite(self._file, content[written:], self._length + written)
+            if isinstance(line, Finding | Plan):
+                os.fsync(self._file)
+        except OSError as error:
+            os.ftruncate(self._file, self._length)
+            raise JournalError(f"{self._path} cannot be written: {error.strerror}") from None
+        self._length += len(content)
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+    def _take(self) -> None:
+        """Keep others from writing; where the system has no such thing, hope."""
+        try:
+            import fcntl  # noqa: PLC0415 - not on every system
+        except ImportError:
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise JournalError(f"{self._path} is in use by another campaign") from None
+
+
+def opened_journal(path: Path, plan: Plan) -> Journal:
+    """Return the journal of a plan: what the file says already, or an empty one.
+
+    Raises `JournalError` if the file is that of another campaign.
+    """
+    if not path.exists() or path.stat().st_size == 0:
+        return Journal(plan)
+    journal = read_journal(path)
+    other = difference(journal.plan, plan)
+    if other is not None:
+        raise JournalError(f"{path} is the journal of another campaign: {other}")
+    return journal
+

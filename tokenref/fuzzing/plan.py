@@ -1,0 +1,107 @@
+"""What a campaign asks whom: all that decides which questions it has, and which shard."""
+
+from importlib.metadata import version
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from tokenref.fuzzing.drawn_questions import GENERATOR, GROUP, Selection, fingerprint
+
+
+class Shard(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+    """The `number`-th of `count` parts, counted from 1: of `count` groups in a row, one.
+
+    So shards are disjoint, and together they are all.
+
+    >>> [group for group in range(7) if Shard(2, 3).has(group)]
+    [1, 4]
+    """
+
+    number: Annotated[int, Meta(ge=1)]
+    count: Annotated[int, Meta(ge=1)]
+
+    def __post_init__(self) -> None:
+        """Hold the rule that there is such a part."""
+        if self.number > self.count:
+            raise ValueError(f"a shard must be one of {self.count}, got {self.number}")
+
+    def has(self, group: int) -> bool:
+        """Tell whether a group belongs to this shard."""
+        return group % self.count == self.number - 1
+
+    def group(self, place: int) -> int:
+        """Return the shard's own group at this place.
+
+        >>> Shard(2, 3).group(1)
+        4
+        """
+        return place * self.count + self.number - 1
+
+    def __str__(self) -> str:
+        """Return it as it is given on the command line."""
+        return f"{self.number}/{self.count}"
+
+
+class Plan(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="header"
+):
+    """The first line of a journal. Two shards of one campaign differ in `shard` only."""
+
+    format: Literal[1] = 1
+    generator: int = GENERATOR
+    hypothesis: str
+    tokenref: str
+    seed: Annotated[int, Meta(ge=0)]
+    engine: str
+    """The engine as it was given: a name, or a command."""
+
+    engine_version: str
+    selection: Selection
+    cases: Annotated[int, Meta(ge=1)] | None = None
+    """How many questions all shards together have; null if only time ends the campaign."""
+
+    fingerprint: str
+    """Of the first questions, see `drawn_questions.fingerprint`."""
+
+    shard: Shard = Shard(1, 1)
+
+    @property
+    def groups(self) -> int | None:
+        """How many groups all shards together have, if that is known."""
+        return None if self.cases is None else -(-self.cases // GROUP)
+
+
+def plan_of(  # noqa: PLR0913 - what decides
+    *,
+    seed: int,
+    engine: str,
+    engine_version: str,
+    selection: Selection,
+    cases: int | None,
+    shard: Shard,
+) -> Plan:
+    """Return the plan of a campaign that begins here and now."""
+    return Plan(
+        hypothesis=version("hypothesis"),
+        tokenref=version("tokenref"),
+        seed=seed,
+        engine=engine,
+        engine_version=engine_version,
+        selection=selection,
+        cases=cases,
+        fingerprint=fingerprint(selection, seed),
+        shard=shard,
+    )
+
+
+def difference(mine: Plan, other: Plan, *, but: tuple[str, ...] = ()) -> str | None:
+    """Return the first thing in which two plans differ, as a sentence's end, or None."""
+    for name in Plan.__struct_fields__:
+        ours, theirs = getattr(mine, name), getattr(other, name)
+        if name not in but and ours != theirs:
+            return f"{name.replace('_', ' ')} must be {_shown(ours)}, got {_shown(theirs)}"
+    return None
+
+
+def _shown(value: Any) -> str:  # noqa: ANN401 - any field
+    return str(value) if isinstance(value, Shard) else repr(value)

@@ -1,0 +1,142 @@
+"""All vocabularies that are one step smaller: without tokens, merges, rules, odd numbers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from bpe_ref import (
+    ByConcatenation,
+    TextRules,
+    TokenId,
+    Vocabulary,
+    vocabulary_by_concatenation,
+    vocabulary_by_pair,
+)
+from tokenref.fuzzing.smaller_questions import HEXADECIMAL, cuts
+
+LARGEST: Final = 5_000
+"""Tokens of the largest vocabulary that is made smaller: building a larger one takes too long."""
+
+
+def smaller_vocabularies(
+    vocabulary: Vocabulary, request: Mapping[str, Any]
+) -> Iterator[Vocabulary]:
+    """Yield vocabularies that are one step smaller, boldest first.
+
+    Ids keep their tokens as long as the request names some.
+
+    >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2})
+    >>> smaller = list(smaller_vocabularies(vocabulary, {"text": "a"}))
+    >>> [list(each.tokens.values()) for each in smaller[:4]]
+    [[b'a'], [b'b', b'ab'], [b'a', b'ab'], [b'a', b'b']]
+    """
+    if len(vocabulary.tokens) > LARGEST:
+        return
+    text = vocabulary.text
+    used = [token for token in vocabulary.tokens if _is_used(vocabulary, token, request)]
+    for kept in dict.fromkeys(map(tuple, [used, *cuts(list(vocabulary.tokens))])):
+        if 0 < len(kept) < len(vocabulary.tokens):
+            yield _with(vocabulary, tokens={token: vocabulary.tokens[token] for token in kept})
+    for specials in cuts(list(vocabulary.special_tokens.items())):
+        yield _with(vocabulary, special_tokens=dict(specials))
+    if not isinstance(vocabulary.rule, ByConcatenation):
+        for merges in cuts(list(vocabulary.rule.merges)):
+            yield _with(vocabulary, merges=merges)
+    for plainer in (
+        replace(text, pattern=None),
+        replace(text, normalization=None),
+        replace(text, whole_piece=False),
+    ):
+        if plainer != text:
+            yield _with(vocabulary, text=plainer)
+    if "ids" not in request:
+        yield from _renumbered(vocabulary)
+
+
+def size_of(vocabulary: Vocabulary) -> tuple[int, ...]:
+    """Return what gets smaller: entries, rules that are switched on, numbers.
+
+    >>> size_of(vocabulary_by_concatenation({b"a": 0, b"aa": 1}))
+    (2, 3, 0, 2)
+    """
+    text, rule = vocabulary.text, vocabulary.rule
+    merges = 0 if isinstance(rule, ByConcatenation) else len(rule.merges)
+    ranks = rule.ranks.values() if isinstance(rule, ByConcatenation) else ()
+    rules = (text.pattern is not None) + (text.normalization is not None) + text.whole_piece
+    return (
+        len(vocabulary.tokens) + merges + len(vocabulary.special_tokens),
+        sum(map(len, vocabulary.tokens.values())),
+        rules,
+        sum(vocabulary.tokens) + sum(ranks) + sum(vocabulary.special_tokens.values()),
+    )
+
+
+def _is_used(vocabulary: Vocabulary, token: TokenId, request: Mapping[str, Any]) -> bool:
+    """Tell whether a request's texts hold a token, or its ids name it."""
+    content = vocabulary.tokens[token]
+    return token in request.get("ids", ()) or any(content in text for text in _texts(request))
+
+
+def _texts(value: Any, key: str = "") -> Iterator[bytes]:  # noqa: ANN401 - any JSON
+    if isinstance(value, str):
+        yield bytes.fromhex(value) if key in HEXADECIMAL else value.encode("utf-8", "replace")
+    elif isinstance(value, Mapping):
+        for inner, entry in value.items():
+            yield from _texts(entry, inner)
+    elif isinstance(value, list):
+        for entry in value:
+            yield from _texts(entry, key)
+
+
+def _with(
+    vocabulary: Vocabulary,
+    *,
+    tokens: Mapping[TokenId, bytes] | None = None,
+    merges: Sequence[tuple[TokenId, TokenId]] | None = None,
+    special_tokens: Mapping[str, TokenId] | None = None,
+    text: TextRules | None = None,
+) -> Vocabulary:
+    """Return the vocabulary with something replaced."""
+    tokens = vocabulary.tokens if tokens is None else tokens
+    special_tokens = vocabulary.special_tokens if special_tokens is None else special_tokens
+    text = vocabulary.text if text is None else text
+    ids = {content: token for token, content in tokens.items()}
+    rule = vocabulary.rule
+    if isinstance(rule, ByConcatenation):
+        ranks = {content: rule.ranks[token] for token, content in tokens.items()}
+        return vocabulary_by_concatenation(
+            ranks, ids=ids, text=text, special_tokens=special_tokens
+        )
+    pairs = [
+        (tokens[left], tokens[right])
+        for left, right in (rule.merges if merges is None else merges)
+        if left in tokens and right in tokens and tokens[left] + tokens[right] in ids
+    ]
+    return vocabulary_by_pair(ids, pairs, text=text, special_tokens=special_tokens)
+
+
+def _renumbered(vocabulary: Vocabulary) -> Iterator[Vocabulary]:
+    """Yield the vocabulary with ranks, and then also ids, from 0 without holes."""
+    rule, tokens, text = vocabulary.rule, vocabulary.tokens, vocabulary.text
+    specials = _after(vocabulary.special_tokens, len(tokens))
+    ids = {tokens[token]: place for place, token in enumerate(sorted(tokens))}
+    if not isinstance(rule, ByConcatenation):
+        pairs = [(tokens[left], tokens[right]) for left, right in rule.merges]
+        yield vocabulary_by_pair(ids, pairs, text=text, special_tokens=specials)
+        return
+    by_rank = sorted(tokens, key=rule.ranks.__getitem__)
+    ranks = {tokens[token]: rank for rank, token in enumerate(by_rank)}
+    for numbers in (ranks, ids):
+        yield vocabulary_by_concatenation(
+            ranks, ids=numbers, text=text, special_tokens=specials
+        )
+    own = {content: token for token, content in tokens.items()}
+    yield vocabulary_by_concatenation(
+        ranks, ids=own, text=text, special_tokens=vocabulary.special_tokens
+    )
+
+
+def _after(specials: Mapping[str, TokenId], first: int) -> dict[str, TokenId]:
+    """Return special tokens with ids from `first` on; those that share one go on sharing."""
+    order = sorted(set(specials.values()))
+    return {text: first + order.index(token) for text, token in specials.items()}

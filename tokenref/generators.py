@@ -1,0 +1,276 @@
+"""Generators of random words by the names that records have, and how each one is started.
+
+A name is a generator, how it is seeded if there is more than one way, and behind a plus
+sign what is made of its words where an engine wants words of another width:
+`pcg64.seed-sequence+low-then-high` are the 32-bit words of numpy's `default_rng`. Numbers of
+several words have the low word first: keys, counters, states.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count, islice
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+from sampling_ref import UnknownNameError
+from sampling_ref.errors import ParameterError
+from sampling_ref.rng.chacha import Rounds, chacha, chacha_by_seed
+from sampling_ref.rng.isaac64 import isaac64, isaac64_by_seed
+from sampling_ref.rng.mt19937 import mt19937, mt19937_by_array, mt19937_by_seed_sequence
+from sampling_ref.rng.murmur import SECOND_DOMAIN, murmur3_32, murmur_noise
+from sampling_ref.rng.pcg64 import pcg64, pcg64_by_seed_sequence
+from sampling_ref.rng.philox import (
+    philox4x32_words,
+    philox4x64_by_seed_sequence,
+    philox4x64_words,
+)
+from sampling_ref.rng.seeding.splitmix64 import splitmix64
+from sampling_ref.rng.seeding.unsigned import read_words
+from sampling_ref.rng.threefry import (
+    threefry2x32,
+    threefry2x32_bits,
+    threefry2x32_key,
+    threefry4x64,
+)
+from sampling_ref.rng.widths import (
+    high_halves,
+    low_halves,
+    low_then_high,
+    pairs_high_first,
+    pairs_low_first,
+)
+from sampling_ref.rng.xoshiro256plusplus import xoshiro256plusplus, xoshiro256plusplus_by_seed
+
+Bits: TypeAlias = Literal[32, 64]
+"""The width of a word."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """How a generator is started, and which of its words are wanted."""
+
+    seed: int = 0
+    key: tuple[int, ...] = ()
+    counter: tuple[int, ...] = ()
+    taken: int = 0
+    """Words that were taken before."""
+
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class Generator:
+    """What a name stands for."""
+
+    bits: Bits
+    """The width of its words."""
+
+    needs: tuple[str, ...]
+    """What must be given of `seed`, `key` and `counter`."""
+
+    words: Callable[[Start], Iterator[int]]
+    allows: tuple[str, ...] = ()
+    """What may be given besides."""
+
+    inner: Bits = 32
+    """The width of the words of its key and counter."""
+
+
+def _number(words: tuple[int, ...], size: int, bits: Bits, name: str) -> int:
+    """Return the number of so many words, the low one first; 0 if none are given."""
+    if not words:
+        return 0
+    read = read_words(words, size, bits, name)
+    return sum(word << bits * place for place, word in enumerate(read))
+
+
+def _philox32(start: Start) -> Iterator[int]:
+    counter = _number(start.counter, 4, 32, "counter")
+    seed = _number(start.key, 2, 32, "key")
+    low, high = counter % 2**64, counter >> 64
+    return philox4x32_words(seed, subsequence=high, offset=low, taken=start.taken)
+
+
+def _philox64(start: Start) -> Iterator[int]:
+    """Return the words from the block of the counter itself on, as its authors have it."""
+    before = (_number(start.counter, 4, 64, "counter") - 1) % 2**256
+    words = [before >> 64 * place & 2**64 - 1 for place in range(4)]
+    return philox4x64_words(start.key, counter=words, taken=start.taken)
+
+
+def _threefry(
+    block: Callable[..., tuple[int, ...]], size: int, bits: Bits
+) -> Callable[[Start], Iterator[int]]:
+    """Return the words of a block function, for one counter after the other."""
+
+    def words(start: Start) -> Iterator[int]:
+        first = _number(start.counter, size, bits, "counter")
+        blocks, rest = divmod(start.taken, size)
+        key = list(read_words(start.key, size, bits, "key"))
+
+        def stream() -> Iterator[int]:
+            for number in count(first + blocks):
+                yield from block([number >> bits * i & 2**bits - 1 for i in range(size)], key)
+
+        return islice(stream(), rest, None)
+
+    return words
+
+
+def _mlx(start: Start) -> Iterator[int]:
+    if start.taken:
+        raise ParameterError("taken", start.taken, "must be 0: all words are made at once")
+    return iter(threefry2x32_bits(threefry2x32_key(start.seed), start.count))
+
+
+def _pcg64(start: Start) -> Iterator[int]:
+    key = read_words(start.key, 4, 64, "key")
+    return pcg64(key[0] | key[1] << 64, key[2] | key[3] << 64, taken=start.taken)
+
+
+def _chacha(rounds: Rounds) -> Generator:
+    def words(start: Start) -> Iterator[int]:
+        counter = read_words(start.counter or (0, 0, 0, 0), 4, 32, "counter")
+        blocks, nonce = counter[0] | counter[1] << 32, counter[2] | counter[3] << 32
+        return chacha(start.key, rounds=rounds, nonce=nonce, taken=start.taken + 16 * blocks)
+
+    return Generator(32, ("key",), words, ("counter",))
+
+
+def _chacha_by_seed(rounds: Rounds) -> Generator:
+    return Generator(
+        32, ("seed",), lambda start: chacha_by_seed(start.seed, rounds=rounds, taken=start.taken)
+    )
+
+
+def _noise(domain: int) -> Callable[[Start], Iterator[int]]:
+    def words(start: Start) -> Iterator[int]:
+        (position,) = read_words(start.counter, 1, 32, "counter")
+        columns = count(start.taken)
+        return (murmur_noise(start.seed, position, column, domain=domain) for column in columns)
+
+    return words
+
+
+def _murmur(start: Start) -> Iterator[int]:
+    if start.taken or start.count != 1:
+        raise ParameterError("count", start.count, "must be 1: a hash is one word")
+    return iter([murmur3_32(start.key, start.seed)])
+
+
+_GENERATORS: Final[Mapping[str, Generator]] = {
+    "mt19937": Generator(32, ("seed",), lambda start: mt19937(start.seed, taken=start.taken)),
+    "mt19937.by-array": Generator(
+        32, ("key",), lambda start: mt19937_by_array(start.key, taken=start.taken)
+    ),
+    "mt19937.seed-sequence": Generator(
+        32, ("seed",), lambda start: mt19937_by_seed_sequence(start.seed, taken=start.taken)
+    ),
+    "philox4x32-10": Generator(32, ("key",), _philox32, ("counter",)),
+    "philox4x64-10": Generator(64, ("key",), _philox64, ("counter",), 64),
+    "philox4x64-10.numpy": Generator(
+        64,
+        ("key",),
+        lambda start: philox4x64_words(
+            start.key, counter=start.counter or (0, 0, 0, 0), taken=start.taken
+        ),
+        ("counter",),
+        64,
+    ),
+    "philox4x64-10.seed-sequence": Generator(
+        64, ("seed",), lambda start: philox4x64_by_seed_sequence(start.seed, taken=start.taken)
+    ),
+    "threefry2x32-20": Generator(32, ("key",), _threefry(threefry2x32, 2, 32), ("counter",)),
+    "threefry2x32-20.mlx": Generator(32, ("seed",), _mlx),
+    "threefry4x64-20": Generator(64, ("key",), _threefry(threefry4x64, 4, 64), ("counter",), 64),
+    "pcg64": Generator(64, ("key",), _pcg64, inner=64),
+    "pcg64.seed-sequence": Generator(
+        64, ("seed",), lambda start: pcg64_by_seed_sequence(start.seed, taken=start.taken)
+    ),
+    "chacha8": _chacha(8),
+    "chacha12": _chacha(12),
+    "chacha20": _chacha(20),
+    "chacha8.by-seed": _chacha_by_seed(8),
+    "chacha12.by-seed": _chacha_by_seed(12),
+    "chacha20.by-seed": _chacha_by_seed(20),
+    "isaac64": Generator(
+        64, ("key",), lambda start: isaac64(start.key, taken=start.taken), inner=64
+    ),
+    "isaac64.by-seed": Generator(
+        64, ("seed",), lambda start: isaac64_by_seed(start.seed, taken=start.taken)
+    ),
+    "xoshiro256plusplus": Generator(
+        64, ("key",), lambda start: xoshiro256plusplus(start.key, taken=start.taken), inner=64
+    ),
+    "xoshiro256plusplus.by-seed": Generator(
+        64, ("seed",), lambda start: xoshiro256plusplus_by_seed(start.seed, taken=start.taken)
+    ),
+    "splitmix64": Generator(64, ("seed",), lambda start: splitmix64(start.seed, taken=start.taken)),
+    "murmur3-32": Generator(32, ("seed", "key"), _murmur),
+    "murmur3-32.noise": Generator(32, ("seed", "counter"), _noise(0)),
+    "murmur3-32.second-noise": Generator(32, ("seed", "counter"), _noise(SECOND_DOMAIN)),
+}
+
+_WIDTHS: Final[Mapping[str, tuple[Bits, Callable[[Iterator[int]], Iterator[int]]]]] = {
+    "low-then-high": (32, low_then_high),
+    "low-halves": (32, low_halves),
+    "high-halves": (32, high_halves),
+    "pairs-low-first": (64, pairs_low_first),
+    "pairs-high-first": (64, pairs_high_first),
+}
+
+_IN_ANOTHER_WIDTH: Final = (
+    ("mt19937", "pairs-low-first"),  # libstdc++'s 64-bit words
+    ("mt19937", "pairs-high-first"),  # torch on a processor
+    ("mt19937.seed-sequence", "pairs-low-first"),  # numpy's
+    ("philox4x64-10.seed-sequence", "low-then-high"),  # numpy's 32-bit words
+    ("pcg64.seed-sequence", "low-then-high"),
+    ("chacha12.by-seed", "pairs-low-first"),  # Rust's StdRng
+    ("isaac64.by-seed", "low-then-high"),  # the crate rand_isaac 0.4, which mistral.rs has
+    ("isaac64.by-seed", "low-halves"),  # from 0.5 on
+    ("xoshiro256plusplus.by-seed", "high-halves"),  # Rust's SmallRng
+)
+
+
+def _in_another_width(generator: Generator, width: str) -> Generator:
+    bits, convert = _WIDTHS[width]
+
+    def words(start: Start) -> Iterator[int]:
+        all_words = Start(start.seed, start.key, start.counter, 0, start.count)
+        return islice(convert(generator.words(all_words)), start.taken, None)
+
+    return Generator(bits, generator.needs, words, generator.allows, generator.inner)
+
+
+GENERATORS: Final[Mapping[str, Generator]] = MappingProxyType(
+    {
+        **_GENERATORS,
+        **{
+            f"{name}+{width}": _in_another_width(_GENERATORS[name], width)
+            for name, width in _IN_ANOTHER_WIDTH
+        },
+    }
+)
+"""Every generator that records ask for, by its name."""
+
+
+def words_of(name: str, start: Start, given: frozenset[str]) -> list[int]:
+    """Return the words of a generator; `given` are the parts of the start that were given.
+
+    Raises `UnknownNameError` for another name, `ParameterError` for a start that is none.
+
+    >>> [format(word, "08x") for word in words_of("mt19937", Start(5489), frozenset({"seed"}))]
+    ['d091bb5c']
+    """
+    if name not in GENERATORS:
+        raise UnknownNameError("generator", name, GENERATORS)
+    generator = GENERATORS[name]
+    for part in generator.needs:
+        if part not in given:
+            raise ParameterError(part, None, f"must be given to start {name}")
+    for part in sorted(given - {*generator.needs, *generator.allows}):
+        raise ParameterError(part, getattr(start, part), f"must not be given to start {name}")
+    found = list(islice(generator.words(start), start.count))
+    if len(found) < start.count:
+        raise ParameterError("count", start.count, f"must be at most the words of {name}")
+    return found

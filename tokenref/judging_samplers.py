@@ -1,0 +1,323 @@
+"""Compare one answer about a sampler with one record: every verdict's own way.
+
+Tokens are compared exactly, whatever the verdict. Numbers are compared as
+numbers of the type that was asked for: bit by bit if the verdict is exact,
+within units in the last place if it is close.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, log
+from typing import Any, Final
+
+import msgspec
+
+from tokenref.engines.answers import Declared
+from tokenref.floats import DIGITS, TYPES, Type, from_digits, type_of, units_apart, unpack
+from tokenref.record import Case, op_of
+from tokenref.verdicts import Close, Either, Set, Stat, Survey
+
+_SHOWN: Final = 120
+"""Characters of a value that a sentence shows."""
+
+_MOST_IDS: Final = 12
+"""Tokens that a sentence names."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What comparing gave: the first difference if there is one, and what is worth knowing."""
+
+    detail: str = ""
+    """Where the answers first differ; empty if they agree."""
+
+    remark: str = ""
+    """What a report says of an answer that agrees: the alternative that it is."""
+
+    ulp: int | None = None
+    """The largest distance of two numbers, in units in the last place."""
+
+
+def compare(case: Case, got: Mapping[str, Any], declared: Declared) -> Difference:
+    """Return how an answer differs from what a record about a sampler expects.
+
+    `declared` is what an engine says of its arithmetic and its ties: where one of the
+    alternatives has that label, no other one will do.
+    """
+    verdict = case.verdict
+    if isinstance(verdict, Survey):
+        return Difference(remark="only recorded")
+    if isinstance(verdict, Stat):
+        return _compare_counts(verdict, got, case)
+    if isinstance(verdict, Set):
+        return Difference(_set_difference(verdict, got, case))
+    if isinstance(verdict, Either):
+        return _compare_alternatives(verdict, got, declared)
+    expected = msgspec.to_builtins(case.out)
+    if op_of(case) == "chain":
+        stage = _stage_difference(expected.pop("stages", None), got.get("stages"))
+        if stage:
+            return Difference(stage)
+    return _compare_values(expected, got, verdict if isinstance(verdict, Close) else None)
+
+
+def _compare_alternatives(
+    verdict: Either, got: Mapping[str, Any], declared: Declared
+) -> Difference:
+    labels = {declared.arithmetic, declared.tie}
+    allowed = [each for each in verdict.alternatives if each.label in labels]
+    differences = []
+    for each in allowed or verdict.alternatives:
+        difference = _compare_values(each.out, got, None)
+        if not difference.detail:
+            return Difference(remark=each.label)
+        differences.append(f"not {each.label} ({difference.detail})")
+    return Difference("; ".join(differences))
+
+
+# ---- sets of kept tokens
+
+
+def _set_difference(verdict: Set, got: Mapping[str, Any], case: Case) -> str:
+    """Return what is wrong with a set of kept tokens, or nothing."""
+    keep = got.get("keep")
+    if not _are_ids(keep):
+        return f"keep: expected a list of token ids, got {_short(keep)}"
+    assert isinstance(keep, list)  # noqa: S101 - just looked at
+    kept = set(keep)
+    if len(kept) != len(keep):
+        return f"keep: expected each token once, got {_short(keep)}"
+    missing = sorted(set(verdict.must) - kept)
+    if missing:
+        return f"keep: expected {_ids(missing)} to be kept, too, got {_ids(sorted(kept))}"
+    foreign = sorted(kept - set(verdict.may))
+    if foreign:
+        return f"keep: expected {_ids(foreign)} to be removed, got {_ids(sorted(kept))}"
+    if len(kept) not in verdict.sizes:
+        sizes = " or ".join(map(str, verdict.sizes))
+        return f"keep: expected {sizes} tokens, got {len(kept)}"
+    row = unpack(msgspec.to_builtins(_row(case)))
+    lightest = min(kept, key=row.__getitem__)
+    heavier = next(
+        (token for token in range(len(row)) if token not in kept and row[token] > row[lightest]),
+        None,
+    )
+    if heavier is not None:
+        return (
+            f"keep: expected no removed token to be heavier than a kept one, "
+            f"got {lightest} ({row[lightest]!r}) without {heavier} ({row[heavier]!r})"
+        )
+    return ""
+
+
+def _row(case: Case) -> Any:  # noqa: ANN401 - Floats
+    probs = getattr(case.input, "probs", msgspec.UNSET)
+    return case.input.logits if probs is msgspec.UNSET else probs
+
+
+# ---- stages of a chain
+
+
+def _stage_difference(expected: Any, got: Any) -> str:  # noqa: ANN401 - any JSON
+    """Return the first stage of a chain that differs, where an engine tells its stages."""
+    if expected is None or got is None:
+        return ""
+    if not isinstance(got, list) or not all(isinstance(stage, dict) for stage in got):
+        return f"stages: expected a list of stages, got {_short(got)}"
+    if len(got) != len(expected):
+        names = [stage.get("step") for stage in got]
+        want = [stage["step"] for stage in expected]
+        return f"stages: expected {_short(want)}, got {_short(names)}"
+    for want, have in zip(expected, got, strict=True):
+        if want["step"] != have.get("step"):
+            return f"stages: expected {want['step']} next, got {_short(have.get('step'))}"
+        difference = _value_difference(want["keep"], have.get("keep"))
+        if difference:
+            return f"stage {want['step']}, keep: {difference}"
+    return ""
+
+
+# ---- values, one by one
+
+
+def _compare_values(
+    expected: Mapping[str, Any], got: Mapping[str, Any], close: Close | None
+) -> Difference:
+    """Compare two answers, part by part; numbers as close as they must be."""
+    largest = 0
+    for place, want, have in _parts(expected, got, ""):
+        if not _is_floats(want):
+            difference = _value_difference(want, have)
+            if difference:
+                return Difference(f"{place}: {difference}")
+            continue
+        distance, difference = _compare_floats(want, have, close)
+        if difference:
+            return Difference(f"{place}{difference}", ulp=distance)
+        largest = max(largest, distance or 0)
+    return Difference(ulp=largest if close is not None else None)
+
+
+def _parts(expected: Any, got: Any, place: str) -> Iterator[tuple[str, Any, Any]]:  # noqa: ANN401
+    """Yield the parts of an expected answer and of an answer that stand at one place."""
+    if isinstance(expected, Mapping) and not _is_floats(expected) and isinstance(got, Mapping):
+        for key, value in expected.items():
+            yield from _parts(value, got.get(key), f"{place}.{key}" if place else key)
+        for key in got.keys() - expected.keys():
+            if key != "stages":
+                yield f"{place}.{key}" if place else key, None, got[key]
+    elif (
+        isinstance(expected, list)
+        and isinstance(got, list | tuple)
+        and len(got) == len(expected)
+        and any(isinstance(value, Mapping) for value in expected)
+    ):
+        for number, (value, other) in enumerate(zip(expected, got, strict=True)):
+            yield from _parts(value, other, f"{place}[{number}]")
+    else:
+        yield place, expected, got
+
+
+def _is_floats(value: Any) -> bool:  # noqa: ANN401 - any JSON
+    return (
+        isinstance(value, Mapping)
+        and len(value) == 1
+        and any(name in value for name in TYPES)
+        and isinstance(next(iter(value.values())), str)
+    )
+
+
+def _compare_floats(
+    expected: Mapping[str, str],
+    got: Any,  # noqa: ANN401 - any JSON
+    close: Close | None,
+) -> tuple[int | None, str]:
+    """Return the largest distance of two lists of numbers, and where it is too large."""
+    dtype = type_of(expected)
+    wrong = _not_numbers(got, dtype)
+    if wrong:
+        return None, f": {wrong}"
+    if got[dtype] == expected[dtype]:
+        return 0, ""
+    want, have = from_digits(expected[dtype], dtype), from_digits(got[dtype], dtype)
+    if len(want) != len(have):
+        return None, f": expected {len(want)} numbers, got {len(have)}"
+    allowed = close.ulp if close is not None else 0
+    floor = 0.0
+    if close is not None and close.floor is not msgspec.UNSET:
+        floor = close.floor.values()[0]
+    largest = 0
+    for place, (first, second) in enumerate(zip(want, have, strict=True)):
+        distance = units_apart(first, second, dtype)
+        if distance == 0:
+            continue
+        if floor and first != 0 and abs(first) <= floor and abs(second) <= floor:
+            continue
+        if distance > allowed:
+            apart = "of another kind" if distance == inf else f"{distance} units in the last place"
+            return None if distance == inf else int(distance), (
+                f"[{place}]: expected {first!r}, got {second!r} ({apart})"
+            )
+        largest = max(largest, int(distance))
+    return largest, ""
+
+
+def _not_numbers(got: Any, dtype: Type) -> str:  # noqa: ANN401 - any JSON
+    """Return why an answer is no list of numbers of this type, or nothing."""
+    if not isinstance(got, Mapping) or len(got) != 1 or dtype not in got:
+        return f"expected {{{dtype!r}: digits}}, got {_short(got)}"
+    digits = got[dtype]
+    if not isinstance(digits, str) or len(digits) % DIGITS[dtype]:
+        return f"expected {DIGITS[dtype]} digits for each {dtype}, got {_short(digits)}"
+    if any(letter not in "0123456789abcdef" for letter in digits):
+        return f"expected lower-case hexadecimal digits, got {_short(digits)}"
+    return ""
+
+
+def _value_difference(expected: Any, got: Any) -> str:  # noqa: ANN401 - any JSON
+    """Return how two values that are no numbers of a row differ, or nothing."""
+    if isinstance(got, tuple):
+        got = list(got)
+    if type(got) is type(expected) and got == expected and _types(got) == _types(expected):
+        return ""
+    if not _are_ids(expected) or not _are_ids(got):
+        return f"expected {_short(expected)}, got {_short(got)}"
+    missing, foreign = sorted(set(expected) - set(got)), sorted(set(got) - set(expected))
+    says = [f"without {_ids(missing)}"] if missing else []
+    says += [f"with {_ids(foreign)} as well"] if foreign else []
+    if not says:
+        says = ["in another order, or repeated"]
+    return f"expected {_ids(expected)}, got {_ids(got)}: {' and '.join(says)}"
+
+
+def _types(value: Any) -> list[type]:  # noqa: ANN401 - any JSON
+    """Return the types of a list's entries: true is no token id."""
+    return list(map(type, value)) if isinstance(value, list) else []
+
+
+def _are_ids(value: Any) -> bool:  # noqa: ANN401 - any JSON
+    return isinstance(value, list) and all(type(token) is int for token in value)
+
+
+def _ids(ids: Sequence[int]) -> str:
+    shown = ", ".join(map(str, ids[:_MOST_IDS]))
+    return f"[{shown}]" if len(ids) <= _MOST_IDS else f"[{shown}, ... {len(ids)} in all]"
+
+
+def _short(value: Any) -> str:  # noqa: ANN401 - any JSON
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+# ---- many draws
+
+
+def _compare_counts(verdict: Stat, got: Mapping[str, Any], case: Case) -> Difference:
+    """Compare how often each token was drawn with the law."""
+    counts, wrong = _read_counts(got.get("counts"), case)
+    if wrong:
+        return Difference(f"counts: {wrong}")
+    drawn = sorted(token for token in verdict.never if counts.get(token))
+    if drawn:
+        return Difference(f"counts: expected {_ids(drawn)}, of probability 0, never to be drawn")
+    missed = sorted(token for token in verdict.must if not counts.get(token))
+    if missed:
+        return Difference(f"counts: expected {_ids(missed)} to be drawn, got none of them")
+    draws = case.input.draws
+    shares = verdict.shares.values()
+    statistic = 0.0
+    for tokens, share in zip(verdict.bins, shares, strict=True):
+        seen = sum(counts.get(token, 0) for token in tokens)
+        if seen:
+            statistic += 2 * seen * log(seen / (share * draws))
+    (limit,), (least,) = verdict.limit.values(), verdict.least.values()
+    if statistic > limit:
+        return Difference(
+            f"counts: expected G of at most {limit:.4g} (alpha {verdict.alpha}), "
+            f"got {statistic:.4g}"
+        )
+    if statistic < least:
+        return Difference(remark=f"too good to be true: G is {statistic:.4g}")
+    return Difference(remark=f"G is {statistic:.4g}, at most {limit:.4g}")
+
+
+def _read_counts(counts: Any, case: Case) -> tuple[dict[int, int], str]:  # noqa: ANN401 - any JSON
+    """Return the counts of an answer by token, and why they are none."""
+    size = len(unpack(msgspec.to_builtins(_row(case))))
+    read: dict[int, int] = {}
+    if not isinstance(counts, list):
+        return read, f"expected a list of [token, count], got {_short(counts)}"
+    for pair in counts:
+        if (
+            not isinstance(pair, list | tuple)
+            or len(pair) != 2  # noqa: PLR2004 - a pair
+            or not _are_ids(list(pair))
+            or not 0 <= pair[0] < size
+            or pair[1] < 0
+            or pair[0] in read
+        ):
+            return read, f"expected [token, count], each token of the row once, got {_short(pair)}"
+        read[pair[0]] = pair[1]
+    if sum(read.values()) != case.input.draws:
+        return read, f"expected {case.input.draws} draws in all, got {sum(read.values())}"
+    return read, ""

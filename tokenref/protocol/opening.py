@@ -1,0 +1,89 @@
+"""Engines by command line, or by the name of a Python function."""
+
+import os
+import shlex
+import sys
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from tokenref.engines.answers import Engine
+from tokenref.protocol.engine import ProtocolEngine
+from tokenref.protocol.function import Function
+from tokenref.protocol.patience import Patience
+from tokenref.protocol.process import ChannelError, LateError, Process, StartError
+from tokenref.protocol.reading import ProtocolError
+
+
+class GreetingError(Exception):
+    """A program that was started and does not say what it is."""
+
+
+def open_program(command: str, patience: Patience | None = None) -> ProtocolEngine:
+    """Start a program, given as a shell would take it, but without a shell.
+
+    Raises `StartError` for one that cannot be started, and `GreetingError` for one
+    that does not answer hello.
+
+    >>> open_program("'true")
+    Traceback (most recent call last):
+    tokenref.protocol.process.StartError: the command "'true" cannot be split: No closing quotation
+    """
+    try:
+        arguments = shlex.split(command)
+    except ValueError as error:
+        raise StartError(f"the command {command!r} cannot be split: {error}") from None
+    if not arguments:
+        raise StartError(f"the command must name a program, got {command!r}")
+    return _greeted(partial(Process, arguments), patience, ["--cmd", command])
+
+
+def open_function(name: str, patience: Patience | None = None) -> Engine:
+    """Return the engine that a Python function makes, given as `py:module:function`.
+
+    The function takes no arguments. It returns an engine (`tokenref.engines.answers`),
+    or a function that is given each message as a dict and returns the answer as one.
+    Modules are found from the current folder as well. Raises `StartError`, `GreetingError`.
+    """
+    parts = name.split(":")
+    if len(parts) != 3 or not all(parts):  # noqa: PLR2004 - the word py, and two names
+        raise StartError(f"a Python engine must be named py:module:function, got {name!r}")
+    make = _find(name, parts[1], parts[2])
+    try:
+        made = make()
+    except Exception as error:  # noqa: BLE001 - it may raise anything
+        raise StartError(f"{name}: it raised {type(error).__name__}: {error}") from None
+    if hasattr(made, "load") and hasattr(made, "name"):
+        engine: Engine = made
+        return engine
+    if not callable(made):
+        raise StartError(
+            f"{name}: it must return an engine, or a function from message to answer, "
+            f"got {type(made).__name__}"
+        )
+    first = [made]
+    return _greeted(lambda: Function(first.pop() if first else make()), patience, [name])
+
+
+def _find(name: str, module: str, function: str) -> Callable[[], Any]:
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = getattr(import_module(module), function)
+    except Exception as error:  # noqa: BLE001 - a module may raise anything
+        raise StartError(
+            f"{name} cannot be imported: {type(error).__name__}: {error}"
+        ) from None
+    if not callable(found):
+        raise StartError(f"{name} must be a function, got {type(found).__name__}")
+    make: Callable[[], Any] = found
+    return make
+
+
+def _greeted(start: Callable[[], Any], patience: Patience | None, again: list[str]) -> ProtocolEngine:
+    try:
+        return ProtocolEngine(start, patience, again)
+    except (ChannelError, LateError, ProtocolError) as error:
+        raise GreetingError(f"{' '.join(again)}: no answer to hello: {error}") from None

@@ -1,0 +1,268 @@
+"""A program under test as a child process: lines out, lines in, and an end to it in any case.
+
+The child has a process group of its own, so that whatever it starts is ended
+with it. It is never started by a shell. Its output is read while its input is
+written, so that neither side waits for the other for ever; its standard error
+is read as well, and the end of it is kept.
+
+Death is noticed by the end of its output and not by asking for its status:
+until its status is asked for, its number cannot become another process's, and
+ending the group ends nobody else.
+"""
+
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import IO, Final
+
+from tokenref.protocol.reading import shown
+
+LONGEST_LINE: Final = 16 * 2**20
+"""Bytes of the longest answer that is read."""
+
+KEPT_LOG: Final = 64 * 2**10
+"""Bytes of standard error that are kept: the last ones."""
+
+GRACE: Final = 1.0
+"""Seconds that a program has to end by itself, after bye."""
+
+_LAST_WORDS: Final = 0.2
+"""Seconds for what it wrote to standard error before it died, and for its exit status."""
+
+_CHUNK: Final = 2**16
+
+
+class StartError(Exception):
+    """A program that cannot be started."""
+
+
+class ChannelError(Exception):
+    """There is no answer to be had: the program died, or wrote what cannot be one."""
+
+
+class LateError(Exception):
+    """There is no answer to be had in time."""
+
+
+class Process:
+    """A running program, spoken to in lines.
+
+    >>> cat = Process(["cat"])
+    >>> cat.exchange(b"one\\ntwo\\n", lines=2, seconds=10)
+    [b'one', b'two']
+    >>> cat.end()
+    """
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        """Start the program. Raises `StartError`."""
+        if os.name != "posix":
+            raise StartError(
+                "programs are run on Unix only; elsewhere use `tokenref export` and `judge`"
+            )
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
+                arguments,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:  # a ValueError is a NUL in an argument
+            reason = (error.strerror if isinstance(error, OSError) else None) or error
+            raise StartError(f"{arguments[0]!r} cannot be started: {reason}") from None
+        self._input, self._output, self._errors = map(
+            _pipe, (self._process.stdin, self._process.stdout, self._process.stderr)
+        )
+        self._selector = selectors.DefaultSelector()
+        for pipe in (self._output, self._errors):
+            self._selector.register(pipe, selectors.EVENT_READ)
+        self._lines: deque[bytes] = deque()
+        self._partial = bytearray()
+        self._log = bytearray()
+        self._is_open = True
+
+    @property
+    def log(self) -> str:
+        """The end of what it wrote to standard error."""
+        return self._log.decode("utf-8", "replace")
+
+    def exchange(self, message: bytes, lines: int, seconds: float) -> list[bytes]:
+        """Write a message, of one line or more, and return the answer's lines, so many.
+
+        Raises `LateError`, or `ChannelError` if the program died, wrote too much,
+        or wrote something before it was asked or beyond the answer.
+        """
+        deadline = time.monotonic() + seconds
+        rest = memoryview(message)
+        try:
+            self._selector.register(self._input, selectors.EVENT_WRITE)
+            while rest or len(self._lines) < lines:
+                self._refuse_floods(lines)
+                for key, _ in self._ready(deadline, seconds):
+                    if key.fileobj is self._input:
+                        rest = self._write(rest)
+                    elif key.fileobj is self._errors:
+                        self._read_log()
+                    elif not self._read_output():
+                        raise ChannelError(self._how_it_ended())
+        finally:
+            self._stop_writing()
+        self._refuse_floods(lines)
+        taken = list(self._lines)
+        self._lines.clear()
+        return taken
+
+    def bye(self, message: bytes) -> bool:
+        """Say goodbye and end the program; tell whether it ended by itself."""
+        with suppress(ChannelError, LateError):
+            self.exchange(message, 0, GRACE)
+        self._input.close()
+        deadline = time.monotonic() + GRACE
+        by_itself = False
+        with suppress(LateError):
+            while not by_itself:
+                for key, _ in self._ready(deadline, GRACE):
+                    if key.fileobj is self._errors:
+                        self._read_log()
+                    elif not self._read_output():
+                        by_itself = True
+                    self._lines.clear()
+                    self._partial.clear()
+        self.end()
+        return by_itself
+
+    def end(self) -> None:
+        """End the program and all that it started. Nothing happens if that was done already."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        self._kill()
+        self._selector.unregister(self._output)
+        self._drain_log()
+        self._process.wait()
+        self._selector.close()
+        for pipe in (self._input, self._output, self._errors):
+            with suppress(OSError):
+                pipe.close()
+
+    def _ready(
+        self, deadline: float, seconds: float
+    ) -> list[tuple[selectors.SelectorKey, int]]:
+        """Wait until something can be read or written. Raises `LateError`."""
+        ready = self._selector.select(max(0.0, deadline - time.monotonic()))
+        if time.monotonic() >= deadline:
+            raise LateError(f"it gave no answer within {seconds:g} seconds")
+        return ready
+
+    def _write(self, rest: memoryview) -> memoryview:
+        """Write a part; nothing more is written to a program that reads no more."""
+        try:
+            rest = rest[os.write(self._input.fileno(), rest[:_CHUNK]) :]
+        except BlockingIOError:
+            return rest
+        except BrokenPipeError:
+            rest = rest[:0]
+        if not rest:
+            self._stop_writing()
+        return rest
+
+    def _stop_writing(self) -> None:
+        with suppress(KeyError, ValueError):
+            self._selector.unregister(self._input)
+
+    def _read_output(self) -> bool:
+        """Read what there is; tell whether there may be more."""
+        chunk = _read(self._output)
+        if not chunk:
+            return chunk is None
+        *whole, rest = chunk.split(b"\n")
+        for line in whole:
+            self._lines.append(bytes(self._partial) + line)
+            self._partial.clear()
+        self._partial += rest
+        return True
+
+    def _refuse_floods(self, lines: int) -> None:
+        """Raise `ChannelError` for more than so many lines, and for a line that is too long."""
+        extra = self._lines[lines] if len(self._lines) > lines else bytes(self._partial[:1000])
+        if extra and len(self._lines) >= lines:
+            raise ChannelError(f"it wrote more than one answer: {shown(extra)}")
+        if len(self._partial) > LONGEST_LINE:
+            raise ChannelError(
+                f"it wrote a line of more than {LONGEST_LINE:,} bytes: "
+                f"{shown(bytes(self._partial[:1000]))}"
+            )
+
+    def _read_log(self) -> bool:
+        """Read standard error, keep the end of it; tell whether there may be more."""
+        chunk = _read(self._errors)
+        if chunk == b"":
+            with suppress(KeyError, ValueError):
+                self._selector.unregister(self._errors)
+            return False
+        self._log += chunk or b""
+        del self._log[:-KEPT_LOG]
+        return True
+
+    def _drain_log(self) -> None:
+        """Read what is left of standard error, now that nobody writes any more."""
+        deadline = time.monotonic() + _LAST_WORDS
+        while self._errors in self._selector.get_map() and time.monotonic() < deadline:
+            with suppress(LateError):
+                if any(key.fileobj is self._errors for key, _ in self._ready(deadline, 0)):
+                    self._read_log()
+
+    def _how_it_ended(self) -> str:
+        """Say how the program ended, without asking for its status in the way that frees it."""
+        if hasattr(os, "waitid"):  # macOS has had it since Python 3.13
+            deadline = time.monotonic() + _LAST_WORDS
+            options = os.WEXITED | os.WNOWAIT | os.WNOHANG
+            while time.monotonic() < deadline:
+                status = os.waitid(os.P_PID, self._process.pid, options)
+                if status is not None:
+                    cut = f" after {shown(bytes(self._partial))}" if self._partial else ""
+                    if status.si_code == os.CLD_EXITED:
+                        return f"it ended with exit status {status.si_status}{cut}"
+                    return f"it was ended by {_signal_name(status.si_status)}{cut}"
+                time.sleep(0.001)
+        return "it closed its standard output"
+
+    def _kill(self) -> None:
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            with suppress(OSError):
+                self._process.kill()
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    """Return a pipe of a child, set so that nothing waits for it."""
+    assert pipe is not None  # noqa: S101 - asked for when the child was started
+    os.set_blocking(pipe.fileno(), False)
+    return pipe
+
+
+def _read(pipe: IO[bytes]) -> bytes | None:
+    """Return what there is, None if nothing is there yet, and no bytes at the end."""
+    try:
+        return os.read(pipe.fileno(), _CHUNK)
+    except BlockingIOError:
+        return None
+
+
+def _signal_name(number: int) -> str:
+    """Return a signal's name.
+
+    >>> _signal_name(11), _signal_name(999)
+    ('SIGSEGV', 'signal 999')
+    """
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

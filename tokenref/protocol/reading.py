@@ -1,0 +1,232 @@
+"""Read what a program under test wrote, and say what is wrong with it.
+
+A mistake is said with the line, the place in it, and a message that would be right.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, Final, TypeVar, get_args
+
+import msgspec
+from msgspec import UNSET
+
+from tokenref.engines.answers import Answer, Crashed, Ok, Refused, Skipped
+from tokenref.protocol.messages import (
+    Crash,
+    HelloAnswer,
+    LoadAnswer,
+    Result,
+    RunAnswer,
+    Skip,
+)
+from tokenref.record import OPERATIONS, OPS
+from tokenref.verdicts import SamplerErrorCode, TokenizerErrorCode
+
+CODES: Final[Sequence[str]] = (*get_args(TokenizerErrorCode), *get_args(SamplerErrorCode))
+"""The reasons to refuse that there are."""
+
+EXAMPLES: Final[Mapping[str, str]] = {
+    "hello": '{"proto":1,"impl":{"name":"my-engine","version":"1.0"},'
+    '"ops":{"encode":{"profiles":["definition"]}}}',
+    "load": '{"id":"l1","ok":{}}',
+    "run": '{"id":"b1","results":[{"k":"0","ok":{"ids":[300]}},'
+    '{"k":"1","err":{"code":"MISSING_BYTE","msg":"no token is ff"}}]}',
+}
+"""A right answer to each message that has one."""
+
+_SHOWN: Final = 200
+"""Bytes of a line that are shown."""
+
+_PLACE: Final = re.compile(r" - at `(?:key in )?(\$[^`]*)`")
+
+_Message = TypeVar("_Message")
+
+
+class ProtocolError(Exception):
+    """A program under test wrote something that the protocol does not allow.
+
+    >>> print(ProtocolError("the id must be 'b1', got 'b2'", "$.id", b'{"id":"b2"}', "load"))
+    the id must be 'b1', got 'b2', at $.id; it wrote {"id":"b2"}; right is {"id":"l1","ok":{}}
+    """
+
+    def __init__(self, reason: str, place: str = "", line: bytes = b"", cmd: str = "") -> None:
+        """Take what is wrong, where in the line, the line, and the message it answers."""
+        self.reason = reason
+        self.place = place
+        """The path of what is wrong in the JSON, `$.results[3].k`; empty if it is the line."""
+
+        self.line = line
+        self.example = EXAMPLES.get(cmd, "")
+        """A message that would be right."""
+
+        super().__init__(reason)
+
+    def __str__(self) -> str:
+        """Say it all in one line."""
+        at = f", at {self.place}" if self.place else ""
+        wrote = f"; it wrote {shown(self.line)}" if self.line else ""
+        right = f"; right is {self.example}" if self.example else ""
+        return self.reason + at + wrote + right
+
+
+class WholeRunError(Exception):
+    """A program says that a run of several questions broke: one of them did it."""
+
+
+def shown(line: bytes) -> str:
+    r"""Return a line as it can be shown: printable, and not too long.
+
+    >>> shown(b"\xff\n"), shown(b"a" * 1000)[-30:]
+    ('\\xff', 'aaaaaaaaaaaa ... (1,000 bytes)')
+    """
+    line = line.removesuffix(b"\n")
+    start = line[:_SHOWN].decode("utf-8", "backslashreplace")
+    text = "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in start
+    )
+    return text if len(line) <= _SHOWN else f"{text} ... ({len(line):,} bytes)"
+
+
+def read_hello(line: bytes) -> HelloAnswer:
+    """Return the answer to hello. Raises `ProtocolError`.
+
+    >>> read_hello(EXAMPLES["hello"].encode()).impl.name
+    'my-engine'
+    """
+    answer = _decode(_HELLO, line, "hello")
+    for op in answer.ops:
+        if op not in OPS:
+            raise ProtocolError(
+                f"an operation must be one of {', '.join(OPS)}, got {op!r:.80}",
+                "$.ops",
+                line,
+                "hello",
+            )
+    return answer
+
+
+def read_load(line: bytes, message_id: str) -> Answer | None:
+    """Return None if it is loaded, else what to answer in its place. Raises `ProtocolError`.
+
+    >>> read_load(b'{"id":"l1","skip":{"reason":"has 32-bit ids only"}}', "l1")
+    Skipped(reason='has 32-bit ids only', issue='')
+    """
+    answer = _decode(_LOAD, line, "load")
+    _check_id(answer.id, message_id, line, "load")
+    return load_outcome(answer)
+
+
+def load_outcome(answer: LoadAnswer) -> Answer | None:
+    """Return None if it is loaded, else what stands for every answer."""
+    if answer.err is not UNSET:
+        return Crashed(f"loading was refused: {answer.err.code}: {answer.err.msg}"[:300])
+    return _said(answer.skip, answer.crash)
+
+
+def read_run(line: bytes, message_id: str, op: str, keys: Mapping[str, int]) -> list[Answer]:
+    """Return the answers to a run, as its keys number them.
+
+    Raises `ProtocolError`, and `WholeRunError` where a run of several questions crashed.
+
+    One answer of a wrong form stands for itself: it is a crash, and the others are taken.
+
+    >>> read_run(b'{"id":"b1","results":[{"k":"x","ok":{"count":2}}]}', "b1", "count", {"x": 0})
+    [Ok(out={'count': 2})]
+    """
+    answer = _decode(_RUN, line, "run")
+    _check_id(answer.id, message_id, line, "run")
+    instead = _said(answer.skip, answer.crash)
+    if isinstance(instead, Crashed) and len(keys) > 1:
+        raise WholeRunError(instead.message)
+    if instead is not None:
+        return [instead] * len(keys)
+    answers: dict[int, Answer] = {}
+    for at, result in enumerate([] if answer.results is UNSET else answer.results):
+        position = keys.get(result.k)
+        if position is None:
+            raise ProtocolError(
+                f"the key {result.k!r:.80} was not asked", f"$.results[{at}].k", line, "run"
+            )
+        if position in answers:
+            raise ProtocolError(
+                f"the key {result.k!r:.80} is answered twice", f"$.results[{at}].k", line, "run"
+            )
+        answers[position] = read_result(result, op)
+    for key, position in keys.items():
+        if position not in answers:
+            raise ProtocolError(f"the key {key!r:.80} has no answer", "$.results", line, "run")
+    return [answers[position] for position in range(len(keys))]
+
+
+def read_result(result: Result, op: str) -> Answer:
+    """Return what a result says, or a crash if its content is not of the right form.
+
+    >>> read_result(Result(k="0", ok={"count": "2"}), "count").message
+    'Expected `int`, got `str`, at $.ok.count; it wrote {"count":"2"}'
+    """
+    if result.ok is not UNSET:
+        try:
+            msgspec.convert(result.ok, _answer_type(op))
+        except msgspec.ValidationError as error:
+            reason, place = _split(str(error))
+            where = place.replace("$", "$.ok", 1) or "$.ok"
+            return Crashed(f"{reason}, at {where}; it wrote {shown(msgspec.json.encode(result.ok))}")
+        return Ok(result.ok)
+    if result.err is not UNSET:
+        code, message = result.err.code, result.err.msg
+        if code not in CODES:
+            return Crashed(
+                f"a code must be one of {', '.join(CODES)}, got {code!r:.80}, at $.err.code"
+            )
+        return Refused(code, message)  # type: ignore[arg-type]  # it is one of them
+    said = _said(result.skip, result.crash)
+    assert said is not None  # noqa: S101 - one of the four is there
+    return said
+
+
+def _said(skip: Any, crash: Any) -> Skipped | Crashed | None:  # noqa: ANN401 - or UNSET
+    if isinstance(skip, Skip):
+        return Skipped(skip.reason, skip.issue)
+    if isinstance(crash, Crash):
+        return Crashed(crash.msg)
+    return None
+
+
+@cache
+def _answer_type(op: str) -> Any:  # noqa: ANN401 - a struct type
+    return OPERATIONS[op].answer
+
+
+def _check_id(got: str, expected: str, line: bytes, cmd: str) -> None:
+    if got != expected:
+        raise ProtocolError(f"the id must be {expected!r}, got {got!r:.80}", "$.id", line, cmd)
+
+
+_HELLO: Final = msgspec.json.Decoder(HelloAnswer)
+_LOAD: Final = msgspec.json.Decoder(LoadAnswer)
+_RUN: Final = msgspec.json.Decoder(RunAnswer)
+
+
+def _decode(decoder: "msgspec.json.Decoder[_Message]", line: bytes, cmd: str) -> _Message:
+    """Decode one line. Raises `ProtocolError`."""
+    try:
+        return decoder.decode(line)
+    except RecursionError:
+        raise ProtocolError("it is nested too deeply", "", line, cmd) from None
+    except UnicodeDecodeError:
+        raise ProtocolError("it is not UTF-8", "", line, cmd) from None
+    except msgspec.ValidationError as error:
+        raise ProtocolError(*_split(str(error)), line, cmd) from None
+    except msgspec.DecodeError as error:
+        raise ProtocolError(f"it is not JSON: {error}", "", line, cmd) from None
+
+
+def _split(sentence: str) -> tuple[str, str]:
+    """Return what msgspec says is wrong, and the path that it names.
+
+    >>> _split("Expected `int`, got `str` - at `$.a[0]`")
+    ('Expected `int`, got `str`', '$.a[0]')
+    """
+    place = _PLACE.search(sentence)
+    return (sentence[: place.start()], place.group(1)) if place else (sentence, "")

@@ -1,0 +1,301 @@
+"""Questions about samplers: rows in, and what is kept, changed, likely or drawn out."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from tokenref.floats import Floats
+from tokenref.questions.base import Count, Id, Strict
+
+Parameters = dict[str, Any]
+"""Parameters by name, as `questions.parameters` packs them."""
+
+Words = list[Annotated[str, Meta(pattern="^[0-9a-f]{8}([0-9a-f]{8})?$")]]
+"""Words of 32 or 64 bits, in lower-case hexadecimal digits."""
+
+
+class State(Strict, frozen=True, kw_only=True):
+    """What an adaptive step remembers between two tokens."""
+
+    mu: Floats | UnsetType = UNSET
+    past: Floats | UnsetType = UNSET
+    """Adaptive-p's two sums."""
+
+
+def _one_row(probs: object, logits: object) -> None:
+    if (probs is UNSET) == (logits is UNSET):
+        raise ValueError("must have exactly one of `probs` and `logits`")
+
+
+class FilterInput(Strict, frozen=True, kw_only=True):
+    """A row of probabilities or logits, and the parameters of a filter."""
+
+    probs: Floats | UnsetType = UNSET
+    logits: Floats | UnsetType = UNSET
+    params: Parameters
+    uniforms: Floats | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        """Hold the rule that there is exactly one row."""
+        _one_row(self.probs, self.logits)
+
+
+class KeepOutput(Strict, frozen=True, kw_only=True):
+    """The tokens that are kept, ascending."""
+
+    keep: list[Id]
+
+
+class RowInput(Strict, frozen=True, kw_only=True):
+    """A row of logits, the tokens so far, and the parameters of a step."""
+
+    logits: Floats
+    history: list[int]
+    prompt_length: Count
+    params: Parameters
+
+
+class LogitsOutput(Strict, frozen=True, kw_only=True):
+    """The logits after the step, in the type of the question."""
+
+    logits: Floats
+
+
+class LogitsInput(Strict, frozen=True, kw_only=True):
+    """A row of logits."""
+
+    logits: Floats
+
+
+class ProbsOutput(Strict, frozen=True, kw_only=True):
+    """A probability for each token."""
+
+    probs: Floats
+
+
+class LogprobsOutput(Strict, frozen=True, kw_only=True):
+    """The natural logarithm of each token's probability."""
+
+    logprobs: Floats
+
+
+class AdaptiveInput(Strict, frozen=True, kw_only=True):
+    """A row of logits, the state before, and the random numbers of the draw."""
+
+    logits: Floats
+    params: Parameters
+    state: State
+    uniforms: Floats
+
+
+class AdaptiveOutput(Strict, frozen=True, kw_only=True):
+    """The token drawn, and the state after."""
+
+    token: Id
+    state: State
+
+
+class ChainInput(Strict, frozen=True, kw_only=True):
+    """Everything that an engine's chain works on."""
+
+    logits: Floats
+    history: list[int]
+    prompt_length: Count
+    params: Parameters
+    uniforms: Floats | UnsetType = UNSET
+    state: State | UnsetType = UNSET
+
+
+class StageOutput(Strict, frozen=True, kw_only=True):
+    """What is left after one step of a chain."""
+
+    step: str
+    keep: list[Id]
+
+
+class ChainOutput(Strict, frozen=True, kw_only=True):
+    """The tokens that the chain leaves; what each applied step left on the way."""
+
+    keep: list[Id]
+    stages: list[StageOutput] | UnsetType = UNSET
+
+
+class TokenOutput(Strict, frozen=True, kw_only=True):
+    """The token that is chosen."""
+
+    token: Id
+
+
+class DrawInput(Strict, frozen=True, kw_only=True):
+    """A row, and the random numbers to draw with."""
+
+    probs: Floats | UnsetType = UNSET
+    logits: Floats | UnsetType = UNSET
+    uniforms: Floats
+    """One number for each draw of a walk; one for each token of a race."""
+
+    count: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
+    """How many different tokens to draw; the answer is then a list. (A `torch walk` draws
+    with replacement.)"""
+
+    order: list[Id] | UnsetType = UNSET
+    """The tokens in the order in which one draw walks along them: an engine's candidates."""
+
+    def __post_init__(self) -> None:
+        """Hold the rule that there is exactly one row."""
+        _one_row(self.probs, self.logits)
+
+
+class DrawOutput(Strict, frozen=True, kw_only=True):
+    """The token drawn, or the tokens in the order drawn."""
+
+    token: Id | UnsetType = UNSET
+    tokens: list[Id] | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        """Hold the rule that there is exactly one of the two forms."""
+        if (self.token is UNSET) == (self.tokens is UNSET):
+            raise ValueError("must have exactly one of `token` and `tokens`")
+
+
+class RandomWordsInput(Strict, frozen=True, kw_only=True):
+    """How a generator is started, and which of its words are wanted."""
+
+    seed: Annotated[str, Meta(pattern="^[0-9a-f]{1,64}$")] | UnsetType = UNSET
+    """A number."""
+
+    key: Words | UnsetType = UNSET
+    """Words of a longer seed, of a state, of the key of a block: the low word first."""
+
+    counter: Words | UnsetType = UNSET
+    """The words of the first block's counter, the low word first; zeros if it is left out."""
+
+    taken: Annotated[int, Meta(ge=0, le=1 << 20)]
+    """Words that were taken before."""
+
+    count: Annotated[int, Meta(ge=1, le=1 << 16)]
+
+
+class WordsOutput(Strict, frozen=True, kw_only=True):
+    """The words, in order."""
+
+    words: Words
+
+
+class WordsInput(Strict, frozen=True, kw_only=True):
+    """Random words."""
+
+    words: Words
+
+
+class UniformsOutput(Strict, frozen=True, kw_only=True):
+    """The uniform numbers that are made of them."""
+
+    uniforms: Floats
+
+
+class SpeculativeInput(Strict, frozen=True, kw_only=True):
+    """Drafted tokens with the rows they were drawn from, the target's rows, random numbers."""
+
+    draft: list[Floats]
+    """The row that each drafted token was drawn from; none where only the target judges."""
+
+    target: list[Floats]
+    """The target's row at the beginning, then its row after each drafted token."""
+
+    tokens: list[int]
+    uniforms: Floats
+    """One number for each drafted token, then one for the token at the end; `target only`
+    takes one more, the first, for the beginning; `typical` takes none."""
+
+    params: Parameters
+    """`parents` of a tree: for each token the place of the one before it, counted from 1, or 0.
+    `weight` of the target in a mixture; thresholds under the names that the reference has."""
+
+
+class SpeculativeOutput(Strict, frozen=True, kw_only=True):
+    """How many drafted tokens are accepted, and all tokens that come out."""
+
+    accepted: Count
+    tokens: list[Id]
+
+
+class ResidualInput(Strict, frozen=True, kw_only=True):
+    """A target's row and a draft's."""
+
+    target: Floats
+    draft: Floats
+    params: Parameters
+
+
+class BatchInput(Strict, frozen=True, kw_only=True):
+    """Questions of one operation that are asked in one call, each with its own parameters."""
+
+    op: str
+    rows: Annotated[list[dict[str, Any]], Meta(min_length=1)]
+
+
+class BatchOutput(Strict, frozen=True, kw_only=True):
+    """The answer to each row."""
+
+    rows: list[dict[str, Any]]
+
+
+class SampleCall(Strict, frozen=True, kw_only=True):
+    """Draw a token from a row, and remember it."""
+
+    logits: Floats
+    uniforms: Floats
+
+
+class Call(Strict, frozen=True, kw_only=True):
+    """One call on a sampler with a memory. Exactly one."""
+
+    sample: SampleCall | UnsetType = UNSET
+    accept: int | UnsetType = UNSET
+    """Remember a token that somebody else chose."""
+
+    truncate: Count | UnsetType = UNSET
+    """Forget all tokens but so many of the first."""
+
+    reset: Literal[True] | UnsetType = UNSET
+    """Forget everything since the beginning."""
+
+    def __post_init__(self) -> None:
+        """Hold the rule that there is exactly one."""
+        given = [self.sample, self.accept, self.truncate, self.reset]
+        if given.count(UNSET) != 3:  # noqa: PLR2004 - of four
+            raise ValueError("must have exactly one of `sample`, `accept`, `truncate`, `reset`")
+
+
+class SequenceInput(Strict, frozen=True, kw_only=True):
+    """Calls on one sampler, one after the other."""
+
+    params: Parameters
+    prompt: list[int]
+    calls: Annotated[list[Call], Meta(min_length=1)]
+
+
+class SequenceOutput(Strict, frozen=True, kw_only=True):
+    """The token of each call that draws one; null for the others."""
+
+    answers: list[Id | None]
+
+
+class StatInput(Strict, frozen=True, kw_only=True):
+    """A row to draw from many times with the engine's own random numbers."""
+
+    probs: Floats | UnsetType = UNSET
+    logits: Floats | UnsetType = UNSET
+    params: Parameters
+    draws: Annotated[int, Meta(ge=1)]
+
+    def __post_init__(self) -> None:
+        """Hold the rule that there is exactly one row."""
+        _one_row(self.probs, self.logits)
+
+
+class StatOutput(Strict, frozen=True, kw_only=True):
+    """How often each token was drawn; tokens that never were may be left out."""
+
+    counts: list[tuple[Id, Count]]

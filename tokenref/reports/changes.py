@@ -1,0 +1,120 @@
+"""Which cases changed their status between two runs."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tokenref.judge import FAILURES
+from tokenref.reports.reading import Results
+from tokenref.reports.short import visible
+
+Kind: TypeAlias = Literal["new failure", "newly passing", "appeared", "disappeared", "other"]
+
+_KINDS: Final[Sequence[tuple[Kind, str]]] = (
+    ("new failure", "red"),
+    ("newly passing", "green"),
+    ("appeared", ""),
+    ("disappeared", "yellow"),
+    ("other", ""),
+)
+
+_SHOWN: Final = 20
+
+
+@dataclass(frozen=True)
+class Change:
+    """A case that ended otherwise than before. None stands for no result."""
+
+    engine: str
+    id: str
+    was: str | None
+    now: str | None
+    detail: str = ""
+
+    @property
+    def kind(self) -> Kind:
+        """What the change means.
+
+        >>> Change("e", "bpe/count/a", "pass", "crash").kind
+        'new failure'
+        """
+        if self.now is None:
+            return "disappeared"
+        if self.now in FAILURES and self.was not in FAILURES:
+            return "new failure"
+        if self.was is None:
+            return "appeared"
+        return "newly passing" if self.now == "pass" else "other"
+
+
+def changes(old: Results, new: Sequence[Results]) -> Iterator[Change]:
+    """Yield what changed, engine by engine. An engine is known by its name, whatever its version.
+
+    Cases of an engine that is not in the new results at all are left out: see `notes`.
+    """
+    names = {entry.name for results in new for entry in results.header.engines}
+    before: dict[str, dict[str, str]] = {name: {} for name in names}
+    for line in old.cases():
+        if line.engine in before:
+            before[line.engine][line.id] = line.status
+    gone = {name: set(cases) for name, cases in before.items()}
+    for results in new:
+        for line in results.cases():
+            was = before[line.engine].get(line.id)
+            gone[line.engine].discard(line.id)
+            if was != line.status:
+                yield Change(line.engine, line.id, was, line.status, line.detail)
+    for name, ids in gone.items():
+        for case_id in sorted(ids):
+            yield Change(name, case_id, before[name][case_id], None)
+
+
+def notes(old: Results, new: Sequence[Results]) -> list[str]:
+    """Return what makes a comparison say less than it seems to, in sentences."""
+    found = []
+    if not old.footer.complete:
+        found.append(f"{old.path} is of a run that was invalid")
+    before = {entry.name for entry in old.header.engines}
+    after = {entry.name for results in new for entry in results.header.engines}
+    found += [f"{name} is in {old.path} only" for name in sorted(before - after)]
+    found += [f"{name} is not in {old.path}" for name in sorted(after - before)]
+    fixtures = {results.header.fixtures or results.header.records for results in [old, *new]}
+    if len(fixtures) > 1:
+        found.append("the runs are over different records")
+    return found
+
+
+def print_changes(console: Console, found: Sequence[Change]) -> None:
+    """Print how many cases changed how, then the cases, new failures first."""
+    if not found:
+        console.print("nothing changed", style="green")
+        return
+    counts = Counter((change.engine, change.kind) for change in found)
+    table = Table(header_style="bold", show_edge=False, pad_edge=False)
+    table.add_column("engine")
+    for kind, _ in _KINDS:
+        table.add_column(kind, justify="right")
+    for engine in dict.fromkeys(change.engine for change in found):
+        cells = [Text(visible(engine))]
+        for kind, style in _KINDS:
+            count = counts[engine, kind]
+            cells.append(Text(f"{count:,}" if count else "·", style=style if count else "dim"))
+        table.add_row(*cells)
+    console.print(table)
+    for kind, style in _KINDS:
+        of_kind = [change for change in found if change.kind == kind]
+        if of_kind:
+            console.print(f"\n{kind}: {len(of_kind):,}", style=f"bold {style}", highlight=False)
+        for change in of_kind[:_SHOWN]:
+            states = f"{change.was or 'not there'} → {change.now or 'not there'}"
+            line = f"  {change.engine}  {change.id}  {states}"
+            if change.kind == "new failure" and change.detail:
+                line += f"\n      {visible(change.detail)}"
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        if len(of_kind) > _SHOWN:
+            console.print(f"  and {len(of_kind) - _SHOWN:,} more", style="dim")

@@ -1,0 +1,133 @@
+"""A table of counts: a row per operation or flag, a column per engine, every cell a link."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Final
+from urllib.parse import urlencode
+
+from tokenref.judge import FAILURES
+from tokenref.reports.results import UNJUDGED
+from tokenref.reports.short import visible
+
+_LONG: Final = 25
+"""Rows of a table that is long."""
+
+_WORDS: Final[Sequence[tuple[str, str]]] = (
+    ("pass", "pass"),
+    ("fail", "fail"),
+    ("wrong_error", "wrong error"),
+    ("crash", "crash"),
+    ("timeout", "run out of time"),
+    ("xpass", "pass unexpectedly"),
+    ("xfail", "differ as known"),
+    ("unsupported", "unsupported"),
+    ("skip", "skipped"),
+    ("not_run", "not run"),
+)
+
+
+def table(
+    kind: str,
+    counts: Mapping[str, Sequence[Counter[str]]],
+    engines: Sequence[str],
+    about: Mapping[str, str],
+) -> str:
+    """Return the table. `kind` is "op" or "flag", `about` says what a row means.
+
+    Rows without a difference can be hidden; of a long table they are at first.
+    """
+    head = "".join(f'<th scope="col">{_spaced(name)}</th>' for name in engines)
+    rows = [_row(kind, name, row, engines, about.get(name, "")) for name, row in counts.items()]
+    title = {"op": "operation", "flag": "flag"}[kind]
+    differing = sum(map(_differs, counts.values()))
+    checked = " checked" if differing and len(rows) > _LONG else ""
+    return (
+        f'<label class="only"><input type="checkbox"{checked}> '
+        f"only rows with differences ({differing:,} of {len(rows):,})</label>"
+        f'<div class="scroll" role="region" tabindex="0" aria-labelledby="{kind}-title">'
+        f'<table class="matrix"><thead><tr><th scope="col">{title}</th>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _row(
+    kind: str, name: str, row: Sequence[Counter[str]], engines: Sequence[str], about: str
+) -> str:
+    cells = "".join(
+        f'<td class="{look(cell)}">{cell_link(kind, name, engine, cell)}</td>'
+        for engine, cell in zip(engines, row, strict=True)
+    )
+    quiet = "" if _differs(row) else ' class="quiet"'
+    link = _link({kind: name}, escape(visible(name)), escape(visible(about)))
+    return f'<tr{quiet}><th scope="row">{link}</th>{cells}</tr>'
+
+
+def _differs(row: Sequence[Counter[str]]) -> bool:
+    return any(failures(cell) or cell["xfail"] for cell in row)
+
+
+def cell_link(kind: str, name: str, engine: str, counts: Counter[str], before: str = "") -> str:
+    """Return what a cell shows: a sign and a number, so that colour is never all there is.
+
+    `before` is shown in front.
+    """
+    total = counts.total()
+    if not total:
+        return ""
+    failed, known = failures(counts), counts["xfail"]
+    words = ", ".join(f"{counts[status]:,} {word}" for status, word in _WORDS if counts[status])
+    title = escape(f"{visible(engine)}, {visible(name)}: {words}")
+    filters = {"engine": engine, kind: name}
+    if failed or known:
+        filters["status"] = "failures" if failed else "differences"
+    signs = []
+    if failed:
+        signs.append(f"<b>✗ {failed:,}</b>")
+    if known:
+        signs.append(f"≠ {known:,}")
+    if not signs:
+        signs.append(f"✓ {counts['pass']:,}" if counts["pass"] else "–")
+    judged = total - sum(counts[status] for status in UNJUDGED)
+    of = f"<small>of {judged:,}</small>" if (failed or known) and not before else ""
+    label = (
+        f'<span aria-hidden="true">{escape(before)}{" ".join(signs)}{of}</span>'
+        f'<i class="said">{title}</i>'
+    )
+    return _link(filters, label)
+
+
+def look(counts: Counter[str]) -> str:
+    """Return the class of a cell.
+
+    >>> look(Counter({"pass": 5, "fail": 1})), look(Counter({"pass": 5})), look(Counter())
+    ('bad', 'good', 'none')
+    """
+    if failed := failures(counts):
+        judged = counts.total() - sum(counts[status] for status in UNJUDGED)
+        return "bad much" if 4 * failed > judged else "bad"
+    if counts["xfail"]:
+        return "known"
+    return "good" if counts["pass"] else "none"
+
+
+def failures(counts: Counter[str]) -> int:
+    """Return how many cases make the run fail.
+
+    >>> failures(Counter({"pass": 5, "fail": 1, "xpass": 1}))
+    2
+    """
+    return sum(counts[status] for status in FAILURES)
+
+
+def _link(filters: Mapping[str, str], content: str, title: str = "") -> str:
+    """Return a link that filters the list; `content` and `title` are escaped already."""
+    target = escape(urlencode({key: visible(value) for key, value in filters.items()}))
+    hint = f' title="{title}"' if title else ""
+    return f'<a href="#{target}"{hint}>{content}</a>'
+
+
+def _spaced(name: str) -> str:
+    """Return an engine's name and version, the version on its own line."""
+    front, _, behind = visible(name).rpartition(" ")
+    return f"{escape(front)}<small>{escape(behind)}</small>" if front else escape(behind)

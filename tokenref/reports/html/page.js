@@ -1,0 +1,240 @@
+"use strict";
+// The list of cases. All text reaches the page through textContent: none of it is ever markup.
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const STATUSES = {
+    f: ["\u2717", "fail", "bad"], w: ["\u2717", "wrong error", "bad"], c: ["\u2717", "crash", "bad"],
+    t: ["\u2717", "timeout", "bad"], X: ["\u2717", "unexpected pass", "bad"],
+    x: ["\u2260", "known", "known"], p: ["\u2713", "pass", "good"],
+    u: ["\u2013", "unsupported", "none"], s: ["\u2013", "skipped", "none"],
+    n: ["\u2013", "not run", "none"], ".": ["\u2013", "not there", "none"],
+  };
+  const GROUPS = { failures: "fwctX", differences: "fwctXx" };
+  const PER_PAGE = 50;
+  const KINDS = ["new failure", "newly passing", "appeared", "disappeared", "other"];
+  const kind = (was, is) => {
+    if (is === ".") return "disappeared";
+    if (GROUPS.failures.includes(is) && !GROUPS.failures.includes(was)) return "new failure";
+    if (was === ".") return "appeared";
+    return is === "p" ? "newly passing" : "other";
+  };
+  const byId = (id) => document.getElementById(id);
+  const form = byId("filters"), list = byId("cases"), pager = byId("pager");
+  const FIELDS = ["search", "status", "engine", "op", "flag", "profile", "change"];
+  const setFlags = data.sets.map((set) => (set ? set.split(",") : []));
+  const id = (row) => `${data.groups[row[0]]}/${row[1]}`;
+  const flags = (row) => (row.length > 3 ? setFlags[row[3]] : []);
+  const profile = (row) => (row.length > 3 ? data.profiles[row[4]] : "");
+  const said = (engine, at, part) => {
+    const found = engine.details[at];
+    return found && part < found.length ? data.texts[found[part]] : "";
+  };
+  const lower = data.texts.map((text) => text.toLowerCase());
+  const haystacks = data.rows.map((row) =>
+    `${id(row)} ${row[7] || ""} ${row[8] || ""}`.toLowerCase());
+  const has = (at, engine, word) => haystacks[at].includes(word)
+    || (engine.details[at] || []).some((number) => lower[number].includes(word))
+    || engine.name.toLowerCase().includes(word);
+
+  const make = (name, attributes = {}, ...children) => {
+    const node = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    node.append(...children); // strings become text
+    return node;
+  };
+  const badge = (letter) => {
+    const [sign, word, look] = STATUSES[letter];
+    return make("span", { class: `status ${look}` }, `${sign} ${word}`);
+  };
+
+  // ---- the choices of the form
+  const fill = (name, entries) => {
+    form.elements[name].replaceChildren(make("option", { value: "" }, "any"),
+      ...entries.map(([value, text]) => make("option", { value }, text)));
+    form.elements[name].parentElement.hidden = entries.length === 0;
+  };
+  const totals = {};
+  for (const engine of data.engines) {
+    for (const letter of engine.statuses) totals[letter] = (totals[letter] || 0) + 1;
+  }
+  const count = (letters) => [...letters].reduce((sum, letter) => sum + (totals[letter] || 0), 0);
+  const number = (value) => value.toLocaleString("en");
+  fill("status", [
+    ["failures", `failures (${number(count(GROUPS.failures))})`],
+    ["differences", `failures and known (${number(count(GROUPS.differences))})`],
+    ...Object.entries(STATUSES).filter(([letter]) => letter !== "." && totals[letter])
+      .map(([letter, [, word]]) => [letter, `${word} (${number(totals[letter])})`]),
+  ]);
+  fill("engine", data.engines.map((engine) => [engine.name, engine.name]));
+  fill("op", data.ops.map((op) => [op, op]));
+  fill("flag", Object.keys(data.flags).map((flag) => [flag, flag]));
+  fill("profile", data.profiles.map((name) => [name, name]));
+  const changes = {};
+  for (const engine of data.engines) {
+    for (const [at, was] of Object.entries(engine.was || {})) {
+      const found = kind(was, engine.statuses[at]);
+      changes[found] = (changes[found] || 0) + 1;
+    }
+  }
+  fill("change", data.compared ? [["changed", "any change"], ...KINDS.map((name) => [name, `${name} (${number(changes[name] || 0)})`])] : []);
+  form.hidden = false;
+
+  // ---- filtering
+  let found = [], first = 0;
+  const wanted = (values) => {
+    const engines = data.engines.filter((engine) => !values.engine || engine.name === values.engine);
+    const letters = GROUPS[values.status] || values.status;
+    const op = values.op ? data.ops.indexOf(values.op) : -1;
+    const sets = values.flag ? setFlags.map((set) => set.includes(values.flag)) : null;
+    const words = values.search.toLowerCase().split(/\s+/).filter(Boolean);
+    const chosen = [];
+    data.rows.forEach((row, at) => {
+      if (values.op && row[2] !== op) return;
+      if (sets && !(row.length > 3 && sets[row[3]])) return;
+      if (values.profile && profile(row) !== values.profile) return;
+      for (const engine of engines) {
+        const letter = engine.statuses[at], was = engine.was && engine.was[at];
+        if (letter === "." && !was) continue;
+        if (letters && !letters.includes(letter)) continue;
+        if (values.change && !(was && (values.change === "changed" || values.change === kind(was, letter)))) continue;
+        if (words.every((word) => has(at, engine, word))) chosen.push([at, engine]);
+      }
+    });
+    return chosen;
+  };
+
+  // ---- one case, opened
+  const link = (address, text) => (/^https?:\/\//.test(address)
+    ? make("a", { href: address, rel: "noopener noreferrer" }, text) : text);
+  const quoted = (part) => (/^[\w@%+=:,./-]+$/.test(part) ? part : `'${part.replaceAll("'", "'\"'\"'")}'`);
+  const split = (detail) => {
+    const parts = /^(?:(.*?): )?expected (.*), got (.*)$/s.exec(detail);
+    const once = detail.split(", got ").length === 2;
+    return parts && once ? { at: parts[1], expected: parts[2], got: parts[3] } : { plain: detail };
+  };
+  const open = (at, engine) => {
+    const row = data.rows[at], letter = engine.statuses[at];
+    const [detail, stage, remark, ulp, known, got, log] = [0, 1, 2, 3, 4, 5, 6].map((part) => said(engine, at, part));
+    const items = make("dl");
+    const item = (term, content, look) => {
+      if (content === "" || content === undefined) return;
+      items.append(make("dt", {}, term), make("dd", look ? { class: look } : {}, content));
+    };
+    const code = (text, look) => make("code", look ? { class: look } : {}, text);
+    if (row.length > 3) {
+      item("why", row[7]);
+      const spec = data.specs[row[5]];
+      item("rule", data.pages && !/^https?:/.test(data.pages)
+        ? make("a", { href: data.pages + spec }, spec) : link(data.pages + spec, spec));
+      item("of", [data.subjects[row[6]], profile(row)].filter(Boolean).join(", by the rules of "));
+      item("question", code(row[8]));
+    }
+    if (engine.was && engine.was[at]) item("before", badge(engine.was[at]));
+    if (known) {
+      const [reason, address] = engine.known[known] || ["", ""];
+      item("known as", make("span", {}, known));
+      item("because", make("span", {}, reason, " ", link(address, address)));
+    }
+    const parts = split(detail);
+    item("stage", stage);
+    if (parts.plain === undefined) {
+      item("first differs", parts.at);
+      item("expected", code(parts.expected), "expected");
+      item("got", code(parts.got), "got");
+    } else item(GROUPS.differences.includes(letter) ? "got" : "because", parts.plain && code(parts.plain),
+      GROUPS.differences.includes(letter) ? "got" : "");
+    if (row.length > 9 && GROUPS.differences.includes(letter)) item("right answer", code(row[9]));
+    item("whole answer", got && code(got));
+    item("log", log && code(log));
+    item(GROUPS.differences.includes(letter) ? "remark" : "matched", remark);
+    item("distance", ulp && `${ulp} units in the last place`);
+    if (flags(row).length) {
+      item("hunts", make("span", {}, ...flags(row).flatMap((flag, at) =>
+        [at ? ", " : "", make("span", { title: data.flags[flag] || "" }, flag)])));
+    }
+    const others = make("span", { class: "others" });
+    for (const other of data.engines) {
+      if (other !== engine && other.statuses[at] !== ".") others.append(make("span", {}, `${other.name} `, badge(other.statuses[at])));
+    }
+    if (others.childElementCount) item("others", others);
+    item("again", code(["tokenref", "check", ...engine.again, "--id", id(row)].map(quoted).join(" "), "line"));
+    return make("div", { class: "open" }, items);
+  };
+
+  // ---- the list
+  const entry = ([at, engine]) => {
+    const row = data.rows[at], letter = engine.statuses[at];
+    const head = make("button", { type: "button", class: "case", "aria-expanded": "false" },
+      make("span", {}, ...(engine.was && engine.was[at] ? [badge(engine.was[at]), " \u2192 "] : []), badge(letter)),
+      make("span", {}, engine.name), make("span", { class: "id" }, id(row)));
+    const text = said(engine, at, 0) || row[7];
+    if (text) head.append(make("span", { class: "detail" }, text));
+    const item = make("li", {}, head);
+    head.addEventListener("click", () => {
+      const opened = item.querySelector(".open");
+      if (opened) opened.remove(); else item.append(open(at, engine));
+      head.setAttribute("aria-expanded", String(!opened));
+    });
+    return item;
+  };
+  const show = () => {
+    list.replaceChildren(...found.slice(first, first + PER_PAGE).map(entry));
+    const last = Math.min(first + PER_PAGE, found.length);
+    byId("found").textContent = found.length ? `${number(found.length)} results` : "Nothing matches these filters.";
+    pager.hidden = found.length <= PER_PAGE;
+    byId("where").textContent = `${number(first + 1)} to ${number(last)} of ${number(found.length)}`;
+    pager.querySelector("[name=back]").disabled = first === 0;
+    pager.querySelector("[name=next]").disabled = last === found.length;
+  };
+  const turn = (step) => {
+    first += step;
+    show();
+    byId("list").scrollIntoView();
+  };
+  pager.querySelector("[name=back]").addEventListener("click", () => turn(-PER_PAGE));
+  pager.querySelector("[name=next]").addEventListener("click", () => turn(PER_PAGE));
+
+  for (const said of document.querySelectorAll("a .said")) said.parentElement.title = said.textContent;
+
+  // ---- the address holds the filters, so that a cell is a link and a view can be passed on
+  const read = () => Object.fromEntries(FIELDS.map((name) => [name, form.elements[name].value]));
+  const refresh = () => {
+    found = wanted(read());
+    first = 0;
+    show();
+  };
+  const fromAddress = () => {
+    const values = new URLSearchParams(location.hash.slice(1));
+    for (const name of FIELDS) form.elements[name].value = values.get(name) || "";
+    for (const cell of document.querySelectorAll(".here")) cell.classList.remove("here");
+    for (const anchor of document.querySelectorAll(".matrix a")) {
+      if (location.hash && anchor.getAttribute("href") === location.hash) anchor.parentElement.classList.add("here");
+    }
+    refresh();
+  };
+  const toAddress = () => {
+    const values = Object.entries(read()).filter(([, value]) => value);
+    history.replaceState(null, "", `#${new URLSearchParams(values)}`);
+    refresh();
+  };
+  let timer = 0;
+  form.addEventListener("input", (event) => {
+    clearTimeout(timer);
+    timer = setTimeout(toAddress, event.target.name === "search" ? 150 : 0);
+  });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("reset", () => setTimeout(toAddress, 0));
+  addEventListener("hashchange", () => {
+    fromAddress();
+    byId("list").scrollIntoView();
+  });
+  if (location.hash.length > 1) fromAddress();
+  else {
+    form.elements.status.value = count(GROUPS.failures) ? "failures" : count("x") ? "differences" : "";
+    if (data.compared) {
+      form.elements.status.value = "";
+      form.elements.change.value = "changed";
+    }
+    refresh();
+  }
+})();

@@ -1,0 +1,196 @@
+"""The page: a head that lets nothing in, tables that work without scripts, data, one script."""
+
+import os
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from tokenref.catalogue import Catalogue
+from tokenref.glossary import FLAGS
+from tokenref.record import OPERATIONS
+from tokenref.reports.changes import Change
+from tokenref.reports.html.data import inert_json, page_data
+from tokenref.reports.html.gathering import Column, Gathered, counts_by_flag, counts_by_op, gather
+from tokenref.reports.html.matrix import cell_link, failures, table
+from tokenref.reports.reading import Results, ResultsError
+from tokenref.reports.results import UNJUDGED
+from tokenref.reports.short import visible
+
+_RESOURCES: Final = files("tokenref.reports.html")
+
+_BAR: Final = 1000
+"""Units of length that a bar of shares has."""
+
+_WORST: Final = 4
+"""Operations that an engine's card names."""
+
+
+def html_report(
+    results: Sequence[Results],
+    catalogue: Catalogue,
+    *,
+    notes: Sequence[str] = (),
+    pages: str = "",
+    changes: Sequence[Change] | None = None,
+) -> bytes:
+    """Return the page.
+
+    `catalogue` holds the records. `notes` are sentences for its top, `pages` the address of the
+    folder that holds `docs/`, for links to what records cite. With `changes` the list starts with
+    those. Raises `ResultsError` for more results than a browser can hold.
+    """
+    gathered = gather(results, {case.id: case for case in catalogue.cases}, changes or ())
+    names = {entry.digest: entry.name for entry in catalogue.manifest.subjects}
+    data = page_data(gathered, names, _safe_address(pages))
+    data["compared"] = changes is not None
+    return render(gathered, data, notes).encode("utf-8")
+
+
+def render(gathered: Gathered, data: dict[str, object], notes: Sequence[str]) -> str:
+    """Return the text of the page. `data` is what its list is made from."""
+    style = _RESOURCES.joinpath("page.css").read_text(encoding="utf-8")
+    script = _RESOURCES.joinpath("page.js").read_text(encoding="utf-8")
+    labels = [column.label for column in gathered.columns]
+    flags = {name: f"{flag.description} {flag.effect}" for name, flag in FLAGS.items()}
+    by_op, by_flag = counts_by_op(gathered), counts_by_flag(gathered)
+    data["flags"] = {name: about for name, about in flags.items() if name in by_flag}
+    parts = {
+        "policy": (
+            "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
+            f"style-src '{_hash(style)}'; script-src '{_hash(script)}'"
+        ),
+        "style": style,
+        "script": script,
+        "data": inert_json(data),
+        "title": escape(_title(gathered)),
+        "notes": "".join(f'<p class="note">{escape(visible(note))}</p>' for note in notes),
+        "about": escape(visible(_about(gathered))),
+        "cards": "".join(
+            _card(column, {op: row[at] for op, row in by_op.items()})
+            for at, column in enumerate(gathered.columns)
+        ),
+        "ops": table(
+            "op", by_op, labels, {op: OPERATIONS[op].about for op in by_op if op in OPERATIONS}
+        ),
+        "flags": table("flag", by_flag, labels, flags),
+    }
+    text = _RESOURCES.joinpath("page.html").read_text(encoding="utf-8")
+    # Split first, so that a text that is filled in is never itself looked through.
+    pieces = text.split("{{")
+    filled = [pieces[0]]
+    for piece in pieces[1:]:
+        name, _, rest = piece.partition("}}")
+        filled += [parts[name], rest]
+    return "".join(filled)
+
+
+def _hash(content: str) -> str:
+    """Return the source expression that lets exactly this content in."""
+    return f"sha256-{b64encode(sha256(content.encode()).digest()).decode()}"
+
+
+def _title(gathered: Gathered) -> str:
+    engines, cases = len(gathered.columns), len(gathered.ids)
+    what = visible(gathered.columns[0].label) if engines == 1 else f"{engines} engines"
+    return f"{what} on {cases:,} golden record{'s' * (cases != 1)}"
+
+
+def _about(gathered: Gathered) -> str:
+    headers = [results.header for column in gathered.columns for results in column.results]
+    made = sorted({header.tokenref for header in headers if header.tokenref})
+    sums = sorted({header.fixtures[:19] for header in headers if header.fixtures})
+    parts = [f"Judged by tokenref {', '.join(made)}" if made else "Judged by tokenref"]
+    if sums:
+        parts.append(f"fixtures {', '.join(sums)}")
+    shards = sorted({header.shard for header in headers if header.shard})
+    if shards:
+        parts.append(f"shard {', '.join(shards)}")
+    return "; ".join(parts) + "."
+
+
+def _card(column: Column, by_op: Mapping[str, Counter[str]]) -> str:
+    """Return an engine's verdict in a few words, a bar of its shares, and where it differs most."""
+    counts = column.counts()
+    failed, known = failures(counts), counts["xfail"]
+    unjudged = sum(counts[status] for status in UNJUDGED)
+    judged = counts.total() - unjudged
+    trouble = [sentence for sums in column.sums for sentence in sums.trouble]
+    incidents = [sentence for sums in column.sums for sentence in sums.incidents]
+    stale = [f"stale: {sentence}" for sums in column.sums for sentence in sums.stale]
+    if trouble:
+        state, sentence = "bad", "✗ the run is invalid"
+    elif failed:
+        state, sentence = "bad", f"✗ {failed:,} failure{'s' * (failed != 1)}"
+    elif incidents or stale:
+        state, sentence = "bad", "✗ fails, but in no one case"
+    elif not judged:
+        state, sentence = "none", "– nothing was run"
+    elif known:
+        state, sentence = "known", f"≠ {known:,} known difference{'s' * (known != 1)}"
+    else:
+        state, sentence = "good", "✓ all right"
+    rest = [f"{counts['pass']:,} of {judged:,} pass"]
+    if failed and known:
+        rest.append(f"{known:,} differ as known")
+    if unjudged:
+        rest.append(f"{unjudged:,} not asked")
+    more = "".join(
+        f'<p class="bad">{escape(visible(sentence))}</p>'
+        for sentence in [*trouble, *incidents, *stale]
+    )
+    worst = sorted(by_op, key=lambda op: (-failures(by_op[op]), -by_op[op]["xfail"]))
+    where = "".join(
+        cell_link("op", op, column.label, by_op[op], before=f"{visible(op)} ")
+        for op in worst[:_WORST]
+        if failures(by_op[op]) or by_op[op]["xfail"]
+    )
+    if where:
+        more = f'<p class="where">{where}</p>{more}'
+    name = escape(visible(column.entry.name))
+    version = escape(visible(column.entry.version))
+    return (
+        f'<li class="card {state}"><h3>{name} <small>{version}</small></h3>'
+        f"<p><b>{sentence}</b></p>{_bar(counts)}<p>{'; '.join(rest)}</p>{more}</li>"
+    )
+
+
+def _bar(counts: Counter[str]) -> str:
+    """Return a bar of shares; what it shows is said in words beside it."""
+    total = counts.total() or 1
+    shares = (
+        ("bad", failures(counts)),
+        ("known", counts["xfail"]),
+        ("good", counts["pass"]),
+        ("none", sum(counts[status] for status in UNJUDGED)),
+    )
+    rects, at = [], 0
+    for look, count in shares:
+        if count:
+            width = max(8, count * _BAR // total)
+            rects.append(f'<rect class="{look}" x="{at}" width="{width}" height="8"/>')
+            at += width
+    return (
+        f'<svg class="bar" viewBox="0 0 {max(at, 1)} 8" preserveAspectRatio="none" '
+        f'aria-hidden="true">{"".join(rects)}</svg>'
+    )
+
+
+def _safe_address(pages: str) -> str:
+    """Return an address if it is a path or http(s). Raises `ResultsError` for any other."""
+    if urlsplit(pages).scheme not in {"", "http", "https"}:
+        raise ResultsError(f"the address of the pages must be a path, http or https, got {pages!r}")
+    return pages if not pages or pages.endswith("/") else f"{pages}/"
+
+
+def pages_beside(html: Path, fixtures: Path) -> str:
+    """Return the path from a report to the folder whose `docs/` records cite, or nothing."""
+    root = fixtures.resolve().parent
+    if not (root / "docs" / "bpe.md").is_file():
+        return ""
+    return Path(os.path.relpath(root, html.resolve().parent)).as_posix() + "/"

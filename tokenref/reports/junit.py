@@ -1,0 +1,90 @@
+"""Results as JUnit XML, which every build server shows: a suite per engine, a test per case."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+from xml.sax.saxutils import escape
+
+from tokenref.judge import FAILURES
+from tokenref.reports.reading import Results, ResultsError
+from tokenref.reports.results import CaseLine, EngineLine, Header
+from tokenref.reports.short import visible
+
+MOST_LINES: Final = 300_000
+"""Results that one file may have: those who read it hold it all."""
+
+
+def junit_report(files: Sequence[Results]) -> bytes:
+    """Return the XML. Raises `ResultsError` for more results than its readers can hold.
+
+    Failures are the statuses that make a run fail. Known differences are skipped, and so is what
+    nobody answered. A run that proves nothing has an error, a stale known difference a failure.
+    """
+    total = sum(results.footer.cases for results in files)
+    if total > MOST_LINES:
+        raise ResultsError(f"JUnit XML holds at most {MOST_LINES:,} results, got {total:,}")
+    parts = ['<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n']
+    for results in files:
+        for entry in results.header.engines:
+            lines = (line for line in results.cases() if line.engine == entry.name)
+            name = f"{entry.name} {entry.version}".strip()
+            sums = results.engines[entry.name]
+            parts += _suite(name, sums, lines, results.header)
+    parts.append("</testsuites>\n")
+    return "".join(parts).encode("utf-8")
+
+
+def _suite(name: str, sums: EngineLine, lines: Iterable[CaseLine], header: Header) -> Iterator[str]:
+    """Yield the parts of one suite."""
+    counts = Counter(sums.statuses)
+    failed = sum(counts[status] for status in FAILURES)
+    attributes = {
+        "name": name,
+        "tests": counts.total() + len(sums.trouble) + len(sums.stale) + len(sums.incidents),
+        "failures": failed + len(sums.stale) + len(sums.incidents),
+        "errors": len(sums.trouble),
+        "skipped": counts.total() - failed - counts["pass"],
+    }
+    yield f"<testsuite{_attributes(attributes)}>\n"
+    reasons = {entry.title: entry.reason for entry in header.differences}
+    for line in lines:
+        yield _case(line, reasons.get(line.known, ""))
+    for kind, element, sentences in (
+        ("run", "error", sums.trouble),
+        ("known differences", "failure", sums.stale),
+        ("incidents", "failure", sums.incidents),
+    ):
+        for sentence in sentences:
+            test = _attributes({"classname": kind, "name": sentence})
+            said = _attributes({"message": sentence, "type": kind})
+            yield f"<testcase{test}><{element}{said}/></testcase>\n"
+    yield "</testsuite>\n"
+
+
+def _case(line: CaseLine, reason: str) -> str:
+    test = _attributes(
+        {"classname": line.op, "name": line.id, "time": f"{line.microseconds / 1e6:.6f}"}
+    )
+    if line.status == "pass":
+        return f"<testcase{test}/>\n"
+    if line.status in FAILURES:
+        said = _attributes({"message": line.detail, "type": line.status})
+        more = [f"got: {line.got}"] if line.got else []
+        more += [f"log: {line.log}"] if line.log else []
+        text = "\n".join(escape(visible(each)) for each in more)
+        return f"<testcase{test}><failure{said}>{text}</failure></testcase>\n"
+    known = f"known: {line.known}: {reason}" if line.known else line.detail
+    said = _attributes({"message": f"{line.status}: {known}"})
+    return f"<testcase{test}><skipped{said}/></testcase>\n"
+
+
+def _attributes(values: dict[str, object]) -> str:
+    r"""Return attributes. What XML 1.0 cannot say, or does not print, is there as its escape.
+
+    >>> _attributes({"name": 'a"<\x00\ufffe\n'})
+    ' name="a&quot;&lt;\\x00\\ufffe\\n"'
+    """
+    return "".join(
+        f' {key}="{escape(visible(str(value)), {chr(34): "&quot;"})}"'
+        for key, value in values.items()
+    )

@@ -1,0 +1,189 @@
+"""Rules: what a step does at each point that its definition leaves open, as a profile's name.
+
+"standard" is the first choice at every point. Any other choice is named, as
+`boundary.exceed`, and several are joined: `boundary.exceed+ties.highest-id`. So
+a consumer reads from the name what is asked, and may look up in
+`docs/sampling.md` what it means. The points are those of `sampling_ref.STEPS`,
+and of the table below for what is no step of a chain.
+
+Some points are open only after another choice: a race has noise, and no boundary.
+No name has a point that is not open. Random words and the numbers that are made
+of them have no rules, but names of their own: the generator's, the conversion's.
+"""
+
+from collections.abc import Mapping
+from itertools import product
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+from sampling_ref import STEPS
+from tokenref.conversions import CONVERSIONS
+from tokenref.generators import GENERATORS
+
+Choices: TypeAlias = Mapping[str, Any]
+"""The choice at each point, as the reference's functions take it."""
+
+STANDARD: Final = "standard"
+
+NAMED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {"random_words": tuple(GENERATORS), "uniforms": tuple(CONVERSIONS)}
+)
+"""The operations whose profile is a name of its own: `choices_of` gives it as `name`."""
+
+RACES: Final = ("gumbel max", "exponential race")
+"""The draws with noise for each token."""
+
+OTHER_POINTS: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = MappingProxyType(
+    {
+        "softmax": {},
+        "draw": {
+            "method": ("inverse cdf", *RACES, "torch race", "torch walk"),
+            "boundary": ("exceed", "reach"),
+            "zero_weight": ("never", "as walked"),
+            "noise": ("-log u", "-log(1-u)"),
+        },
+        "speculative": {
+            "method": ("chain", "block", "tree", "target only", "matching", "typical"),
+            "equality": ("reject", "accept"),
+            "undrafted": ("by ratio", "reject", "accept"),
+            "if_equal": ("error", "target"),
+        },
+        "residual": {"if_equal": ("error", "target")},
+        "mirostat_1": {
+            "whole": ("floor", "nearest and one"),
+            "flat": ("limit", "one"),
+            "whose": ("whole", "kept"),
+        },
+        "mirostat_2": {"whose": ("whole", "kept")},
+        "adaptive_p": {"boundary": ("exceed", "reach")},
+        "stat": {},
+    }
+)
+"""The points of operations that are no steps: the first choice at each is the standard one."""
+
+OPEN_AFTER: Final[Mapping[tuple[str, str], tuple[str, tuple[str, ...]]]] = MappingProxyType(
+    {
+        ("draw", "boundary"): ("method", ("inverse cdf",)),
+        ("draw", "zero_weight"): ("boundary", ("reach",)),
+        ("draw", "noise"): ("method", RACES),
+        ("speculative", "equality"): ("method", ("chain", "block", "tree")),
+        ("speculative", "undrafted"): ("method", ("chain",)),
+        ("speculative", "if_equal"): ("method", ("chain",)),
+    }
+)
+"""Points that are open only if the choice at an earlier one is one of these."""
+
+
+def points(op: str) -> Mapping[str, tuple[Any, ...]]:
+    """Return the open points of an operation, each with its choices, the standard one first.
+
+    >>> points("top_k")["ties"]
+    ('lowest id', 'highest id', 'all')
+    """
+    if op in OTHER_POINTS:
+        return OTHER_POINTS[op]
+    return STEPS[op].choices if op in STEPS else {}
+
+
+def is_open(op: str, point: str, choices: Choices) -> bool:
+    """Say whether there is something to choose at a point, after the choices at earlier ones.
+
+    >>> is_open("draw", "noise", {}), is_open("draw", "noise", {"method": "gumbel max"})
+    (False, True)
+    """
+    if (op, point) not in OPEN_AFTER:
+        return True
+    earlier, needed = OPEN_AFTER[op, point]
+    chosen = choices.get(earlier, points(op)[earlier][0])
+    return chosen in needed and is_open(op, earlier, choices)
+
+
+def slug(choice: object) -> str:
+    """Return a choice as it stands in a name.
+
+    >>> slug("lowest id"), slug("-log(1-u)")
+    ('lowest-id', 'log-1-u')
+    """
+    letters = (letter if letter.isalnum() else " " for letter in str(choice))
+    return "-".join("".join(letters).split())
+
+
+def rule_name(op: str, **choices: Any) -> str:  # noqa: ANN401 - each point has its own
+    """Return the name of the rule with these choices and the standard ones elsewhere.
+
+    Raises `ValueError` for a choice that there is not, or that nothing is left open for.
+
+    >>> rule_name("top_p"), rule_name("top_p", ties="highest id", boundary="exceed")
+    ('standard', 'boundary.exceed+ties.highest-id')
+    """
+    known = points(op)
+    for point, choice in choices.items():
+        if point not in known:
+            raise ValueError(f"{op} must have the point {point!r}, it has {', '.join(known)}")
+        if choice not in known[point]:
+            raise ValueError(f"{point} must be one of {known[point]}, got {choice!r}")
+        if choice != known[point][0] and not is_open(op, point, choices):
+            earlier, needed = OPEN_AFTER[op, point]
+            raise ValueError(f"{point} must stand beside {earlier} {' or '.join(needed)}")
+    parts = [
+        f"{point.replace('_', '-')}.{slug(choices[point])}"
+        for point, allowed in known.items()
+        if point in choices and choices[point] != allowed[0]
+    ]
+    return "+".join(parts) or STANDARD
+
+
+def choices_of(op: str, name: str) -> Choices | None:
+    """Return the choices that differ from the standard, or None if it is no rule's name.
+
+    >>> choices_of("top_p", "boundary.exceed"), choices_of("top_p", "llama.cpp")
+    ({'boundary': 'exceed'}, None)
+    >>> choices_of("random_words", "mt19937"), choices_of("draw", "noise.log-1-u")
+    ({'name': 'mt19937'}, None)
+    """
+    if op in NAMED:
+        return {"name": name} if name in NAMED[op] else None
+    if name == STANDARD:
+        return {}
+    by_slug = {
+        f"{point.replace('_', '-')}.{slug(choice)}": (point, choice)
+        for point, allowed in points(op).items()
+        for choice in allowed[1:]
+    }
+    found = [by_slug.get(part) for part in name.split("+")]
+    chosen = dict(part for part in found if part is not None)
+    if len(chosen) != len(found) or not all(is_open(op, point, chosen) for point in chosen):
+        return None
+    return chosen if rule_name(op, **chosen) == name else None
+
+
+def all_choices(op: str, choices: Choices) -> dict[str, Any]:
+    """Return the choice at every point of an operation.
+
+    >>> all_choices("residual", {})
+    {'if_equal': 'error'}
+    """
+    return {**{point: allowed[0] for point, allowed in points(op).items()}, **choices}
+
+
+def rule_names(op: str) -> list[str]:
+    """Return the names of all rules of an operation.
+
+    >>> rule_names("top_n_sigma")
+    ['standard', 'zero.off', 'deviation.sample', 'deviation.sample+zero.off']
+    >>> rule_names("draw")[:5]  # doctest: +NORMALIZE_WHITESPACE
+    ['standard', 'boundary.reach', 'boundary.reach+zero-weight.as-walked',
+     'method.gumbel-max', 'method.gumbel-max+noise.log-1-u']
+    """
+    if op in NAMED:
+        return list(NAMED[op])
+    known = points(op)
+    every = (dict(zip(known, chosen, strict=True)) for chosen in product(*known.values()))
+    return [
+        rule_name(op, **choices)
+        for choices in every
+        if all(
+            choice == known[point][0] or is_open(op, point, choices)
+            for point, choice in choices.items()
+        )
+    ]

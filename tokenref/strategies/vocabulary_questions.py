@@ -1,0 +1,267 @@
+"""Questions to a vocabulary, one strategy per operation: each draws a record's `in`.
+
+What a text is made of is in `texts`; here is what else an operation asks for,
+and where that goes wrong: ids that are no token's, ranges that are empty,
+calls that take back what was pushed, limits that are met exactly.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+from hypothesis import strategies as st
+
+from bpe_ref import BpeError, Tokenizer, Vocabulary
+from tokenref.strategies.texts import long_runs, mostly, texts
+from tokenref.strategies.vocabularies import words_of
+
+Request: TypeAlias = dict[str, Any]
+
+_LONGEST_PIECE: Final = 40
+_FEW: Final = 8
+_MOST: Final = 24
+"""Places are drawn as so many parts of a length."""
+
+_BAD_BYTES: Final = (
+    *(b"\xff", b"\xc3", b"\x80", b"\xed\xa0\x80", b"\xf0\x9f\x98", b"\xe4\xbd", b"\xf5", b"\xc0"),
+)
+"""Bytes that are no UTF-8: alone, cut off, a surrogate, beyond Unicode, overlong."""
+
+
+def texts_of(vocabulary: Vocabulary, longest: int = 12) -> st.SearchStrategy[str]:
+    """Return a strategy for texts on which a vocabulary decides something.
+
+    Of a vocabulary that lacks bytes, nearly all texts are of its own words.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> from hypothesis import find
+    >>> find(texts_of(vocabulary_by_concatenation({b"a": 0, b"aa": 1})), lambda text: len(text) > 2)
+    'aaa'
+    """
+    known = {ord(letter) for letter in vocabulary.symbol_of_letter}
+    words = [word for word in words_of(vocabulary) if known.issuperset(word.encode())]
+    if not words:
+        return texts(longest=longest)
+    parts = st.tuples(st.sampled_from(words), st.sampled_from([1, 1, 1, 2, 3]))
+    own = st.lists(parts, max_size=longest).map(lambda drawn: "".join(a * n for a, n in drawn))
+    if len(vocabulary.symbol_of_letter) == 256:  # noqa: PLR2004 - every byte
+        return mostly(texts(*words, longest=longest), own, 3)
+    return mostly(own, texts(*words, longest=longest), 16)
+
+
+def pieces_of(vocabulary: Vocabulary, longest: int = _LONGEST_PIECE) -> st.SearchStrategy[bytes]:
+    """Return a strategy for pieces that spell tokens, some of them several times in a row.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> from hypothesis import find
+    >>> find(pieces_of(vocabulary_by_concatenation({b"a": 0})), lambda piece: len(piece) == 2)
+    b'aa'
+    """
+    known = {ord(letter) for letter in vocabulary.symbol_of_letter}
+    words = [content for content in vocabulary.tokens.values() if known.issuperset(content)]
+    if len(words) > 256:  # noqa: PLR2004 - single bytes would drown the others
+        words = [content for content in words if len(content) > 1] + words[::16]
+    if not words:
+        return st.just(b"")
+    words.sort(key=len)
+    repeated = st.tuples(st.sampled_from(words), st.sampled_from([1, 1, 1, 2, 3]))
+    return st.lists(repeated, max_size=_FEW).map(
+        lambda parts: b"".join(word * times for word, times in parts)[:longest]
+    )
+
+
+def _text_inputs(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
+    text = texts_of(vocabulary).map(_as_text)
+    known = {ord(letter) for letter in vocabulary.symbol_of_letter}
+    own = [word for word in words_of(vocabulary) if known.issuperset(word.encode())]
+    run = long_runs(own).map(_as_text) if own else text
+    return mostly(text, run, 20)
+
+
+def _texts_and_bytes(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
+    part = mostly(texts_of(vocabulary, 3).map(str.encode), st.sampled_from(_BAD_BYTES), 3)
+    octets = st.lists(part, max_size=4).map(lambda parts: {"bytes": b"".join(parts).hex()})
+    return mostly(_text_inputs(vocabulary), octets, 10)
+
+
+def _as_text(text: str) -> Request:
+    return {"text": text}
+
+
+def _special(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
+    names = list(vocabulary.special_tokens)
+    which: st.SearchStrategy[Any] = st.sampled_from(["all", []])
+    text = texts_of(vocabulary)
+    if names:
+        which |= st.lists(st.sampled_from(names), unique=True)
+        text = texts(*names, *_near(names), longest=8)
+    return st.fixed_dictionaries({"text": text, "allowed": which, "disallowed": which})
+
+
+def _near(names: Sequence[str]) -> list[str]:
+    """Return texts that are nearly special tokens: their ends cut off, in another case."""
+    cut = [part for name in names if len(name) > 1 for part in (name[:-1], name[1:])]
+    return [*cut, *(name.upper() for name in names), *(f" {name} " for name in names)]
+
+
+def ids_for(vocabulary: Vocabulary) -> st.SearchStrategy[list[int]]:
+    """Return a strategy for ids: of texts, of any tokens, of bytes that are no UTF-8.
+
+    Now and then one is no token's.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> from hypothesis import find
+    >>> find(ids_for(vocabulary_by_concatenation({b"a": 0})), lambda ids: len(ids) == 2)
+    [0, 0]
+    """
+    letters, special = vocabulary.symbol_of_letter, list(vocabulary.special_tokens.values())
+    ordinary = list(vocabulary.tokens)
+    long = [token for token in ordinary if len(vocabulary.tokens[token]) > 1]
+    ways = [
+        st.sampled_from(tokens).map(lambda token: [token])
+        for tokens in (ordinary, long, special)
+        if tokens
+    ]
+    if len(letters) == 256:  # noqa: PLR2004 - every byte has a token
+        spelled = mostly(texts(longest=3).map(str.encode), st.sampled_from(_BAD_BYTES), 6)
+        ways.append(spelled.map(lambda content: [letters[chr(byte)] for byte in content]))
+    largest = max([*ordinary, *special])
+    unknown = st.sampled_from([-1, largest + 1, 2**31, 2**32, 2**63, 2**64])
+    known = st.lists(st.one_of(*ways), max_size=_FEW).map(lambda parts: sum(parts, []))
+    broken = st.tuples(known, unknown, known).map(lambda drawn: [*drawn[0], drawn[1], *drawn[2]])
+    return mostly(known, broken, 16)
+
+
+def _decode(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
+    ids = ids_for(vocabulary)
+    errors = st.sampled_from(["strict", "replace"])
+    to_text = st.fixed_dictionaries({"ids": ids, "errors": errors})
+    return mostly(to_text, st.fixed_dictionaries({"ids": ids}), 3)
+
+
+def _ids(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
+    return ids_for(vocabulary).map(lambda ids: {"ids": ids})
+
+
+def _canonical(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
+    tokenizer = Tokenizer(vocabulary)
+
+    def in_two_parts(drawn: tuple[bytes, int]) -> list[int]:
+        piece, cut = drawn
+        return [t for part in (piece[:cut], piece[cut:]) for t in tokenizer.encode_bytes(part)]
+
+    cut = st.tuples(pieces_of(vocabulary, 16), st.integers(0, 9)).map(in_two_parts)
+    return st.fixed_dictionaries({"ids": ids_for(vocabulary) | cut})
+
+
+def _stream(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
+    errors = st.sampled_from(["strict", "replace", "replace"])
+    return st.fixed_dictionaries({"ids": ids_for(vocabulary), "errors": errors})
+
+
+def growing_calls(vocabulary: Vocabulary) -> st.SearchStrategy[list[Request]]:
+    """Return a strategy for calls on a text that grows: pushes, and truncations.
+
+    A truncation leaves any length that there is.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> from hypothesis import find
+    >>> find(growing_calls(vocabulary_by_concatenation({b"a": 0})), lambda calls: len(calls) == 2)
+    [{'push': ''}, {'push': ''}]
+    """
+    push: st.SearchStrategy[bytes | int] = pieces_of(vocabulary, 12)
+    return st.lists(mostly(push, st.integers(0, _MOST), 4), max_size=_FEW).map(_calls)
+
+
+def _calls(drawn: Sequence[bytes | int]) -> list[Request]:
+    """Return pushes as they are, and truncations to the n-th part of what is there."""
+    calls, length = list[Request](), 0
+    for each in drawn:
+        if isinstance(each, bytes):
+            length += len(each)
+            calls.append({"push": each.hex()})
+        else:
+            length = length * each // _MOST
+            calls.append({"truncate": length})
+    return calls
+
+
+def _growing(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
+    return st.fixed_dictionaries({"calls": growing_calls(vocabulary)})
+
+
+def _eager(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
+    pushes = st.lists(pieces_of(vocabulary, 12).map(bytes.hex), max_size=6)
+    return pushes.map(lambda parts: {"pushes": parts})
+
+
+def _intervals(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
+    place = st.integers(0, _MOST)
+    ranges = st.lists(st.tuples(place, place).map(sorted), max_size=5)
+
+    def within(drawn: tuple[bytes, list[list[int]]]) -> Request:
+        piece, parts = drawn
+        shares = [[at * len(piece) // _MOST for at in part] for part in parts]
+        return {"bytes": piece.hex(), "ranges": shares}
+
+    return st.tuples(pieces_of(vocabulary, 24), ranges).map(within)
+
+
+def _limit(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
+    tokenizer = Tokenizer(vocabulary)
+
+    def near_the_count(drawn: tuple[str, int]) -> Request:
+        text, more = drawn
+        try:  # as many as there are, or one more or less
+            count = tokenizer.count(text)
+        except BpeError:
+            count = 1
+        return {"text": text, "limit": max(0, count + more)}
+
+    text = texts_of(vocabulary, 8)
+    near = st.tuples(text, st.integers(-1, 1)).map(near_the_count)
+    return near | st.fixed_dictionaries({"text": text, "limit": st.integers(0, 12)})
+
+
+def _split(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
+    return st.fixed_dictionaries({"text": texts_of(vocabulary, 8), "most": st.integers(1, 9)})
+
+
+def _chunks(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
+    sizes = st.tuples(st.integers(1, 6), st.integers(0, 5))
+    return st.tuples(texts_of(vocabulary, 5), sizes).map(
+        lambda drawn: {
+            "text": drawn[0],
+            "most": drawn[1][0],
+            "overlap": min(drawn[1][1], drawn[1][0] - 1),
+        }
+    )
+
+
+def _completions(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
+    return st.fixed_dictionaries({"text": texts_of(vocabulary, 3), "complete": st.booleans()})
+
+
+VOCABULARY_QUESTIONS: Final[Mapping[str, Callable[[Vocabulary], st.SearchStrategy[Request]]]] = (
+    MappingProxyType(
+        {
+            "pieces": _text_inputs,
+            "encode": _texts_and_bytes,
+            "count": _texts_and_bytes,
+            "special": _special,
+            "decode": _decode,
+            "offsets": _ids,
+            "stream": _stream,
+            "append": _growing,
+            "prepend": _growing,
+            "eager": _eager,
+            "intervals": _intervals,
+            "limit": _limit,
+            "split": _split,
+            "chunks": _chunks,
+            "completions": _completions,
+            "canonical": _canonical,
+        }
+    )
+)
+"""What draws the questions of each operation, given a vocabulary."""

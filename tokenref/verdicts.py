@@ -1,0 +1,116 @@
+"""Verdicts: how an answer is judged.
+
+exact, error     the answer is this one; or the input is refused, for one of these reasons
+either     one of several whole answers, each with the arithmetic that gives it
+set     which tokens must be kept, which may be, and how many
+close     numbers within so many units in the last place
+stat     many draws against a law
+"""
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from msgspec import UNSET, Meta, UnsetType
+
+from tokenref.floats import Floats
+from tokenref.questions.base import Count, Id, Strict
+
+TokenizerErrorCode: TypeAlias = Literal[
+    "MISSING_BYTE",
+    "UNKNOWN_ID",
+    "INVALID_UTF8",
+    "DISALLOWED_SPECIAL",
+    "TOO_LONG",
+    "MISSING_CHARACTER",
+    "INVALID_PREFIX",
+]
+SamplerErrorCode: TypeAlias = Literal[
+    "INVALID_PARAMETER",
+    "INVALID_ROW",
+    "INVALID_HISTORY",
+    "INVALID_UNIFORM",
+]
+ErrorCode: TypeAlias = TokenizerErrorCode | SamplerErrorCode
+"""Why an input is refused; `fixtures/README.md` says what each one means."""
+
+
+class Exact(Strict, frozen=True, kw_only=True, tag_field="kind", tag="exact"):
+    """The answer must be this one."""
+
+
+class MustRefuse(Strict, frozen=True, kw_only=True, tag_field="kind", tag="error"):
+    """The input must be refused, for one of these reasons. Messages are not compared."""
+
+    codes: Annotated[list[ErrorCode], Meta(min_length=1)]
+
+
+class Alternative(Strict, frozen=True, kw_only=True):
+    """One answer that rounding, or a tie that nobody decides, may give."""
+
+    label: str
+    """The arithmetic or the rule: `f64`, `f32.seq.desc`, `lowest-id`."""
+
+    reason: Annotated[str, Meta(min_length=20)]
+    out: dict[str, Any]
+
+
+class Either(Strict, frozen=True, kw_only=True, tag_field="kind", tag="either"):
+    """The answer must be one of these. `out` is the first."""
+
+    alternatives: Annotated[list[Alternative], Meta(min_length=2)]
+
+
+class Set(Strict, frozen=True, kw_only=True, tag_field="kind", tag="set"):
+    """The tokens kept must hold all of `must` and be among `may`.
+
+    How many there are is one of `sizes`, and no removed token may be heavier
+    than a kept one.
+    """
+
+    must: list[Id]
+    may: list[Id]
+    sizes: Annotated[list[Count], Meta(min_length=1)]
+    reason: Annotated[str, Meta(min_length=20)]
+
+
+class Close(Strict, frozen=True, kw_only=True, tag_field="kind", tag="close"):
+    """Numbers may be so many units in the last place of their type apart.
+
+    Where both are below `floor` in size, they count as equal. NaN, infinities
+    and the sign of zero must be right, and so must everything that is no number.
+    """
+
+    ulp: Annotated[int, Meta(ge=1)]
+    floor: Floats | UnsetType = UNSET
+
+
+class Stat(Strict, frozen=True, kw_only=True, tag_field="kind", tag="stat"):
+    """Counts of many draws must fit a law: a pooled G test, and two that need no arithmetic."""
+
+    bins: Annotated[list[list[Id]], Meta(min_length=1)]
+    """The tokens of each bin. Expected counts are at least 20 each."""
+
+    shares: Floats
+    """The probability of each bin."""
+
+    never: list[Id]
+    """Tokens of probability 0: one draw is a failure."""
+
+    must: list[Id]
+    """Tokens that are expected 64 times and more: each must be drawn."""
+
+    limit: Floats
+    """The largest G that passes, one number: a right engine exceeds it with probability `alpha`."""
+
+    least: Floats
+    """A smaller G is too good to be true: reported, one number."""
+
+    alpha: str
+    power: Annotated[str, Meta(min_length=20)]
+    """The smallest effect that is found with a probability of 99 %."""
+
+
+class Survey(Strict, frozen=True, kw_only=True, tag_field="kind", tag="survey"):
+    """Nothing is expected: the answer is only recorded."""
+
+
+Verdict: TypeAlias = Exact | MustRefuse | Either | Set | Close | Stat | Survey
