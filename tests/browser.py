@@ -66,12 +66,24 @@ class Browser:
         """Press keys, one after the other."""
         actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
         self.post("actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
+        self.settle()
 
     def click(self, selector: str) -> None:
         """Click the first element of a selector as a user does: where it is seen."""
         found = self.post("element", {"using": "css selector", "value": selector})
         (element,) = found.values()
         self.post(f"element/{element}/click", {})
+        self.settle()
+
+    def settle(self, milliseconds: int = 30) -> None:
+        """Wait until what is under way, a change of the address, has reached the scripts."""
+        script = "setTimeout(arguments[1], arguments[0])"
+        self.post("execute/async", {"script": script, "args": [milliseconds]})
+
+    def go(self, fragment: str) -> None:
+        """Change the part of the address behind the #."""
+        self.run("location.hash = arguments[0]", fragment)
+        self.settle()
 
     def log(self, kind: str) -> list[dict[str, Any]]:
         """Return and forget what was logged: `browser` for the console, `performance`."""
@@ -145,6 +157,6 @@ def _send(address: str, content: Mapping[str, object] | None, method: str = "POS
         with urllib.request.urlopen(request, timeout=60) as reply:  # noqa: S310 - the same
             return json.load(reply)["value"]
     except urllib.error.HTTPError as error:
-        if error.code == 500 and "session not created" in (said := error.read().decode()):  # noqa: PLR2004
+        if error.code == 500 and "session not created" in (said := error.read().decode()):
             raise RuntimeError(said) from None
         raise

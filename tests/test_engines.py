@@ -29,6 +29,7 @@ from tests.strategies import (
 )
 from tokenref.engines import table
 from tokenref.engines.answers import Answer, Engine, Ok, Refused, Session, Unsupported
+from tokenref.engines.node_packages import NODE_PACKAGES
 from tokenref.engines.oniguruma import UntranslatableError, to_oniguruma
 from tokenref.engines.registered import which
 from tokenref.engines.rs_bpe import MemoryUnsafeError
@@ -111,7 +112,7 @@ def why_not(name: str, vocabulary: Vocabulary) -> str:
 
 
 def test_every_name_makes_an_engine_of_that_name() -> None:
-    assert engine_names() == (*REAL, "reference", *SAMPLERS, *ENCODERS)
+    assert engine_names() == (*REAL, "reference", *NODE_PACKAGES, *SAMPLERS, *ENCODERS)
     for name in engine_names():
         found = engine(name)
         assert found.name == name

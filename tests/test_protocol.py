@@ -1,23 +1,22 @@
 """Programs under test, right and broken: what becomes of the guilty case, and of all others."""
 
-import os
 import shlex
-import signal
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bpe_ref import vocabulary_by_concatenation
 from tokenref.catalogue import Catalogue
-from tokenref.engines.answers import Ok
+from tokenref.engines.answers import Answer, Ok
 from tokenref.manifest import Manifest, VocabularyEntry
 from tokenref.protocol import process
-from tokenref.protocol.engine import ProtocolEngine
+from tokenref.protocol.engine import Loading, ProtocolEngine
 from tokenref.protocol.opening import GreetingError, open_program
 from tokenref.protocol.patience import Patience
 from tokenref.protocol.process import StartError
@@ -65,11 +64,17 @@ def catalogue(*canaries: Case) -> Catalogue:
         name="small", digest=VOCABULARY.digest(), path="small.json", licence="MIT"
     )
     manifest = Manifest(
-        format=1, cases=len(CASES), flags=[], files=[], vocabularies=[entry], tokenizers=[],
+        format=1,
+        cases=len(CASES),
+        flags=[],
+        files=[],
+        vocabularies=[entry],
+        tokenizers=[],
         retired=[],
     )
-    loaded = {VOCABULARY.digest(): VOCABULARY}
-    return Catalogue(Path("no-folder"), manifest, CASES, list(canaries), loaded)
+    return Catalogue(
+        Path("no-folder"), manifest, CASES, list(canaries), {VOCABULARY.digest(): VOCABULARY}
+    )
 
 
 @contextmanager
@@ -127,9 +132,9 @@ BROKEN = {
     "killed": "it was ended by SIGSEGV",
     "cut": 'it ended with exit status 0 after {"id": "b',
     "close": "it closed its standard output",
-    "answer-twice": "the id must be 'b",
-    "print": "it is not JSON: JSON is malformed",
-    "print-after": "it is not JSON: JSON is malformed",
+    "answer-twice": "beyond its answer it wrote a line that is not the answer to the next run",
+    "print": "it is not JSON: JSON is malformed: invalid character (byte 0); it wrote encoding 1 t",
+    "print-after": "(of id 'b51', without questions): it is not JSON",
     "no-json": "it wrote Segmentation fault; right is",
     "no-utf8": "it is not UTF-8",
     "deep": "it wrote [[[[",
@@ -213,7 +218,7 @@ def test_standard_error_is_read_and_its_end_is_kept() -> None:
 def test_all_that_a_program_started_is_ended_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FAKE_PIDS", str(tmp_path / "pids"))
+    monkeypatch.setenv("FAKE_NOTES", str(tmp_path / "pids"))
     guilty_alone(run("hang-with-children"), "timeout")
     pids = [int(word) for word in (tmp_path / "pids").read_text().split()]
     assert len(pids) == 4
@@ -283,7 +288,7 @@ def test_after_too_many_restarts_the_rest_is_not_run_and_the_run_invalid() -> No
 def test_a_program_that_cannot_be_restarted_is_given_up(
     mode: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FAKE_PIDS", str(tmp_path / "flag"))
+    monkeypatch.setenv("FAKE_NOTES", str(tmp_path / "flag"))
     finished = run(mode)
     assert statuses(finished) == {"not_run": OTHERS + 1}
     assert finished.exit_code == 3
@@ -294,9 +299,9 @@ def test_a_program_that_cannot_be_restarted_is_given_up(
 @pytest.mark.parametrize(
     ("mode", "sentence"),
     [
-        ("hello-dies", "it ended with exit status 2; its last line on standard error: 'no license"),
+        ("hello-dies", "it ended with exit status 2; its last line on standard error: 'no licence"),
         ("hello-hangs", "it gave no answer within 0.3 seconds"),
-        ("hello-prints", "it wrote more than one answer"),
+        ("hello-prints", "it is not JSON: JSON is malformed"),
         ("hello-of-protocol-2", "Invalid enum value 2, at $.proto; it wrote {"),
         ("hello-without-version", "missing required field `version`, at $.impl"),
         ("hello-of-a-typo", "an operation must be one of pieces, encode, "),
@@ -347,15 +352,18 @@ def test_a_program_that_ignores_bye_is_ended(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_an_interrupt_ends_the_program() -> None:
-    pid = 0
-
     def interrupt(_: int) -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), fake("right") as engine:
-        pid = engine._channel._process.pid  # type: ignore[union-attr]
-        run_engine(engine, CASES, catalogue(), progress=interrupt)
-    assert not is_running(pid)
+    def interrupted() -> None:
+        with fake("right") as engine:
+            pids.append(engine._channel._process.pid)  # type: ignore[union-attr]
+            run_engine(engine, CASES, catalogue(), progress=interrupt)
+
+    pids: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert not is_running(pids[0])
 
 
 def test_a_session_answers_one_question_as_well() -> None:
@@ -368,9 +376,11 @@ def test_the_order_is_mixed_and_its_seed_repeats_it(monkeypatch: pytest.MonkeyPa
     asked: list[list[str]] = []
     original = ProtocolEngine.ask
 
-    def ask(self, loading, op, profile, requests):  # type: ignore[no-untyped-def]
+    def ask(
+        engine: ProtocolEngine, loading: Loading, op: str, profile: str, requests: list[Any]
+    ) -> list[Answer]:
         asked[-1] += [request["text"] for request in requests]
-        return original(self, loading, op, profile, requests)
+        return original(engine, loading, op, profile, requests)
 
     monkeypatch.setattr(ProtocolEngine, "ask", ask)
     for seed in (0, 0, 1):

@@ -16,8 +16,12 @@ from bpe_ref import BpeError
 from sampling_ref.errors import SamplingError
 from tokenref.attestation import AttestationError
 from tokenref.catalogue import SelectionError
+from tokenref.commands.answering import answer
 from tokenref.commands.check import check
+from tokenref.commands.exchange import export, judge
 from tokenref.commands.fill import fill
+from tokenref.commands.first_steps import doctor, init
+from tokenref.commands.fuzz import fuzz, merge, promote
 from tokenref.commands.gates import attest, mutants
 from tokenref.commands.look import engines, show, trace_command
 from tokenref.commands.paths import InputError
@@ -28,6 +32,8 @@ from tokenref.commands.text import chunks, count, decode, encode
 from tokenref.commands.vocabulary import audit_command, train_command, vocabulary
 from tokenref.corpus import CorpusError
 from tokenref.engines.table import EngineError
+from tokenref.fuzzing.errors import CampaignError
+from tokenref.protocol.offline import ExchangeError
 from tokenref.protocol.opening import GreetingError
 from tokenref.protocol.process import StartError
 from tokenref.record import RecordError
@@ -35,9 +41,9 @@ from tokenref.reports.reading import ResultsError
 
 BAD_INPUT: Final = (
     *(AttestationError, BpeError, CorpusError, EngineError, InputError),
-    *(SamplingError, StartError),
+    *(SamplingError, StartError, CampaignError),
 )
-INVALID_RUN: Final = (GreetingError, RecordError, ResultsError, SelectionError)
+INVALID_RUN: Final = (ExchangeError, GreetingError, RecordError, ResultsError, SelectionError)
 
 
 class _OneSentence(click.Group):
@@ -80,8 +86,9 @@ def main() -> None:
 
 for _command in (
     *(check, report, fill, show, engines, trace_command),
+    *(doctor, init, export, answer, judge),
     *(encode, decode, count, chunks),
     *(vocabulary, audit_command, train_command, mutants, attest),
-    *(profiles, sample, rules),
+    *(fuzz, merge, promote, profiles, sample, rules),
 ):
     main.add_command(_command)

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from tokenref.protocol.messages import schema as protocol_schema
 from tokenref.questions.base import Strict
 from tokenref.record import (
     ANY_CASE,
@@ -136,6 +137,7 @@ def schemas() -> dict[str, Any]:
     return {
         "case.v1.json": _unindented(msgspec.json.schema(ANY_CASE)),
         "header.v1.json": _unindented(msgspec.json.schema(Header)),
+        "protocol.v1.json": _unindented(protocol_schema()),
     }
 
 

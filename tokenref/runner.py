@@ -108,7 +108,7 @@ class Run:
         return 1 if self.failures or self.stale or self.incidents else 0
 
 
-def run_engine(  # noqa: PLR0913 - each has a name
+def run_engine(
     engine: Engine,
     cases: Sequence[Case],
     catalogue: Catalogue,
@@ -137,9 +137,8 @@ def run_engine(  # noqa: PLR0913 - each has a name
     for number, canary in enumerate(catalogue.canaries, start=len(cases)):
         if results.pop(number).judgement.status == "pass":
             run.trouble.append(f"the canary {canary.id} passed: a wrong answer was taken for right")
-    run.results = [
-        _known(results[number], engine.name, known) for number in range(len(cases))
-    ]
+    in_order = [results[number] for number in range(len(cases))]
+    run.results = with_known_results(in_order, engine.name, known)
     run.trouble += [f"the engine was given up: {reason}" for reason in sessions.lost]
     if isinstance(engine, HasIncidents):
         run.incidents = list(engine.incidents)
@@ -160,9 +159,16 @@ def conclude(run: Run, known: Sequence[Known], *, complete: bool) -> None:
         run.stale = stale_globs(known, run.engine, statuses)
 
 
-def _known(result: Result, engine: str, known: Sequence[Known]) -> Result:
-    judgement = with_known(result.judgement, engine, result.case.id, known)
-    return result if judgement is result.judgement else replace(result, judgement=judgement)
+def with_known_results(
+    results: Sequence[Result], engine: str, known: Sequence[Known]
+) -> list[Result]:
+    """Return results in the light of what is known of an engine."""
+    found = []
+    for result in results:
+        judgement = with_known(result.judgement, engine, result.case.id, known)
+        same = judgement is result.judgement
+        found.append(result if same else replace(result, judgement=judgement))
+    return found
 
 
 class Sessions:
@@ -209,7 +215,7 @@ class Sessions:
         ]
         each = (time.perf_counter() - start) * 1000 / len(cases)
         return [
-            _result(case, answer, judgement, each)
+            result_of(case, answer, judgement, each)
             for case, answer, judgement in zip(cases, answers, judged, strict=True)
         ]
 
@@ -222,7 +228,8 @@ class Sessions:
         return self._session
 
 
-def _result(case: Case, answer: Answer, judgement: Judgement, milliseconds: float) -> Result:
+def result_of(case: Case, answer: Answer, judgement: Judgement, milliseconds: float) -> Result:
+    """Return the result of a case: its judgement, and of the answer what helps to understand it."""
     got = log = ""
     if isinstance(answer, Crashed | TimedOut):
         log = answer.log
@@ -254,7 +261,9 @@ def _text(out: Mapping[str, Any]) -> str:
         text = json.dumps(out, default=repr)
     except (ValueError, RecursionError) as error:
         text = f"not to be written: {error}"
-    return text if len(text) <= _LONGEST_GOT else f"{text[:_LONGEST_GOT]} ... ({len(text)} characters)"
+    return (
+        text if len(text) <= _LONGEST_GOT else f"{text[:_LONGEST_GOT]} ... ({len(text)} characters)"
+    )
 
 
 def guarded(call: Callable[[], _Returned]) -> _Returned | Crashed:

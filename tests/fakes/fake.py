@@ -10,73 +10,86 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+Message: TypeAlias = dict[str, Any]
+Mode: TypeAlias = Callable[[Message], object]
 
 TRIGGER = "abba"
 IDS = {"a": 0, "b": 1, "ab": 2}
+NOTES = Path(os.environ.get("FAKE_NOTES", "none"))
+"""Where it writes what the test asks about, and what it knows from before a restart."""
 
 
-def write(*lines):
+def write(*lines: bytes | Message) -> None:
     for line in lines:
         sys.stdout.buffer.write(line if isinstance(line, bytes) else json.dumps(line).encode())
         sys.stdout.buffer.write(b"\n")
     sys.stdout.buffer.flush()
 
 
-def raw(data):
+def say(line: str) -> None:
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+def raw(data: bytes) -> None:
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
 
 
-def result(case):
+def result(case: Message) -> Message:
     text = case["in"]["text"]
     if set(text) - set("ab"):
         return {"k": case["k"], "err": {"code": "MISSING_BYTE", "msg": text}}
     return {"k": case["k"], "ok": {"ids": [IDS[token] for token in re.findall("ab|a|b", text)]}}
 
 
-def crash(message):
-    print("thread main panicked: index out of bounds", file=sys.stderr, flush=True)
+def crash(_: Message) -> None:
+    say("thread main panicked: index out of bounds")
     os._exit(101)
 
 
-def killed(message):
+def killed(_: Message) -> None:
     os.kill(os.getpid(), 11)
 
 
-def hang(message):
+def hang(_: Message) -> None:
     time.sleep(1000)
 
 
-def hang_with_children(message):
+def hang_with_children(_: Message) -> None:
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
-    with open(os.environ["FAKE_PIDS"], "a") as file:
-        print(os.getpid(), child.pid, file=file)
+    with NOTES.open("a") as file:
+        file.write(f"{os.getpid()} {child.pid}\n")
     time.sleep(1000)
 
 
-def cut(message):
+def cut(message: Message) -> None:
     raw(json.dumps(right(message)).encode()[:-20])
     os._exit(0)
 
 
-def cut_and_stay(message):
+def cut_and_stay(message: Message) -> None:
     raw(json.dumps(right(message)).encode()[:-20])
     time.sleep(1000)
 
 
-def close(message):
+def close(_: Message) -> None:
     os.close(1)
     time.sleep(1000)
 
 
-def right(message):
+def right(message: Message) -> Message:
     return {"id": message["id"], "results": [result(case) for case in message["cases"]]}
 
 
-def changed(change):
+def changed(change: Callable[[list[Message], int], object]) -> Mode:
     """Return a mode that answers rightly but for the trigger's own result."""
 
-    def mode(message):
+    def mode(message: Message) -> None:
         answer = right(message)
         for at, case in enumerate(message["cases"]):
             if case["in"]["text"] == TRIGGER:
@@ -86,27 +99,32 @@ def changed(change):
     return mode
 
 
-def set_result(**parts):
+def set_result(**parts: Any) -> Mode:  # noqa: ANN401 - any JSON
     return changed(lambda results, at: results.__setitem__(at, {"k": results[at]["k"], **parts}))
 
 
-def flood_line(message):
+def print_half(message: Message) -> None:
+    write(right(message))
+    raw(b"don")
+
+
+def flood_line(_: Message) -> None:
     while True:
         raw(b"x" * 2**20)
 
 
-def flood_lines(message):
+def flood_lines(_: Message) -> None:
     while True:
         raw(b'{"id":"b0","results":[]}\n' * 10_000)
 
 
-def flood_log(message):
+def flood_log(message: Message) -> None:
     sys.stderr.buffer.write(b"y" * 2**20 + b"\nthe last words\n")
     sys.stderr.buffer.flush()
     write(right(message))
 
 
-MODES = {
+MODES: dict[str, Mode] = {
     "right": lambda message: write(right(message)),
     "crash": crash,
     "killed": killed,
@@ -118,10 +136,10 @@ MODES = {
     "answer-twice": lambda message: write(right(message), right(message)),
     "print": lambda message: write(b"encoding 1 text ...", right(message)),
     "print-after": lambda message: write(right(message), b"done"),
-    "print-half": lambda message: (write(right(message)), raw(b"don")),
-    "no-json": lambda message: write(b"Segmentation fault"),
-    "no-utf8": lambda message: write(b'{"id":"\xff"}'),
-    "deep": lambda message: write(b"[" * 100_000),
+    "print-half": print_half,
+    "no-json": lambda _: write(b"Segmentation fault"),
+    "no-utf8": lambda _: write(b'{"id":"\xff"}'),
+    "deep": lambda _: write(b"[" * 100_000),
     "empty-line": lambda message: write(b"", right(message)),
     "wrong-id": lambda message: write({**right(message), "id": "b"}),
     "number-as-id": lambda message: write({**right(message), "id": 7}),
@@ -151,18 +169,20 @@ MODES = {
     "panic": set_result(crash={"msg": "caught a panic"}),
     "whole-skip": lambda message: write({"id": message["id"], "skip": {"reason": "not today"}}),
     "whole-crash": lambda message: write({"id": message["id"], "crash": {"msg": "caught"}}),
-    "in-company": lambda message: crash(message) if len(message["cases"]) > 1 else write(right(message)),
+    "in-company": lambda message: (
+        crash(message) if len(message["cases"]) > 1 else write(right(message))
+    ),
 }
 
 
-def hello(mode):
-    answer = {
+def hello(mode: str) -> Message:
+    answer: Message = {
         "proto": 1,
         "impl": {"name": "fake", "version": "1.0", "language": "python"},
         "ops": {"encode": {"profiles": ["definition"]}},
     }
     if mode == "hello-dies":
-        print("no license found", file=sys.stderr, flush=True)
+        say("no licence found")
         os._exit(2)
     if mode == "hello-hangs":
         time.sleep(1000)
@@ -174,16 +194,16 @@ def hello(mode):
         del answer["impl"]["version"]
     if mode == "hello-of-a-typo":
         answer["ops"] = {"enc0de": {"profiles": ["definition"]}}
-    if mode == "hello-once" and os.path.exists(os.environ["FAKE_PIDS"]):
+    if mode == "hello-once" and NOTES.exists():
         os._exit(2)
-    if mode == "hello-changes" and os.path.exists(os.environ["FAKE_PIDS"]):
+    if mode == "hello-changes" and NOTES.exists():
         answer["impl"]["version"] = "2.0"
     if mode == "small-batches":
         answer["limits"] = {"batch": 3}
     return answer
 
 
-def load(mode, message):
+def load(mode: str, message: Message) -> Message:
     if mode == "load-dies":
         os._exit(1)
     if mode == "load-hangs":
@@ -196,12 +216,11 @@ def load(mode, message):
         return {"id": message["id"], "crash": {"msg": "out of memory"}}
     if mode == "load-wrongly":
         return {"id": "zz", "ok": {}}
-    with open(message["path"]) as file:
-        assert json.load(file)["digest"] == message["vocab"]
+    assert json.loads(Path(message["path"]).read_text())["digest"] == message["vocab"]
     return {"id": message["id"], "ok": {}}
 
 
-def run(mode, message):
+def run(mode: str, message: Message) -> None:
     cases = message["cases"]
     if mode == "small-batches":
         assert len(cases) <= 3
@@ -216,15 +235,15 @@ def run(mode, message):
         answer["results"].reverse()
         write(answer)
     elif mode in {"hello-once", "hello-changes"} and any(c["in"]["text"] == TRIGGER for c in cases):
-        with open(os.environ["FAKE_PIDS"], "w"):
-            crash(message)
+        NOTES.touch()
+        crash(message)
     elif any(case["in"]["text"] == TRIGGER for case in cases):
         MODES.get(mode, MODES["right"])(message)
     else:
         write(right(message))
 
 
-def main():
+def main() -> None:
     mode = sys.argv[1]
     for line in sys.stdin.buffer:
         message = json.loads(line)
@@ -243,4 +262,5 @@ def main():
         time.sleep(1000)
 
 
-main()
+if __name__ == "__main__":
+    main()

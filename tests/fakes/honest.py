@@ -1,7 +1,7 @@
 """The reference as a program that speaks the protocol."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +22,13 @@ def profiles() -> dict[str, dict[str, list[str]]]:
     return {op: {"profiles": sorted(names)} for op, names in found.items()}
 
 
-def make() -> Callable[[dict[str, Any]], dict[str, Any]]:
+def make() -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """Return the function that answers a message."""
     engine = ReferenceEngine()
     files: dict[str, Path] = {}
     sessions: dict[tuple[str, str], Session | Unsupported] = {}
 
-    def session(message: dict[str, Any]) -> Session | Unsupported:
+    def session(message: Mapping[str, Any]) -> Session | Unsupported:
         subject, profile = message.get("vocab", message.get("tokenizer", "")), message["profile"]
         if (subject, profile) not in sessions:
             sessions.clear()
@@ -42,13 +42,13 @@ def make() -> Callable[[dict[str, Any]], dict[str, Any]]:
                 sessions[subject, profile] = engine.load_tokenizer(content, "some", profile)
         return sessions[subject, profile]
 
-    def answer(message: dict[str, Any]) -> dict[str, Any]:
+    def answer(message: Mapping[str, Any]) -> dict[str, Any]:
         match message["cmd"]:
             case "hello":
                 impl = {"name": "honest", "version": "1.0", "language": "python"}
                 return {"proto": 1, "impl": impl, "ops": profiles()}
             case "load":
-                subject = message.get("vocab", message.get("tokenizer"))
+                subject = message.get("vocab", message.get("tokenizer", ""))
                 files[subject] = Path(message["path"])
                 return {"id": message["id"], "ok": {}}
         loaded = session(message)

@@ -12,13 +12,15 @@ from rich.progress import Progress
 
 from bpe_ref import NOT_BPE
 from tokenref.catalogue import Catalogue, Selection, open_catalogue
-from tokenref.commands.patience import patience_options
 from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, write
+from tokenref.commands.patience import patience_options
+from tokenref.commands.reports import Wanted, report_options
 from tokenref.corpus import compare_corpus
 from tokenref.engines.answers import Engine
 from tokenref.engines.table import Unavailable, engine
 from tokenref.known import Known, default_path, read_known
 from tokenref.manifest import dump_manifest
+from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import open_program
 from tokenref.protocol.patience import Patience
 from tokenref.record import OPS, Case
@@ -31,7 +33,10 @@ from tokenref.runner import Run, run_engine
 @click.command()
 @click.argument("engines", nargs=-1, metavar="ENGINE...")
 @click.option(
-    "--cmd", "commands", multiple=True, metavar="'PROGRAM ARGS'",
+    "--cmd",
+    "commands",
+    multiple=True,
+    metavar="'PROGRAM ARGS'",
     help="A program that speaks the protocol of docs/protocol.md. It is started without a shell.",
 )
 @click.option("--id", "ids", multiple=True, metavar="GLOB", help="Only cases with such an id.")
@@ -48,6 +53,7 @@ from tokenref.runner import Run, run_engine
 @click.option("--require", is_flag=True, help="Fail if an engine is unavailable.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Which order to ask in.")
 @patience_options
+@report_options
 @click.pass_context
 def check(  # noqa: PLR0913, PLR0917 - one parameter per option
     ctx: click.Context,
@@ -64,6 +70,7 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter per option
     json_path: Path | None,
     seed: int,
     patience: Patience,
+    reports: Wanted,
     *,
     require: bool,
 ) -> None:
@@ -78,22 +85,10 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter per option
     given = {"id": ids, "op": ops, "flag": flags, "vocabulary": vocabularies}
     given |= {name: (str(path),) for name, path in paths.items() if path is not None}
     options = {name: list(values) for name, values in given.items() if values}
-    if corpus is not None:
-        _only(options, "corpus", [])
-    elif records is not None:
-        _only(options, "records", ["id", "op", "flag", "known"])
+    _refuse_mixtures(options, reports)
     if not engines and not commands:
         raise click.UsageError("Missing argument 'ENGINE...', or --cmd")
-    found = {name: engine(name) for name in dict.fromkeys(engines)}
-    unavailable = [
-        (name, entry.reason) for name, entry in found.items() if isinstance(entry, Unavailable)
-    ]
-    available = [entry for entry in found.values() if not isinstance(entry, Unavailable)]
-    for command in dict.fromkeys(commands):
-        program = open_program(command, patience)
-        ctx.call_on_close(program.close)
-        available.append(program)
-    must_differ([entry.name for entry in available])
+    available, unavailable = _open_engines(ctx, engines, commands, patience)
     if json_path is not None:
         must_be_writable(json_path)
     about: dict[str, object] = {"selection": options, "unavailable": dict(unavailable)}
@@ -101,21 +96,17 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter per option
     console = Console()
     if corpus is not None:
         code = _check_corpus(console, corpus, vocabularies[0], available, json_path, about)
-        for name, reason in unavailable:
-            line = f"\n{name} is unavailable: {reason}"
-            console.print(line, style="yellow", markup=False, highlight=False)
+        _say_what_is_unavailable(console, unavailable)
         _say_what_is_not_bpe(console, available)
         ctx.exit(max(code, int(require and bool(unavailable))))
+    selection = Selection(ids, ops, flags, vocabularies if records is None else ())
     if records is not None:
         catalogue = _own_catalogue(records, vocabularies[0])
-        selection = Selection(ids, ops, flags)
         about["records"] = f"sha256:{catalogue.manifest.files[0].sha256}"
-        known = [] if known_path is None else read_known(known_path)
     else:
         catalogue = open_catalogue(fixtures)
-        selection = Selection(ids, ops, flags, vocabularies)
         about["fixtures"] = f"sha256:{sha256(dump_manifest(catalogue.manifest)).hexdigest()}"
-        known = read_known(known_path or default_path())
+    known = _known_differences(known_path, records)
     cases = catalogue.select(selection)
     complete = selection.is_everything and records is None
     runs = _run_all(available, cases, catalogue, known, complete=complete, seed=seed)
@@ -125,16 +116,45 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter per option
         for value in options.get(name, [])
         for part in (f"--{name}", value)
     ]
-    print_runs(console, runs, unavailable, catalogue, again)
+    if reports.old is None:
+        print_runs(console, runs, unavailable, catalogue, again)
     _say_what_is_not_bpe(console, available)
+    if commands:
+        console.print(f"\norder: --seed {seed}; time: {patience.sentence()}", highlight=False)
+    data = dump_report(runs, about, known)
     if json_path is not None:
-        write(dump_report(runs, about), json_path)
-    codes = [run.exit_code for run in runs]
-    if not runs:
-        codes.append(3)
-    if require and unavailable:
-        codes.append(1)
-    ctx.exit(max(codes))
+        write(data, json_path)
+    codes = reports.make_of(data, catalogue, [run.exit_code for run in runs])
+    ctx.exit(max(*codes, 0 if runs else 3, int(require and bool(unavailable)), 0))
+
+
+def _open_engines(
+    ctx: click.Context, names: Sequence[str], commands: Sequence[str], patience: Patience
+) -> tuple[list[Engine], list[tuple[str, str]]]:
+    """Return the engines that are there, and of the others why not. Programs are started."""
+    available: list[Engine] = []
+    unavailable: list[tuple[str, str]] = []
+    for name in dict.fromkeys(names):
+        entry = engine(name)
+        if isinstance(entry, Unavailable):
+            unavailable.append((name, entry.reason))
+        else:
+            available.append(entry)
+            if isinstance(entry, ProtocolEngine):
+                ctx.call_on_close(entry.close)
+    for command in dict.fromkeys(commands):
+        program = open_program(command, patience)
+        ctx.call_on_close(program.close)
+        available.append(program)
+    must_differ([entry.name for entry in available])
+    return available, unavailable
+
+
+def _known_differences(path: Path | None, records: Path | None) -> list[Known]:
+    """Return the known differences; of one's own records nothing is known."""
+    if path is None and records is not None:
+        return []
+    return read_known(path or default_path())
 
 
 def _run_all(
@@ -180,6 +200,22 @@ def must_differ(names: Sequence[str]) -> None:
 
 def _advance(progress: Progress, task: Any, done: int) -> None:  # noqa: ANN401 - rich's TaskID
     progress.update(task, completed=done)
+
+
+def _refuse_mixtures(options: Mapping[str, Sequence[str]], reports: Wanted) -> None:
+    """Refuse options that say nothing together."""
+    if "corpus" in options:
+        if not reports.is_nothing:
+            raise click.UsageError("--corpus has no report but --json")
+        _only(options, "corpus", [])
+    elif "records" in options:
+        _only(options, "records", ["id", "op", "flag", "known"])
+
+
+def _say_what_is_unavailable(console: Console, unavailable: Sequence[tuple[str, str]]) -> None:
+    for name, reason in unavailable:
+        line = f"\n{name} is unavailable: {reason}"
+        console.print(line, style="yellow", markup=False, highlight=False)
 
 
 def _only(options: Mapping[str, Sequence[str]], mode: str, others: Sequence[str]) -> None:

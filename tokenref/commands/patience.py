@@ -34,8 +34,11 @@ def patience_options(command: _Command) -> _Command:
     decorated: Any = with_patience
     for name, value, text in reversed(options):
         decorated = click.option(
-            name, type=click.FloatRange(min=0, max=86_400, min_open=True), default=value,
-            show_default=True, help=text,
+            name,
+            type=click.FloatRange(min=0, max=86_400, min_open=True),
+            default=value,
+            show_default=True,
+            help=text,
         )(decorated)
     result: _Command = decorated
     return result

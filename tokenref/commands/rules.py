@@ -24,7 +24,7 @@ def rules(op: str | None) -> None:
             click.echo(name)
         return
     table = Table(box=None, pad_edge=False)
-    for title in ("operation", "point", "choices: the standard one, then the names of others"):
+    for title in ("operation", "point", "choices, the standard one first"):
         table.add_column(title, no_wrap=not title.startswith("choices"))
     for each in SAMPLER_OPS:
         first = each

@@ -11,6 +11,7 @@ What it refuses
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Final
 
 from bpe_ref import Vocabulary
@@ -19,8 +20,11 @@ from tokenref.engines.chosen_words import WORDS, in_53_bits, state_of
 from tokenref.floats import pack, unpack
 from tokenref.rules import STANDARD
 
-UNIFORMS: Final = ("mt19937_double", "numpy_double", "numpy_float")
-GENERATORS: Final = ("mt19937", "pcg64", "philox4x64")
+UNIFORMS: Final = ("mt19937-double", "numpy-double", "numpy-float")
+GENERATORS: Final = (
+    *("mt19937", "mt19937.by-array", "mt19937.seed-sequence", "pcg64.seed-sequence"),
+    *("philox4x64-10.seed-sequence", "philox4x64-10.numpy"),
+)
 
 
 @dataclass(frozen=True)
@@ -63,53 +67,75 @@ class NumpySession:
 
 
 def _draw(request: Mapping[str, Any]) -> Answer:
-    if "probs" not in request:
-        return Unsupported("draws from probabilities, not from logits")
-    count = request.get("count", 1)
-    numbers = in_53_bits(unpack(request["uniforms"])[:count])
-    if numbers is None or len(numbers) < count or 2 * count > WORDS:
+    if "probs" not in request or "count" in request or "order" in request:
+        return Unsupported("draws one token from probabilities, in the vocabulary's order")
+    numbers = in_53_bits(unpack(request["uniforms"])[:1])
+    if not numbers:
         return Unsupported("its random numbers are multiples of 2**-53 below 1")
-    words = [half for number in numbers for half in (number >> 26 << 5, number % (1 << 26) << 6)]
+    words = [numbers[0] >> 26 << 5, numbers[0] % (1 << 26) << 6]
     row = unpack(request["probs"])
     try:
-        tokens = _mersenne(words).choice(len(row), size=count, p=row).tolist()
+        return Ok({"token": int(_mersenne(words).choice(len(row), p=row))})
     except ValueError as error:
+        if all(0 <= share < inf for share in row) and sum(row) > 0:
+            return Unsupported("draws only from probabilities whose sum is 1")
         return Refused("INVALID_ROW", str(error))
-    return Ok({"tokens": tokens} if "count" in request else {"token": tokens[0]})
 
 
 def _words(profile: str, request: Mapping[str, Any]) -> Answer:
-    from numpy import random  # noqa: PLC0415 - it may not be installed
-
-    if "seed" not in request:
-        return Unsupported("is started with a seed here")
-    seed = int(request["seed"], 16)
     wanted = request["taken"] + request["count"]
-    if profile == "mt19937":
-        if seed >> 32:
-            return Unsupported("is started with 32 bits")
-        source: Any = random.MT19937()
-        source._legacy_seeding(seed)  # noqa: SLF001 - what RandomState(seed) does
-    else:
-        source = {"pcg64": random.PCG64, "philox4x64": random.Philox}[profile](seed)
-    digits = 8 if profile == "mt19937" else 16
+    source = _started(profile, request)
+    if source is None:
+        return Unsupported(f"does not start {profile} so")
+    digits = 8 if profile.startswith("mt19937") else 16
     words = source.random_raw(wanted).tolist()[request["taken"] :]
     return Ok({"words": [f"{word:0{digits}x}" for word in words]})
 
 
+def _started(profile: str, request: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a generator of numpy
+    """Return a generator as a record starts it, or None where numpy does not start it so."""
+    import numpy as np  # noqa: PLC0415 - it may not be installed
+
+    seed = int(request.get("seed", "0"), 16)
+    width = np.dtype("u8" if profile.startswith("philox") else "u4")
+    key: Any
+    counter: Any
+    key, counter = (
+        np.array([int(word, 16) for word in request.get(name, ())], dtype=width)
+        for name in ("key", "counter")
+    )
+    by_key = profile in {"mt19937.by-array", "philox4x64-10.numpy"}
+    if by_key != (len(key) > 0) or by_key == ("seed" in request):
+        return None
+    if profile == "mt19937":  # what RandomState(seed) does, and refuses beyond 32 bits
+        return None if seed >> 32 else _legacy(seed)
+    if profile == "mt19937.by-array":
+        return _legacy(key.tolist())  # an array of one word would be taken for that number
+    if profile == "philox4x64-10.numpy":
+        return np.random.Philox(key=key, counter=counter if len(counter) else None)
+    name = {"mt": "MT19937", "pc": "PCG64", "ph": "Philox"}[profile[:2]]
+    return getattr(np.random, name)(seed)
+
+
+def _legacy(seed: Any) -> Any:  # noqa: ANN401 - a number or a list
+    import numpy as np  # noqa: PLC0415 - it may not be installed
+
+    return np.random.RandomState(seed)._bit_generator  # noqa: SLF001 - its words are not public
+
+
 def _uniforms(profile: str, given: Sequence[str]) -> Answer:
-    digits = 16 if profile == "numpy_double" else 8
+    digits = 16 if profile == "numpy-double" else 8
     words = [int(word, 16) for word in given]
-    width = 2 if profile == "mt19937_double" else 1
+    width = 2 if profile == "mt19937-double" else 1
     if any(len(word) != digits for word in given) or len(words) % width or len(words) > WORDS:
         return Unsupported(f"takes words of {digits * 4} bits, {width} for each number")
-    if profile == "numpy_double":
+    if profile == "numpy-double":
         numbers = [_philox(word).random() for word in words]
-    elif profile == "numpy_float":
+    elif profile == "numpy-float":
         numbers = _mersenne(words).random(len(words), dtype="f4").tolist()
     else:
         numbers = _mersenne(words).random(len(words) // 2).tolist()
-    return Ok({"uniforms": pack(numbers, "f32" if profile == "numpy_float" else "f64")})
+    return Ok({"uniforms": pack(numbers, "f32" if profile == "numpy-float" else "f64")})
 
 
 def _mersenne(words: Sequence[int]) -> Any:  # noqa: ANN401 - a generator of numpy

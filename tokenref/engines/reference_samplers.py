@@ -189,6 +189,8 @@ class SamplerSession:
             return Ok(self._sequence(request))
         if "logits" not in request:
             return Unsupported(f"asks {self.profile} about logits only")
+        if op in {"softmax", "logprobs"}:  # every engine means the same by them
+            return Ok(self._by_rule(op, {}, request))
         question = self._question(request)
         if op == "chain":
             return Ok(_chain(run(question)))
@@ -198,8 +200,6 @@ class SamplerSession:
             return Ok({"probs": pack(self.tools.rounded(probs, dtype), dtype)})
         if op == "sample":
             return Ok({"token": draw(question, run(question))})
-        if op in {"softmax", "logprobs"}:
-            return Ok(self._by_rule(op, {}, request))
         if op in FILTER_OPS or op in ROW_OPS:
             candidates = self._one_step(op, question)
             if op in FILTER_OPS:

@@ -13,6 +13,7 @@ from tokenref.engines.answers import Engine
 from tokenref.engines.bounded import BoundedEngine
 from tokenref.engines.bpe_openai import BpeOpenaiEngine
 from tokenref.engines.llama_cpp_samplers import LlamaCppEngine
+from tokenref.engines.node_packages import NODE_PACKAGES, node_package
 from tokenref.engines.numpy_draws import NumpyEngine
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.rs_bpe import RsBpeEngine
@@ -67,7 +68,7 @@ def engine_names() -> tuple[str, ...]:
     >>> engine_names()[:5]
     ('tiktoken', 'tokenizers', 'bpe-openai', 'rs-bpe', 'reference')
     """
-    return (*_REAL, "reference", *_SAMPLERS, *ENCODERS)
+    return (*_REAL, "reference", *NODE_PACKAGES, *_SAMPLERS, *ENCODERS)
 
 
 def engine(name: str) -> Engine | Unavailable:
@@ -86,6 +87,9 @@ def engine(name: str) -> Engine | Unavailable:
     if name in ENCODERS:
         encoder = ReferenceEngine(name=name, steps=Steps(encode_symbols=ENCODERS[name]))
         return BoundedEngine(encoder, LONGEST_QUADRATIC) if name in QUADRATIC else encoder
+    if name in NODE_PACKAGES:
+        found = node_package(name)
+        return Unavailable(name, found) if isinstance(found, str) else found
     if name in _SAMPLERS:
         module, package, adapter = _SAMPLERS[name]
     elif name in _REAL:

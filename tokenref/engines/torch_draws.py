@@ -31,32 +31,42 @@ _AT_ONCE: Final = 1 << 22
 """Numbers of a tensor of many draws."""
 
 
-def drawn(shares: "torch.Tensor", uniforms: Sequence[float]) -> int | Refused | Unsupported:
-    """Return the token that torch draws from a row of probabilities with these numbers."""
+def drawn(
+    shares: "torch.Tensor", uniforms: Sequence[float], count: int = 1, *, walk: bool = False
+) -> list[int] | Refused | Unsupported:
+    """Return the tokens that torch draws from a row of probabilities with these numbers.
+
+    Without replacement it races, and takes a number for each token; with replacement it walks
+    along the sums, and takes one for each draw.
+    """
     import torch  # noqa: PLC0415 - it may not be installed
 
     if device_name() != "cpu":
         return Unsupported("its generator on a device takes no random numbers from outside")
-    if len(uniforms) < len(shares):
-        return Unsupported(f"a race takes one number per token, got {len(uniforms)}")
-    numbers = in_53_bits(uniforms[: len(shares)])
+    needed = count if walk else len(shares)
+    if len(uniforms) < needed:
+        return Unsupported(f"takes {needed} random numbers here, got {len(uniforms)}")
+    numbers = in_53_bits(uniforms[:needed])
     if numbers is None:
         return Unsupported("its random numbers are multiples of 2**-53 below 1")
-    if len(numbers) > MOST:
+    if needed > MOST:
         return Unsupported(f"at most {MOST} random numbers can be put into its generator")
     if not _follows_words():
         return Unsupported("torch on this machine makes its noise with another generator")
+    words = [half for number in numbers for half in divmod(number, 1 << 32)]
     try:
-        words = [half for number in numbers for half in divmod(number, 1 << 32)]
-        return int(torch.multinomial(shares, 1, generator=generator_of(words)))
+        tokens: list[int] = torch.multinomial(
+            shares, count, replacement=walk, generator=generator_of(words)
+        ).tolist()
     except RuntimeError as error:
         return refused(error)
+    return tokens
 
 
 def refused(error: RuntimeError) -> Refused:
     """Return what `torch.multinomial` refuses: its documentation says which rows. Else raise."""
     sentence = str(error).partition("\n")[0]
-    if "prob" in sentence or "assert" in sentence:
+    if "prob" in sentence or "assert" in sentence or "without replacement" in sentence:
         return Refused("INVALID_ROW", sentence)
     raise error
 

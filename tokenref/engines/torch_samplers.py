@@ -2,9 +2,9 @@
 
 What it answers
     By the standard rule: `torch.softmax`, `torch.log_softmax` and `torch.argmax`, in the row's
-    own type, and many draws with `torch.multinomial`. On the processor also: one draw with
-    random numbers that are handed over, which is a race with the noise -log(1-u); the words of
-    its generator for a seed; the uniform numbers that it makes of words.
+    own type, and many draws with `torch.multinomial`. On the processor also: draws with random
+    numbers that are handed over, by races and walks; the words of its generator for a seed;
+    the uniform numbers that it makes of words.
 What it refuses
     A row that `torch.multinomial` refuses, as its documentation says.
 """
@@ -20,7 +20,8 @@ from tokenref.engines.torch_rows import device_name, to_floats, to_tensor
 from tokenref.floats import pack, type_of, unpack
 from tokenref.rules import STANDARD, rule_name
 
-RACE: Final = rule_name("draw", method="exponential race", noise="-log(1-u)")
+RACE: Final = rule_name("draw", method="torch race")
+WALK: Final = rule_name("draw", method="torch walk")
 GENERATOR: Final = "mt19937"
 SEED: Final = 0
 
@@ -42,7 +43,7 @@ class TorchEngine:
 
     def load_profile(self, profile: str) -> "TorchSession | Unsupported":
         """Take up a rule that some function of torch follows."""
-        if profile not in {STANDARD, RACE, GENERATOR, *_UNIFORMS}:
+        if profile not in {STANDARD, RACE, WALK, GENERATOR, *_UNIFORMS}:
             return Unsupported(f"does not do what {profile} says")
         return TorchSession(profile)
 
@@ -59,8 +60,8 @@ class TorchSession:
             return Ok(_of_logits(op, request["logits"]))
         if self.profile == STANDARD and op == "stat":
             return _stat(request)
-        if self.profile == RACE and op == "draw" and "count" not in request:
-            return _draw(request)
+        if self.profile in {RACE, WALK} and op == "draw":
+            return _draw(self.profile, request)
         on_processor = device_name() == "cpu"
         if self.profile == GENERATOR and op == "random_words" and on_processor:
             return _words(request)
@@ -89,11 +90,14 @@ def _stat(request: Mapping[str, Any]) -> Answer:
         return refused(error)
 
 
-def _draw(request: Mapping[str, Any]) -> Answer:
+def _draw(profile: str, request: Mapping[str, Any]) -> Answer:
     if "probs" not in request:
         return Unsupported("draws from probabilities, not from logits")
-    token = drawn(to_tensor([request["probs"]])[0], unpack(request["uniforms"]))
-    return Ok({"token": token}) if isinstance(token, int) else token
+    row, uniforms = to_tensor([request["probs"]])[0], unpack(request["uniforms"])
+    tokens = drawn(row, uniforms, request.get("count", 1), walk=profile == WALK)
+    if not isinstance(tokens, list):
+        return tokens
+    return Ok({"tokens": tokens} if "count" in request else {"token": tokens[0]})
 
 
 def _words(request: Mapping[str, Any]) -> Answer:
@@ -112,8 +116,8 @@ def _words(request: Mapping[str, Any]) -> Answer:
 
 
 _UNIFORMS: Final[Mapping[str, tuple[str, int]]] = {
-    "torch_cpu_double": ("f64", 2),
-    "torch_cpu_float": ("f32", 1),
+    "torch-cpu-double": ("f64", 2),
+    "torch-cpu-float": ("f32", 1),
 }
 """Per conversion: the type of its numbers, and how many words make one."""
 

@@ -168,8 +168,8 @@ class TransformersSession:
                 return Ok({"counts": counted(shares, request["draws"], SEED)})
             except RuntimeError as error:
                 return refused(error)
-        token_or_not = drawn(shares, unpack(request.get("uniforms", {"f64": ""})))
-        return Ok({"token": token_or_not}) if isinstance(token_or_not, int) else token_or_not
+        tokens = drawn(shares, unpack(request.get("uniforms", {"f64": ""})))
+        return Ok({"token": tokens[0]}) if isinstance(tokens, list) else tokens
 
     def _chain(
         self, request: Mapping[str, Any], parameters: Mapping[str, Any]
@@ -217,27 +217,22 @@ class TransformersSession:
         return Ok({"rows": self._one_step(op, rows)})
 
     def _sequence(self, request: Mapping[str, Any]) -> Answer:
-        """Answer calls one after the other; generate() hands on all tokens so far."""
-        prompt = list(request["prompt"])
-        history, answers = list(prompt), []
+        """Answer calls one after the other: the engine takes all accepted tokens each time."""
+        prompt, accepted = list(request["prompt"]), list[int]()
+        answers: list[int | None] = []
         for call in request["calls"]:
-            token = None
+            answers.append(None)
             if "sample" in call:
-                about = {"history": history, "prompt_length": len(prompt)}
-                answer = self._whole(
-                    "sample", {**call["sample"], **about, "params": request["params"]}
-                )
+                about = {"history": [*prompt, *accepted], "prompt_length": len(prompt)}
+                asked = {**call["sample"], **about, "params": request["params"]}
+                answer = self._whole("sample", asked)
                 if not isinstance(answer, Ok):
                     return answer
-                token = answer.out["token"]
-                history.append(token)
+                answers[-1] = answer.out["token"]
             elif "accept" in call:
-                history.append(call["accept"])
-            elif "truncate" in call:
-                del history[call["truncate"] :]
+                accepted.append(call["accept"])
             else:
-                history = list(prompt)
-            answers.append(token)
+                accepted = accepted[: call.get("truncate", 0)]
         return Ok({"answers": answers})
 
 

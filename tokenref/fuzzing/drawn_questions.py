@@ -6,64 +6,41 @@ from the generator, the seed and i alone. Of the vocabularies, most are drawn, a
 some are those of the fixtures, which break habits that are rare among drawn ones.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
-from typing import Any, Final, Literal, TypeAlias
+from importlib.metadata import version
+from typing import Any, Final
 
 from hypothesis import strategies as st
-from msgspec import Struct
 
 from bpe_ref import Pipeline, Vocabulary
 from tokenref.cases.tokenizers import fixture_tokenizers
 from tokenref.cases.vocabularies import fixture_vocabularies
 from tokenref.engines.reference import read_tokenizer
 from tokenref.fuzzing.drawing import drawn
+from tokenref.fuzzing.plan import Plan, Shard
 from tokenref.fuzzing.question import Question
+from tokenref.fuzzing.selection import GENERATOR, GROUP, Selection, kind_of
 from tokenref.fuzzing.written_subjects import named_subject, written
-from tokenref.record import OPS, PIPELINE_OPS, SAMPLER_OPS, canonical_json
+from tokenref.record import OPS, canonical_json
 from tokenref.strategies import (
     TOKENIZER_QUESTIONS,
     VOCABULARY_QUESTIONS,
     mostly,
     vocabularies,
+    vocabularies_of_texts,
     words_of_tokenizer,
+    worth_asking,
 )
 from tokenref.subjects import SAMPLERS, Subject, TokenizerFile
-
-GENERATOR: Final = 1
-"""Changes whenever a question of some seed and index becomes another one."""
-
-GROUP: Final = 16
-"""Questions about one thing."""
 
 FINGERPRINTED: Final = 4
 """Groups of which the fingerprint is made."""
 
-Kind: TypeAlias = Literal["vocabulary", "tokenizer", "sampler"]
-
-
-class Selection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which questions a campaign asks."""
-
-    ops: list[str]
-    profiles: list[str] = []
-    """Of samplers; all that there are if empty."""
-
-    subjects: list[str] = []
-    """Vocabularies and tokenizers by name or path; if empty, drawn ones and those shipped."""
-
-
-def kind_of(op: str) -> Kind:
-    """Return what an operation asks about.
-
-    >>> kind_of("encode"), kind_of("tokenize"), kind_of("top_p")
-    ('vocabulary', 'tokenizer', 'sampler')
-    """
-    if op in PIPELINE_OPS:
-        return "tokenizer"
-    return "sampler" if op in SAMPLER_OPS else "vocabulary"
-
+NEEDS_TEXTS: Final = frozenset({"pieces", "special"})
+"""Operations that ask nothing where there is no pattern and there are no special tokens."""
 
 def questions_of(selection: Selection, seed: int, group: int) -> list[Question]:
     """Return the questions of a group: those with the numbers from GROUP * group on.
@@ -77,7 +54,7 @@ def questions_of(selection: Selection, seed: int, group: int) -> list[Question]:
     kinds = sorted({kind_of(op) for op in selection.ops})
     kind = drawn(st.sampled_from(kinds), GENERATOR, seed, "kind", group)
     ops = [op for op in OPS if op in selection.ops and kind_of(op) == kind]
-    subject, name = _subject(kind, selection.subjects, seed, group)
+    subject, name = _subject(ops, selection.subjects, seed, group)
     strategies = _strategies(ops, subject)
     either = st.one_of(*(st.tuples(st.just(op), each) for op, each in strategies.items()))
     questions = []
@@ -102,8 +79,34 @@ def fingerprint(selection: Selection, seed: int) -> str:
     return hasher.hexdigest()[:16]
 
 
-def _subject(kind: Kind, names: Sequence[str], seed: int, group: int) -> tuple[Subject, str]:
-    """Return what a group is about, and its name if it has one."""
+def plan_of(  # noqa: PLR0913 - what decides
+    *,
+    seed: int,
+    engine: str,
+    engine_version: str,
+    selection: Selection,
+    cases: int | None,
+    shard: Shard,
+) -> Plan:
+    """Return the plan of a campaign that begins here and now."""
+    return Plan(
+        hypothesis=version("hypothesis"),
+        tokenref=version("tokenref"),
+        seed=seed,
+        engine=engine,
+        engine_version=engine_version,
+        selection=selection,
+        cases=cases,
+        fingerprint=fingerprint(selection, seed),
+        shard=shard,
+    )
+
+
+def _subject(
+    ops: Sequence[str], names: Sequence[str], seed: int, group: int
+) -> tuple[Subject, str]:
+    """Return what questions of these operations are about, and its name if it has one."""
+    kind = kind_of(ops[0])
     if kind == "sampler":
         return SAMPLERS, ""
     key = GENERATOR, seed, "subject", group
@@ -114,7 +117,8 @@ def _subject(kind: Kind, names: Sequence[str], seed: int, group: int) -> tuple[S
         name = drawn(st.sampled_from(_tokenizer_names()), *key)
         return fixture_tokenizers()[name], name
     shipped = st.sampled_from(sorted(fixture_vocabularies()))
-    chosen: Vocabulary | str = drawn(mostly(vocabularies(), shipped, 3), *key)
+    own = vocabularies_of_texts() if NEEDS_TEXTS.issuperset(ops) else vocabularies()
+    chosen: Vocabulary | str = drawn(mostly(own, shipped, 3), *key)
     if isinstance(chosen, Vocabulary):
         return chosen, ""
     return fixture_vocabularies()[chosen].vocabulary, chosen
@@ -125,7 +129,8 @@ def _strategies(
 ) -> Mapping[str, st.SearchStrategy[dict[str, Any]]]:
     """Return what draws the questions of each operation about a subject."""
     if isinstance(subject, Vocabulary):
-        return {op: VOCABULARY_QUESTIONS[op](subject) for op in ops}
+        worth = [op for op in ops if worth_asking(op, subject)]
+        return {op: VOCABULARY_QUESTIONS[op](subject) for op in worth or ops}
     assert isinstance(subject, TokenizerFile)  # noqa: S101 - samplers are drawn elsewhere
     pipeline, words = _read(subject)
     return {op: TOKENIZER_QUESTIONS[op](pipeline, words) for op in ops}
@@ -141,11 +146,11 @@ def _profile(op: str, subject: Subject, request: Mapping[str, Any]) -> str:
 @cache
 def _tokenizer_names() -> list[str]:
     """Return the tokenizers of the fixtures whose answers do not depend on chance."""
-    return [
-        name
-        for name, file in sorted(fixture_tokenizers().items())
-        if b'"dropout": null' in file.content or b'"dropout"' not in file.content
-    ]
+    return [name for name, file in sorted(fixture_tokenizers().items()) if not _has_dropout(file)]
+
+
+def _has_dropout(file: TokenizerFile) -> bool:
+    return bool(json.loads(file.content)["model"].get("dropout"))
 
 
 @cache

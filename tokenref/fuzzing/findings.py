@@ -7,9 +7,9 @@ from msgspec import Struct
 
 from tokenref.engines.answers import Answer, Ok, Refused
 from tokenref.fuzzing.comparing import Outcome
-from tokenref.fuzzing.drawn_questions import GENERATOR
 from tokenref.fuzzing.question import Question
 from tokenref.fuzzing.records import case_of
+from tokenref.fuzzing.selection import GENERATOR
 from tokenref.fuzzing.written_subjects import read_written, written
 
 LONGEST_GOT: Final = 2_000

@@ -17,10 +17,11 @@ from msgspec import Struct
 from tokenref.engines.answers import Engine, NotAsked
 from tokenref.engines.table import EngineError, Unavailable, engine
 from tokenref.fuzzing.comparing import Comparer, Outcome
-from tokenref.fuzzing.drawn_questions import GROUP, questions_of
+from tokenref.fuzzing.drawn_questions import questions_of
 from tokenref.fuzzing.findings import Finding, finding_of
 from tokenref.fuzzing.journal import Group
 from tokenref.fuzzing.plan import Plan
+from tokenref.fuzzing.selection import GROUP
 from tokenref.fuzzing.shrinking import shrunk
 from tokenref.protocol.opening import open_program
 from tokenref.protocol.patience import Patience

@@ -15,16 +15,13 @@ from typing import Final, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from tokenref.fuzzing.errors import CampaignError
 from tokenref.fuzzing.findings import Finding
 from tokenref.fuzzing.plan import Plan, difference
 from tokenref.record import canonical_json
 
 LONGEST_LINE: Final = 64 << 20
 """Bytes of a line: a longer one is no journal's, and would fill the memory."""
-
-
-class JournalError(Exception):
-    """A journal that cannot be read, written, or gone on with. The sentence names the file."""
 
 
 class Group(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="group"):
@@ -92,15 +89,15 @@ def summed(counts: Iterable[dict[str, dict[str, int]]]) -> dict[str, dict[str, i
 
 
 def read_journal(path: Path) -> Journal:
-    """Read a journal, line by line. Raises `JournalError`."""
+    """Read a journal, line by line. Raises `CampaignError`."""
     journal: Journal | None = None
     for number, (line, length) in enumerate(_lines(path), start=1):
         try:
             read: Line = _LINE.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
-            raise JournalError(f"{path}, line {number}: not a line of a journal: {error}") from None
+            raise CampaignError(f"{path}, line {number}: not a line of a journal: {error}") from None
         if isinstance(read, Plan) != (journal is None):
-            raise JournalError(f"{path}, line {number}: the first line, and no other, is the header")
+            raise CampaignError(f"{path}, line {number}: the first line, and no other, is the header")
         if isinstance(read, Plan):
             journal = Journal(read)
         elif journal is not None:
@@ -109,15 +106,15 @@ def read_journal(path: Path) -> Journal:
         if journal is not None:
             journal.length += length
     if journal is None:
-        raise JournalError(f"{path}: it must begin with a header, but it is empty or cut off")
+        raise CampaignError(f"{path}: it must begin with a header, but it is empty or cut off")
     return journal
 
 
 def _check(line: Group | Finding | Footer, plan: Plan, place: str) -> None:
     if isinstance(line, Group) and not plan.shard.has(line.group):
-        raise JournalError(f"{place}: group {line.group} does not belong to shard {plan.shard}")
+        raise CampaignError(f"{place}: group {line.group} does not belong to shard {plan.shard}")
     if isinstance(line, Finding) and not {"sum", "id", "op", "in", "profile"} <= line.record.keys():
-        raise JournalError(f"{place}: the record of a finding must have id, op, profile, in and sum")
+        raise CampaignError(f"{place}: the record of a finding must have id, op, profile, in and sum")
 
 
 def _lines(path: Path) -> Iterator[tuple[bytes, int]]:
@@ -128,21 +125,21 @@ def _lines(path: Path) -> Iterator[tuple[bytes, int]]:
                 if line.endswith(b"\n"):
                     yield line, len(line)
                 elif len(line) == LONGEST_LINE:
-                    raise JournalError(f"{path}: a line must be shorter than {LONGEST_LINE} bytes")
+                    raise CampaignError(f"{path}: a line must be shorter than {LONGEST_LINE} bytes")
     except OSError as error:
-        raise JournalError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise CampaignError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
 class Writer:
     """A journal that is open for more lines. Nobody else can write to it meanwhile."""
 
     def __init__(self, path: Path, journal: Journal) -> None:
-        """Open the file; begin it with the header if it is new. Raises `JournalError`."""
+        """Open the file; begin it with the header if it is new. Raises `CampaignError`."""
         self._path = path
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise JournalError(f"{path} cannot be written: {error.strerror or error}") from None
+            raise CampaignError(f"{path} cannot be written: {error.strerror or error}") from None
         try:
             self._take()
             self._length = journal.length
@@ -154,7 +151,7 @@ class Writer:
             raise
 
     def write(self, line: Line) -> None:
-        """Append a line. Raises `JournalError`, and then nothing of it is there."""
+        """Append a line. Raises `CampaignError`, and then nothing of it is there."""
         content = canonical_json(msgspec.to_builtins(line)) + b"\n"
         try:
             written = os.pwrite(self._file, content, self._length)
@@ -164,7 +161,7 @@ class Writer:
                 os.fsync(self._file)
         except OSError as error:
             os.ftruncate(self._file, self._length)
-            raise JournalError(f"{self._path} cannot be written: {error.strerror}") from None
+            raise CampaignError(f"{self._path} cannot be written: {error.strerror}") from None
         self._length += len(content)
 
     def close(self) -> None:
@@ -180,19 +177,19 @@ class Writer:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise JournalError(f"{self._path} is in use by another campaign") from None
+            raise CampaignError(f"{self._path} is in use by another campaign") from None
 
 
 def opened_journal(path: Path, plan: Plan) -> Journal:
     """Return the journal of a plan: what the file says already, or an empty one.
 
-    Raises `JournalError` if the file is that of another campaign.
+    Raises `CampaignError` if the file is that of another campaign.
     """
     if not path.exists() or path.stat().st_size == 0:
         return Journal(plan)
     journal = read_journal(path)
     other = difference(journal.plan, plan)
     if other is not None:
-        raise JournalError(f"{path} is the journal of another campaign: {other}")
+        raise CampaignError(f"{path} is the journal of another campaign: {other}")
     return journal
 

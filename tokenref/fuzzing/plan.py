@@ -1,11 +1,10 @@
 """What a campaign asks whom: all that decides which questions it has, and which shard."""
 
-from importlib.metadata import version
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from tokenref.fuzzing.drawn_questions import GENERATOR, GROUP, Selection, fingerprint
+from tokenref.fuzzing.selection import GENERATOR, GROUP, Selection
 
 
 class Shard(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
@@ -69,29 +68,6 @@ class Plan(
     def groups(self) -> int | None:
         """How many groups all shards together have, if that is known."""
         return None if self.cases is None else -(-self.cases // GROUP)
-
-
-def plan_of(  # noqa: PLR0913 - what decides
-    *,
-    seed: int,
-    engine: str,
-    engine_version: str,
-    selection: Selection,
-    cases: int | None,
-    shard: Shard,
-) -> Plan:
-    """Return the plan of a campaign that begins here and now."""
-    return Plan(
-        hypothesis=version("hypothesis"),
-        tokenref=version("tokenref"),
-        seed=seed,
-        engine=engine,
-        engine_version=engine_version,
-        selection=selection,
-        cases=cases,
-        fingerprint=fingerprint(selection, seed),
-        shard=shard,
-    )
 
 
 def difference(mine: Plan, other: Plan, *, but: tuple[str, ...] = ()) -> str | None:

@@ -11,7 +11,7 @@ class Channel(Protocol):
         """The end of what it wrote to standard error."""
 
     def exchange(self, message: bytes, lines: int, seconds: float) -> list[bytes]:
-        """Send lines, and return so many lines of the answer. Raises `ChannelError`, `LateError`."""
+        """Send lines, and return so many lines, or more. Raises `ChannelError`, `LateError`."""
 
     def bye(self, message: bytes) -> bool:
         """Send the last message and end the program; tell whether it ended by itself."""

@@ -29,6 +29,7 @@ from tokenref.engines.answers import (
     Unsupported,
 )
 from tokenref.protocol.channel import Channel
+from tokenref.protocol.heavy import parts
 from tokenref.protocol.messages import PROTO, HelloAnswer
 from tokenref.protocol.patience import Patience
 from tokenref.protocol.process import ChannelError, LateError, StartError
@@ -145,8 +146,8 @@ class ProtocolEngine:
             return [Unsupported(f"does not declare the profile {profile}")] * len(requests)
         most = min(LARGEST_BATCH, self.hello.limits.batch)
         answers: list[Answer] = []
-        for at in range(0, len(requests), most):
-            answers += self._ask_batch(loading, op, profile, requests[at : at + most])
+        for part in parts(requests, most):
+            answers += self._ask_batch(loading, op, profile, requests[part])
         return answers
 
     def close(self) -> None:
@@ -232,16 +233,19 @@ class ProtocolEngine:
         message: dict[str, Any] = {"cmd": "run", "id": run_id, "op": op, "profile": profile}
         if loading is not None:
             message[loading.kind] = loading.digest
-        questions = [
-            {"k": key, "in": request} for key, request in zip(keys, requests, strict=True)
-        ]
+        questions = [{"k": key, "in": request} for key, request in zip(keys, requests, strict=True)]
         lines = self._channel.exchange(
             _line(message | {"cases": questions}) + _line(message | {"id": fence_id, "cases": []}),
             lines=2,
             seconds=self.patience.seconds(len(requests)),
         )
-        read_run(lines[1], fence_id, op, {})
-        return read_run(lines[0], run_id, op, keys)
+        try:
+            answers = read_run(lines[0], run_id, op, keys)
+        except WholeRunError:
+            _read_fence(lines, fence_id, op)
+            raise
+        _read_fence(lines, fence_id, op)
+        return answers
 
     def _prepare(self, loading: Loading | None) -> Answer | None:
         """See to it that the program runs, and has loaded that; else return what stands for it."""
@@ -260,6 +264,7 @@ class ProtocolEngine:
         message["path"] = str(self._file(loading))
         lines = self._channel.exchange(_line(message), 1, self.patience.to_start)
         instead = read_load(lines[0], message_id)
+        _refuse_more(lines, 1, "load")
         if instead is None:
             self._loaded = loading.digest
         else:
@@ -273,13 +278,15 @@ class ProtocolEngine:
             lines = self._channel.exchange(
                 _line({"cmd": "hello", "proto": PROTO}), 1, self.patience.to_start
             )
-            return read_hello(lines[0])
+            hello = read_hello(lines[0])
+            _refuse_more(lines, 1, "hello")
         except BaseException as error:
             self._channel.end()
             log, self._channel = self._channel.log, None
             if isinstance(error, ChannelError | LateError):
                 raise type(error)(f"{error}{_last_line(log)}") from None
             raise
+        return hello
 
     def _restart(self) -> bool:
         """Start the program again; tell whether that went well. If not, it is given up."""
@@ -339,9 +346,26 @@ class ProtocolSession:
     def declared(self, op: str) -> Declared:
         """Return what hello said of an operation."""
         ability = self.engine.hello.ops.get(op)
-        if ability is None:
-            return UNDECLARED
-        return Declared(ability.accum or None, ability.tie or None, ability.stages)
+        return UNDECLARED if ability is None else ability.declared()
+
+
+def _read_fence(lines: Sequence[bytes], fence_id: str, op: str) -> None:
+    """Raise `ProtocolError` unless the second of two lines answers the run without questions."""
+    try:
+        read_run(lines[1], fence_id, op, {})
+    except ProtocolError as error:
+        raise ProtocolError(
+            "beyond its answer it wrote a line that is not the answer to the next run "
+            f"(of id {fence_id!r}, without questions): {error.reason}",
+            error.place,
+            lines[1],
+        ) from None
+    _refuse_more(lines, 2, "run")
+
+
+def _refuse_more(lines: Sequence[bytes], expected: int, cmd: str) -> None:
+    if len(lines) > expected:
+        raise ProtocolError(f"it wrote more than the answer to {cmd}", "", lines[expected])
 
 
 def _line(message: Mapping[str, Any]) -> bytes:
@@ -349,9 +373,9 @@ def _line(message: Mapping[str, Any]) -> bytes:
 
 
 def _last_line(log: str) -> str:
-    """Return the last line of standard error as the end of a sentence.
+    r"""Return the last line of standard error as the end of a sentence.
 
-    >>> _last_line("one\\ntwo\\n")
+    >>> _last_line("one\ntwo\n")
     "; its last line on standard error: 'two'"
     """
     last = log.rstrip().rpartition("\n")[2][-_LAST_LINE:]

@@ -5,11 +5,12 @@
 and run with `RunAnswer`. Ids and keys are opaque: a program gives them back.
 """
 
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from tokenref.engines.answers import Declared
 from tokenref.questions.base import Strict
 from tokenref.record import Digest
 
@@ -34,7 +35,7 @@ class About(Struct, frozen=True, kw_only=True):
 
 
 class HelloRequest(Strict, frozen=True, kw_only=True, tag_field="cmd", tag="hello"):
-    """Who are you, and what can you do?"""
+    """Asks what the program is, and what it can do."""
 
     proto: Literal[1]
     about: About | UnsetType = UNSET
@@ -49,6 +50,11 @@ class LoadRequest(Strict, frozen=True, kw_only=True, tag_field="cmd", tag="load"
 
     vocab: Digest | UnsetType = UNSET
     tokenizer: Digest | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        """Hold the rule that there is exactly one."""
+        if (self.vocab is UNSET) == (self.tokenizer is UNSET):
+            raise ValueError("must have exactly one of `vocab` and `tokenizer`")
 
 
 class Question(Strict, frozen=True, kw_only=True):
@@ -92,7 +98,7 @@ class Ability(Strict, frozen=True, kw_only=True):
     profiles: Annotated[list[str], Meta(min_length=1)]
     """By whose rules it can answer; records of other profiles are not sent."""
 
-    stages: list[str] = []
+    stages: list[str] = []  # noqa: RUF012 - msgspec copies it
     """The stages that its answers have, which are then judged."""
 
     accum: str | UnsetType = UNSET
@@ -100,6 +106,10 @@ class Ability(Strict, frozen=True, kw_only=True):
 
     tie: str | UnsetType = UNSET
     """Its rule for ties: of several right answers, only that one's is right."""
+
+    def declared(self) -> Declared:
+        """Return what judging takes from it."""
+        return Declared(self.accum or None, self.tie or None, self.stages)
 
 
 class Limits(Strict, frozen=True, kw_only=True):
@@ -187,4 +197,27 @@ def _exactly_one(*given: object) -> None:
         raise ValueError("must have exactly one of `ok`, `err`, `skip` and `crash`")
 
 
-ANY_MESSAGE: Final[Any] = Request | HelloAnswer | LoadAnswer | RunAnswer
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of a line: any of the messages.
+
+    >>> sorted(schema())
+    ['$defs', '$schema', 'anyOf']
+    """
+    kinds = [*get_args(Request), HelloAnswer, LoadAnswer, RunAnswer]
+    references, definitions = msgspec.json.schema_components(kinds)
+    for name, fields in _ONE_OF.items():
+        definitions[name]["oneOf"] = [{"required": [field]} for field in fields]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "anyOf": list(references),
+        "$defs": definitions,
+    }
+
+
+_ONE_OF: Final = {
+    "LoadRequest": ("vocab", "tokenizer"),
+    "LoadAnswer": ("ok", "err", "skip", "crash"),
+    "Result": ("ok", "err", "skip", "crash"),
+    "RunAnswer": ("results", "skip", "crash"),
+}
+"""Of which fields exactly one is there, which types alone do not say."""

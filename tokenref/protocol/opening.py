@@ -1,11 +1,11 @@
 """Engines by command line, or by the name of a Python function."""
 
-import os
 import shlex
 import sys
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from tokenref.engines.answers import Engine
@@ -67,22 +67,22 @@ def open_function(name: str, patience: Patience | None = None) -> Engine:
 
 
 def _find(name: str, module: str, function: str) -> Callable[[], Any]:
-    here = os.getcwd()
+    here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
         found = getattr(import_module(module), function)
     except Exception as error:  # noqa: BLE001 - a module may raise anything
-        raise StartError(
-            f"{name} cannot be imported: {type(error).__name__}: {error}"
-        ) from None
+        raise StartError(f"{name} cannot be imported: {type(error).__name__}: {error}") from None
     if not callable(found):
         raise StartError(f"{name} must be a function, got {type(found).__name__}")
     make: Callable[[], Any] = found
     return make
 
 
-def _greeted(start: Callable[[], Any], patience: Patience | None, again: list[str]) -> ProtocolEngine:
+def _greeted(
+    start: Callable[[], Any], patience: Patience | None, again: list[str]
+) -> ProtocolEngine:
     try:
         return ProtocolEngine(start, patience, again)
     except (ChannelError, LateError, ProtocolError) as error:

@@ -94,7 +94,7 @@ def read_hello(line: bytes) -> HelloAnswer:
     >>> read_hello(EXAMPLES["hello"].encode()).impl.name
     'my-engine'
     """
-    answer = _decode(_HELLO, line, "hello")
+    answer = decode(_HELLO, line, "hello")
     for op in answer.ops:
         if op not in OPS:
             raise ProtocolError(
@@ -112,7 +112,7 @@ def read_load(line: bytes, message_id: str) -> Answer | None:
     >>> read_load(b'{"id":"l1","skip":{"reason":"has 32-bit ids only"}}', "l1")
     Skipped(reason='has 32-bit ids only', issue='')
     """
-    answer = _decode(_LOAD, line, "load")
+    answer = decode(_LOAD, line, "load")
     _check_id(answer.id, message_id, line, "load")
     return load_outcome(answer)
 
@@ -134,7 +134,7 @@ def read_run(line: bytes, message_id: str, op: str, keys: Mapping[str, int]) -> 
     >>> read_run(b'{"id":"b1","results":[{"k":"x","ok":{"count":2}}]}', "b1", "count", {"x": 0})
     [Ok(out={'count': 2})]
     """
-    answer = _decode(_RUN, line, "run")
+    answer = decode(_RUN, line, "run")
     _check_id(answer.id, message_id, line, "run")
     instead = _said(answer.skip, answer.crash)
     if isinstance(instead, Crashed) and len(keys) > 1:
@@ -171,7 +171,9 @@ def read_result(result: Result, op: str) -> Answer:
         except msgspec.ValidationError as error:
             reason, place = _split(str(error))
             where = place.replace("$", "$.ok", 1) or "$.ok"
-            return Crashed(f"{reason}, at {where}; it wrote {shown(msgspec.json.encode(result.ok))}")
+            return Crashed(
+                f"{reason}, at {where}; it wrote {shown(msgspec.json.encode(result.ok))}"
+            )
         return Ok(result.ok)
     if result.err is not UNSET:
         code, message = result.err.code, result.err.msg
@@ -208,7 +210,7 @@ _LOAD: Final = msgspec.json.Decoder(LoadAnswer)
 _RUN: Final = msgspec.json.Decoder(RunAnswer)
 
 
-def _decode(decoder: "msgspec.json.Decoder[_Message]", line: bytes, cmd: str) -> _Message:
+def decode(decoder: "msgspec.json.Decoder[_Message]", line: bytes, cmd: str) -> _Message:
     """Decode one line. Raises `ProtocolError`."""
     try:
         return decoder.decode(line)

@@ -7,8 +7,11 @@ footer counts other cases than stand above it, proves nothing.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from importlib.metadata import version
 from typing import Final
+
+import msgspec
 
 from tokenref.corpus import Comparison, CorpusResult, Tokens
 from tokenref.known import Known
@@ -53,6 +56,7 @@ def report_lines(
         cases=sum(run.selected for run in runs),
         engines=[entry_of(run) for run in runs],
         tokenref=version("tokenref"),
+        known=f"sha256:{sha256(canonical_json(msgspec.to_builtins(known))).hexdigest()}",
         differences=[
             KnownEntry(engine=entry.engine, title=entry.title, reason=entry.reason, link=entry.link)
             for entry in known

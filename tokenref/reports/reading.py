@@ -1,6 +1,6 @@
 """Read results files line by line, and refuse those that prove nothing."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -155,16 +155,7 @@ def _check_start(where: str, data: bytes) -> None:
 
 def _decode(where: str, data: bytes) -> Line:
     try:
-        return _DECODER.decode(data)
+        line: Line = _DECODER.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ResultsError(f"{where}: not a line of results: {error}") from None
-
-
-def counts_by_op(results: Results) -> dict[str, dict[str, Counter[str]]]:
-    """Return, for each engine and operation, how many cases ended how."""
-    counts: dict[str, dict[str, Counter[str]]] = {
-        entry.name: defaultdict(Counter) for entry in results.header.engines
-    }
-    for line in results.cases():
-        counts[line.engine][line.op][line.status] += 1
-    return counts
+    return line

@@ -29,7 +29,6 @@ class EngineEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     name: str
     version: str
-    language: str = ""
     again: list[str] = []
     """The arguments of `tokenref check` that mean this engine; empty: its name."""
 
@@ -59,7 +58,7 @@ class Header(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="k
 
     records: str = ""
     known: str = ""
-    """`sha256:` and the digest of the list of known differences."""
+    """`sha256:` and the digest of the known differences, as one line of JSON."""
 
     differences: list[KnownEntry] = []
     selection: dict[str, list[str]] = {}
@@ -183,17 +182,15 @@ def plain(line: Line) -> Mapping[str, object]:
     return content
 
 
-def rerun(header: Header, entry: EngineEntry) -> list[str]:
-    """Return the arguments of `tokenref check` that ask this engine in this way again.
-
-    The id of a case is still to be added.
+def options_again(header: Header) -> list[str]:
+    """Return the options that asking for one case again needs, beside its engine and id.
 
     >>> header = Header(format=2, cases=0, engines=[], selection={"op": ["encode"], "known": ["k"]})
-    >>> rerun(header, EngineEntry(name="tiktoken", version="1"))
-    ['tiktoken', '--known', 'k']
+    >>> options_again(header)
+    ['--known', 'k']
     """
     options = []
     for name in ("vocabulary", "records", "fixtures", "known"):
         for value in header.selection.get(name, []):
             options += [f"--{name}", str(value)]
-    return [*(entry.again or [entry.name]), *options]
+    return options

@@ -11,7 +11,7 @@ from tokenref.record import OPS, Case
 from tokenref.reports.lines import case_line, engine_line, entry_of
 from tokenref.reports.questions import length
 from tokenref.reports.reading import Results
-from tokenref.reports.results import CaseLine, EngineEntry, EngineLine, rerun
+from tokenref.reports.results import CaseLine, EngineEntry, EngineLine, options_again
 from tokenref.runner import Run
 
 SHOWN_FAILURES: Final = 5
@@ -25,8 +25,8 @@ class Summary:
 
     entry: EngineEntry
     sums: EngineLine
-    again: Sequence[str]
-    """The arguments of `tokenref check` that ask this engine in this way again."""
+    options: Sequence[str] = ()
+    """The options that asking for one case again needs, beside its engine and id."""
 
     counts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     """By operation, how many cases ended how."""
@@ -64,7 +64,7 @@ def summaries_of_runs(
     found = []
     for run in runs:
         entry = entry_of(run)
-        summary = Summary(entry, engine_line(run), [*(entry.again or [entry.name]), *options])
+        summary = Summary(entry, engine_line(run), options)
         keep = _keeper(summary, records)
         for result in run.results:
             keep(case_line(run, result))
@@ -80,7 +80,7 @@ def summaries_of_files(files: Sequence[Results], records: Mapping[str, Case]) ->
         here = {}
         for entry in results.header.engines:
             sums = results.engines[entry.name]
-            here[entry.name] = Summary(entry, sums, rerun(results.header, entry))
+            here[entry.name] = Summary(entry, sums, options_again(results.header))
         keepers = {name: _keeper(summary, records) for name, summary in here.items()}
         for line in results.cases():
             keepers[line.engine](line)

@@ -132,10 +132,11 @@ def _print_failures(
     failed = summary.count(*FAILURES)
     if not failed:
         return
-    line = f"\n{name}: {failed:,} failure{'s' * (failed != 1)}"
+    line = f"\n{name}: {failed:,} failures"
     console.print(line, style="bold red", markup=False, highlight=False)
     for failure in summary.failures:
-        again = shlex.join(["tokenref", "check", *summary.again, "--id", failure.id])
+        call = summary.entry.again or [summary.entry.name]
+        again = shlex.join(["tokenref", "check", *call, "--id", failure.id, *summary.options])
         _print_failure(console, failure, records.get(failure.id), names, again)
     if failed > len(summary.failures):
         console.print(f"  and {failed - len(summary.failures):,} more", style="dim")

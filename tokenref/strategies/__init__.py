@@ -21,6 +21,7 @@ from tokenref.strategies.vocabulary_questions import (
     ids_for,
     pieces_of,
     texts_of,
+    worth_asking,
 )
 
 __all__ = [
@@ -42,4 +43,5 @@ __all__ = [
     "vocabularies_of_texts",
     "words_of",
     "words_of_tokenizer",
+    "worth_asking",
 ]

@@ -1,12 +1,13 @@
 """Questions to a whole tokenizer: texts of its own words, pairs of them, and ids."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from hypothesis import strategies as st
 
-from bpe_ref import Pipeline
+from bpe_ref import BpeError, Pipeline
 from tokenref.strategies.texts import mostly, texts
 
 Request: TypeAlias = dict[str, Any]
@@ -21,17 +22,36 @@ def tokens_of(pipeline: Pipeline) -> list[int]:
 
 
 def words_of_tokenizer(pipeline: Pipeline) -> list[str]:
-    """Return the texts that a tokenizer knows: what each token decodes to, and how it is written."""
+    """Return the texts that a tokenizer knows: what each token decodes to, and how it is written.
+
+    Added tokens come as often as a third of all others together: most goes wrong about them.
+    """
     words = dict.fromkeys(
         word
         for token in tokens_of(pipeline)
-        for word in (
-            pipeline.decode([token], skip_special_tokens=False),
-            pipeline.id_to_token(token),
-        )
+        for word in (_decoded(pipeline, token), pipeline.id_to_token(token))
         if word
     )
-    return list(words)
+    ordinary = pipeline.vocabulary(with_added_tokens=False)
+    added = [word for word in pipeline.vocabulary() if word not in ordinary]
+    times = 1 + len(words) // (3 * len(added)) if added else 0
+    return [*words, *added * times]
+
+
+def _decoded(pipeline: Pipeline, token: int) -> str:
+    """Return the text of a token; nothing if its decoder refuses it."""
+    try:
+        return pipeline.decode([token], skip_special_tokens=False)
+    except BpeError:
+        return ""
+
+
+def _encoded(pipeline: Pipeline, text: str) -> list[int]:
+    """Return the ids of a text; none if it has a character without a token."""
+    try:
+        return pipeline.ids(text, add_special_tokens=True)
+    except BpeError:
+        return []
 
 
 def _tokenize(pipeline: Pipeline, words: list[str]) -> st.SearchStrategy[Request]:  # noqa: ARG001 - one shape for all
@@ -41,8 +61,10 @@ def _tokenize(pipeline: Pipeline, words: list[str]) -> st.SearchStrategy[Request
 
 
 def _ids(pipeline: Pipeline, words: list[str]) -> st.SearchStrategy[list[int]]:
-    listed = st.lists(st.sampled_from(tokens_of(pipeline)), max_size=8)
-    of_text = texts(*words, longest=4).map(lambda text: pipeline.ids(text, add_special_tokens=True))
+    known = tokens_of(pipeline)
+    unknown = st.sampled_from([known[-1] + 1, known[-1] + 2, 99_999])
+    listed = st.lists(mostly(st.sampled_from(known), unknown, 32), max_size=8)
+    of_text = texts(*words, longest=4).map(partial(_encoded, pipeline))
     return listed | st.tuples(listed, of_text).map(lambda drawn: drawn[0] + drawn[1])
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from bpe_ref import TextRules, TokenId, Vocabulary, vocabulary_by_concatenation, vocabulary_by_pair
 from bpe_ref.registry import REGISTRY
-from tokenref.strategies.texts import texts
+from tokenref.strategies.texts import mostly, texts
 
 Word: TypeAlias = bytes
 Split: TypeAlias = tuple[Word, Word]
@@ -29,22 +29,21 @@ _Item = TypeVar("_Item")
 ALPHABETS: Final = (b"a", b"ab", b"abc", b"\x00\xff", b"#v", " \u00e9".encode())
 """Runs of one letter compete most; the others are bytes that some reader takes for something."""
 
-PATTERNS: Final = tuple(
-    dict.fromkeys(
-        (
-            *(REGISTRY[name].pattern for name in ("r50k_base", "cl100k_base", "o200k_base")),
-            *(r"\w+|\W", "[a-z]+", r"a+$|a|\n", r"(?s).{9}"),
-        )
-    )
+ENGINES_PATTERNS: Final = tuple(
+    REGISTRY[name].pattern for name in ("cl100k_base", "o200k_base", "r50k_base")
 )
-"""GPT-2's, cl100k's, o200k's, and some that leave text out or look at the text's end."""
+PATTERNS: Final = (
+    *(ENGINES_PATTERNS * 3),
+    *(r"\w+|\W", "[a-z]+", r"a+$|a|\n", r"(?s).{9}"),
+)
+"""Patterns of engines, three times each, and some that leave text out or look at its end."""
 
 SPECIAL_TOKENS: Final[Sequence[Sequence[str]]] = (
     (),
     ("<|end|>",),
     ("<|a|>", "<|a|><|b|>", "<|b|>", "<|a|><"),
     ("<ab>", "b><c", "<c>", "<<ab>>"),
-    ("abc", "ab", "\n"),
+    ("bc", "abc", "ab", "cd", "\n"),
     ("[x]", "a.c", "$^", "(?i)", ".*"),
     ("\u00e9", "e\u0301", "\u00abend\u00bb"),
 )
@@ -132,16 +131,18 @@ def vocabularies_of_texts(draw: st.DrawFn) -> Vocabulary:
         spelled = _letters(draw(texts(longest=6)).encode())
         words += [left + right for left, right in draw(trained_splits(spelled, 12))]
     words += draw(st.lists(texts(longest=2).map(str.encode).filter(len), max_size=3))
+    specials = draw(st.sampled_from(SPECIAL_TOKENS))
+    if specials and draw(st.integers(0, 3)) == 3:  # noqa: PLR2004 - now and then
+        words.append(b"a" + draw(st.sampled_from(specials)).encode()[:1])
     tokens = list(dict.fromkeys([*every_byte, *words]))
     if draw(st.integers(0, 3)) == 3:  # noqa: PLR2004 - now and then
         tokens = tokens[255::-1] + tokens[256:]
-    pattern = draw(st.none() | st.sampled_from(PATTERNS))
+    pattern = draw(mostly(st.sampled_from(PATTERNS), st.none(), 6))
     rules = TextRules(
         pattern,
         normalization="nfc" if draw(st.integers(0, 4)) == 4 else None,  # noqa: PLR2004 - now and then
         whole_piece=draw(st.booleans()),
     )
-    specials = draw(st.sampled_from(SPECIAL_TOKENS))
     first = len(tokens) + draw(st.sampled_from([0, 0, 1, 1000]))
     numbers = {text: first + place for place, text in enumerate(specials)}
     if len(specials) > 1 and draw(st.integers(0, 7)) == 7:  # noqa: PLR2004 - two that share an id

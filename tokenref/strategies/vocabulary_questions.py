@@ -28,6 +28,12 @@ _BAD_BYTES: Final = (
 """Bytes that are no UTF-8: alone, cut off, a surrogate, beyond Unicode, overlong."""
 
 
+_ODD_TEXTS: Final = tuple(
+    text.encode() for text in ("\ufeff", "\r\n", "\ufffd", " !", " n't", " a", "\U0001f600")
+)
+"""What decoders like to change: marks, line ends, replacements, spaces at the beginning."""
+
+
 def texts_of(vocabulary: Vocabulary, longest: int = 12) -> st.SearchStrategy[str]:
     """Return a strategy for texts on which a vocabulary decides something.
 
@@ -99,9 +105,16 @@ def _special(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
 
 
 def _near(names: Sequence[str]) -> list[str]:
-    """Return texts that are nearly special tokens: their ends cut off, in another case."""
+    """Return texts that are nearly special tokens: cut off, overlapping, in another case."""
     cut = [part for name in names if len(name) > 1 for part in (name[:-1], name[1:])]
-    return [*cut, *(name.upper() for name in names), *(f" {name} " for name in names)]
+    overlapping = [
+        name + other[size:]
+        for name in names
+        for other in names
+        for size in range(1, min(len(name), len(other)))
+        if name.endswith(other[:size])
+    ]
+    return [*cut, *overlapping, *overlapping, *(name.upper() for name in names), *(f" {name} " for name in names)]
 
 
 def ids_for(vocabulary: Vocabulary) -> st.SearchStrategy[list[int]]:
@@ -123,7 +136,8 @@ def ids_for(vocabulary: Vocabulary) -> st.SearchStrategy[list[int]]:
         if tokens
     ]
     if len(letters) == 256:  # noqa: PLR2004 - every byte has a token
-        spelled = mostly(texts(longest=3).map(str.encode), st.sampled_from(_BAD_BYTES), 6)
+        odd = st.sampled_from([*_BAD_BYTES, *_ODD_TEXTS])
+        spelled = mostly(texts(longest=3).map(str.encode), odd, 3)
         ways.append(spelled.map(lambda content: [letters[chr(byte)] for byte in content]))
     largest = max([*ordinary, *special])
     unknown = st.sampled_from([-1, largest + 1, 2**31, 2**32, 2**63, 2**64])
@@ -265,3 +279,19 @@ VOCABULARY_QUESTIONS: Final[Mapping[str, Callable[[Vocabulary], st.SearchStrateg
     )
 )
 """What draws the questions of each operation, given a vocabulary."""
+
+OF_PIECES: Final = frozenset({"append", "prepend", "eager", "intervals", "canonical"})
+"""Operations that take a text for one piece, whatever the vocabulary's pattern."""
+
+
+def worth_asking(op: str, vocabulary: Vocabulary) -> bool:
+    """Tell whether a vocabulary has what an operation is about.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> plain = vocabulary_by_concatenation({b"a": 0})
+    >>> worth_asking("pieces", plain), worth_asking("append", plain)
+    (False, True)
+    """
+    if op == "special":
+        return bool(vocabulary.special_tokens)
+    return (vocabulary.text.pattern is None) == (op in OF_PIECES) or op not in {"pieces", *OF_PIECES}

@@ -1,181 +1,281 @@
-"""The engines that sample, asked through their adapters: same answers as `sampling_ref` in 32 bits.
-
-What rounding may change is excused by the proofs of `test_transformers_profile`; llama.cpp is
-compared without any excuse.
-"""
+"""What all adapters of engines that sample have in common; torch and numpy; a run by files."""
 
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from itertools import islice
 from math import inf
-from random import Random
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("torch", reason="the engine needs PyTorch")
-pytest.importorskip("transformers", reason="this file is about transformers")
+pytest.importorskip("transformers", reason="and transformers")
 pytest.importorskip("llama_cpp", reason="and about llama.cpp")
 
+from bpe_ref import vocabulary_by_pair
 from sampling_ref import (
     PROFILES,
-    Sampler,
-    SamplingError,
-    distribution,
-    explain,
-    sample,
-    step,
 )
-from tokenref.engines.answers import Answer, Crashed, LoadsProfiles, Ok, Refused, Unsupported
-from tokenref.engines.llama_cpp_samplers import ROWS as LLAMA_ROWS
-from tokenref.engines.llama_cpp_samplers import LlamaCppSession
+from sampling_ref.drawing.inverse_cdf import inverse_cdf
+from sampling_ref.drawing.torch_cpu import multinomial_torch_cpu
+from sampling_ref.rng.mt19937 import mt19937, mt19937_by_array, mt19937_by_seed_sequence
+from sampling_ref.rng.pcg64 import pcg64_by_seed_sequence
+from sampling_ref.rng.philox import philox4x64_by_seed_sequence, philox4x64_words
+from sampling_ref.rng.uniforms import (
+    mt19937_double,
+    numpy_double,
+    numpy_float,
+    torch_cpu_double,
+    torch_cpu_float,
+)
+from tests.sampling.engines.asking_adapters import out, question, taken_up
+from tests.sampling.engines.llama_cpp_chains import random_of
+from tests.texts import CAMPAIGN, drawn
+from tokenref.catalogue import open_catalogue
+from tokenref.engines.answers import Answer, LoadsProfiles, Ok, Refused, Unsupported
+from tokenref.engines.llama_cpp_samplers import RULES as LLAMA_RULES
+from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.engines.table import Unavailable, engine
 from tokenref.engines.torch_rows import to_floats, to_tensor
-from tokenref.engines.transformers_samplers import TransformersSession
-from tokenref.engines.transformers_steps import FILTERS, PROCESSORS
+from tokenref.engines.transformers_steps import RULES as TRANSFORMERS_RULES
 from tokenref.floats import TYPES, Type, nearest, pack, unpack
+from tokenref.protocol.answering import answer_requests
+from tokenref.protocol.exporting import export
+from tokenref.protocol.offline import judge_responses, read_requests
 from tokenref.questions.parameters import pack_parameters
-from tokenref.rules import rule_name
-from tests.sampling.engines.llama_cpp_chains import KINDS, history_of, random_of, row_of
-from tests.sampling.engines.llama_cpp_parameters import parameters_of
-from tests.sampling.engines.test_transformers_profile import (
-    CHAIN_ROWS,
-    PARAMETER_OF,
-    PENALTIES,
-    SIZE,
-    SMALL_ROWS,
-    WARPERS,
-    assert_explained,
-    settings_of_generate,
-    used_by,
+from tokenref.record import (
+    OPERATIONS,
+    Case,
+    Exact,
+    MustRefuse,
+    Verdict,
+    answer_type,
+    make_case,
 )
-from tests.sampling.rows import histories, rows
-from tests.texts import CAMPAIGN, drawn
+from tokenref.rules import rule_name
+from tokenref.verdicts import Close
 
 HERE = sys.platform == "linux" and platform.machine() == "x86_64"
 """Where the numbers of llama.cpp are those of the reference: glibc's."""
 
 
-@pytest.fixture(scope="module")
-def hugging() -> TransformersSession:
-    return TransformersSession("transformers")
+def test_a_rule_is_answered_where_a_step_follows_it() -> None:
+    given = {"logits": pack([1.0, 2.0, 2.0])}
+    for name, op, rule, params, keep in (
+        ("transformers", "top_k", rule_name("top_k", ties="all"), {"k": 1}, [1, 2]),
+        ("transformers", "min_p", "standard", {"m": 0.5, "least": 3}, [0, 1, 2]),
+        ("llama.cpp", "top_n_sigma", "standard", {"n": 0.25}, [1, 2]),
+        ("llama.cpp", "min_p", rule_name("min_p", above_one="best"), {"m": 0.5}, [1, 2]),
+    ):
+        session = taken_up(name, rule)
+        asked = {**given, "params": pack_parameters(params)}
+        assert out(session.answer(op, asked)) == {"keep": keep}
+        other = {**asked, "params": pack_parameters({**params, "unknown": 1})}
+        assert isinstance(session.answer(op, other), Unsupported)
+        assert isinstance(session.answer("chain", asked), Unsupported)
+    assert isinstance(taken_up("llama.cpp", "standard").answer("top_k", asked), Unsupported)
+    assert isinstance(taken_up("transformers", "standard").answer("top_k", asked), Unsupported)
 
 
-@pytest.fixture(scope="module")
-def llama() -> LlamaCppSession:
-    if not HERE:
-        pytest.skip("the numbers are those of glibc on x86-64")
-    return LlamaCppSession("llama.cpp")
+def test_own_rules_are_those_of_the_profiles() -> None:
+    for name, table in (("transformers", TRANSFORMERS_RULES), ("llama.cpp", LLAMA_RULES)):
+        for op, own in table.items():
+            if op in {"softmax", "greedy", "logprobs"}:
+                continue
+            stage = PROFILES[name].stages_of(op)[0]
+            assert own.rule == rule_name(op, **stage.choices)
+            assert own.names == dict(stage.takes)
 
 
-def question(
-    row: Sequence[float],
-    history: Sequence[int] = (),
-    prompt: int = 0,
-    *,
-    dtype: Type = "f32",
-    **params: Any,  # noqa: ANN401 - each engine has its own
-) -> dict[str, Any]:
-    return {
-        "logits": pack(row, dtype),
-        "history": list(history),
-        "prompt_length": prompt,
-        "params": pack_parameters(params),
-    }
-
-
-def out(answer: Answer) -> Mapping[str, Any]:
-    assert isinstance(answer, Ok), answer
-    return answer.out
-
-
-def logits(answer: Answer) -> list[float]:
-    return unpack(out(answer)["logits"])
-
-
-# ---- transformers
-
-
-def written(params: dict[str, Any]) -> dict[str, Any] | None:
-    """Return parameters that a record can have, or None."""
-    return None if "prefix_allowed_tokens_fn" in params else params
-
-
-@pytest.mark.parametrize("op", [op for op in PENALTIES if op != "prefix_allowed_tokens"])
-@drawn(15)
-@given(row=SMALL_ROWS, data=st.data())
-def test_a_step_of_transformers_makes_the_numbers_of_the_reference(
-    hugging: TransformersSession, op: str, row: list[float], data: st.DataObject
-) -> None:
-    prompt = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=4))
-    history = prompt + data.draw(histories(SIZE, most=8))
-    params = {
-        name: value for name, value in data.draw(PENALTIES[op]).items() if op in used_by(name)
-    }
-    if params.get("prompt_ignore_length", 0) >= len(prompt):
-        params["prompt_ignore_length"] = 0
-    if "max_length" in params:  # which the prompt must not have reached
-        params["max_length"] += len(prompt)
-    answer = hugging.answer(op, question(row, history, len(prompt), **params))
-    ours = step(
-        "transformers", op, row, history, prompt_length=len(prompt), precision="f32", **params
+@pytest.mark.parametrize("name", ["transformers", "llama.cpp", "torch", "numpy"])
+def test_an_engine_that_samples_has_no_tokenizer_and_not_every_profile(name: str) -> None:
+    found = engine(name)
+    assert not isinstance(found, Unavailable)
+    assert isinstance(found, LoadsProfiles)
+    assert found.load(vocabulary_by_pair({b"a": 0}, []), "a") == Unsupported(
+        "samples, has no tokenizer"
     )
-    assert logits(answer) == ours
+    assert isinstance(found.load_profile("exllamav3"), Unsupported)
 
 
-@pytest.mark.parametrize("op", WARPERS)
-@drawn(25)
-@given(row=rows(), data=st.data())
-def test_a_filter_of_transformers_keeps_the_tokens_of_the_reference(
-    hugging: TransformersSession, op: str, row: list[float], data: st.DataObject
-) -> None:
-    params = data.draw(WARPERS[op])
-    (value,) = params.values()
-    least = 1 if op == "top_h" else data.draw(st.sampled_from([1, 1, 2, 50]))
-    more: dict[str, Any] = {} if least == 1 else {"min_tokens_to_keep": least}
-    keep = set(out(hugging.answer(op, question(row, **params, **more)))["keep"])
-    ours = step("transformers", op, row, precision="f32", **params, **more)
-    kept = {token for token, logit in enumerate(ours) if logit > -inf}
-    assert_explained(op, row, keep, kept, value, least)
+def test_torch_and_numpy_draw_with_the_numbers_that_are_handed_over() -> None:
+    race = rule_name("draw", method="torch race")
+    torchs, numpys, random = taken_up("torch", race), taken_up("numpy", "standard"), random_of(2)
+    for _ in range(100 * CAMPAIGN):
+        shares = [random.choice([0, 1, 2, 3, 5]) for _ in range(random.randint(1, 9))]
+        total = sum(shares) or 1
+        dtype: Type = random.choice(["f64", "f32"])
+        probs = [share / total for share in shares]
+        probs = [nearest(share, dtype) for share in probs]
+        numbers = [random.random() for _ in probs]
+        asked = {"probs": pack(probs, dtype), "uniforms": pack(numbers, "f64")}
+        words = iter([half for one in numbers for half in divmod(int(one * 2**53), 2**32)])
+        if not sum(shares):
+            assert torchs.answer("draw", asked) == Refused(
+                "INVALID_ROW", "invalid multinomial distribution (sum of probabilities <= 0)"
+            )
+            assert numpys.answer("draw", asked).code == "INVALID_ROW"
+            continue
+        token = multinomial_torch_cpu(probs, words, bits=64 if dtype == "f64" else 32)
+        assert out(torchs.answer("draw", asked)) == {"token": token}
+        walked = numpys.answer("draw", {**asked, "uniforms": pack(numbers[:1], "f64")})
+        if dtype == "f32" and isinstance(walked, Unsupported):  # the shares no longer sum to 1
+            continue
+        assert out(walked) == {"token": inverse_cdf(probs, numbers[0])}
 
 
-@drawn(150)
-@given(row=CHAIN_ROWS, params=settings_of_generate(), data=st.data())
-def test_a_chain_of_transformers_has_the_stages_of_the_reference(
-    hugging: TransformersSession, row: list[float], params: dict[str, Any], data: st.DataObject
-) -> None:
-    params.pop("prefix_allowed_tokens_fn", None)
-    prompt = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=3))
-    history = prompt + data.draw(histories(SIZE, most=6))
-    try:
-        trace = explain(
-            *("transformers", row, history), prompt_length=len(prompt), precision="f32", **params
+def test_torch_and_numpy_tell_their_words_and_numbers() -> None:
+    words = [f"{word:08x}" for word in islice(mt19937(7), 3, 13)]
+    asked = {"seed": "7", "taken": 3, "count": 10}
+    for name in ("torch", "numpy"):
+        assert out(taken_up(name, "mt19937").answer("random_words", asked)) == {"words": words}
+    numbers = [int(word, 16) for word in words]
+    pairs = list(zip(numbers[0::2], numbers[1::2], strict=True))
+    wide: Type = "f64"
+    narrow: Type = "f32"
+    for name, profile, wanted, dtype in (
+        ("torch", "torch-cpu-double", [torch_cpu_double(*pair) for pair in pairs], wide),
+        ("torch", "torch-cpu-float", [torch_cpu_float(word) for word in numbers], narrow),
+        ("numpy", "mt19937-double", [mt19937_double(*pair) for pair in pairs], wide),
+        ("numpy", "numpy-float", [numpy_float(word) for word in numbers], narrow),
+    ):
+        answer = taken_up(name, profile).answer("uniforms", {"words": words})
+        assert out(answer) == {"uniforms": pack(wanted, dtype)}, profile
+    long = [one + other for one, other in zip(words[0::2], words[1::2], strict=True)]
+    wanted = [numpy_double(int(word, 16)) for word in long]
+    answer = taken_up("numpy", "numpy-double").answer("uniforms", {"words": long})
+    assert out(answer) == {"uniforms": pack(wanted, "f64")}
+    key = {"key": [f"{word:016x}" for word in (5, 7)]}
+    starts: dict[str, tuple[dict[str, Any], Any, int]] = {
+        "mt19937.seed-sequence": ({"seed": "9"}, mt19937_by_seed_sequence(9), 8),
+        "mt19937.by-array": ({"key": ["00000009"]}, mt19937_by_array([9]), 8),
+        "pcg64.seed-sequence": ({"seed": "9"}, pcg64_by_seed_sequence(9), 16),
+        "philox4x64-10.seed-sequence": ({"seed": "9"}, philox4x64_by_seed_sequence(9), 16),
+        "philox4x64-10.numpy": (key, philox4x64_words([5, 7]), 16),
+    }
+    for name, (start, stream, digits) in starts.items():
+        told = [f"{word:0{digits}x}" for word in islice(stream, 2, 6)]
+        session = taken_up("numpy", name)
+        found = session.answer("random_words", {**start, "taken": 2, "count": 4})
+        assert out(found) == {"words": told}, name
+        both = {"seed": "1", **key, "taken": 2, "count": 4}
+        assert isinstance(session.answer("random_words", both), Unsupported), name
+
+
+def test_torch_walks_where_tokens_may_come_again() -> None:
+    session = taken_up("torch", rule_name("draw", method="torch walk"))
+    asked = {"probs": pack([0.5, 0.25, 0.25]), "uniforms": pack([0.5, 0.75, 0.8125], "f64")}
+    assert out(session.answer("draw", {**asked, "count": 3})) == {"tokens": [0, 1, 2]}
+    race = taken_up("torch", rule_name("draw", method="torch race"))
+    assert out(race.answer("draw", {**asked, "count": 2})) == {"tokens": [0, 1]}
+    assert race.answer("draw", {**asked, "count": 4}).code == "INVALID_ROW"
+
+
+def test_torch_itself_answers_rows_and_many_draws() -> None:
+    session = taken_up("torch", "standard")
+    asked = {"logits": pack([0.0, 1.0, 1.0])}
+    assert out(session.answer("greedy", asked)) == {"token": 1}
+    shares = unpack(out(session.answer("softmax", asked))["probs"])
+    assert shares == pytest.approx([0.155362, 0.422319, 0.422319], rel=1e-5)
+    logs = unpack(out(session.answer("logprobs", asked))["logprobs"])
+    assert logs == pytest.approx([-1.861995, -0.861995, -0.861995], rel=1e-5)
+    many = {"probs": pack([0.5, 0.0, 0.5]), "params": {}, "draws": 10_000}
+    counts = dict(out(session.answer("stat", many))["counts"])
+    assert sum(counts.values()) == 10_000
+    assert abs(counts[0] - 5000) < 250
+    assert 1 not in counts
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@given(st.data())
+@drawn(20)
+def test_rows_go_to_torch_and_back_bit_for_bit(dtype: Type, data: st.DataObject) -> None:
+    values = data.draw(st.lists(st.floats(width=16) | st.sampled_from([-0.0, inf, -inf])))
+    packed = pack([nearest(value, dtype) for value in values], dtype)
+    assert to_floats(to_tensor([packed])[0], dtype) == packed
+
+
+def test_many_draws_of_each_engine_follow_the_law() -> None:
+    llama, hugging = taken_up("llama.cpp", "llama.cpp"), taken_up("transformers", "transformers")
+    row, draws = [2.0, 1.0, 0.0, -1.0, -inf, 0.5], 20_000 * CAMPAIGN
+    asked_of: list[tuple[Any, dict[str, Any]]] = [
+        *((llama, {"top_k": 0, "min_p": 0.0, "top_p": 1.0, "temp": 1.0}), (llama, {"top_k": 3})),
+        *((hugging, {}), (hugging, {"temperature": 0.5, "top_p": 0.9})),
+    ]
+    for session, params in asked_of:
+        asked = question(row, **params)
+        law = unpack(out(session.answer("distribution", asked))["probs"])
+        counts = dict(out(session.answer("stat", {**asked, "draws": draws}))["counts"])
+        assert sum(counts.values()) == draws
+        for token, share in enumerate(law):
+            spread = (draws * share * (1 - share)) ** 0.5
+            assert abs(counts.get(token, 0) - draws * share) <= 5 * spread, (params, token)
+
+
+def recorded(dtype: Type) -> list[Case]:
+    """Return records of the profile "transformers" with rows of a type, and one wrong answer."""
+    row = [nearest(logit, dtype) for logit in (1.5, 4.0, -2.0, 0.25, 4.0, -inf)]
+    made: list[Case] = []
+    for op, params in (
+        *(("top_k", {"top_k": 1}), ("top_k", {"top_k": 3}), ("top_p", {"top_p": 0.75})),
+        *(("min_p", {"min_p": 0.5}), ("typical", {"typical_p": 0.5}), ("eta", {"eta_cutoff": 0.1})),
+        *(("chain", {"top_k": 4, "temperature": 0.5}), ("temperature", {"temperature": 0.5})),
+        *(("softmax", {}), ("temperature", {"temperature": 3.0}), ("chain", {"top_k": -1})),
+    ):
+        asked = question(row, dtype=dtype, **params)
+        profile = "standard" if op == "softmax" else "transformers"
+        given = {
+            name: asked[name] for name in OPERATIONS[op].question.__struct_fields__ if name in asked
+        }
+        expected = SamplerSession(profile).answer(op, given)
+        answered = None
+        if isinstance(expected, Ok):
+            answered = msgspec.convert(expected.out, answer_type(op))
+        made.append(
+            make_case(
+                op,
+                id=f"sampling/{op}/{dtype}/n{len(made)}",
+                profile=profile,
+                why="An example for the tests of the adapters.",
+                flags=[],
+                spec="docs/sampling.md",
+                verdict=verdict_of(op, expected),
+                input=msgspec.convert(given, OPERATIONS[op].question),
+                out=answered,
+            )
         )
-    except SamplingError:
-        return
-    asked = question(row, history, len(prompt), **params)
-    answer = hugging.answer("chain", asked)
-    if isinstance(answer, Refused):  # transformers' entropy does not take a row of minus infinities
-        assert answer.code == "INVALID_ROW"
-        assert -inf in row or not trace.steps[-1].kept
-        return
-    stages = [{"step": one.step, "keep": sorted(one.kept)} for one in trace.steps]
-    theirs = out(answer)["stages"]
-    assert [one["step"] for one in theirs] == [one["step"] for one in stages]
-    TALLY.append(theirs == stages)
-    law = hugging.answer("distribution", asked)
-    if TALLY[-1] and trace.steps[-1].kept:
-        shares = distribution(
-            *("transformers", row, history), prompt_length=len(prompt), precision="f32", **params
-        )
-        assert unpack(out(law)["probs"]) == pytest.approx(shares, rel=1e-5, abs=1e-37)
+    return made
 
 
-TALLY: list[bool] = []
+def verdict_of(op: str, expected: Answer) -> Verdict:
+    if isinstance(expected, Refused):
+        return MustRefuse(codes=[expected.code])
+    return Close(ulp=4) if op in {"softmax", "temperature"} else Exact()
 
 
-def test_hardly_any_chain_differs() -> None:
-    """It runs behind the test above; alone it has nothing to say."""
-    assert TALLY.count(False) <= len(TALLY) / 50
+@pytest.mark.parametrize("name", ["transformers", "llama.cpp", "torch"])
+def test_what_is_answered_somewhere_else_is_judged_as_here(name: str, tmp_path: Path) -> None:
+    catalogue = open_catalogue()
+    cases = [case for dtype in TYPES for case in recorded(dtype)]
+    wrong = msgspec.structs.replace(
+        cases[0], id="canary/top_k/wrong", out=msgspec.convert({"keep": [0]}, answer_type("top_k"))
+    )
+    catalogue.cases, catalogue.canaries = cases, [wrong]
+    requests, responses = tmp_path / "requests.jsonl", tmp_path / "responses.jsonl"
+    requests.write_bytes(b"".join(export(cases, catalogue, "sha256:" + "0" * 64, str)))
+    found = engine(name)
+    assert not isinstance(found, Unavailable)
+    responses.write_bytes(b"".join(answer_requests(found, requests)))
+    verdicts = judge_responses(responses, read_requests(requests, catalogue), catalogue)
+    assert not verdicts.trouble
+    assert not verdicts.canaries
+    assert (verdicts.hello.impl.name, verdicts.hello.impl.version) == (name, found.version)
+    statuses = {result.case.id: result.judgement.status for result in verdicts.results}
+    assert len(statuses) == len(cases)
+    own = {"transformers": ("transformers", "standard"), "torch": ("standard",)}.get(name, ())
+    for case in cases:
+        assert statuses[case.id] == ("pass" if case.profile in own else "unsupported"), case.id

@@ -26,12 +26,12 @@ from functools import lru_cache
 from math import inf, sqrt
 from typing import Any, Final, Literal, TypeAlias
 
-from sampling_ref import PROFILES, STEPS
+from sampling_ref import PROFILES, STEPS, ParameterError
 from sampling_ref.asking import read_parameters
 from tokenref.cases.sampling.arithmetics import ARITHMETICS, Arithmetic
 from tokenref.cases.sampling.rounded_filters import ROUNDED, Kept, Shares, Values
 from tokenref.engines.answers import Ok
-from tokenref.engines.reference_samplers import SamplerSession
+from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
 from tokenref.floats import unpack
 from tokenref.questions.parameters import unpack_parameters
 from tokenref.rules import choices_of
@@ -55,6 +55,7 @@ UNDEFINED_TIES: Final = frozenset(
     {
         ("sglang", "top_k"),
         ("sglang", "top_p"),
+        ("candle", "top_k"),
         ("mistral.rs", "top_k"),
         ("mistral.rs", "top_p"),
         ("mlx-lm", "top_k"),
@@ -63,6 +64,9 @@ UNDEFINED_TIES: Final = frozenset(
     }
 )
 """Profiles and steps whose sort is not stable: which of equals stay is an accident."""
+
+
+_FILTERS: Final = SamplerTools().filters
 
 
 class TooAmbiguousError(Exception):
@@ -139,11 +143,9 @@ def _acts(op: str, values: Values) -> bool:
 
 
 def _exactly(row: Sequence[float], op: str, values: Values, kind: Kind) -> Kept:
-    from tokenref.engines.reference_samplers import SamplerTools  # noqa: PLC0415
-
     name = op if kind == "probs" else f"{op}_logits"
     given = {name: value for name, value in values.items() if name != "base"}
-    return SamplerTools().filters[name](list(row), **given)
+    return _FILTERS[name](list(row), **given)
 
 
 @lru_cache(maxsize=2 * len(ARITHMETICS))
@@ -194,7 +196,10 @@ def verdict_of(op: str, profile: str, request: Mapping[str, Any]) -> Exact | Eit
         return Exact()
     (values,) = by_stage
     if op in ROUNDED:
-        found = answers(row, op, values, kind=kind)
+        try:
+            found = answers(row, op, values, kind=kind)
+        except ParameterError:
+            return Exact()  # an engine takes what the definition does not know
         if not found.are_one:
             return _open(op, row, found)
     return _by_ties(op, profile, request, row)
@@ -228,7 +233,8 @@ def _open(op: str, row: Sequence[float], found: Answers) -> Either | Set:
     if len(named) > 1 and (found.moved <= named or op in NOT_BY_WEIGHT):
         return _either(found)
     if op in NOT_BY_WEIGHT:
-        raise TooAmbiguousError(f"{op}: answers differ only within the margin")
+        sets = sorted(map(sorted, found.moved))
+        raise TooAmbiguousError(f"{op}: answers differ only within the margin: {sets}")
     must = frozenset.intersection(*found.moved)
     may = frozenset.union(*found.moved)
     if not must or len(may - must) > CAP:

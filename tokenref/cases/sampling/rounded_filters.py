@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import accumulate
-from math import frexp, sqrt
+from math import frexp, inf, sqrt
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -88,7 +88,7 @@ def _count(sums: Sequence[float], limit: float, boundary: str) -> int:
     """Return how many tokens of a walk are kept, by its running sums."""
     if boundary == "within":
         return bisect_right(sums, limit)
-    reached = bisect_left(sums, limit) if boundary == "reach" else bisect_right(sums, limit)
+    reached = bisect_right(sums, limit) if boundary == "exceed" else bisect_left(sums, limit)
     return min(reached + (boundary != "short"), len(sums))
 
 
@@ -97,9 +97,10 @@ def _count_upwards(row: Shares, order: Sequence[int], limit: float, boundary: st
     sums = row.arithmetic.running([row.shares[place] for place in reversed(order)])
     rest = row.arithmetic.one(1 - limit)
     if boundary == "reach":
-        return len(order) - bisect_right(sums, rest)
-    first = len(order) - bisect_left(sums, rest)
-    return first if boundary == "exceed" else max(first - 1, 0)
+        return max(1, len(order) - bisect_right(sums, rest))  # programs force the last one
+    if boundary == "exceed":
+        return max(1, len(order) - bisect_left(sums, rest))
+    return len(order) - bisect_left([0.0, *sums[:-1]], rest)  # by what comes after each
 
 
 def _fitting(row: Shares, most: float) -> Kept:
@@ -262,7 +263,10 @@ def typical(row: Shares, values: Values) -> Iterator[Kept]:
     sign = -1 if values["ties"] == "highest id" else 1
     is_flat = min(row.numbers) == max(row.numbers)
     for middle in row.around(entropy, is_exact=is_flat, scale=1 + entropy):
-        far = arithmetic.rounded(abs(-logarithm - middle) for logarithm in logarithms)
+        far = arithmetic.rounded(
+            abs(-logarithm - middle) if share else inf
+            for share, logarithm in zip(row.shares, logarithms, strict=True)
+        )
         order = sorted(range(len(far)), key=lambda place: (far[place], sign * place))  # noqa: B023 - used at once
         line = [row.shares[place] for place in order]
         limits = row.around(mass, is_exact=row.is_exact)

@@ -27,7 +27,7 @@ from tokenref.engines.reference_samplers import SamplerSession, with_functions
 from tokenref.floats import Type, nearest, pack, type_of, units_apart, unpack
 from tokenref.questions.parameters import pack_parameters, unpack_parameters
 from tokenref.rules import choices_of
-from tokenref.verdicts import Close, Exact, Verdict
+from tokenref.verdicts import Alternative, Close, Either, Exact, Verdict
 
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 MOST: Final = 64
@@ -125,6 +125,8 @@ def verdict_of_row(op: str, profile: str, request: Mapping[str, Any]) -> Verdict
     wider = session.answer(op, wide)
     assert isinstance(wider, Ok)  # noqa: S101 - the same question in more digits
     needs_no_rounding = unpack(wider.out["logits"]) == right and op not in IRRATIONAL
+    if op == "smoothing":
+        return _either_zero(right, dtype)
     if rounded is None:
         return Exact() if needs_no_rounding else Close(ulp=1)
     there = [nearest(number, dtype) for number in rounded]
@@ -136,6 +138,21 @@ def verdict_of_row(op: str, profile: str, request: Mapping[str, Any]) -> Verdict
     if apart >= MOST:
         raise ValueError(f"{op} {profile}: roundings are {apart} units apart: {right}, {there}")
     return Close(ulp=int(apart) + 1)
+
+
+def _either_zero(right: Sequence[float], dtype: Type) -> Verdict:
+    """Return the verdict on a row in which the formula does not say which zero the best gets."""
+    zeros = {"plus": 0.0, "minus": -0.0}
+    return Either(
+        alternatives=[
+            Alternative(
+                label=f"{name}-zero",
+                reason="minus the square of 0: what sign it has depends on how it is written",
+                out={"logits": pack([zero if number == 0 else number for number in right], dtype)},
+            )
+            for name, zero in zeros.items()
+        ]
+    )
 
 
 def rounded_row(op: str, profile: str, request: Mapping[str, Any]) -> list[float] | None:

@@ -8,7 +8,7 @@ import msgspec
 
 from tokenref.record import Case
 from tokenref.reports.html.gathering import Column, Gathered
-from tokenref.reports.results import DIFFERENCES, CaseLine, rerun
+from tokenref.reports.results import DIFFERENCES, CaseLine, options_again
 from tokenref.reports.short import short_json, visible
 
 LETTERS: Final[Mapping[str, str]] = {
@@ -23,12 +23,14 @@ LETTERS: Final[Mapping[str, str]] = {
     "skip": "s",
     "not_run": "n",
 }
-"""One letter per status: a case of one engine is one character. A case that was not run is a dot."""
+"""One letter per status: a case of one engine is one character, and a dot if it has no result."""
 
 GONE: Final = "."
 
 _LONGEST_ANSWER: Final = 600
-_LONGEST_QUESTION: Final = 300
+_LONGEST_QUESTION: Final = 400
+_LONGEST_ANSWERED: Final = 60
+"""Characters of a question that nobody answers wrongly: there are thousands of them."""
 
 
 def page_data(gathered: Gathered, names: Mapping[str, str], pages: str) -> dict[str, object]:
@@ -56,12 +58,15 @@ def page_data(gathered: Gathered, names: Mapping[str, str], pages: str) -> dict[
         if record is not None:
             subject = names.get(record.vocab or "", "")
             row += [
-                sets[",".join(record.flags)],
-                profiles[record.profile],
-                specs[record.spec],
-                subjects[subject],
+                sets["\n".join(map(visible, record.flags))],
+                profiles[visible(record.profile)],
+                specs[visible(record.spec)],
+                subjects[visible(subject)],
                 visible(record.why),
-                short_json(msgspec.to_builtins(record)["in"], _LONGEST_QUESTION),
+                short_json(
+                    msgspec.to_builtins(record)["in"],
+                    _LONGEST_QUESTION if case_id in differing else _LONGEST_ANSWERED,
+                ),
             ]
             if case_id in differing:
                 row.append(_expected(record))
@@ -114,7 +119,8 @@ def _engine(column: Column, ids: Sequence[str], texts: Numbered) -> dict[str, ob
     entry = column.entry
     found: dict[str, object] = {
         "name": visible(column.label),
-        "again": [visible(part) for part in rerun(column.results[0].header, entry)],
+        "again": [visible(part) for part in entry.again or [entry.name]],
+        "options": [visible(part) for part in options_again(column.results[0].header)],
         "statuses": "".join(statuses),
         "details": details,
         "known": {

@@ -69,7 +69,7 @@ def gather(
     total = sum(results.footer.cases for results in files)
     if total > MOST_LINES:
         raise ResultsError(
-            f"an HTML report holds at most {MOST_LINES:,} results, got {total:,}: select fewer cases"
+            f"an HTML report holds at most {MOST_LINES:,} results, got {total:,}: select fewer"
         )
     columns: dict[tuple[str, str], Column] = {}
     for results in files:
@@ -87,8 +87,8 @@ def gather(
             column.lines[line.id] = line
     for change in changes:
         for (name, _), column in columns.items():
-            line = column.lines.get(change.id)
-            if name == change.engine and change.now == (None if line is None else line.status):
+            found = column.lines.get(change.id)
+            if name == change.engine and change.now == (found and found.status):
                 column.was[change.id] = change.was or ""
     seen = {
         case_id

@@ -87,7 +87,7 @@ def cell_link(kind: str, name: str, engine: str, counts: Counter[str], before: s
     if known:
         signs.append(f"≠ {known:,}")
     if not signs:
-        signs.append(f"✓ {counts['pass']:,}" if counts["pass"] else "–")
+        signs.append(f"✓ {counts['pass']:,}" if counts["pass"] else "·")
     judged = total - sum(counts[status] for status in UNJUDGED)
     of = f"<small>of {judged:,}</small>" if (failed or known) and not before else ""
     label = (

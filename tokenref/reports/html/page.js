@@ -6,8 +6,8 @@
     f: ["\u2717", "fail", "bad"], w: ["\u2717", "wrong error", "bad"], c: ["\u2717", "crash", "bad"],
     t: ["\u2717", "timeout", "bad"], X: ["\u2717", "unexpected pass", "bad"],
     x: ["\u2260", "known", "known"], p: ["\u2713", "pass", "good"],
-    u: ["\u2013", "unsupported", "none"], s: ["\u2013", "skipped", "none"],
-    n: ["\u2013", "not run", "none"], ".": ["\u2013", "not there", "none"],
+    u: ["\u00b7", "unsupported", "none"], s: ["\u00b7", "skipped", "none"],
+    n: ["\u00b7", "not run", "none"], ".": ["\u00b7", "not there", "none"],
   };
   const GROUPS = { failures: "fwctX", differences: "fwctXx" };
   const PER_PAGE = 50;
@@ -21,7 +21,7 @@
   const byId = (id) => document.getElementById(id);
   const form = byId("filters"), list = byId("cases"), pager = byId("pager");
   const FIELDS = ["search", "status", "engine", "op", "flag", "profile", "change"];
-  const setFlags = data.sets.map((set) => (set ? set.split(",") : []));
+  const setFlags = data.sets.map((set) => (set ? set.split("\n") : []));
   const id = (row) => `${data.groups[row[0]]}/${row[1]}`;
   const flags = (row) => (row.length > 3 ? setFlags[row[3]] : []);
   const profile = (row) => (row.length > 3 ? data.profiles[row[4]] : "");
@@ -157,7 +157,7 @@
       if (other !== engine && other.statuses[at] !== ".") others.append(make("span", {}, `${other.name} `, badge(other.statuses[at])));
     }
     if (others.childElementCount) item("others", others);
-    item("again", code(["tokenref", "check", ...engine.again, "--id", id(row)].map(quoted).join(" "), "line"));
+    item("again", code(["tokenref", "check", ...engine.again, "--id", id(row), ...engine.options].map(quoted).join(" "), "line"));
     return make("div", { class: "open" }, items);
   };
 

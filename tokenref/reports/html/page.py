@@ -59,7 +59,7 @@ def render(gathered: Gathered, data: dict[str, object], notes: Sequence[str]) ->
     labels = [column.label for column in gathered.columns]
     flags = {name: f"{flag.description} {flag.effect}" for name, flag in FLAGS.items()}
     by_op, by_flag = counts_by_op(gathered), counts_by_flag(gathered)
-    data["flags"] = {name: about for name, about in flags.items() if name in by_flag}
+    data["flags"] = {visible(name): visible(flags.get(name, "")) for name in by_flag}
     parts = {
         "policy": (
             "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
@@ -130,7 +130,7 @@ def _card(column: Column, by_op: Mapping[str, Counter[str]]) -> str:
     elif incidents or stale:
         state, sentence = "bad", "✗ fails, but in no one case"
     elif not judged:
-        state, sentence = "none", "– nothing was run"
+        state, sentence = "none", "· nothing was run"
     elif known:
         state, sentence = "known", f"≠ {known:,} known difference{'s' * (known != 1)}"
     else:

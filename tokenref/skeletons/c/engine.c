@@ -88,6 +88,8 @@ static json *need(json *value, json_kind kind) {
     return value;
 }
 
+static size_t digits_of(const char *type) { return strcmp(type, "f64") == 0 ? 16 : strcmp(type, "f32") == 0 ? 8 : 4; }
+
 static int hex_digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
 
 static char *read_hex(const char *digits, size_t length) {
@@ -122,8 +124,10 @@ static const char *read_text(const json *question, size_t *length) {
     return bytes;
 }
 
-/* Returns the number that the bits of a type stand for. */
-static double number(const char *type, uint64_t bits) {
+/* Returns the number that hexadecimal digits of a type stand for. */
+static double number(const char *type, const char *digits) {
+    uint64_t bits = 0;
+    for (size_t i = 0, size = digits_of(type); i < size; i++) bits = bits << 4 | (uint64_t)hex_digit(digits[i]);
     union { uint64_t bits; double number; } wide = {bits};
     union { uint32_t bits; float number; } narrow = {(uint32_t)bits};
     if (strcmp(type, "f64") == 0) return wide.number;
@@ -136,25 +140,26 @@ static double number(const char *type, uint64_t bits) {
 
 /* Reads the numbers of a row: big-endian hexadecimal digits, or a recipe for them. */
 static double *read_floats(const json *floats, size_t *length) {
-    json *recipe = json_get(floats, "gen"), *head = recipe ? json_get(floats, "head") : floats->first;
-    const char *type = recipe ? need(json_get(floats, "dtype"), JSON_STRING)->string : need(head, JSON_STRING)->name;
-    size_t digits = strcmp(type, "f64") == 0 ? 16 : strcmp(type, "f32") == 0 ? 8 : 4;
-    size_t given = head ? head->length / digits : 0;
-    *length = recipe ? (size_t)need(json_get(floats, "n"), JSON_INTEGER)->integer : given;
-    double *row = json_allocate((*length + given + 1) * sizeof *row);
-    for (size_t i = 0; i < given; i++) {
-        uint64_t bits = 0;
-        for (size_t j = 0; j < digits; j++) bits = bits << 4 | (uint64_t)hex_digit(head->string[i * digits + j]);
-        row[i] = number(type, bits);
+    json *recipe = json_get(floats, "gen"), *put = json_get(floats, "put");
+    const char *type = recipe ? need(json_get(floats, "dtype"), JSON_STRING)->string : need(floats->first, JSON_STRING)->name;
+    *length = recipe ? (size_t)need(json_get(floats, "n"), JSON_INTEGER)->integer : floats->first->length / digits_of(type);
+    double *row = json_allocate((*length + 1) * sizeof *row);
+    if (recipe == NULL) {
+        for (size_t i = 0; i < *length; i++) row[i] = number(type, floats->first->string + i * digits_of(type));
+        return row;
     }
-    if (recipe == NULL) return row;
     uint64_t state = strtoull(need(json_get(floats, "seed"), JSON_STRING)->string, NULL, 16);
     uint64_t span = (uint64_t)need(json_get(floats, "span"), JSON_INTEGER)->integer;
     for (size_t i = 0; i < *length; i++) { /* SplitMix64 */
         uint64_t word = state += 0x9e3779b97f4a7c15u;
         word = (word ^ word >> 30) * 0xbf58476d1ce4e5b9u;
         word = (word ^ word >> 27) * 0x94d049bb133111ebu;
-        if (i >= given) row[i] = ldexp((double)((word ^ word >> 31) % span), type[0] == 'b' ? -4 : digits == 4 ? -7 : -20);
+        row[i] = ldexp((double)((word ^ word >> 31) % span), type[0] == 'b' ? -4 : digits_of(type) == 4 ? -7 : -20);
+    }
+    for (json *one = put ? put->first : NULL; one != NULL; one = one->next) {
+        json *place = need(one->first, JSON_INTEGER);
+        if (place->integer < 0 || (size_t)place->integer >= *length) end_case(CRASHED, "", "a number is put outside of the row");
+        row[place->integer] = number(type, need(place->next, JSON_STRING)->string);
     }
     return row;
 }
@@ -174,7 +179,8 @@ static void answer_encode(const json *question, const vocabulary *with) {
 }
 
 static void answer_top_k(const json *question) {
-    json *probs = json_get(question, "probs"), *k = json_get(json_get(question, "params"), "k");
+    json *probs = json_get(question, "probs"), *params = json_get(question, "params");
+    json *k = json_get(params, "k"), *least = json_get(params, "least");
     size_t length, possible = 0;
     double lowest = probs ? 0.0 : -INFINITY, *row = read_floats(need(probs ? probs : json_get(question, "logits"), JSON_OBJECT), &length);
     for (size_t i = 0; i < length; i++) {
@@ -182,10 +188,11 @@ static void answer_top_k(const json *question) {
         possible += row[i] > lowest;
     }
     if (possible == 0) end_case(REFUSED, "INVALID_ROW", "no token is possible");
-    if (k == NULL || k->kind != JSON_INTEGER || k->integer < 1) end_case(REFUSED, "INVALID_PARAMETER", "k must be a whole number from 1");
+    if (k == NULL || k->kind != JSON_INTEGER || k->integer < 1 || (least != NULL && (least->kind != JSON_INTEGER || least->integer < 1)))
+        end_case(REFUSED, "INVALID_PARAMETER", "k must be a whole number from 1");
     char *kept = json_allocate(length);
     memset(kept, 0, length);
-    top_k(row, length, lowest, k->integer, kept);
+    top_k(row, length, lowest, least != NULL && least->integer > k->integer ? least->integer : k->integer, kept);
     json_put("{\"keep\":[");
     for (size_t i = 0, first = 1; i < length; i++)
         if (kept[i]) {

@@ -157,7 +157,7 @@ static std::vector<double> from_digits(const std::string &type, const std::strin
 static std::vector<double> read_floats(const Json &floats) {
     if (!floats.has("gen")) return from_digits(floats.members.begin()->first, floats.members.begin()->second.as(Json::string, "digits").text);
     const std::string type = floats.get("dtype", Json::string).text;
-    std::vector<double> row = from_digits(type, floats.has("head") ? floats.get("head", Json::string).text : "");
+    std::vector<double> row;
     std::uint64_t state = std::stoull(floats.get("seed", Json::string).text, nullptr, 16);
     const std::uint64_t n = static_cast<std::uint64_t>(floats.get("n", Json::integer).number);
     const std::uint64_t span = static_cast<std::uint64_t>(floats.get("span", Json::integer).number);
@@ -165,8 +165,11 @@ static std::vector<double> read_floats(const Json &floats) {
         std::uint64_t word = state += 0x9e3779b97f4a7c15u;  // SplitMix64
         word = (word ^ word >> 30) * 0xbf58476d1ce4e5b9u;
         word = (word ^ word >> 27) * 0x94d049bb133111ebu;
-        if (at >= row.size()) row.push_back(std::ldexp(static_cast<double>((word ^ word >> 31) % span), type == "f16" ? -7 : type == "bf16" ? -4 : -20));
+        row.push_back(std::ldexp(static_cast<double>((word ^ word >> 31) % span), type == "f16" ? -7 : type == "bf16" ? -4 : -20));
     }
+    if (floats.has("put"))
+        for (const Json &one : floats.get("put", Json::list).entries)
+            row.at(static_cast<std::size_t>(one.entries.at(0).number)) = from_digits(type, one.entries.at(1).text).at(0);
     return row;
 }
 
@@ -184,12 +187,17 @@ static Json answer(const std::string &op, const Json &question, const Vocabulary
         const bool allowed = std::all_of(row.begin(), row.end(), [&](double number) { return number >= lowest && number < INFINITY; });
         if (!allowed || std::none_of(row.begin(), row.end(), [&](double number) { return number > lowest; }))
             throw Refused{"INVALID_ROW", "no token is possible, or a number is not allowed"};
-        const auto &params = question.get("params", Json::object).members;
-        const auto k = params.find("k");
-        if (k == params.end() || k->second.kind != Json::integer || k->second.number < 1)
-            throw Refused{"INVALID_PARAMETER", "k must be a whole number from 1"};
+        std::int64_t k = 0;
+        for (const char *name : {"k", "least"}) {
+            const auto &params = question.get("params", Json::object).members;
+            const auto count = params.find(name);
+            if (count == params.end() && k > 0) continue;  // there need not be a least number
+            if (count == params.end() || count->second.kind != Json::integer || count->second.number < 1)
+                throw Refused{"INVALID_PARAMETER", std::string(name) + " must be a whole number from 1"};
+            k = std::max(k, count->second.number);
+        }
         List keep;
-        for (std::size_t token : top_k(row, lowest, static_cast<std::size_t>(k->second.number))) keep.emplace_back(static_cast<std::int64_t>(token));
+        for (std::size_t token : top_k(row, lowest, static_cast<std::size_t>(k))) keep.emplace_back(static_cast<std::int64_t>(token));
         return Object{{"keep", keep}};
     }
     throw Skipped{"has no operation " + op};

@@ -83,17 +83,17 @@ function readText({ text, bytes, recipe }) {
 // Returns the numbers of a row: big-endian hexadecimal digits, or a recipe for them.
 function readFloats(floats) {
   if ("gen" in floats) {
-    const row = readFloats({ [floats.dtype]: floats.head ?? "" });
+    const row = [];
     const step = { f64: 2 ** -20, f32: 2 ** -20, f16: 2 ** -7, bf16: 2 ** -4 }[floats.dtype];
     const cut = (word) => BigInt.asUintN(64, word);
     let state = BigInt(floats.seed);
     for (let at = 0; at < floats.n; at++) {
       state = cut(state + 0x9e3779b97f4a7c15n); // SplitMix64
-      if (at < row.length) continue;
       let word = cut((state ^ (state >> 30n)) * 0xbf58476d1ce4e5b9n);
       word = cut((word ^ (word >> 27n)) * 0x94d049bb133111ebn);
       row.push(Number((word ^ (word >> 31n)) % BigInt(floats.span)) * step);
     }
+    for (const [place, digits] of floats.put ?? []) [row[place]] = readFloats({ [floats.dtype]: digits });
     return row;
   }
   const [[dtype, digits]] = Object.entries(floats);
@@ -130,11 +130,11 @@ function answer(op, question, vocabulary) {
     if (!allowed || !row.some((number) => number > lowest)) {
       throw new Refused("INVALID_ROW", "no token is possible, or a number is not allowed");
     }
-    const k = question.params.k;
-    if (!Number.isInteger(k) || k < 1) {
+    const { k, least = 1 } = question.params;
+    if (![k, least].every((count) => Number.isInteger(count) && count >= 1)) {
       throw new Refused("INVALID_PARAMETER", `k must be a whole number from 1, got ${JSON.stringify(k)}`);
     }
-    return { keep: topK(row, lowest, k) };
+    return { keep: topK(row, lowest, Math.max(k, least)) };
   }
   throw new Skipped(`has no operation ${op}`);
 }

@@ -88,15 +88,15 @@ def read_text(question: dict[str, Any]) -> bytes:
 def read_floats(floats: dict[str, Any]) -> list[float]:
     """Return the numbers of a row: big-endian hexadecimal digits, or a recipe for them."""
     if "gen" in floats:
-        row, state, mask = read_floats({floats["dtype"]: floats.get("head", "")}), 0, 2**64 - 1
-        state = int(floats["seed"], 16)
+        row, state, mask = [], int(floats["seed"], 16), 2**64 - 1
         step = {"f64": 2**-20, "f32": 2**-20, "f16": 2**-7, "bf16": 2**-4}[floats["dtype"]]
-        for at in range(floats["n"]):
+        for _ in range(floats["n"]):
             state = state + 0x9E3779B97F4A7C15 & mask  # SplitMix64
             word = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 & mask
             word = (word ^ word >> 27) * 0x94D049BB133111EB & mask
-            if at >= len(row):
-                row.append((word ^ word >> 31) % floats["span"] * step)
+            row.append((word ^ word >> 31) % floats["span"] * step)
+        for place, digits in floats.get("put", []):
+            (row[place],) = read_floats({floats["dtype"]: digits})
         return row
     ((dtype, digits),) = floats.items()
     if dtype == "bf16":  # the upper half of an f32
@@ -116,10 +116,10 @@ def answer(op: str, question: dict[str, Any], vocabulary: dict[str, Any] | None)
         lowest = 0.0 if "probs" in question else -inf
         if not all(lowest <= number < inf for number in row) or max(row, default=lowest) == lowest:
             raise Refused("INVALID_ROW", "no token is possible, or a number is not allowed")
-        k = question["params"]["k"]
-        if type(k) is not int or k < 1:
-            raise Refused("INVALID_PARAMETER", f"k must be a whole number from 1, got {k}")
-        return {"keep": top_k(row, lowest, k)}
+        counts = question["params"]["k"], question["params"].get("least", 1)
+        if any(type(count) is not int or count < 1 for count in counts):
+            raise Refused("INVALID_PARAMETER", f"k must be a whole number from 1, got {counts}")
+        return {"keep": top_k(row, lowest, max(counts))}
     raise Skipped(f"has no operation {op}")
 
 

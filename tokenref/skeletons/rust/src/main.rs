@@ -74,10 +74,12 @@ fn answer(op: &str, question: &Json, vocabulary: Option<&Vocabulary>) -> Result<
             if !row.iter().all(|number| (lowest..f64::INFINITY).contains(number)) || !row.iter().any(|number| *number > lowest) {
                 return Err(Refused("INVALID_ROW", "no token is possible, or a number is not allowed".to_string()));
             }
-            match question.get("params").get("k").integer() {
-                Some(k) if k >= 1 => {
-                    let keep = top_k(&row, lowest, k as usize).into_iter().map(|token| Json::Integer(token as i64));
-                    Ok(object([("keep", Json::List(keep.collect()))]))
+            let params = question.get("params");
+            let least = if params.has("least") { params.get("least").integer() } else { Some(1) };
+            match (params.get("k").integer(), least) {
+                (Some(k), Some(least)) if k >= 1 && least >= 1 => {
+                    let kept = top_k(&row, lowest, k.max(least) as usize);
+                    Ok(object([("keep", Json::List(kept.into_iter().map(|token| Json::Integer(token as i64)).collect()))]))
                 }
                 _ => Err(Refused("INVALID_PARAMETER", "k must be a whole number from 1".to_string())),
             }
@@ -134,17 +136,20 @@ fn read_hex(digits: &str) -> Vec<u8> {
 /// The numbers of a row: big-endian hexadecimal digits, or a recipe for them.
 fn read_floats(floats: &Json) -> Vec<f64> {
     if let Some(dtype) = floats.get("dtype").text() {
-        let mut row = from_digits(dtype, floats.get("head").text().unwrap_or(""));
+        let mut row = Vec::new();
         let seed = floats.get("seed").text().expect("a recipe has a seed");
         let mut state = u64::from_str_radix(&seed[2..], 16).expect("0x and hexadecimal digits");
         let whole = |name| floats.get(name).integer().expect("a whole number") as u64;
         let shift = match dtype { "f16" => 7, "bf16" => 4, _ => 20 };
-        for at in 0..whole("n") as usize {
+        for _ in 0..whole("n") {
             state = state.wrapping_add(0x9e37_79b9_7f4a_7c15); // SplitMix64
             let word = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            if at >= row.len() {
-                row.push(((word ^ word >> 31) % whole("span")) as f64 / f64::from(1 << shift));
+            row.push(((word ^ word >> 31) % whole("span")) as f64 / f64::from(1 << shift));
+        }
+        for one in floats.get("put").list() {
+            if let [Json::Integer(place), Json::Text(digits)] = one.list() {
+                row[*place as usize] = from_digits(dtype, digits)[0];
             }
         }
         return row;

@@ -1,0 +1,205 @@
+"""What `tokenref doctor` says of programs that make one mistake each."""
+
+import shlex
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tokenref.catalogue import Catalogue, open_catalogue
+from tokenref.cli import main
+from tokenref.doctor.finding import Finding
+from tokenref.doctor.hints import hint, hint_on_answer, near
+from tokenref.doctor.walk import examine
+from tokenref.protocol.patience import Patience
+from tokenref.protocol.process import StartError
+
+PATIENT = Path(__file__).parent / "fakes" / "doctor_patient.py"
+HASTY = Patience(0.3, 0.0, 1.0)
+
+
+@cache
+def catalogue() -> Catalogue:
+    return open_catalogue()
+
+
+def command(mistake: str) -> str:
+    return shlex.join([sys.executable, "-S", str(PATIENT), mistake])
+
+
+def findings(mistake: str, patience: Patience | None = None) -> list[Finding]:
+    return list(examine(command(mistake), catalogue(), patience or Patience()))
+
+
+def problems(mistake: str, patience: Patience | None = None) -> list[Finding]:
+    return [each for each in findings(mistake, patience) if each.kind == "problem"]
+
+
+def all_of(finding: Finding) -> str:
+    return "\n".join((finding.text, finding.wrote, finding.right, finding.hint))
+
+
+@pytest.mark.parametrize("mistake", ["none", "any order", "small batch"])
+def test_what_is_allowed_is_no_mistake(mistake: str) -> None:
+    found = findings(mistake)
+    assert {each.kind for each in found} <= {"ok", "note"}
+    assert [each.about for each in found if each.kind == "ok"] == [
+        *("start", "hello", "bye", "encode", "encode", "decode", "decode", "canary"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mistake", "said"),
+    [
+        ("banner", "print messages for people to standard error"),
+        ("python", "json.dumps"),
+        ("lines", "without line breaks"),
+        ("nan", "no NaN"),
+        ("mark", "byte order mark"),
+        ("empty", "an empty line is no answer"),
+        ("two", "more than one answer"),
+        ("not UTF-8", "it is not UTF-8"),
+        ("echo", "do not echo it"),
+        ("array", "one JSON object"),
+        ("no impl", "required field `impl`"),
+        ("impl text", '"impl" is an object'),
+        ("proto text", "$.proto"),
+        ("proto 2", "$.proto"),
+        ("ops list", '"ops":{"encode":{"profiles":["definition"]}}'),
+        ("op list", '"encode":{"profiles":["definition"]}'),
+        ("no ops", "without any operation"),
+        ("unknown op", 'did you mean "encode"?'),
+        ("profiles text", '"profiles":["definition"]'),
+        ("unknown profile", 'did you mean "definition"?'),
+        ("unknown field", "colour"),
+        ("dies at the start", "ImportError: no engine"),
+    ],
+)
+def test_a_mistake_in_hello_is_explained_and_ends_the_visit(mistake: str, said: str) -> None:
+    (problem,) = problems(mistake)
+    assert said in all_of(problem)
+    assert problem.right or mistake in {"unknown profile"}
+
+
+@pytest.mark.parametrize(
+    ("mistake", "said"),
+    [
+        ("load id", "$.id"),
+        ("load crashes", "what the engine cannot express is a skip"),
+        ("dies of loading", "out of memory"),
+        ("dies of a question", "it ended with exit status 3"),
+        ("prints", "print messages for people to standard error"),
+        ("answers twice", "write one line for each message"),
+        ("run id", "the id must be"),
+        ("keyed", "results is a list"),
+        ("bare", "a result is an object"),
+        ("no keys", 'each result needs the key "k"'),
+        ("number keys", "keys are strings"),
+        ("own keys", "was not asked"),
+        ("one missing", "has no answer"),
+        ("one twice", "is answered twice"),
+        ("two outcomes", "exactly one of ok, err, skip and crash"),
+        ("ok list", "is an object"),
+        ("other name", "ids"),
+        ("ids text", "ids are numbers"),
+        ("ids decimal", "Expected `int`"),
+        ("last missing", "fail: ids"),
+        ("batch", "as number 3 of 64 questions"),
+        ("err text", "err is an object"),
+        ("lower code", 'did you mean "MISSING_BYTE"?'),
+        ("own code", "a code must be one of"),
+        ("other code", "wrong_error: expected MISSING_BYTE, got TOO_LONG"),
+        ("panic", "a crash is never a refusal"),
+        ("drops", "must be refused: fail: expected MISSING_BYTE, got an answer"),
+        ("upper case", "hexadecimal digits are lower case"),
+    ],
+)
+def test_a_mistake_in_an_operation_is_explained(mistake: str, said: str) -> None:
+    found = problems(mistake)
+    assert found
+    assert any(said in all_of(problem) for problem in found), "\n".join(map(all_of, found))
+    assert all(problem.about in {"encode", "decode", "canary"} for problem in found)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "said"),
+    [
+        ("silent", "answer each line before the next comes"),
+        ("no line feed", "the line feed is missing"),
+        ("no flush", "flush standard output after each answer"),
+    ],
+)
+def test_silence_is_explained_by_what_comes_when_the_input_is_closed(
+    mistake: str, said: str
+) -> None:
+    (problem,) = problems(mistake, HASTY)
+    assert said in all_of(problem)
+    assert "within 1 second" in problem.text
+
+
+def test_a_mistake_in_one_operation_does_not_hide_those_in_another() -> None:
+    assert {problem.about for problem in problems("number keys")} == {"encode", "decode", "canary"}
+
+
+def test_a_program_that_loads_nothing_is_told_so() -> None:
+    notes = [each for each in findings("loads nothing") if each.kind == "note"]
+    assert any("nothing was answered" in each.text and "not mine" in each.text for each in notes)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "said"),
+    [
+        ("no bye", "did not end within a second"),
+        ("one unknown profile", "has the profile 'mine'"),
+        ("stages", "are declared, not given"),
+    ],
+)
+def test_what_is_no_mistake_but_odd_is_noted(mistake: str, said: str) -> None:
+    found = findings(mistake)
+    assert not [each for each in found if each.kind == "problem"]
+    assert any(said in each.text for each in found)
+
+
+def test_a_program_with_a_problem_ends_the_command_with_1() -> None:
+    result = CliRunner().invoke(main, ["doctor", "--cmd", command("number keys")])
+    assert result.exit_code == 1
+    assert "PROBLEM encode: " in result.stdout
+    assert "it wrote" in result.stdout
+    assert "3 problems. Mend the first one, and ask again:\n  tokenref doctor" in result.stdout
+
+
+def test_a_sound_program_ends_the_command_with_0_and_the_next_step() -> None:
+    result = CliRunner().invoke(main, ["doctor", "--cmd", command("none")])
+    assert result.exit_code == 0, result.stdout
+    assert "tokenref check --cmd " in result.stdout
+
+
+@pytest.mark.parametrize("wrong", ["", "'open", "/no/such/program"])
+def test_a_command_that_starts_nothing_is_one_sentence(wrong: str) -> None:
+    with pytest.raises(StartError):
+        list(examine(wrong, catalogue(), HASTY))
+    result = CliRunner().invoke(main, ["doctor", "--cmd", wrong])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("tokenref: ")
+
+
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [
+        ({"probs": {"f32": [0.5]}}, "never as decimals"),
+        ({"probs": [0.5]}, "never as decimals"),
+        ({"bytes": "0xff"}, "have no prefix: ff"),
+        ({"keep": ["1"]}, "keep are numbers"),
+        ({"keep": [1]}, ""),
+    ],
+)
+def test_numbers_and_digits_of_a_wrong_form_are_recognized(out: object, said: str) -> None:
+    assert said in hint_on_answer(out)
+    assert bool(said) == bool(hint_on_answer(out))
+
+
+def test_a_hint_is_given_only_where_one_is_known() -> None:
+    assert not hint(b'{"id":"l1","ok":{}}', "load")
+    assert not near("quite another", ["encode"])

@@ -1,0 +1,329 @@
+"""The plugin gives golden records as parameters, and helpers that say what is wrong."""
+
+import sys
+from collections.abc import Callable, Iterator
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tokenref.pytest import (
+    NoCasesError,
+    assert_draw,
+    assert_epsilon,
+    assert_eta,
+    assert_kept,
+    assert_min_p,
+    assert_softmax,
+    assert_step,
+    assert_tail_free,
+    assert_top_a,
+    assert_top_h,
+    assert_top_k,
+    assert_top_n_sigma,
+    assert_top_p,
+    assert_typical,
+    assert_xtc,
+    cases,
+)
+from tokenref.pytest_plugin import SELECTED
+
+pytest_plugins = ["pytester"]
+
+ROW = [0.125, 0.5, 0.125, 0.25]
+
+
+def says(check: Callable[..., None], *given: Any, **more: Any) -> str:  # noqa: ANN401 - a helper's
+    with pytest.raises(AssertionError) as caught:
+        check(*given, **more)
+    sentence = str(caught.value)
+    assert "\n" not in sentence
+    return sentence
+
+
+# ---- golden records as parameters
+
+
+@pytest.mark.parametrize("case", cases("count", ids="bpe/count/texts/*"))
+def test_a_record_is_judged_by_its_own_verdict(case: Any) -> None:  # noqa: ANN401 - Golden
+    right = case.record.out.count
+    case.check(count=right)
+    case.check(count=np.int64(right))
+    assert f"expected {right}, got {right + 1}. Why" in says(case.check, count=right + 1)
+
+
+def test_a_refusal_is_judged_by_its_code() -> None:
+    case = cases("encode", refused=True)[0].values[0]
+    assert case.is_refused
+    (code,) = case.record.verdict.codes
+    case.check_refused(code)
+    assert "expected" in says(case.check_refused, "INVALID_UNIFORM")
+    assert "got an answer" in says(case.check, ids=[1])
+    usual = cases("encode", refused=False)[0].values[0]
+    assert "a valid input was refused" in says(usual.check_refused, "MISSING_BYTE")
+
+
+def test_the_parts_of_a_question_are_attributes_with_numbers_in_them() -> None:
+    case = cases("top_p", profile="standard", refused=False)[0].values[0]
+    row = case.probs if "probs" in case.request else case.logits
+    assert all(type(number) is float for number in row)
+    assert type(case.params["p"]) in {float, int}
+    assert case.type == "f32"
+    with pytest.raises(AttributeError, match="top_p asks with"):
+        _ = case.history
+
+
+def test_kept_tokens_may_come_in_any_order_and_as_arrays() -> None:
+    case = next(
+        each.values[0]
+        for each in cases("top_k", refused=False)
+        if len(getattr(each.values[0].record.out, "keep", [])) > 1
+    )
+    keep = case.record.out.keep
+    case.check(keep=np.array(keep[::-1]))
+    case.check(keep=set(keep))
+    assert f"without [{keep[0]}]" in says(case.check, keep=keep[1:])
+
+
+def test_numbers_that_the_type_does_not_hold_are_said_to_be_so() -> None:
+    case = cases("softmax")[0].values[0]
+    assert "f32 must hold 0.1 exactly" in says(case.check, probs=[0.1])
+
+
+@pytest.mark.parametrize(
+    ("ops", "more", "sentence"),
+    [
+        (("top-p",), {}, "there is no operation 'top-p'"),
+        (("top_p",), {"profile": "lama.cpp"}, "no golden record is left of op top_p, profile lama"),
+        (("count",), {"flags": ["NoSuchFlag"]}, "flags NoSuchFlag"),
+    ],
+)
+def test_a_selection_of_nothing_is_an_error(
+    ops: tuple[str, ...], more: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(NoCasesError, match=sentence):
+        cases(*ops, **more)
+
+
+# ---- helpers
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        [1, 3],
+        (3, 1),
+        {1, 3},
+        np.array([1, 3]),
+        [False, True, False, True],
+        np.array([False, True, False, True]),
+        [0.0, 0.5, 0.0, 0.25],
+        [0.0, 2 / 3, 0.0, 1 / 3],
+        np.array([0.0, 0.5, 0.0, 0.25], dtype=np.float32),
+    ],
+)
+def test_a_result_may_be_ids_a_mask_or_a_row(result: object) -> None:
+    assert_top_p(ROW, result, p=0.75)
+    assert_top_p(np.array(ROW), result, p=0.75)
+    assert_top_k(ROW, result, k=2)
+
+
+def test_tensors_are_rows_as_well() -> None:
+    torch = pytest.importorskip("torch", reason="the samplers' engines are an extra")
+    row = torch.tensor(ROW).log()
+    gone = torch.tensor([-inf, float(row[1]), -inf, float(row[3])])
+    assert_top_k(row, gone, k=2, logits=True)
+    assert "crossing" in says(assert_top_k, row, gone, k=1 + 2, logits=True)
+    assert_softmax(row, row.softmax(-1))
+    assert_draw(torch.tensor(ROW), torch.tensor([1]), uniforms=torch.tensor([0.25]))
+
+
+@pytest.mark.parametrize(
+    ("kept", "sentence"),
+    [
+        ([1], "the crossing token is dropped, or more: [3] must be kept as well"),
+        ([], "too much is removed: [1, 3] must be kept as well"),
+        ([0, 1, 3], "too much is kept: [0] as well; that is what the rule boundary.exceed gives"),
+        ([0, 1], "the order is wrong: 3 (0.25) is removed and the lighter 0 (0.125) kept"),
+        ([1, 1], "the token 1 is kept twice"),
+        ([1, 4], "4 is no token of a row of 4"),
+        ([True, False], "the mask must have 4 entries, as the question, got 2"),
+        ([0.5], "the row must have 4 entries"),
+        (None, "the result must be ids, a mask or a row, got None"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_sentence(kept: object, sentence: str) -> None:
+    assert sentence in says(assert_top_p, ROW, kept, p=0.75)
+
+
+def test_a_tie_that_is_broken_the_other_way_is_recognised() -> None:
+    sentence = says(assert_top_p, ROW, [1, 2, 3], p=0.875)
+    assert "of equals, 0 is kept and 2 removed" in sentence
+    assert "the rule ties.highest-id gives, not standard" in sentence
+    assert_top_p(ROW, [1, 2, 3], p=0.875, rule="ties.highest-id")
+
+
+def test_where_rounding_decides_each_arithmetic_is_right() -> None:
+    row = [0.5, 0.25, 0.25]
+    p = 0.5 + 2**-30
+    assert_top_p(row, [0, 1], p=p)
+    assert_top_p(row, [0], p=p)
+    assert "top_p: " in says(assert_top_p, row, [0, 1, 2], p=p)
+
+
+def test_an_engine_is_a_rule_as_well() -> None:
+    assert_kept("top_k", [3.0, 2.0, 2.0], [0, 1, 2], rule="vllm", logits=True, top_k=2)
+    assert "[2] must be kept" in says(
+        assert_kept, "top_k", [3.0, 2.0, 2.0], [0, 1], rule="vllm", logits=True, top_k=2
+    )
+
+
+def test_every_filter_has_its_helper() -> None:
+    half = [0.5, 0.25, 0.25]
+    helpers: list[tuple[Callable[..., None], str, float]] = [
+        (assert_min_p, "m", 0.75),
+        (assert_epsilon, "cutoff", 0.5),
+        (assert_top_a, "a", 2.0),
+        (assert_tail_free, "z", 0.0),
+        (assert_top_h, "alpha", 0.125),
+    ]
+    for check, name, value in helpers:
+        check(half, [0], **{name: value})
+        for kept in ([0, 1, 2], [1, 2]):
+            assert says(check, half, kept, **{name: value}).startswith(check.__name__[7:])
+    assert_eta(half, [0, 1, 2], cutoff=0.125)
+    assert "eta: " in says(assert_eta, half, [0], cutoff=0.125)
+    assert_typical(half, [1, 2], mass=0.5)
+    assert "typical: " in says(assert_typical, half, [0], mass=0.5)
+    assert_top_n_sigma([4.0, 0.0, 0.0, 0.0], [0], n=1.0)
+    assert "top_n_sigma: " in says(assert_top_n_sigma, [4.0, 0.0, 0.0], [0, 1], n=1.0)
+    assert_xtc(half, [0, 1, 2], threshold=0.25, probability=0.5, uniforms=[0.75])
+    assert "xtc: " in says(
+        assert_xtc, half, [0, 1, 2], threshold=0.25, probability=0.5, uniforms=[0.25]
+    )
+
+
+def test_numbers_are_compared_in_units_in_the_last_place() -> None:
+    assert_softmax([0.0, 0.0], [0.5, 0.5 + 2**-23])
+    assert "softmax[1]: expected 0.5" in says(assert_softmax, [0.0, 0.0], [0.5, 0.5 + 2**-20])
+    assert "expected 2 numbers, got 1" in says(assert_softmax, [0.0, 0.0], [0.5])
+    assert_step("frequency_penalty", [1.0, 2.0], [0.0, 2.0], history=[0, 0], penalty=0.5)
+    assert "expected 0.0, got 0.5" in says(
+        assert_step, "frequency_penalty", [1.0, 2.0], [0.5, 2.0], history=[0, 0], penalty=0.5
+    )
+    assert_step("presence_penalty", [1.0], [0.5], history=[0, 0], penalty=0.5)
+    assert "the question means nothing" in says(
+        assert_step, "temperature", [1.0], [1.0], temperature=-1.0
+    )
+
+
+def test_a_draw_is_checked_with_the_numbers_that_were_used() -> None:
+    assert_draw(ROW, 1, uniforms=[0.125])
+    assert_draw(ROW, 0, uniforms=[0.125], rule="boundary.reach")
+    assert "expected the token 1, got 0" in says(assert_draw, ROW, 0, uniforms=[0.125])
+
+
+# ---- the plugin itself, in a suite of its own
+
+
+SUITE = """
+    import pytest
+    from tokenref.pytest import cases
+
+    @pytest.mark.parametrize("case", cases("count", ids="bpe/count/texts/*"))
+    def test_count(case):
+        assert case.id
+"""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_stays_selected() -> Iterator[None]:
+    yield
+    SELECTED.flags, SELECTED.shard = (), (0, 1)
+
+
+def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
+    return pytester.runpytest_inprocess("-q", "-p", "no:cacheprovider", *options)
+
+
+def test_shards_are_disjoint_and_complete(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(SUITE)
+    every = len(cases("count", ids="bpe/count/texts/*"))
+    whole = run(pytester).parseoutcomes()["passed"]
+    parts = [
+        run(pytester, f"--tokenref-shard={index}/3").parseoutcomes()["passed"]
+        for index in (1, 2, 3)
+    ]
+    assert sum(parts) == whole == every
+    assert max(parts) < whole
+
+
+def test_flags_narrow_every_selection_and_none_left_is_an_error(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(SUITE)
+    assert run(pytester, "--tokenref-flags=EmptyInput").parseoutcomes()["passed"] >= 1
+    result = run(pytester, "--tokenref-flags=Canary")
+    assert result.ret != 0
+    result.stdout.fnmatch_lines(["*no golden record is left of op count*Canary*"])
+
+
+@pytest.mark.parametrize("shard", ["0/3", "4/3", "x", "1/0", "1"])
+def test_a_shard_that_is_none_ends_with_one_sentence(pytester: pytest.Pytester, shard: str) -> None:
+    pytester.makepyfile(SUITE)
+    result = run(pytester, f"--tokenref-shard={shard}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*must be i/n with 1 <= i <= n, got '{shard}'*"])
+
+
+DRIVEN = """
+    import pytest
+    from tokenref.pytest import cases
+
+    @pytest.mark.parametrize("case", cases("top_k", "greedy", profile="standard"))
+    def test_my_engine(case, tokenref_engine):
+        tokenref_engine(case)
+"""
+
+
+def test_a_program_is_driven_and_judged(pytester: pytest.Pytester, tmp_path: Path) -> None:
+    honest = tmp_path / "honest.py"
+    honest.write_text(
+        "import json, sys\n"
+        "from tokenref.engines.reference_samplers import SamplerSession\n"
+        "session = SamplerSession('standard')\n"
+        "wrong = 'wrong' in sys.argv\n"
+        "for line in sys.stdin:\n"
+        "    message = json.loads(line)\n"
+        "    if message['cmd'] == 'hello':\n"
+        "        answer = {'proto': 1, 'impl': {'name': 'mine', 'version': '1'},\n"
+        "                  'ops': {'top_k': {'profiles': ['standard']}}, 'limits': {'batch': 8}}\n"
+        "    elif message['cmd'] == 'run':\n"
+        "        results = []\n"
+        "        for case in message['cases']:\n"
+        "            given = session.answer(message['op'], case['in'])\n"
+        "            if wrong:\n"
+        "                results.append({'k': case['k'], 'ok': {'keep': []}})\n"
+        "            elif hasattr(given, 'out'):\n"
+        "                results.append({'k': case['k'], 'ok': given.out})\n"
+        "            else:\n"
+        "                results.append({'k': case['k'], 'err': {'code': given.code, 'msg': ''}})\n"
+        "        answer = {'id': message['id'], 'results': results}\n"
+        "    else:\n"
+        "        break\n"
+        "    print(json.dumps(answer), flush=True)\n"
+    )
+    pytester.makepyfile(DRIVEN)
+    outcomes = run(pytester, f"--tokenref-cmd={sys.executable} {honest}").parseoutcomes()
+    assert outcomes.get("failed", 0) == 0
+    assert outcomes["passed"] == len(cases("top_k", profile="standard"))
+    assert outcomes["skipped"] == len(cases("greedy", profile="standard"))
+    wrong = run(pytester, f"--tokenref-cmd={sys.executable} {honest} wrong")
+    assert wrong.parseoutcomes()["failed"] > 5
+    wrong.stdout.fnmatch_lines(["*sampling/top_k/*keep: expected*Why it is asked*"])
+
+
+def test_a_fixture_without_a_program_says_what_is_missing(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(DRIVEN)
+    run(pytester).stdout.fnmatch_lines(["*--tokenref-cmd must name the program*"])
+    run(pytester, "--tokenref-cmd=/no/such/program").stdout.fnmatch_lines(["*/no/such/program*"])

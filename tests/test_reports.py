@@ -1,0 +1,591 @@
+"""Results files, and what is made from them: every claim about them in one place."""
+
+import json
+import re
+import tracemalloc
+import xml.etree.ElementTree as ET
+from base64 import b64encode
+from collections import Counter
+from hashlib import sha256
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.results_files import catalogue, line, record, whole, write
+from tokenref.catalogue import open_catalogue
+from tokenref.cli import main
+from tokenref.judge import Judgement, Status
+from tokenref.known import default_path, read_known
+from tokenref.manifest import manifest_digest
+from tokenref.reports.changes import Change, changes, notes
+from tokenref.reports.html.data import inert_json
+from tokenref.reports.html.page import html_report, pages_beside
+from tokenref.reports.junit import junit_report
+from tokenref.reports.lines import dump_report
+from tokenref.reports.reading import LONGEST_LINE, ResultsError, read_results
+from tokenref.reports.results import CaseLine, EngineEntry, EngineLine, Footer, Header, KnownEntry
+from tokenref.runner import Result as CaseResult
+from tokenref.runner import Run
+
+HOSTILE = "</script><img src=x onerror=hit()>\u2028\u202e\x1b[31m\x00]]>&\"'"
+CASES = [
+    line("one", "bpe/count/topic/a", "pass", microseconds=1500),
+    line("one", "bpe/count/topic/b", "fail", detail="count: expected 1, got 2", got='{"count":2}'),
+    line("one", "bpe/encode/topic/c", "xfail", detail="boom", known="breaks"),
+    line("two", "bpe/count/topic/a", "unsupported", detail="cannot"),
+    line("two", "bpe/count/topic/b", "crash", detail="it broke", log="Segmentation fault"),
+    line("two", "bpe/encode/topic/c", "skip", detail="later"),
+]
+KNOWN = KnownEntry(engine="one", title="breaks", reason="It always did so, and for long.")
+EVERY_STATUS = get_args(Status)
+
+
+@pytest.fixture
+def whole_file(tmp_path: Path) -> Path:
+    return write(tmp_path / "results.jsonl", whole(CASES, differences=[KNOWN]))
+
+
+def tokenref(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+# ---- reading
+
+
+def test_a_whole_file_is_read_line_by_line(whole_file: Path) -> None:
+    results = read_results(whole_file)
+    assert list(results.cases()) == CASES
+    assert [entry.name for entry in results.header.engines] == ["one", "two"]
+    assert results.footer.statuses["crash"] == 1
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_a_file_that_lacks_any_line_or_has_one_twice_is_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    lines = whole(CASES)
+    at = data.draw(st.integers(0, len(lines) - 1))
+    times = data.draw(st.sampled_from([0, 2]))
+    path = tmp_path_factory.mktemp("altered") / "results.jsonl"
+    write(path, [*lines[:at], *[lines[at]] * times, *lines[at + 1 :]])
+    with pytest.raises(ResultsError) as refused:
+        read_results(path)
+    assert str(refused.value).startswith(str(path))
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_a_file_that_is_cut_off_anywhere_is_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = write(tmp_path_factory.mktemp("cut") / "results.jsonl", whole(CASES))
+    content = path.read_bytes()
+    path.write_bytes(content[: data.draw(st.integers(0, len(content) - 1))])
+    with pytest.raises(ResultsError):
+        read_results(path)
+
+
+HEADER, FIRST, *_, SUM_ONE, SUM_TWO, FOOTER = whole(CASES)
+OTHERWISE = line("one", "bpe/count/topic/a", "fail")
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        ([], "the file is empty"),
+        ([b"[]\n"], "line 1: not a line of results: Expected `object`, got `array`"),
+        ([FIRST], "line 1: the first line must be a header, got 'case'"),
+        (
+            [{"kind": "header", "format": 3}],
+            "line 1: the format must be 2, got 3: a newer tokenref made it",
+        ),
+        ([{"kind": "header", "format": 1}], "line 1: the format must be 2, got 1"),
+        (
+            [{"kind": "header", "format": 1, "text": {}}],
+            "line 1: the results of a text (--corpus), not of records",
+        ),
+        ([HEADER, b"nonsense\n"], "line 2: not a line of results: JSON is malformed"),
+        ([HEADER, b"\xff\n"], "line 2: not a line of results: "),
+        ([HEADER, b"[" * 100_000 + b"\n"], "line 2: not a line of results: "),
+        ([HEADER, b'{"kind":"note"}\n'], "line 2: not a line of results: Invalid value 'note'"),
+        (
+            [HEADER, b'{"kind":"case","engine":"one","id":"bpe/a/b","op":"a","status":"good"}\n'],
+            "line 2: not a line of results: Invalid enum value 'good' - at `$.status`",
+        ),
+        (
+            [HEADER, b'{"kind":"case","engine":"one","id":"i","op":"a","status":"pass","x":1}\n'],
+            "line 2: not a line of results: Object contains unknown field `x`",
+        ),
+        ([HEADER, b'{"kind":"case","engine":"\\ud800"}\n'], "line 2: not a line of results: "),
+        (
+            [HEADER, b" " * LONGEST_LINE + b"\n"],
+            f"line 2: a line has at most {LONGEST_LINE} bytes",
+        ),
+        ([HEADER, line("three", "bpe/a/b", "pass")], "the header names no engine 'three'"),
+        ([HEADER, FIRST, FIRST], "line 3: one has a result for bpe/count/topic/a already"),
+        ([HEADER, HEADER], "line 2: a second header"),
+        ([*whole(CASES)[:-1], b'{"kind":"footer"}'], "line 10: the line is cut off"),
+        ([HEADER, SUM_ONE, SUM_ONE], "line 3: a second sum of 'one'"),
+        ([HEADER, *CASES, SUM_ONE, SUM_TWO], "there is no footer: the run did not come to its end"),
+        ([HEADER, *CASES, SUM_ONE, FOOTER], "there is no sum of 'two'"),
+        (
+            [HEADER, *CASES, SUM_ONE, SUM_TWO, FOOTER, FOOTER],
+            "line 11: the footer must be the last line",
+        ),
+        (
+            [HEADER, *CASES[1:], SUM_ONE, SUM_TWO, FOOTER],
+            "the header promises 6 cases, but the file holds 5",
+        ),
+        (
+            [HEADER, OTHERWISE, *CASES[1:], SUM_ONE, SUM_TWO, FOOTER],
+            "the sum of 'one' counts other cases than its lines",
+        ),
+        (
+            [HEADER, *CASES, SUM_ONE, SUM_TWO, Footer(cases=6, statuses={"pass": 6}, complete=True)],
+            "the footer counts other statuses than the lines",
+        ),
+        (
+            [Header(format=2, cases=0, engines=[EngineEntry(name="a", version="")] * 2)],
+            "the header names an engine twice: a, a",
+        ),
+    ],
+)  # fmt: skip
+def test_what_proves_nothing_is_refused_in_one_sentence(
+    tmp_path: Path, lines: list[bytes], sentence: str
+) -> None:
+    path = write(tmp_path / "results.jsonl", lines)
+    with pytest.raises(ResultsError, match=re.escape(sentence)) as refused:
+        read_results(path)
+    assert "\n" not in str(refused.value)
+    result = tokenref("report", path)
+    assert result.exit_code == 3
+    assert result.output == f"tokenref: {refused.value}\n"
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match=r"none\.jsonl: cannot be read: No such file"):
+        read_results(tmp_path / "none.jsonl")
+
+
+def test_reading_keeps_no_lines(tmp_path: Path) -> None:
+    cases = [line("one", f"bpe/count/topic/{n}", "fail", detail="x" * 500) for n in range(5_000)]
+    path = write(tmp_path / "results.jsonl", whole(cases))
+    del cases
+    tracemalloc.start()
+    try:
+        read_results(path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1_000_000 < path.stat().st_size
+
+
+# ---- writing
+
+
+def a_run(*judgements: Judgement, **more: object) -> Run:
+    """Return a run over as many records."""
+    cases = [record("count", f"r{at}") for at in range(len(judgements))]
+    run = Run("one", "1", len(cases))
+    run.results = [
+        CaseResult(case, judgement, 1.5, **more)  # type: ignore[arg-type]
+        for case, judgement in zip(cases, judgements, strict=True)
+    ]
+    return run
+
+
+def test_what_check_writes_is_what_report_reads(tmp_path: Path) -> None:
+    path, names = tmp_path / "results.jsonl", ["minimal", "greedy"]
+    ids = "bpe/encode/examples/*"
+    checked = tokenref("check", *names, "--id", ids, "--json", path)
+    reported = tokenref("report", path)
+    assert checked.exit_code == reported.exit_code == 1
+    # The same tables and the same failures; only check says what greedy is.
+    assert reported.output in checked.output
+    results = read_results(path)
+    assert results.header.selection == {"id": [ids]}
+    assert {case.op for case in results.cases()} == {"encode"}
+
+
+def test_texts_of_an_engine_are_bounded_and_have_no_surrogates(tmp_path: Path) -> None:
+    run = a_run(Judgement("crash", "\ud800" + "x" * 10_000), log="a" * 10_000 + "end")
+    run.trouble = ["\udc00"]
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(dump_report([run], {}))
+    (case,) = read_results(path).cases()
+    assert case.detail.startswith("\\ud800xx")
+    assert case.detail.endswith("x ... (10001 characters)")
+    assert case.log.startswith("(10003 characters) ... aaa")
+    assert case.log.endswith("aend")
+    assert read_results(path).engines["one"].trouble == ["\\udc00"]
+
+
+def test_a_line_says_the_stage_the_distance_and_the_alternative(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    run = a_run(
+        Judgement("fail", "stage merges, entry 0: expected 1, got 2"),
+        Judgement("pass", remark="f32.scan", ulp=3),
+        got="{}",
+    )
+    path.write_bytes(dump_report([run], {}))
+    fail, passed = read_results(path).cases()
+    assert (fail.stage, fail.got, fail.ulp) == ("merges", "{}", None)
+    assert (passed.stage, passed.remark, passed.ulp) == ("", "f32.scan", 3)
+
+
+def test_a_known_difference_keeps_what_differs_and_is_explained_once(tmp_path: Path) -> None:
+    known = [entry for entry in read_known(default_path()) if entry.engine == "tiktoken"][:1]
+    run = a_run(Judgement("xfail", f"known: {known[0].reason}", "count: expected 1, got 2"))
+    run.engine = "tiktoken"
+    run.results = [
+        CaseResult(record("count", "r", id="bpe/count/missing_bytes/refused-x"), each.judgement, 1)
+        for each in run.results
+    ]
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(dump_report([run], {}, known))
+    results = read_results(path)
+    (case,) = results.cases()
+    assert (case.detail, case.known) == ("count: expected 1, got 2", known[0].title)
+    assert results.header.differences[0].reason == known[0].reason
+
+
+def test_a_run_that_lost_cases_is_told_as_invalid(tmp_path: Path) -> None:
+    run = a_run(Judgement("pass"))
+    run.selected = 2
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(dump_report([run], {}))
+    result = tokenref("report", path)
+    assert result.exit_code == 3
+    assert "one: the run is invalid: 2 cases were selected, 1 have a result" in result.output
+
+
+# ---- several files
+
+
+def test_shards_of_one_engine_are_one_column_and_may_not_overlap(tmp_path: Path) -> None:
+    first = write(tmp_path / "a.jsonl", whole(CASES[:1], shard="1/2"))
+    second = write(tmp_path / "b.jsonl", whole(CASES[1:3], shard="2/2"))
+    page = html_report([read_results(first), read_results(second)], catalogue([])).decode()
+    assert "<title>one 1 on 3 golden records</title>" in page
+    assert "shard 1/2, 2/2" in page
+    again = write(tmp_path / "c.jsonl", whole(CASES[:1]))
+    result = tokenref("report", first, again, "--html", tmp_path / "x.html")
+    assert result.exit_code == 3
+    assert "one 1 has a result for bpe/count/topic/a in another file" in result.output
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_two_versions_of_an_engine_are_two_columns(tmp_path: Path) -> None:
+    files = [
+        write(
+            tmp_path / f"{version}.jsonl",
+            whole(CASES[:1], [EngineEntry(name="one", version=version)]),
+        )
+        for version in ("1", "2")
+    ]
+    page = html_report([read_results(path) for path in files], catalogue([])).decode()
+    assert "<title>2 engines on 1 golden record</title>" in page
+
+
+# ---- JUnit
+
+
+def suites(path: Path) -> list[ET.Element]:
+    root = ET.fromstring(junit_report([read_results(path)]))  # noqa: S314 - our own text
+    assert root.tag == "testsuites"
+    return list(root)
+
+
+def test_junit_has_a_test_per_case_and_counts_that_are_right(tmp_path: Path) -> None:
+    cases = [
+        line(engine, f"bpe/count/topic/{status}", status, detail=f"says {status}")
+        for engine in ("one", "two")
+        for status in EVERY_STATUS
+    ]
+    sums = {"two": {"trouble": ["no good"], "stale": ["gone"], "incidents": ["both"], "exit": 3}}
+    path = write(tmp_path / "results.jsonl", whole(cases, sums=sums))
+    for suite in suites(path):
+        tests = list(suite)
+        kinds = Counter(child.tag for test in tests for child in test)
+        assert int(suite.attrib["tests"]) == len(tests)
+        assert int(suite.attrib["failures"]) == kinds["failure"]
+        assert int(suite.attrib["errors"]) == kinds["error"]
+        assert int(suite.attrib["skipped"]) == kinds["skipped"]
+        assert {test.tag for test in tests} == {"testcase"}
+        assert all(test.attrib["classname"] and test.attrib["name"] for test in tests)
+        found = {
+            test.attrib["name"].rpartition("/")[2]: [child.tag for child in test]
+            for test in tests
+            if test.attrib["classname"] == "count"
+        }
+        failing = {"fail", "wrong_error", "crash", "timeout", "xpass"}
+        assert found == {
+            status: [] if status == "pass" else ["failure" if status in failing else "skipped"]
+            for status in EVERY_STATUS
+        }
+    assert kinds == {"failure": 7, "error": 1, "skipped": 4}
+
+
+def test_junit_says_what_differs_and_why_a_case_was_skipped(whole_file: Path) -> None:
+    one, two = suites(whole_file)
+    said = {test.attrib["name"]: child for test in [*one, *two] for child in test}
+    failure = said["bpe/count/topic/b"]
+    assert failure.attrib == {"message": "it broke", "type": "crash"}
+    assert failure.text == "log: Segmentation fault"
+    assert said["bpe/encode/topic/c"].attrib["message"] == "skip: later"
+    (known,) = one[2]
+    assert known.attrib["message"] == f"xfail: known: breaks: {KNOWN.reason}"
+    assert one[0].attrib["time"] == "0.001500"
+
+
+@given(st.text(st.characters(), max_size=20))
+def test_junit_is_xml_whatever_an_engine_says(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    said = text.encode("utf-8", "backslashreplace").decode()
+    case = line("one", f"bpe/count/{said}", "fail", detail=said, got=said)
+    entry = EngineEntry(name="one", version=said)
+    path = tmp_path_factory.mktemp("junit") / "results.jsonl"
+    ((test,),) = suites(write(path, whole([case], [entry])))
+    shown = test[0].attrib["message"]
+    assert shown.isprintable()
+    if said.isprintable():
+        assert shown == said
+
+
+# ---- changes
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "kind"),
+    [
+        ("pass", "fail", "new failure"),
+        ("xfail", "xpass", "new failure"),
+        ("unsupported", "timeout", "new failure"),
+        (None, "crash", "new failure"),
+        (None, "pass", "appeared"),
+        ("pass", None, "disappeared"),
+        ("fail", None, "disappeared"),
+        ("fail", "pass", "newly passing"),
+        ("unsupported", "pass", "newly passing"),
+        ("fail", "crash", "other"),
+        ("pass", "unsupported", "other"),
+        ("fail", "xfail", "other"),
+    ],
+)
+def test_a_change_has_one_kind(was: str | None, now: str | None, kind: str) -> None:
+    assert Change("one", "bpe/a/b", was, now).kind == kind
+
+
+def test_only_what_changed_is_told_and_new_failures_count(tmp_path: Path) -> None:
+    old = write(tmp_path / "old.jsonl", whole(CASES))
+    new_cases = [
+        line("one", "bpe/count/topic/a", "crash", detail="broke\nbadly"),
+        line("one", "bpe/count/topic/b", "pass"),
+        line("one", "bpe/count/topic/new", "pass"),
+        line("three", "bpe/count/topic/a", "pass"),
+    ]
+    new = write(tmp_path / "new.jsonl", whole(new_cases))
+    found = list(changes(read_results(old), [read_results(new)]))
+    assert [(change.engine, change.id.rpartition("/")[2], change.kind) for change in found] == [
+        ("one", "a", "new failure"),
+        ("one", "b", "newly passing"),
+        ("one", "new", "appeared"),
+        ("three", "a", "appeared"),
+        ("one", "c", "disappeared"),
+    ]
+    result = tokenref("report", new, "--only-changes", old)
+    assert result.exit_code == 1
+    assert "one  bpe/count/topic/a  pass → crash\n      broke\\nbadly\n" in result.output
+    assert f"two is in {old} only" in result.output
+    assert f"three is not in {old}" in result.output
+    assert tokenref("report", new, "--only-changes", new).exit_code == 0
+    assert "nothing changed" in tokenref("report", new, "--only-changes", new).output
+
+
+def test_failures_that_were_there_before_do_not_count_as_changes(tmp_path: Path) -> None:
+    old = write(tmp_path / "old.jsonl", whole(CASES))
+    assert tokenref("report", old).exit_code == 1
+    assert tokenref("report", old, "--only-changes", old).exit_code == 0
+
+
+def test_runs_over_different_records_and_invalid_ones_are_named(tmp_path: Path) -> None:
+    sums = {"one": {"trouble": ["no good"], "exit": 3}}
+    old = read_results(
+        write(tmp_path / "o.jsonl", whole(CASES[:1], sums=sums, fixtures="sha256:0"))
+    )
+    new = read_results(write(tmp_path / "n.jsonl", whole(CASES[:1], fixtures="sha256:1")))
+    assert notes(old, [new]) == [
+        f"{old.path} is of a run that was invalid",
+        "the runs are over different records",
+    ]
+    assert tokenref("report", old.path, "--only-changes", new.path).exit_code == 3
+
+
+# ---- the page, without a browser
+
+
+@given(st.recursive(st.text() | st.integers() | st.none(), st.lists))
+def test_data_in_the_page_is_inert_and_means_the_same(value: object) -> None:
+    inert = inert_json(value)
+    assert json.loads(inert) == value
+    assert inert.isascii()
+    assert not set("<>&") & set(inert)
+
+
+def test_the_page_lets_in_its_own_script_and_style_and_nothing_else(whole_file: Path) -> None:
+    page = html_report([read_results(whole_file)], catalogue([])).decode()
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    hashes = [b64encode(sha256(text.encode()).digest()).decode() for text in (style, script)]
+    assert policy == (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
+        f"style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'"
+    )
+    assert "{{" not in page
+    assert not re.search(r'(?:src|href)="(?!#|data:,")', page)
+    assert not re.search(r"\bon\w+=|style=|url\(|@import", page)
+
+
+def test_the_tables_count_and_say_so_in_words(whole_file: Path) -> None:
+    records = [
+        record("count", "a", ["Count"]),
+        record("count", "b", ["Count", "LongRun"]),
+        record("encode", "c"),
+    ]
+    page = html_report([read_results(whole_file)], catalogue(records)).decode()
+    cells = re.findall(r'<td class="([^"]*)"><a href="([^"]*)"><span[^>]*>(.*?)</span>', page)
+    assert [(look, re.sub("<[^>]*>", " ", text).split()) for look, _, text in cells] == [
+        ("known", ["≠", "1", "of", "1"]),
+        ("none", ["·"]),
+        ("bad much", ["✗", "1", "of", "2"]),
+        ("bad much", ["✗", "1", "of", "1"]),
+        ("bad much", ["✗", "1", "of", "2"]),
+        ("bad much", ["✗", "1", "of", "1"]),
+        ("bad much", ["✗", "1", "of", "1"]),
+        ("bad much", ["✗", "1", "of", "1"]),
+    ]
+    assert cells[0][1] == "#engine=one+1&amp;op=encode&amp;status=differences"
+    assert "one 1, count: 1 pass, 1 fail<" in page
+
+
+def test_an_engine_that_is_invalid_or_stale_is_never_shown_as_right(tmp_path: Path) -> None:
+    for more, sentence in (
+        ({"trouble": ["a canary passed"], "exit": 3}, "✗ the run is invalid"),
+        ({"stale": ["gone"], "exit": 1}, "✗ fails, but in no one case"),
+        ({"incidents": ["together"], "exit": 1}, "✗ fails, but in no one case"),
+    ):
+        path = write(tmp_path / "results.jsonl", whole(CASES[:1], sums={"one": more}))
+        page = html_report([read_results(path)], catalogue([])).decode()
+        assert sentence in page
+        assert "all right" not in page
+
+
+def test_only_paths_and_web_addresses_are_taken_for_links(whole_file: Path) -> None:
+    result = tokenref("report", whole_file, "--html", "x.html", "--pages", "javascript:alert(1)//")
+    assert result.exit_code == 3
+    assert "must be a path, http or https, got 'javascript:alert(1)//'" in result.output
+
+
+def test_cited_pages_are_found_beside_the_fixtures_of_a_checkout(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    html = tmp_path / "docs" / "report.html"
+    assert pages_beside(html, tmp_path / "fixtures") == ""
+    (tmp_path / "docs" / "bpe.md").touch()
+    assert pages_beside(html, tmp_path / "fixtures") == "../"
+
+
+def test_a_report_says_if_its_records_are_not_those_that_are_here(tmp_path: Path) -> None:
+    here = manifest_digest(open_catalogue().manifest)
+    for digest, differs in ((here, False), ("sha256:0", True)):
+        path = write(tmp_path / "results.jsonl", whole(CASES, fixtures=digest))
+        output = tokenref("report", path, "--html", tmp_path / "x.html").output
+        assert ("is of other records than those here" in output) == differs
+        page = (tmp_path / "x.html").read_text(encoding="utf-8")
+        assert ("is of other records than those here" in page) == differs
+
+
+def test_ten_engines_on_all_records_make_a_page_below_three_megabytes(tmp_path: Path) -> None:
+    records = open_catalogue()
+    cases = [
+        CaseLine(
+            engine=f"engine-{engine}",
+            id=case.id,
+            op=case.id.split("/")[1],
+            status="fail" if (at + engine) % 97 == 0 else "pass",
+            detail=f"ids, from token {at}: expected 1, got 2" if (at + engine) % 97 == 0 else "",
+            got='{"ids":[1,2,3]}' if (at + engine) % 97 == 0 else "",
+        )
+        for engine in range(10)
+        for at, case in enumerate(records.cases)
+    ]
+    path = write(tmp_path / "results.jsonl", whole(cases))
+    page = html_report([read_results(path)], records)
+    assert len(page) < 3_000_000
+    assert all(case.id.rpartition("/")[2].encode() in page for case in records.cases[::50])
+
+
+def test_more_results_than_readers_can_hold_are_refused(
+    whole_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, option, sentence in (
+        ("html.gathering", "--html", "an HTML report holds at most 5 results, got 6: select fewer"),
+        ("junit", "--junit", "JUnit XML holds at most 5 results, got 6"),
+    ):
+        monkeypatch.setattr(f"tokenref.reports.{module}.MOST_LINES", 5)
+        result = tokenref("report", whole_file, option, tmp_path / "x")
+        assert (result.exit_code, result.output) == (3, f"tokenref: {sentence}\n")
+    assert tokenref("report", whole_file).exit_code == 1
+
+
+def test_check_makes_the_same_reports(tmp_path: Path) -> None:
+    json_path, html, junit = (tmp_path / name for name in ("r.jsonl", "r.html", "r.xml"))
+    check = ("check", "greedy", "--id", "bpe/count/texts/*")
+    made = tokenref(*check, "--json", json_path, "--html", html, "--junit", junit)
+    pages = [html.read_bytes(), junit.read_bytes()]
+    assert made.exit_code == 1
+    reported = tokenref("report", json_path, "--html", html, "--junit", junit)
+    assert reported.exit_code == 1
+    assert pages == [html.read_bytes(), junit.read_bytes()]
+    again = tokenref(*check, "--only-changes", json_path)
+    assert again.exit_code == 0
+    assert "nothing changed" in again.output
+    refused = tokenref("check", "naive", "--corpus", junit, "--vocabulary", "tiny", "--html", html)
+    assert refused.exit_code == 2
+
+
+def test_an_old_run_that_proves_nothing_is_refused_before_anything_is_run(tmp_path: Path) -> None:
+    (tmp_path / "old.jsonl").touch()
+    result = tokenref("check", "no-such-engine", "--only-changes", tmp_path / "old.jsonl")
+    assert result.exit_code == 3
+    assert "old.jsonl: the file is empty" in result.output
+
+
+def test_nothing_is_written_where_a_file_cannot_be(whole_file: Path) -> None:
+    for option in ("--html", "--junit"):
+        result = tokenref("report", whole_file, option, "no/such/folder/x")
+        assert result.exit_code == 2
+        assert "no/such/folder/x cannot be written: No such file or directory" in result.output
+
+
+def test_markup_and_escapes_of_an_engine_do_nothing_in_a_terminal(tmp_path: Path) -> None:
+    case = line("one", "bpe/count/topic/a", "crash", detail=f"[bold]{HOSTILE}")
+    sums = {"one": {"stale": [HOSTILE], "incidents": [HOSTILE]}}
+    entry = EngineEntry(name="one", version=f"[red]{HOSTILE}")
+    path = write(tmp_path / "results.jsonl", whole([case], [entry], sums))
+    output = tokenref("report", path).output
+    assert "\x1b" not in output
+    assert "\u202e" not in output
+    assert "\\u202e" in output
+    assert "[bold]</script>" in output
+
+
+def test_sums_of_an_engine_line_may_name_incidents_and_restarts() -> None:
+    sums = EngineLine(engine="e", statuses={}, trouble=[], stale=[], exit=0)
+    assert (sums.incidents, sums.restarts) == ([], 0)

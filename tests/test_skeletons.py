@@ -1,0 +1,287 @@
+"""The skeletons of `tokenref init`: built, examined, and run through all records of what they do."""
+
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from math import inf, nan
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from sampling_ref import top_k, top_k_logits
+from sampling_ref.errors import ParameterError, RowError
+from tokenref.catalogue import Catalogue, Selection, open_catalogue
+from tokenref.cli import main
+from tokenref.doctor.walk import examine
+from tokenref.engines.answers import Answer, Crashed, Ok, Refused, Skipped
+from tokenref.floats import grid, pack
+from tokenref.protocol.engine import ProtocolEngine
+from tokenref.protocol.opening import open_program
+from tokenref.protocol.patience import Patience
+from tokenref.protocol.process import Process
+from tokenref.runner import run_engine
+from tokenref.skeletons import LANGUAGES, SkeletonError, write_skeleton
+
+PROGRAMS = {"rust": "rustc", "c": "cc", "cpp": "c++", "python": sys.executable, "js": "node"}
+
+# Code that breaks at the text "boom", put into the example that authors replace.
+BOOM = {
+    "rust": (
+        "src/main.rs",
+        "-> Result<Vec<i64>, Trouble> {",
+        '    assert!(content != b"boom", "boom");',
+    ),
+    "c": (
+        "engine.c",
+        "size_t length, int64_t *ids) {",
+        '    if (length == 4 && memcmp(text, "boom", 4) == 0) *(volatile int *)0 = 1;',
+    ),
+    "cpp": (
+        "engine.cpp",
+        "encode(const Vocabulary &vocabulary, const std::string &text) {",
+        '    if (text == "boom") throw 1;',
+    ),
+    "python": (
+        "engine.py",
+        'lowest rank is merged first."""',
+        '    print("a stray line")\n    if text == b"boom":\n        1 // 0',
+    ),
+    "js": (
+        "engine.mjs",
+        "function encode(vocabulary, text) {",
+        '  console.log("a stray line");\n  if (text.toString() === "boom") null.x;',
+    ),
+}
+
+
+@cache
+def catalogue() -> Catalogue:
+    return open_catalogue()
+
+
+@pytest.fixture(scope="module", params=sorted(LANGUAGES))
+def engine(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ProtocolEngine]:
+    """Return an engine of each language, as `init` wrote it but for one text that breaks it."""
+    language = request.param
+    if shutil.which(PROGRAMS[language]) is None:
+        pytest.skip(f"{PROGRAMS[language]} is not installed")
+    folder = tmp_path_factory.mktemp(language)
+    write_skeleton(language, folder)
+    name, after, code = BOOM[language]
+    source = folder / name
+    source.write_text(source.read_text().replace(after, f"{after}\n{code}", 1))
+    for build in LANGUAGES[language].build:
+        subprocess.run(shlex.split(build), cwd=folder, check=True)
+    words = shlex.split(LANGUAGES[language].run.replace("python3", sys.executable))
+    words = [str(folder / word) if (folder / word).is_file() else word for word in words]
+    program = open_program(shlex.join(words), Patience(10.0, 0.5))
+    yield program
+    program.close()
+
+
+def command(engine: ProtocolEngine) -> list[str]:
+    return shlex.split(engine.again[1])
+
+
+def ask(engine: ProtocolEngine, vocabulary: str, request: Mapping[str, Any]) -> Answer:
+    digest = next(e.digest for e in catalogue().manifest.vocabularies if e.name == vocabulary)
+    loaded = catalogue().subject(digest)
+    return engine.load(loaded, vocabulary).answer("encode", request)  # type: ignore[arg-type]
+
+
+def test_it_passes_every_record_that_it_does_not_skip(engine: ProtocolEngine) -> None:
+    cases = catalogue().select(Selection(ops=tuple(engine.hello.ops)))
+    run = run_engine(engine, cases, catalogue(), known=(), complete=False)
+    assert run.failures == []
+    assert run.is_valid, run.trouble
+    assert run.count("pass") > 850
+    assert engine.restarts == 0
+
+
+def test_the_doctor_finds_nothing(engine: ProtocolEngine) -> None:
+    found = list(examine(engine.again[1], catalogue(), Patience()))
+    assert {each.kind for each in found} <= {"ok", "note"}, found
+    assert any(each.about == "encode" and each.kind == "ok" for each in found)
+
+
+def test_what_breaks_in_ones_own_code_is_a_crash_of_that_case(engine: ProtocolEngine) -> None:
+    for _ in range(3):
+        assert isinstance(ask(engine, "byte_order", {"text": "boom"}), Crashed)
+        assert isinstance(ask(engine, "byte_order", {"text": "bo"}), Ok)
+    assert engine.restarts == 0
+
+
+def test_long_texts_are_skipped_and_not_built(engine: ProtocolEngine) -> None:
+    recipe = {"before": "", "unit": "61", "times": 10**9, "after": ""}
+    assert isinstance(ask(engine, "byte_order", {"recipe": recipe}), Skipped)
+    recipe = {"before": "62", "unit": "61", "times": 1999, "after": ""}
+    assert isinstance(ask(engine, "byte_order", {"recipe": recipe}), Ok)
+    recipe = {"before": "62", "unit": "61", "times": 1999, "after": "63"}
+    assert isinstance(ask(engine, "byte_order", {"recipe": recipe}), Skipped)
+
+
+def test_json_is_read_however_it_is_spelled(engine: ProtocolEngine) -> None:
+    """Escapes, surrogate pairs, spaces, unknown members, and bytes as they are."""
+    entry = next(e for e in catalogue().manifest.vocabularies if e.name == "byte_order")
+    path = str((catalogue().folder / str(entry.path)).resolve())
+    text = 'é€😀\x00\x1f\x7f"\\/\b\f\n\r\t\uffff\U0010ffff'
+    escaped = json.dumps({"text": text}).replace("/", "\\/").replace("ff", "FF", 1)
+    plain = json.dumps({"text": text}, ensure_ascii=False)
+    spaced = '\t{ "more" : [ { } , [ ] , -1.5e+3 , true , false , null ] , "text" : ' + (
+        json.dumps(text) + " }"
+    )
+    key = 'k"\\\n\u00e9\U0001f600'
+    process = Process(command(engine))
+    try:
+        load = {"cmd": "load", "id": key, "vocab": entry.digest, "path": path}
+        (line,) = process.exchange(json.dumps(load).encode() + b"\n", 1, 10)
+        assert json.loads(line) == {"id": key, "ok": {}}
+        cases = ",".join(
+            f'{{"in":{question},"k":{json.dumps(key + str(place))}}}'
+            for place, question in enumerate([escaped, plain, spaced])
+        )
+        run = (
+            f' {{"cmd":"run","profile":"definition","op":"encode","id":"","vocab":"{entry.digest}"'
+            f',"cases":[{cases}]}} '
+        )
+        (line,) = process.exchange(run.encode() + b"\n", 1, 10)
+    finally:
+        process.end()
+    ranks = {spelled: token for spelled, token, _ in json.loads(Path(path).read_text())["tokens"]}
+    ids = [ranks[f"{byte:02x}"] for byte in text.encode()]
+    assert json.loads(line) == {
+        "id": "",
+        "results": [{"k": key + str(place), "ok": {"ids": ids}} for place in range(3)],
+    }
+
+
+@pytest.mark.parametrize("wrong", ['"\\ud800"', '"\\udc00"', '"\\ud800\\u0041"', '"\\x"', "[1,]"])
+def test_what_is_no_json_is_no_question(engine: ProtocolEngine, wrong: str) -> None:
+    """It ends, or says that it broke; it does not go on as if nothing had happened."""
+    half = "\\ud" in wrong and command(engine)[-1].endswith((".py", ".mjs"))
+    line = f'{{"cmd":"hello","proto":1,"more":{wrong}}}\n{{"cmd":"bye"}}\n'.encode()
+    done = subprocess.run(command(engine), input=line, capture_output=True, timeout=20, check=False)
+    assert bool(done.stdout) == half  # the readers of Python and JavaScript take half a pair
+
+
+def test_deep_nesting_does_not_overflow_the_stack(engine: ProtocolEngine) -> None:
+    deep = f'{{"cmd":"hello","proto":1,"more":{"[" * 200_000}}}\n'.encode()
+    done = subprocess.run(command(engine), input=deep, capture_output=True, timeout=20, check=False)
+    assert done.stdout == b""
+    assert done.returncode != -11
+
+
+ROWS = [
+    [0.125, 0.5, 0.25, 0.125],
+    [0.25, 0.25, 0.25, 0.25],
+    [0.0, 0.5, 0.0, 0.5],
+    [0.0, 0.0],
+    [1.0],
+    [],
+    [-0.5, 1.0],
+    [0.5, nan],
+    [0.5, inf],
+]
+
+
+@pytest.mark.parametrize("dtype", ["f64", "f32", "f16", "bf16"])
+def test_top_k_is_the_references(engine: ProtocolEngine, dtype: Any) -> None:
+    session = engine.load_profile("standard")
+    for row in [*ROWS, [-inf, -1.5, 2.0**-10, -0.0, 0.0, 2.0**-14, -inf]]:
+        for k in (1, 2, 3, 9, 0, -1, None, 2**40):
+            for name, reference in (("probs", top_k), ("logits", top_k_logits)):
+                got = session.answer("top_k", {name: pack(row, dtype), "params": {"k": k}})
+                try:
+                    expected: Answer = Ok({"keep": sorted(reference(row, k))})  # type: ignore[arg-type]
+                except (RowError, ParameterError) as error:
+                    code = "INVALID_ROW" if isinstance(error, RowError) else "INVALID_PARAMETER"
+                    assert isinstance(got, Refused), (row, k)
+                    both_wrong = {"INVALID_ROW", "INVALID_PARAMETER"}
+                    assert got.code == code or got.code in both_wrong
+                else:
+                    assert got == expected, (name, row, k)
+
+
+def test_top_k_keeps_a_least_number(engine: ProtocolEngine) -> None:
+    session = engine.load_profile("standard")
+    for k, least, kept in ((1, 2, [1, 2]), (3, 2, [0, 1, 2]), (1, 0, None), (0, 2, None)):
+        row = pack([0.125, 0.5, 0.25, 0.125], "f32")
+        got = session.answer("top_k", {"probs": row, "params": {"k": k, "least": least}})
+        assert (got.out["keep"] if isinstance(got, Ok) else None) == kept
+        assert isinstance(got, Ok | Refused)
+
+
+def test_the_smallest_numbers_of_each_type_are_told_apart(engine: ProtocolEngine) -> None:
+    session = engine.load_profile("standard")
+    rows = {"f16": "00010002", "bf16": "00010002", "f32": "0000000100000002"}
+    rows["f64"] = "00000000000000010000000000000002"
+    for dtype, digits in rows.items():
+        got = session.answer("top_k", {"probs": {dtype: digits}, "params": {"k": 1}})
+        assert got == Ok({"keep": [1]}), dtype
+
+
+@pytest.mark.parametrize("dtype", ["f64", "f32", "f16", "bf16"])
+def test_rows_by_recipe_are_made(engine: ProtocolEngine, dtype: Any) -> None:
+    session = engine.load_profile("standard")
+    for seed, put in ((2**64 - 1, {0: 0.5, 2999: 0.25, 7: -inf}), (7, {})):
+        row = grid(seed, 3000, span=100, dtype=dtype, put=put)
+        plain = {"gen": row.gen, "seed": row.seed, "n": row.n, "span": row.span}
+        plain |= {"dtype": row.dtype, "sha256": row.sha256}
+        plain |= {"put": row.put} if put else {}
+        got = session.answer("top_k", {"logits": plain, "params": {"k": 40}})
+        assert got == Ok({"keep": sorted(top_k_logits(row.values(), 40))})
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_init_writes_the_files_and_says_what_to_do_next(language: str, tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "inside it"
+    result = CliRunner().invoke(main, ["init", "--lang", language, str(folder)])
+    assert result.exit_code == 0, result.output
+    written = {
+        str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()
+    }
+    assert written == set(LANGUAGES[language].files)
+    for line in LANGUAGES[language].build:
+        assert f"  {line}\n" in result.output
+        assert f"    {line}\n" in (folder / "README.md").read_text()
+    assert f"tokenref doctor --cmd {shlex.quote(LANGUAGES[language].run)}" in result.output
+    assert LANGUAGES[language].run in (folder / "README.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["README.md", "src/json.rs"])
+def test_init_overwrites_nothing_and_then_writes_nothing(name: str, tmp_path: Path) -> None:
+    mine = tmp_path / name
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_text("mine")
+    result = CliRunner().invoke(main, ["init", "--lang", "rust", str(tmp_path)])
+    assert result.exit_code == 2
+    assert result.stderr == f"tokenref: {mine} is there already, and nothing is overwritten\n"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [mine]
+    assert mine.read_text() == "mine"
+
+
+def test_init_does_not_write_through_a_link_that_leads_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "README.md").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(SkeletonError, match="is there already"):
+        write_skeleton("c", tmp_path)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_init_writes_all_or_nothing(tmp_path: Path) -> None:
+    (tmp_path / "src").write_text("a file where a folder must be")
+    folder = tmp_path / "src" / "engine"
+    with pytest.raises(SkeletonError, match="cannot be written"):
+        write_skeleton("rust", folder)
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "src").write_text("mine")
+    with pytest.raises(SkeletonError, match="cannot be written"):
+        write_skeleton("rust", tmp_path / "new")
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["src"]

@@ -1,0 +1,43 @@
+"""`tokenref answer`: answer a file of requests with an engine of this program."""
+
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+
+from tokenref.commands.paths import FILE, InputError
+from tokenref.engines.answers import Engine
+from tokenref.engines.table import Unavailable, engine
+from tokenref.protocol.answering import answer_requests
+from tokenref.protocol.opening import open_function
+
+
+@click.command()
+@click.argument("name", metavar="ENGINE")
+@click.argument("requests", type=FILE)
+def answer(name: str, requests: Path) -> None:
+    """Answer REQUESTS, which `tokenref export` made, with an engine of this program.
+
+    The responses go to standard output. `tokenref judge` judges them, here or on another
+    machine:
+
+    \b
+        tokenref export > requests.jsonl
+        TOKENREF_TORCH_DEVICE=cuda tokenref answer transformers requests.jsonl > responses.jsonl
+        tokenref judge requests.jsonl responses.jsonl
+    """  # noqa: D301 - a mark of click
+    found = _opened(name)
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(found.name, total=None)
+        for line in answer_requests(found, requests, lambda done: progress.advance(task, done)):
+            sys.stdout.buffer.write(line)
+    sys.stdout.buffer.flush()
+
+
+def _opened(name: str) -> Engine:
+    found = open_function(name) if name.startswith("py:") else engine(name)
+    if isinstance(found, Unavailable):
+        raise InputError(f"{name} is unavailable: {found.reason}")
+    return found

@@ -1,0 +1,214 @@
+"""What `tokenref fuzz` does: the campaign from its options to its exit code."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+
+from tokenref.commands.paths import InputError
+from tokenref.engines.answers import Engine, LoadsProfiles, LoadsTokenizers
+from tokenref.fuzzing.campaign import run_campaign
+from tokenref.fuzzing.comparing import Comparer
+from tokenref.fuzzing.drawn_questions import plan_of, questions_of
+from tokenref.fuzzing.executors import executor_named
+from tokenref.fuzzing.findings import finding_of
+from tokenref.fuzzing.groups import Done, opened
+from tokenref.fuzzing.journal import Footer, Journal, Writer, opened_journal, read_journal
+from tokenref.fuzzing.plan import Plan, Shard
+from tokenref.fuzzing.printing import Bar, print_finding, print_question, print_summary
+from tokenref.fuzzing.selection import GROUP, Selection, kind_of
+from tokenref.fuzzing.shrinking import shrunk
+from tokenref.fuzzing.written_subjects import named_subject
+from tokenref.protocol.engine import ProtocolEngine
+from tokenref.protocol.patience import Patience
+from tokenref.record import OPS
+from tokenref.subjects import TokenizerFile
+
+CLEAN: Final = 0
+FAILURES: Final = 1
+NOTHING_COMPARED: Final = 3
+INTERRUPTED: Final = 130
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """The options that say which campaign it is."""
+
+    engine: str
+    ops: Sequence[str]
+    profiles: Sequence[str]
+    subjects: Sequence[str]
+    seed: int | None
+    cases: int | None
+    shard: str
+    state: Path | None
+    patience: Patience
+
+
+def campaign(
+    wanted: Wanted, *, seconds: float | None, most: int, executor_name: str | None
+) -> int:
+    """Run a campaign, print it, and return the exit code."""
+    plan = plan_for(wanted, opened(wanted.engine, wanted.patience))
+    journal = Journal(plan) if wanted.state is None else opened_journal(wanted.state, plan)
+    writer = None if wanted.state is None else Writer(wanted.state, journal)
+    executor = None if executor_name is None else executor_named(executor_name)
+    run = _Run(journal, writer, most)
+    why, interrupted = "it was interrupted", False
+    try:
+        why = run_campaign(
+            journal, run.take, patience=wanted.patience, seconds=seconds, executor=executor
+        )
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        run.end(why)
+        if executor is not None:
+            executor.shutdown(wait=not interrupted, cancel_futures=True)
+    if journal.findings:
+        return FAILURES
+    if interrupted:
+        return INTERRUPTED
+    compared = any({"same", "failed"} & fates.keys() for fates in journal.counts().values())
+    return CLEAN if compared and not run.trouble else NOTHING_COMPARED
+
+
+def ask_again(wanted: Wanted, index: int) -> int:
+    """Ask one question of a campaign again, print what becomes of it, and return the exit code."""
+    engine = opened(wanted.engine, wanted.patience)
+    plan = plan_for(wanted, engine)
+    if wanted.seed is None:
+        raise InputError("--at needs the --seed of the campaign")
+    comparer, console = Comparer(engine), Console()
+    question = questions_of(plan.selection, plan.seed, index // GROUP)[index % GROUP]
+    (outcome,) = comparer.compare([question])
+    print_question(console, outcome)
+    if outcome.fate != "failed":
+        return CLEAN if outcome.fate == "same" else NOTHING_COMPARED
+    finding = finding_of(
+        outcome,
+        shrunk(outcome, comparer),
+        index=index,
+        seed=plan.seed,
+        engine=f"{engine.name} {engine.version}",
+    )
+    print_finding(console, finding, plan)
+    return FAILURES
+
+
+def plan_for(wanted: Wanted, engine: Engine) -> Plan:
+    """Return the plan that options mean. Raises `InputError` for options that fit nothing."""
+    selection = Selection(
+        ops=[op for op in OPS if op in wanted.ops] if wanted.ops else supported(engine),
+        profiles=list(wanted.profiles),
+        subjects=list(wanted.subjects),
+    )
+    _must_fit(selection)
+    seed = wanted.seed
+    if seed is None and wanted.state is not None and _has_content(wanted.state):
+        seed = read_journal(wanted.state).plan.seed
+    return plan_of(
+        seed=secrets.randbits(32) if seed is None else seed,
+        engine=wanted.engine,
+        engine_version=engine.version,
+        selection=selection,
+        cases=wanted.cases,
+        shard=read_shard(wanted.shard),
+    )
+
+
+def supported(engine: Engine) -> list[str]:
+    """Return the operations that an engine may know, by what it can load, or says itself.
+
+    >>> from tokenref.engines.table import engine
+    >>> "tokenize" in supported(engine("tokenizers")), "tokenize" in supported(engine("tiktoken"))
+    (True, False)
+    """
+    if isinstance(engine, ProtocolEngine):
+        return [op for op in OPS if op in engine.hello.ops]
+    kinds = {"vocabulary"}
+    kinds |= {"tokenizer"} if isinstance(engine, LoadsTokenizers) else set()
+    kinds |= {"sampler"} if isinstance(engine, LoadsProfiles) else set()
+    return [op for op in OPS if kind_of(op) in kinds]
+
+
+def read_shard(text: str) -> Shard:
+    """Return the shard that `i/n` means. Raises `InputError`.
+
+    >>> read_shard("2/3")
+    Shard(number=2, count=3)
+    """
+    number, _, count = text.partition("/")
+    if number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count):
+        return Shard(int(number), int(count))
+    raise InputError(f"a shard must be one of 1/N to N/N, got {text!r}")
+
+
+def _must_fit(selection: Selection) -> None:
+    """Raise `InputError` if what was chosen leaves nothing to ask."""
+    if not selection.ops:
+        raise InputError("the engine must know an operation, it declares none")
+    kinds = {kind_of(op) for op in selection.ops}
+    for name in selection.subjects:
+        kind = "tokenizer" if isinstance(named_subject(name), TokenizerFile) else "vocabulary"
+        if kind not in kinds:
+            raise InputError(f"{name} is a {kind}, but no --op asks about one")
+    if len(selection.subjects) and len(kinds - {"sampler"}) > 1:
+        raise InputError("--vocabulary needs an --op of its kind, or only such ones")
+
+
+def _has_content(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
+
+
+class _Run:
+    """What is done with each group: kept, written, shown."""
+
+    def __init__(self, journal: Journal, writer: Writer | None, most: int) -> None:
+        self.trouble = False
+        self._journal, self._writer, self._most = journal, writer, most
+        self._console = Console()
+        plan = journal.plan
+        groups = None if plan.groups is None else -(-plan.groups // plan.shard.count)
+        self._bar = Bar(groups)
+        if journal.groups:
+            self._console.print(
+                f"going on: {len(journal.groups):,} groups are done, {len(journal.findings):,} findings",
+                highlight=False,
+            )
+
+    def take(self, done: Done) -> bool:
+        """Keep what became of a group; return whether to go on.
+
+        Findings are written before the group is said to be done: if the
+        campaign is ended between the two, the group is done once more.
+        """
+        for finding in done.findings:
+            new = finding.sum not in self._journal.findings
+            self._journal.add(finding)
+            if new:
+                if self._writer is not None:
+                    self._writer.write(finding)
+                print_finding(self._console, finding, self._journal.plan)
+        self._journal.add(done.group)
+        if self._writer is not None:
+            self._writer.write(done.group)
+        self.trouble = bool(done.trouble)
+        self._bar.show(len(self._journal.groups), len(self._journal.findings))
+        return len(self._journal.findings) < self._most
+
+    def end(self, why: str) -> None:
+        """Say what the campaign was."""
+        self._bar.close()
+        if self._writer is not None:
+            self._writer.write(Footer(why=why))
+            self._writer.close()
+        plan = self._journal.plan
+        sentence = f"{why} (seed {plan.seed}, shard {plan.shard})"
+        print_summary(
+            self._console, self._journal.counts(), len(self._journal.findings), sentence
+        )
+

@@ -1,0 +1,206 @@
+"""`tokenref export` and `tokenref judge`: the protocol's messages as files.
+
+For a program on a machine without tokenref: a device, a phone, a cluster.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+import click
+from rich.console import Console
+
+from tokenref.batches import LARGEST
+from tokenref.catalogue import Catalogue, Selection, SelectionError, open_catalogue
+from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, write
+from tokenref.known import default_path, read_known
+from tokenref.manifest import dump_manifest
+from tokenref.protocol.engine import Loading
+from tokenref.protocol.exporting import export as export_lines
+from tokenref.protocol.offline import judge_responses, read_requests
+from tokenref.record import OPS, Case, RecordError, op_of
+from tokenref.reports.lines import dump_report
+from tokenref.reports.terminal import print_runs
+from tokenref.runner import Run, conclude, with_known_results
+
+_REQUESTS: Final = "requests.jsonl"
+
+
+def fixtures_digest(catalogue: Catalogue) -> str:
+    """Return the digest of fixtures: of their manifest, which has those of all files."""
+    return f"sha256:{sha256(dump_manifest(catalogue.manifest)).hexdigest()}"
+
+
+@click.command()
+@click.option("--id", "ids", multiple=True, metavar="GLOB", help="Only cases with such an id.")
+@click.option("--op", "ops", multiple=True, type=click.Choice(OPS), help="Only this operation.")
+@click.option("--flag", "flags", multiple=True, help="Only cases with this flag.")
+@click.option(
+    "--vocabulary", "vocabularies", multiple=True, help="Only cases of this vocabulary (a name)."
+)
+@click.option("--fixtures", type=FOLDER, help="Fixtures other than those of the package.")
+@click.option("--folder", type=FOLDER, help="Write a folder: requests.jsonl, and vocabularies.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Which order to ask in.")
+@click.option(
+    "--repeat",
+    type=click.IntRange(1, 100_000),
+    default=1,
+    show_default=True,
+    help="How often to ask each question, in other company each time.",
+)
+@click.option(
+    "--batch",
+    type=click.IntRange(1, LARGEST),
+    default=LARGEST,
+    show_default=True,
+    help="The most questions in one run.",
+)
+def export(  # noqa: PLR0913, PLR0917 - one parameter per option
+    ids: Sequence[str],
+    ops: Sequence[str],
+    flags: Sequence[str],
+    vocabularies: Sequence[str],
+    fixtures: Path | None,
+    folder: Path | None,
+    seed: int,
+    repeat: int,
+    batch: int,
+) -> None:
+    r"""Write the questions as a file of protocol messages, without the answers.
+
+    A program reads it as standard input, and writes its answers to a file:
+
+    \b
+        tokenref export --folder there
+        cd there && ./engine < requests.jsonl > responses.jsonl
+        tokenref judge requests.jsonl responses.jsonl
+
+    Without --folder the requests go to standard output, and the paths of vocabularies are relative
+    to the fixtures.
+    """
+    catalogue = open_catalogue(fixtures)
+    cases = catalogue.select(Selection(ids, ops, flags, vocabularies))
+    cases = _present(cases, catalogue, shipped=folder is None)
+    digest = fixtures_digest(catalogue)
+    catalogue = replace(catalogue, canaries=_with_cases(catalogue.canaries, cases))
+    if not cases:
+        raise SelectionError("there is nothing to export: no case's vocabulary is there")
+
+    def lines(path_of: Callable[[Loading], str]) -> Iterable[bytes]:
+        return export_lines(
+            cases, catalogue, digest, path_of, seed=seed, repeat=repeat, largest=batch
+        )
+
+    if folder is None:
+        paths = {entry.digest: str(entry.path) for entry in catalogue.manifest.subjects}
+        for line in lines(lambda loading: paths[loading.digest]):
+            sys.stdout.buffer.write(line)
+        sys.stdout.buffer.flush()
+    else:
+        folder.mkdir(parents=True, exist_ok=True)
+        _write_lines(lines(lambda loading: _beside(loading, folder)), folder / _REQUESTS)
+    click.echo(
+        f"{len(cases) * repeat:,} questions, and {len(catalogue.canaries)} canaries", err=True
+    )
+
+
+@click.command()
+@click.argument("requests", type=FILE)
+@click.argument("responses", type=FILE)
+@click.option("--fixtures", type=FOLDER, help="Fixtures other than those of the package.")
+@click.option("--known", "known_path", type=FILE, help="Another list of known differences.")
+@click.option("--json", "json_path", type=FILE, help="Write a report of every case here.")
+@click.pass_context
+def judge(
+    ctx: click.Context,
+    requests: Path,
+    responses: Path,
+    fixtures: Path | None,
+    known_path: Path | None,
+    json_path: Path | None,
+) -> None:
+    """Judge the answers to exported questions. Of several answers to one case the worst counts."""
+    if json_path is not None:
+        must_be_writable(json_path)
+    catalogue = open_catalogue(fixtures)
+    known = read_known(known_path or default_path())
+    digest = fixtures_digest(catalogue)
+    questions = read_requests(requests, catalogue)
+    if questions.fixtures != digest:
+        raise RecordError(
+            f"{requests}: was exported from other fixtures ({questions.fixtures}) than these "
+            f"({digest}): export again, or name them with --fixtures"
+        )
+    found = judge_responses(responses, questions, catalogue)
+    run = Run(found.hello.impl.name, found.hello.impl.version, len(found.results))
+    run.results = with_known_results(found.results, run.engine, known)
+    run.trouble = [
+        *(
+            f"the canary {each} passed: a wrong answer was taken for right"
+            for each in found.canaries
+        ),
+        *found.trouble,
+    ]
+    conclude(run, known, complete=len(found.results) == len(catalogue.cases))
+    about: dict[str, object] = {"fixtures": digest, "seed": questions.seed}
+    again = [] if fixtures is None else ["--fixtures", str(fixtures)]
+    print_runs(Console(), [run], [], catalogue, again)
+    if json_path is not None:
+        write(dump_report([run], about, known), json_path)
+    ctx.exit(run.exit_code)
+
+
+def _with_cases(canaries: Sequence[Case], cases: Sequence[Case]) -> list[Case]:
+    """Return the canaries that need no operation and no vocabulary beside those of the cases."""
+    needed = {(op_of(case), case.vocab) for case in cases}
+    return [canary for canary in canaries if (op_of(canary), canary.vocab) in needed]
+
+
+def _present(cases: Sequence[Case], catalogue: Catalogue, *, shipped: bool) -> list[Case]:
+    """Return the cases whose vocabulary can be exported, and say which cannot.
+
+    With `shipped` true only the vocabularies of the fixtures can.
+    """
+    missing: dict[str, int] = {}
+    present: list[Case] = []
+    absent = {
+        entry.digest: f"{entry.name} is not part of the fixtures: use --folder"
+        for entry in catalogue.manifest.subjects
+        if shipped and entry.path is None
+    }
+    for case in cases:
+        subject = absent.get(case.vocab or "") or catalogue.subject(case.vocab)
+        if isinstance(subject, str):
+            missing[subject] = missing.get(subject, 0) + 1
+        else:
+            present.append(case)
+    for reason, count in missing.items():
+        click.echo(f"{count:,} cases are left out: {reason}", err=True)
+    return present
+
+
+def _beside(loading: Loading, folder: Path) -> str:
+    """Write what is to be loaded into the folder, once; return its path in it."""
+    path = folder / loading.kind / f"{loading.digest.removeprefix('sha256:')[:16]}.json"
+    path.parent.mkdir(exist_ok=True)
+    write(loading.content(), path)
+    return str(path.relative_to(folder))
+
+
+def _write_lines(lines: Iterable[bytes], path: Path) -> None:
+    """Write a file that is whole, or is not there, without ever holding all of it."""
+    temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.writelines(lines)
+        temporary.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)

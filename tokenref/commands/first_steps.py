@@ -1,0 +1,83 @@
+"""`tokenref doctor` and `tokenref init`: the way to a first engine of one's own."""
+
+from pathlib import Path
+from shlex import quote
+
+import click
+
+from tokenref.catalogue import open_catalogue
+from tokenref.commands.patience import patience_options
+from tokenref.commands.paths import FOLDER, InputError
+from tokenref.doctor.finding import Finding
+from tokenref.doctor.walk import examine
+from tokenref.protocol.patience import Patience
+from tokenref.skeletons import LANGUAGES, SkeletonError, write_skeleton
+
+_MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
+
+
+@click.command()
+@click.option(
+    "--cmd",
+    "command",
+    required=True,
+    metavar="'PROGRAM ARGS'",
+    help="A program that speaks the protocol of docs/protocol.md. It is started without a shell.",
+)
+@patience_options
+@click.pass_context
+def doctor(ctx: click.Context, command: str, patience: Patience) -> None:
+    """Try a program of your own step by step, and explain each mistake."""
+    problems = 0
+    for finding in examine(command, open_catalogue(), patience):
+        click.echo(as_text(finding))
+        problems += finding.kind == "problem"
+    quoted = f"--cmd {quote(command)}"
+    if problems:
+        many = "one problem" if problems == 1 else f"{problems} problems"
+        click.echo(f"\n{many}. Mend the first one, and ask again:\n  tokenref doctor {quoted}")
+        ctx.exit(1)
+    click.echo(f"\nIt speaks the protocol. Next, all records:\n  tokenref check {quoted}")
+
+
+@click.command()
+@click.option("--lang", type=click.Choice(list(LANGUAGES)), required=True, help="Its language.")
+@click.argument("folder", type=FOLDER, metavar="DIR")
+def init(lang: str, folder: Path) -> None:
+    """Write a small engine to DIR, which speaks the protocol, for your own code to stand in."""
+    skeleton = LANGUAGES[lang]
+    try:
+        paths = write_skeleton(lang, folder)
+    except SkeletonError as error:
+        raise InputError(str(error)) from None
+    for path in paths:
+        click.echo(f"wrote {path}")
+    click.echo("\nNext:")
+    for line in (
+        f"cd {quote(str(folder))}",
+        *skeleton.build,
+        f"tokenref doctor --cmd {quote(skeleton.run)}",
+        f"tokenref check --cmd {quote(skeleton.run)}",
+    ):
+        click.echo(f"  {line}")
+
+
+def as_text(finding: Finding) -> str:
+    r"""Return a finding as lines of a terminal.
+
+    >>> print(as_text(Finding("problem", "hello", "it is not JSON", "hi", '{"proto":1}', "say so")))
+    PROBLEM hello: it is not JSON
+              it wrote  hi
+              right is  {"proto":1}
+              so        say so
+    """
+    lines = [f"{_MARKS[finding.kind]} {finding.about}: {finding.text}"]
+    for label, text in (
+        ("it wrote", finding.wrote),
+        ("right is", finding.right),
+        ("so", finding.hint),
+    ):
+        if text:
+            lines.append(f"          {label:<9} {text}")
+    return "\n".join(lines)
+

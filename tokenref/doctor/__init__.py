@@ -1,0 +1,1 @@
+"""`tokenref doctor`: a first-time author's program, message by message, each mistake explained."""

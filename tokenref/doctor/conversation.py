@@ -1,0 +1,217 @@
+"""One conversation with a program: each answer read, each mistake turned into a finding."""
+
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from tokenref.doctor.finding import Finding, StopError
+from tokenref.doctor.hints import hint
+from tokenref.engines.answers import Answer
+from tokenref.protocol.messages import PROTO, HelloAnswer
+from tokenref.protocol.patience import Patience
+from tokenref.protocol.process import ChannelError, LateError, Process
+from tokenref.protocol.reading import (
+    EXAMPLES,
+    ProtocolError,
+    read_hello,
+    read_load,
+    read_run,
+    shown,
+)
+
+_READ_AT_THE_END: Final = 1 << 20
+"""Bytes that are read of a program that would not answer, once its input is closed."""
+
+
+class Conversation:
+    """A program under test, spoken to one message at a time."""
+
+    def __init__(self, arguments: Sequence[str], patience: Patience) -> None:
+        """Start the program. Raises `StartError`."""
+        self._arguments = arguments
+        self._patience = patience
+        self._process = Process(arguments)
+        self._ids = count()
+        self._said: list[bytes] = []
+
+    def hello(self) -> HelloAnswer:
+        """Ask who it is. Raises `StopError`."""
+        line = self._ask("hello", [{"cmd": "hello", "proto": PROTO}], self._patience.to_start)[0]
+        try:
+            return read_hello(line)
+        except ProtocolError as error:
+            raise StopError(_finding("hello", error, "hello", line)) from None
+
+    def load(self, about: str, kind: str, digest: str, path: Path) -> Answer | None:
+        """Ask it to load a file; return None if it did. Raises `StopError`."""
+        message_id = f"l{next(self._ids)}"
+        message = {"cmd": "load", "id": message_id, kind: digest, "path": str(path)}
+        line = self._ask(about, [message], self._patience.to_start)[0]
+        try:
+            return read_load(line, message_id)
+        except ProtocolError as error:
+            raise StopError(_finding(about, error, "load", line)) from None
+
+    def run(
+        self, message: Mapping[str, Any], questions: Sequence[Mapping[str, Any]]
+    ) -> tuple[list[Answer], bytes]:
+        """Put questions, and then none; return the answers and their line. Raises `StopError`."""
+        op = str(message["op"])
+        run_id, fence_id = f"b{next(self._ids)}", f"b{next(self._ids)}"
+        # Keys that a program which counts, sorts or converts them does not give back.
+        keys = {f"0{len(questions) - place}": place for place in range(len(questions))}
+        cases = [
+            {"k": key, "in": question} for key, question in zip(keys, questions, strict=True)
+        ]
+        lines = self._ask(
+            op,
+            [
+                {**message, "cmd": "run", "id": run_id, "cases": cases},
+                {**message, "cmd": "run", "id": fence_id, "cases": []},
+            ],
+            self._patience.seconds(len(questions)),
+        )
+        for line, message_id, asked in ((lines[0], run_id, keys), (lines[1], fence_id, {})):
+            try:
+                answers = read_run(line, message_id, op, asked)
+            except ProtocolError as error:
+                finding = _finding(op, error, "run", line)
+                if message_id == fence_id:
+                    finding = _about_fence(finding, message_id)
+                raise StopError(finding) from None
+            if message_id == run_id:
+                first = answers
+        return first, lines[0]
+
+    def bye(self) -> Finding:
+        """Say goodbye; return whether it ended by itself."""
+        if self._process.bye(b'{"cmd":"bye"}\n'):
+            return Finding("ok", "bye", "it ended by itself")
+        return Finding(
+            "note", "bye", "it did not end within a second, and was ended",
+            hint="end at bye, and at the end of standard input",
+        )
+
+    def end(self) -> None:
+        """End the program now."""
+        self._process.end()
+
+    def _ask(
+        self, about: str, messages: Sequence[Mapping[str, Any]], seconds: float
+    ) -> list[bytes]:
+        """Send messages and return as many lines. Raises `StopError`."""
+        sent = b"".join(msgspec.json.encode(message) + b"\n" for message in messages)
+        self._said.append(sent)
+        try:
+            return self._process.exchange(sent, len(messages), seconds)
+        except LateError:
+            self._process.end()
+            raise StopError(self._about_silence(about, str(messages[0]["cmd"]), seconds)) from None
+        except ChannelError as error:
+            self._process.end()
+            raise StopError(self._about_death(about, str(messages[0]["cmd"]), str(error))) from None
+
+    def _about_silence(self, about: str, cmd: str, seconds: float) -> Finding:
+        """Explain why there was no line, from what comes once the input is closed."""
+        said = f"it gave no answer to {cmd} within {seconds:g} seconds"
+        late = self._answers_at_the_end()
+        if not late.strip():
+            return Finding(
+                "problem", about, said, right=EXAMPLES[cmd],
+                hint="read standard input line by line, and answer each line before the next comes"
+                + self._last_words(),
+            )
+        ended = "\n" if late.endswith(b"\n") else ""
+        lines = late.count(b"\n")
+        if not ended and lines < len(self._said):
+            return Finding(
+                "problem", about, f"{said}: the line feed is missing", shown(late), EXAMPLES[cmd],
+                "end each answer with a line feed, and flush",
+            )
+        return Finding(
+            "problem", about, f"{said}, and did when its input was closed",
+            shown(late.splitlines()[-1]), EXAMPLES[cmd],
+            "flush standard output after each answer, and do not wait for the end of the input",
+        )
+
+    def _about_death(self, about: str, cmd: str, reason: str) -> Finding:
+        more = "more than one answer" in reason or "a line of more than" in reason
+        return Finding(
+            "problem", about, f"{cmd} had no answer: {reason}", right=EXAMPLES[cmd],
+            hint=(
+                "write one line for each message, and no other"
+                if more
+                else "catch what a question breaks, answer it with crash, and stay until bye"
+            )
+            + self._last_words(),
+        )
+
+    def _last_words(self) -> str:
+        last = self._process.log.rstrip().rpartition("\n")[2][-200:]
+        return f"; the last line on its standard error is {last!r}" if last else ""
+
+    def _answers_at_the_end(self) -> bytes:
+        """Start the program anew, send all that was sent, close its input; return what it writes."""
+        with subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
+            self._arguments,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            bufsize=0,
+        ) as child:
+            try:
+                return _exchange_all(child, b"".join(self._said), self._patience.per_batch)
+            finally:
+                try:
+                    os.killpg(child.pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+
+
+def _exchange_all(child: "subprocess.Popen[bytes]", message: bytes, seconds: float) -> bytes:
+    """Write a message of moderate length, close the input, and read what comes in time."""
+    assert child.stdin is not None  # noqa: S101 - it is a pipe
+    assert child.stdout is not None  # noqa: S101 - as is this
+    deadline = time.monotonic() + seconds
+    written = bytearray()
+    os.set_blocking(child.stdin.fileno(), False)
+    with selectors.DefaultSelector() as ready:
+        try:
+            child.stdin.write(message[: 1 << 16])  # what a pipe holds: a program may not read it
+        except OSError:
+            pass
+        child.stdin.close()
+        ready.register(child.stdout, selectors.EVENT_READ)
+        while len(written) < _READ_AT_THE_END and ready.select(deadline - time.monotonic()):
+            chunk = os.read(child.stdout.fileno(), 1 << 16)
+            if not chunk or time.monotonic() > deadline:
+                break
+            written += chunk
+    return bytes(written)
+
+
+def _finding(about: str, error: ProtocolError, cmd: str, line: bytes) -> Finding:
+    place = f", at {error.place}" if error.place else ""
+    return Finding(
+        "problem", about, error.reason + place, shown(line), EXAMPLES[cmd], hint(line, cmd)
+    )
+
+
+def _about_fence(finding: Finding, message_id: str) -> Finding:
+    """Explain a wrong answer to a run without questions: usually there was a line too many."""
+    return Finding(
+        "problem", finding.about,
+        f"after a right answer, a run without questions must have an answer of its own: "
+        f"{finding.text}",
+        finding.wrote, f'{{"id":"{message_id}","results":[]}}',
+        finding.hint or "write one line for each message, and no other",
+    )

@@ -1,0 +1,183 @@
+"""What an author probably did, judging from the line that their program wrote.
+
+`tokenref.protocol.reading` says what is wrong with a line. Here are the mistakes
+behind it that people make, each with what to do about it.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, Final
+
+from tokenref.protocol.reading import CODES
+from tokenref.record import OPS
+
+_NO_JSON: Final = object()
+
+_HEX: Final = re.compile("(0x)?[0-9A-Fa-f]{2,}")
+
+
+def hint(line: bytes, cmd: str) -> str:
+    r"""Return what to do about a line that answers a message wrongly; empty if nobody knows.
+
+    >>> hint(b"loading model...", "hello")
+    'only answers belong on standard output: print messages for people to standard error'
+    >>> hint(b"{'proto': 1}", "hello")
+    'that is how Python prints a dict: write json.dumps(...) of it'
+    >>> hint(b'{"id":"b1","results":{"0":{"ok":{}}}}', "run")
+    'results is a list, and each result has its key as "k"'
+    """
+    text = line.decode("utf-8", "replace").strip("\r\n ")
+    value = _parsed(text)
+    if value is _NO_JSON:
+        return _about_text(text)
+    if not isinstance(value, dict):
+        return "an answer is one JSON object, in braces"
+    if "cmd" in value:
+        return "that is the message itself: answer it, and do not echo it"
+    if cmd == "hello":
+        return _about_hello(value)
+    if cmd == "run":
+        return _about_run(value)
+    return ""
+
+
+def hint_on_answer(out: Any) -> str:  # noqa: ANN401 - whatever JSON may be there
+    """Return what to do about the content of an answer that is of a wrong form.
+
+    >>> hint_on_answer({"probs": {"f32": [0.5, 0.25]}})
+    'numbers are given as their bits, never as decimals: {"f32":"3f000000"} is [0.5]'
+    >>> hint_on_answer({"bytes": "FF"})
+    'hexadecimal digits are lower case and have no prefix: ff'
+    """
+    if isinstance(out, list):
+        return 'what is ok is an object, {"ids":[...]} and the like, and no list'
+    if any(isinstance(value, float) for value in _leaves(out)):
+        return (
+            "numbers are given as their bits, never as decimals: "
+            '{"f32":"3f000000"} is [0.5]'
+        )
+    for value in _leaves(out):
+        if isinstance(value, str) and _HEX.fullmatch(value):
+            clean = value.removeprefix("0x").lower()
+            if clean != value:
+                return f"hexadecimal digits are lower case and have no prefix: {clean:.40}"
+    if isinstance(out, dict):
+        for name in ("ids", "keep", "token", "count"):
+            given = out.get(name)
+            if any(isinstance(value, str) for value in _leaves(given)):
+                return f"{name} are numbers: 300, not \"300\""
+    return ""
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """Return a question after the name that was meant, or nothing.
+
+    >>> near("defintion", ["definition", "tiktoken"])
+    '; did you mean "definition"?'
+    """
+    found = get_close_matches(name.lower().replace("-", "_"), known, n=1, cutoff=0.6)
+    found = found or get_close_matches(name, known, n=1, cutoff=0.6)
+    return f'; did you mean "{found[0]}"?' if found else ""
+
+
+def _parsed(text: str) -> Any:  # noqa: ANN401 - any JSON value, or none
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return _NO_JSON
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def _about_text(text: str) -> str:
+    if not text:
+        return "an empty line is no answer: write one line for each message, and no other"
+    if text.startswith("\ufeff"):
+        return "the line begins with a byte order mark: write UTF-8 without one"
+    if re.search(r"\b(NaN|-?Infinity)\b", text) and text.startswith("{"):
+        return 'JSON has no NaN and no Infinity: numbers are given as their bits, {"f32":"7fc00000"}'
+    if re.match(r"\{\s*'", text):
+        return "that is how Python prints a dict: write json.dumps(...) of it"
+    if text.startswith("{") and text.count("{") > text.count("}"):
+        return "an answer is one line: write the JSON without line breaks in it"
+    if text.startswith("{") and re.search(r"\}\s*\{", text):
+        return "that is more than one answer: end each with a line feed"
+    if not text.startswith("{"):
+        return (
+            "only answers belong on standard output: print messages for people to standard error"
+        )
+    return ""
+
+
+def _about_hello(value: Mapping[str, Any]) -> str:
+    ops = value.get("ops")
+    if isinstance(ops, list):
+        return 'ops is an object: "ops":{"encode":{"profiles":["definition"]}}'
+    if not isinstance(ops, dict):
+        return ""
+    for op, ability in ops.items():
+        if op not in OPS:
+            return f'there is no operation "{op:.40}"' + near(op, OPS)
+        if isinstance(ability, list):
+            return f'each operation has an object: "{op}":{{"profiles":{json.dumps(ability)}}}'
+        profiles = ability.get("profiles") if isinstance(ability, dict) else None
+        if isinstance(profiles, str):
+            return f'profiles is a list: "profiles":["{profiles:.40}"]'
+    if isinstance(value.get("impl"), str):
+        return '"impl" is an object: {"name":"my-engine","version":"1.0"}'
+    return ""
+
+
+def _about_run(value: Mapping[str, Any]) -> str:
+    results = value.get("results")
+    if isinstance(results, dict):
+        return 'results is a list, and each result has its key as "k"'
+    if not isinstance(results, list):
+        return ""
+    for result in results:
+        if not isinstance(result, dict):
+            return 'a result is an object with the key "k" of its question: {"k":"0","ok":{...}}'
+        said = _about_result(result)
+        if said:
+            return said
+    return ""
+
+
+def _about_result(result: Mapping[str, Any]) -> str:
+    if "k" not in result:
+        return 'each result needs the key "k" of its question: their order tells nothing'
+    if not isinstance(result["k"], str):
+        return "keys are strings, whatever they look like: give them back as they came"
+    if "ok" in result and not isinstance(result["ok"], dict):
+        return hint_on_answer(result["ok"]) or 'what is ok is an object: {"ids":[...]}'
+    given = [name for name in ("ok", "err", "skip", "crash") if name in result]
+    if len(given) != 1:
+        return "each result has exactly one of ok, err, skip and crash" + (
+            ": leave the others out, also where they would be null" if given else ""
+        )
+    refusal = result.get("err")
+    if isinstance(refusal, str):
+        return f'err is an object: {{"code":{json.dumps(refusal)[:60]},"msg":"..."}}'
+    return ""
+
+
+def hint_on_code(code: str) -> str:
+    """Return which code was meant.
+
+    >>> hint_on_code("missing_byte")
+    'codes are those of fixtures/README.md; did you mean "MISSING_BYTE"?'
+    """
+    return "codes are those of fixtures/README.md" + near(code.upper(), CODES)
+
+
+def _leaves(value: Any) -> Sequence[Any]:  # noqa: ANN401 - any JSON value
+    """Return what stands in a value that is neither a list nor an object, in order."""
+    if isinstance(value, dict):
+        return [leaf for entry in value.values() for leaf in _leaves(entry)]
+    if isinstance(value, list):
+        return [leaf for entry in value for leaf in _leaves(entry)]
+    return [value]

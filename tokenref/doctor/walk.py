@@ -1,0 +1,337 @@
+"""The walk: hello, load, a few questions of each operation, a canary, and bye.
+
+After a mistake that breaks the conversation the program is started anew for the
+next operation, so that one visit finds the mistakes of all operations.
+"""
+
+import shlex
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from bpe_ref import Vocabulary
+from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
+from tokenref.catalogue import Catalogue
+from tokenref.doctor.conversation import Conversation
+from tokenref.doctor.finding import Finding, StopError
+from tokenref.doctor.hints import hint_on_answer, hint_on_code, near
+from tokenref.doctor.smoke import Trial, canaries, trials
+from tokenref.engines.answers import Answer, Crashed, Ok, Refused, Skipped
+from tokenref.judge import judge
+from tokenref.protocol.messages import HelloAnswer
+from tokenref.protocol.patience import Patience
+from tokenref.protocol.process import StartError
+from tokenref.protocol.reading import shown
+from tokenref.record import PIPELINE_OPS, Case, MustRefuse, op_of
+
+_MANY: Final = 64
+"""Questions of the largest run that a runner sends."""
+
+
+def examine(command: str, catalogue: Catalogue, patience: Patience) -> Iterator[Finding]:
+    """Yield what is found about a program, as soon as it is found.
+
+    Raises `StartError` for a command that is none, or starts nothing.
+    """
+    try:
+        arguments = shlex.split(command)
+    except ValueError as error:
+        raise StartError(f"the command {command!r} cannot be split: {error}") from None
+    if not arguments:
+        raise StartError(f"the command must name a program, got {command!r}")
+    with tempfile.TemporaryDirectory(prefix="tokenref-") as folder:
+        yield from _Visit(arguments, catalogue, patience, Path(folder)).walk()
+
+
+class _Visit:
+    """All that is done with one program."""
+
+    def __init__(
+        self, arguments: Sequence[str], catalogue: Catalogue, patience: Patience, folder: Path
+    ) -> None:
+        self._arguments = arguments
+        self._catalogue = catalogue
+        self._patience = patience
+        self._folder = folder
+
+    def walk(self) -> Iterator[Finding]:
+        """Yield the findings."""
+        try:
+            with self._conversation() as (conversation, hello):
+                yield Finding("ok", "start", f"{shlex.join(self._arguments)} was started")
+                yield from _about_hello(hello, self._catalogue)
+                yield conversation.bye()
+        except StopError as stop:
+            yield stop.finding
+            return
+        abilities = {op: ability.profiles for op, ability in hello.ops.items()}
+        for op, profiles in abilities.items():
+            try:
+                with self._conversation() as (conversation, _):
+                    yield from self._about_op(conversation, op, profiles, hello)
+            except StopError as stop:
+                yield replace(stop.finding, about=op)
+        try:
+            with self._conversation() as (conversation, _):
+                yield from self._about_canaries(conversation, abilities)
+        except StopError as stop:
+            yield replace(stop.finding, about="canary")
+
+    @contextmanager
+    def _conversation(self) -> Iterator[tuple[Conversation, HelloAnswer]]:
+        conversation = Conversation(self._arguments, self._patience)
+        with closing(_Ends(conversation)):
+            yield conversation, conversation.hello()
+
+    def _about_op(
+        self, conversation: Conversation, op: str, profiles: Sequence[str], hello: HelloAnswer
+    ) -> Iterator[Finding]:
+        """Yield what is found with a few questions of one operation."""
+        reasons: list[str] = []
+        left = iter(trials(self._catalogue, op, profiles))
+        for trial in left:
+            instead = self._load(conversation, op, trial.vocab)
+            if isinstance(instead, Crashed):
+                yield _about_load(op, self._catalogue.name(trial.vocab), instead)
+                return
+            if instead is not None:
+                reasons.append(_reason(instead))
+                continue
+            found = list(self._about_trial(conversation, trial, hello))
+            if all(each.kind == "note" for each in found):  # all was skipped
+                reasons += [each.text for each in found[:1]]
+                continue
+            yield from found
+            yield from self._about_refusals(conversation, chain([trial], left))
+            return
+        if reasons:
+            yield Finding(
+                "note", op,
+                f"nothing was answered: it skips all {len(reasons)} vocabularies; "
+                f"the first reason is: {reasons[0]}",
+            )
+
+    def _about_refusals(
+        self, conversation: Conversation, left: Iterable[Trial]
+    ) -> Iterator[Finding]:
+        """Yield what becomes of one question that must be refused, and is not skipped."""
+        for trial in left:
+            if trial.refused and self._load(conversation, trial.op, trial.vocab) is None:
+                found = self._about_refusal(conversation, trial, trial.refused[0])
+                if found is not None:
+                    yield found
+                    return
+
+    def _load(self, conversation: Conversation, about: str, vocab: str | None) -> Answer | None:
+        """Load what records are about; return None if that went well."""
+        if vocab is None:
+            return None
+        entry = self._catalogue.entry(vocab)
+        kind = "tokenizer" if about in PIPELINE_OPS else "vocab"
+        if entry.path is not None:
+            return conversation.load(
+                about, kind, vocab, (self._catalogue.folder / entry.path).resolve()
+            )
+        subject = self._catalogue.subject(vocab)
+        if not isinstance(subject, Vocabulary):
+            return Skipped(f"{entry.name} is not here")
+        path = self._folder / f"{entry.name}.json"
+        if not path.exists():
+            path.write_bytes(dump_plain_json(NamedVocabulary(entry.name, "", subject)))
+        return conversation.load(about, kind, vocab, path)
+
+    def _ask(
+        self, conversation: Conversation, trial: Trial, cases: Sequence[Case]
+    ) -> tuple[list[Answer], bytes]:
+        message: dict[str, Any] = {"op": trial.op, "profile": trial.profile}
+        if trial.vocab is not None:
+            message["tokenizer" if trial.op in PIPELINE_OPS else "vocab"] = trial.vocab
+        return conversation.run(message, [msgspec.to_builtins(case.input) for case in cases])
+
+    def _about_trial(
+        self, conversation: Conversation, trial: Trial, hello: HelloAnswer
+    ) -> Iterator[Finding]:
+        subject = self._catalogue.subject(trial.vocab)
+        assert not isinstance(subject, str)  # noqa: S101 - the program has just loaded it
+        where = f"{self._catalogue.name(trial.vocab)}, profile {trial.profile}"
+        answers, line = self._ask(conversation, trial, trial.answered)
+        passed = 0
+        for case, answer in zip(trial.answered, answers, strict=True):
+            judgement = judge(case, answer, subject)
+            passed += judgement.status == "pass"
+            if judgement.status not in {"pass", "skip"}:
+                yield _about_answer(case, answer, f"{judgement.status}: {judgement.detail}", line)
+            if judgement.status == "skip":
+                yield Finding("note", trial.op, f"{case.id} was skipped: {judgement.detail}")
+            if judgement.status == "pass" and isinstance(answer, Ok):
+                missing = set(hello.ops[trial.op].stages) - set(answer.out.get("stages", {}))
+                if missing and "stages" in msgspec.to_builtins(case.out):
+                    yield Finding(
+                        "note", trial.op, f"the stages {sorted(missing)} are declared, not given"
+                    )
+        if passed:
+            yield Finding(
+                "ok", trial.op, f"{passed} of {len(answers)} first questions are right ({where})"
+            )
+        if all(isinstance(answer, Skipped) for answer in answers):
+            return
+        yield from self._about_many(conversation, trial, hello)
+
+    def _about_refusal(
+        self, conversation: Conversation, trial: Trial, case: Case
+    ) -> Finding | None:
+        """Return how a question is answered that has no answer, or None if it is skipped."""
+        subject = self._catalogue.subject(trial.vocab)
+        assert not isinstance(subject, str)  # noqa: S101 - the program has just loaded it
+        (answer,), line = self._ask(conversation, trial, [case])
+        if isinstance(answer, Skipped):
+            return None
+        judgement = judge(case, answer, subject)
+        if judgement.status == "pass" and isinstance(answer, Refused):
+            return Finding("ok", trial.op, f"what must be refused is refused: {answer.code}")
+        suggestion = ""
+        if isinstance(answer, Crashed):
+            suggestion = "check the input first; a crash is never a refusal"
+            if "a code must be" in answer.message:
+                suggestion = hint_on_code(_code(line))
+        codes = case.verdict.codes if isinstance(case.verdict, MustRefuse) else []
+        return Finding(
+            "problem", trial.op,
+            f"{case.id} must be refused: {judgement.status}: {judgement.detail}",
+            shown(line), _result({"err": {"code": codes[0], "msg": "..."}}), suggestion,
+        )
+
+    def _about_many(
+        self, conversation: Conversation, trial: Trial, hello: HelloAnswer
+    ) -> Iterator[Finding]:
+        """Yield whether a whole batch is answered as its questions are alone."""
+        many = min(_MANY, hello.limits.batch)
+        cases = [trial.answered[place % len(trial.answered)] for place in range(many)]
+        alone, _ = self._ask(conversation, trial, trial.answered)
+        together, _ = self._ask(conversation, trial, cases)
+        for place, answer in enumerate(together):
+            if answer != alone[place % len(alone)]:
+                case = cases[place]
+                yield Finding(
+                    "problem", trial.op,
+                    f"{case.id} is answered otherwise as number {place} of {many} questions: "
+                    f"{_short(answer)}, alone {_short(alone[place % len(alone)])}",
+                    hint="no question may change what another one is answered; "
+                    "answers go to the key of their question",
+                )
+                return
+
+    def _about_canaries(
+        self, conversation: Conversation, abilities: Mapping[str, Sequence[str]]
+    ) -> Iterator[Finding]:
+        """Yield whether wrong answers are told from right ones."""
+        noticed = 0
+        for case in canaries(self._catalogue, abilities):
+            op = op_of(case)
+            subject = self._catalogue.subject(case.vocab)
+            if isinstance(subject, str) or self._load(conversation, op, case.vocab) is not None:
+                continue
+            trial = Trial(op, case.profile, case.vocab, [case], [])
+            (answer,), line = self._ask(conversation, trial, [case])
+            status = judge(case, answer, subject).status
+            noticed += status in {"fail", "wrong_error"}
+            if status == "pass":
+                yield Finding(
+                    "problem", "canary",
+                    f"{case.id}: a wrong answer that stands in a canary was given", shown(line),
+                    hint=case.why,
+                )
+        if noticed:
+            yield Finding(
+                "ok", "canary", f"{noticed} wrong answers were told from the program's answers"
+            )
+
+
+class _Ends:
+    """Closes a conversation."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+
+    def close(self) -> None:
+        self._conversation.end()
+
+
+def _about_hello(hello: HelloAnswer, catalogue: Catalogue) -> Iterator[Finding]:
+    language = f", {hello.impl.language}" if hello.impl.language else ""
+    yield Finding(
+        "ok", "hello",
+        f"it is {hello.impl.name} {hello.impl.version}{language}; "
+        f"operations: {', '.join(hello.ops) or 'none'}",
+    )
+    if not hello.ops:
+        yield Finding(
+            "problem", "hello", "without any operation nothing can be asked",
+            right='"ops":{"encode":{"profiles":["definition"]}}',
+        )
+    for op, ability in hello.ops.items():
+        known = sorted({case.profile for case in catalogue.cases if op_of(case) == op})
+        if not known:
+            yield Finding("note", op, "the fixtures have no record of this operation")
+            continue
+        for profile in ability.profiles:
+            if profile not in known:
+                kind = "note" if set(known) & set(ability.profiles) else "problem"
+                yield Finding(
+                    kind,  # type: ignore[arg-type]  # it is one of them
+                    op, f"no record of {op} has the profile {profile!r}{near(profile, known)}",
+                    hint=f"profiles of {op}: {', '.join(known)}"[:400],
+                )
+
+
+def _about_load(op: str, name: str, instead: Crashed) -> Finding:
+    return Finding(
+        "problem", op, f"loading {name} failed: {instead.message}",
+        right='{"id":"l0","skip":{"reason":"has no pattern"}}',
+        hint="what the engine cannot express is a skip with a reason, and no failure",
+    )
+
+
+def _about_answer(case: Case, answer: Answer, said: str, line: bytes) -> Finding:
+    out = msgspec.json.decode(line).get("results", [])
+    contents = [result.get("ok") for result in out if "ok" in result]
+    suggestion = next(filter(None, map(hint_on_answer, contents)), "")
+    if isinstance(answer, Crashed) and not suggestion and "a code must be" in answer.message:
+        suggestion = hint_on_code(_code(line))
+    return Finding(
+        "problem", op_of(case),
+        f"{case.id}: {said}", shown(line),
+        _result({"ok": msgspec.to_builtins(case.out)}),
+        suggestion or case.why,
+    )
+
+
+def _result(content: Mapping[str, Any]) -> str:
+    """Return a whole answer with one result, as it would be right."""
+    shortened = {
+        key: {name: value for name, value in part.items() if name != "stages"}
+        for key, part in content.items()
+    }
+    return shown(msgspec.json.encode({"id": "b0", "results": [{"k": "0", **shortened}]}))
+
+
+def _code(line: bytes) -> str:
+    """Return the first code of a refusal in a line."""
+    for result in msgspec.json.decode(line).get("results", []):
+        if isinstance(result.get("err"), dict):
+            return str(result["err"].get("code", ""))
+    return ""
+
+
+def _reason(answer: Answer) -> str:
+    return str(getattr(answer, "reason", getattr(answer, "message", answer)))
+
+
+def _short(answer: Answer) -> str:
+    return f"{answer!r:.120}"

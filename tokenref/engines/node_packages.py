@@ -1,0 +1,104 @@
+"""Tokenizers of npm, run by Node over the protocol of `docs/protocol.md`.
+
+The programs are in `tokenref/node_engines`. The packages are looked for in the
+folder that the environment variable TOKENREF_NODE_MODULES names, else in
+`node_modules` where the command is run. Nothing is ever installed.
+"""
+
+import atexit
+import json
+import os
+import shlex
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from bpe_ref import Vocabulary
+from tokenref.engines.answers import Session, Unsupported
+from tokenref.protocol.engine import ProtocolEngine
+from tokenref.protocol.opening import open_program
+
+NODE_PACKAGES: Final[Mapping[str, str]] = MappingProxyType(
+    {"gpt-tokenizer": "4.0.0", "js-tiktoken": "1.0.21"}
+)
+"""Each package, and the version whose differences are in the list of the known ones."""
+
+FOLDER_VARIABLE: Final = "TOKENREF_NODE_MODULES"
+
+
+def modules_folder() -> Path:
+    """Return the folder where the packages are looked for."""
+    return Path(os.environ.get(FOLDER_VARIABLE) or "node_modules")
+
+
+def node_command(name: str) -> str:
+    """Return the command that runs a package as an engine.
+
+    >>> node_command("js-tiktoken").split("/")[-1]
+    'js_tiktoken.mjs node_modules'
+    """
+    program = Path(__file__).parent.parent / "node_engines" / f"{name.replace('-', '_')}.mjs"
+    return shlex.join(["node", str(program), str(modules_folder())])
+
+
+def node_package(name: str) -> "NodePackage | str":
+    """Return a package as an engine, or one sentence why it is not available.
+
+    >>> isinstance(node_package("js-tiktoken"), NodePackage | str)
+    True
+    """
+    if shutil.which("node") is None:
+        return "node is not installed"
+    folder = modules_folder()
+    try:
+        described = json.loads((folder / name / "package.json").read_bytes())
+        return NodePackage(name, str(described["version"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return (
+            f"{folder} has no package {name}: npm install {name}@{NODE_PACKAGES[name]}, and set "
+            f"{FOLDER_VARIABLE} to the node_modules folder that has it"
+        )
+
+
+class NodePackage:
+    """A package of npm as an engine. Node is started when something is loaded, and ended at exit.
+
+    Its sessions are those of `ProtocolEngine`.
+    """
+
+    def __init__(self, name: str, version: str) -> None:
+        """Start nothing yet."""
+        self.name = name
+        self.version = version
+        self.again: list[str] = []
+        """No more than its name is needed to run it again."""
+
+        self._program: ProtocolEngine | None = None
+
+    @property
+    def incidents(self) -> list[str]:
+        """What went wrong that is no one question's fault."""
+        return self._program.incidents if self._program else []
+
+    @property
+    def restarts(self) -> int:
+        """How often it had to be started again."""
+        return self._program.restarts if self._program else 0
+
+    def load(self, vocabulary: Vocabulary, name: str) -> Session | Unsupported:
+        """Load a vocabulary, to answer by the definition."""
+        return self._started().load(vocabulary, name)
+
+    def load_for_profile(
+        self, vocabulary: Vocabulary, name: str, profile: str
+    ) -> Session | Unsupported:
+        """Load a vocabulary, to answer as records of this profile ask."""
+        return self._started().load_for_profile(vocabulary, name, profile)
+
+    def _started(self) -> ProtocolEngine:
+        if self._program is None:
+            self._program = open_program(node_command(self.name))
+            atexit.register(self._program.close)
+        return self._program

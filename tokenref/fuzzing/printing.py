@@ -1,0 +1,172 @@
+"""A campaign as a person wants to see it: how far it is, what it found, what it asked."""
+
+import os
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from sampling_ref import STEPS
+from tokenref.fuzzing.comparing import Outcome
+from tokenref.fuzzing.findings import Finding, said
+from tokenref.fuzzing.plan import Plan
+from tokenref.record import OPS, canonical_json
+from tokenref.reports.short import short_json
+from tokenref.reports.terminal import split_detail
+
+_WIDEST: Final = 300
+_FATES: Final = (
+    ("same", "same", "green"),
+    ("failed", "failed", "red"),
+    ("unsupported", "unsupported", "dim"),
+    ("undecided", "undecided", "dim"),
+)
+
+
+def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
+    """Print a finding: question, expected, got, where they differ, the rule, the fixture line."""
+    record = finding.record
+    expected = record.get("out") or {"error": record["verdict"].get("codes")}
+    console.print(Text(f"\n{record['id']}", style="bold"), Text(finding.status, style="red"))
+    for label, content in (
+        ("in", short_json(record["in"], _WIDEST)),
+        ("of", _about(finding)),
+        ("expected", short_json(expected, _WIDEST)),
+        ("got", short_json(finding.got, _WIDEST)),
+        *((("first" if name == "at" else f"  {name}"), text) for name, text in _where(finding)),
+        ("rule", f"{record['profile']}: {rule_of(str(record['op']))}"),
+        ("see", str(record["spec"])),
+        ("again", shlex.join(again(plan, finding.index))),
+        ("record", canonical_json(record).decode()),
+    ):
+        console.print(
+            Text(f"  {label:10}", style="dim"), Text(content), sep="", soft_wrap=True
+        )
+
+
+def print_question(console: Console, outcome: Outcome) -> None:
+    """Print one question as it was drawn, and what became of it."""
+    question = outcome.question
+    for label, content in (
+        ("op", question.op),
+        ("profile", question.profile),
+        ("of", question.name or "something that was drawn"),
+        ("in", short_json(dict(question.request), _WIDEST)),
+        ("expected", short_json(said(outcome.right), _WIDEST)),
+        ("got", short_json(said(outcome.got), _WIDEST)),
+        ("ended", outcome.fate),
+    ):
+        console.print(Text(f"{label:10}", style="dim"), Text(content), sep="", soft_wrap=True)
+
+
+def _where(finding: Finding) -> Iterable[tuple[str, str]]:
+    return split_detail(finding.detail) if finding.detail else ()
+
+
+def rule_of(op: str) -> str:
+    """Return the rule of an operation in a few words, and where its source stands.
+
+    >>> rule_of("top_k")
+    'the k largest are kept (sampling_ref, step top_k)'
+    """
+    if op in STEPS:
+        why = STEPS[op].why.replace("{", "").replace("}", "")
+        return f"{why} (sampling_ref, step {op})"
+    return "the reference's, as the page says"
+
+
+def _about(finding: Finding) -> str:
+    subject = finding.subject
+    if subject is None:
+        return "nothing that is loaded"
+    if "vocabulary" not in subject:
+        return str(subject["name"])
+    content = subject["vocabulary"]
+    tokens = [bytes.fromhex(spelled) for spelled, *_ in content["tokens"]]
+    shown = ", ".join(map(repr, tokens[:12])) + (", ..." if len(tokens) > 12 else "")  # noqa: PLR2004
+    pattern = "" if content["pattern"] is None else f", pattern {content['pattern']!r:.40}"
+    return f"a vocabulary by {content['rule']} of {len(tokens)} tokens: {shown}{pattern}"
+
+
+def again(plan: Plan, index: int) -> Sequence[str]:
+    """Return the command that asks one question again."""
+    program = ["--cmd", plan.engine[4:]] if plan.engine.startswith("cmd:") else [plan.engine]
+    chosen = [part for op in plan.selection.ops for part in ("--op", op)]
+    chosen += [part for name in plan.selection.profiles for part in ("--profile", name)]
+    chosen += [part for name in plan.selection.subjects for part in ("--vocabulary", name)]
+    return ["tokenref", "fuzz", *program, *chosen, "--seed", str(plan.seed), "--at", str(index)]
+
+
+def print_summary(
+    console: Console, counts: Mapping[str, Mapping[str, int]], findings: int, sentence: str
+) -> None:
+    """Print how many questions ended how, for each operation and for all."""
+    table = Table(header_style="bold", show_edge=False, pad_edge=False)
+    table.add_column("operation")
+    table.add_column("questions", justify="right")
+    shown = [
+        column
+        for column in _FATES
+        if column[0] in {"same", "failed"} or any(column[0] in each for each in counts.values())
+    ]
+    for _, title, _ in shown:
+        table.add_column(title, justify="right")
+    for op in [op for op in OPS if op in counts]:
+        _add_row(table, op, counts[op], shown)
+    if len(counts) > 1:
+        total = {
+            fate: sum(each.get(fate, 0) for each in counts.values()) for fate, _, _ in _FATES
+        }
+        _add_row(table, "all", total, shown)
+    console.print()
+    console.print(table)
+    kinds = "1 finding" if findings == 1 else f"{findings:,} findings"
+    console.print(f"\n{kinds}; {sentence}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _add_row(
+    table: Table, name: str, counts: Mapping[str, int], columns: Sequence[tuple[str, str, str]]
+) -> None:
+    cells = [Text(name), Text(f"{sum(counts.values()):,}")]
+    for fate, _, style in columns:
+        number = counts.get(fate, 0)
+        cells.append(Text(f"{number:,}" if number else "·", style=style if number else "dim"))
+    table.add_row(*cells)
+
+
+class Bar:
+    """How far a campaign is, on a terminal; nothing at all elsewhere.
+
+    It writes to a copy of standard error, since an engine's own words to
+    standard error are kept away from the terminal while it is asked.
+    """
+
+    def __init__(self, groups: int | None) -> None:
+        """Show an empty bar; one that only moves where nobody knows how long it will be."""
+        self._file = os.fdopen(os.dup(2), "w", encoding="utf-8", errors="replace")
+        self.console = Console(file=self._file)
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.completed:,} groups"),
+            BarColumn(),
+            TextColumn("{task.fields[found]:,} findings"),
+            TimeElapsedColumn(),
+            console=self.console,
+            transient=True,
+            disable=not self.console.is_terminal,
+        )
+        self._task = self._progress.add_task("", total=groups, found=0)
+        self._progress.start()
+
+    def show(self, done: int, found: int) -> None:
+        """Say how many groups are done, and how much was found."""
+        self._progress.update(self._task, completed=done, found=found)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        self._progress.stop()
+        self._file.close()

@@ -1,0 +1,174 @@
+"""Answer a file of requests with an engine of this program, as any other program would.
+
+So an engine runs where `tokenref export`'s file was carried, a machine with a graphics card,
+and the file of its answers is judged somewhere else.
+
+What an engine never answers it does not declare. Which these are is known at the end only, so
+the answers wait in a temporary file until hello is written.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from bpe_ref import BpeError, Vocabulary
+from bpe_ref.formats.files import read_unpacked
+from bpe_ref.formats.plain_json import parse_plain_json
+from tokenref.catalogue import fixtures_folder
+from tokenref.engines.answers import (
+    Answer,
+    Crashed,
+    Engine,
+    NotAsked,
+    Ok,
+    Refused,
+    Session,
+    Skipped,
+    TimedOut,
+    Unsupported,
+)
+from tokenref.protocol.messages import PROTO, HelloRequest, LoadRequest, Request, RunRequest
+from tokenref.protocol.offline import ExchangeError, lines_of
+from tokenref.protocol.reading import ProtocolError, decode
+from tokenref.runner import answers_of, guarded, quiet_standard_error
+from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, load_subject
+
+_REQUEST: Final = msgspec.json.Decoder(Request)
+LONGEST_REQUEST: Final = 2**26
+"""Bytes of the longest line of requests."""
+
+_LONGEST_MESSAGE: Final = 2000
+"""Characters of a message for people."""
+
+
+@dataclass
+class _Loaded:
+    """What the questions are about, and the engine's sessions for it, by profile."""
+
+    digest: str | None = None
+    subject: Subject = SAMPLERS
+    name: str = ""
+    sessions: dict[str, Session | Unsupported | Crashed] = field(default_factory=dict)
+
+
+def answer_requests(
+    engine: Engine, path: Path, progress: Callable[[int], None] | None = None
+) -> Iterator[bytes]:
+    """Yield the lines of a file of responses. Raises `ExchangeError` for a file that is none.
+
+    `progress` is called with the number of questions of each run.
+    """
+    answered: dict[str, set[str]] = {}
+    pairs: list[tuple[str, str] | None] = []
+    with tempfile.TemporaryFile() as waiting:
+        with quiet_standard_error():
+            for pair, line in _answers(engine, path, answered, progress):
+                pairs.append(pair)
+                waiting.write(line)
+        ops = {op: {"profiles": sorted(profiles)} for op, profiles in sorted(answered.items())}
+        about = {"name": engine.name, "version": engine.version, "language": "python"}
+        yield _line({"proto": PROTO, "impl": about, "ops": ops})
+        waiting.seek(0)
+        for pair, line in zip(pairs, waiting, strict=True):
+            if pair is None or pair[1] in answered.get(pair[0], ()):
+                yield line
+
+
+def _answers(
+    engine: Engine,
+    path: Path,
+    answered: dict[str, set[str]],
+    progress: Callable[[int], None] | None,
+) -> Iterator[tuple[tuple[str, str] | None, bytes]]:
+    """Yield the answer to each run, with its operation and profile, and to each load."""
+    loaded, first = _Loaded(), True
+    for number, line in lines_of(path, LONGEST_REQUEST):
+        where = f"{path}, line {number}"
+        try:
+            message = decode(_REQUEST, line, "")
+        except ProtocolError as error:
+            raise ExchangeError(f"{where}: not a request: {error}") from None
+        if first != isinstance(message, HelloRequest):
+            raise ExchangeError(f"{where}: hello must be the first line, and no other")
+        first = False
+        if isinstance(message, LoadRequest):
+            loaded = _load(message, where, path.parent)
+            yield None, _line({"id": message.id, "ok": {}})
+        elif isinstance(message, RunRequest):
+            answers = _run(engine, loaded, message, where)
+            if not all(isinstance(answer, Unsupported) for answer in answers):
+                answered.setdefault(message.op, set()).add(message.profile)
+            results = [
+                {"k": question.k, **_written(answer)}
+                for question, answer in zip(message.cases, answers, strict=True)
+            ]
+            yield (message.op, message.profile), _line({"id": message.id, "results": results})
+            if progress is not None:
+                progress(len(answers))
+    if first:
+        raise ExchangeError(f"{path}: the file is empty")
+
+
+def _load(message: LoadRequest, where: str, folder: Path) -> _Loaded:
+    """Return what a message loads, from beside the file of requests or out of the fixtures."""
+    digest = str(message.tokenizer if message.vocab is UNSET else message.vocab)
+    path = folder / message.path
+    if not path.exists():
+        path = fixtures_folder() / message.path
+    subject: TokenizerFile | Vocabulary
+    try:
+        content = read_unpacked(path)
+        if message.vocab is UNSET:
+            subject, name = TokenizerFile(path.stem, content), path.stem
+        else:
+            named = parse_plain_json(content, str(path))
+            subject, name = named.vocabulary, named.name
+        found = subject.digest()
+    except (BpeError, ValueError) as error:
+        raise ExchangeError(f"{where}: {path} cannot be loaded: {error}") from None
+    if found != digest:
+        raise ExchangeError(f"{where}: {path} must have the digest {digest}, got {found}")
+    return _Loaded(digest, subject, name)
+
+
+def _run(engine: Engine, loaded: _Loaded, message: RunRequest, where: str) -> Sequence[Answer]:
+    asked = message.vocab if message.tokenizer is UNSET else message.tokenizer
+    if asked is UNSET:
+        about = loaded if loaded.digest is None else _Loaded()
+    elif asked == loaded.digest:
+        about = loaded
+    else:
+        raise ExchangeError(f"{where}: {asked} was not loaded before")
+    if message.profile not in about.sessions:
+        about.sessions[message.profile] = guarded(
+            lambda: load_subject(engine, about.subject, about.name, message.profile)
+        )
+    session = about.sessions[message.profile]
+    if isinstance(session, Unsupported | Crashed):
+        return [session] * len(message.cases)
+    return answers_of(session, message.op, [question.input for question in message.cases])
+
+
+def _written(answer: Answer) -> dict[str, Any]:
+    """Return an answer as it stands in a result.
+
+    >>> _written(Refused("INVALID_ROW", "no"))
+    {'err': {'code': 'INVALID_ROW', 'msg': 'no'}}
+    """
+    if isinstance(answer, Ok):
+        return {"ok": answer.out}
+    if isinstance(answer, Refused):
+        return {"err": {"code": answer.code, "msg": answer.message[:_LONGEST_MESSAGE]}}
+    if isinstance(answer, Unsupported | Skipped | NotAsked):
+        return {"skip": {"reason": answer.reason[:_LONGEST_MESSAGE]}}
+    assert isinstance(answer, Crashed | TimedOut)  # noqa: S101 - there is no other answer
+    return {"crash": {"msg": answer.message[:_LONGEST_MESSAGE]}}
+
+
+def _line(message: object) -> bytes:
+    return msgspec.json.encode(message) + b"\n"

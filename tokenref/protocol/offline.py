@@ -1,0 +1,372 @@
+"""Judge the answers that a program gave somewhere else, line by line, in bounded memory.
+
+Every answer is judged against every record that asks its question. Of several
+answers to one question the worst counts. Nothing is kept of an answer but
+that, so a million of them need no more memory than the records.
+"""
+
+from array import array
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from bpe_ref import Vocabulary
+from tokenref.catalogue import Catalogue
+from tokenref.engines.answers import Answer, Crashed, Declared, NotAsked, Ok, Skipped, Unsupported
+from tokenref.judge import FAILURES, Judgement, judge
+from tokenref.protocol.messages import (
+    Crash,
+    Err,
+    HelloAnswer,
+    HelloRequest,
+    LoadAnswer,
+    LoadRequest,
+    Request,
+    Result,
+    RunRequest,
+    Skip,
+)
+from tokenref.protocol.process import LONGEST_LINE
+from tokenref.protocol.reading import (
+    ProtocolError,
+    decode,
+    load_outcome,
+    read_hello,
+    read_result,
+    shown,
+)
+from tokenref.questions.base import Strict
+from tokenref.record import Case, op_of
+from tokenref.runner import Result as CaseResult
+from tokenref.runner import result_of
+from tokenref.subjects import SAMPLERS
+
+_LONGEST_REQUEST: Final = 2**26
+"""Bytes of the longest line of requests; tokenref itself writes far shorter ones."""
+
+_SHOWN: Final = 5
+"""How many lines that are wrong are named; the others are counted."""
+
+_WORST: Final = (
+    *("crash", "timeout", "fail", "wrong_error", "not_run", "skip", "unsupported", "pass"),
+)
+"""Which of several judgements of one case counts: the first of these."""
+
+_RANK: Final = {status: rank for rank, status in enumerate(_WORST)}
+_ORDER: Final = msgspec.json.Encoder(order="sorted")
+_REQUEST: Final = msgspec.json.Decoder(Request)
+
+
+class ExchangeError(Exception):
+    """A file of requests or responses that cannot be judged; the sentence names file and line."""
+
+
+class _Response(Strict, frozen=True, kw_only=True):
+    """Any line of responses but the first."""
+
+    id: str
+    ok: dict[str, Any] | UnsetType = UNSET
+    err: Err | UnsetType = UNSET
+    skip: Skip | UnsetType = UNSET
+    crash: Crash | UnsetType = UNSET
+    results: list[Result] | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        """Hold the rule that there is exactly one."""
+        given = (self.ok, self.err, self.skip, self.crash, self.results)
+        if given.count(UNSET) != 4:  # noqa: PLR2004 - of five
+            raise ValueError("must have exactly one of `results`, `ok`, `err`, `skip`, `crash`")
+
+
+_RESPONSE: Final = msgspec.json.Decoder(_Response)
+
+
+@dataclass
+class Questions:
+    """What a file of requests asks: for each key the question, by number."""
+
+    fixtures: str
+    seed: int
+    cases: list[list[Case]] = field(default_factory=list)
+    """The cases of each question; most have one."""
+
+    of_key: "array[int]" = field(default_factory=lambda: array("l"))
+    runs: "array[int]" = field(default_factory=lambda: array("l", [0]))
+    """The first key of each run, and at the end the number of keys."""
+
+    loads: list[str] = field(default_factory=list)
+    """The digest of each load."""
+
+
+def lines_of(path: Path, longest: int) -> Iterator[tuple[int, bytes]]:
+    """Yield number and content of each line. Raises `ExchangeError`."""
+    try:
+        with path.open("rb") as file:
+            number = 0
+            while line := file.readline(longest + 1):
+                number += 1
+                if len(line) > longest:
+                    raise ExchangeError(
+                        f"{path}, line {number}: a line has at most {longest:,} bytes"
+                    )
+                yield number, line
+    except OSError as error:
+        raise ExchangeError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def read_requests(path: Path, catalogue: Catalogue) -> Questions:
+    """Read what was asked, and find the record of each question. Raises `ExchangeError`."""
+    known: dict[bytes, int] = {}
+    by_content: dict[bytes, list[Case]] = {}
+    for case in (*catalogue.cases, *catalogue.canaries):
+        subject = case.vocab
+        content = _content(op_of(case), case.profile, subject, msgspec.to_builtins(case.input))
+        by_content.setdefault(content, []).append(case)
+    questions: Questions | None = None
+    ended = False
+    for number, line in lines_of(path, _LONGEST_REQUEST):
+        where = f"{path}, line {number}"
+        try:
+            message = decode(_REQUEST, line, "")
+        except ProtocolError as error:
+            raise ExchangeError(f"{where}: not a request: {error}") from None
+        if questions is None:
+            if not isinstance(message, HelloRequest) or message.about is UNSET:
+                raise ExchangeError(f"{where}: must be the hello that `tokenref export` writes")
+            questions = Questions(message.about.fixtures, message.about.seed)
+            promised = message.about.cases
+        elif isinstance(message, LoadRequest):
+            if message.id != f"l{len(questions.loads)}":
+                raise ExchangeError(f"{where}: the id must be 'l{len(questions.loads)}'")
+            questions.loads.append(
+                str(message.tokenizer if message.vocab is UNSET else message.vocab)
+            )
+        elif isinstance(message, RunRequest):
+            _add(questions, message, where, known, by_content)
+        else:
+            ended = True
+    if questions is None or not ended or len(questions.of_key) != promised:
+        raise ExchangeError(f"{path}: the file is cut off: export it again")
+    return questions
+
+
+def _add(
+    questions: Questions,
+    message: RunRequest,
+    where: str,
+    known: dict[bytes, int],
+    by_content: Mapping[bytes, list[Case]],
+) -> None:
+    """Add the questions of one run."""
+    if message.id != f"b{len(questions.runs) - 1}":
+        raise ExchangeError(f"{where}: the id must be 'b{len(questions.runs) - 1}'")
+    subject = message.vocab if message.tokenizer is UNSET else message.tokenizer
+    about = None if subject is UNSET else subject
+    for question in message.cases:
+        if question.k != str(len(questions.of_key)):
+            raise ExchangeError(
+                f"{where}: the key must be '{len(questions.of_key)}', got {question.k!r:.80}"
+            )
+        content = _content(message.op, message.profile, about, question.input)
+        if content not in known:
+            if content not in by_content:
+                raise ExchangeError(
+                    f"{where}: no record asks the question {question.k!r}: "
+                    f"{shown(_ORDER.encode(question.input))}"
+                )
+            known[content] = len(questions.cases)
+            questions.cases.append(by_content[content])
+        questions.of_key.append(known[content])
+    questions.runs.append(len(questions.of_key))
+
+
+def _content(op: str, profile: str, about: str | None, request: Mapping[str, Any]) -> bytes:
+    return blake2b(_ORDER.encode([op, profile, about, request]), digest_size=16).digest()
+
+
+@dataclass
+class Verdicts:
+    """What became of every case that was asked, and what is wrong with the responses."""
+
+    hello: HelloAnswer
+    results: list[CaseResult] = field(default_factory=list)
+    canaries: list[str] = field(default_factory=list)
+    """The ids of canaries that passed."""
+
+    trouble: list[str] = field(default_factory=list)
+
+
+class _Tally:
+    """The worst judgement of each case so far, and how many there were."""
+
+    def __init__(self, questions: Questions, catalogue: Catalogue, hello: HelloAnswer) -> None:
+        self.questions = questions
+        self.catalogue = catalogue
+        self.hello = hello
+        self.answered = bytearray(len(questions.of_key))
+        self.worst: dict[str, tuple[Judgement, Answer]] = {}
+        self.problems: list[str] = []
+        self.problem_count = 0
+        self.unloaded: dict[str, Answer] = {}
+
+    def problem(self, sentence: str) -> None:
+        """Note a line that is wrong. Only the first few are kept."""
+        self.problem_count += 1
+        if len(self.problems) < _SHOWN:
+            self.problems.append(sentence)
+
+    def take(self, key: int, answer: Answer) -> None:
+        """Judge an answer to a question."""
+        if self.answered[key]:
+            answer = Crashed(f"the key '{key}' is answered twice")
+        self.answered[key] = 1
+        for case in self.questions.cases[self.questions.of_key[key]]:
+            self.note(case, answer)
+
+    def note(self, case: Case, answer: Answer) -> None:
+        """Judge an answer by one record, and keep the judgement if it is the worst."""
+        ability = self.hello.ops.get(op_of(case))
+        declared = ability.declared() if ability else Declared()
+        judgement = judge(case, answer, SAMPLERS, declared)
+        before = self.worst.get(case.id)
+        if before is None or _RANK[judgement.status] < _RANK[before[0].status]:
+            self.worst[case.id] = (judgement, answer)
+
+
+def judge_responses(path: Path, questions: Questions, catalogue: Catalogue) -> Verdicts:
+    """Judge a file of responses. Raises `ExchangeError` if it does not begin with hello."""
+    lines = lines_of(path, LONGEST_LINE)
+    first = next(lines, None)
+    if first is None:
+        raise ExchangeError(f"{path}: the file is empty")
+    try:
+        hello = read_hello(first[1])
+    except ProtocolError as error:
+        raise ExchangeError(f"{path}, line 1: not an answer to hello: {error}") from None
+    tally = _Tally(questions, catalogue, hello)
+    for number, line in lines:
+        try:
+            _take_line(tally, line)
+        except ProtocolError as error:
+            tally.problem(f"{path}, line {number}: {error}")
+    return _conclude(tally)
+
+
+def _take_line(tally: _Tally, line: bytes) -> None:
+    """Take one line of responses. Raises `ProtocolError`."""
+    if not line.endswith(b"\n"):
+        raise ProtocolError("the line is cut off", "", line)
+    response = decode(_RESPONSE, line, "run")
+    questions = tally.questions
+    if response.id.startswith("l"):
+        at = _number(response.id[1:], len(questions.loads))
+        if at is None or response.results is not UNSET:
+            raise ProtocolError(f"nothing was loaded as {response.id!r:.80}", "$.id", line, "load")
+        answer = LoadAnswer(
+            id=response.id,
+            ok=response.ok,
+            err=response.err,
+            skip=response.skip,
+            crash=response.crash,
+        )
+        instead = load_outcome(answer)
+        if instead is not None:
+            tally.unloaded[questions.loads[at]] = instead
+        return
+    run = _number(response.id[1:], len(questions.runs) - 1) if response.id[:1] == "b" else None
+    if run is None or (response.ok, response.err) != (UNSET, UNSET):
+        raise ProtocolError(f"no run had the id {response.id!r:.80}", "$.id", line, "run")
+    if response.results is UNSET:
+        whole = _whole(response)
+        for key in range(questions.runs[run], questions.runs[run + 1]):
+            tally.take(key, whole)
+        return
+    for at, result in enumerate(response.results):
+        asked = _number(result.k, len(questions.of_key))
+        if asked is None:
+            foreign = f"the key {result.k!r:.80} was not asked"
+            tally.problem(str(ProtocolError(foreign, f"$.results[{at}].k", line, "run")))
+            continue
+        question = questions.cases[questions.of_key[asked]]
+        tally.take(asked, read_result(result, op_of(question[0])))
+
+
+def _whole(response: _Response) -> Answer:
+    if isinstance(response.skip, Skip):
+        return Skipped(response.skip.reason, response.skip.issue)
+    return Crashed("" if response.crash is UNSET else response.crash.msg)
+
+
+def _number(text: str, below: int) -> int | None:
+    """Return the number that a key or an id is, if it is one of those that were given.
+
+    >>> _number("7", 8), _number("8", 8), _number("07", 8), _number("x", 8)
+    (7, None, None, None)
+    """
+    if not (text.isascii() and text.isdecimal() and len(text) < 18):  # noqa: PLR2004 - of 64 bits
+        return None
+    number = int(text)
+    return number if number < below and str(number) == text else None
+
+
+def _conclude(tally: _Tally) -> Verdicts:
+    """Return what became of all cases."""
+    questions, hello = tally.questions, tally.hello
+    missing = 0
+    found = Verdicts(hello)
+    lacking = bytearray(len(questions.cases))
+    for key, question in enumerate(questions.of_key):
+        if not tally.answered[key]:
+            lacking[question] = 1
+            missing += _is_asked(tally, questions.cases[question][0])
+    canaries = {case.id for case in tally.catalogue.canaries}
+    for number, cases in enumerate(questions.cases):
+        for case in cases:
+            instead = _instead(tally, case)
+            if instead is None and lacking[number]:
+                tally.note(case, NotAsked("there is no answer to it"))
+            judgement, answer = (
+                tally.worst[case.id]
+                if instead is None
+                else (judge(case, instead, SAMPLERS), instead)
+            )
+            if case.id in canaries:
+                if judgement.status == "pass":
+                    found.canaries.append(case.id)
+                continue
+            found.results.append(_case_result(tally, case, judgement, answer))
+    found.trouble += tally.problems
+    if tally.problem_count > len(tally.problems):
+        found.trouble.append(f"and {tally.problem_count - len(tally.problems):,} more wrong lines")
+    if missing:
+        found.trouble.append(f"{missing:,} of {len(questions.of_key):,} questions have no answer")
+    return found
+
+
+def _is_asked(tally: _Tally, case: Case) -> bool:
+    return _instead(tally, case) is None
+
+
+def _instead(tally: _Tally, case: Case) -> Answer | None:
+    """Return what stands for every answer, where the program said that before."""
+    op = op_of(case)
+    ability = tally.hello.ops.get(op)
+    if ability is None:
+        return Unsupported(f"does not declare the operation {op}")
+    if case.profile not in ability.profiles:
+        return Unsupported(f"does not declare the profile {case.profile}")
+    return tally.unloaded.get(case.vocab) if case.vocab is not None else None
+
+
+def _case_result(tally: _Tally, case: Case, judgement: Judgement, answer: Answer) -> CaseResult:
+    """Return the result of a case; where ids differ, with their bytes."""
+    if judgement.status in FAILURES and isinstance(answer, Ok) and case.vocab is not None:
+        subject = tally.catalogue.subject(case.vocab)
+        if isinstance(subject, Vocabulary):
+            judgement = judge(case, answer, subject)
+    return result_of(case, answer, judgement, 0.0)

@@ -1,0 +1,303 @@
+"""Compare one result of one's own with the definition; say in one sentence what is wrong.
+
+A result of a filter may be the ids that are kept, a mask of booleans, or the row
+after it, in which what is removed has minus infinity (or, among probabilities, 0).
+Where rounding in 32 bits decides, each arithmetic's answer is right.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import inf
+from typing import Any, Final
+
+import msgspec
+
+from tokenref.cases.sampling.ambiguity import TooAmbiguousError, verdict_of
+from tokenref.engines.answers import Ok, Refused
+from tokenref.engines.reference_samplers import SamplerSession
+from tokenref.floats import FloatsError, Type, pack, units_apart, unpack
+from tokenref.pytest.diagnosing import diagnose
+from tokenref.pytest.plain import plain
+from tokenref.questions.parameters import pack_parameters
+from tokenref.verdicts import Either, Exact, Set
+
+_CLOSE: Final = 4
+"""Units in the last place that a softmax in 32 bits may be off."""
+
+
+def assert_kept(
+    op: str,
+    row: Any,  # noqa: ANN401 - a list, an array, a tensor
+    result: Any,  # noqa: ANN401 - the same
+    *,
+    rule: str = "standard",
+    logits: bool = False,
+    uniforms: Sequence[float] = (),
+    **params: Any,  # noqa: ANN401 - each filter has its own
+) -> None:
+    """Assert that a filter keeps the right tokens of a row of probabilities, or of logits.
+
+    `rule` is a rule's name (`tokenref rules`), or an engine's: then the parameters have that
+    engine's names, and the row is one of logits.
+
+    >>> assert_kept("top_k", [0.5, 0.25, 0.25], [0, 1], k=2)
+    >>> assert_kept("top_k", [0.5, 0.25, 0.25], [0, 2], k=2)
+    Traceback (most recent call last):
+    AssertionError: top_k: of equals, 1 is kept and 2 removed, ...
+    """
+    numbers = plain(row)
+    request: dict[str, Any] = {
+        "logits" if logits else "probs": _packed(numbers),
+        "params": pack_parameters(params),
+    }
+    if len(uniforms):
+        request["uniforms"] = pack(plain(uniforms), "f64")
+    kept = _kept(op, numbers, plain(result), logits=logits)
+    answer = SamplerSession(rule).answer(op, request)
+    if not isinstance(answer, Ok):
+        reason = answer.message if isinstance(answer, Refused) else getattr(answer, "reason", "")
+        raise AssertionError(f"{op}: the question means nothing: {reason}")  # noqa: TRY004 - pytest's
+    expected = answer.out["keep"]
+    if kept == expected or kept in _others_allowed(op, rule, request, numbers, kept):
+        return
+    raise AssertionError(f"{op}: {diagnose(op, rule, request, numbers, expected, kept)}")
+
+
+def _others_allowed(
+    op: str,
+    rule: str,
+    request: Mapping[str, Any],
+    row: Sequence[float],
+    kept: Sequence[int],
+) -> list[list[int]]:
+    """Return what else is right, where rounding decides."""
+    try:
+        verdict = verdict_of(op, rule, request)
+    except TooAmbiguousError:
+        return []
+    match verdict:
+        case Exact():
+            return []
+        case Either(alternatives=alternatives):
+            return [each.out["keep"] for each in alternatives]
+        case Set(must=must, may=may, sizes=sizes):
+            lightest = min((row[token] for token in kept), default=inf)
+            fits = set(must) <= set(kept) <= set(may) and len(kept) in sizes
+            heavy = {token for token in range(len(row)) if row[token] > lightest}
+            return [list(kept)] if fits and heavy <= set(kept) else []
+
+
+def _packed(numbers: Sequence[float], dtype: Type = "f32") -> dict[str, str]:
+    """Return numbers in 32 bits where these hold them, else in 64."""
+    try:
+        return pack(numbers, dtype)
+    except FloatsError:
+        return pack(numbers, "f64")
+
+
+def _kept(op: str, row: Sequence[float], result: Any, *, logits: bool) -> list[int]:  # noqa: ANN401
+    """Return which tokens a result keeps, ascending."""
+    if not isinstance(result, list):
+        raise AssertionError(f"{op}: the result must be ids, a mask or a row, got {result!r:.80}")  # noqa: TRY004
+    if result and all(isinstance(entry, bool) for entry in result):
+        _same_length(op, "mask", result, row)
+        return [token for token, kept in enumerate(result) if kept]
+    if any(isinstance(entry, float) for entry in result):
+        _same_length(op, "row", result, row)
+        gone = -inf if logits else 0.0
+        return [token for token, entry in enumerate(result) if entry != gone]
+    repeated = sorted({token for token in result if result.count(token) > 1})
+    if repeated:
+        raise AssertionError(f"{op}: the token {repeated[0]} is kept twice")
+    foreign = [token for token in result if not 0 <= token < len(row)]
+    if foreign:
+        raise AssertionError(f"{op}: {foreign[0]} is no token of a row of {len(row)}")
+    return sorted(result)
+
+
+def _same_length(op: str, what: str, result: Sequence[object], row: Sequence[float]) -> None:
+    if len(result) != len(row):
+        raise AssertionError(
+            f"{op}: the {what} must have {len(row)} entries, as the question, got {len(result)}"
+        )
+
+
+def assert_top_k(row: Any, result: Any, *, k: int, **more: Any) -> None:  # noqa: ANN401
+    """Assert that the k largest are kept; see `assert_kept`.
+
+    >>> assert_top_k([0.5, 0.375, 0.125], [True, True, False], k=2)
+    """
+    assert_kept("top_k", row, result, k=k, **more)
+
+
+def assert_top_p(row: Any, result: Any, *, p: float, **more: Any) -> None:  # noqa: ANN401
+    """Assert that the smallest set of at least the share p is kept; see `assert_kept`.
+
+    >>> assert_top_p([0.5, 0.25, 0.25], [0, 1, 2], p=0.75)
+    Traceback (most recent call last):
+    AssertionError: top_p: too much is kept: [2] as well; ...
+    """
+    assert_kept("top_p", row, result, p=p, **more)
+
+
+def assert_min_p(row: Any, result: Any, *, m: float, **more: Any) -> None:  # noqa: ANN401
+    """Assert that what has at least m times the largest share is kept; see `assert_kept`.
+
+    >>> assert_min_p([0.5, 0.25, 0.25], [0, 1, 2], m=0.5)
+    """
+    assert_kept("min_p", row, result, m=m, **more)
+
+
+def assert_typical(row: Any, result: Any, *, mass: float, **more: Any) -> None:  # noqa: ANN401
+    """Assert that the most typical tokens are kept; see `assert_kept`.
+
+    >>> assert_typical([0.5, 0.25, 0.25], [0, 1, 2], mass=1.0)
+    """
+    assert_kept("typical", row, result, mass=mass, **more)
+
+
+def assert_epsilon(row: Any, result: Any, *, cutoff: float, **more: Any) -> None:  # noqa: ANN401
+    """Assert that what has at least the share `cutoff` is kept; see `assert_kept`.
+
+    >>> assert_epsilon([0.75, 0.25], [0], cutoff=0.5)
+    """
+    assert_kept("epsilon", row, result, cutoff=cutoff, **more)
+
+
+def assert_eta(row: Any, result: Any, *, cutoff: float, **more: Any) -> None:  # noqa: ANN401
+    """Assert that what eta sampling keeps is kept; see `assert_kept`.
+
+    >>> assert_eta([0.75, 0.25], [0, 1], cutoff=0.125)
+    """
+    assert_kept("eta", row, result, cutoff=cutoff, **more)
+
+
+def assert_top_n_sigma(row: Any, result: Any, *, n: float, **more: Any) -> None:  # noqa: ANN401
+    """Assert that what lies within n standard deviations of the best is kept; a row of logits.
+
+    >>> assert_top_n_sigma([4.0, 0.0, 0.0, 0.0], [4.0, -float("inf")] + [-float("inf")] * 2, n=1.0)
+    """
+    assert_kept("top_n_sigma", row, result, n=n, **{"logits": True, **more})
+
+
+def assert_top_a(row: Any, result: Any, *, a: float, **more: Any) -> None:  # noqa: ANN401
+    """Assert that what has at least a times the largest share squared is kept.
+
+    >>> assert_top_a([0.5, 0.25, 0.25], [0, 1, 2], a=1.0)
+    """
+    assert_kept("top_a", row, result, a=a, **more)
+
+
+def assert_tail_free(row: Any, result: Any, *, z: float, **more: Any) -> None:  # noqa: ANN401
+    """Assert that what comes before the flat tail is kept; see `assert_kept`.
+
+    >>> assert_tail_free([0.5, 0.25, 0.25], [0, 1], z=1.0)
+    """
+    assert_kept("tail_free", row, result, z=z, **more)
+
+
+def assert_top_h(row: Any, result: Any, *, alpha: float, **more: Any) -> None:  # noqa: ANN401
+    """Assert that as many are kept as the entropy allows; see `assert_kept`.
+
+    >>> assert_top_h([0.5, 0.5], [0, 1], alpha=1.0)
+    """
+    assert_kept("top_h", row, result, alpha=alpha, **more)
+
+
+def assert_xtc(row: Any, result: Any, *, threshold: float, **more: Any) -> None:  # noqa: ANN401
+    """Assert that XTC leaves the least likely of those above the threshold.
+
+    >>> assert_xtc([0.5, 0.25, 0.25], [2], threshold=0.25, probability=1.0, uniforms=[0.0])
+    >>> assert_xtc([0.5, 0.25, 0.25], [1], threshold=0.25, probability=1.0, uniforms=[0.0])
+    Traceback (most recent call last):
+    AssertionError: xtc: of equals, 2 is kept and 1 removed, ...
+    """
+    assert_kept("xtc", row, result, threshold=threshold, **more)
+
+
+def assert_softmax(logits: Any, result: Any, *, ulp: int = _CLOSE) -> None:  # noqa: ANN401
+    """Assert that probabilities are those of a row of logits, within units in the last place.
+
+    >>> assert_softmax([0.0, 0.0], [0.5, 0.5])
+    >>> assert_softmax([0.0, 0.0], [0.75, 0.25])
+    Traceback (most recent call last):
+    AssertionError: softmax[0]: expected 0.5, got 0.75 (4194304 units in the last place)
+    """
+    answer = SamplerSession("standard").answer("softmax", {"logits": _packed(plain(logits))})
+    if not isinstance(answer, Ok):
+        raise AssertionError(f"softmax: the question means nothing: {answer}")  # noqa: TRY004 - pytest's
+    _assert_close("softmax", answer.out["probs"], plain(result), ulp)
+
+
+def assert_step(
+    op: str,
+    logits: Any,  # noqa: ANN401 - a list, an array, a tensor
+    result: Any,  # noqa: ANN401 - the same
+    *,
+    history: Sequence[int] = (),
+    prompt_length: int = 0,
+    rule: str = "standard",
+    ulp: int = 0,
+    **params: Any,  # noqa: ANN401 - each step has its own
+) -> None:
+    """Assert that a step makes the right logits of a row: a penalty, a bias, a temperature.
+
+    >>> assert_step("temperature", [1.0, 2.0], [2.0, 4.0], temperature=0.5)
+    >>> assert_step("repetition_penalty", [2.0, -1.0], [1.0, -0.5], history=[0, 1], penalty=2.0)
+    Traceback (most recent call last):
+    AssertionError: repetition_penalty[1]: expected -2.0, got -0.5 (16777216 units in the ...)
+    """
+    request = {
+        "logits": _packed(plain(logits)),
+        "history": plain(history),
+        "prompt_length": prompt_length,
+        "params": pack_parameters(params),
+    }
+    answer = SamplerSession(rule).answer(op, request)
+    if not isinstance(answer, Ok):
+        raise AssertionError(f"{op}: the question means nothing: {answer}")  # noqa: TRY004 - pytest's
+    _assert_close(op, answer.out["logits"], plain(result), ulp)
+
+
+def assert_draw(
+    row: Any,  # noqa: ANN401 - a list, an array, a tensor
+    token: Any,  # noqa: ANN401 - a number, or a tensor of one
+    *,
+    uniforms: Sequence[float],
+    rule: str = "standard",
+    logits: bool = False,
+) -> None:
+    """Assert that these random numbers draw this token.
+
+    >>> assert_draw([0.5, 0.5], 1, uniforms=[0.5])
+    >>> assert_draw([0.5, 0.5], 0, uniforms=[0.5])
+    Traceback (most recent call last):
+    AssertionError: draw: expected the token 1, got 0
+    """
+    request = {
+        "logits" if logits else "probs": _packed(plain(row)),
+        "uniforms": _packed(plain(uniforms)),
+    }
+    answer = SamplerSession(rule).answer("draw", request)
+    if not isinstance(answer, Ok):
+        raise AssertionError(f"draw: the question means nothing: {answer}")  # noqa: TRY004 - pytest's
+    got = plain(token)
+    got = got[0] if isinstance(got, list) and len(got) == 1 else got
+    if got != answer.out["token"]:
+        raise AssertionError(f"draw: expected the token {answer.out['token']}, got {got!r:.80}")
+
+
+def _assert_close(what: str, expected: Mapping[str, str], got: Any, ulp: int) -> None:  # noqa: ANN401
+    (dtype,) = expected
+    want = unpack(expected)
+    kind = msgspec.convert(dtype, Type)
+    if not isinstance(got, list) or len(got) != len(want):
+        size = len(got) if isinstance(got, list) else repr(got)[:40]
+        raise AssertionError(f"{what}: expected {len(want)} numbers, got {size}")
+    for place, (first, second) in enumerate(zip(want, got, strict=True)):
+        try:
+            distance = units_apart(first, float(second), kind)
+        except FloatsError:
+            distance = inf
+        if distance > ulp:
+            apart = f" ({distance} units in the last place)" if distance < inf else ""
+            raise AssertionError(f"{what}[{place}]: expected {first!r}, got {second!r}{apart}")

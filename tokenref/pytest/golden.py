@@ -1,0 +1,192 @@
+"""Golden records as parameters of a test: numbers are numbers, and `check` judges."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any, Final
+
+import msgspec
+import pytest
+
+from tokenref.catalogue import Catalogue, open_catalogue
+from tokenref.engines.answers import Ok, Refused
+from tokenref.floats import FloatsError, Type, pack, type_of, unpack
+from tokenref.judge import judge
+from tokenref.pytest.plain import plain
+from tokenref.pytest_plugin import SELECTED
+from tokenref.questions.parameters import unpack_parameters
+from tokenref.record import OPS, Case, op_of
+from tokenref.verdicts import ErrorCode, MustRefuse
+
+_NUMBERS: Final = frozenset({"probs", "logits", "uniforms", "logprobs"})
+"""Parts of questions and answers that are numbers of one type."""
+
+_ROWS: Final = frozenset({"draft", "target"})
+"""Parts that are lists of rows."""
+
+
+class NoCasesError(Exception):
+    """A selection of golden records that selects none: a test of nothing proves nothing."""
+
+
+@dataclass(frozen=True)
+class Golden:
+    """One golden record.
+
+    What the question consists of are attributes: `case.probs`, `case.history`,
+    `case.text`, `case.ids`; numbers are lists of floats and `params` has Python's values.
+
+    >>> case = cases("count", ids="bpe/count/texts/*")[0].values[0]
+    >>> case.op, case.id.startswith("bpe/count/texts/")
+    ('count', True)
+    """
+
+    record: Case
+
+    @property
+    def id(self) -> str:
+        """The record's permanent id."""
+        return self.record.id
+
+    @property
+    def op(self) -> str:
+        """The operation that is asked for."""
+        return op_of(self.record)
+
+    @property
+    def profile(self) -> str:
+        """Whose rules the answer follows."""
+        return self.record.profile
+
+    @property
+    def why(self) -> str:
+        """The reason why the record exists."""
+        return self.record.why
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """The question as the record has it."""
+        content: dict[str, Any] = msgspec.to_builtins(self.record.input)
+        return content
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the input must be refused: then call `check_refused`."""
+        return isinstance(self.record.verdict, MustRefuse)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - a part of the question
+        """Return a part of the question. Raises `AttributeError` for one that it lacks."""
+        request = self.request
+        if name not in request:
+            raise AttributeError(f"{self.op} asks with {', '.join(request)}, not with {name!r}")
+        if name in _NUMBERS:
+            return unpack(request[name])
+        if name in _ROWS and isinstance(request[name], list):
+            return [unpack(row) for row in request[name]]
+        return unpack_parameters(request[name]) if name == "params" else request[name]
+
+    @property
+    def type(self) -> Type:
+        """The type of the question's row, in which numbers are answered."""
+        request = self.request
+        return next((type_of(request[name]) for name in _NUMBERS if name in request), "f32")
+
+    def check(self, **answer: Any) -> None:  # noqa: ANN401 - parts of an answer
+        """Raise `AssertionError`, with one sentence, unless the answer is right.
+
+        The parts have the names of the record's `out`: `keep`, `logits`, `probs`, `token`,
+        `ids`. Kept tokens may be in any order.
+
+        >>> case = cases("count", ids="bpe/count/texts/*")[0].values[0]
+        >>> case.check(count=-1)  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        AssertionError: bpe/count/texts/...: count: expected ..., got -1. ...
+        """
+        out = {name: self._part(name, plain(value)) for name, value in answer.items()}
+        subject = catalogue().subject(self.record.vocab)
+        if isinstance(subject, str):
+            raise NoCasesError(f"{self.id} cannot be judged here: {subject}")
+        self._judge(judge(self.record, Ok(out), subject).detail)
+
+    def check_refused(self, code: ErrorCode) -> None:
+        """Raise `AssertionError` unless the input must be refused for this reason."""
+        subject = catalogue().subject(self.record.vocab)
+        if isinstance(subject, str):
+            raise NoCasesError(f"{self.id} cannot be judged here: {subject}")
+        self._judge(judge(self.record, Refused(code, "it was refused"), subject).detail)
+
+    def _part(self, name: str, value: Any) -> Any:  # noqa: ANN401 - as above
+        if name == "keep" and isinstance(value, list):
+            return sorted(value)
+        if name in _NUMBERS and isinstance(value, list):
+            try:
+                return pack(value, self.type)
+            except (FloatsError, TypeError) as error:
+                raise AssertionError(f"{self.id}: {name}: {error}") from None
+        return value
+
+    def _judge(self, detail: str) -> None:
+        if detail:
+            raise AssertionError(f"{self.id}: {detail}. Why it is asked: {self.why}")
+
+
+def cases(
+    *ops: str,
+    profile: str | None = None,
+    flags: Sequence[str] = (),
+    ids: str = "*",
+    refused: bool | None = None,
+) -> list[Any]:
+    """Return golden records for `pytest.mark.parametrize`, each under its id.
+
+    `profile` is a rule's or an engine's name, `ids` may hold `*` and `?`, `refused`
+    asks for inputs that must be refused only, or for none. Records whose vocabulary is
+    not here are left out. Raises `NoCasesError` if nothing is left.
+
+    >>> len(cases("encode", ids="bpe/encode/examples/*")) > 10
+    True
+    >>> cases("encode", ids="nothing")
+    Traceback (most recent call last):
+    tokenref.pytest.golden.NoCasesError: no golden record is left of op encode, ids nothing
+    """
+    for op in ops:
+        if op not in OPS:
+            raise NoCasesError(f"there is no operation {op!r}, but {', '.join(OPS)}")
+    fixtures = catalogue()
+    index, count = SELECTED.shard
+    chosen = [
+        case
+        for case in fixtures.cases
+        if (not ops or op_of(case) in ops)
+        and (profile is None or case.profile == profile)
+        and fnmatchcase(case.id, ids)
+        and (refused is None or isinstance(case.verdict, MustRefuse) is refused)
+        and all(not wanted or set(wanted) & set(case.flags) for wanted in (flags, SELECTED.flags))
+        and _shard_of(case.id, count) == index
+        and not isinstance(fixtures.subject(case.vocab), str)
+    ]
+    if not chosen:
+        asked = {"op": " ".join(ops), "profile": profile, "flags": " ".join(flags), "ids": ids}
+        asked |= {"--tokenref-flags": " ".join(SELECTED.flags)}
+        says = ", ".join(
+            f"{name} {value}" for name, value in asked.items() if value not in {None, "", "*"}
+        )
+        raise NoCasesError(f"no golden record is left of {says or 'all'}")
+    return [pytest.param(Golden(case), id=case.id) for case in chosen]
+
+
+def _shard_of(case_id: str, count: int) -> int:
+    """Return which of `count` shards a record belongs to: that never changes."""
+    return int.from_bytes(sha256(case_id.encode()).digest()[:8], "big") % count
+
+
+@lru_cache(maxsize=1)
+def catalogue() -> Catalogue:
+    """Return the golden records of the package, read once.
+
+    >>> catalogue() is catalogue()
+    True
+    """
+    return open_catalogue()

@@ -1,0 +1,99 @@
+"""Small engines that speak the protocol, one per language, to be filled with one's own code.
+
+They lie in the folders beside this file, complete and ready to run, and use
+nothing but their language's standard library.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+
+class SkeletonError(Exception):
+    """A skeleton that cannot be written."""
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """An engine to start from."""
+
+    folder: str
+    files: Sequence[str]
+    build: Sequence[str]
+    """The commands that build it, in its folder."""
+
+    run: str
+    """The command that runs it, in its folder."""
+
+
+LANGUAGES: Final[Mapping[str, Skeleton]] = MappingProxyType(
+    {
+        "rust": Skeleton(
+            "rust",
+            ("README.md", "Cargo.toml", "src/main.rs", "src/json.rs"),
+            ("rustc --edition 2021 -O -o engine src/main.rs",),
+            "./engine",
+        ),
+        "c": Skeleton(
+            "c",
+            ("README.md", "engine.c", "json.h"),
+            ("cc -std=c11 -O2 -o engine engine.c -lm",),
+            "./engine",
+        ),
+        "cpp": Skeleton(
+            "cpp",
+            ("README.md", "engine.cpp", "json.hpp"),
+            ("c++ -std=c++17 -O2 -o engine engine.cpp",),
+            "./engine",
+        ),
+        "python": Skeleton("python", ("README.md", "engine.py"), (), "python3 engine.py"),
+        "js": Skeleton("js", ("README.md", "engine.mjs"), (), "node engine.mjs"),
+    }
+)
+"""The languages, and what is written for each."""
+
+
+def write_skeleton(language: str, folder: Path) -> list[Path]:
+    """Write the files of a skeleton to a folder, all or none, and return their paths.
+
+    The folder is made if it is not there. Raises `SkeletonError` if one of the files
+    is there already: nothing is ever overwritten.
+    """
+    skeleton = LANGUAGES[language]
+    wanted = [folder / name for name in skeleton.files]
+    for path in wanted:
+        if path.exists() or path.is_symlink():
+            raise SkeletonError(f"{path} is there already, and nothing is overwritten")
+    source = Path(__file__).parent / skeleton.folder
+    made: list[Path] = []
+    try:
+        for parent in sorted({path.parent for path in wanted}):
+            _make_folder(parent, made)
+        with tempfile.TemporaryDirectory(prefix=".tokenref-", dir=folder) as partial:
+            for place, name in enumerate(skeleton.files):
+                shutil.copyfile(source / name, Path(partial) / str(place))
+            for place, path in enumerate(wanted):
+                # A link fails where a file has come to be meanwhile; a move would overwrite it.
+                path.hardlink_to(Path(partial) / str(place))
+                made.append(path)
+    except BaseException as error:
+        for path in reversed(made):
+            path.rmdir() if path.is_dir() else path.unlink()
+        if isinstance(error, OSError):
+            raise SkeletonError(
+                f"{folder} cannot be written: {error.strerror or error}"
+            ) from None
+        raise
+    return wanted
+
+
+def _make_folder(folder: Path, made: list[Path]) -> None:
+    """Make a folder and those above it, and note the ones that were not there."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir()
+        made.append(each)
