@@ -23,7 +23,6 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from bpe_ref import Vocabulary
 from tokenref.engines.answers import Answer, Crashed, Unsupported, request_text
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.judge import FAILURES, judge
@@ -32,7 +31,6 @@ from tokenref.mutants.table import MUTANTS
 from tokenref.record import Case, canonical_json, op_of
 from tokenref.subjects import (
     SAMPLERS,
-    Samplers,
     Subject,
     TokenizerFile,
     load_subject,
@@ -180,12 +178,14 @@ def run_gate(
             continue
         subject = together[0].subject
         for trial in trials:
-            if isinstance(subject, Samplers):
-                continue
-            if isinstance(subject, Vocabulary) is not trial.mutant.is_about_vocabularies:
-                continue
-            trial.asked += len(together)
-            trial.killers += _killers(trial.mutant.engine, together)
+            concerned = [
+                question
+                for question in together
+                if trial.mutant.concerns(subject, question.op, question.case.profile)
+            ]
+            if concerned:
+                trial.asked += len(concerned)
+                trial.killers += _killers(trial.mutant.engine, concerned)
     for _, group in groupby(canaries, key=_loaded_together):
         together = list(group)
         failed = _killers(ReferenceEngine(), together)

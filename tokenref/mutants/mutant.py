@@ -44,9 +44,14 @@ class Witness:
     before: Sequence[tuple[str, Mapping[str, Any]]] = ()
     """What must have been asked before, of mutants that remember what they should not."""
 
+    rules: str = ""
+    """Whose rules the question is asked under; empty: those usual for what it is about."""
+
     @property
     def profile(self) -> str:
         """Whose rules the question is asked under."""
+        if self.rules:
+            return self.rules
         return "definition" if isinstance(self.vocabulary, Vocabulary) else "hugging-face"
 
     def ask(self, engine: Engine) -> Answer:
@@ -71,11 +76,19 @@ class Mutant:
 
     engine: ReferenceEngine
     witness: Witness
+    ops: frozenset[str] | None = None
+    """The operations that it answers otherwise than the reference; None: perhaps all."""
 
-    @property
-    def is_about_vocabularies(self) -> bool:
-        """Whether it is one of vocabularies, and not of whole tokenizers."""
-        return isinstance(self.witness.vocabulary, Vocabulary)
+    profiles: frozenset[str] | None = None
+    """The profiles under which it does so; None: perhaps all."""
+
+    def concerns(self, subject: Subject, op: str, profile: str) -> bool:
+        """Say whether its answers may be other ones than the reference's."""
+        return (
+            type(subject) is type(self.witness.vocabulary)
+            and (self.ops is None or op in self.ops)
+            and (self.profiles is None or profile in self.profiles)
+        )
 
 
 @dataclass(frozen=True)
