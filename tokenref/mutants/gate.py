@@ -13,6 +13,7 @@ encoded by every mutant.
 
 First the controls: the reference itself must pass every case, else the
 kills mean nothing, and it must fail every canary, which has a wrong answer.
+Negative controls, which are right in another way than the reference, must pass.
 """
 
 from collections import Counter
@@ -27,7 +28,7 @@ from tokenref.engines.answers import Answer, Crashed, Unsupported, request_text
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.judge import FAILURES, judge
 from tokenref.mutants.mutant import Mutant
-from tokenref.mutants.table import MUTANTS
+from tokenref.mutants.table import CONTROLS, MUTANTS
 from tokenref.record import Case, canonical_json, op_of
 from tokenref.subjects import (
     SAMPLERS,
@@ -154,9 +155,10 @@ def run_gate(
     fixtures: Fixtures,
     *,
     mutants: Mapping[str, Mutant] = MUTANTS,
+    controls: Mapping[str, Mutant] = CONTROLS,
     required: int = REQUIRED,
 ) -> GateReport:
-    """Run the mutants over all cases whose vocabulary is at hand.
+    """Run the mutants, and what is right in another way, over all cases that can be asked.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -186,6 +188,16 @@ def run_gate(
             if concerned:
                 trial.asked += len(concerned)
                 trial.killers += _killers(trial.mutant.engine, concerned)
+        for control in controls.values():
+            asked = [
+                question
+                for question in together
+                if control.concerns(subject, question.op, question.case.profile)
+            ]
+            report.trouble += [
+                f"{case.id} calls {control.name} wrong, which is right in another way"
+                for case in (_killers(control.engine, asked) if asked else [])
+            ]
     for _, group in groupby(canaries, key=_loaded_together):
         together = list(group)
         failed = _killers(ReferenceEngine(), together)

@@ -17,6 +17,11 @@ from tokenref.mutants.pipelines_decoding import DECODING as PIPELINES_DECODING
 from tokenref.mutants.pipelines_model import MODEL
 from tokenref.mutants.pipelines_normalizers import NORMALIZERS
 from tokenref.mutants.pipelines_streams import STREAMS as PIPELINES_STREAMS
+from tokenref.mutants.sampling_chains import CHAINED
+from tokenref.mutants.sampling_controls import CONTROLS as SAMPLING_CONTROLS
+from tokenref.mutants.sampling_draws import DRAWS
+from tokenref.mutants.sampling_filters import FILTERS
+from tokenref.mutants.sampling_rows import ROWS
 from tokenref.mutants.special import SPECIAL
 from tokenref.mutants.streams import STREAMS
 from tokenref.mutants.vocabularies import VOCABULARIES
@@ -28,7 +33,11 @@ MUTANTS: Final[Mapping[str, Mutant]] = MappingProxyType(
             *(*GROWING, *PARTS, *STREAMS),
             *(*MODEL, *ADDED, *NORMALIZERS, *PIPELINES_CUTTING),
             *(*AFTER, *PIPELINES_DECODING, *PIPELINES_STREAMS),
+            *(*FILTERS, *ROWS, *DRAWS, *CHAINED),
         ]
     )
 )
 """Every mutant by name."""
+
+CONTROLS: Final[Mapping[str, Mutant]] = MappingProxyType(by_name(SAMPLING_CONTROLS))
+"""What is right in another way, and must survive."""
