@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import inf
 from typing import Any
 
 from sampling_ref.randomness import Given, Randomness
@@ -11,12 +10,15 @@ from sampling_ref.row import Number, TokenId
 
 
 def exactly(number: Number) -> Number:
-    """Return a number as the rational that it is; minus infinity stays what it is.
+    """Return a number as the rational that it is; infinities and NaN stay what they are.
 
-    >>> exactly(0.5)
-    Fraction(1, 2)
+    >>> exactly(0.5), exactly(float("inf"))
+    (Fraction(1, 2), inf)
     """
-    return number if number == -inf else Fraction(number)
+    try:
+        return Fraction(number)
+    except (OverflowError, ValueError):  # for the step to judge
+        return number
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def problems(mistake: str, patience: Patience | None = None) -> list[Finding]:
 
 
 def all_of(finding: Finding) -> str:
-    return "\n".join((finding.text, finding.wrote, finding.right, finding.hint))
+    return f"{finding.text}\n{finding.wrote}\n{finding.right}\n{finding.hint}"
 
 
 @pytest.mark.parametrize("mistake", ["none", "any order", "small batch"])
@@ -80,7 +81,7 @@ def test_what_is_allowed_is_no_mistake(mistake: str) -> None:
 def test_a_mistake_in_hello_is_explained_and_ends_the_visit(mistake: str, said: str) -> None:
     (problem,) = problems(mistake)
     assert said in all_of(problem)
-    assert problem.right or mistake in {"unknown profile"}
+    assert problem.right or mistake == "unknown profile"
 
 
 @pytest.mark.parametrize(
@@ -104,7 +105,8 @@ def test_a_mistake_in_hello_is_explained_and_ends_the_visit(mistake: str, said: 
         ("ok list", "is an object"),
         ("other name", "ids"),
         ("ids text", "ids are numbers"),
-        ("ids decimal", "Expected `int`"),
+        ("ids decimal", "ids are whole numbers"),
+        ("run crashes", "out of memory"),
         ("last missing", "fail: ids"),
         ("batch", "as number 3 of 64 questions"),
         ("err text", "err is an object"),
@@ -152,6 +154,7 @@ def test_a_program_that_loads_nothing_is_told_so() -> None:
     ("mistake", "said"),
     [
         ("no bye", "did not end within a second"),
+        ("run skips", "too many at once"),
         ("one unknown profile", "has the profile 'mine'"),
         ("stages", "are declared, not given"),
     ],
@@ -192,6 +195,7 @@ def test_a_command_that_starts_nothing_is_one_sentence(wrong: str) -> None:
         ({"probs": [0.5]}, "never as decimals"),
         ({"bytes": "0xff"}, "have no prefix: ff"),
         ({"keep": ["1"]}, "keep are numbers"),
+        ({"keep": [1.0]}, "keep are whole numbers"),
         ({"keep": [1]}, ""),
     ],
 )
@@ -203,3 +207,17 @@ def test_numbers_and_digits_of_a_wrong_form_are_recognized(out: object, said: st
 def test_a_hint_is_given_only_where_one_is_known() -> None:
     assert not hint(b'{"id":"l1","ok":{}}', "load")
     assert not near("quite another", ["encode"])
+
+
+def test_a_program_that_gives_the_answer_of_a_canary_is_told_so() -> None:
+    """Here the canary is a right answer, so that an honest program gives it."""
+    right = next(
+        case
+        for case in catalogue().cases
+        if case.id.startswith("bpe/encode/byte_order/") and case.profile == "definition"
+    )
+    found = examine(command("none"), replace(catalogue(), canaries=[right]), Patience())
+    (problem,) = (each for each in found if each.kind == "problem")
+    assert problem.about == "canary"
+    assert right.id in problem.text
+    assert problem.hint == right.why

@@ -6,12 +6,15 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import UNSET, UnsetType
 
 from bpe_ref import vocabulary_by_concatenation
+from tokenref.batches import batches
 from tokenref.catalogue import Catalogue
 from tokenref.engines.answers import Answer, Ok
 from tokenref.manifest import Manifest, VocabularyEntry
@@ -19,21 +22,30 @@ from tokenref.protocol import process
 from tokenref.protocol.engine import Loading, ProtocolEngine
 from tokenref.protocol.opening import GreetingError, open_program
 from tokenref.protocol.patience import Patience
-from tokenref.protocol.process import StartError
-from tokenref.questions.text import IdsOutput, TextInput
-from tokenref.record import Case, Exact, MustRefuse, make_case
+from tokenref.protocol.process import Process, StartError
+from tokenref.questions.text import CountOutput, IdsOutput, Stages, TextInput
+from tokenref.record import Case, Exact, MustRefuse, make_case, op_of
 from tokenref.runner import Run, run_engine
 
 FAKE = Path(__file__).parent / "fakes" / "fake.py"
 VOCABULARY = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2})
-FAST = Patience(per_batch=0.3, per_case=0.001, to_start=5)
-"""Long enough for a busy machine where an answer is awaited; tests that wait for it are few."""
+CALM = Patience(per_batch=30, per_case=0, to_start=30)
+"""Where an answer comes, however busy the machine is."""
+
+SHORT = Patience(per_batch=0.5, per_case=0, to_start=30)
+"""Where none comes."""
 
 TRIGGER = "abba"
 OTHERS = 30
 
 
-def case(slug: str, text: str, ids: list[int] | None, profile: str = "definition") -> Case:
+def case(
+    slug: str,
+    text: str,
+    ids: list[int] | None,
+    profile: str = "definition",
+    stages: Stages | UnsetType = UNSET,
+) -> Case:
     return make_case(
         "encode",
         id=f"bpe/encode/protocol/{slug}",
@@ -44,12 +56,13 @@ def case(slug: str, text: str, ids: list[int] | None, profile: str = "definition
         spec="definition",
         verdict=Exact() if ids is not None else MustRefuse(codes=["MISSING_BYTE"]),
         input=TextInput(text=text),
-        out=None if ids is None else IdsOutput(ids=ids),
+        out=None if ids is None else IdsOutput(ids=ids, stages=stages),
     )
 
 
 GUILTY = case("guilty", TRIGGER, [2, 1, 0])
 MISSING = case("missing", "x", None)
+APART = case("apart", "ba", [1, 0])
 CASES = [
     *(case(f"all-b-{number}", "b" * number, [1] * number) for number in range(OTHERS // 2)),
     GUILTY,
@@ -78,7 +91,7 @@ def catalogue(*canaries: Case) -> Catalogue:
 
 
 @contextmanager
-def fake(mode: str, patience: Patience = FAST) -> Iterator[ProtocolEngine]:
+def fake(mode: str, patience: Patience = CALM) -> Iterator[ProtocolEngine]:
     command = shlex.join([sys.executable, "-I", "-S", str(FAKE), mode])
     engine = open_program(command, patience)
     try:
@@ -87,7 +100,7 @@ def fake(mode: str, patience: Patience = FAST) -> Iterator[ProtocolEngine]:
         engine.close()
 
 
-def run(mode: str, *cases: Case, patience: Patience = FAST, canaries: tuple[Case, ...] = ()) -> Run:
+def run(mode: str, *cases: Case, patience: Patience = CALM, canaries: tuple[Case, ...] = ()) -> Run:
     with fake(mode, patience) as engine:
         return run_engine(engine, cases or CASES, catalogue(*canaries))
 
@@ -134,7 +147,7 @@ BROKEN = {
     "close": "it closed its standard output",
     "answer-twice": "beyond its answer it wrote a line that is not the answer to the next run",
     "print": "it is not JSON: JSON is malformed: invalid character (byte 0); it wrote encoding 1 t",
-    "print-after": "(of id 'b51', without questions): it is not JSON",
+    "print-after": "without questions): it is not JSON",
     "no-json": "it wrote Segmentation fault; right is",
     "no-utf8": "it is not UTF-8",
     "deep": "it wrote [[[[",
@@ -186,15 +199,15 @@ def test_one_answer_of_a_wrong_form_needs_no_restart(mode: str) -> None:
 
 @pytest.mark.parametrize("mode", ["hang", "cut-and-stay"])
 def test_a_program_that_hangs_is_ended_and_the_case_timed_out(mode: str) -> None:
-    finished = run(mode)
+    finished = run(mode, patience=SHORT)
     detail = guilty_alone(finished, "timeout")
-    assert detail == "it gave no answer within 0.301 seconds"
+    assert detail == "it gave no answer within 0.5 seconds"
     assert (finished.exit_code, finished.restarts) == (1, 2)
 
 
 def test_a_flood_without_a_line_feed_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "LONGEST_LINE", 2**21)
-    detail = guilty_alone(run("flood-line", patience=Patience(5, 0.1, 5)), "crash")
+    detail = guilty_alone(run("flood-line"), "crash")
     assert detail.startswith("it wrote a line of more than 2,097,152 bytes: xxx")
 
 
@@ -219,7 +232,7 @@ def test_all_that_a_program_started_is_ended_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_NOTES", str(tmp_path / "pids"))
-    guilty_alone(run("hang-with-children"), "timeout")
+    guilty_alone(run("hang-with-children", patience=SHORT), "timeout")
     pids = [int(word) for word in (tmp_path / "pids").read_text().split()]
     assert len(pids) == 4
     for pid in pids:
@@ -255,6 +268,17 @@ def test_what_is_not_declared_is_unsupported_and_never_sent() -> None:
     assert finished.results[1].judgement.detail == "does not declare the profile tiktoken"
 
 
+def test_a_stage_that_was_promised_must_be_there() -> None:
+    stages = Stages(pieces=["6162"], merges=[[(0, 2)]])
+    staged = case("staged", "ab", [2], stages=stages)
+    assert statuses(run("right", staged, APART)) == {"pass": 2}
+    finished = run("promises-stages", staged, APART)
+    assert [result.judgement.status for result in finished.results] == ["fail", "pass"]
+    assert finished.results[0].judgement.detail == (
+        "stage pieces: declared in hello, and not in the answer"
+    )
+
+
 def test_batches_are_no_larger_than_the_program_can_take() -> None:
     assert statuses(run("small-batches")) == {"pass": OTHERS + 1}
 
@@ -274,7 +298,7 @@ def test_after_too_many_restarts_the_rest_is_not_run_and_the_run_invalid() -> No
         "the engine was given up: it was restarted 20 times, and failed again"
     ]
     assert finished.exit_code == 3
-    finished = run("always-crash", patience=Patience(restarts=0))
+    finished = run("always-crash", patience=Patience(30, 0, 30, restarts=0))
     assert statuses(finished) == {"not_run": OTHERS + 1}
 
 
@@ -309,7 +333,7 @@ def test_a_program_that_cannot_be_restarted_is_given_up(
 )
 def test_a_program_that_greets_wrongly_is_told_why(mode: str, sentence: str) -> None:
     with pytest.raises(GreetingError, match="no answer to hello: ") as caught:
-        run(mode, patience=Patience(to_start=0.3))
+        run(mode, patience=Patience(to_start=0.3 if mode == "hello-hangs" else 30))
     assert sentence in str(caught.value)
 
 
@@ -329,7 +353,7 @@ def test_what_cannot_be_started_is_said_in_a_sentence() -> None:
     ("mode", "status", "detail"),
     [
         ("load-dies", "crash", "while it was loading, it ended with exit status 1"),
-        ("load-hangs", "timeout", "while it was loading, it gave no answer within 0.3 seconds"),
+        ("load-hangs", "timeout", "while it was loading, it gave no answer within 1 seconds"),
         ("load-skips", "skip", "has no pairs"),
         ("load-refuses", "crash", "loading was refused: NO: bad file"),
         ("load-panics", "crash", "out of memory"),
@@ -337,8 +361,9 @@ def test_what_cannot_be_started_is_said_in_a_sentence() -> None:
     ],
 )
 def test_what_cannot_be_loaded_is_tried_once(mode: str, status: str, detail: str) -> None:
-    finished = run(mode, patience=Patience(to_start=0.3))
-    assert statuses(finished) == {status: OTHERS + 1}
+    patience = Patience(per_batch=30, to_start=1 if mode == "load-hangs" else 30)
+    finished = run(mode, *CASES * 3, patience=patience)  # several batches
+    assert statuses(finished) == {status: 3 * (OTHERS + 1)}
     assert finished.results[0].judgement.detail.startswith(detail)
     assert finished.restarts == int("while" in detail)
 
@@ -392,3 +417,43 @@ def test_the_order_is_mixed_and_its_seed_repeats_it(monkeypatch: pytest.MonkeyPa
     assert first != other
     assert sorted(first) == sorted(other) == sorted(each.input.text for each in CASES)
     assert first != [each.input.text for each in CASES]
+
+
+def test_batches_of_several_operations_are_mixed_and_each_has_one() -> None:
+    counts = [
+        make_case(
+            "count",
+            id=f"bpe/count/protocol/{number}",
+            profile="definition",
+            vocab=VOCABULARY.digest(),
+            why="A case to run a program with.",
+            flags=[],
+            spec="definition",
+            verdict=Exact(),
+            input=TextInput(text="b" * number),
+            out=CountOutput(count=number),
+        )
+        for number in range(len(CASES))
+    ]
+    asked = [*CASES, *counts]
+    made = list(batches(asked, seed=0, most=4))
+    assert sorted(number for batch in made for number in batch) == list(range(len(asked)))
+    ops = [{op_of(asked[number]) for number in batch} for batch in made]
+    assert all(len(names) == 1 for names in ops)
+    changes = sum(one != other for one, other in pairwise(ops))
+    assert changes > 2
+
+
+def test_a_program_that_floods_and_does_not_read_is_not_waited_for() -> None:
+    yes = Process(["yes"])
+    lines = yes.exchange(b"x" * 10**7, lines=1, seconds=5)
+    yes.end()
+    assert len(lines) > 1
+    assert sum(map(len, lines)) < 2**20
+
+
+def test_what_stands_beyond_the_answer_is_returned_with_it() -> None:
+    program = Process([sys.executable, "-c", "import os; os.write(1, b'one\\ntw'); input()"])
+    assert program.exchange(b"", lines=1, seconds=5) == [b"one", b"tw"]
+    program.end()
+    program.end()

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -316,11 +317,31 @@ def test_each_question_may_be_asked_often_and_the_worst_answer_counts(
     assert set(asked.values()) <= {1, 3, 4}  # canaries are asked once
     found = judge_responses(responses, questions, catalogue)
     assert {result.judgement.status for result in found.results} == {"pass"}
-    last = msgspec.json.decode(lines[-1])
-    last["results"][-1]["ok"] = {"count": 99}
-    responses.write_bytes(b"\n".join([*lines[:-1], msgspec.json.encode(last)]) + b"\n")
-    found = judge_responses(responses, questions, catalogue)
-    assert Counter(result.judgement.status for result in found.results)["fail"] >= 1
+    runs = [number for number, line in enumerate(lines) if b'"results"' in line]
+    for number in (runs[0], runs[-1]):
+        message = msgspec.json.decode(lines[number])
+        message["results"][0]["ok"] = {"count": 99}
+        broken = [*lines[:number], msgspec.json.encode(message), *lines[number + 1 :]]
+        responses.write_bytes(b"\n".join(broken) + b"\n")
+        found = judge_responses(responses, questions, catalogue)
+        assert Counter(result.judgement.status for result in found.results)["fail"] >= 1
+
+
+def test_canaries_are_among_the_questions_and_one_that_passes_is_named(
+    exported: Path, catalogue: Catalogue
+) -> None:
+    questions = read_requests(exported / "requests.jsonl", catalogue)
+    found = judge_responses(exported / "responses.jsonl", questions, catalogue)
+    assert found.canaries == []
+    assert len(questions.of_key) > len(found.results)
+    right = found.results[0].case
+    passing = msgspec.structs.replace(right, id="canary/limit/passing")
+    lenient = replace(catalogue, canaries=[passing])
+    shown = [case for case in questions.cases if right in case]
+    shown[0].append(passing)
+    found = judge_responses(exported / "responses.jsonl", questions, lenient)
+    assert found.canaries == [passing.id]
+    assert passing.id not in {result.case.id for result in found.results}
 
 
 def test_without_a_folder_paths_are_those_of_the_fixtures(catalogue: Catalogue) -> None:

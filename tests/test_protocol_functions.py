@@ -63,7 +63,9 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_function_of_the_page_is_an_engine() -> None:
-    result = tokenref("check", "py:protocol_shown:make", "--op", "count", "--id", "*/examples/*")
+    result = tokenref(
+        "check", "py:protocol_shown:make", "--op", "count", "--id", "bpe/count/missing_bytes/*"
+    )
     assert result.exit_code == 1, result.output
     assert "counter 1" in result.output
     assert "again    tokenref check py:protocol_shown:make --id" in result.output

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import pytest
 
 from tests.browser import CHROMIUM, DRIVER, Browser, open_browser
 from tests.results_files import catalogue, line, record, whole, write
+from tokenref.judge import Status
 from tokenref.questions.text import TextInput
 from tokenref.reports.changes import changes
 from tokenref.reports.html.page import html_report
@@ -28,6 +29,7 @@ ENGINES: Final = [
     EngineEntry(name="good", version="1"),
     EngineEntry(name="bad", version="2", again=["--cmd", "./bad --fast"]),
 ]
+STATUSES: Final = get_args(Status)
 KNOWN: Final = KnownEntry(
     engine="bad", title="breaks", reason="It always did so.", link="https://example.com/1"
 )
@@ -144,7 +146,7 @@ def test_a_case_opens_with_all_that_helps(opened: Browser) -> None:
         "expected": "[0, 1]",
         "got": "[0, 2]",
         "right answer": '{"count": 1}',
-        "whole answer": '{"count":2}',
+        "whole answer": '{"count": 2}',
         "log": "Segmentation fault",
         "hunts": "Count, LongRun",
         "others": "good 1 ✓ pass",
@@ -196,6 +198,32 @@ def test_search_and_filters_combine(opened: Browser, filters: str, count: int) -
     assert len(cases(opened)) == min(count, 50)
 
 
+def test_every_status_has_its_word_sign_and_choice(browser: Browser, tmp_path: Path) -> None:
+    cases_of = [line("one", f"bpe/count/topic/{status}", status) for status in STATUSES]
+    results = read_results(write(tmp_path / "results.jsonl", whole(cases_of)))
+    html = tmp_path / "report.html"
+    html.write_bytes(html_report([results], catalogue([])))
+    browser.size(1280, 900)
+    browser.open(html.as_uri() + "#search=")
+    words = {
+        "pass": "✓ pass",
+        "fail": "✗ fail",
+        "wrong_error": "✗ wrong error",
+        "crash": "✗ crash",
+        "timeout": "✗ timeout",
+        "unsupported": "· unsupported",
+        "skip": "· skipped",
+        "not_run": "· not run",
+        "xfail": "≠ known",
+        "xpass": "✗ unexpected pass",
+    }
+    shown = [each.rpartition("/")[2] for each in texts(browser, ".case > .id")]
+    assert dict(zip(shown, texts(browser, ".status"), strict=True)) == words
+    choices = texts(browser, "[name=status] option")
+    assert choices[:3] == ["any", "failures (5)", "failures and known (6)"]
+    assert sorted(choices[3:]) == sorted(f"{word[2:]} (1)" for word in words.values())
+
+
 def test_typing_searches_and_the_address_remembers(opened: Browser) -> None:
     opened.run("document.querySelector('[name=status]').value = ''")
     opened.run("document.querySelector('[name=search]').focus()")
@@ -236,11 +264,21 @@ def test_the_keyboard_reaches_a_cell_and_opens_a_case(opened: Browser) -> None:
     assert opened.run("return document.activeElement.getAttribute('aria-expanded')") == "true"
 
 
-def test_nothing_sticks_out_on_a_phone(browser: Browser, page: str) -> None:
+def test_nothing_sticks_out_on_a_phone(browser: Browser, page: str, tmp_path: Path) -> None:
+    names = [f"an-engine-{at}" for at in range(9)]
+    cases = [
+        line(name, f"bpe/{status}/topic/{'long' * 30}", status)
+        for name in names
+        for status in STATUSES
+    ]
+    results = read_results(write(tmp_path / "results.jsonl", whole(cases)))
+    html = tmp_path / "report.html"
+    html.write_bytes(html_report([results], catalogue([])))
     browser.size(360, 740, phone=True)
-    browser.open(page)
-    browser.click(".case")
-    assert browser.run("return document.documentElement.scrollWidth") == 360
+    for address in (page, html.as_uri()):
+        browser.open(address)
+        browser.click(".case")
+        assert browser.run("return document.documentElement.scrollWidth") == 360
     assert browser.run(
         "const box = document.querySelector('#by-op .scroll').getBoundingClientRect();"
         "return box.left >= 0 && box.right <= 360"

@@ -19,13 +19,15 @@ from tests.results_files import catalogue, line, record, whole, write
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
 from tokenref.judge import Judgement, Status
-from tokenref.known import default_path, read_known
+from tokenref.known import default_path, read_known, with_known
 from tokenref.manifest import manifest_digest
 from tokenref.reports.changes import Change, changes, notes
 from tokenref.reports.html.data import inert_json
+from tokenref.reports.html.matrix import table
 from tokenref.reports.html.page import html_report, pages_beside
 from tokenref.reports.junit import junit_report
 from tokenref.reports.lines import dump_report
+from tokenref.reports.readable import readable, readable_answer
 from tokenref.reports.reading import LONGEST_LINE, ResultsError, read_results
 from tokenref.reports.results import CaseLine, EngineEntry, EngineLine, Footer, Header, KnownEntry
 from tokenref.runner import Result as CaseResult
@@ -91,6 +93,7 @@ def test_a_file_that_is_cut_off_anywhere_is_refused(
 
 
 HEADER, FIRST, *_, SUM_ONE, SUM_TWO, FOOTER = whole(CASES)
+OTHER_SUMS = Footer(cases=6, statuses={"pass": 6}, complete=True)
 OTHERWISE = line("one", "bpe/count/topic/a", "fail")
 
 
@@ -146,7 +149,7 @@ OTHERWISE = line("one", "bpe/count/topic/a", "fail")
             "the sum of 'one' counts other cases than its lines",
         ),
         (
-            [HEADER, *CASES, SUM_ONE, SUM_TWO, Footer(cases=6, statuses={"pass": 6}, complete=True)],
+            [HEADER, *CASES, SUM_ONE, SUM_TWO, OTHER_SUMS],
             "the footer counts other statuses than the lines",
         ),
         (
@@ -262,6 +265,70 @@ def test_a_run_that_lost_cases_is_told_as_invalid(tmp_path: Path) -> None:
     result = tokenref("report", path)
     assert result.exit_code == 3
     assert "one: the run is invalid: 2 cases were selected, 1 have a result" in result.output
+
+
+def test_a_run_that_says_itself_that_it_proves_nothing_ends_with_three(tmp_path: Path) -> None:
+    lines = whole(CASES[:1], sums={"one": {"trouble": ["no good"], "exit": 0}})
+    assert tokenref("report", write(tmp_path / "results.jsonl", lines)).exit_code == 3
+
+
+def test_what_differs_is_the_remark_of_a_known_difference() -> None:
+    entry = read_known(default_path())[0]
+    seen = Judgement(entry.status, "count: expected 1, got 2", ulp=4)
+    found = with_known(seen, entry.engine, entry.cases[0], [entry])
+    assert (found.status, found.remark, found.ulp) == ("xfail", seen.detail, 4)
+    assert entry.reason in found.detail
+
+
+def test_cases_that_were_not_run_are_told_once_or_by_engine(tmp_path: Path) -> None:
+    cases = [
+        line(engine, f"bpe/count/topic/{slug}", "not_run", detail=why)
+        for engine in ("one", "two")
+        for slug, why in (("a", "no such vocabulary"), ("b", f"{engine} was given up"))
+    ]
+    output = tokenref("report", write(tmp_path / "results.jsonl", whole(cases))).output
+    assert output.count("1 cases are not run: no such vocabulary") == 1
+    assert "\none: 1 cases are not run: one was given up" in output
+
+
+@given(st.text("0123456789abcdefg", max_size=40), st.sampled_from(["f64", "f32", "f16", "bf16"]))
+def test_bits_are_read_for_people_and_anything_else_is_left_alone(digits: str, dtype: str) -> None:
+    each = {"f64": 16, "f32": 8}.get(dtype, 4)
+    shown = readable({dtype: digits})[dtype]
+    if "g" in digits or len(digits) % each:
+        assert shown == digits
+    else:
+        assert len(shown) == len(digits) // each
+    json.dumps(shown, allow_nan=False)
+
+
+def test_an_answer_that_is_nested_deeply_is_shown_as_it_came() -> None:
+    for depth in (300, 900, 20_000):
+        answer = "[" * depth + "]" * depth
+        assert readable_answer(answer, 100).startswith("[[[[")
+
+
+def test_operations_that_an_engine_lacks_share_a_row(tmp_path: Path) -> None:
+    cases = [
+        line("one", f"bpe/{op}/topic/a", "pass" if op == "encode" else "unsupported")
+        for op in ("encode", "decode", "stream")
+    ]
+    output = tokenref("report", write(tmp_path / "results.jsonl", whole(cases))).output
+    rows = [row.split() for row in output.replace("│", " ").splitlines()[3:]]
+    assert rows[:3] == [
+        ["one", "1", "encode", "1", "1", "·", "·"],
+        ["2", "others", "2", "·", "·", "2"],
+        ["all", "3", "1", "·", "2"],
+    ]
+
+
+def test_the_smallest_of_very_many_failures_are_shown(tmp_path: Path) -> None:
+    slugs = [f"{at:04}" for at in range(1_500)]
+    cases = [line("one", f"bpe/count/topic/{slug}", "fail") for slug in reversed(slugs)]
+    output = tokenref("report", write(tmp_path / "results.jsonl", whole(cases))).output
+    assert re.findall(r"^  bpe/count/topic/(\d+) fail", output, re.MULTILINE) == slugs[:5]
+    assert "one: 1,500 failures" in output
+    assert "and 1,495 more" in output
 
 
 # ---- several files
@@ -475,6 +542,13 @@ def test_the_tables_count_and_say_so_in_words(whole_file: Path) -> None:
     assert "one 1, count: 1 pass, 1 fail<" in page
 
 
+def test_what_a_flag_means_is_text_as_well() -> None:
+    counts = {"Flag": [Counter({"pass": 1})]}
+    made = table("flag", counts, ["one 1"], {"Flag": '"><b>bold</b>'})
+    assert "<b>" not in made
+    assert "&quot;&gt;&lt;b&gt;bold" in made
+
+
 def test_an_engine_that_is_invalid_or_stale_is_never_shown_as_right(tmp_path: Path) -> None:
     for more, sentence in (
         ({"trouble": ["a canary passed"], "exit": 3}, "✗ the run is invalid"),
@@ -489,8 +563,10 @@ def test_an_engine_that_is_invalid_or_stale_is_never_shown_as_right(tmp_path: Pa
 
 def test_only_paths_and_web_addresses_are_taken_for_links(whole_file: Path) -> None:
     result = tokenref("report", whole_file, "--html", "x.html", "--pages", "javascript:alert(1)//")
-    assert result.exit_code == 3
-    assert "must be a path, http or https, got 'javascript:alert(1)//'" in result.output
+    assert result.exit_code == 2
+    assert "--pages must be a path, or an http or https address, got 'javascript:" in result.output
+    with pytest.raises(ValueError, match="must be a path, http or https, got 'data:x'"):
+        html_report([read_results(whole_file)], catalogue([]), pages="data:x")
 
 
 def test_cited_pages_are_found_beside_the_fixtures_of_a_checkout(tmp_path: Path) -> None:

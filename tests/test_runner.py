@@ -52,6 +52,26 @@ class FakeSession:
 
 
 @dataclass(frozen=True)
+class FakeBatches:
+    """An engine that takes many questions at once, and may lose some, or break."""
+
+    keeps: Callable[[list[Answer]], list[Answer]]
+    name: str = "fake"
+    version: str = "1.0"
+
+    def load(self, vocabulary: Vocabulary, name: str) -> "FakeBatches":
+        assert vocabulary is VOCABULARY
+        assert name == "small"
+        return self
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
+        return panicking_at_ab(op, request)
+
+    def answer_many(self, op: str, requests: Sequence[Mapping[str, Any]]) -> list[Answer]:
+        return self.keeps([right(op, request) for request in requests])
+
+
+@dataclass(frozen=True)
 class FailingToLoad:
     """An engine that can load nothing: it says so, or breaks."""
 
@@ -213,6 +233,20 @@ def test_the_run_goes_on_after_a_panic() -> None:
     assert statuses(finished) == ["crash", "pass", "pass"]
     assert finished.results[0].judgement.detail == "PanicError: index out of bounds"
     assert finished.exit_code == 1
+
+
+def test_questions_are_put_together_where_an_engine_takes_many() -> None:
+    finished = run_engine(FakeBatches(lambda answers: answers), CASES, catalogue())
+    assert statuses(finished) == ["pass", "pass", "pass"]
+
+
+def test_where_many_questions_break_together_each_is_asked_alone() -> None:
+    def panic(_: list[Answer]) -> list[Answer]:
+        raise PanicError("all at once")
+
+    for keeps in (panic, lambda answers: answers[1:]):
+        finished = run_engine(FakeBatches(keeps), CASES, catalogue())
+        assert statuses(finished) == ["crash", "pass", "pass"]
 
 
 def test_the_users_interrupt_ends_the_run() -> None:

@@ -17,6 +17,8 @@ from tokenref.cases.all import all_drafts
 from tokenref.cases.canaries import canaries
 from tokenref.cases.draft import finish
 from tokenref.cases.sampling.all import all_sampler_drafts
+from tokenref.cases.sampling.budget import check_budget
+from tokenref.cases.sampling.canaries import sampler_canaries
 from tokenref.cases.sampling.draft import finish_sampler
 from tokenref.cases.tokenizers import fixture_tokenizers
 from tokenref.cases.vocabularies import fixture_vocabularies
@@ -31,7 +33,7 @@ from tokenref.manifest import (
     parse_manifest,
 )
 from tokenref.record import Case, RecordError
-from tokenref.record_files import dump_records, schemas
+from tokenref.record_files import dump_records, parse_records, schemas
 from tokenref.subjects import TokenizerFile
 
 CANARIES: Final = "canary.jsonl"
@@ -73,9 +75,11 @@ def make_files(progress: Callable[[str], None] | None = None) -> dict[str, bytes
         if path not in cases and progress is not None:
             progress(path)
         cases.setdefault(path, []).append(finish_sampler(each))
-    cases[CANARIES] = canaries()
+    check_budget(case for path in cases for case in cases[path])
+    cases[CANARIES] = [*canaries(), *sampler_canaries()]
     for path, records in cases.items():
         files[path] = dump_records(path, records)
+        parse_records(files[path], path, file=path)  # whoever reads them refuses what is not right
     for name, entry in named.items():
         files[f"vocab/{name}.json"] = dump_plain_json(entry)
     for name, file in tokenizers.items():

@@ -162,7 +162,8 @@ def _parts(expected: Any, got: Any, place: str) -> Iterator[tuple[str, Any, Any]
     """Yield the parts of an expected answer and of an answer that stand at one place."""
     if isinstance(expected, Mapping) and not _is_floats(expected) and isinstance(got, Mapping):
         for key, value in expected.items():
-            yield from _parts(value, got.get(key), f"{place}.{key}" if place else key)
+            if key != "stages" or key in got:  # who has no stages need not tell them
+                yield from _parts(value, got.get(key), f"{place}.{key}" if place else key)
         for key in got.keys() - expected.keys():
             if key != "stages":
                 yield f"{place}.{key}" if place else key, None, got[key]
@@ -290,6 +291,7 @@ def _compare_counts(verdict: Stat, got: Mapping[str, Any], case: Case) -> Differ
         seen = sum(counts.get(token, 0) for token in tokens)
         if seen:
             statistic += 2 * seen * log(seen / (share * draws))
+    statistic = max(statistic, 0.0)  # rounding may bring counts that fit exactly below 0
     (limit,), (least,) = verdict.limit.values(), verdict.least.values()
     if statistic > limit:
         return Difference(

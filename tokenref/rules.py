@@ -150,9 +150,8 @@ def choices_of(op: str, name: str) -> Choices | None:
         for point, allowed in points(op).items()
         for choice in allowed[1:]
     }
-    found = [by_slug.get(part) for part in name.split("+")]
-    chosen = dict(part for part in found if part is not None)
-    if len(chosen) != len(found) or not all(is_open(op, point, chosen) for point in chosen):
+    chosen = dict(by_slug[part] for part in name.split("+") if part in by_slug)
+    if not all(is_open(op, point, chosen) for point in chosen):
         return None
     return chosen if rule_name(op, **chosen) == name else None
 

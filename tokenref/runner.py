@@ -22,6 +22,7 @@ import msgspec
 
 from tokenref.batches import batches
 from tokenref.catalogue import Catalogue
+from tokenref.declared import judge_declared
 from tokenref.engines.answers import (
     UNDECLARED,
     Answer,
@@ -36,7 +37,7 @@ from tokenref.engines.answers import (
     TimedOut,
     Unsupported,
 )
-from tokenref.judge import FAILURES, Judgement, Status, judge
+from tokenref.judge import FAILURES, Judgement, Status
 from tokenref.known import Known, stale_globs, with_known
 from tokenref.record import Case, op_of
 from tokenref.subjects import Subject, load_subject
@@ -210,7 +211,7 @@ class Sessions:
             if isinstance(answer, NotAsked) and answer.reason not in self.lost:
                 self.lost.append(answer.reason)
         judged = [
-            judge(case, answer, subject, declared)
+            judge_declared(case, answer, subject, declared)
             for case, answer in zip(cases, answers, strict=True)
         ]
         each = (time.perf_counter() - start) * 1000 / len(cases)

@@ -108,6 +108,14 @@ class Stat(Strict, frozen=True, kw_only=True, tag_field="kind", tag="stat"):
     power: Annotated[str, Meta(min_length=20)]
     """The smallest effect that is found with a probability of 99 %."""
 
+    def __post_init__(self) -> None:
+        """Hold the rule that each bin has a share above 0, and that there is one limit."""
+        shares = self.shares.values()
+        if len(shares) != len(self.bins) or not all(0 < share <= 1 for share in shares):
+            raise ValueError("shares must be one number in (0, 1] for each bin")
+        if len(self.limit.values()) != 1 or len(self.least.values()) != 1:
+            raise ValueError("limit and least must be one number each")
+
 
 class Survey(Strict, frozen=True, kw_only=True, tag_field="kind", tag="survey"):
     """Nothing is expected: the answer is only recorded."""

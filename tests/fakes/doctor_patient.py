@@ -7,10 +7,12 @@ the argument `none` it makes no mistake.
 import json
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 MISTAKE = sys.argv[1]
+KEPT: list[str] = []
 PROFILES = {"encode": ["definition"], "decode": ["definition"]}
 HELLO: dict[str, Any] = {
     "proto": 1,
@@ -49,12 +51,12 @@ LINES = {
 
 def encode(vocabulary: dict[str, Any], text: bytes) -> list[int]:
     """Return the tokens of a text."""
-    known = {bytes.fromhex(spelled): (rank, id) for spelled, id, rank in vocabulary["tokens"]}
+    known = {bytes.fromhex(digits): (rank, token) for digits, token, rank in vocabulary["tokens"]}
     parts = [text[at : at + 1] for at in range(len(text))]
     if any(part not in known for part in parts):
         raise ValueError
     while pairs := [
-        (known[a + b], at) for at, (a, b) in enumerate(zip(parts, parts[1:])) if a + b in known
+        (known[a + b], at) for at, (a, b) in enumerate(pairwise(parts)) if a + b in known
     ]:
         at = min(pairs)[1]
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
@@ -64,7 +66,7 @@ def encode(vocabulary: dict[str, Any], text: bytes) -> list[int]:
 def answer(op: str, question: dict[str, Any], vocabulary: dict[str, Any]) -> dict[str, Any]:
     """Return the answer to one question."""
     if op == "decode":
-        spelled = {id: hexadecimal for hexadecimal, id, _ in vocabulary["tokens"]}
+        spelled = {token: digits for digits, token, _ in vocabulary["tokens"]}
         if "errors" in question:
             return {"skip": {"reason": "decodes to bytes only"}}
         if any(token not in spelled for token in question["ids"]):
@@ -102,7 +104,7 @@ def refused(code: str) -> dict[str, Any]:
     return wrong.get(MISTAKE, {"err": {"code": code, "msg": "as it must be"}})
 
 
-def results(message: dict[str, Any], vocabulary: dict[str, Any]) -> Any:
+def results(message: dict[str, Any], vocabulary: dict[str, Any]) -> list[Any] | dict[str, Any]:
     """Return the results of a run, right or wrong."""
     if MISTAKE == "dies of a question" and message["cases"]:
         raise SystemExit(3)
@@ -116,29 +118,66 @@ def results(message: dict[str, Any], vocabulary: dict[str, Any]) -> Any:
         key: Any = int(case["k"]) if MISTAKE == "number keys" else case["k"]
         key = str(place) if MISTAKE == "own keys" else key
         done.append(said if MISTAKE == "no keys" else {"k": key, **said})
-    if MISTAKE == "any order":
-        done.reverse()
-    if MISTAKE == "bare":
-        return [each["ok"]["ids"] if "ok" in each else None for each in done]
-    if MISTAKE == "one missing":
-        return done[1:]
-    if MISTAKE == "one twice":
-        return done + done[:1]
-    return {each["k"]: each for each in done} if MISTAKE == "keyed" else done
+    wrong: dict[str, Any] = {
+        "any order": done[::-1],
+        "bare": [list(each.values()) for each in done],
+        "one missing": done[1:],
+        "one twice": done + done[:1],
+        "keyed": {str(place): each for place, each in enumerate(done)},
+    }
+    right: list[Any] | dict[str, Any] = wrong.get(MISTAKE, done)
+    return right
+
+
+def load(message: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a vocabulary, and the answer."""
+    if MISTAKE == "dies of loading":
+        sys.exit("out of memory")
+    plain = json.loads(Path(message["path"]).read_text("ascii"))
+    fits = plain["rule"] == "concatenation" and plain["pattern"] is None
+    fits = fits and not plain["whole_piece"] and MISTAKE != "loads nothing"
+    outcome: dict[str, Any] = {"ok": {}} if fits else {"skip": {"reason": "not mine"}}
+    if MISTAKE == "load crashes":
+        outcome = {"crash": {"msg": "no pattern"}}
+    return plain, {"id": 0 if MISTAKE == "load id" else message["id"], **outcome}
 
 
 def say(text: str, end: str = "\n") -> None:
-    """Write a line."""
-    sys.stdout.write(text + end)
+    """Write a line, which is kept back where that is the mistake, whatever the environment says."""
+    KEPT.append(text + end)
     if MISTAKE != "no flush":
+        sys.stdout.write("".join(KEPT))
         sys.stdout.flush()
+        KEPT.clear()
+
+
+def say_hello() -> None:
+    """Answer hello, right or wrong."""
+    if MISTAKE == "not UTF-8":
+        sys.stdout.buffer.write(b'{"proto":1,"impl":{"name":"\xff","version":"1"},"ops":{}}\n')
+        sys.stdout.buffer.flush()
+        return
+    text = LINES.get(MISTAKE, json.dumps(HELLOS.get(MISTAKE, HELLO)))
+    say(text, "" if MISTAKE == "no line feed" else "\n")
+
+
+def say_results(message: dict[str, Any], vocabulary: dict[str, Any]) -> None:
+    """Answer a run, right or wrong."""
+    if MISTAKE == "prints":
+        say(f"encoding {len(message['cases'])} texts")
+    message_id = "b" if MISTAKE == "run id" else message["id"]
+    whole = {"run skips": "skip", "run crashes": "crash"}.get(MISTAKE)
+    if whole is not None:
+        why = {"reason": "too many at once"} if whole == "skip" else {"msg": "out of memory"}
+        say(json.dumps({"id": message_id, whole: why}))
+        return
+    for _ in range(2 if MISTAKE == "answers twice" else 1):
+        say(json.dumps({"id": message_id, "results": results(message, vocabulary)}))
 
 
 def main() -> None:
     """Answer line by line."""
     vocabulary: dict[str, Any] = {}
-    if MISTAKE == "no flush":  # whatever the environment says
-        sys.stdout = open(1, "w", buffering=1 << 16)
     if MISTAKE == "dies at the start":
         sys.exit("ImportError: no engine")
     for line in sys.stdin:
@@ -147,36 +186,15 @@ def main() -> None:
             continue
         if message["cmd"] == "bye":
             time.sleep(3 if MISTAKE == "no bye" else 0)
-            return
-        elif message["cmd"] == "hello":
-            if MISTAKE == "not UTF-8":
-                sys.stdout.buffer.write(
-                    b'{"proto":1,"impl":{"name":"\xff","version":"1"},"ops":{}}\n'
-                )
-                sys.stdout.buffer.flush()
-                continue
-            line = LINES.get(MISTAKE, json.dumps(HELLOS.get(MISTAKE, HELLO)))
-            say(line, "" if MISTAKE == "no line feed" else "\n")
+            break
+        if message["cmd"] == "hello":
+            say_hello()
         elif message["cmd"] == "load":
-            if MISTAKE == "dies of loading":
-                sys.exit("out of memory")
-            plain = json.loads(Path(message["path"]).read_text("ascii"))
-            vocabulary = plain
-            fits = plain["rule"] == "concatenation" and plain["pattern"] is None
-            fits = fits and not plain["whole_piece"] and MISTAKE != "loads nothing"
-            outcome: dict[str, Any] = {"ok": {}} if fits else {"skip": {"reason": "not mine"}}
-            if MISTAKE == "load crashes":
-                outcome = {"crash": {"msg": "no pattern"}}
-            say(json.dumps({"id": 0 if MISTAKE == "load id" else message["id"], **outcome}))
-        else:
-            if MISTAKE == "prints":
-                say(f"encoding {len(message['cases'])} texts")
-            reply = {"id": message["id"], "results": results(message, vocabulary)}
-            if MISTAKE == "run id":
-                reply["id"] = "b"
+            vocabulary, reply = load(message)
             say(json.dumps(reply))
-            if MISTAKE == "answers twice":
-                say(json.dumps(reply))
+        else:
+            say_results(message, vocabulary)
+    sys.stdout.write("".join(KEPT))
 
 
 main()

@@ -188,18 +188,24 @@ def hello(mode: str) -> Message:
         time.sleep(1000)
     if mode == "hello-prints":
         write(b"Welcome to fake 1.0")
+    if mode == "hello-once" and NOTES.exists():
+        os._exit(2)
+    return changed_hello(mode, answer)
+
+
+def changed_hello(mode: str, answer: Message) -> Message:
     if mode == "hello-of-protocol-2":
         answer["proto"] = 2
     if mode == "hello-without-version":
         del answer["impl"]["version"]
     if mode == "hello-of-a-typo":
         answer["ops"] = {"enc0de": {"profiles": ["definition"]}}
-    if mode == "hello-once" and NOTES.exists():
-        os._exit(2)
     if mode == "hello-changes" and NOTES.exists():
         answer["impl"]["version"] = "2.0"
     if mode == "small-batches":
         answer["limits"] = {"batch": 3}
+    if mode == "promises-stages":
+        answer["ops"]["encode"]["stages"] = ["pieces"]
     return answer
 
 

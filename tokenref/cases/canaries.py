@@ -137,7 +137,7 @@ def _listed() -> Iterator[_Canary]:
         "encode",
         "missing_bytes",
         TextInput(text="axb"),
-        IdsOutput(ids=[0, 1]),
+        IdsOutput(ids=[1, 0]),
         "A text that is refused is said to have tokens.",
     )
     yield _Canary(

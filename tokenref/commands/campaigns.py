@@ -9,23 +9,34 @@ from typing import Final
 from rich.console import Console
 
 from tokenref.commands.paths import InputError
-from tokenref.engines.answers import Engine, LoadsProfiles, LoadsTokenizers
+from tokenref.engines.answers import Engine, LoadsProfiles, LoadsTokenizers, Unsupported
 from tokenref.fuzzing.campaign import run_campaign
 from tokenref.fuzzing.comparing import Comparer
-from tokenref.fuzzing.drawn_questions import plan_of, questions_of
+from tokenref.fuzzing.drawing import drawn
+from tokenref.fuzzing.drawn_questions import a_few_questions, plan_of, questions_of
 from tokenref.fuzzing.executors import executor_named
 from tokenref.fuzzing.findings import finding_of
-from tokenref.fuzzing.groups import Done, opened
+from tokenref.fuzzing.groups import COMMAND, Done, opened
 from tokenref.fuzzing.journal import Footer, Journal, Writer, opened_journal, read_journal
 from tokenref.fuzzing.plan import Plan, Shard
 from tokenref.fuzzing.printing import Bar, print_finding, print_question, print_summary
+from tokenref.fuzzing.question import Question
 from tokenref.fuzzing.selection import GROUP, Selection, kind_of
 from tokenref.fuzzing.shrinking import shrunk
 from tokenref.fuzzing.written_subjects import named_subject
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.patience import Patience
 from tokenref.record import OPS
-from tokenref.subjects import TokenizerFile
+from tokenref.strategies import (
+    SAMPLER_QUESTIONS,
+    TOKENIZER_QUESTIONS,
+    VOCABULARY_QUESTIONS,
+    profiles_of,
+)
+from tokenref.subjects import SAMPLERS, TokenizerFile
+
+QUESTIONS: Final = {*VOCABULARY_QUESTIONS, *TOKENIZER_QUESTIONS, *SAMPLER_QUESTIONS}
+"""Operations that something is drawn for."""
 
 CLEAN: Final = 0
 FAILURES: Final = 1
@@ -40,6 +51,7 @@ class Wanted:
     engine: str
     ops: Sequence[str]
     profiles: Sequence[str]
+    ignored: Sequence[str]
     subjects: Sequence[str]
     seed: int | None
     cases: int | None
@@ -48,9 +60,7 @@ class Wanted:
     patience: Patience
 
 
-def campaign(
-    wanted: Wanted, *, seconds: float | None, most: int, executor_name: str | None
-) -> int:
+def campaign(wanted: Wanted, *, seconds: float | None, most: int, executor_name: str | None) -> int:
     """Run a campaign, print it, and return the exit code."""
     plan = plan_for(wanted, opened(wanted.engine, wanted.patience))
     journal = Journal(plan) if wanted.state is None else opened_journal(wanted.state, plan)
@@ -82,7 +92,7 @@ def ask_again(wanted: Wanted, index: int) -> int:
     plan = plan_for(wanted, engine)
     if wanted.seed is None:
         raise InputError("--at needs the --seed of the campaign")
-    comparer, console = Comparer(engine), Console()
+    comparer, console = Comparer(engine, wanted.ignored), Console()
     question = questions_of(plan.selection, plan.seed, index // GROUP)[index % GROUP]
     (outcome,) = comparer.compare([question])
     print_question(console, outcome)
@@ -101,9 +111,11 @@ def ask_again(wanted: Wanted, index: int) -> int:
 
 def plan_for(wanted: Wanted, engine: Engine) -> Plan:
     """Return the plan that options mean. Raises `InputError` for options that fit nothing."""
+    shard = read_shard(wanted.shard)
+    known = () if wanted.ops else supported(engine, wanted.subjects)
     selection = Selection(
-        ops=[op for op in OPS if op in wanted.ops] if wanted.ops else supported(engine),
-        profiles=list(wanted.profiles),
+        ops=[op for op in OPS if op in (wanted.ops or known)],
+        profiles=list(wanted.profiles) or supported_profiles(engine),
         subjects=list(wanted.subjects),
     )
     _must_fit(selection)
@@ -115,24 +127,83 @@ def plan_for(wanted: Wanted, engine: Engine) -> Plan:
         engine=wanted.engine,
         engine_version=engine.version,
         selection=selection,
+        ignored=wanted.ignored,
         cases=wanted.cases,
-        shard=read_shard(wanted.shard),
+        again=_options(wanted),
+        shard=shard,
     )
 
 
-def supported(engine: Engine) -> list[str]:
-    """Return the operations that an engine may know, by what it can load, or says itself.
+def _options(wanted: Wanted) -> list[str]:
+    """Return the options that choose what is asked, as they are given."""
+    program = wanted.engine.removeprefix(COMMAND)
+    options = [wanted.engine] if program == wanted.engine else ["--cmd", program]
+    for name, values in (
+        ("--op", wanted.ops),
+        ("--profile", wanted.profiles),
+        ("--ignore", wanted.ignored),
+        ("--vocabulary", wanted.subjects),
+    ):
+        options += [part for value in values for part in (name, value)]
+    return options
+
+
+def supported(engine: Engine, subjects: Sequence[str] = ()) -> list[str]:
+    """Return the operations that an engine knows: those that it declares, or answers when asked.
 
     >>> from tokenref.engines.table import engine
     >>> "tokenize" in supported(engine("tokenizers")), "tokenize" in supported(engine("tiktoken"))
     (True, False)
     """
     if isinstance(engine, ProtocolEngine):
-        return [op for op in OPS if op in engine.hello.ops]
+        return [op for op in OPS if op in engine.hello.ops and op in QUESTIONS]
     kinds = {"vocabulary"}
     kinds |= {"tokenizer"} if isinstance(engine, LoadsTokenizers) else set()
     kinds |= {"sampler"} if isinstance(engine, LoadsProfiles) else set()
-    return [op for op in OPS if kind_of(op) in kinds]
+    comparer = Comparer(engine)
+    return [
+        op
+        for op in OPS
+        if op in QUESTIONS and kind_of(op) in kinds and _answers(comparer, op, subjects)
+    ]
+
+
+def _answers(comparer: Comparer, op: str, subjects: Sequence[str]) -> bool:
+    """Tell whether an engine answers any of a few questions of an operation."""
+    if kind_of(op) == "sampler":
+        return any(_answers_by(comparer, op, profile) for profile in profiles_of(op))
+    wants_tokenizer = kind_of(op) == "tokenizer"
+    usual = ("unk", "post_template_bos") if wants_tokenizer else ("tiny", "byte_order")
+    fitting = [
+        name
+        for name in subjects or usual
+        if isinstance(named_subject(name), TokenizerFile) == wants_tokenizer
+    ]
+    questions = [each for name in fitting for each in a_few_questions(op, name)]
+    return any(outcome.fate != "unsupported" for outcome in comparer.compare(questions))
+
+
+def _answers_by(comparer: Comparer, op: str, profile: str) -> bool:
+    request = drawn(SAMPLER_QUESTIONS[op](profile), "probe", op, profile)
+    (outcome,) = comparer.compare([Question(op, profile, SAMPLERS, "", request)])
+    return outcome.fate != "unsupported"
+
+
+def supported_profiles(engine: Engine) -> list[str]:
+    """Return the profiles of samplers that an engine takes up; none if it takes all of them.
+
+    >>> from tokenref.engines.table import engine
+    >>> supported_profiles(engine("reference")), supported_profiles(engine("heap"))
+    ([], [])
+    """
+    known = list(dict.fromkeys(name for op in SAMPLER_QUESTIONS for name in profiles_of(op)))
+    if isinstance(engine, ProtocolEngine):
+        declared = {name for ability in engine.hello.ops.values() for name in ability.profiles}
+        return [name for name in known if name in declared]
+    if not isinstance(engine, LoadsProfiles):
+        return []
+    taken = [name for name in known if not isinstance(engine.load_profile(name), Unsupported)]
+    return [] if taken == known else taken
 
 
 def read_shard(text: str) -> Shard:
@@ -150,8 +221,17 @@ def read_shard(text: str) -> Shard:
 def _must_fit(selection: Selection) -> None:
     """Raise `InputError` if what was chosen leaves nothing to ask."""
     if not selection.ops:
-        raise InputError("the engine must know an operation, it declares none")
+        raise InputError("the engine must know an operation that is drawn for, it declares none")
+    for op in selection.ops:
+        if op not in QUESTIONS:
+            raise InputError(f"nothing is drawn for {op}")
     kinds = {kind_of(op) for op in selection.ops}
+    known = {name for op in selection.ops if op in SAMPLER_QUESTIONS for name in profiles_of(op)}
+    if kinds == {"sampler"} and selection.profiles and known.isdisjoint(selection.profiles):
+        raise InputError(
+            f"a profile must be one of {', '.join(sorted(known))}, "
+            f"got {', '.join(selection.profiles)}"
+        )
     for name in selection.subjects:
         kind = "tokenizer" if isinstance(named_subject(name), TokenizerFile) else "vocabulary"
         if kind not in kinds:
@@ -176,7 +256,8 @@ class _Run:
         self._bar = Bar(groups)
         if journal.groups:
             self._console.print(
-                f"going on: {len(journal.groups):,} groups are done, {len(journal.findings):,} findings",
+                f"going on after {len(journal.groups):,} groups, "
+                f"{len(journal.findings):,} findings",
                 highlight=False,
             )
 
@@ -208,7 +289,4 @@ class _Run:
             self._writer.close()
         plan = self._journal.plan
         sentence = f"{why} (seed {plan.seed}, shard {plan.shard})"
-        print_summary(
-            self._console, self._journal.counts(), len(self._journal.findings), sentence
-        )
-
+        print_summary(self._console, self._journal.counts(), len(self._journal.findings), sentence)

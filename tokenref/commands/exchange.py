@@ -138,6 +138,7 @@ def judge(
         )
     found = judge_responses(responses, questions, catalogue)
     run = Run(found.hello.impl.name, found.hello.impl.version, len(found.results))
+    run.again = ["--cmd", "PROGRAM"]  # which program it was, nobody said
     run.results = with_known_results(found.results, run.engine, known)
     run.trouble = [
         *(

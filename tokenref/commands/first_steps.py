@@ -6,8 +6,8 @@ from shlex import quote
 import click
 
 from tokenref.catalogue import open_catalogue
-from tokenref.commands.patience import patience_options
 from tokenref.commands.paths import FOLDER, InputError
+from tokenref.commands.patience import patience_options
 from tokenref.doctor.finding import Finding
 from tokenref.doctor.walk import examine
 from tokenref.protocol.patience import Patience
@@ -80,4 +80,3 @@ def as_text(finding: Finding) -> str:
         if text:
             lines.append(f"          {label:<9} {text}")
     return "\n".join(lines)
-

@@ -1,4 +1,4 @@
-"""`tokenref fuzz`, `merge`, `promote`: campaigns of random questions, and what becomes of findings."""
+"""`tokenref fuzz`, `merge`, `promote`: random questions, and what becomes of findings."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -23,6 +23,13 @@ from tokenref.record import OPS
     multiple=True,
     metavar="NAME",
     help="Ask about this vocabulary or tokenizer, not about drawn ones (a name or a path).",
+)
+@click.option(
+    "--ignore",
+    "ignored",
+    multiple=True,
+    metavar="GLOB",
+    help="No finding is what matches 'OP STATUS DETAIL', as 'decode crash *KeyError*'.",
 )
 @click.option("--seconds", type=click.FloatRange(min=0, min_open=True), help="Ask nothing later.")
 @click.option("--cases", type=click.IntRange(min=1), help="Questions of all shards together.")
@@ -51,6 +58,7 @@ def fuzz(  # noqa: PLR0913, PLR0917 - one parameter per option
     ops: Sequence[str],
     profiles: Sequence[str],
     subjects: Sequence[str],
+    ignored: Sequence[str],
     seconds: float | None,
     cases: int | None,
     seed: int | None,
@@ -82,6 +90,7 @@ def fuzz(  # noqa: PLR0913, PLR0917 - one parameter per option
         ops=ops,
         profiles=profiles,
         subjects=subjects,
+        ignored=ignored,
         seed=seed,
         cases=cases,
         shard=shard,
@@ -124,7 +133,7 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
         console,
         result.counts,
         len(result.findings),
-        f"{len(files)} shards, every question from 0 to {result.questions - 1:,} (seed {plan.seed})",
+        f"{len(files)} shards, questions 0 to {result.questions - 1:,} (seed {plan.seed})",
     )
     ctx.exit(1 if result.findings else 0)
 
@@ -134,7 +143,9 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
 @click.option("--id", "ids", multiple=True, metavar="GLOB", help="Only findings with such an id.")
 @click.option("--why", required=True, help="Why the case matters, for all who read it later.")
 @click.option("--slug", help="The last part of the id, if it is to be another one.")
-@click.option("--out", required=True, type=FILE, help="The regression file; made if it is not there.")
+@click.option(
+    "--out", required=True, type=FILE, help="The regression file; made if it is not there."
+)
 def promote(findings: Path, ids: Sequence[str], why: str, slug: str | None, out: Path) -> None:
     """Make golden records of what a campaign found, and add them to a regression file.
 

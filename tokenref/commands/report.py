@@ -7,9 +7,10 @@ import click
 from rich.console import Console
 
 from tokenref.catalogue import Catalogue, open_catalogue
-from tokenref.commands.paths import FILE, FOLDER
+from tokenref.commands.paths import FILE, FOLDER, InputError
 from tokenref.commands.reports import Wanted, report_options, with_changes
 from tokenref.manifest import manifest_digest
+from tokenref.reports.html.page import is_address
 from tokenref.reports.reading import Results, read_results
 from tokenref.reports.summary import summaries_of_files
 from tokenref.reports.terminal import print_summaries
@@ -35,6 +36,8 @@ def report(
     Several files may be of several engines, or of the shards of one. Ends as the runs did: 0 clean,
     1 failures, 3 invalid; with --only-changes, 1 if there are new failures.
     """
+    if pages is not None and not is_address(pages):
+        raise InputError(f"--pages must be a path, or an http or https address, got {pages!r}")
     files = [read_results(path) for path in dict.fromkeys(results)]
     catalogue = open_catalogue(fixtures)
     changed = reports.make(files, catalogue, _about_records(files, catalogue), pages)

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -14,13 +16,14 @@ import msgspec
 
 from tokenref.doctor.finding import Finding, StopError
 from tokenref.doctor.hints import hint
-from tokenref.engines.answers import Answer
+from tokenref.engines.answers import Answer, Crashed
 from tokenref.protocol.messages import PROTO, HelloAnswer
 from tokenref.protocol.patience import Patience
 from tokenref.protocol.process import ChannelError, LateError, Process
 from tokenref.protocol.reading import (
     EXAMPLES,
     ProtocolError,
+    WholeRunError,
     read_hello,
     read_load,
     read_run,
@@ -29,6 +32,19 @@ from tokenref.protocol.reading import (
 
 _READ_AT_THE_END: Final = 1 << 20
 """Bytes that are read of a program that would not answer, once its input is closed."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What is said to one question: as it is understood, and as it stands in the line."""
+
+    answer: Answer
+    result: Mapping[str, Any]
+
+    @property
+    def shown(self) -> str:
+        """The result, as it can be shown."""
+        return shown(msgspec.json.encode(self.result))
 
 
 class Conversation:
@@ -60,17 +76,13 @@ class Conversation:
         except ProtocolError as error:
             raise StopError(_finding(about, error, "load", line)) from None
 
-    def run(
-        self, message: Mapping[str, Any], questions: Sequence[Mapping[str, Any]]
-    ) -> tuple[list[Answer], bytes]:
-        """Put questions, and then none; return the answers and their line. Raises `StopError`."""
+    def run(self, message: Mapping[str, Any], questions: Sequence[Mapping[str, Any]]) -> list[Said]:
+        """Put questions, and then none; return what is said to each. Raises `StopError`."""
         op = str(message["op"])
         run_id, fence_id = f"b{next(self._ids)}", f"b{next(self._ids)}"
         # Keys that a program which counts, sorts or converts them does not give back.
         keys = {f"0{len(questions) - place}": place for place in range(len(questions))}
-        cases = [
-            {"k": key, "in": question} for key, question in zip(keys, questions, strict=True)
-        ]
+        cases = [{"k": key, "in": question} for key, question in zip(keys, questions, strict=True)]
         lines = self._ask(
             op,
             [
@@ -79,24 +91,31 @@ class Conversation:
             ],
             self._patience.seconds(len(questions)),
         )
-        for line, message_id, asked in ((lines[0], run_id, keys), (lines[1], fence_id, {})):
-            try:
-                answers = read_run(line, message_id, op, asked)
-            except ProtocolError as error:
-                finding = _finding(op, error, "run", line)
-                if message_id == fence_id:
-                    finding = _about_fence(finding, message_id)
-                raise StopError(finding) from None
-            if message_id == run_id:
-                first = answers
-        return first, lines[0]
+        try:
+            answers = read_run(lines[0], run_id, op, keys)
+        except ProtocolError as error:
+            raise StopError(_finding(op, error, "run", lines[0])) from None
+        except WholeRunError as error:
+            answers = [Crashed(str(error))] * len(questions)
+        try:
+            read_run(lines[1], fence_id, op, {})
+        except ProtocolError as error:
+            finding = _about_fence(_finding(op, error, "run", lines[1]), fence_id)
+            raise StopError(finding) from None
+        whole = msgspec.json.decode(lines[0])
+        results = {result["k"]: result for result in whole.get("results", ())}
+        return [
+            Said(answer, results.get(key, whole)) for key, answer in zip(keys, answers, strict=True)
+        ]
 
     def bye(self) -> Finding:
         """Say goodbye; return whether it ended by itself."""
         if self._process.bye(b'{"cmd":"bye"}\n'):
             return Finding("ok", "bye", "it ended by itself")
         return Finding(
-            "note", "bye", "it did not end within a second, and was ended",
+            "note",
+            "bye",
+            "it did not end within a second, and was ended",
             hint="end at bye, and at the end of standard input",
         )
 
@@ -125,7 +144,10 @@ class Conversation:
         late = self._answers_at_the_end()
         if not late.strip():
             return Finding(
-                "problem", about, said, right=EXAMPLES[cmd],
+                "problem",
+                about,
+                said,
+                right=EXAMPLES[cmd],
                 hint="read standard input line by line, and answer each line before the next comes"
                 + self._last_words(),
             )
@@ -133,19 +155,29 @@ class Conversation:
         lines = late.count(b"\n")
         if not ended and lines < len(self._said):
             return Finding(
-                "problem", about, f"{said}: the line feed is missing", shown(late), EXAMPLES[cmd],
+                "problem",
+                about,
+                f"{said}: the line feed is missing",
+                shown(late),
+                EXAMPLES[cmd],
                 "end each answer with a line feed, and flush",
             )
         return Finding(
-            "problem", about, f"{said}, and did when its input was closed",
-            shown(late.splitlines()[-1]), EXAMPLES[cmd],
+            "problem",
+            about,
+            f"{said}, and did when its input was closed",
+            shown(late.splitlines()[-1]),
+            EXAMPLES[cmd],
             "flush standard output after each answer, and do not wait for the end of the input",
         )
 
     def _about_death(self, about: str, cmd: str, reason: str) -> Finding:
         more = "more than one answer" in reason or "a line of more than" in reason
         return Finding(
-            "problem", about, f"{cmd} had no answer: {reason}", right=EXAMPLES[cmd],
+            "problem",
+            about,
+            f"{cmd} had no answer: {reason}",
+            right=EXAMPLES[cmd],
             hint=(
                 "write one line for each message, and no other"
                 if more
@@ -159,7 +191,7 @@ class Conversation:
         return f"; the last line on its standard error is {last!r}" if last else ""
 
     def _answers_at_the_end(self) -> bytes:
-        """Start the program anew, send all that was sent, close its input; return what it writes."""
+        """Start the program anew, send all once more, close its input; return what it writes."""
         with subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
             self._arguments,
             stdin=subprocess.PIPE,
@@ -171,10 +203,8 @@ class Conversation:
             try:
                 return _exchange_all(child, b"".join(self._said), self._patience.per_batch)
             finally:
-                try:
+                with suppress(ProcessLookupError):
                     os.killpg(child.pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
 
 
 def _exchange_all(child: "subprocess.Popen[bytes]", message: bytes, seconds: float) -> bytes:
@@ -185,10 +215,8 @@ def _exchange_all(child: "subprocess.Popen[bytes]", message: bytes, seconds: flo
     written = bytearray()
     os.set_blocking(child.stdin.fileno(), False)
     with selectors.DefaultSelector() as ready:
-        try:
+        with suppress(OSError):
             child.stdin.write(message[: 1 << 16])  # what a pipe holds: a program may not read it
-        except OSError:
-            pass
         child.stdin.close()
         ready.register(child.stdout, selectors.EVENT_READ)
         while len(written) < _READ_AT_THE_END and ready.select(deadline - time.monotonic()):
@@ -209,9 +237,11 @@ def _finding(about: str, error: ProtocolError, cmd: str, line: bytes) -> Finding
 def _about_fence(finding: Finding, message_id: str) -> Finding:
     """Explain a wrong answer to a run without questions: usually there was a line too many."""
     return Finding(
-        "problem", finding.about,
+        "problem",
+        finding.about,
         f"after a right answer, a run without questions must have an answer of its own: "
         f"{finding.text}",
-        finding.wrote, f'{{"id":"{message_id}","results":[]}}',
+        finding.wrote,
+        f'{{"id":"{message_id}","results":[]}}',
         finding.hint or "write one line for each message, and no other",
     )

@@ -53,21 +53,19 @@ def hint_on_answer(out: Any) -> str:  # noqa: ANN401 - whatever JSON may be ther
     """
     if isinstance(out, list):
         return 'what is ok is an object, {"ids":[...]} and the like, and no list'
+    for name in ("ids", "keep", "token", "count", "tokens"):
+        given = _leaves(out.get(name)) if isinstance(out, dict) else []
+        if any(isinstance(value, str) for value in given):
+            return f'{name} are numbers: 300, not "300"'
+        if any(isinstance(value, float) for value in given):
+            return f"{name} are whole numbers: 300, not 300.0"
     if any(isinstance(value, float) for value in _leaves(out)):
-        return (
-            "numbers are given as their bits, never as decimals: "
-            '{"f32":"3f000000"} is [0.5]'
-        )
+        return 'numbers are given as their bits, never as decimals: {"f32":"3f000000"} is [0.5]'
     for value in _leaves(out):
         if isinstance(value, str) and _HEX.fullmatch(value):
             clean = value.removeprefix("0x").lower()
             if clean != value:
                 return f"hexadecimal digits are lower case and have no prefix: {clean:.40}"
-    if isinstance(out, dict):
-        for name in ("ids", "keep", "token", "count"):
-            given = out.get(name)
-            if any(isinstance(value, str) for value in _leaves(given)):
-                return f"{name} are numbers: 300, not \"300\""
     return ""
 
 
@@ -99,7 +97,9 @@ def _about_text(text: str) -> str:
     if text.startswith("\ufeff"):
         return "the line begins with a byte order mark: write UTF-8 without one"
     if re.search(r"\b(NaN|-?Infinity)\b", text) and text.startswith("{"):
-        return 'JSON has no NaN and no Infinity: numbers are given as their bits, {"f32":"7fc00000"}'
+        return (
+            'JSON has no NaN and no Infinity: numbers are given as their bits, {"f32":"7fc00000"}'
+        )
     if re.match(r"\{\s*'", text):
         return "that is how Python prints a dict: write json.dumps(...) of it"
     if text.startswith("{") and text.count("{") > text.count("}"):
@@ -107,9 +107,7 @@ def _about_text(text: str) -> str:
     if text.startswith("{") and re.search(r"\}\s*\{", text):
         return "that is more than one answer: end each with a line feed"
     if not text.startswith("{"):
-        return (
-            "only answers belong on standard output: print messages for people to standard error"
-        )
+        return "only answers belong on standard output: print messages for people to standard error"
     return ""
 
 

@@ -8,13 +8,16 @@ import msgspec
 
 from tokenref.catalogue import Catalogue
 from tokenref.record import Case, MustRefuse, canonical_json, op_of
-from tokenref.verdicts import Exact
+from tokenref.verdicts import Stat, Survey
 
 _SHORT: Final = 100
 """Characters of a question that is short. One of a single token shows few mistakes."""
 
 SMOKE_CASES: Final = 3
 """Records with an answer that are tried of each operation."""
+
+
+_NO_ONE_ANSWER: Final = (MustRefuse, Stat, Survey)
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ def trials(catalogue: Catalogue, op: str, profiles: Sequence[str]) -> Iterator[T
     found = []
     for (profile, vocab), cases in groups.items():
         cases.sort(key=_length)
-        answered = [case for case in cases if isinstance(case.verdict, Exact)]
+        answered = [case for case in cases if not isinstance(case.verdict, _NO_ONE_ANSWER)]
         refused = [case for case in cases if isinstance(case.verdict, MustRefuse)]
         if answered:
             found.append(Trial(op, profile, vocab, _spread(answered), refused[:1]))

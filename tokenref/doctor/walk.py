@@ -18,7 +18,7 @@ import msgspec
 from bpe_ref import Vocabulary
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from tokenref.catalogue import Catalogue
-from tokenref.doctor.conversation import Conversation
+from tokenref.doctor.conversation import Conversation, Said
 from tokenref.doctor.finding import Finding, StopError
 from tokenref.doctor.hints import hint_on_answer, hint_on_code, near
 from tokenref.doctor.smoke import Trial, canaries, trials
@@ -112,7 +112,8 @@ class _Visit:
             return
         if reasons:
             yield Finding(
-                "note", op,
+                "note",
+                op,
                 f"nothing was answered: it skips all {len(reasons)} vocabularies; "
                 f"the first reason is: {reasons[0]}",
             )
@@ -146,9 +147,7 @@ class _Visit:
             path.write_bytes(dump_plain_json(NamedVocabulary(entry.name, "", subject)))
         return conversation.load(about, kind, vocab, path)
 
-    def _ask(
-        self, conversation: Conversation, trial: Trial, cases: Sequence[Case]
-    ) -> tuple[list[Answer], bytes]:
+    def _ask(self, conversation: Conversation, trial: Trial, cases: Sequence[Case]) -> list[Said]:
         message: dict[str, Any] = {"op": trial.op, "profile": trial.profile}
         if trial.vocab is not None:
             message["tokenizer" if trial.op in PIPELINE_OPS else "vocab"] = trial.vocab
@@ -160,13 +159,13 @@ class _Visit:
         subject = self._catalogue.subject(trial.vocab)
         assert not isinstance(subject, str)  # noqa: S101 - the program has just loaded it
         where = f"{self._catalogue.name(trial.vocab)}, profile {trial.profile}"
-        answers, line = self._ask(conversation, trial, trial.answered)
+        said = self._ask(conversation, trial, trial.answered)
         passed = 0
-        for case, answer in zip(trial.answered, answers, strict=True):
-            judgement = judge(case, answer, subject)
+        for case, one in zip(trial.answered, said, strict=True):
+            answer, judgement = one.answer, judge(case, one.answer, subject)
             passed += judgement.status == "pass"
             if judgement.status not in {"pass", "skip"}:
-                yield _about_answer(case, answer, f"{judgement.status}: {judgement.detail}", line)
+                yield _about_answer(case, one, f"{judgement.status}: {judgement.detail}")
             if judgement.status == "skip":
                 yield Finding("note", trial.op, f"{case.id} was skipped: {judgement.detail}")
             if judgement.status == "pass" and isinstance(answer, Ok):
@@ -177,9 +176,9 @@ class _Visit:
                     )
         if passed:
             yield Finding(
-                "ok", trial.op, f"{passed} of {len(answers)} first questions are right ({where})"
+                "ok", trial.op, f"{passed} of {len(said)} first questions are right ({where})"
             )
-        if all(isinstance(answer, Skipped) for answer in answers):
+        if all(isinstance(one.answer, Skipped) for one in said):
             return
         yield from self._about_many(conversation, trial, hello)
 
@@ -189,7 +188,8 @@ class _Visit:
         """Return how a question is answered that has no answer, or None if it is skipped."""
         subject = self._catalogue.subject(trial.vocab)
         assert not isinstance(subject, str)  # noqa: S101 - the program has just loaded it
-        (answer,), line = self._ask(conversation, trial, [case])
+        (said,) = self._ask(conversation, trial, [case])
+        answer = said.answer
         if isinstance(answer, Skipped):
             return None
         judgement = judge(case, answer, subject)
@@ -199,12 +199,15 @@ class _Visit:
         if isinstance(answer, Crashed):
             suggestion = "check the input first; a crash is never a refusal"
             if "a code must be" in answer.message:
-                suggestion = hint_on_code(_code(line))
+                suggestion = hint_on_code(str(said.result["err"]["code"]))
         codes = case.verdict.codes if isinstance(case.verdict, MustRefuse) else []
         return Finding(
-            "problem", trial.op,
+            "problem",
+            trial.op,
             f"{case.id} must be refused: {judgement.status}: {judgement.detail}",
-            shown(line), _result({"err": {"code": codes[0], "msg": "..."}}), suggestion,
+            said.shown,
+            _result({"err": {"code": codes[0], "msg": "..."}}),
+            suggestion,
         )
 
     def _about_many(
@@ -213,15 +216,16 @@ class _Visit:
         """Yield whether a whole batch is answered as its questions are alone."""
         many = min(_MANY, hello.limits.batch)
         cases = [trial.answered[place % len(trial.answered)] for place in range(many)]
-        alone, _ = self._ask(conversation, trial, trial.answered)
-        together, _ = self._ask(conversation, trial, cases)
-        for place, answer in enumerate(together):
-            if answer != alone[place % len(alone)]:
+        alone = self._ask(conversation, trial, trial.answered)
+        together = self._ask(conversation, trial, cases)
+        for place, said in enumerate(together):
+            if said.answer != alone[place % len(alone)].answer:
                 case = cases[place]
                 yield Finding(
-                    "problem", trial.op,
+                    "problem",
+                    trial.op,
                     f"{case.id} is answered otherwise as number {place} of {many} questions: "
-                    f"{_short(answer)}, alone {_short(alone[place % len(alone)])}",
+                    f"{_short(said.answer)}, alone {_short(alone[place % len(alone)].answer)}",
                     hint="no question may change what another one is answered; "
                     "answers go to the key of their question",
                 )
@@ -238,13 +242,15 @@ class _Visit:
             if isinstance(subject, str) or self._load(conversation, op, case.vocab) is not None:
                 continue
             trial = Trial(op, case.profile, case.vocab, [case], [])
-            (answer,), line = self._ask(conversation, trial, [case])
-            status = judge(case, answer, subject).status
+            (said,) = self._ask(conversation, trial, [case])
+            status = judge(case, said.answer, subject).status
             noticed += status in {"fail", "wrong_error"}
             if status == "pass":
                 yield Finding(
-                    "problem", "canary",
-                    f"{case.id}: a wrong answer that stands in a canary was given", shown(line),
+                    "problem",
+                    "canary",
+                    f"{case.id}: a wrong answer that stands in a canary was given",
+                    said.shown,
                     hint=case.why,
                 )
         if noticed:
@@ -266,13 +272,16 @@ class _Ends:
 def _about_hello(hello: HelloAnswer, catalogue: Catalogue) -> Iterator[Finding]:
     language = f", {hello.impl.language}" if hello.impl.language else ""
     yield Finding(
-        "ok", "hello",
+        "ok",
+        "hello",
         f"it is {hello.impl.name} {hello.impl.version}{language}; "
         f"operations: {', '.join(hello.ops) or 'none'}",
     )
     if not hello.ops:
         yield Finding(
-            "problem", "hello", "without any operation nothing can be asked",
+            "problem",
+            "hello",
+            "without any operation nothing can be asked",
             right='"ops":{"encode":{"profiles":["definition"]}}',
         )
     for op, ability in hello.ops.items():
@@ -285,48 +294,43 @@ def _about_hello(hello: HelloAnswer, catalogue: Catalogue) -> Iterator[Finding]:
                 kind = "note" if set(known) & set(ability.profiles) else "problem"
                 yield Finding(
                     kind,  # type: ignore[arg-type]  # it is one of them
-                    op, f"no record of {op} has the profile {profile!r}{near(profile, known)}",
+                    op,
+                    f"no record of {op} has the profile {profile!r}{near(profile, known)}",
                     hint=f"profiles of {op}: {', '.join(known)}"[:400],
                 )
 
 
 def _about_load(op: str, name: str, instead: Crashed) -> Finding:
     return Finding(
-        "problem", op, f"loading {name} failed: {instead.message}",
+        "problem",
+        op,
+        f"loading {name} failed: {instead.message}",
         right='{"id":"l0","skip":{"reason":"has no pattern"}}',
         hint="what the engine cannot express is a skip with a reason, and no failure",
     )
 
 
-def _about_answer(case: Case, answer: Answer, said: str, line: bytes) -> Finding:
-    out = msgspec.json.decode(line).get("results", [])
-    contents = [result.get("ok") for result in out if "ok" in result]
-    suggestion = next(filter(None, map(hint_on_answer, contents)), "")
-    if isinstance(answer, Crashed) and not suggestion and "a code must be" in answer.message:
-        suggestion = hint_on_code(_code(line))
+def _about_answer(case: Case, said: Said, text: str) -> Finding:
+    suggestion = hint_on_answer(said.result.get("ok"))
+    if isinstance(said.answer, Crashed) and "a code must be" in said.answer.message:
+        suggestion = hint_on_code(str(said.result["err"]["code"]))
     return Finding(
-        "problem", op_of(case),
-        f"{case.id}: {said}", shown(line),
+        "problem",
+        op_of(case),
+        f"{case.id}: {text}",
+        said.shown,
         _result({"ok": msgspec.to_builtins(case.out)}),
         suggestion or case.why,
     )
 
 
 def _result(content: Mapping[str, Any]) -> str:
-    """Return a whole answer with one result, as it would be right."""
+    """Return a result, as it would be right."""
     shortened = {
         key: {name: value for name, value in part.items() if name != "stages"}
         for key, part in content.items()
     }
-    return shown(msgspec.json.encode({"id": "b0", "results": [{"k": "0", **shortened}]}))
-
-
-def _code(line: bytes) -> str:
-    """Return the first code of a refusal in a line."""
-    for result in msgspec.json.decode(line).get("results", []):
-        if isinstance(result.get("err"), dict):
-            return str(result["err"].get("code", ""))
-    return ""
+    return shown(msgspec.json.encode({"k": "01", **shortened}))
 
 
 def _reason(answer: Answer) -> str:

@@ -50,7 +50,8 @@ class BoundedSession:
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer one request, unless its text is too long."""
-        if op != "decode" and len(request_text(request)) > self.longest:
+        has_text = not {"text", "bytes", "recipe"}.isdisjoint(request)
+        if has_text and len(request_text(request)) > self.longest:
             return Unsupported(
                 f"is not asked for texts of more than {self.longest} characters: "
                 "it takes quadratic time"

@@ -58,7 +58,7 @@ ROWS: Final[Mapping[str, str]] = {
 
 RULES: Final[Mapping[str, OwnRule]] = {
     "min_p": OwnRule(rule_name("min_p", above_one="best"), {"m": "min_p", "least": "min_keep"}),
-    "top_n_sigma": OwnRule(STANDARD, {"n": "top_n_sigma"}),
+    "top_n_sigma": OwnRule(rule_name("top_n_sigma", zero="off"), {"n": "top_n_sigma"}),
     "logit_bias": OwnRule(STANDARD, {"biases": "logit_bias"}),
     "penalties": OwnRule(
         STANDARD,
@@ -80,12 +80,11 @@ RULES: Final[Mapping[str, OwnRule]] = {
         },
     ),
     "temperature": OwnRule(rule_name("temperature", zero="first largest"), {"temperature": "temp"}),
-    "dynamic_temperature": OwnRule(
-        STANDARD,
-        {"temperature": "temp", "spread": "dynatemp_range", "exponent": "dynatemp_exponent"},
-    ),
 }
 """The rules that the engine's steps follow. Its sorts leave equals in no order that has a name."""
+
+_WINDOWS: Final = frozenset({"penalties", "dry"})
+"""Steps that look back so far, and of which a rule may ask to look at everything."""
 
 
 @dataclass(frozen=True)
@@ -141,8 +140,10 @@ class LlamaCppSession:
         row = _row(request["logits"], exact=op in FILTERS)
         given = unpack_parameters(request["params"])
         if self.profile != NAME:
-            if op not in RULES or (op == "dry" and "window" not in given):
+            if op not in RULES:
                 raise NotExpressibleError(f"its {op} follows no rule that has a name")
+            if given.get("window", 0 if op == "penalties" else None) is None and op in _WINDOWS:
+                given["window"] = max(1, len(request["history"]))  # all of it
             given = RULES[op].parameters(op, self.profile, given)
         chain = chain_of(read(given), len(row), SEED)
         chosen = [one for one in chain if step_of(one) == ROWS.get(op, op)]

@@ -69,9 +69,9 @@ class NumpySession:
 def _draw(request: Mapping[str, Any]) -> Answer:
     if "probs" not in request or "count" in request or "order" in request:
         return Unsupported("draws one token from probabilities, in the vocabulary's order")
-    numbers = in_53_bits(unpack(request["uniforms"])[:1])
-    if not numbers:
-        return Unsupported("its random numbers are multiples of 2**-53 below 1")
+    numbers = in_53_bits(unpack(request["uniforms"]))
+    if numbers is None or len(numbers) != 1:
+        return Unsupported("takes one random number, a multiple of 2**-53 below 1")
     words = [numbers[0] >> 26 << 5, numbers[0] % (1 << 26) << 6]
     row = unpack(request["probs"])
     try:

@@ -123,9 +123,10 @@ class SamplerSession:
             return self._batch(request)
         if op == "stat":
             return Unsupported("draws with numbers that are given, not with its own")
-        if self.profile in self.tools.profiles:
+        is_engine = self.profile in self.tools.profiles
+        if is_engine and op not in {"softmax", "logprobs"}:  # all mean the same by these two
             return self._answer_of_engine(op, request)
-        choices = choices_of(op, self.profile)
+        choices = {} if is_engine else choices_of(op, self.profile)
         if choices is None and op not in {"random_words", "uniforms"}:
             return Unsupported(f"knows no rule {self.profile!r} of {op}")
         if op in self.tools.draws:
@@ -179,8 +180,7 @@ class SamplerSession:
             request["history"],
             prompt_length=request["prompt_length"],
         )
-        given = unpack(request["logits"])
-        return self._logits(trace.steps[-1].after, given, type_of(request["logits"]))
+        return self._logits(op, trace.steps[-1].after, request["logits"])
 
     # ---- real engines
 
@@ -189,8 +189,6 @@ class SamplerSession:
             return Ok(self._sequence(request))
         if "logits" not in request:
             return Unsupported(f"asks {self.profile} about logits only")
-        if op in {"softmax", "logprobs"}:  # every engine means the same by them
-            return Ok(self._by_rule(op, {}, request))
         question = self._question(request)
         if op == "chain":
             return Ok(_chain(run(question)))
@@ -204,8 +202,7 @@ class SamplerSession:
             candidates = self._one_step(op, question)
             if op in FILTER_OPS:
                 return Ok({"keep": _kept(candidates)})
-            dtype = type_of(request["logits"])
-            return Ok(self._logits(candidates, unpack(request["logits"]), dtype))
+            return Ok(self._logits(op, candidates, request["logits"]))
         return Unsupported(f"asks {self.profile} for its steps and chains, not for {op}")
 
     def _question(self, request: Request) -> Question:
@@ -258,14 +255,14 @@ class SamplerSession:
                 sampler = fresh(accepted)
         return {"answers": answers}
 
-    def _logits(
-        self, candidates: Candidates, given: Sequence[float], dtype: Type
-    ) -> Mapping[str, Any]:
-        """Return candidates as a row, each number rounded once.
+    def _logits(self, op: str, candidates: Candidates, logits: Mapping[str, Any]) -> dict[str, Any]:
+        """Return candidates as a row in the type of the given one, each number rounded once.
 
         A rational zero has no sign: a zero that was multiplied, or had nothing taken from
-        it, keeps the sign that it was given.
+        it, keeps the sign that it was given. Smoothing makes a minus zero, the negative of
+        a square.
         """
+        given, dtype = unpack(logits), type_of(logits)
         row: list[Any] = [-inf] * len(given)
         for token, logit in zip(candidates.tokens, candidates.logits, strict=True):
             exact = logit if logit in (inf, -inf) else Fraction(logit) * candidates.factor
@@ -273,6 +270,8 @@ class SamplerSession:
             if exact == 0:
                 has_sign = isinstance(logit, Fraction) and given[token] == 0
                 row[token] = given[token] if has_sign else float(logit)
+                if op == "smoothing":
+                    row[token] = -0.0
         return {"logits": pack(self.tools.rounded(row, dtype), dtype)}
 
 
@@ -285,9 +284,7 @@ def with_functions(parameters: Mapping[str, Any]) -> dict[str, Any]:
     [0, 3]
     """
     return {
-        name: _function_of(value)
-        if name in FUNCTIONS and isinstance(value, Mapping)
-        else value
+        name: _function_of(value) if name in FUNCTIONS and isinstance(value, Mapping) else value
         for name, value in parameters.items()
     }
 

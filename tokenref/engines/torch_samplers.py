@@ -94,6 +94,10 @@ def _draw(profile: str, request: Mapping[str, Any]) -> Answer:
     if "probs" not in request:
         return Unsupported("draws from probabilities, not from logits")
     row, uniforms = to_tensor([request["probs"]])[0], unpack(request["uniforms"])
+    if "order" in request or len(uniforms) != (
+        request.get("count", 1) if profile == WALK else len(row)
+    ):
+        return Unsupported("takes no order, and one number for each token or each draw")
     tokens = drawn(row, uniforms, request.get("count", 1), walk=profile == WALK)
     if not isinstance(tokens, list):
         return tokens
@@ -104,7 +108,8 @@ def _words(request: Mapping[str, Any]) -> Answer:
     """Return the generator's words: numbers of 64 bits are two of them, the high one first."""
     import torch  # noqa: PLC0415 - it may not be installed
 
-    if "seed" not in request or int(request["seed"], 16) >> 32:
+    by_seed = {"seed", "key", "counter"} & request.keys() == {"seed"}
+    if not by_seed or int(request["seed"], 16) >> 32:
         return Unsupported("is started with 32 bits")
     wanted = request["taken"] + request["count"]
     generator = torch.Generator().manual_seed(int(request["seed"], 16))

@@ -5,9 +5,10 @@ https://github.com/huggingface/transformers, `generation/logits_process.py`.
 What it answers
     The profile "transformers", and rules that its steps follow: single steps, chains,
     distributions and draws, with the list of processors that generate() itself builds
-    (`transformers_generation`). A step that generate() leaves out changes nothing. Single
-    steps work on a row in its own type, 16 bits included; what the whole engine does starts
-    with 32 bits, as generate() does.
+    (`transformers_generation`). A step that generate() leaves out changes nothing. The
+    engine's own profile widens rows of 16 bits to 32 first, as generate() does; a step that is
+    asked by a rule works on the row in its own type, as whoever calls a processor has it.
+    What the whole engine does has 32 bits.
 What it draws
     The token for random numbers that are handed over, on the processor (`torch_draws`).
     Without sampling the first largest logit.
@@ -21,7 +22,6 @@ What it cannot be asked
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from json import dumps
 from typing import TYPE_CHECKING, Any, Final
 
 from bpe_ref import Vocabulary
@@ -116,7 +116,9 @@ class TransformersSession:
         """Answer questions about one step with one call, each a row of a tensor."""
         dtype = type_of(requests[0]["logits"])
         given = self._own_parameters(op, requests[0].get("params", {}))
-        scores = to_tensor([request["logits"] for request in requests])
+        is_widened = self.profile == NAME and dtype in {"f16", "bf16"}
+        rows = [request["logits"] for request in requests]
+        scores = to_tensor(rows, "f32" if is_widened else None)
         if op == "greedy":
             return [{"token": token} for token in scores.argmax(dim=-1).tolist()]
         if op == "softmax":
@@ -127,7 +129,7 @@ class TransformersSession:
             after = LogitNormalization()(_tokens([[]] * len(scores)), scores)
             return [{"logprobs": to_floats(row, dtype)} for row in after]
         after = scores
-        for step, processor in self._list(requests[0], {"top_k": 0, **given}, scores.shape[-1]):
+        for step, processor in self._list(requests[0], given, scores.shape[-1]):
             if step == op:
                 after = processor(_tokens([one.get("history", ()) for one in requests]), after)
         if op in FILTERS:
@@ -190,7 +192,7 @@ class TransformersSession:
     ) -> list[tuple[str, Any]]:
         """Return generate()'s list, each processor with the step that it is; the last are kept."""
         prompt = request.get("history", [])[: request.get("prompt_length", 0)]
-        key = dumps([request["params"], parameters.get("top_k"), size, prompt])
+        key = repr((parameters, size, prompt))
         if key not in self._lists:
             if len(self._lists) >= _LISTS:
                 self._lists.clear()

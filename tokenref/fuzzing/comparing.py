@@ -5,11 +5,10 @@ rounding may decide (`arithmetic_decides`), an engine that differs is not wrong.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from itertools import groupby
 from typing import Any, Final, Literal, TypeAlias
-
-import msgspec
 
 from tokenref.engines.answers import (
     Answer,
@@ -28,10 +27,11 @@ from tokenref.fuzzing.question import Question
 from tokenref.fuzzing.records import case_of
 from tokenref.judge import FAILURES, Judgement, judge
 from tokenref.runner import guarded
-from tokenref.subjects import Samplers, TokenizerFile, load_subject
+from tokenref.subjects import load_subject
 
-Fate: TypeAlias = Literal["same", "failed", "unsupported", "undecided"]
-"""`undecided`: the reference cannot answer, or rounding decides."""
+Fate: TypeAlias = Literal["same", "failed", "ignored", "unsupported", "undecided"]
+"""`ignored`: a failure that was said to be none. `undecided`: the reference cannot answer, or
+rounding decides."""
 
 MANY: Final = 64
 """Questions in one message to an engine that takes many."""
@@ -65,8 +65,9 @@ class Comparer:
     ('failed', "ids, from token 0 (byte 0): expected 0 b'a', 1 b'b', 0 b'a', got 2 b'aba'")
     """
 
-    def __init__(self, engine: Engine) -> None:
-        """Load nothing yet."""
+    def __init__(self, engine: Engine, ignored: Sequence[str] = ()) -> None:
+        """Load nothing yet. `ignored` are globs of operation, status and detail."""
+        self._ignored = ignored
         self.name, self.version = engine.name, engine.version
         self._engine = _Loaded(engine)
         self._reference = _Loaded(ReferenceEngine())
@@ -87,10 +88,17 @@ class Comparer:
             got = dict(zip(worth, self._engine.answers(asked), strict=True))
             nothing = Unsupported("was not asked")
             outcomes += [
-                _outcome(question, right, got.get(place, nothing))
+                self._but_ignored(_outcome(question, right, got.get(place, nothing)))
                 for place, (question, right) in enumerate(zip(group, rights, strict=True))
             ]
         return outcomes
+
+    def _but_ignored(self, outcome: Outcome) -> Outcome:
+        judgement = outcome.judgement
+        says = f"{outcome.question.op} {judgement.status} {judgement.detail}"
+        if outcome.fate == "failed" and any(fnmatchcase(says, glob) for glob in self._ignored):
+            return replace(outcome, fate="ignored")
+        return outcome
 
 
 def _asked_together(question: Question) -> tuple[int, str, str]:

@@ -20,15 +20,17 @@ from tokenref.cases.tokenizers import fixture_tokenizers
 from tokenref.cases.vocabularies import fixture_vocabularies
 from tokenref.engines.reference import read_tokenizer
 from tokenref.fuzzing.drawing import drawn
-from tokenref.fuzzing.plan import Plan, Shard
+from tokenref.fuzzing.plan import WHOLE, Plan, Shard
 from tokenref.fuzzing.question import Question
 from tokenref.fuzzing.selection import GENERATOR, GROUP, Selection, kind_of
 from tokenref.fuzzing.written_subjects import named_subject, written
 from tokenref.record import OPS, canonical_json
 from tokenref.strategies import (
+    SAMPLER_QUESTIONS,
     TOKENIZER_QUESTIONS,
     VOCABULARY_QUESTIONS,
     mostly,
+    profiles_of,
     vocabularies,
     vocabularies_of_texts,
     words_of_tokenizer,
@@ -42,6 +44,7 @@ FINGERPRINTED: Final = 4
 NEEDS_TEXTS: Final = frozenset({"pieces", "special"})
 """Operations that ask nothing where there is no pattern and there are no special tokens."""
 
+
 def questions_of(selection: Selection, seed: int, group: int) -> list[Question]:
     """Return the questions of a group: those with the numbers from GROUP * group on.
 
@@ -54,12 +57,28 @@ def questions_of(selection: Selection, seed: int, group: int) -> list[Question]:
     kinds = sorted({kind_of(op) for op in selection.ops})
     kind = drawn(st.sampled_from(kinds), GENERATOR, seed, "kind", group)
     ops = [op for op in OPS if op in selection.ops and kind_of(op) == kind]
+    if kind == "sampler":
+        return _sampler_questions(ops, selection.profiles, seed, group)
     subject, name = _subject(ops, selection.subjects, seed, group)
     strategies = _strategies(ops, subject)
     either = st.one_of(*(st.tuples(st.just(op), each) for op, each in strategies.items()))
     questions = []
     for index in range(GROUP * group, GROUP * (group + 1)):
         op, request = drawn(either, GENERATOR, seed, "question", index)
+        questions.append(Question(op, _profile(op, subject, request), subject, name, request))
+    return questions
+
+
+def a_few_questions(op: str, name: str, count: int = 3) -> list[Question]:
+    """Return some questions about a vocabulary or tokenizer by its name: what can be asked at all.
+
+    >>> [question.op for question in a_few_questions("count", "doubles")]
+    ['count', 'count', 'count']
+    """
+    subject = named_subject(name)
+    questions = []
+    for place in range(count):
+        request = drawn(_strategies([op], subject)[op], "a few", op, place)
         questions.append(Question(op, _profile(op, subject, request), subject, name, request))
     return questions
 
@@ -79,14 +98,39 @@ def fingerprint(selection: Selection, seed: int) -> str:
     return hasher.hexdigest()[:16]
 
 
+def _sampler_questions(
+    ops: Sequence[str], profiles: Sequence[str], seed: int, group: int
+) -> list[Question]:
+    """Return questions of one operation under one profile."""
+    known = [
+        (op, profile)
+        for op in ops
+        if op in SAMPLER_QUESTIONS
+        for profile in profiles_of(op)
+        if not profiles or profile in profiles
+    ]
+    by_op = [[pair for pair in known if pair[0] == op] for op in ops]
+    key = GENERATOR, seed, "profile", group
+    op, profile = drawn(
+        st.sampled_from([pairs for pairs in by_op if pairs]).flatmap(st.sampled_from), *key
+    )
+    strategy = SAMPLER_QUESTIONS[op](profile)
+    return [
+        Question(op, profile, SAMPLERS, "", drawn(strategy, GENERATOR, seed, "question", index))
+        for index in range(GROUP * group, GROUP * (group + 1))
+    ]
+
+
 def plan_of(  # noqa: PLR0913 - what decides
     *,
     seed: int,
     engine: str,
     engine_version: str,
     selection: Selection,
-    cases: int | None,
-    shard: Shard,
+    ignored: Sequence[str] = (),
+    cases: int | None = None,
+    again: Sequence[str] = (),
+    shard: Shard = WHOLE,
 ) -> Plan:
     """Return the plan of a campaign that begins here and now."""
     return Plan(
@@ -96,7 +140,9 @@ def plan_of(  # noqa: PLR0913 - what decides
         engine=engine,
         engine_version=engine_version,
         selection=selection,
+        ignored=list(ignored),
         cases=cases,
+        again=list(again),
         fingerprint=fingerprint(selection, seed),
         shard=shard,
     )
@@ -107,8 +153,6 @@ def _subject(
 ) -> tuple[Subject, str]:
     """Return what questions of these operations are about, and its name if it has one."""
     kind = kind_of(ops[0])
-    if kind == "sampler":
-        return SAMPLERS, ""
     key = GENERATOR, seed, "subject", group
     if names:
         name = drawn(st.sampled_from(names), *key)
@@ -118,7 +162,8 @@ def _subject(
         return fixture_tokenizers()[name], name
     shipped = st.sampled_from(sorted(fixture_vocabularies()))
     own = vocabularies_of_texts() if NEEDS_TEXTS.issuperset(ops) else vocabularies()
-    chosen: Vocabulary | str = drawn(mostly(own, shipped, 3), *key)
+    either: st.SearchStrategy[Vocabulary | str] = mostly(own, shipped, 3)
+    chosen = drawn(either, *key)
     if isinstance(chosen, Vocabulary):
         return chosen, ""
     return fixture_vocabularies()[chosen].vocabulary, chosen

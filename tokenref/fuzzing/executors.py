@@ -1,7 +1,6 @@
 """Where groups are done: here, in processes of this machine, or wherever an executor takes them."""
 
 import signal
-from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor
 from importlib import import_module
 from multiprocessing import get_context
@@ -30,8 +29,7 @@ def executor_named(name: str) -> Executor:
             f"an executor must be processes, processes:NUMBER or module:factory, got {name!r}"
         )
     try:
-        factory: Callable[[], object] = getattr(import_module(kind), rest)
-        executor = factory()
+        executor: object = getattr(import_module(kind), rest)()
     except Exception as error:  # noqa: BLE001 - somebody else's code may raise anything
         raise CampaignError(
             f"the executor {name} cannot be made: {type(error).__name__}: {error}"

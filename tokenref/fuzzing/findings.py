@@ -1,4 +1,4 @@
-"""What was found: the smallest question that fails, the answers, and a record that is nearly done."""
+"""What was found: the smallest question that fails, the answers, and a record of it."""
 
 from typing import Any, Final
 
@@ -16,7 +16,9 @@ LONGEST_GOT: Final = 2_000
 """Characters of a refusal or crash that are kept."""
 
 
-class Finding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="finding"):
+class Finding(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="finding"
+):
     """One failure, made smaller."""
 
     index: int
@@ -44,9 +46,7 @@ class Finding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag
         return str(self.record["sum"])
 
 
-def finding_of(
-    first: Outcome, smallest: Outcome, *, index: int, seed: int, engine: str
-) -> Finding:
+def finding_of(first: Outcome, smallest: Outcome, *, index: int, seed: int, engine: str) -> Finding:
     """Return the finding of a failure, as it was drawn and as small as it became."""
     question, detail = smallest.question, smallest.judgement.detail
     why = (
@@ -93,5 +93,3 @@ def said(answer: Answer) -> dict[str, Any]:
 def _ascii(text: str) -> str:
     """Return a text that is safe anywhere: an engine may say anything."""
     return text.encode("ascii", "backslashreplace").decode()
-
-

@@ -65,13 +65,13 @@ def opened(name: str, patience: Patience | None = None) -> Engine:
 def run_group(plan: bytes, patience: bytes, group: int) -> bytes:
     """Return what becomes of a group; plan, patience and result are JSON."""
     read = msgspec.json.decode(plan, type=Plan)
-    comparer = _comparer(read.engine, patience)
+    comparer = _comparer(read.engine, patience, tuple(read.ignored))
     return msgspec.json.encode(done_group(read, comparer, group))
 
 
 @lru_cache(maxsize=1)
-def _comparer(name: str, patience: bytes) -> Comparer:
-    return Comparer(opened(name, msgspec.json.decode(patience, type=Patience)))
+def _comparer(name: str, patience: bytes, ignored: tuple[str, ...]) -> Comparer:
+    return Comparer(opened(name, msgspec.json.decode(patience, type=Patience)), ignored)
 
 
 def done_group(plan: Plan, comparer: Comparer, group: int) -> Done:

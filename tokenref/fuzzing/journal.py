@@ -24,7 +24,9 @@ LONGEST_LINE: Final = 64 << 20
 """Bytes of a line: a longer one is no journal's, and would fill the memory."""
 
 
-class Group(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="group"):
+class Group(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="group"
+):
     """A group of questions that is done."""
 
     group: int
@@ -34,7 +36,9 @@ class Group(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_f
     milliseconds: int = 0
 
 
-class Footer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="footer"):
+class Footer(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="footer"
+):
     """The campaign was ended in order; it may go on nevertheless."""
 
     why: str
@@ -95,9 +99,13 @@ def read_journal(path: Path) -> Journal:
         try:
             read: Line = _LINE.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
-            raise CampaignError(f"{path}, line {number}: not a line of a journal: {error}") from None
+            raise CampaignError(
+                f"{path}, line {number}: not a line of a journal: {error}"
+            ) from None
         if isinstance(read, Plan) != (journal is None):
-            raise CampaignError(f"{path}, line {number}: the first line, and no other, is the header")
+            raise CampaignError(
+                f"{path}, line {number}: the first line, and no other, is the header"
+            )
         if isinstance(read, Plan):
             journal = Journal(read)
         elif journal is not None:
@@ -114,7 +122,9 @@ def _check(line: Group | Finding | Footer, plan: Plan, place: str) -> None:
     if isinstance(line, Group) and not plan.shard.has(line.group):
         raise CampaignError(f"{place}: group {line.group} does not belong to shard {plan.shard}")
     if isinstance(line, Finding) and not {"sum", "id", "op", "in", "profile"} <= line.record.keys():
-        raise CampaignError(f"{place}: the record of a finding must have id, op, profile, in and sum")
+        raise CampaignError(
+            f"{place}: the record of a finding must have id, op, profile, in and sum"
+        )
 
 
 def _lines(path: Path) -> Iterator[tuple[bytes, int]]:
@@ -154,8 +164,8 @@ class Writer:
         """Append a line. Raises `CampaignError`, and then nothing of it is there."""
         content = canonical_json(msgspec.to_builtins(line)) + b"\n"
         try:
-            written = os.pwrite(self._file, content, self._length)
-            if written < len(content):  # the disk is full: the rest says so
+            written = 0
+            while written < len(content):  # what is written in part only is tried again
                 written += os.pwrite(self._file, content[written:], self._length + written)
             if isinstance(line, Finding | Plan):
                 os.fsync(self._file)
@@ -192,4 +202,3 @@ def opened_journal(path: Path, plan: Plan) -> Journal:
     if other is not None:
         raise CampaignError(f"{path} is the journal of another campaign: {other}")
     return journal
-

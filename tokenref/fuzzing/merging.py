@@ -52,7 +52,7 @@ def _strangers(named: Sequence[tuple[str, Journal]]) -> Iterator[str]:
     """Yield a sentence for each journal that is of another campaign than the first one."""
     first_name, first = named[0]
     for name, journal in named[1:]:
-        other = difference(first.plan, journal.plan, but=("shard",))
+        other = difference(first.plan, journal.plan, but=("shard", "again"))
         if other is None and first.plan.shard.count != journal.plan.shard.count:
             other = f"shards must be of {first.plan.shard.count}, got {journal.plan.shard}"
         if other is not None:
@@ -76,7 +76,8 @@ def _wrong_groups(named: Sequence[tuple[str, Journal]]) -> Iterator[str]:
         for group in sorted(set(journal.repeated)):
             yield f"{name}: questions {_range(group, group)} are there twice"
         for first, last in _gaps(journal):
-            yield f"{name}: questions {_range(first, last)} of shard {journal.plan.shard} are missing"
+            gap = f"{_range(first, last)} of shard {journal.plan.shard}"
+            yield f"{name}: questions {gap} are missing"
 
 
 def _gaps(journal: Journal) -> Iterator[tuple[int, int]]:

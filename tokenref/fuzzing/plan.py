@@ -1,6 +1,6 @@
 """What a campaign asks whom: all that decides which questions it has, and which shard."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
 
@@ -41,6 +41,9 @@ class Shard(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
         return f"{self.number}/{self.count}"
 
 
+WHOLE: Final = Shard(1, 1)
+
+
 class Plan(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="header"
 ):
@@ -56,13 +59,19 @@ class Plan(
 
     engine_version: str
     selection: Selection
+    ignored: list[str] = []
+    """What is no finding: globs of operation, status and detail, as `decode crash *KeyError*`."""
+
     cases: Annotated[int, Meta(ge=1)] | None = None
     """How many questions all shards together have; null if only time ends the campaign."""
 
     fingerprint: str
     """Of the first questions, see `drawn_questions.fingerprint`."""
 
-    shard: Shard = Shard(1, 1)
+    again: list[str] = []
+    """The options that chose all this, for asking one question again."""
+
+    shard: Shard = WHOLE
 
     @property
     def groups(self) -> int | None:
@@ -70,7 +79,7 @@ class Plan(
         return None if self.cases is None else -(-self.cases // GROUP)
 
 
-def difference(mine: Plan, other: Plan, *, but: tuple[str, ...] = ()) -> str | None:
+def difference(mine: Plan, other: Plan, *, but: tuple[str, ...] = ("again",)) -> str | None:
     """Return the first thing in which two plans differ, as a sentence's end, or None."""
     for name in Plan.__struct_fields__:
         ours, theirs = getattr(mine, name), getattr(other, name)

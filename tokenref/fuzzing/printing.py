@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rich.console import Console
@@ -22,6 +22,7 @@ _WIDEST: Final = 300
 _FATES: Final = (
     ("same", "same", "green"),
     ("failed", "failed", "red"),
+    ("ignored", "ignored", "yellow"),
     ("unsupported", "unsupported", "dim"),
     ("undecided", "undecided", "dim"),
 )
@@ -37,15 +38,13 @@ def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
         ("of", _about(finding)),
         ("expected", short_json(expected, _WIDEST)),
         ("got", short_json(finding.got, _WIDEST)),
-        *((("first" if name == "at" else f"  {name}"), text) for name, text in _where(finding)),
+        *_where(finding),
         ("rule", f"{record['profile']}: {rule_of(str(record['op']))}"),
         ("see", str(record["spec"])),
         ("again", shlex.join(again(plan, finding.index))),
         ("record", canonical_json(record).decode()),
     ):
-        console.print(
-            Text(f"  {label:10}", style="dim"), Text(content), sep="", soft_wrap=True
-        )
+        console.print(Text(f"  {label:10}", style="dim"), Text(content), sep="", soft_wrap=True)
 
 
 def print_question(console: Console, outcome: Outcome) -> None:
@@ -63,8 +62,12 @@ def print_question(console: Console, outcome: Outcome) -> None:
         console.print(Text(f"{label:10}", style="dim"), Text(content), sep="", soft_wrap=True)
 
 
-def _where(finding: Finding) -> Iterable[tuple[str, str]]:
-    return split_detail(finding.detail) if finding.detail else ()
+def _where(finding: Finding) -> list[tuple[str, str]]:
+    """Return the first stage that differs, if there are stages or entries to differ in."""
+    parts = dict(split_detail(finding.detail)) if finding.detail else {}
+    if "at" not in parts:
+        return [("says", finding.detail)]
+    return [("first", f"{parts['at']}: expected {parts['expected']}, got {parts['got']}")]
 
 
 def rule_of(op: str) -> str:
@@ -92,13 +95,9 @@ def _about(finding: Finding) -> str:
     return f"a vocabulary by {content['rule']} of {len(tokens)} tokens: {shown}{pattern}"
 
 
-def again(plan: Plan, index: int) -> Sequence[str]:
+def again(plan: Plan, index: int) -> list[str]:
     """Return the command that asks one question again."""
-    program = ["--cmd", plan.engine[4:]] if plan.engine.startswith("cmd:") else [plan.engine]
-    chosen = [part for op in plan.selection.ops for part in ("--op", op)]
-    chosen += [part for name in plan.selection.profiles for part in ("--profile", name)]
-    chosen += [part for name in plan.selection.subjects for part in ("--vocabulary", name)]
-    return ["tokenref", "fuzz", *program, *chosen, "--seed", str(plan.seed), "--at", str(index)]
+    return ["tokenref", "fuzz", *plan.again, "--seed", str(plan.seed), "--at", str(index)]
 
 
 def print_summary(
@@ -118,9 +117,7 @@ def print_summary(
     for op in [op for op in OPS if op in counts]:
         _add_row(table, op, counts[op], shown)
     if len(counts) > 1:
-        total = {
-            fate: sum(each.get(fate, 0) for each in counts.values()) for fate, _, _ in _FATES
-        }
+        total = {fate: sum(each.get(fate, 0) for each in counts.values()) for fate, _, _ in _FATES}
         _add_row(table, "all", total, shown)
     console.print()
     console.print(table)

@@ -20,6 +20,7 @@ from tokenref.fuzzing.errors import CampaignError
 from tokenref.fuzzing.findings import Finding, question_of
 from tokenref.fuzzing.records import case_of
 from tokenref.fuzzing.written_subjects import shipped_name
+from tokenref.goldens import GoldensError
 from tokenref.record import Case
 from tokenref.record_files import dump_records, parse_records
 from tokenref.runner import guarded
@@ -87,7 +88,7 @@ def _case(finding: Finding, why: str, slug: str) -> Case:
     name = finding.record["id"]
     try:
         question = question_of(finding)
-    except BpeError as error:
+    except (BpeError, GoldensError, LookupError, TypeError, ValueError) as error:
         raise CampaignError(f"{name}: what it is about cannot be loaded: {error}") from None
     session = load_subject(ReferenceEngine(), question.subject, name, question.profile)
     if isinstance(session, Unsupported):

@@ -8,6 +8,7 @@ import msgspec
 from sampling_ref import STEPS
 from tokenref.engines.answers import Answer, Ok, Refused
 from tokenref.fuzzing.question import Question
+from tokenref.fuzzing.sampler_verdicts import sampler_verdict
 from tokenref.record import (
     OPERATIONS,
     SAMPLER_OPS,
@@ -85,11 +86,11 @@ def spec_of(op: str) -> str:
     """Return where the rule of an operation is written down.
 
     >>> spec_of("pieces"), spec_of("top_p"), spec_of("draw")
-    ('docs/bpe.md#pieces', 'docs/sampling.md#the-steps', 'docs/sampling.md#random-numbers-and-draws')
+    ('docs/bpe.md#pieces', 'docs/sampling.md#the-steps', '...-numbers-and-draws')
     """
     if op in STEPS:
         return "docs/sampling.md#the-steps"
-    return SPECS[op] if op in SPECS else "docs/sampling.md"
+    return SPECS.get(op, "docs/sampling.md")
 
 
 def _verdict(question: Question, right: Answer) -> Verdict | None:
@@ -97,8 +98,4 @@ def _verdict(question: Question, right: Answer) -> Verdict | None:
         return MustRefuse(codes=[right.code])
     if question.op in SAMPLER_OPS:
         return sampler_verdict(question, right)
-    return Exact()
-
-
-def sampler_verdict(question: Question, right: Answer) -> Verdict | None:
     return Exact()

@@ -12,7 +12,7 @@ still refuses). So a wrong token does not become a question that makes no sense.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, TypeAlias
 
 import msgspec
@@ -21,8 +21,14 @@ from bpe_ref import Vocabulary
 from tokenref.fuzzing.comparing import MANY, Comparer, Outcome
 from tokenref.fuzzing.question import Question
 from tokenref.fuzzing.smaller_questions import smaller_requests
-from tokenref.fuzzing.smaller_vocabularies import size_of, smaller_vocabularies
-from tokenref.record import OPERATIONS, canonical_json
+from tokenref.fuzzing.smaller_rows import hardness
+from tokenref.fuzzing.smaller_vocabularies import (
+    plainer_letters,
+    shorter_words,
+    size_of,
+    smaller_vocabularies,
+)
+from tokenref.record import OPERATIONS, SAMPLER_OPS, canonical_json
 
 Steps: TypeAlias = Callable[[Question], Iterator[Question]]
 """What yields the questions that are one step smaller."""
@@ -62,6 +68,11 @@ def _vocabularies(question: Question) -> Iterator[Question]:
     if isinstance(question.subject, Vocabulary):
         for vocabulary in smaller_vocabularies(question.subject, question.request):
             yield replace(question, subject=vocabulary, name="")
+        together = (plainer_letters, shorter_words)
+        for vocabulary, request in chain.from_iterable(
+            step(question.subject, question.request) for step in together
+        ):
+            yield replace(question, subject=vocabulary, name="", request=request)
 
 
 class _Search:
@@ -109,8 +120,9 @@ class _Search:
 def _size(question: Question) -> tuple[object, ...]:
     """Return what must get smaller with each step, so that shrinking ends."""
     request = canonical_json(question.request)
-    about = size_of(question.subject) if isinstance(question.subject, Vocabulary) else ()
-    return len(request) + sum(about[:1]), request, about
+    about = size_of(question.subject) if isinstance(question.subject, Vocabulary) else (0,)
+    plain = hardness(question.request) if question.op in SAMPLER_OPS else 0.0
+    return len(request) + about[0], plain, request, about
 
 
 def _is_well_formed(question: Question) -> bool:

@@ -6,13 +6,15 @@ towards 0; what may be absent goes. Whether the result still makes sense, and
 still fails, is for others to say. What is made is tried boldest first.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from tokenref.floats import TYPES
 from tokenref.fuzzing.smaller_rows import smaller_sampling
+from tokenref.record import SAMPLER_OPS
 
 _Cut = TypeVar("_Cut", str, bytes, list[Any])
+_Part = TypeVar("_Part", str, bytes)
 
 HEXADECIMAL: Final = frozenset({"bytes", "push", "pushes", "before", "unit", "after"})
 """Keys whose strings are bytes."""
@@ -34,8 +36,8 @@ def smaller_requests(op: str, request: Mapping[str, Any]) -> Iterator[dict[str, 
         recipe = request["recipe"]
         parts = (recipe["before"], recipe["unit"] * recipe["times"], recipe["after"])
         yield {"bytes": "".join(parts)}
-    if "logits" in request or "probs" in request or "target" in request:
-        yield from smaller_sampling(op, request)
+    if op in SAMPLER_OPS:
+        yield from smaller_sampling(request)
     for key, value in request.items():
         if key in OPTIONAL:
             yield {other: kept for other, kept in request.items() if other != key}
@@ -44,25 +46,29 @@ def smaller_requests(op: str, request: Mapping[str, Any]) -> Iterator[dict[str, 
 
 
 def _smaller(key: str, value: Any) -> Iterator[Any]:  # noqa: ANN401 - any JSON
-    if isinstance(value, bool):
-        if value:
-            yield False
-    elif isinstance(value, int):
-        yield from smaller_numbers(value)
-    elif isinstance(value, str):
-        if key in HEXADECIMAL:
-            yield from map(bytes.hex, _smaller_bytes(bytes.fromhex(value)))
-        elif key in {"text", "pair"}:
-            yield from _smaller_text(value)
-    elif isinstance(value, list):
+    if isinstance(value, list):
         yield from cuts(value)
         for place, entry in enumerate(value):
             for smaller in _smaller(key, entry):
                 yield [*value[:place], smaller, *value[place + 1 :]]
-    elif isinstance(value, dict) and value.keys().isdisjoint(TYPES):
-        for inner, entry in value.items():
-            for smaller in _smaller(inner, entry):
-                yield {**value, inner: smaller}
+    elif isinstance(value, dict):
+        if value.keys().isdisjoint(TYPES):
+            for inner, entry in value.items():
+                for smaller in _smaller(inner, entry):
+                    yield {**value, inner: smaller}
+    else:
+        yield from _smaller_leaf(key, value)
+
+
+def _smaller_leaf(key: str, value: object) -> Iterator[Any]:
+    if value is True:
+        yield False
+    elif isinstance(value, int) and not isinstance(value, bool):
+        yield from smaller_numbers(value)
+    elif isinstance(value, str) and key in HEXADECIMAL:
+        yield from map(bytes.hex, _smaller_bytes(bytes.fromhex(value)))
+    elif isinstance(value, str) and key in {"text", "pair"}:
+        yield from _smaller_text(value)
 
 
 def smaller_numbers(number: int) -> Iterator[int]:
@@ -72,7 +78,9 @@ def smaller_numbers(number: int) -> Iterator[int]:
     ([0, 1, 4, 8], [0, 1, -1, -2], [0])
     """
     steps = (0, 1, int(number / 2), number - 1 if number > 0 else number + 1)
-    yield from (step for step in dict.fromkeys(steps) if (abs(step), step < 0) < (abs(number), number < 0))
+    yield from (
+        step for step in dict.fromkeys(steps) if (abs(step), step < 0) < (abs(number), number < 0)
+    )
 
 
 def cuts(whole: _Cut) -> Iterator[_Cut]:
@@ -91,21 +99,19 @@ def cuts(whole: _Cut) -> Iterator[_Cut]:
 def _smaller_text(text: str) -> Iterator[str]:
     yield from cuts(text)
     for plain in PLAIN:
-        yield from _replaced(text, plain, lambda parts: "".join(parts))
+        yield from map("".join, _replaced(text, plain))
 
 
 def _smaller_bytes(content: bytes) -> Iterator[bytes]:
     yield from cuts(content)
     singles = [content[at : at + 1] for at in range(len(content))]
-    yield from _replaced(singles, b"a", lambda parts: b"".join(parts))
+    yield from map(b"".join, _replaced(singles, b"a"))
 
 
-def _replaced(
-    parts: Sequence[Any], plain: Any, joined: Callable[[list[Any]], Any]  # noqa: ANN401 - text or bytes
-) -> Iterator[Any]:
-    """Yield what all of one kind, or a single part, replaced by something plain gives."""
+def _replaced(parts: Sequence[_Part], plain: _Part) -> Iterator[list[_Part]]:
+    """Yield what is left if all parts, or those of one kind, are replaced by something plain."""
     if any(part != plain for part in parts):
-        yield joined([plain] * len(parts))
-    kinds = [part for part in dict.fromkeys(parts) if part != plain]
-    for kind in kinds:
-        yield joined([plain if part == kind else part for part in parts])
+        yield [plain] * len(parts)
+    for kind in dict.fromkeys(parts):
+        if kind != plain:
+            yield [plain if part == kind else part for part in parts]

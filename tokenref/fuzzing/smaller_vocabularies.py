@@ -14,6 +14,8 @@ from bpe_ref import (
 )
 from tokenref.fuzzing.smaller_questions import HEXADECIMAL, cuts
 
+_LETTERS: Final = b"abcdefghijklmnopqrstuvwxyz"
+
 LARGEST: Final = 5_000
 """Tokens of the largest vocabulary that is made smaller: building a larger one takes too long."""
 
@@ -49,25 +51,83 @@ def smaller_vocabularies(
     ):
         if plainer != text:
             yield _with(vocabulary, text=plainer)
+    yield from _with_shorter_tokens(vocabulary)
     if "ids" not in request:
         yield from _renumbered(vocabulary)
 
 
-def size_of(vocabulary: Vocabulary) -> tuple[int, ...]:
-    """Return what gets smaller: entries, rules that are switched on, numbers.
+def _with_shorter_tokens(vocabulary: Vocabulary) -> Iterator[Vocabulary]:
+    for token, content in vocabulary.tokens.items():
+        for shorter in (content[:1], content[:-1]):
+            if shorter and shorter not in vocabulary.tokens.values():
+                yield _with(vocabulary, tokens={**vocabulary.tokens, token: shorter})
+
+
+def shorter_words(
+    vocabulary: Vocabulary, request: Mapping[str, Any]
+) -> Iterator[tuple[Vocabulary, dict[str, Any]]]:
+    """Yield vocabularies in which a token is shorter, with texts that spell it as it is now.
+
+    >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"aaaa": 1})
+    >>> smaller, request = next(shorter_words(vocabulary, {"text": "aaaaa"}))
+    >>> smaller.tokens[1], request
+    (b'aa', {'text': 'aaa'})
+    """
+    text = request.get("text")
+    if not isinstance(text, str) or len(vocabulary.tokens) > LARGEST:
+        return
+    for token, content in sorted(vocabulary.tokens.items(), key=lambda item: -len(item[1])):
+        for shorter in (content[: len(content) // 2], content[:-1], content[1:]):
+            if len(shorter) > 1 and shorter not in vocabulary.tokens.values():
+                spelled = text.encode().replace(content, shorter)
+                try:
+                    changed = {**request, "text": spelled.decode()}
+                except UnicodeDecodeError:
+                    continue
+                yield _with(vocabulary, tokens={**vocabulary.tokens, token: shorter}), changed
+
+
+def plainer_letters(
+    vocabulary: Vocabulary, request: Mapping[str, Any]
+) -> Iterator[tuple[Vocabulary, dict[str, Any]]]:
+    """Yield the vocabulary and the text with a, b, c ... for its bytes, in the order of the text.
+
+    Only where there is no pattern, to which letters would not all be the same.
+
+    >>> vocabulary = vocabulary_by_concatenation({b"x": 0, b"y": 1, b"xy": 2})
+    >>> smaller, request = next(plainer_letters(vocabulary, {"text": "yx"}))
+    >>> list(smaller.tokens.values()), request
+    ([b'b', b'a', b'ba'], {'text': 'ab'})
+    """
+    text, rules = request.get("text"), vocabulary.text
+    if not isinstance(text, str) or rules.pattern is not None or rules.normalization is not None:
+        return
+    rest = b"".join(vocabulary.tokens.values())
+    order = list(dict.fromkeys(text.encode() + rest))
+    if len(order) > len(_LETTERS) or vocabulary.special_tokens:
+        return
+    table = bytes.maketrans(bytes(order), _LETTERS[: len(order)])
+    tokens = {token: content.translate(table) for token, content in vocabulary.tokens.items()}
+    changed = text.encode().translate(table).decode()
+    yield _with(vocabulary, tokens=tokens), {**request, "text": changed}
+
+
+def size_of(vocabulary: Vocabulary) -> tuple[int, int, int, int, list[bytes]]:
+    """Return what gets smaller: entries, bytes, rules, numbers, and then the order.
 
     >>> size_of(vocabulary_by_concatenation({b"a": 0, b"aa": 1}))
-    (2, 3, 0, 2)
+    (2, 3, 0, 2, [b'a', b'aa'])
     """
-    text, rule = vocabulary.text, vocabulary.rule
+    text, rule, tokens = vocabulary.text, vocabulary.rule, vocabulary.tokens
     merges = 0 if isinstance(rule, ByConcatenation) else len(rule.merges)
-    ranks = rule.ranks.values() if isinstance(rule, ByConcatenation) else ()
+    ranks = rule.ranks if isinstance(rule, ByConcatenation) else dict.fromkeys(tokens, 0)
     rules = (text.pattern is not None) + (text.normalization is not None) + text.whole_piece
     return (
-        len(vocabulary.tokens) + merges + len(vocabulary.special_tokens),
-        sum(map(len, vocabulary.tokens.values())),
+        len(tokens) + merges + len(vocabulary.special_tokens),
+        sum(map(len, tokens.values())),
         rules,
-        sum(vocabulary.tokens) + sum(ranks) + sum(vocabulary.special_tokens.values()),
+        sum(tokens) + sum(ranks.values()) + sum(vocabulary.special_tokens.values()),
+        [tokens[token] for token in sorted(tokens, key=lambda token: (ranks[token], token))],
     )
 
 
@@ -104,9 +164,7 @@ def _with(
     rule = vocabulary.rule
     if isinstance(rule, ByConcatenation):
         ranks = {content: rule.ranks[token] for token, content in tokens.items()}
-        return vocabulary_by_concatenation(
-            ranks, ids=ids, text=text, special_tokens=special_tokens
-        )
+        return vocabulary_by_concatenation(ranks, ids=ids, text=text, special_tokens=special_tokens)
     pairs = [
         (tokens[left], tokens[right])
         for left, right in (rule.merges if merges is None else merges)
@@ -126,10 +184,11 @@ def _renumbered(vocabulary: Vocabulary) -> Iterator[Vocabulary]:
         return
     by_rank = sorted(tokens, key=rule.ranks.__getitem__)
     ranks = {tokens[token]: rank for rank, token in enumerate(by_rank)}
+    in_order = sorted(tokens.values(), key=lambda content: (len(content), content))
+    plain = {content: place for place, content in enumerate(in_order)}
+    yield vocabulary_by_concatenation(plain, text=text, special_tokens=specials)
     for numbers in (ranks, ids):
-        yield vocabulary_by_concatenation(
-            ranks, ids=numbers, text=text, special_tokens=specials
-        )
+        yield vocabulary_by_concatenation(ranks, ids=numbers, text=text, special_tokens=specials)
     own = {content: token for token, content in tokens.items()}
     yield vocabulary_by_concatenation(
         ranks, ids=own, text=text, special_tokens=vocabulary.special_tokens

@@ -18,6 +18,8 @@ def parts(requests: Sequence[Mapping[str, Any]], most: int) -> Iterator[slice]:
 
     >>> [len("abcdefg"[part]) for part in parts([{"text": "a"}] * 7, 3)]
     [3, 3, 1]
+    >>> len(list(parts([{"gen": "grid.v1", "n": 400_000}] * 3, 64)))
+    3
     """
     start = weight = 0
     for at, request in enumerate(requests):

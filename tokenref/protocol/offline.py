@@ -17,6 +17,7 @@ from msgspec import UNSET, UnsetType
 
 from bpe_ref import Vocabulary
 from tokenref.catalogue import Catalogue
+from tokenref.declared import judge_declared
 from tokenref.engines.answers import Answer, Crashed, Declared, NotAsked, Ok, Skipped, Unsupported
 from tokenref.judge import FAILURES, Judgement, judge
 from tokenref.protocol.messages import (
@@ -232,7 +233,7 @@ class _Tally:
         """Judge an answer by one record, and keep the judgement if it is the worst."""
         ability = self.hello.ops.get(op_of(case))
         declared = ability.declared() if ability else Declared()
-        judgement = judge(case, answer, SAMPLERS, declared)
+        judgement = judge_declared(case, answer, SAMPLERS, declared)
         before = self.worst.get(case.id)
         if before is None or _RANK[judgement.status] < _RANK[before[0].status]:
             self.worst[case.id] = (judgement, answer)
@@ -368,5 +369,6 @@ def _case_result(tally: _Tally, case: Case, judgement: Judgement, answer: Answer
     if judgement.status in FAILURES and isinstance(answer, Ok) and case.vocab is not None:
         subject = tally.catalogue.subject(case.vocab)
         if isinstance(subject, Vocabulary):
-            judgement = judge(case, answer, subject)
+            told = judge(case, answer, subject)
+            judgement = told if told.status != "pass" else judgement
     return result_of(case, answer, judgement, 0.0)

@@ -242,7 +242,7 @@ class BatchOutput(Strict, frozen=True, kw_only=True):
 
 
 class SampleCall(Strict, frozen=True, kw_only=True):
-    """Draw a token from a row, and remember it."""
+    """Draw a token from a row. Nothing is remembered but by `accept`."""
 
     logits: Floats
     uniforms: Floats

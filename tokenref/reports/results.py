@@ -4,6 +4,7 @@
 `tokenref check --json` and is what every other report is made from.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
@@ -180,6 +181,15 @@ def plain(line: Line) -> Mapping[str, object]:
     """
     content: Mapping[str, object] = msgspec.to_builtins(line)
     return content
+
+
+def judged(counts: Counter[str]) -> int:
+    """Return how many cases were answered, rightly or not.
+
+    >>> judged(Counter({"pass": 2, "unsupported": 3}))
+    2
+    """
+    return counts.total() - sum(counts[status] for status in UNJUDGED)
 
 
 def options_again(header: Header) -> list[str]:

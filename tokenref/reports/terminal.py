@@ -1,6 +1,7 @@
 """A run as a person wants to see it: counts, then the first failures with all that helps."""
 
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -12,8 +13,9 @@ from rich.text import Text
 from tokenref.catalogue import Catalogue
 from tokenref.judge import FAILURES, Status
 from tokenref.record import Case
-from tokenref.reports.results import CaseLine
-from tokenref.reports.short import short_json, visible
+from tokenref.reports.readable import readable_json
+from tokenref.reports.results import CaseLine, judged
+from tokenref.reports.short import visible
 from tokenref.reports.summary import SHOWN_FAILURES, Summary, summaries_of_runs
 from tokenref.runner import Run
 
@@ -83,33 +85,49 @@ def print_summaries(
     for name, reason in unavailable:
         line = f"\n{visible(name)} is unavailable: {visible(reason)}"
         console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
-    for summary in summaries[:1]:  # the same for every engine
-        for reason, count in summary.not_run.items():
-            line = f"\n{count:,} cases are not run: {visible(reason)}"
-            console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
+    _print_not_run(console, summaries)
     for summary in summaries:
         _print_failures(console, summary, records, names)
 
 
+def _print_not_run(console: Console, summaries: Sequence[Summary]) -> None:
+    """Say why cases were not run; what is so for every engine once."""
+    engines: dict[tuple[str, int], list[str]] = {}
+    for summary in summaries:
+        for reason, count in summary.not_run.items():
+            engines.setdefault((reason, count), []).append(summary.entry.name)
+    for (reason, count), names in engines.items():
+        whose = "" if len(names) == len(summaries) else f"{', '.join(map(visible, names))}: "
+        line = f"\n{whose}{count:,} cases are not run: {visible(reason)}"
+        console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+
 def _add_engine(table: Table, summary: Summary, columns: Sequence[tuple[Status, str]]) -> None:
-    """Add one row per operation, and one for all of them."""
+    """Add one row per operation, and one for all of them.
+
+    Operations of which nothing was judged share a row: an engine may lack dozens.
+    """
+    rows = {op: summary.counts[op] for op in summary.ops if judged(summary.counts[op])}
+    others = [op for op in summary.ops if op not in rows]
+    if len(others) == 1 or not rows:
+        rows = {op: summary.counts[op] for op in summary.ops}
+    elif others:
+        rows[f"{len(others)} others"] = _total([summary.counts[op] for op in others])
+    if len(rows) > 1:
+        rows["all"] = _total(list(summary.counts.values()))
     first = visible(f"{summary.entry.name} {summary.entry.version}")
-    ops = summary.ops
-    for op in [*ops, ""]:
-        if not op and len(ops) == 1:
-            continue
-        counts = (
-            summary.counts[op]
-            if op
-            else sum(summary.counts.values(), start=type(summary.not_run)())
-        )
-        cells = [Text(first), Text(visible(op) or "all"), Text(f"{counts.total():,}")]
+    for name, counts in rows.items():
+        cells = [Text(first), Text(visible(name)), Text(f"{counts.total():,}")]
         for status, style in columns:
             count = counts[status]
             cells.append(Text(f"{count:,}" if count else "·", style=style if count else "dim"))
-        table.add_row(*cells, style="" if op else "bold")
+        table.add_row(*cells, style="bold" if name == "all" else "")
         first = ""
     table.add_section()
+
+
+def _total(counts: Sequence[Counter[str]]) -> Counter[str]:
+    return sum(counts, start=Counter())
 
 
 def _print_failures(
@@ -153,7 +171,7 @@ def _print_failure(
     console.print(Text(f"\n  {visible(line.id)}", style="bold"), Text(line.status, style="red"))
     about: list[tuple[str, str]] = []
     if case is not None:
-        question = short_json(msgspec.to_builtins(case.input), _WIDEST_QUESTION)
+        question = readable_json(msgspec.to_builtins(case.input), _WIDEST_QUESTION)
         about = [
             ("why", case.why),
             ("of", names.get(case.vocab or "", case.profile)),

@@ -84,9 +84,7 @@ def write_skeleton(language: str, folder: Path) -> list[Path]:
         for path in reversed(made):
             path.rmdir() if path.is_dir() else path.unlink()
         if isinstance(error, OSError):
-            raise SkeletonError(
-                f"{folder} cannot be written: {error.strerror or error}"
-            ) from None
+            raise SkeletonError(f"{folder} cannot be written: {error.strerror or error}") from None
         raise
     return wanted
 

@@ -1,9 +1,27 @@
 """Hypothesis strategies for tokenizers and samplers: what to ask, where they go wrong.
 
 texts, vocabularies     texts of atoms, vocabularies that break the habits of trained ones
-vocabulary_questions, tokenizer_questions     what each operation is asked, given one of them
+rows, parameters     rows with ties and thresholds; numbers at which decisions change
+vocabulary_questions, tokenizer_questions, sampler_questions     what each operation is asked
 """
 
+from tokenref.strategies.parameters import profile_parameters, step_parameters
+from tokenref.strategies.rows import (
+    dyadic_weights,
+    histories,
+    invalid_rows,
+    logits,
+    near_boundary,
+    stepped,
+    uniforms,
+)
+from tokenref.strategies.sampler_questions import (
+    SAMPLER_QUESTIONS,
+    chains,
+    profiles_of,
+    sampler_calls,
+    uniforms_for,
+)
 from tokenref.strategies.texts import atoms, long_runs, mostly, texts
 from tokenref.strategies.tokenizer_questions import TOKENIZER_QUESTIONS, words_of_tokenizer
 from tokenref.strategies.vocabularies import (
@@ -25,19 +43,33 @@ from tokenref.strategies.vocabulary_questions import (
 )
 
 __all__ = [
+    "SAMPLER_QUESTIONS",
     "TOKENIZER_QUESTIONS",
     "VOCABULARY_QUESTIONS",
     "atoms",
+    "chains",
     "disturbed",
+    "dyadic_weights",
     "growing_calls",
     "grown_splits",
+    "histories",
     "ids_for",
+    "invalid_rows",
+    "logits",
     "long_runs",
     "mostly",
+    "near_boundary",
     "pieces_of",
+    "profile_parameters",
+    "profiles_of",
+    "sampler_calls",
+    "step_parameters",
+    "stepped",
     "texts",
     "texts_of",
     "trained_splits",
+    "uniforms",
+    "uniforms_for",
     "vocabularies",
     "vocabularies_of_letters",
     "vocabularies_of_texts",

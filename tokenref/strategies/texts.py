@@ -5,7 +5,6 @@ is a row of *atoms*: contractions, runs of digits, white space, line ends, marks
 scripts, emoji, and what the vocabulary at hand knows. Nothing stands between two
 atoms unless an atom does: words glue to special tokens, marks to spaces.
 """
-# ruff: noqa: RUF001 -- letters that look alike are the point
 
 from collections.abc import Sequence
 from typing import Final, TypeVar
@@ -72,7 +71,7 @@ ODD: Final = (
 KINDS: Final[Sequence[Sequence[str]]] = (
     *(WORDS, SPACES, SPACES, CONTRACTIONS, DIGITS, MARKS, EMOJI, SCRIPTS, PUNCTUATION, ODD),
 )
-"""The kinds of atoms; one of them is chosen first, so that a long list does not drown the others."""
+"""The kinds of atoms; one of them is chosen first, so that long ones do not drown the others."""
 
 _TIMES: Final = (*([1] * 24), 2, 2, 3, 4, 8)
 """How often an atom is repeated."""

@@ -114,7 +114,13 @@ def _near(names: Sequence[str]) -> list[str]:
         for size in range(1, min(len(name), len(other)))
         if name.endswith(other[:size])
     ]
-    return [*cut, *overlapping, *overlapping, *(name.upper() for name in names), *(f" {name} " for name in names)]
+    return [
+        *cut,
+        *overlapping,
+        *overlapping,
+        *(name.upper() for name in names),
+        *(f" {name} " for name in names),
+    ]
 
 
 def ids_for(vocabulary: Vocabulary) -> st.SearchStrategy[list[int]]:
@@ -141,7 +147,8 @@ def ids_for(vocabulary: Vocabulary) -> st.SearchStrategy[list[int]]:
         ways.append(spelled.map(lambda content: [letters[chr(byte)] for byte in content]))
     largest = max([*ordinary, *special])
     unknown = st.sampled_from([-1, largest + 1, 2**31, 2**32, 2**63, 2**64])
-    known = st.lists(st.one_of(*ways), max_size=_FEW).map(lambda parts: sum(parts, []))
+    parts: st.SearchStrategy[list[list[int]]] = st.lists(st.one_of(*ways), max_size=_FEW)
+    known = parts.map(lambda drawn: [token for part in drawn for token in part])
     broken = st.tuples(known, unknown, known).map(lambda drawn: [*drawn[0], drawn[1], *drawn[2]])
     return mostly(known, broken, 16)
 
@@ -294,4 +301,7 @@ def worth_asking(op: str, vocabulary: Vocabulary) -> bool:
     """
     if op == "special":
         return bool(vocabulary.special_tokens)
-    return (vocabulary.text.pattern is None) == (op in OF_PIECES) or op not in {"pieces", *OF_PIECES}
+    return (vocabulary.text.pattern is None) == (op in OF_PIECES) or op not in {
+        "pieces",
+        *OF_PIECES,
+    }

@@ -118,6 +118,13 @@ def test_a_step_of_llama_cpp_is_the_references_in_bits(llama: LlamaCppSession, o
         compared += 1
 
 
+def test_a_parameter_is_off_where_it_is_so_in_32_bits(llama: LlamaCppSession) -> None:
+    found = out(llama.answer("chain", question([1.0, 2.0], top_p=1 - 2.0**-40, min_p=2.0**-200)))
+    steps = [stage["step"] for stage in found["stages"]]
+    trace = explain("llama.cpp", [1.0, 2.0], top_p=1 - 2.0**-40, min_p=2.0**-200)
+    assert steps == [one.step for one in trace.steps] == ["top_k", "temperature"]
+
+
 def test_an_assertion_in_the_engine_is_a_crash_of_one_question(llama: LlamaCppSession) -> None:
     asked = question([1.0, 2.0], top_k=1)
     empty = {**asked, "logits": {"f32": ""}, "params": pack_parameters({"mirostat": 2})}

@@ -64,11 +64,11 @@ HERE = sys.platform == "linux" and platform.machine() == "x86_64"
 
 
 def test_a_rule_is_answered_where_a_step_follows_it() -> None:
-    given = {"logits": pack([1.0, 2.0, 2.0])}
+    given: dict[str, Any] = {"logits": pack([1.0, 2.0, 2.0])}
     for name, op, rule, params, keep in (
         ("transformers", "top_k", rule_name("top_k", ties="all"), {"k": 1}, [1, 2]),
         ("transformers", "min_p", "standard", {"m": 0.5, "least": 3}, [0, 1, 2]),
-        ("llama.cpp", "top_n_sigma", "standard", {"n": 0.25}, [1, 2]),
+        ("llama.cpp", "top_n_sigma", "zero.off", {"n": 0.25}, [1, 2]),
         ("llama.cpp", "min_p", rule_name("min_p", above_one="best"), {"m": 0.5}, [1, 2]),
     ):
         session = taken_up(name, rule)
@@ -78,7 +78,21 @@ def test_a_rule_is_answered_where_a_step_follows_it() -> None:
         assert isinstance(session.answer(op, other), Unsupported)
         assert isinstance(session.answer("chain", asked), Unsupported)
     assert isinstance(taken_up("llama.cpp", "standard").answer("top_k", asked), Unsupported)
-    assert isinstance(taken_up("transformers", "standard").answer("top_k", asked), Unsupported)
+    standards = {name: taken_up(name, "standard") for name in ("transformers", "llama.cpp")}
+    row: dict[str, Any] = {"logits": pack([4.0, 4.0]), "history": [0, 1, 1]}
+    for op, window, after in (
+        *(("penalties", 1, [4.0, 2.0]), ("penalties", None, [2.0, 2.0])),
+        *(("encoder_repetition", 0, [8.0, 4.0]), ("repetition_penalty", 0, [2.0, 2.0])),
+    ):
+        name = "llama.cpp" if op == "penalties" else "transformers"
+        own: dict[str, Any] = {"penalty": 2.0}
+        if op == "penalties":
+            own = {"repetition": 2.0, "window": window}
+        asked = {**row, "prompt_length": 1, "params": pack_parameters(own)}
+        answer = standards[name].answer(op, asked)
+        assert unpack(out(answer)["logits"]) == after, op
+    by_one = {**given, "params": {"k": 1}}  # of which the engine follows another rule
+    assert isinstance(standards["transformers"].answer("top_k", by_one), Unsupported)
 
 
 def test_own_rules_are_those_of_the_profiles() -> None:
@@ -87,7 +101,8 @@ def test_own_rules_are_those_of_the_profiles() -> None:
             if op in {"softmax", "greedy", "logprobs"}:
                 continue
             stage = PROFILES[name].stages_of(op)[0]
-            assert own.rule == rule_name(op, **stage.choices)
+            off = {"zero": "off"} if op == "top_n_sigma" else {}  # its stage is left out then
+            assert own.rule == rule_name(op, **stage.choices, **off)
             assert own.names == dict(stage.takes)
 
 

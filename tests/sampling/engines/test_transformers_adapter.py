@@ -38,6 +38,7 @@ from tests.sampling.engines.test_transformers_profile import (
 from tests.sampling.rows import histories, rows
 from tests.texts import drawn
 from tokenref.engines.answers import Refused, Unsupported
+from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.engines.transformers_samplers import TransformersSession
 from tokenref.engines.transformers_steps import FILTERS, PROCESSORS
 from tokenref.floats import TYPES, Type, nearest, pack, unpack
@@ -190,6 +191,25 @@ def test_a_row_without_a_law_is_an_invalid_row(hugging: TransformersSession) -> 
         assert answer.code == "INVALID_ROW"
 
 
+def test_the_engine_itself_widens_rows_of_16_bits_and_a_processor_alone_does_not(
+    hugging: TransformersSession,
+) -> None:
+    row = [0.0, 1.5, 3.0, 1.5, 1.0]
+    keep = out(hugging.answer("top_p", question(row, dtype="bf16", top_p=0.75)))["keep"]
+    assert keep == out(hugging.answer("top_p", question(row, top_p=0.75)))["keep"] == [1, 2, 3]
+    alone = TransformersSession("ties.highest-id+zero.best")
+    asked = {"logits": pack(row, "bf16"), "params": pack_parameters({"p": 0.75})}
+    assert out(alone.answer("top_p", asked)) == {"keep": [2, 3]}
+
+
+def test_a_parameter_that_is_not_given_has_the_engines_default(
+    hugging: TransformersSession,
+) -> None:
+    row = [float(token) for token in range(60)]
+    assert out(hugging.answer("top_k", question(row))) == {"keep": list(range(10, 60))}
+    assert out(hugging.answer("top_p", question(row))) == {"keep": list(range(60))}
+
+
 def test_whole_numbers_are_numbers_too(hugging: TransformersSession) -> None:
     assert logits(hugging.answer("temperature", question([1.0, 2.0], temperature=2))) == [0.5, 1.0]
     biased = hugging.answer("sequence_bias", question([1.0, 2.0], [0], sequence_bias={(1,): 2}))
@@ -209,6 +229,11 @@ def test_a_step_works_on_a_row_in_its_own_type(hugging: TransformersSession, dty
     assert logs[2] == pytest.approx(0, abs=0.001)
     for op, params in (("top_p", {"top_p": 0.5}), ("top_k", {"top_k": 1})):
         assert out(hugging.answer(op, question(row, dtype=dtype, **params))) == {"keep": [2]}
+    alone = {"logits": asked["logits"]}
+    by_rule = TransformersSession("standard").answer("softmax", alone)
+    exact = SamplerSession("standard").answer("softmax", alone)
+    same_type = unpack(out(by_rule)["probs"])
+    assert same_type == pytest.approx(unpack(out(exact)["probs"]), rel=0.02, abs=1e-30)
     law = out(hugging.answer("distribution", question(row, dtype=dtype)))["probs"]
     assert list(law) == [dtype]
 

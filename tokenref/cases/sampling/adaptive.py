@@ -19,6 +19,7 @@ from tokenref.cases.sampling.draft import (
     gives,
     refuses,
 )
+from tokenref.cases.sampling.sentences import told_apart
 from tokenref.cases.sampling.uniform_points import LARGEST, step
 from tokenref.engines.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
@@ -39,6 +40,10 @@ ROW: Final = (2.0, 1.0, 0.5, 0.0, -1.0, 1.5, -2.0, 0.25)
 
 def drafts() -> Iterator[SamplerDraft]:
     """Yield the cases."""
+    yield from told_apart(_all())
+
+
+def _all() -> Iterator[SamplerDraft]:
     yield from _exact_steps()
     yield from _steps()
     yield from _mirostat_1()
@@ -154,6 +159,10 @@ def _exact_steps() -> Iterator[SamplerDraft]:
             op, "exact", "first-step", profile, asked(even, tau, 0.75, {}),
             "Without a state mu begins at twice tau, 4: nothing is too surprising yet.",
             "AdaptiveState",
+            purposes=[
+                gives(token=5, state={"mu": pack([3.5], "f64")}) if op == "mirostat_2"
+                else gives(token=0, state={"mu": pack([5.0], "f64")}),
+            ],
         )  # fmt: skip
         for name, eta, after in (("none", 0.0, 4.0), ("one", 1.0, 3.0), ("negative", -0.5, 4.5)):
             yield _case(
@@ -174,7 +183,7 @@ def _steps() -> Iterator[SamplerDraft]:
         ("adaptive_p", STANDARD, "rule"),
     ):
         params = {"target": 0.25, "decay": 0.5} if op == "adaptive_p" else {"tau": 1.5, "eta": 0.25}
-        for dtype in ("f32", "f64") if name != "paper" else ("f32",):
+        for dtype in ("f32", "f64") if op == "adaptive_p" else ("f32",):
             start: Any = {"past": pack([0.5, 2.0], dtype)}
             state = start if op == "adaptive_p" else {"mu": pack([3.0], dtype)}
             for place, u in enumerate((0.3125, 0.8125, 0.9375, 0.0625, 0.6875)):
@@ -182,7 +191,7 @@ def _steps() -> Iterator[SamplerDraft]:
                 request = {**asked(row, params, u, {}), "state": state}
                 yield _case(
                     op, "steps", f"{name}-{dtype}-{place + 1}", profile, request,
-                    f"Step {place + 1} of five, with the state that the step before left: a state that is not carried on draws otherwise.",  # noqa: E501
+                    f"Step {place + 1} of five, with the state that the step before left: a state that is not carried on draws otherwise." if place else "The first of five steps, with a state that is not the one of the beginning.",  # noqa: E501
                     "AdaptiveState", verdict=Close(ulp=ULP), purposes=[is_steady],
                 )  # fmt: skip
                 answer = SamplerSession(profile).answer(op, request)
@@ -300,7 +309,7 @@ def _refused() -> Iterator[SamplerDraft]:
             ("nan-logit", (0.0, nan), good, 0.5, {"mu": 4.0}, "INVALID_ROW", "A logit that is not a number"),  # noqa: E501
         ):  # fmt: skip
             yield _refusal(op, slug, asked(row, params, u, state), code, about)
-    for slug, row, names, u, past, code, about in (
+    for slug, row, names, u, past, code, about in (  # type: ignore[assignment]  # rows of two sizes
         ("decay-one", even, {"target": 0.5, "decay": 1.0}, 0.5, [1.0, 2.0], "INVALID_PARAMETER", "A decay of 1, with which nothing is ever forgotten"),  # noqa: E501
         ("target-above-one", even, {"target": 1.5, "decay": 0.5}, 0.5, [1.0, 2.0], "INVALID_PARAMETER", "A target that is no probability"),  # noqa: E501
         ("number-one", even, {"target": 0.5, "decay": 0.5}, 1.0, [1.0, 2.0], "INVALID_UNIFORM", "A random number of 1"),  # noqa: E501
@@ -314,5 +323,5 @@ def _refusal(op: str, slug: str, request: Mapping[str, Any], code: str, about: s
     flag = {"INVALID_UNIFORM": "InvalidNumber", "INVALID_ROW": "InvalidRow"}.get(code)
     return _case(
         op, "refused", slug, STANDARD, request, f"{about}: refused, no step and no new state.",
-        flag or "InvalidParameter", purposes=[refuses(code)],
+        flag or "ParameterDomain", purposes=[refuses(code)],
     )  # fmt: skip

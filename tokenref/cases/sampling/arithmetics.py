@@ -23,7 +23,7 @@ from operator import add
 from typing import Final
 
 from sampling_ref.arithmetic.binary32 import all_to_binary32, sum_in_binary32, to_binary32
-from sampling_ref.arithmetic.glibc import expf_of_all, logf
+from sampling_ref.arithmetic.glibc import expf, logf
 from sampling_ref.arithmetic.rounding import rounded_exp, rounded_log
 
 BLOCK: Final = 256
@@ -130,6 +130,13 @@ def _each(function: Callable[[float], float]) -> Callable[[Sequence[float]], lis
     return of_all
 
 
+def _to_32_bits(numbers: Iterable[float]) -> list[float]:
+    return all_to_binary32(list(numbers))
+
+
+_exponentials_in_32_bits: Final = _each(expf)
+
+
 def _in_32_bits(
     name: str,
     about: str,
@@ -141,8 +148,8 @@ def _in_32_bits(
     return Arithmetic(
         name,
         about,
-        lambda numbers: all_to_binary32(list(numbers)),
-        lambda numbers: expf_of_all(all_to_binary32(list(numbers))),
+        _to_32_bits,
+        _exponentials_in_32_bits,
         _each(logf),
         total,
         running,
@@ -181,9 +188,7 @@ ARITHMETICS: Final = {
             total_by_blocks,
             running_by_blocks,
         ),
-        _in_32_bits(
-            "f32.tree", "32 bits, a parallel scan", total_by_tree, running_by_tree
-        ),
+        _in_32_bits("f32.tree", "32 bits, a parallel scan", total_by_tree, running_by_tree),
     )
 }
 """Every arithmetic by its name, the one that is nearest to no rounding first."""

@@ -33,7 +33,7 @@ from tokenref.engines.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession, with_functions
 from tokenref.floats import Floats, Type, nearest, pack, type_of, units_apart, unpack
 from tokenref.questions.parameters import pack_parameters, unpack_parameters
-from tokenref.verdicts import Close, Exact, Verdict
+from tokenref.verdicts import Alternative, Close, Either, Exact, Verdict
 
 ALONE: Final[Mapping[str, Mapping[str, Any]]] = {
     "transformers": {"top_k": 0},
@@ -61,7 +61,7 @@ def alone(name: str, **params: Any) -> dict[str, Any]:  # noqa: ANN401 - each en
     return {**ALONE.get(name, {}), **params}
 
 
-def chain_request(  # noqa: PLR0913 - what a question consists of
+def chain_request(
     logits: Sequence[float] | Floats,
     params: Mapping[str, Any],
     history: Sequence[int] = (),
@@ -137,7 +137,7 @@ def _question(
         unpack(request["logits"]) if logits is None else logits,
         request["history"],
         prompt_length=request["prompt_length"],
-        randomness=Given(unpack(request["uniforms"]) if "uniforms" in request else []),
+        randomness=Given([*unpack(request["uniforms"])] if "uniforms" in request else []),
         state={},
         precision=precision,
     )
@@ -150,17 +150,25 @@ def _kept(candidates: Candidates) -> tuple[int, ...]:
 
 def decided(profile: str, request: Mapping[str, Any], *, meets: bool = False) -> SamplerPurpose:
     """Return the purpose "no rounding decides the answer to this question"."""
+    return lambda case: prove_decided(profile, request, meets=meets, name=case.id)
 
-    def check(case: Any) -> None:  # noqa: ANN401 - a case, or nothing
-        name = getattr(case, "id", profile)
-        right = asked(profile, request)
-        for what, other in _others(profile, request, meets=meets):
-            if other != right:
-                raise PurposeError(f"{name}: rounding decides: {what} gives {other}, not {right}")
-        if not meets:
-            _check_margins(name, profile, request)
 
-    return check
+def prove_decided(
+    profile: str, request: Mapping[str, Any], *, meets: bool = False, name: str = "a question"
+) -> None:
+    """Raise `PurposeError` if rounding decides the answer to a question.
+
+    >>> prove_decided("vllm", chain_request([2.0, 1.0, 0.0], {"top_p": 0.75}))
+    >>> prove_decided("vllm", chain_request([0.0, 0.0], {"top_p": 0.5}))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tokenref.cases.draft.PurposeError: a question: rounding decides: ...
+    """
+    right = asked(profile, request)
+    for what, other in _others(profile, request, meets=meets):
+        if other != right:
+            raise PurposeError(f"{name}: rounding decides: {what} gives {other}, not {right}")
+    if not meets:
+        _check_margins(name, profile, request)
 
 
 def _others(
@@ -173,8 +181,9 @@ def _others(
     if meets or len(logits) > LONGEST_MOVED:
         return
     for scale in SCALES:
-        yield f"scaled by {scale}", asked(
-            profile, request, logits=[logit * scale for logit in logits]
+        yield (
+            f"scaled by {scale}",
+            asked(profile, request, logits=[logit * scale for logit in logits]),
         )
     params = with_functions(unpack_parameters(request["params"]))
     for key, value in params.items():
@@ -198,7 +207,9 @@ def _check_margins(name: str, profile: str, request: Mapping[str, Any]) -> None:
         if stage.step in ROUNDED and values.get("base") != "the whole row":
             values.pop("base", None)
             if stage.step == "xtc":
-                values["uniform"] = 0.5 if "uniforms" not in request else unpack(request["uniforms"])[0]
+                values["uniform"] = (
+                    0.5 if "uniforms" not in request else unpack(request["uniforms"])[0]
+                )
             if not is_decided(logits, stage.step, values):
                 raise PurposeError(f"{name}: {stage.step} has no margin")
         candidates = applied.after
@@ -211,7 +222,7 @@ class ChainTopic(NamedTuple):
     flags: tuple[str, ...]
     spec: str = "docs/sampling.md#chains"
 
-    def case(  # noqa: PLR0913, PLR0917 - what a case consists of
+    def case(  # noqa: PLR0913 - what a case consists of
         self,
         op: str,
         slug: str,
@@ -223,17 +234,22 @@ class ChainTopic(NamedTuple):
         meets: bool = False,
         spec: str = "",
         tied: bool = False,
+        hangs: bool = False,
     ) -> SamplerDraft:
         """Return a case that is proven to be decided, or close if it asks for numbers.
 
         `tied` says that equals stand at the cut: if the engine's sort is not stable, any of
-        them may stay.
+        them may stay. `hangs` says that rounding does decide: then every answer passes that
+        an arithmetic or a number nearby gives.
         """
         verdict: Verdict = Exact()
         answer = SamplerSession(profile).answer(op, request)
         proofs: list[SamplerPurpose] = []
         if isinstance(answer, Ok):
-            proofs.append(decided(profile, request, meets=meets))
+            if hangs:
+                verdict = _either(profile, request)
+            else:
+                proofs.append(decided(profile, request, meets=meets))
             if tied and any(engine == profile for engine, _ in UNDEFINED_TIES):
                 verdict = set_of_ties(unpack(request["logits"]), answer.out["keep"])
             if op == "distribution":
@@ -252,9 +268,26 @@ class ChainTopic(NamedTuple):
         )
 
 
-def close_shares(
-    profile: str, request: Mapping[str, Any], right: Sequence[float]
-) -> Verdict:
+def _either(profile: str, request: Mapping[str, Any]) -> Verdict:
+    """Return what a chain leaves by several arithmetics, each under a name."""
+    found = {asked(profile, request).keep: "exact"}
+    for what, other in _others(profile, request, meets=False):
+        found.setdefault(other.keep, what.replace(" ", "-"))
+    if len(found) == 1:
+        return Exact()
+    return Either(
+        alternatives=[
+            Alternative(
+                label=label,
+                reason=f"The sum meets the threshold but for rounding; this is the answer {label}.",
+                out={"keep": list(keep)},
+            )
+            for keep, label in found.items()
+        ]
+    )
+
+
+def close_shares(profile: str, request: Mapping[str, Any], right: Sequence[float]) -> Verdict:
     """Return how far probabilities may be off: as far as those of two arithmetics, and one.
 
     The two are the engine's own with 32 bits, and another that divides by a rounded sum.
@@ -269,4 +302,3 @@ def close_shares(
             apart = max(apart, int(units_apart(first, nearest(float(second), dtype), dtype)))
     whole = all(number in {0.0, 0.25, 0.5, 1.0} for number in right)
     return Exact() if apart == 0 and whole else Close(ulp=2 * apart + 2)
-

@@ -48,8 +48,8 @@ class SamplerDraft:
 
     @property
     def id(self) -> str:
-        """The permanent id: operation, topic, slug."""
-        return f"sampling/{self.op}/{self.topic}/{self.slug}"
+        """The permanent id: operation, topic, slug; the plus sign of a rule's name is a hyphen."""
+        return f"sampling/{self.op}/{self.topic}/{self.slug.replace('+', '-')}"
 
 
 def finish_sampler(draft: SamplerDraft) -> Case:

@@ -14,6 +14,7 @@ import msgspec
 
 from tokenref.cases.draft import PurposeError
 from tokenref.cases.sampling.draft import SamplerDraft, gives
+from tokenref.cases.sampling.sentences import asked_as
 from tokenref.floats import Floats, Type, grid, nearest, pack, unpack
 from tokenref.record import Case
 from tokenref.rules import STANDARD, rule_name
@@ -24,8 +25,9 @@ REACH: Final = rule_name("draw", boundary="reach")
 
 def drafts() -> Iterator[SamplerDraft]:
     """Yield the cases."""
+    spans: dict[Type, int] = {"f32": 16, "bf16": 2, "f16": 2}
     for size in (32_000, 128_256):
-        for dtype, span in (("f32", 16), ("bf16", 2), ("f16", 2)):
+        for dtype, span in spans.items():
             yield from _row(size, dtype, span)
 
 
@@ -57,7 +59,7 @@ def _zero(size: int, row: Floats, sums: list[float]) -> SamplerDraft:
     )  # fmt: skip
 
 
-def _case(  # noqa: PLR0913 - one for each part of a question
+def _case(
     slug: str,
     row: Floats,
     u: float,
@@ -73,7 +75,7 @@ def _case(  # noqa: PLR0913 - one for each part of a question
         slug=slug,
         profile=profile,
         request={"probs": msgspec.to_builtins(row), "uniforms": pack([u])},
-        why=why,
+        why=asked_as(why, "reach" if profile == REACH else "exceed"),
         flags=["LongRow"] if row.type == "f32" else ["LongRow", "NarrowSum"],
         spec=SPEC,
         purposes=[gives(token=token), *([_has_margin] if margin else [])],

@@ -5,6 +5,7 @@ from math import inf, nan
 from typing import Any, Final
 
 from tokenref.cases.sampling.draft import SamplerDraft, refuses
+from tokenref.cases.sampling.sentences import told_apart
 from tokenref.floats import pack
 from tokenref.rules import STANDARD, rule_name
 
@@ -19,9 +20,12 @@ HALF: Final = {"uniforms": pack([0.5])}
 
 def drafts() -> Iterator[SamplerDraft]:
     """Yield the cases."""
+    yield from told_apart(_refused())
+
+
+def _refused() -> Iterator[SamplerDraft]:
     for slug, number, about in (
         ("one", 1.0, "1 is not in [0, 1): it lies behind the last token"),
-        ("two", 2.0, "2 is far outside"),
         ("negative", -(2.0**-149), "the largest negative number lies before the first token"),
         ("nan", nan, "no comparison with NaN is true, and a loop runs off the row"),
         ("infinite", inf, "infinity is no number of [0, 1)"),
@@ -64,9 +68,9 @@ def drafts() -> Iterator[SamplerDraft]:
         yield _case(
             f"walk-row-{slug}", STANDARD, {"probs": pack(weights), **HALF}, why, "INVALID_ROW"
         )
-        numbers = pack([0.5] * len(weights))
+        enough = pack([0.5] * len(weights))
         yield _case(
-            f"race-row-{slug}", RACE, {"probs": pack(weights), "uniforms": numbers}, why,
+            f"race-row-{slug}", RACE, {"probs": pack(weights), "uniforms": enough}, why,
             "INVALID_ROW",
         )  # fmt: skip
     for slug, logits, about in (
@@ -79,9 +83,9 @@ def drafts() -> Iterator[SamplerDraft]:
         yield _case(
             f"walk-logits-{slug}", STANDARD, {"logits": pack(logits), **HALF}, why, "INVALID_ROW"
         )
-        numbers = pack([0.5] * len(logits))
+        enough = pack([0.5] * len(logits))
         yield _case(
-            f"gumbel-logits-{slug}", GUMBEL, {"logits": pack(logits), "uniforms": numbers}, why,
+            f"gumbel-logits-{slug}", GUMBEL, {"logits": pack(logits), "uniforms": enough}, why,
             "INVALID_ROW",
         )  # fmt: skip
     for slug, order in (("twice", [0, 1, 0]), ("unknown", [0, 3])):
@@ -115,7 +119,7 @@ def _case(
         profile=profile,
         request=request,
         why=why,
-        flags=[flag or "InvalidParameter"],
+        flags=[flag or "ParameterDomain"],
         spec=SPEC,
         purposes=[refuses(code)],
     )

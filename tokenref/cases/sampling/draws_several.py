@@ -1,6 +1,7 @@
 """Several draws from one row: by walking and taking out, and as torch does it."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from math import inf, log1p
 from typing import Any, Final
 
@@ -8,6 +9,7 @@ import msgspec
 
 from tokenref.cases.draft import PurposeError
 from tokenref.cases.sampling.draft import SamplerDraft, SamplerPurpose, gives
+from tokenref.cases.sampling.sentences import asked_as
 from tokenref.cases.sampling.uniform_points import LARGEST, step
 from tokenref.floats import Type, pack, unpack
 from tokenref.record import Case
@@ -26,7 +28,7 @@ def drafts() -> Iterator[SamplerDraft]:
     yield from _torch_walks()
 
 
-def _case(  # noqa: PLR0913 - one for each part of a question
+def _case(  # noqa: PLR0913, PLR0917 - one for each part of a question
     topic: str,
     slug: str,
     profile: str,
@@ -50,7 +52,7 @@ def _case(  # noqa: PLR0913 - one for each part of a question
         slug=slug,
         profile=profile,
         request={kind: pack(row, dtype), "uniforms": pack(uniforms, u_type), **more},
-        why=why,
+        why=asked_as(why, f"{topic}, {dtype}"),
         flags=sorted({flag, *(["DrawSeveral"] if many else [])}),
         spec=SPEC,
         purposes=[known, *purposes],
@@ -104,7 +106,7 @@ def _is_clear(case: Case) -> None:
         for weight, wait in zip(row, (-log1p(-u) for u in uniforms), strict=True)
     ]
     finite = sorted({score for score in scores if 0 < score < inf})
-    for less, more in zip(finite, finite[1:], strict=False):
+    for less, more in pairwise(finite):
         if more < less * (1 + 2.0**-10):
             raise PurposeError(f"{case.id}: scores must be well apart, got {less} and {more}")
 

@@ -13,7 +13,7 @@ import msgspec
 
 from sampling_ref import PROFILES
 from tokenref.cases.draft import PurposeError
-from tokenref.cases.sampling.ambiguity import verdict_of
+from tokenref.cases.sampling.ambiguity import TooAmbiguousError, verdict_of
 from tokenref.cases.sampling.draft import SamplerDraft, SamplerPurpose, gives, refuses
 from tokenref.engines.answers import Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
@@ -114,7 +114,10 @@ class FilterCase:
         name = f"sampling/{self.op}/{self.topic}/{self.slug}"
         verdict = self.verdict or Exact()
         if not self.refused and self.verdict is None:
-            verdict = verdict_of(self.op, self.profile, self.request())
+            try:
+                verdict = verdict_of(self.op, self.profile, self.request())
+            except TooAmbiguousError as error:
+                raise PurposeError(f"{name}: {error}") from None
         if isinstance(verdict, Exact) == self.is_open:
             raise PurposeError(f"{name}: must {'not ' * self.is_open}be exact, got {verdict}")
         purposes: list[SamplerPurpose] = [self._unlike(other) for other in self.unlike]

@@ -27,7 +27,6 @@ ROWS: Final[dict[str, tuple[int, Type, float, int]]] = {
 GAPS: Final = (0.0, 1.0, 1.5, 2.0, 3.5)
 """How far the heavy tokens lie below the largest."""
 
-SHORT: Final = ("32000-f16", "32000-bf16")
 BOTH: Final = ("32000-f32", "128256-bf16")
 EVERY: Final = tuple(ROWS)
 
@@ -39,13 +38,13 @@ QUESTIONS: Final[tuple[tuple[str, str, dict[str, Any], tuple[str, ...], int | No
     ("top_p", "one", {"p": 0.3125}, BOTH, 1),
     ("min_p", "two", {"m": 0.3125}, EVERY, 2),
     ("min_p", "four", {"m": 0.0625}, BOTH, 4),
-    ("typical", "some", {"mass": 0.25}, BOTH, None),
+    ("typical", "some", {"mass": 0.25}, ("32000-f16", "128256-bf16"), None),
     ("epsilon", "two", {"cutoff": 0.109375}, (*BOTH, "32000-f16"), 2),
     ("epsilon", "four", {"cutoff": 0.03125}, BOTH, 4),
-    ("eta", "five", {"cutoff": 0.125}, BOTH, 5),
+    ("eta", "five", {"cutoff": 0.125}, ("32000-f16", "128256-bf16"), 5),
     ("top_n_sigma", "two", {"n": 4.0}, BOTH, 2),
-    ("top_a", "three", {"a": 0.5}, (*BOTH, "32000-f16"), 3),
-    ("tail_free", "two", {"z": 0.765625}, BOTH, 2),
+    ("top_a", "three", {"a": 0.5}, ("32000-f16", "128256-bf16"), 3),
+    ("tail_free", "two", {"z": 0.765625}, ("32000-f32", "32000-bf16"), 2),
     ("top_h", "best", {"alpha": 0.5, "best": 100}, BOTH, None),
 )
 """Operation, slug, parameters, rows, and how many of the heavy tokens stay.
@@ -55,10 +54,10 @@ XTC has none: it keeps all the others.
 
 _ENGINES: Final[tuple[tuple[str, str, dict[str, Any], str], ...]] = (
     ("top_p", "transformers", {"top_p": 0.4375}, "128256-bf16"),
-    ("top_p", "vllm", {"top_p": 0.4375}, "128256-bf16"),
+    ("top_p", "vllm", {"top_p": 0.4375}, "32000-bf16"),
     ("top_p", "sglang", {"top_p": 0.4375}, "32000-bf16"),
     ("top_p", "llama.cpp", {"top_p": 0.4375}, "32000-f32"),
-    ("top_p", "flashinfer", {"top_p": 0.4375}, "128256-bf16"),
+    ("top_p", "flashinfer", {"top_p": 0.4375}, "32000-f16"),
     ("top_p", "exllamav3", {"top_p": 0.4375}, "32000-f16"),
     ("top_k", "transformers", {"top_k": 4}, "128256-bf16"),
     ("top_k", "llama.cpp", {"top_k": 4}, "32000-f32"),
@@ -111,7 +110,7 @@ def _of_row(name: str) -> Iterator[FilterCase]:
                 f"{name}-{slug}",
                 long_row(name),
                 params,
-                f"{size:,} tokens with five heavy ones far apart: block-wise sorts, ids of 16 bits, "
+                f"{size:,} tokens with five heavy ones far apart: block-wise sorts, 16-bit ids, "
                 "and sums in which the light third of the mass gets lost, keep others.",
                 (*flags, *_more(op)),
                 keep=None if count is None else sorted(heavy(size)[:count]),

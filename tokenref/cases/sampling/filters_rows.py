@@ -45,9 +45,11 @@ def drafts() -> Iterator[SamplerDraft]:
         yield case.draft()
 
 
-def _case(op: str, slug: str, row: Row, params: dict[str, Any], why: str, *flags: str) -> FilterCase:
+def _case(
+    op: str, slug: str, row: Row, params: dict[str, Any], why: str, *flags: str
+) -> FilterCase:
     uniform = 0.5 if op == "xtc" else None
-    more = ("Xtc",) if op == "xtc" else ()
+    more: tuple[str, ...] = ("Xtc",) if op == "xtc" else ()
     more += ("Entropy",) if op in {"typical", "eta", "top_h"} else ()
     more += ("Deviation",) if op == "top_n_sigma" else ()
     return FilterCase(op, "rows", slug, row, params, why, (*flags, *more), uniform=uniform)
@@ -70,7 +72,7 @@ def _orders() -> Iterator[FilterCase]:
 
 def _zeros() -> Iterator[FilterCase]:
     """Yield tokens of probability 0 at both ends and in the middle."""
-    keeps_all = {
+    keeps_all: dict[str, dict[str, Any]] = {
         "top_k": {"k": 8},
         "top_p": {"p": 1.0},
         "min_p": {"m": 0.0},
@@ -90,12 +92,12 @@ def _zeros() -> Iterator[FilterCase]:
             "ZeroWeight",
             "Dyadic",
         )
-    for op, params in keeps_all.items():
+    for op, every in keeps_all.items():
         yield _case(
             op,
             "zero-weights-keep-all",
             row,
-            params,
+            every,
             "The parameter keeps everything, which means every possible token: those of "
             "probability 0 must not come back.",
             "ZeroWeight",
@@ -106,19 +108,19 @@ def _zeros() -> Iterator[FilterCase]:
             op,
             "minus-infinity-keep-all",
             logits(-inf, 1.0, -inf, 0.5, 0.5, -inf),
-            params,
+            every,
             "The parameter keeps everything, which means every possible token: those at minus "
             "infinity must not come back.",
             "MinusInfinity",
             "AllTokens",
         )
     for op in ("top_k", "top_p", "min_p", "epsilon", "top_a", "top_h", "tail_free"):
-        params = {**PARAMS[op], "least": 5}
+        many = {**PARAMS[op], "least": 5}
         yield _case(
             op,
             "zero-weights-least",
             row,
-            params,
+            many,
             "At least five are asked for, but only three tokens are possible: the least number "
             "does not make impossible tokens possible.",
             "ZeroWeight",
@@ -226,8 +228,8 @@ def _extreme() -> Iterator[FilterCase]:
     tiny = 2.0**-126
     for op, params in (
         ("top_k", {"k": 2}),
-        ("top_p", {"p": 0.5}),
-        ("min_p", {"m": 0.25}),
+        ("top_p", {"p": 1.0}),
+        ("min_p", {"m": 0.0}),
         ("xtc", {"threshold": 0.5, "probability": 1.0}),
     ):
         yield _case(

@@ -1,12 +1,13 @@
 """Every rule of every filter once, each on the question that tells it from most other rules."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from tokenref.cases.sampling.ambiguity import is_decided, values_of
 from tokenref.cases.sampling.draft import SamplerDraft
 from tokenref.cases.sampling.filter_draft import FilterCase, Row, eighths, logits, parts
-from tokenref.engines.answers import Ok
+from tokenref.engines.answers import Answer, Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import unpack
 from tokenref.rules import STANDARD, choices_of, rule_names
@@ -31,7 +32,12 @@ QUESTIONS: Final[dict[str, tuple[tuple[Row, dict[str, Any]], ...]]] = {
         (_PAIRS, {"m": 1.0}),
         (_PAIRS, {"m": 2.0}),
     ),
-    "typical": ((_EIGHT, {"mass": 0.5}), (_EIGHT, {"mass": 0.5625}), (_TIED, {"mass": 0.5})),
+    "typical": (
+        (_EIGHT, {"mass": 0.5}),
+        (_EIGHT, {"mass": 0.5625}),
+        (parts(16, 2, 4, 2, 8), {"mass": 0.25}),
+        (parts(16, 2, 4, 2, 8), {"mass": 0.75}),
+    ),
     "epsilon": ((parts(16, 2, 4, 2, 8), {"cutoff": 0.25, "least": 3}), (_EVEN, {"cutoff": 0.25})),
     "eta": (
         (parts(16, 2, 4, 2, 8), {"cutoff": 0.25, "scale": 4.0, "least": 3}),
@@ -43,7 +49,7 @@ QUESTIONS: Final[dict[str, tuple[tuple[Row, dict[str, Any]], ...]]] = {
     ),
     "top_a": ((parts(16, 2, 4, 2, 8), {"a": 1.0, "least": 3}), (_EVEN, {"a": 8.0})),
     "tail_free": ((parts(32, 4, 12, 8, 4, 4), {"z": 1.0}), (parts(16, 6, 2, 2, 6), {"z": 0.25})),
-    "top_h": ((_TIED, {"alpha": 0.625}), (parts(16, *([1] * 16)), {"alpha": 0.4375})),
+    "top_h": ((_TIED, {"alpha": 0.625}), (parts(16, *([1] * 16)), {"alpha": 0.453125})),
     "xtc": (
         (parts(16, 2, 4, 4, 6), {"threshold": 0.25, "probability": 0.5}),
         (parts(16, 2, 4, 4, 6), {"threshold": 0.125, "probability": 0.5}),
@@ -60,7 +66,7 @@ def drafts() -> Iterator[SamplerDraft]:
 
 
 def _rules(op: str) -> list[str]:
-    """Return the rules that matter to one filter alone; what p is a share of does in chains only."""
+    """Return the rules that matter to one filter alone: what p is a share of does in chains."""
     return [rule for rule in rule_names(op) if "base." not in rule or rule.startswith("base.")]
 
 
@@ -73,8 +79,8 @@ def _case(op: str, rule: str) -> FilterCase:
 def _asking(op: str, rule: str, row: Row, params: dict[str, Any]) -> FilterCase:
     choices = choices_of(op, rule) or {}
     said = ", ".join(f"{point} is {choice!r}" for point, choice in choices.items())
-    zero_or_above = [value for value in params.values() if value in {0, 0.0, 2.0}]
-    return FilterCase(
+    zero_or_above = [value for value in params.values() if value in {0, 2.0}]
+    case = FilterCase(
         op,
         "rules",
         rule.replace("+", "_"),
@@ -94,12 +100,14 @@ def _asking(op: str, rule: str, row: Row, params: dict[str, Any]) -> FilterCase:
         profile=rule,
         uniform=0.5 if op == "xtc" else None,
     )
+    answer = _answer(case, rule)
+    return replace(case, refused=answer.code) if isinstance(answer, Refused) else case
 
 
 def _is_decided(case: FilterCase) -> bool:
-    """Say whether the reference answers, and with a proven margin."""
-    if not isinstance(_answer(case, case.profile), Ok):
-        return False
+    """Say whether the reference refuses, or answers with a proven margin."""
+    if case.refused:
+        return True
     request = case.request()
     (values,) = values_of(case.op, case.profile, request)
     kind = case.row.kind
@@ -107,7 +115,7 @@ def _is_decided(case: FilterCase) -> bool:
     return is_decided(row, case.op, values, kind="probs" if kind == "probs" else "logits")
 
 
-def _answer(case: FilterCase, rule: str) -> object:
+def _answer(case: FilterCase, rule: str) -> Answer:
     return SamplerSession(rule).answer(case.op, case.request())
 
 

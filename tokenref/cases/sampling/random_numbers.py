@@ -7,6 +7,7 @@ import msgspec
 
 from tokenref.cases.draft import PurposeError
 from tokenref.cases.sampling.draft import SamplerDraft, SamplerPurpose, refuses
+from tokenref.cases.sampling.sentences import asked_as
 from tokenref.conversions import CONVERSIONS
 from tokenref.floats import unpack
 from tokenref.record import Case
@@ -25,6 +26,27 @@ class _Ends(NamedTuple):
 
 ONES: Final = 2**32 - 1
 BELOW: Final = {"f32": 1 - 2.0**-24, "f64": 1 - 2.0**-53}
+
+_KNOWN: Final = {
+    "libstdcxx-double": ((0, 2**31), 0.5),
+    "libstdcxx-float": ((2**31,), 0.5),
+    "mt19937-double": ((2**31, 0), 0.5),
+    "numpy-double": ((2**63,), 0.5),
+    "numpy-float": ((2**31,), 0.5),
+    "torch-cpu-double": ((2**20, 0), 0.5),
+    "torch-cpu-float": ((2**23,), 0.5),
+    "curand-float": ((2**31,), 0.5),
+    "torch-cuda-float": ((2**31,), 0.5),
+    "rust-double": ((2**63,), 0.5),
+    "rust-float": ((2**31,), 0.5),
+    "rust-weighted-index": ((2**31,), 0.5),
+    "vllm-float": ((2**31,), 0.5),
+    "vllm-double": ((0, 2**31), 0.5),
+    "sglang-double": ((ONES // 5,), 0.2),
+    "exllamav2-float": ((2**31, 0), 0.4999000132083893),
+    "mlx-float": ((2**31,), 0.5),
+}
+"""Words, and the number that a person knows them to give."""
 
 _ENDS: Final = {
     "libstdcxx-double": _Ends(0.0, BELOW["f64"]),
@@ -64,20 +86,15 @@ def drafts() -> Iterator[SamplerDraft]:
                if closed else "nothing rounds up to 1."),
             ["NumberEnds"], [_gives(ends.most)],
         )  # fmt: skip
-        half = 1 << (way.bits - 1)
+        words, number = _KNOWN[name]
         yield _case(
-            name, "top-bit", [word for one in range(way.words) for word in _one_set(way.words, one, half)],  # noqa: E501
-            "The top bit of each word alone: a half where this word is the high one and its high bits are used.",  # noqa: E501
-            ["NumberBits"],
-        )  # fmt: skip
-        yield _case(
-            name, "low-bit", [word for one in range(way.words) for word in _one_set(way.words, one, 1)],  # noqa: E501
-            "The lowest bit of each word alone: lost where only high bits are used.",
-            ["NumberBits"],
+            name, "known", words,
+            f"These words give {number}: which bits are the high ones, and of which word.",
+            ["NumberBits"], [_gives(number)],
         )  # fmt: skip
         every = [
             word for bit in range(way.bits) for word in _one_set(way.words, way.words - 1, 1 << bit)
-        ]  # noqa: E501
+        ]
         yield _case(
             name, "each-bit-of-the-last-word", every,
             "One bit of the last word after the other: which of them count, and for how much.",
@@ -90,7 +107,7 @@ def drafts() -> Iterator[SamplerDraft]:
                 "One bit of the first word after the other: whether the first word is the high one.",  # noqa: E501
                 ["NumberBits"],
             )  # fmt: skip
-        pattern = [0x01234567, 0x89ABCDEF] if way.bits == 32 else [0x0123456789ABCDEF] * 2
+        pattern = {32: [0x01234567, 0x89ABCDEF], 64: [0x0123456789ABCDEF] * 2}[way.bits]
         yield _case(
             name, "digits", [*pattern, *reversed(pattern)],
             "Words whose parts all differ: a wrong half, order or shift gives another number.",
@@ -146,7 +163,7 @@ def _refused() -> Iterator[SamplerDraft]:
         yield SamplerDraft(
             op="uniforms", topic="refused", slug=name, profile=name, request={"words": words},
             why=f"{about}: nothing may be filled in or cut off.",
-            flags=["InvalidNumber" if code == "INVALID_UNIFORM" else "InvalidParameter"],
+            flags=["InvalidNumber" if code == "INVALID_UNIFORM" else "ParameterDomain"],
             spec=SPEC, purposes=[refuses(code)],
         )  # fmt: skip
 
@@ -166,7 +183,7 @@ def _case(
         slug=f"{name}.{slug}",
         profile=name,
         request={"words": [f"{word:0{digits}x}" for word in words]},
-        why=why,
+        why=asked_as(why, name),
         flags=list(flags),
         spec=SPEC,
         purposes=purposes,

@@ -8,47 +8,24 @@ happens at ties, boundaries and so on is what the values say, as for the steps o
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
-from itertools import accumulate
-from math import frexp, inf, sqrt
+from math import sqrt
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Final
 
-from sampling_ref.arithmetic.largest import largest
 from sampling_ref.arithmetic.rounding import rounded_exp
-from sampling_ref.ordering import largest_first
-from tokenref.cases.sampling.arithmetics import Arithmetic
-
-Values: TypeAlias = Mapping[str, Any]
-"""A step's parameters and choices, under the names of `sampling_ref.STEPS`."""
-
-Kept: TypeAlias = frozenset[int]
-
-
-@dataclass(frozen=True)
-class Shares:
-    """The possible tokens of a row by their places, and their probabilities in an arithmetic."""
-
-    arithmetic: Arithmetic
-    numbers: Sequence[float]
-    """The row's own numbers, which order the tokens."""
-
-    shares: Sequence[float]
-    slack: float
-    """How far off a sum of all shares may be."""
-
-    is_exact: bool
-    """Whether the shares and all their sums are exact in every arithmetic."""
-
-    is_logits: bool
-
-    def around(self, number: float, *, is_exact: bool, scale: float = 1.0) -> tuple[float, ...]:
-        """Return a number as the arithmetic has it, and what lies around it if it is rounded."""
-        rounded = self.arithmetic.one(number)
-        if is_exact:
-            return (rounded,)
-        return rounded, rounded - self.slack * scale, rounded + self.slack * scale
+from tokenref.cases.sampling.rounded_curves import tail_free, top_h, top_n_sigma, typical
+from tokenref.cases.sampling.rounded_shares import (
+    Kept,
+    Shares,
+    Values,
+    at_least,
+    count_kept,
+    enough,
+    entropy_of,
+    first_of,
+    ordered,
+)
 
 
 def top_p(row: Shares, values: Values) -> Iterator[Kept]:
@@ -62,34 +39,18 @@ def top_p(row: Shares, values: Values) -> Iterator[Kept]:
         return
     if boundary == "fitting":
         for most in row.around(share, is_exact=row.is_exact):
-            yield _at_least(row, _fitting(row, most), values)
+            yield at_least(row, _fitting(row, most), values)
         return
-    order = largest_first(row.numbers, values["ties"])
+    order = ordered(row.numbers, values["ties"])
     limits = row.around(share, is_exact=row.is_exact)
     if row.arithmetic.upwards:
         for limit in limits:
-            yield _first_of(row, order, _count_upwards(row, order, limit, boundary), values)
+            yield first_of(row, order, _count_upwards(row, order, limit, boundary), values)
         return
     line = [row.shares[place] for place in order]
-    sums = row.arithmetic.running(line[: _enough(line, max(limits))])
+    sums = row.arithmetic.running(line[: enough(line, max(limits))])
     for limit in limits:
-        yield _first_of(row, order, _count(sums, limit, boundary), values)
-
-
-def _enough(line: Sequence[float], share: float) -> int:
-    """Return how many of a line are surely more than a share: sums do not look further ahead."""
-    for place, total in enumerate(accumulate(line)):
-        if total > share + 2.0**-8:
-            return place + 1
-    return len(line)
-
-
-def _count(sums: Sequence[float], limit: float, boundary: str) -> int:
-    """Return how many tokens of a walk are kept, by its running sums."""
-    if boundary == "within":
-        return bisect_right(sums, limit)
-    reached = bisect_right(sums, limit) if boundary == "exceed" else bisect_left(sums, limit)
-    return min(reached + (boundary != "short"), len(sums))
+        yield first_of(row, order, count_kept(sums, limit, boundary), values)
 
 
 def _count_upwards(row: Shares, order: Sequence[int], limit: float, boundary: str) -> int:
@@ -114,35 +75,14 @@ def _fitting(row: Shares, most: float) -> Kept:
     return frozenset(place for _, place in heap)
 
 
-def _at_least(row: Shares, kept: Kept, values: Values) -> Kept:
-    """Return the kept places; if they are fewer than `least`, with the leading ones."""
-    least = values.get("least", 0)
-    if len(kept) >= least:
-        return kept
-    return kept | frozenset(largest(row.numbers, least, values.get("ties", "lowest id")))
-
-
-def _first_of(row: Shares, order: Sequence[int], count: int, values: Values) -> Kept:
-    """Return the first of a line, at least so many, and equals of the last one if all stay."""
-    count = max(count, values["least"])
-    if values["ties"] == "all" and count > 0:
-        while (
-            count < len(order) and row.numbers[order[count]] == row.numbers[order[count - 1]]
-        ):
-            count += 1
-    return frozenset(order[:count])
-
-
 # ---- one threshold for all
 
 
 def _passing(row: Shares, limit: float, values: Values, *, strictly: bool = False) -> Kept:
-    passing = frozenset(
-        place
-        for place, share in enumerate(row.shares)
-        if share > limit or (share == limit and not strictly)
-    )
-    return _at_least(row, passing, values)
+    passing = [place for place, share in enumerate(row.shares) if share >= limit]
+    if strictly:
+        passing = [place for place in passing if row.shares[place] > limit]
+    return at_least(row, frozenset(passing), values)
 
 
 def min_p(row: Shares, values: Values) -> Iterator[Kept]:
@@ -158,8 +98,8 @@ def min_p(row: Shares, values: Values) -> Iterator[Kept]:
     threshold = one(one(m) * top)
     is_exact = row.is_exact and threshold == m * top
     for limit in row.around(threshold, is_exact=is_exact, scale=threshold):
-        limit = min(limit, top) if m <= 1 else limit  # noqa: PLW2901 - never above the largest
-        yield _passing(row, limit, values, strictly=strictly)
+        level = min(limit, top) if m <= 1 else limit  # never above the largest
+        yield _passing(row, level, values, strictly=strictly)
     if row.is_logits:
         best = max(row.numbers)
         level = one(best + row.arithmetic.logarithms([one(m)])[0])
@@ -168,7 +108,7 @@ def min_p(row: Shares, values: Values) -> Iterator[Kept]:
             for place, logit in enumerate(row.numbers)
             if logit > level or (logit == level and not strictly)
         )
-        yield _at_least(row, passing, values)
+        yield at_least(row, passing, values)
 
 
 def epsilon(row: Shares, values: Values) -> Iterator[Kept]:
@@ -182,7 +122,7 @@ def eta(row: Shares, values: Values) -> Iterator[Kept]:
     """Yield what eta keeps."""
     arithmetic, cutoff = row.arithmetic, float(values["cutoff"])
     scale = sqrt(cutoff) if values["scale"] is None else float(values["scale"])
-    entropy = _entropy(row)
+    entropy = entropy_of(row)
     scaled = arithmetic.one(arithmetic.one(scale) * arithmetic.one(rounded_exp(-entropy)))
     is_exact = row.is_exact and cutoff < scaled * (1 - 4 * row.slack)
     threshold = min(cutoff, scaled)
@@ -210,127 +150,6 @@ def xtc(row: Shares, values: Values) -> Iterator[Kept]:
             last = [max(last) if values["ties"] == "highest id" else min(last)]
         staying = every - top | frozenset(last) | top & frozenset(values["protected"])
         yield staying if len(staying) >= values["least"] else every
-
-
-def top_n_sigma(row: Shares, values: Values) -> Iterator[Kept]:
-    """Yield what top-n-sigma keeps."""
-    arithmetic, logits, n = row.arithmetic, row.numbers, float(values["n"])
-    best, every = max(logits), frozenset(range(len(logits)))
-    if len(logits) == 1 or (n == 0 and values["zero"] == "off"):
-        yield every
-        return
-    mean = arithmetic.one(arithmetic.total(logits) / len(logits))
-    squares = arithmetic.rounded(
-        distance * distance for distance in arithmetic.rounded(logit - mean for logit in logits)
-    )
-    count = len(logits) - (values["deviation"] == "sample")
-    variance = arithmetic.one(arithmetic.total(squares) / count)
-    width = arithmetic.one(arithmetic.one(n) * arithmetic.one(sqrt(variance)))
-    is_exact = n == 0 or _is_whole(logits, mean, variance)
-    for limit in row.around(best - width, is_exact=is_exact, scale=abs(best) + width):
-        yield frozenset(place for place in every if logits[place] >= limit)
-
-
-def _is_whole(logits: Sequence[float], mean: float, variance: float) -> bool:
-    """Say whether mean, squares and deviation are numbers so short that nothing is rounded."""
-    short = all(number * 64 % 1 == 0 and abs(number) < 64 for number in (*logits, mean))  # noqa: PLR2004
-    return short and sqrt(variance) * 64 % 1 == 0
-
-
-# ---- entropies and curves
-
-
-def _entropy(row: Shares) -> float:
-    arithmetic = row.arithmetic
-    return abs(arithmetic.total(_terms(row, arithmetic.logarithms(_positive(row.shares)))))
-
-
-def _positive(shares: Sequence[float]) -> list[float]:
-    """Return shares, those that have no bits left as 1, which adds nothing to an entropy."""
-    return [share or 1.0 for share in shares]
-
-
-def _terms(row: Shares, logarithms: Sequence[float]) -> list[float]:
-    pairs = zip(row.shares, logarithms, strict=True)
-    return row.arithmetic.rounded(-share * logarithm for share, logarithm in pairs)
-
-
-def typical(row: Shares, values: Values) -> Iterator[Kept]:
-    """Yield what typical keeps."""
-    arithmetic, mass = row.arithmetic, float(values["mass"])
-    logarithms = arithmetic.logarithms(_positive(row.shares))
-    entropy = arithmetic.total(_terms(row, logarithms))
-    sign = -1 if values["ties"] == "highest id" else 1
-    is_flat = min(row.numbers) == max(row.numbers)
-    for middle in row.around(entropy, is_exact=is_flat, scale=1 + entropy):
-        far = arithmetic.rounded(
-            abs(-logarithm - middle) if share else inf
-            for share, logarithm in zip(row.shares, logarithms, strict=True)
-        )
-        order = sorted(range(len(far)), key=lambda place: (far[place], sign * place))  # noqa: B023 - used at once
-        line = [row.shares[place] for place in order]
-        limits = row.around(mass, is_exact=row.is_exact)
-        sums = arithmetic.running(line[: _enough(line, max(limits))])
-        for limit in limits:
-            count = len(order) if mass == 1 and values["boundary"] == "reach" else 0
-            count = max(count or _count(sums, limit, values["boundary"]), 0)
-            if values["ties"] == "all" and count:
-                while count < len(order) and far[order[count]] == far[order[count - 1]]:
-                    count += 1
-            yield frozenset(order[: max(count, values["least"])])
-
-
-def top_h(row: Shares, values: Values) -> Iterator[Kept]:
-    """Yield what top-h keeps."""
-    arithmetic, alpha = row.arithmetic, float(values["alpha"])
-    order = largest_first(row.numbers, values["ties"])
-    if values["best"] is not None:
-        order = largest(row.numbers, values["best"], values["ties"])
-    line = [row.shares[place] for place in order]
-    total = arithmetic.total(line)
-    line = arithmetic.rounded(share / total for share in line)
-    logarithms = arithmetic.logarithms(_positive(line))
-    terms = arithmetic.rounded(-share * log for share, log in zip(line, logarithms, strict=True))
-    sums, whole = arithmetic.running(terms), arithmetic.total(terms)
-    if values["entropy"] == "own":
-        masses = arithmetic.running(line)
-        logs = arithmetic.logarithms(masses)
-        sums = arithmetic.rounded(
-            part / mass + log for part, mass, log in zip(sums, masses, logs, strict=True)
-        )
-    if alpha == 1:
-        yield frozenset(order)
-        return
-    for limit in row.around(alpha * whole, is_exact=False, scale=1 + whole):
-        yield _first_of(row, order, _count(sums, limit, "within"), values)
-
-
-def tail_free(row: Shares, values: Values) -> Iterator[Kept]:
-    """Yield what comes before the tail."""
-    arithmetic = row.arithmetic
-    order = largest_first(row.numbers, values["ties"])
-    line = [row.shares[place] for place in order]
-    steps = arithmetic.rounded(one - two for one, two in zip(line, line[1:], strict=False))
-    bends = arithmetic.rounded(abs(a - b) for a, b in zip(steps, steps[1:], strict=False))
-    if not bends:
-        yield frozenset(order)
-        return
-    total = arithmetic.total(bends)
-    if total == 0:
-        flat = len(bends) if values["cut"] == "centred" else int(float(values["z"]) * len(bends))
-        yield _before(row, order, flat, len(bends), values)
-        return
-    is_exact = row.is_exact and frexp(total)[0] == 0.5  # noqa: PLR2004 - a power of two divides exactly
-    sums = arithmetic.running(arithmetic.rounded(bend / total for bend in bends))
-    scale = 1 + 8 / total
-    for limit in row.around(float(values["z"]), is_exact=is_exact, scale=scale):
-        yield _before(row, order, bisect_right(sums, limit), len(bends), values)
-
-
-def _before(row: Shares, order: Sequence[int], before: int, bends: int, values: Values) -> Kept:
-    if values["cut"] == "counted":
-        return _first_of(row, order, len(order) if before == bends else before, values)
-    return _first_of(row, order, before + 1, values)
 
 
 ROUNDED: Final[Mapping[str, Callable[[Shares, Values], Iterator[Kept]]]] = MappingProxyType(

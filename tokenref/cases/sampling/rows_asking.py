@@ -14,20 +14,21 @@ from typing import Any, Final
 
 from sampling_ref import PROFILES, STEPS, SamplingError
 from sampling_ref.arithmetic.binary32 import Binary32
-from sampling_ref.asking import TWINS, apply_stage, is_greedy_instead, own_name, question_of
+from sampling_ref.asking import apply_stage, is_greedy_instead, own_name, question_of
 from sampling_ref.asking import read_parameters as read_parameters_of
 from sampling_ref.candidates import Candidates, all_candidates
 from sampling_ref.randomness import Given
 from sampling_ref.row import ReadRow
 from sampling_ref.situation import Situation
 from sampling_ref.trace import apply_step
+from sampling_ref.twins.table import TWINS
 from tokenref.cases.sampling.draft import SamplerDraft, SamplerPurpose, gives
 from tokenref.engines.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession, with_functions
 from tokenref.floats import Type, nearest, pack, type_of, units_apart, unpack
 from tokenref.questions.parameters import pack_parameters, unpack_parameters
 from tokenref.rules import choices_of
-from tokenref.verdicts import Alternative, Close, Either, Exact, Verdict
+from tokenref.verdicts import Close, Exact, Verdict
 
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 MOST: Final = 64
@@ -54,11 +55,13 @@ def row_request(
     logits: Sequence[float],
     history: Sequence[int] = (),
     *,
-    prompt_length: int = 0,
-    dtype: Type = "f32",
+    prompt_length: Any = 0,  # noqa: ANN401 - what stands beside `params` comes out of tables
+    dtype: Any = "f32",  # noqa: ANN401 - as above
     **params: Any,  # noqa: ANN401 - each step has its own
 ) -> dict[str, Any]:
     """Return a question about a step, as a record has it.
+
+    `prompt_length` is a number of tokens, `dtype` the name of a type.
 
     >>> row_request([0.5], [0], penalty=2.0)["params"]
     {'penalty': {'f32': '40000000'}}
@@ -79,7 +82,7 @@ class Topic:
     flags: tuple[str, ...]
     spec: str
 
-    def case(  # noqa: PLR0913, PLR0917 - what a case consists of
+    def case(  # noqa: PLR0913 - what a case consists of
         self,
         op: str,
         slug: str,
@@ -125,8 +128,6 @@ def verdict_of_row(op: str, profile: str, request: Mapping[str, Any]) -> Verdict
     wider = session.answer(op, wide)
     assert isinstance(wider, Ok)  # noqa: S101 - the same question in more digits
     needs_no_rounding = unpack(wider.out["logits"]) == right and op not in IRRATIONAL
-    if op == "smoothing":
-        return _either_zero(right, dtype)
     if rounded is None:
         return Exact() if needs_no_rounding else Close(ulp=1)
     there = [nearest(number, dtype) for number in rounded]
@@ -138,21 +139,6 @@ def verdict_of_row(op: str, profile: str, request: Mapping[str, Any]) -> Verdict
     if apart >= MOST:
         raise ValueError(f"{op} {profile}: roundings are {apart} units apart: {right}, {there}")
     return Close(ulp=int(apart) + 1)
-
-
-def _either_zero(right: Sequence[float], dtype: Type) -> Verdict:
-    """Return the verdict on a row in which the formula does not say which zero the best gets."""
-    zeros = {"plus": 0.0, "minus": -0.0}
-    return Either(
-        alternatives=[
-            Alternative(
-                label=f"{name}-zero",
-                reason="minus the square of 0: what sign it has depends on how it is written",
-                out={"logits": pack([zero if number == 0 else number for number in right], dtype)},
-            )
-            for name, zero in zeros.items()
-        ]
-    )
 
 
 def rounded_row(op: str, profile: str, request: Mapping[str, Any]) -> list[float] | None:
@@ -170,7 +156,7 @@ def rounded_row(op: str, profile: str, request: Mapping[str, Any]) -> list[float
         return None
     row = [-inf] * len(logits)
     for token, logit in zip(candidates.tokens, candidates.logits, strict=True):
-        row[token] = logit if logit == -inf else float(logit * candidates.factor)
+        row[token] = -inf if logit == -inf else float(logit * candidates.factor)
     return row
 
 

@@ -1,5 +1,8 @@
 """Biases and bans by their rules: single tokens, sequences, bad words, n-grams, allowed tokens."""
 
+# A question, its answer and why it is asked stand in one line of a table.
+# ruff: noqa: E501
+
 from collections.abc import Iterator
 from math import inf
 from typing import Final
@@ -17,7 +20,7 @@ REWARD: Final = Topic("encoder", ("PenaltySign",), "docs/engines.md#encoder_repe
 MASK: Final = Topic("masks", ("TokenMask",), "docs/engines.md#suppress")
 ALLOW: Final = Topic("masks", ("TokenMask",), "docs/engines.md#allowed_tokens")
 PREFIX: Final = Topic("masks", ("TokenMask",), "docs/engines.md#prefix_allowed_tokens")
-INVALID: Final = Topic("masks", ("ImpossibleToken",), "docs/engines.md#remove_invalid_values")
+INVALID: Final = Topic("masks", ("MinusInfinity",), "docs/engines.md#remove_invalid_values")
 
 LEAST: Final = -(2.0**128 - 2.0**104)
 ONES: Final = [1.0, 1.0, 1.0, 1.0]
@@ -28,15 +31,15 @@ BIASES: Final = (
     Row("hundred", {"biases": {0: 100.0, 1: -100.0}}, ONES, [], [101, -99, 1, 1],
         "A bias of 100 is added like any other; it is no ban and no order to take the token."),
     Row("minus-infinity", {"biases": {2: -inf}}, ONES, [], [1, 1, -inf, 1],
-        "A bias of minus infinity bans the token.", flags=("ImpossibleToken",)),
+        "A bias of minus infinity bans the token.", flags=("MinusInfinity",)),
     Row("on-impossible", {"biases": {0: 100.0}}, [-inf, 1], [], [-inf, 1],
-        "No bias brings an impossible token back.", flags=("ImpossibleToken",)),
+        "No bias brings an impossible token back.", flags=("MinusInfinity",)),
     Row("minus-infinity-twice", {"biases": {0: -inf}}, [-inf, 1], [], [-inf, 1],
-        "Minus infinity less infinity is minus infinity, and no NaN.", flags=("ImpossibleToken",)),
-    Row("nothing", {"biases": {}}, [1, -0.0], [], [1, -0.0], "No biases, no change.",
+        "Minus infinity less infinity is minus infinity, and no NaN.", flags=("MinusInfinity",)),
+    Row("nothing", {"biases": {}}, [1, -0.0], [], [1, -0.0], "Without biases no bit of the row changes.",
         flags=("PenaltyOff",)),
     Row("all-banned", {"biases": {0: -inf, 1: -inf}}, [1, 1], [], [-inf, -inf],
-        "Nothing keeps a token possible: all may be banned by biases.", flags=("ImpossibleToken",)),
+        "Nothing keeps a token possible: all may be banned by biases.", flags=("MinusInfinity",)),
     Row("ends", {"biases": {0: 1.0, 3: 1.0}}, ONES, [], [2, 1, 1, 2],
         "The first and the last token of the vocabulary get their biases."),
     Row("limit", {"biases": {0: 150.0, 1: -150.0, 2: 100.0}, "limit": 100.0}, ONES, [], [101, -99, 101, 1],
@@ -46,7 +49,7 @@ BIASES: Final = (
     Row("rounds", {"biases": {0: 0.1, 1: 1e-9}}, [0.7, 1.0], [], None,
         "A sum that needs rounding, and a bias that is too small to change the logit."),
     Row("bf16", {"biases": {0: 0.5}}, [1.0, 2.0], [], [1.5, 2], "A bias on logits of bfloat16.",
-        dtype="bf16", flags=("SixteenBits",)),
+        dtype="bf16", flags=("SixteenBit",)),
     Row("history-does-not-count", {"biases": {0: 1.0}}, [1, 1], [0, 0, 0], [2, 1],
         "A bias is added once, however often the token was said.", flags=("PenaltyOnce",)),
 )  # fmt: skip
@@ -73,13 +76,13 @@ SEQUENCES: Final = (
     Row("added-up", _pairs(([2], 0.5), ([1, 2], 0.25), ([0, 1, 2], 1.0)), ONES, [0, 1], [1, 1, 2.75, 1],
         "Three sequences end with one token, and all their biases are added."),
     Row("ban", _pairs(([0, 1], -inf)), ONES, [0], [1, -inf, 1, 1],
-        "A bias of minus infinity bans the completion.", flags=("ImpossibleToken",)),
+        "A bias of minus infinity bans the completion.", flags=("MinusInfinity",)),
     Row("in-the-prompt", _pairs(([0, 1], 2.0)), ONES, [0], [1, 3, 1, 1],
         "The sequence may begin in the prompt.", prompt=1, flags=("PenaltyScope",)),
     Row("repeated-token", _pairs(([0, 0], 2.0)), ONES, [0, 0], [3, 1, 1, 1],
         "A sequence of the same token twice, after that token was said twice."),
     Row("impossible", _pairs(([0], 5.0)), [-inf, 1], [], [-inf, 1],
-        "A sequence's bias brings no impossible token back.", flags=("ImpossibleToken",)),
+        "A sequence's bias brings no impossible token back.", flags=("MinusInfinity",)),
 )  # fmt: skip
 
 BAD: Final = (
@@ -108,7 +111,7 @@ BAD: Final = (
         "A longer bad word with the end of text in it counts."),
     Row("all-banned", {"words": [[0], [1], [2], [3]]}, ONES, [], [-inf] * 4,
         "Every token is a bad word: the row has no possible token, and that is its answer.",
-        flags=("ImpossibleToken",)),
+        flags=("MinusInfinity",)),
     Row("several", {"words": [[0, 1], [2], [0, 2, 3]]}, ONES, [3, 0], [1, -inf, -inf, 1],
         "Several bad words, of which two are completed by a token each."),
 )  # fmt: skip
@@ -135,7 +138,7 @@ NGRAMS: Final = (
     Row("several", TWO_GRAMS, ONES, [0, 1, 0, 2, 0], [1, -inf, -inf, 1],
         "Two different tokens came after the last one, and both are banned."),
     Row("all", TWO_GRAMS, [1.0, 1.0], [0, 0, 1, 0], [-inf, -inf],
-        "Everything that could come has come: no token is left.", flags=("ImpossibleToken",)),
+        "Everything that could come has come: no token is left.", flags=("MinusInfinity",)),
     Row("in-the-prompt", TWO_GRAMS, ONES, [0, 1, 0], [1, -inf, 1, 1],
         "The prompt's n-grams count like those of the output.", prompt=3, flags=("PenaltyScope",)),
     Row("longer-than-once", {"ngram_size": 3}, ONES, [0, 1, 2, 0, 1, 3, 0, 1], [1, 1, -inf, -inf],
@@ -184,9 +187,9 @@ SUPPRESSED: Final = (
         "A token that is listed twice is impossible, and no NaN comes of it."),
     Row("all", {"tokens": [0, 1, 2, 3]}, ONES, [], [-inf] * 4,
         "All tokens may be suppressed; what to do then is not this step's business.",
-        flags=("ImpossibleToken",)),
+        flags=("MinusInfinity",)),
     Row("impossible-already", {"tokens": [0]}, [-inf, 1], [], [-inf, 1],
-        "Suppressing an impossible token leaves it impossible.", flags=("ImpossibleToken",)),
+        "Suppressing an impossible token leaves it impossible.", flags=("MinusInfinity",)),
 )  # fmt: skip
 
 ALLOWED: Final = (
@@ -194,7 +197,7 @@ ALLOWED: Final = (
         "Only what is listed stays possible."),
     Row("all", {"tokens": [0, 1, 2, 3]}, ONES, [], ONES, "All are listed, so that nothing changes."),
     Row("impossible-stays", {"tokens": [0, 1]}, [-inf, 1, 1], [], [-inf, 1, -inf],
-        "Being allowed makes no impossible token possible.", flags=("ImpossibleToken",)),
+        "Being allowed makes no impossible token possible.", flags=("MinusInfinity",)),
     Row("logits-stay", {"tokens": [1]}, [5, -3, 9], [], [-inf, -3, -inf],
         "The allowed token keeps its logit, however unlikely it is."),
 )  # fmt: skip
@@ -214,13 +217,13 @@ PREFIXES: Final = (
         "Allowed tokens keep their logits."),
     Row("forced", _after(([1], [0, 3])), [-inf, 3, 2, -inf], [1], [0, -inf, -inf, 0],
         "Every allowed token was impossible: by the standard rule each gets the logit 0.",
-        flags=("ImpossibleToken",), rival="when-none.leave"),
+        flags=("MinusInfinity",), rival="when-none.leave"),
     Row("left", _after(([1], [0, 3])), [-inf, 3, 2, -inf], [1], [-inf] * 4,
         "Every allowed token was impossible, and is left so: the row has no possible token.",
-        {"when_none": "leave"}, 0, ("ImpossibleToken",), "standard"),
+        {"when_none": "leave"}, 0, ("MinusInfinity",), "standard"),
     Row("one-is-possible", _after(([1], [0, 3])), [-inf, 3, 2, 5], [1], [-inf, -inf, -inf, 5],
         "One allowed token is possible, so that the others stay impossible.",
-        flags=("ImpossibleToken",)),
+        flags=("MinusInfinity",)),
 )  # fmt: skip
 
 INVALIDS: Final = (
@@ -229,7 +232,7 @@ INVALIDS: Final = (
     Row("nothing", {}, [1.0, -0.0], [], [1, -0.0], "A row of ordinary numbers is left as it is."),
     Row("all", {}, [-inf, -inf], [], [LEAST, LEAST], "A row without a possible token becomes even."),
     Row("other-largest", {"largest": 65504.0}, [-inf, 1.0], [], [-65504, 1],
-        "The largest number is that of the type: here that of binary16.", flags=("SixteenBits",)),
+        "The largest number is that of the type: here that of binary16.", flags=("SixteenBit",)),
 )  # fmt: skip
 
 TABLES: Final = (

@@ -4,6 +4,9 @@ Each engine is asked them under its own names (`rows_of_engines`, `chains_alone`
 multiples of powers of two, and what is compared or cut lies far from where rounding decides.
 """
 
+# A question, its answer and why it is asked stand in one line of a table.
+# ruff: noqa: E501
+
 from collections.abc import Mapping, Sequence
 from math import inf
 from types import MappingProxyType

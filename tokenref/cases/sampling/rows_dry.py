@@ -1,5 +1,8 @@
 """DRY by its definition, and in the two forms that mistral.rs and exllamav2 have."""
 
+# A question, its answer and why it is asked stand in one line of a table.
+# ruff: noqa: E501
+
 from collections.abc import Iterator
 from math import inf
 from typing import Final
@@ -94,9 +97,9 @@ DRIES: Final = (
         "DRY subtracts, whatever the sign, and minus infinity stays."),
     Row("impossible", ONE, [8, 8, -inf, 8], AB, [8, 8, -inf, 8],
         "The token that would go on with the repetition is impossible already.",
-        flags=("ImpossibleToken",)),
+        flags=("MinusInfinity",)),
     Row("f16", ONE, EIGHTS, AB, [8, 8, 6, 8], "DRY on logits of binary16.", dtype="f16",
-        flags=("SixteenBits",)),
+        flags=("SixteenBit",)),
 )  # fmt: skip
 
 NEARBIES: Final = (

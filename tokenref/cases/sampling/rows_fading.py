@@ -1,5 +1,8 @@
 """Penalties that fade with distance, as in exllamav2 and exllamav3, by their rules."""
 
+# A question, its answer and why it is asked stand in one line of a table.
+# ruff: noqa: E501
+
 from collections.abc import Iterator
 from math import inf
 from typing import Final
@@ -70,7 +73,7 @@ ROWS: Final = (
     Row("usual", {"repetition": 1.15, "sustain": 2, "decay": 3}, [9.5, -3.25, 6.0, 4.0, 2.0, 1.0], [5, 4, 3, 2, 1, 0], None,
         "A usual penalty that fades over three tokens, with roundings at every step or once."),
     Row("bf16", {"presence": 0.5}, [2, -2, 1], [0, 1], [1.5, -2.5, 1],
-        "A fading penalty on logits of bfloat16.", dtype="bf16", flags=("SixteenBits",)),
+        "A fading penalty on logits of bfloat16.", dtype="bf16", flags=("SixteenBit",)),
 )  # fmt: skip
 
 
@@ -92,5 +95,5 @@ def drafts() -> Iterator[SamplerDraft]:
             f"rule-without-decay.{name}",
             name,
             row_request([6.0, 6.0, 6.0, 6.0], [3, 2, 1, 0], repetition=2.0, sustain=3),
-            f"A range of three without a decay, by the rule {name}: is the third token back in it?",
+            f"Whether the third token back is in a range of three without a decay, by the rule {name}.",
         )

@@ -1,5 +1,8 @@
 """Steps that depend on how long the text is: its least length, its forced ends, its decay."""
 
+# A question, its answer and why it is asked stand in one line of a table.
+# ruff: noqa: E501
+
 from collections.abc import Iterator
 from math import inf
 from typing import Final
@@ -55,7 +58,7 @@ FIRSTS: Final = (
     Row("not-first", {"token": 1}, ONES, [2, 2], ONES,
         "The text has two tokens; the forced place has passed."),
     Row("impossible", {"token": 1}, [1, -inf, 1], [2], [-inf, 0, -inf],
-        "The forced token becomes possible even if it was not.", flags=("ImpossibleToken",)),
+        "The forced token becomes possible even if it was not.", flags=("MinusInfinity",)),
     Row("token-zero", {"token": 0}, ONES, [2], [0, -inf, -inf],
         "Token 0 may be forced; a test for truth would take it for none."),
 )  # fmt: skip
@@ -73,7 +76,7 @@ LASTS: Final = (
         "Counted from the end of the prompt, one of two new tokens is left.", prompt=2,
         flags=("PenaltyScope",)),
     Row("impossible", {"max_length": 2, "ends": 0}, [-inf, 1, 1], [1], [0, -inf, -inf],
-        "The end becomes possible even if it was banned before.", flags=("ImpossibleToken",)),
+        "The end becomes possible even if it was banned before.", flags=("MinusInfinity",)),
 )  # fmt: skip
 
 BEGINS: Final = (
@@ -109,7 +112,7 @@ DECAYS: Final = (
         "An end whose logit is 0 stays there, however long the text becomes."),
     Row("impossible", {"start": 0, "growth": 2.0, "ends": 0}, [-inf, 1, 1], [1, 1], [-inf, 1, 1],
         "An end that is impossible stays so; minus infinity plus infinity would be NaN.",
-        flags=("ImpossibleToken",)),
+        flags=("MinusInfinity",)),
     Row("below-one", {"start": 0, "growth": 0.5, "ends": 0}, [4, 1, 1], [1], [2, 1, 1],
         "A growth below 1 makes the end less likely."),
     Row("several-ends", {"start": 0, "growth": 2.0, "ends": [0, 1]}, [4, -2, 1], [2], [8, 0, 1],

@@ -34,7 +34,7 @@ FLAGS: Final[Mapping[str, str]] = {
     "temperature": "Temperature",
     "dynamic_temperature": "DynamicTemperature",
     "smoothing": "Smoothing",
-    "remove_invalid_values": "ImpossibleToken",
+    "remove_invalid_values": "MinusInfinity",
 }
 """The flag of each step; masks have one in common."""
 
@@ -68,14 +68,14 @@ def shown_in(profile: Profile) -> Iterator[tuple[Stage, Shown, dict[str, Any]]]:
             if stage.step == "temperature" and not stage.takes:
                 continue
             if params is None or stage.is_off({**profile.defaults(), **params}):
-                params = switched_on(profile, stage, shown, params)
+                params = switched_on(profile, stage, params)
             if params is not None and (stage.step, shown.slug, params) not in seen:
                 seen.append((stage.step, shown.slug, params))
                 yield stage, shown, params
 
 
 def switched_on(
-    profile: Profile, stage: Stage, shown: Shown, params: dict[str, Any] | None
+    profile: Profile, stage: Stage, params: dict[str, Any] | None
 ) -> dict[str, Any] | None:
     """Return parameters under which a stage that another parameter switches is on, if any."""
     switches: tuple[dict[str, Any], ...] = (
@@ -99,9 +99,7 @@ def drafts() -> Iterator[SamplerDraft]:
     for name, profile in PROFILES.items():
         counted: dict[tuple[str, str], int] = {}
         for stage, shown, params in shown_in(profile):
-            request = row_request(
-                shown.logits, shown.history, prompt_length=shown.prompt, **params
-            )
+            request = row_request(shown.logits, shown.history, prompt_length=shown.prompt, **params)
             if isinstance(SamplerSession(name).answer(stage.step, request), Refused):
                 continue
             number = counted[stage.step, shown.slug] = counted.get((stage.step, shown.slug), 0) + 1

@@ -4,6 +4,9 @@ Every logit and every penalty is a small multiple of a power of two, so that not
 and only the rule can be wrong; a few cases use penalties that are used in practice.
 """
 
+# A question, its answer and why it is asked stand in one line of a table.
+# ruff: noqa: E501
+
 from collections.abc import Iterator
 from math import inf
 from typing import Final
@@ -25,7 +28,7 @@ EACH: Final = [0, 1, 2, 3, 4]
 
 REPETITIONS: Final = (
     Row("signs", TWO, SIGNS, EACH, [2, -8, 0, -0.0, -inf, 1],
-        "A positive logit is divided and a negative one multiplied; who divides both makes the repeat of an unlikely token likelier.",  # noqa: E501
+        "A positive logit is divided and a negative one multiplied; who divides both makes the repeat of an unlikely token likelier.",
         rival="method.divide"),
     Row("reward", {"penalty": 0.5}, SIGNS, EACH, [8, -2, 0, -0.0, -inf, 1],
         "A penalty below 1 rewards: the positive logit grows and the negative one moves up to zero."),
@@ -125,22 +128,22 @@ REPETITIONS: Final = (
         flags=("Subnormal",)),
     Row("f16", TWO, [4, -4, 0.5, 2], [0, 1], [2, -8, 0.5, 2],
         "Logits of 16 bits: the quotient and the product need no rounding there either.",
-        dtype="f16", flags=("SixteenBits",)),
+        dtype="f16", flags=("SixteenBit",)),
     Row("bf16", TWO, [4, -4, 0.5, 2], [0, 1, 1], [2, -8, 0.5, 2],
         "Logits of bfloat16: the quotient and the product need no rounding there either.",
-        dtype="bf16", flags=("SixteenBits",)),
+        dtype="bf16", flags=("SixteenBit",)),
     Row("f64", TWO, [4, -4, 0.1, 2], [0, 1, 2], [2, -8, 0.05, 2],
         "Logits of 64 bits keep all of them: half of 0.1 is 0.05 there, to the last bit.",
         dtype="f64"),
     Row("bf16-rounds", {"penalty": 1.25}, [3.0, -3.0, 1.0], [0, 1], None,
         "Three divided by 1.25 needs more digits than bfloat16 has; rounding once or twice is as good.",
-        dtype="bf16", flags=("SixteenBits",)),
+        dtype="bf16", flags=("SixteenBit",)),
     Row("f16-rounds", {"penalty": 1.25}, [3.0, -3.0, 1.0], [0, 1], None,
         "Three divided by 1.25 needs more digits than binary16 has; rounding once or twice is as good.",
-        dtype="f16", flags=("SixteenBits",)),
+        dtype="f16", flags=("SixteenBit",)),
     Row("all-impossible", TWO, [-inf, -inf], [0, 1], [-inf, -inf],
         "A row without a possible token is a row still for a penalty: nothing changes, and nothing becomes NaN.",
-        flags=("ImpossibleToken",)),
+        flags=("MinusInfinity",)),
     Row("one-token", TWO, [3.0], [0, 0], [1.5],
         "A vocabulary of one token: its only logit is divided once."),
 )  # fmt: skip
@@ -153,7 +156,7 @@ FREQUENCIES: Final = (
     Row("negative-logits", HALF, [-2, -0.0, 0.0], [0, 0, 1, 2], [-3, -0.5, -0.5],
         "What is subtracted does not depend on the logit's sign."),
     Row("impossible", HALF, [-inf, 2], [0, 1], [-inf, 1.5],
-        "An impossible token stays impossible, whatever is subtracted.", flags=("ImpossibleToken",)),
+        "An impossible token stays impossible, whatever is subtracted.", flags=("MinusInfinity",)),
     Row("reward", {"penalty": -0.5}, [2, 2], [0, 0, 1], [3, 2.5],
         "A negative frequency penalty rewards repetition, once for each occurrence."),
     Row("off", {"penalty": 0.0}, [2, -0.0, 0.0], [0, 1, 2], [2, -0.0, 0.0],
@@ -199,10 +202,10 @@ FREQUENCIES: Final = (
         "Three hundred occurrences cost three hundred times; a count in eight bits begins anew at 256."),
     Row("bf16", HALF, [2, -2, 1], [0, 0, 1], [1, -2.5, 1],
         "Frequency on logits of bfloat16, where nothing is rounded.", dtype="bf16",
-        flags=("SixteenBits",)),
+        flags=("SixteenBit",)),
     Row("f16", HALF, [2, -2, 1], [0, 0, 1], [1, -2.5, 1],
         "Frequency on logits of binary16, where nothing is rounded.", dtype="f16",
-        flags=("SixteenBits",)),
+        flags=("SixteenBit",)),
 )  # fmt: skip
 
 PRESENCES: Final = (
@@ -211,7 +214,7 @@ PRESENCES: Final = (
     Row("negative-logits", HALF, [-2, -0.0, 0.0], [0, 0, 1, 2], [-2.5, -0.5, -0.5],
         "The presence penalty does not look at the logit's sign."),
     Row("impossible", HALF, [-inf, 2], [0, 1], [-inf, 1.5],
-        "An impossible token stays impossible under a presence penalty.", flags=("ImpossibleToken",)),
+        "An impossible token stays impossible under a presence penalty.", flags=("MinusInfinity",)),
     Row("reward", {"penalty": -0.5}, [2, 2], [0, 0], [2.5, 2],
         "A negative presence penalty rewards what was there, once."),
     Row("off", {"penalty": 0.0}, [2, -0.0, 0.0], [0, 1, 2], [2, -0.0, 0.0],
@@ -245,7 +248,7 @@ PRESENCES: Final = (
         "The first and the last token of the vocabulary can be present like all others."),
     Row("bf16", HALF, [2, -2, 1], [0, 0, 1], [1.5, -2.5, 1],
         "Presence on logits of bfloat16, where nothing is rounded.", dtype="bf16",
-        flags=("SixteenBits",)),
+        flags=("SixteenBit",)),
 )  # fmt: skip
 
 ALL_THREE: Final = {"repetition": 2.0, "frequency": 1.0, "presence": 0.5, "window": None}
@@ -289,7 +292,7 @@ TOGETHERS: Final = (
     Row("usual", {"repetition": 1.1, "frequency": 0.2, "presence": 0.1}, [9.5, -3.5, 6.0], SOME, None,
         "Usual values of all three; each operation may be rounded or all of them once."),
     Row("impossible", ALL_THREE, [-inf, 2], [0, 0], [-inf, 2],
-        "An impossible token stays impossible under all three.", flags=("ImpossibleToken",)),
+        "An impossible token stays impossible under all three.", flags=("MinusInfinity",)),
 )  # fmt: skip
 
 TABLES: Final = (

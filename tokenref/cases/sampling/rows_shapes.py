@@ -1,5 +1,8 @@
 """Temperature, dynamic temperature and smoothing by their rules."""
 
+# A question, its answer and why it is asked stand in one line of a table.
+# ruff: noqa: E501
+
 from collections.abc import Iterator
 from math import inf
 from typing import Final
@@ -9,7 +12,9 @@ from tokenref.cases.sampling.rows_asking import Topic
 from tokenref.cases.sampling.rows_table import Row, tabled
 
 PLAIN: Final = Topic("temperature", ("Temperature",), "docs/engines.md#temperature")
-DYNAMIC: Final = Topic("temperature", ("DynamicTemperature",), "docs/engines.md#dynamic_temperature")
+DYNAMIC: Final = Topic(
+    "temperature", ("DynamicTemperature",), "docs/engines.md#dynamic_temperature"
+)
 SMOOTH: Final = Topic("temperature", ("Smoothing",), "docs/engines.md#smoothing")
 
 ROW: Final = [4.0, -2.0, 0.0, -0.0, -inf, 1.0]
@@ -40,28 +45,28 @@ PLAINS: Final = (
         {"zero": "first largest"}, flags=("TemperatureZero",)),
     Row("zero-with-impossible", {"temperature": 0.0}, [-inf, -3.0, -3.0], [], [-inf, -3, -inf],
         "The best of a row of negative logits, the first of them impossible.",
-        {"zero": "first largest"}, flags=("TemperatureZero", "ImpossibleToken")),
+        {"zero": "first largest"}, flags=("TemperatureZero", "MinusInfinity")),
     Row("added", {"temperature": 1.0, "added": 1.0}, [4.0, -2.0], [], [2, -1],
         "Some engines add a small number to the temperature; here it is one that can be seen."),
     Row("added-to-zero", {"temperature": 0.0, "added": 0.5}, [4.0, -2.0], [], [8, -4],
         "What is added keeps a temperature of 0 from being none.", {"zero": "first largest"},
         flags=("TemperatureZero",)),
     Row("f16", {"temperature": 2.0}, [4.0, -2.0, -inf], [], [2, -1, -inf],
-        "Temperature on logits of binary16.", dtype="f16", flags=("SixteenBits",)),
+        "Temperature on logits of binary16.", dtype="f16", flags=("SixteenBit",)),
     Row("bf16", {"temperature": 0.5}, [4.0, -2.0, -inf], [], [8, -4, -inf],
-        "Temperature on logits of bfloat16.", dtype="bf16", flags=("SixteenBits",)),
+        "Temperature on logits of bfloat16.", dtype="bf16", flags=("SixteenBit",)),
     Row("bf16-usual", {"temperature": 0.7}, [1.5, -7.25, 19.5], [], None,
         "A usual temperature on logits of bfloat16, rounded to eight bits.", dtype="bf16",
-        flags=("SixteenBits",)),
+        flags=("SixteenBit",)),
     Row("f16-usual", {"temperature": 0.7}, [1.5, -7.25, 19.5], [], None,
         "A usual temperature on logits of binary16, rounded to eleven bits.", dtype="f16",
-        flags=("SixteenBits",)),
+        flags=("SixteenBit",)),
     Row("f64", {"temperature": 2.0}, [0.1, -0.3], [], [0.05, -0.15],
         "Temperature on logits of 64 bits: the half of 0.1 has all its digits.", dtype="f64"),
     Row("one-token", {"temperature": 0.5}, [3.0], [], [6],
         "A vocabulary of one token is divided like any other."),
     Row("all-impossible", {"temperature": 2.0}, [-inf, -inf], [], [-inf, -inf],
-        "Minus infinity divided stays minus infinity.", flags=("ImpossibleToken",)),
+        "Minus infinity divided stays minus infinity.", flags=("MinusInfinity",)),
 )  # fmt: skip
 
 DYN: Final = {"temperature": 1.0, "spread": 0.5}
@@ -79,10 +84,10 @@ DYNAMICS: Final = (
         "The spread is larger than the temperature, and the lower end is 0, not negative."),
     Row("impossible", DYN, [2.0, 1.0, -inf, -inf], [], None,
         "Impossible tokens stay impossible; whether they count for the largest entropy is for in_play to say.",
-        flags=("ImpossibleToken",)),
+        flags=("MinusInfinity",)),
     Row("in-play", {**DYN, "in_play": 4}, [2.0, 1.0, 0.0, -inf], [], None,
         "The largest entropy is that of four tokens in play, one of which is impossible.",
-        flags=("ImpossibleToken",)),
+        flags=("MinusInfinity",)),
     Row("one-token", DYN, [3.0], [], [3],
         "One token has no entropy to compare; its logit is left alone."),
     Row("no-spread", {"temperature": 2.0, "spread": 0.0}, [4.0, 2.0], [], None,
@@ -90,12 +95,14 @@ DYNAMICS: Final = (
 )  # fmt: skip
 
 SMOOTHS: Final = (
-    Row("quadratic", {"smoothing_factor": 0.5}, [4.0, 2.0, 0.0], [], None,
+    Row("quadratic", {"smoothing_factor": 0.5}, [4.0, 2.0, 0.0], [], [-0.0, -2, -8],
         "Logits fall with the square of their distance to the largest."),
     Row("shifted", {"smoothing_factor": 0.5}, [14.0, 12.0, 10.0], [], None,
         "The same distances ten higher: the largest is where it was, and all else falls from there."),
     Row("impossible", {"smoothing_factor": 0.5}, [4.0, -inf, 2.0], [], None,
-        "An impossible token stays impossible after smoothing.", flags=("ImpossibleToken",)),
+        "An impossible token stays impossible after smoothing.", flags=("MinusInfinity",)),
+    Row("usual", {"smoothing_factor": 0.3}, [7.3, 5.1, -2.6, 6.9], [], None,
+        "A usual smoothing factor, with roundings of the difference, the square and the product."),
     Row("equals", {"smoothing_factor": 0.25}, [4.0, 4.0, 0.0], [], None,
         "Two largest logits stay equal after smoothing."),
 )  # fmt: skip

@@ -36,6 +36,4 @@ def tabled(op: str, topic: Topic, rows: Sequence[Row]) -> Iterator[SamplerDraft]
             row.logits, row.history, prompt_length=row.prompt, dtype=row.dtype, **row.params
         )
         profile = rule_name(op, **row.choices)
-        yield topic.case(
-            op, row.slug, profile, request, row.why, *purposes, flags=row.flags
-        )
+        yield topic.case(op, row.slug, profile, request, row.why, *purposes, flags=row.flags)

@@ -23,6 +23,7 @@ from sampling_ref.speculative import (
     verify_tree,
 )
 from tokenref.cases.sampling.draft import SamplerDraft, SamplerPurpose, differs_from, gives
+from tokenref.cases.sampling.sentences import asked_as
 from tokenref.cases.sampling.uniform_points import Point, points_at
 from tokenref.floats import pack
 from tokenref.questions.parameters import pack_parameters
@@ -47,7 +48,7 @@ class Drafted(NamedTuple):
     draft: Sequence[Sequence[float]]
     tokens: Sequence[int]
     about: str
-    params: Mapping[str, Any] = {}  # noqa: RUF012 - never changed
+    params: Mapping[str, Any] = {}
 
 
 class _Method(NamedTuple):
@@ -159,7 +160,7 @@ def _at_breakpoints(method: _Method, each: Drafted) -> Iterator[SamplerDraft]:
                     yield _one(method, each, slug, place, three[here], numbers[here])
 
 
-def _one(  # noqa: PLR0913 - one for each part of the sentence
+def _one(
     method: _Method,
     each: Drafted,
     slug: str,
@@ -177,20 +178,24 @@ def _one(  # noqa: PLR0913 - one for each part of the sentence
         else "1 draft is"
         if answer.accepted == 1
         else f"{answer.accepted} drafts are"
-    )  # noqa: E501
+    )
     purposes: list[SamplerPurpose] = [gives(accepted=answer.accepted, tokens=list(answer.tokens))]
     flags = {method.flag, *(["SpeculativeEquality"] if side == 0 else [])}
     if side == 0 and place < len(numbers) - 1 and method.name in {"chain", "block", "tree"}:
         purposes.append(
             differs_from(rule_name("speculative", method=method.name, equality="accept"))
-        )  # noqa: E501
+        )
     return SamplerDraft(
         op="speculative",
         topic=method.name.replace(" ", "_"),
         slug=slug,
         profile=rule_name("speculative", method=method.name),
         request=asked(each, numbers),
-        why=f"{each.about[0].upper()}{each.about[1:]}. {which} is {where} {end}, where the answer changes: {kept} accepted, then token {answer.tokens[-1]}.",  # noqa: E501
+        why=asked_as(
+            f"{each.about[0].upper()}{each.about[1:]}. {which} is {where} {end}, where the answer changes: {kept} accepted, then token {answer.tokens[-1]}.",  # noqa: E501
+            method.name,
+            f"numbers {', '.join(map(repr, numbers))}",
+        ),
         flags=sorted(flags),
         spec=SPEC,
         purposes=purposes,

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from tokenref.cases.sampling.draft import SamplerDraft, SamplerPurpose, differs_from, gives, refuses
+from tokenref.cases.sampling.sentences import told_apart
 from tokenref.cases.sampling.speculative import BONUS, EVEN, SPEC, STEEP, Drafted, P, Q, asked
 from tokenref.cases.sampling.uniform_points import LARGEST
 from tokenref.rules import STANDARD, rule_name
@@ -19,6 +20,10 @@ SURE: Final = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0))
 
 def drafts() -> Iterator[SamplerDraft]:
     """Yield the cases."""
+    yield from told_apart(_all())
+
+
+def _all() -> Iterator[SamplerDraft]:
     yield from _rules()
     yield from _lengths()
     yield from _against_each_other()
@@ -49,7 +54,7 @@ def _case(  # noqa: PLR0913 - one for each part of a question
         profile=profile,
         request=asked(each, uniforms, dtype),
         why=each.about,
-        flags=[flag],
+        flags=[flag] if dtype == "f32" else sorted([flag, "WideNumber"]),
         spec=SPEC,
         purposes=[*purposes, *map(differs_from, rivals)],
     )
@@ -84,7 +89,7 @@ def _rules() -> Iterator[SamplerDraft]:
         (2, 0),
         "SpeculativeUndrafted",
         rivals=[reject],
-    )  # noqa: E501
+    )
     yield _case(
         "chain", reject, undrafted._replace(about="A draft that its row does not offer is rejected by rule, whatever the target says of it."),  # noqa: E501
         (0.0, 0.75), 0, (2,), "SpeculativeUndrafted", rivals=[STANDARD], slug="undrafted-rejected",
@@ -95,7 +100,7 @@ def _rules() -> Iterator[SamplerDraft]:
     )  # fmt: skip
     yield _case(
         "chain", STANDARD, nobody, (0.0, 0.25), 0, (0,), "SpeculativeUndrafted", rivals=[accept]
-    )  # noqa: E501
+    )
     yield _case(
         "chain", accept, nobody._replace(about="The rule of an engine whose 0 / 0 is not a number, and no number is above that: accepted."),  # noqa: E501
         (LARGEST["f32"], 0.25), 1, (2, 0), "SpeculativeUndrafted", rivals=[STANDARD],
@@ -179,7 +184,7 @@ def _lengths() -> Iterator[SamplerDraft]:
             count,
             (*range(count), 3),
             "SpeculativeBonus",
-        )  # noqa: E501
+        )
         each = Drafted(
             f"own-number-{count}", (P,) * count + (BONUS,), (Q,) * count, (0,) * count,
             f"The last of {count} drafts is rejected by its own number; the first draft's number would accept it.",  # noqa: E501
@@ -199,13 +204,14 @@ def _lengths() -> Iterator[SamplerDraft]:
     for profile, slug in ((STANDARD, "chain"), (BLOCK, "block"), (MATCHING, "matching")):
         each = Drafted(
             "no-drafts", (BONUS,), (), (), "No draft at all: one token, drawn from the target."
-        )  # noqa: E501
+        )
         yield _case(slug, profile, each, (0.5,), 0, (1,), "SpeculativeBonus")
 
 
 def _against_each_other() -> Iterator[SamplerDraft]:
     made_good = Drafted(
-        "block-accepts-more", ((0.5, 0.5), (0.0, 1.0), (0.5, 0.5)), ((0.0, 1.0), (0.5, 0.5)), (1, 1),
+        "block-accepts-more", ((0.5, 0.5), (0.0, 1.0), (0.5, 0.5)), ((0.0, 1.0), (0.5, 0.5)),
+        (1, 1),
         "The first draft is half as likely as drafted, the second twice: judged together both are accepted.",  # noqa: E501
     )  # fmt: skip
     yield _case(
@@ -217,7 +223,7 @@ def _against_each_other() -> Iterator[SamplerDraft]:
         (1, 1, 0),
         "SpeculativeBlock",
         rivals=[STANDARD],
-    )  # noqa: E501
+    )
     yield _case(
         "chain", STANDARD, made_good._replace(slug="chain-accepts-less", about="The same question, judged one by one: the first draft is rejected by its own number."),  # noqa: E501
         (0.75, 0.75, 0.0), 0, (0,), "SpeculativeRatio", rivals=[BLOCK],
@@ -292,7 +298,7 @@ def _trees() -> Iterator[SamplerDraft]:
         )  # fmt: skip
         yield _case(
             "target_only", TARGET, each, (0.375, 0.0, 0.5), 1, (0, 1), "SpeculativeThreshold"
-        )  # noqa: E501
+        )
 
 
 def _typical() -> Iterator[SamplerDraft]:
@@ -329,7 +335,7 @@ def _mixtures() -> Iterator[SamplerDraft]:
             0,
             (1,),
             "A weight of 1 is the target alone: at its ratio of 1/2 the draft is rejected.",
-        ),  # noqa: E501
+        ),
         (0.5, 0.5, 1, (0, 0), "Half target and half draft: the ratio is 3/4, and 1/2 accepts."),
         (0.5, 0.75, 0, (1,), "Half target and half draft, exactly at the ratio 3/4: rejected."),
         (0.0, 0.9375, 1, (0, 0), "A weight of 0 is the draft itself: always accepted."),
@@ -346,7 +352,7 @@ def _mixtures() -> Iterator[SamplerDraft]:
             tokens,
             "SpeculativeMixture",
             rivals=rivals,
-        )  # noqa: E501
+        )
 
 
 def _refusal(
@@ -360,7 +366,7 @@ def _refusal(
         profile=profile,
         request=asked(each, uniforms),
         why=each.about,
-        flags=[flags.get(code, "InvalidParameter" if "PARAM" in code else "InvalidHistory")],
+        flags=[flags.get(code, "ParameterDomain" if "PARAM" in code else "InvalidHistory")],
         spec="docs/sampling.md#errors",
         purposes=[refuses(code)],
     )
@@ -392,7 +398,7 @@ def _refused() -> Iterator[SamplerDraft]:
         slug="too-few-parents",
         params={"parents": []},
         about="A tree of one node and no parents: its shape is not known.",
-    )  # noqa: E501
+    )
     yield _refusal("refused", TREE, few, (0.5, 0.5), "INVALID_PARAMETER")
     above = Drafted(
         "threshold-above-one", (EVEN, EVEN), (), (0,), "A threshold of 2 is no share: refused.",
@@ -406,5 +412,5 @@ def _refused() -> Iterator[SamplerDraft]:
         (0,),
         "A weight of 2 makes shares negative: refused.",
         {"weight": 2.0},
-    )  # noqa: E501
+    )
     yield _refusal("refused", STANDARD, weight, (0.5, 0.5), "INVALID_PARAMETER")

@@ -5,6 +5,7 @@ from math import inf, nan
 from typing import Any, Final
 
 from tokenref.cases.sampling.draft import SamplerDraft, differs_from, gives, refuses
+from tokenref.cases.sampling.sentences import asked_as
 from tokenref.floats import Type, nearest, pack
 from tokenref.rules import STANDARD, rule_name
 from tokenref.verdicts import Close
@@ -70,17 +71,18 @@ def drafts() -> Iterator[SamplerDraft]:
         "Rows in different scales are equal in shares: the target's shares, not its weights.",
         (0.5, 0.5), rival=STANDARD,
     )  # fmt: skip
-    for slug, target, draft, about in (
+    bad: list[tuple[str, Sequence[float], Sequence[float], str]] = [
         ("lengths", (0.5, 0.5), (1.0,), "Rows of two tokens and of one"),
         ("nan", (0.5, nan), (0.5, 0.5), "NaN in the target"),
         ("negative", (0.5, 0.5), (-0.5, 1.5), "A negative share in the draft"),
         ("infinite", (inf, 0.5), (0.5, 0.5), "Infinity in the target"),
         ("no-weight", (0.5, 0.5), (0.0, 0.0), "A draft row without any weight"),
-    ):
+    ]
+    for name, first, second, sentence in bad:
         yield SamplerDraft(
-            op="residual", topic="refused", slug=slug, profile=STANDARD,
-            request={"target": pack(target), "draft": pack(draft), "params": {}},
-            why=f"{about}: there is no residual, and none may be made up.",
+            op="residual", topic="refused", slug=name, profile=STANDARD,
+            request={"target": pack(first), "draft": pack(second), "params": {}},
+            why=f"{sentence}: there is no residual, and none may be made up.",
             flags=["InvalidRow"], spec="docs/sampling.md#errors",
             purposes=[refuses("INVALID_ROW")],
         )  # fmt: skip
@@ -108,7 +110,7 @@ def _case(  # noqa: PLR0913 - one for each part of a question
         slug=slug,
         profile=profile,
         request=request,
-        why=why,
+        why=asked_as(why, dtype),
         flags=["SpeculativeResidual"],
         spec=SPEC,
         purposes=[gives(probs=pack(left, dtype)), *([differs_from(rival)] if rival else [])],

@@ -7,6 +7,9 @@ d3879438 and ab08e697) come from running them. A logarithm's last bits are the l
 that the verdict is close.
 """
 
+# A question, its answer and why it is asked stand in one line of a table.
+# ruff: noqa: E501
+
 from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Final
@@ -22,7 +25,9 @@ from tokenref.rules import rule_name
 
 TOPIC: Final = Topic("lz", ("LzPenalty",), "docs/lz.md#the-penalty")
 VARIANTS: Final = Topic("lz", ("LzPenalty", "LzVariant"), "docs/lz.md#variants")
-PROGRAMS: Final = Topic("lz", ("LzPenalty", "LzVariant"), "docs/lz.md#what-the-published-programs-do")
+PROGRAMS: Final = Topic(
+    "lz", ("LzPenalty", "LzVariant"), "docs/lz.md#what-the-published-programs-do"
+)
 PAPER: Final = Topic("lz", ("LzPenalty", "LzVariant"), "docs/lz.md#what-is-wrong-in-the-paper")
 
 LOOP: Final = [1, 2, 3] * 33 + [1]
@@ -35,7 +40,7 @@ Example = tuple[str, list[int], int, int, int, str, dict[str, Sequence[float]]]
 EXAMPLES: Final[Sequence[Example]] = (
     ("e1", [1, 2, 3, 4, 5, 1, 2, 3], 8, 8, 3,
      "the buffer 1 2 3 was followed by 4, so that 4 alone goes on with a repetition", {
-        **dict.fromkeys(SAME, [3, 2.3219, 2, 1.585, -1.1699, 0, 3, 3]),
+        **{key: [3, 2.3219, 2, 1.585, -1.1699, 0, 3, 3] for key in SAME},
         "script": [-2.0794] * 4 + [1.2231] + [-2.0794] * 3,
         "fork_march": [0, -1, -1.415, -2, -1.8538, -0.6781, 0, 0],
         "fork_july": [0, -1.415, -2, -3, -0.6781, -1, 0, 0]}),
@@ -61,7 +66,7 @@ EXAMPLES: Final[Sequence[Example]] = (
         "fork_july": [0, -3, -4, 0, -2, 0, 0, 0, -2.415] + [0] * 7}),
     ("e9", [4, 5, 6, 7, 1, 2, 3], 8, 4, 3,
      "what was just written is in the buffer only, so that it counts as new", {
-        **dict.fromkeys(SAME, [3, 3, 3, 3, 2, 1.585, 1, 0]),
+        **{key: [3, 3, 3, 3, 2, 1.585, 1, 0] for key in SAME},
         "script": [-2.0794] * 8,
         "fork_march": [0, 0, 0, -2, 0, 0, 0, 0],
         "fork_july": [0, 0, 0, -3, 0, 0, 0, 0]}),
@@ -77,7 +82,13 @@ LOOPING: Final = {
 }
 """The third example: what tokens 1, 2, 3 and 7 get; 2 goes on with the loop, 7 is new."""
 
-PERIODS: Final = ((1, -0.956, -1.956), (2, 0.044, -1.541), (3, -1.956, -1.956), (8, 2.044, -1.126), (32, 4.044, -1.0))
+PERIODS: Final = (
+    (1, -0.956, -1.956),
+    (2, 0.044, -1.541),
+    (3, -1.956, -1.956),
+    (8, 2.044, -1.126),
+    (32, 4.044, -1.0),
+)
 """Loops: their period, what the compressor itself says, what the cases say."""
 
 PUBLISHED: Final = (

@@ -1,6 +1,7 @@
 """What the page's list needs, as compact as JSON can be, and inert whatever text is in it."""
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -8,8 +9,9 @@ import msgspec
 
 from tokenref.record import Case
 from tokenref.reports.html.gathering import Column, Gathered
+from tokenref.reports.readable import readable_answer, readable_json
 from tokenref.reports.results import DIFFERENCES, CaseLine, options_again
-from tokenref.reports.short import short_json, visible
+from tokenref.reports.short import visible
 
 LETTERS: Final[Mapping[str, str]] = {
     "pass": "p",
@@ -63,7 +65,7 @@ def page_data(gathered: Gathered, names: Mapping[str, str], pages: str) -> dict[
                 specs[visible(record.spec)],
                 subjects[visible(subject)],
                 visible(record.why),
-                short_json(
+                readable_json(
                     msgspec.to_builtins(record)["in"],
                     _LONGEST_QUESTION if case_id in differing else _LONGEST_ANSWERED,
                 ),
@@ -108,12 +110,14 @@ class Numbered:
 
 def _engine(column: Column, ids: Sequence[str], texts: Numbered) -> dict[str, object]:
     """Return one engine's results."""
-    statuses, details, was = [], {}, {}
+    statuses: list[str] = []
+    places: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    was: dict[int, str] = {}
     for at, case_id in enumerate(ids):
         line = column.lines.get(case_id)
         statuses.append(GONE if line is None else LETTERS.get(line.status, "f"))
         if line is not None and (said := _said(line)):
-            details[at] = [texts[text] for text in said]
+            places[tuple(texts[text] for text in said)].append(at)
         if case_id in column.was:
             was[at] = LETTERS.get(column.was[case_id], GONE)
     entry = column.entry
@@ -122,7 +126,7 @@ def _engine(column: Column, ids: Sequence[str], texts: Numbered) -> dict[str, ob
         "again": [visible(part) for part in entry.again or [entry.name]],
         "options": [visible(part) for part in options_again(column.results[0].header)],
         "statuses": "".join(statuses),
-        "details": details,
+        "details": [[said, runs(at)] for said, at in places.items()],
         "known": {
             visible(known.title): [visible(known.reason), visible(known.link)]
             for results in column.results
@@ -135,6 +139,25 @@ def _engine(column: Column, ids: Sequence[str], texts: Numbered) -> dict[str, ob
     return found
 
 
+def runs(places: Sequence[int]) -> list[int]:
+    """Return ascending places as pairs: how many are left out, how many follow each other.
+
+    Thousands of cases are unsupported for one reason, most of them side by side.
+
+    >>> runs([0, 1, 2, 7, 9])
+    [0, 3, 4, 1, 1, 1]
+    """
+    found: list[int] = []
+    end = 0
+    for place in places:
+        if found and place == end:
+            found[-1] += 1
+        else:
+            found += [place - end, 1]
+        end = place + 1
+    return found
+
+
 def _said(line: CaseLine) -> list[str]:
     """Return what there is to say of a result: detail, stage, remark, ulp, known, got, log."""
     said = [
@@ -143,7 +166,7 @@ def _said(line: CaseLine) -> list[str]:
         visible(line.remark),
         "" if line.ulp is None else str(line.ulp),
         visible(line.known),
-        visible(line.got),
+        visible(readable_answer(line.got, _LONGEST_ANSWER)),
         visible(line.log),
     ]
     while said and not said[-1]:
@@ -155,8 +178,8 @@ def _expected(record: Case) -> str:
     """Return the answer of a record, as far as a line holds it."""
     content = msgspec.to_builtins(record)
     if content["out"] is None:
-        return short_json(content["verdict"], _LONGEST_ANSWER)
-    return short_json(content["out"], _LONGEST_ANSWER)
+        return readable_json(content["verdict"], _LONGEST_ANSWER)
+    return readable_json(content["out"], _LONGEST_ANSWER)
 
 
 def inert_json(value: object) -> str:

@@ -1,5 +1,6 @@
 """A table of counts: a row per operation or flag, a column per engine, every cell a link."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -7,8 +8,11 @@ from typing import Final
 from urllib.parse import urlencode
 
 from tokenref.judge import FAILURES
-from tokenref.reports.results import UNJUDGED
+from tokenref.reports.results import judged
 from tokenref.reports.short import visible
+
+_BREAKS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=_)")
+"""Where a name may be broken on a narrow screen: `Byte|Order`, `top_|k`."""
 
 _LONG: Final = 25
 """Rows of a table that is long."""
@@ -59,7 +63,8 @@ def _row(
         for engine, cell in zip(engines, row, strict=True)
     )
     quiet = "" if _differs(row) else ' class="quiet"'
-    link = _link({kind: name}, escape(visible(name)), escape(visible(about)))
+    parts = _BREAKS.split(visible(name))
+    link = _link({kind: name}, "<wbr>".join(map(escape, parts)), escape(visible(about)))
     return f'<tr{quiet}><th scope="row">{link}</th>{cells}</tr>'
 
 
@@ -88,8 +93,7 @@ def cell_link(kind: str, name: str, engine: str, counts: Counter[str], before: s
         signs.append(f"≠ {known:,}")
     if not signs:
         signs.append(f"✓ {counts['pass']:,}" if counts["pass"] else "·")
-    judged = total - sum(counts[status] for status in UNJUDGED)
-    of = f"<small>of {judged:,}</small>" if (failed or known) and not before else ""
+    of = f"<small>of {judged(counts):,}</small>" if (failed or known) and not before else ""
     label = (
         f'<span aria-hidden="true">{escape(before)}{" ".join(signs)}{of}</span>'
         f'<i class="said">{title}</i>'
@@ -104,8 +108,7 @@ def look(counts: Counter[str]) -> str:
     ('bad', 'good', 'none')
     """
     if failed := failures(counts):
-        judged = counts.total() - sum(counts[status] for status in UNJUDGED)
-        return "bad much" if 4 * failed > judged else "bad"
+        return "bad much" if 4 * failed > judged(counts) else "bad"
     if counts["xfail"]:
         return "known"
     return "good" if counts["pass"] else "none"

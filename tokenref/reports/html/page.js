@@ -18,6 +18,16 @@
     if (was === ".") return "appeared";
     return is === "p" ? "newly passing" : "other";
   };
+  for (const engine of data.engines) { // unpack what is said of runs of cases
+    const details = {};
+    for (const [said, runs] of engine.details) {
+      for (let at = 0, part = 0; part < runs.length; part += 2) {
+        at += runs[part];
+        for (const end = at + runs[part + 1]; at < end; at += 1) details[at] = said;
+      }
+    }
+    engine.details = details;
+  }
   const byId = (id) => document.getElementById(id);
   const form = byId("filters"), list = byId("cases"), pager = byId("pager");
   const FIELDS = ["search", "status", "engine", "op", "flag", "profile", "change"];
@@ -126,7 +136,7 @@
       const spec = data.specs[row[5]];
       item("rule", data.pages && !/^https?:/.test(data.pages)
         ? make("a", { href: data.pages + spec }, spec) : link(data.pages + spec, spec));
-      item("of", [data.subjects[row[6]], profile(row)].filter(Boolean).join(", by the rules of "));
+      item("of", [data.subjects[row[6]], `by the rules of ${profile(row)}`].filter(Boolean).join(", "));
       item("question", code(row[8]));
     }
     if (engine.was && engine.was[at]) item("before", badge(engine.was[at]));

@@ -18,8 +18,8 @@ from tokenref.reports.changes import Change
 from tokenref.reports.html.data import inert_json, page_data
 from tokenref.reports.html.gathering import Column, Gathered, counts_by_flag, counts_by_op, gather
 from tokenref.reports.html.matrix import cell_link, failures, table
-from tokenref.reports.reading import Results, ResultsError
-from tokenref.reports.results import UNJUDGED
+from tokenref.reports.reading import Results
+from tokenref.reports.results import judged
 from tokenref.reports.short import visible
 
 _RESOURCES: Final = files("tokenref.reports.html")
@@ -43,13 +43,21 @@ def html_report(
 
     `catalogue` holds the records. `notes` are sentences for its top, `pages` the address of the
     folder that holds `docs/`, for links to what records cite. With `changes` the list starts with
-    those. Raises `ResultsError` for more results than a browser can hold.
+    those. Raises `ResultsError` for more results than a browser can hold, `ValueError` for
+    an address of another kind.
     """
+    if not is_address(pages):
+        raise ValueError(f"the address of the pages must be a path, http or https, got {pages!r}")
     gathered = gather(results, {case.id: case for case in catalogue.cases}, changes or ())
     names = {entry.digest: entry.name for entry in catalogue.manifest.subjects}
-    data = page_data(gathered, names, _safe_address(pages))
+    data = page_data(gathered, names, pages and f"{pages.removesuffix('/')}/")
     data["compared"] = changes is not None
-    return render(gathered, data, notes).encode("utf-8")
+    unavailable = {
+        f"{name} is unavailable: {reason}": None
+        for each in results
+        for name, reason in each.header.unavailable.items()
+    }
+    return render(gathered, data, [*notes, *unavailable]).encode("utf-8")
 
 
 def render(gathered: Gathered, data: dict[str, object], notes: Sequence[str]) -> str:
@@ -108,6 +116,13 @@ def _about(gathered: Gathered) -> str:
     parts = [f"Judged by tokenref {', '.join(made)}" if made else "Judged by tokenref"]
     if sums:
         parts.append(f"fixtures {', '.join(sums)}")
+    chosen = {
+        f"--{name} {' '.join(map(str, values))}": None
+        for header in headers
+        for name, values in header.selection.items()
+    }
+    if chosen:
+        parts.append(f"only {', '.join(chosen)}")
     shards = sorted({header.shard for header in headers if header.shard})
     if shards:
         parts.append(f"shard {', '.join(shards)}")
@@ -118,8 +133,8 @@ def _card(column: Column, by_op: Mapping[str, Counter[str]]) -> str:
     """Return an engine's verdict in a few words, a bar of its shares, and where it differs most."""
     counts = column.counts()
     failed, known = failures(counts), counts["xfail"]
-    unjudged = sum(counts[status] for status in UNJUDGED)
-    judged = counts.total() - unjudged
+    asked = judged(counts)
+    unjudged = counts.total() - asked
     trouble = [sentence for sums in column.sums for sentence in sums.trouble]
     incidents = [sentence for sums in column.sums for sentence in sums.incidents]
     stale = [f"stale: {sentence}" for sums in column.sums for sentence in sums.stale]
@@ -129,13 +144,13 @@ def _card(column: Column, by_op: Mapping[str, Counter[str]]) -> str:
         state, sentence = "bad", f"✗ {failed:,} failure{'s' * (failed != 1)}"
     elif incidents or stale:
         state, sentence = "bad", "✗ fails, but in no one case"
-    elif not judged:
+    elif not asked:
         state, sentence = "none", "· nothing was run"
     elif known:
         state, sentence = "known", f"≠ {known:,} known difference{'s' * (known != 1)}"
     else:
         state, sentence = "good", "✓ all right"
-    rest = [f"{counts['pass']:,} of {judged:,} pass"]
+    rest = [f"{counts['pass']:,} of {asked:,} pass"]
     if failed and known:
         rest.append(f"{known:,} differ as known")
     if unjudged:
@@ -167,7 +182,7 @@ def _bar(counts: Counter[str]) -> str:
         ("bad", failures(counts)),
         ("known", counts["xfail"]),
         ("good", counts["pass"]),
-        ("none", sum(counts[status] for status in UNJUDGED)),
+        ("none", counts.total() - judged(counts)),
     )
     rects, at = [], 0
     for look, count in shares:
@@ -181,11 +196,13 @@ def _bar(counts: Counter[str]) -> str:
     )
 
 
-def _safe_address(pages: str) -> str:
-    """Return an address if it is a path or http(s). Raises `ResultsError` for any other."""
-    if urlsplit(pages).scheme not in {"", "http", "https"}:
-        raise ResultsError(f"the address of the pages must be a path, http or https, got {pages!r}")
-    return pages if not pages or pages.endswith("/") else f"{pages}/"
+def is_address(pages: str) -> bool:
+    """Return whether links may lead there: a path, http or https.
+
+    >>> is_address("../"), is_address("javascript:alert(1)")
+    (True, False)
+    """
+    return urlsplit(pages).scheme in {"", "http", "https"}
 
 
 def pages_beside(html: Path, fixtures: Path) -> str:

@@ -7,19 +7,21 @@ one line on standard output. Whatever is printed otherwise goes to standard erro
 import json
 import struct
 import sys
+from itertools import pairwise
 from math import inf
+from pathlib import Path
 from typing import Any
 
 PROFILES = {"encode": ["definition", "tiktoken"], "top_k": ["standard"]}
 LONGEST = 2000  # bytes of the longest text: the example takes quadratic time
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The question has no answer: a code from fixtures/README.md, and a message."""
 
 
-class Skipped(Exception):
-    """This engine cannot be asked that; the reason."""
+class SkippedError(Exception):
+    """What this engine cannot be asked; the reason."""
 
 
 # ---- YOUR CODE: the two functions below are examples. Call your own engine instead. ----
@@ -33,10 +35,10 @@ def encode(vocabulary: dict[str, Any], text: bytes) -> list[int]:
     parts = [text[at : at + 1] for at in range(len(text))]
     for part in parts:
         if part not in ids:
-            raise Refused("MISSING_BYTE", f"no token is the byte {part.hex()}")
+            raise RefusedError("MISSING_BYTE", f"no token is the byte {part.hex()}")
     while pairs := [
         (ranks[left + right], at)
-        for at, (left, right) in enumerate(zip(parts, parts[1:]))
+        for at, (left, right) in enumerate(pairwise(parts))
         if left + right in ranks
     ]:
         at = min(pairs)[1]
@@ -56,11 +58,10 @@ def top_k(row: list[float], impossible: float, k: int) -> list[int]:
 
 def read_vocabulary(path: str) -> dict[str, Any]:
     """Read a vocabulary file, or say why this engine has none such."""
-    with open(path, encoding="ascii") as file:
-        plain = json.load(file)
+    plain = json.loads(Path(path).read_text(encoding="ascii"))
     for name, only in {"rule": "concatenation", "pattern": None, "normalization": None}.items():
         if plain.get(name) != only:
-            raise Skipped(f"has no {name} {plain.get(name)!r}")
+            raise SkippedError(f"has no {name} {plain.get(name)!r}")
     return {
         "ids": {bytes.fromhex(spelled): token for spelled, token, _ in plain["tokens"]},
         "ranks": {bytes.fromhex(spelled): rank for spelled, _, rank in plain["tokens"]},
@@ -71,17 +72,17 @@ def read_vocabulary(path: str) -> dict[str, Any]:
 def read_text(question: dict[str, Any]) -> bytes:
     """Return the bytes of a text, which is given in one of three ways."""
     if "text" in question:
-        text = question["text"].encode()
+        text: bytes = question["text"].encode()
     elif "bytes" in question:
         text = bytes.fromhex(question["bytes"])
     else:
         recipe = question["recipe"]
         before, unit, after = (bytes.fromhex(recipe[key]) for key in ("before", "unit", "after"))
         if len(unit) * recipe["times"] > LONGEST:
-            raise Skipped(f"takes no text of more than {LONGEST} bytes")
+            raise SkippedError(f"takes no text of more than {LONGEST} bytes")
         text = before + unit * recipe["times"] + after
     if len(text) > LONGEST:
-        raise Skipped(f"takes no text of more than {LONGEST} bytes")
+        raise SkippedError(f"takes no text of more than {LONGEST} bytes")
     return text
 
 
@@ -109,27 +110,29 @@ def answer(op: str, question: dict[str, Any], vocabulary: dict[str, Any] | None)
     """Return the answer of one case."""
     if op == "encode":
         if vocabulary is None:
-            raise Skipped("no vocabulary is loaded")
+            raise SkippedError("no vocabulary is loaded")
         return {"ids": encode(vocabulary, read_text(question))}
     if op == "top_k":
         row = read_floats(question.get("probs") or question["logits"])
         lowest = 0.0 if "probs" in question else -inf
         if not all(lowest <= number < inf for number in row) or max(row, default=lowest) == lowest:
-            raise Refused("INVALID_ROW", "no token is possible, or a number is not allowed")
+            raise RefusedError("INVALID_ROW", "no token is possible, or a number is not allowed")
         counts = question["params"]["k"], question["params"].get("least", 1)
         if any(type(count) is not int or count < 1 for count in counts):
-            raise Refused("INVALID_PARAMETER", f"k must be a whole number from 1, got {counts}")
+            raise RefusedError(
+                "INVALID_PARAMETER", f"k must be a whole number from 1, got {counts}"
+            )
         return {"keep": top_k(row, lowest, max(counts))}
-    raise Skipped(f"has no operation {op}")
+    raise SkippedError(f"has no operation {op}")
 
 
 def guarded(call: Any, *arguments: Any) -> dict[str, Any]:
     """Return what became of a call: exactly one of ok, err, skip, crash."""
     try:
         return {"ok": call(*arguments)}
-    except Refused as refusal:
+    except RefusedError as refusal:
         return {"err": {"code": refusal.args[0], "msg": refusal.args[1]}}
-    except Skipped as reason:
+    except SkippedError as reason:
         return {"skip": {"reason": str(reason)}}
     except Exception as error:
         return {"crash": {"msg": f"{type(error).__name__}: {error}"}}

@@ -19,7 +19,10 @@ impl Json {
     /// The value of a member, or null where there is none.
     pub fn get(&self, name: &str) -> &Json {
         match self {
-            Json::Object(members) => members.iter().find(|(key, _)| key == name).map_or(&Json::Null, |(_, value)| value),
+            Json::Object(members) => members
+                .iter()
+                .find(|(key, _)| key == name)
+                .map_or(&Json::Null, |(_, value)| value),
             _ => &Json::Null,
         }
     }
@@ -29,15 +32,27 @@ impl Json {
     }
 
     pub fn text(&self) -> Option<&str> {
-        if let Json::Text(text) = self { Some(text) } else { None }
+        if let Json::Text(text) = self {
+            Some(text)
+        } else {
+            None
+        }
     }
 
     pub fn integer(&self) -> Option<i64> {
-        if let Json::Integer(number) = self { Some(*number) } else { None }
+        if let Json::Integer(number) = self {
+            Some(*number)
+        } else {
+            None
+        }
     }
 
     pub fn list(&self) -> &[Json] {
-        if let Json::List(entries) = self { entries } else { &[] }
+        if let Json::List(entries) = self {
+            entries
+        } else {
+            &[]
+        }
     }
 }
 
@@ -46,7 +61,12 @@ pub fn text(text: &str) -> Json {
 }
 
 pub fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
-    Json::Object(members.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
+    Json::Object(
+        members
+            .into_iter()
+            .map(|(name, value)| (name.to_string(), value))
+            .collect(),
+    )
 }
 
 /// Writes on one line.
@@ -98,10 +118,17 @@ fn write_text(text: &str, out: &mut fmt::Formatter) -> fmt::Result {
 
 /// Reads one value that is the whole text.
 pub fn read(text: &str) -> Result<Json, String> {
-    let mut reader = Reader { bytes: text.as_bytes(), at: 0 };
+    let mut reader = Reader {
+        bytes: text.as_bytes(),
+        at: 0,
+    };
     let value = reader.value(0)?;
     reader.spaces();
-    if reader.at < text.len() { Err(reader.wrong("the end")) } else { Ok(value) }
+    if reader.at < text.len() {
+        Err(reader.wrong("the end"))
+    } else {
+        Ok(value)
+    }
 }
 
 struct Reader<'a> {
@@ -163,7 +190,11 @@ impl Reader<'_> {
     }
 
     /// Reads what stands between brackets, with commas in between.
-    fn members(&mut self, end: u8, mut one: impl FnMut(&mut Self) -> Result<(), String>) -> Result<(), String> {
+    fn members(
+        &mut self,
+        end: u8,
+        mut one: impl FnMut(&mut Self) -> Result<(), String>,
+    ) -> Result<(), String> {
         self.at += 1;
         self.spaces();
         if self.peek() != end {
@@ -191,7 +222,10 @@ impl Reader<'_> {
         if let Ok(number) = digits.parse() {
             return Ok(Json::Integer(number));
         }
-        digits.parse().map(Json::Real).map_err(|_| self.wrong("a value"))
+        digits
+            .parse()
+            .map(Json::Real)
+            .map_err(|_| self.wrong("a value"))
     }
 
     fn string(&mut self) -> Result<String, String> {
@@ -240,7 +274,10 @@ impl Reader<'_> {
     }
 
     fn unit(&mut self) -> Result<u32, String> {
-        let digits = self.bytes.get(self.at..self.at + 4).and_then(|four| std::str::from_utf8(four).ok());
+        let digits = self
+            .bytes
+            .get(self.at..self.at + 4)
+            .and_then(|four| std::str::from_utf8(four).ok());
         let unit = digits.and_then(|four| u32::from_str_radix(four, 16).ok());
         self.at += 4;
         unit.ok_or_else(|| self.wrong("four hexadecimal digits"))

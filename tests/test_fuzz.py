@@ -1,0 +1,481 @@
+"""Campaigns: what they find, how small they make it, and that nothing found is lost."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from bpe_ref import Vocabulary, vocabulary_by_concatenation
+from tokenref.cli import main
+from tokenref.engines.answers import Answer, Ok
+from tokenref.engines.reference import ReferenceEngine
+from tokenref.engines.reference_samplers import FilterFunction, SamplerTools
+from tokenref.floats import nearest, pack, unpack
+from tokenref.fuzzing import groups
+from tokenref.fuzzing.campaign import run_campaign
+from tokenref.fuzzing.comparing import Comparer
+from tokenref.fuzzing.drawn_questions import fingerprint, plan_of, questions_of
+from tokenref.fuzzing.errors import CampaignError
+from tokenref.fuzzing.executors import executor_named
+from tokenref.fuzzing.groups import Done, done_group, opened
+from tokenref.fuzzing.journal import Footer, Journal, Writer, read_journal
+from tokenref.fuzzing.plan import Plan, Shard
+from tokenref.fuzzing.question import Question
+from tokenref.fuzzing.records import case_of
+from tokenref.fuzzing.selection import GROUP, Selection
+from tokenref.judge import judge
+from tokenref.mutants.table import MUTANTS
+from tokenref.protocol.patience import Patience
+from tokenref.subjects import SAMPLERS
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["fuzz", *arguments])
+
+
+def plan(**parts: Any) -> Plan:  # noqa: ANN401 - each part has its own type
+    usual = {"engine": "greedy", "engine_version": "0", "selection": Selection(ops=["encode"])}
+    return plan_of(**{"seed": 5, **usual, **parts})
+
+
+# ---- questions
+
+
+def test_a_question_follows_from_seed_and_number_alone() -> None:
+    selection = Selection(ops=["encode", "decode", "top_p"])
+    later = questions_of(selection, 3, 9)
+    questions_of(selection, 3, 2)
+    assert [question.request for question in questions_of(selection, 3, 9)] == [
+        question.request for question in later
+    ]
+    assert len(later) == GROUP
+    assert fingerprint(selection, 3) != fingerprint(selection, 4)
+
+
+def test_the_questions_of_a_group_are_about_one_thing() -> None:
+    selection = Selection(ops=["encode", "tokenize", "top_p", "top_k"])
+    for group in range(12):
+        questions = questions_of(selection, 1, group)
+        assert len({id(question.subject) for question in questions}) == 1
+        if questions[0].op.startswith("top"):
+            assert len({(question.op, question.profile) for question in questions}) == 1
+
+
+def test_shards_are_disjoint_and_together_they_are_all() -> None:
+    for count in (1, 2, 3, 7):
+        owners = [
+            [number for number in range(1, count + 1) if Shard(number, count).has(group)]
+            for group in range(50)
+        ]
+        assert all(len(each) == 1 for each in owners)
+    own = [Shard(2, 3).group(place) for place in range(4)]
+    assert own == [group for group in range(12) if Shard(2, 3).has(group)]
+
+
+# ---- finding
+
+
+@pytest.mark.parametrize(
+    ("mutant", "op", "longest"),
+    [
+        ("ties-from-the-right", "encode", 3),
+        ("order-by-id", "encode", 6),
+        ("greedy", "encode", 3),
+        ("digits-without-limit", "pieces", 4),
+        ("last-space-stays-in-run", "pieces", 3),
+        ("special-in-any-case", "special", 5),
+    ],
+)
+def test_a_mutant_is_found_and_its_question_becomes_small(
+    mutant: str, op: str, longest: int
+) -> None:
+    comparer = Comparer(MUTANTS[mutant].engine)
+    found = next(
+        done.findings[0]
+        for group in range(60)
+        if (done := done_group(plan(selection=Selection(ops=[op])), comparer, group)).findings
+    )
+    assert len(found.record["in"]["text"]) <= longest
+    assert f"question {found.index}" in found.record["why"]
+    assert found.record["op"] == op
+
+
+def test_the_reference_differs_from_itself_in_nothing() -> None:
+    ops = ["encode", "special", "stream", "append", "tokenize", "top_p", "temperature", "chain"]
+    chosen = plan(selection=Selection(ops=ops), engine="reference")
+    comparer = Comparer(ReferenceEngine())
+    for group in range(20):
+        counts = done_group(chosen, comparer, group).group.counts
+        assert {fate for fates in counts.values() for fate in fates} <= {"same", "undecided"}
+
+
+def test_every_encoder_of_ours_is_the_definition() -> None:
+    for name in ("heap", "backtracking"):
+        assert not done_group(plan(), Comparer(opened(name)), 3).findings
+
+
+class Batched:
+    """An engine that takes many questions at once, and is wrong about `bb`."""
+
+    name, version = "batched", "1"
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def load(self, vocabulary: Vocabulary, name: str) -> "Batched":
+        self.right = ReferenceEngine(with_stages=False).load(vocabulary, name)
+        return self
+
+    def answer(self, op: str, request: Any) -> Answer:  # noqa: ANN401 - any JSON
+        raise NotImplementedError
+
+    def answer_many(self, op: str, requests: Any) -> list[Answer]:  # noqa: ANN401 - any JSON
+        self.sizes.append(len(requests))
+        return [
+            Ok({"ids": [0]}) if "bb" in request["text"] else self.right.answer(op, request)
+            for request in requests
+        ]
+
+
+def test_a_device_is_asked_all_smaller_questions_in_one_message() -> None:
+    from tokenref.fuzzing.shrinking import shrunk  # noqa: PLC0415 - beside its one use
+
+    batched = Batched()
+    comparer = Comparer(batched)
+    vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"c": 2})
+    question = Question("encode", "definition", vocabulary, "", {"text": "acab" * 6 + "bca" * 5})
+    (failed,) = comparer.compare([question])
+    batched.sizes.clear()
+    assert shrunk(failed, comparer).question.request == {"text": "bb"}
+    assert max(batched.sizes) > 10
+    assert len(batched.sizes) < 40
+
+
+def test_what_is_ignored_is_no_finding() -> None:
+    result = run(
+        "greedy", "--op", "encode", "--cases", "160", "--seed", "5", "--ignore", "encode fail *"
+    )
+    assert result.exit_code == 0, result.output
+    assert "ignored" in result.output
+
+
+def test_a_failure_at_a_boundary_becomes_the_plainest_weights() -> None:
+    right = SamplerTools()
+    top_p = right.filters["top_p"]
+    exceeding: FilterFunction = partial(top_p, boundary="exceed")
+    wrong = {**right.filters, "top_p": exceeding}
+    comparer = Comparer(ReferenceEngine("exceeding", sampler_tools=SamplerTools(filters=wrong)))
+    chosen = plan(selection=Selection(ops=["top_p"], profiles=["standard"]))
+    found = next(
+        finding
+        for group in range(20)
+        for finding in done_group(chosen, comparer, group).findings
+        if "probs" in finding.record["in"]
+    )
+    assert unpack(found.record["in"]["probs"]) == [0.5, 0.5]
+    assert found.record["in"]["params"] == {"p": {"f32": "3f000000"}}
+    assert found.subject is None
+
+
+def test_what_rounding_decides_is_no_finding() -> None:
+    thirds = pack([0.5, 0.5, 0.5])  # p is 2/3, rounded up to 32 bits
+    request = {"logits": thirds, "params": {"p": pack([nearest(2 / 3, "f32")])}}
+    question = Question("top_p", "standard", SAMPLERS, "", request)
+    third = Ok({"keep": [0, 1, 2]})
+    for keep in ([0, 1], [0, 1, 2]):
+        assert judged(question, third, Ok({"keep": keep})) != "failed", keep
+    assert judged(question, third, Ok({"keep": [0]})) == "failed"
+
+
+def judged(question: Question, right: Ok, got: Ok) -> str:
+    case = case_of(question, right)
+    if case is None:
+        return "undecided"
+    return "failed" if judge(case, got, question.subject).status == "fail" else "passed"
+
+
+# ---- the command
+
+
+def test_what_is_found_is_printed_with_all_that_helps(tmp_path: Path) -> None:
+    state = tmp_path / "greedy.jsonl"
+    result = run("greedy", "--op", "encode", "--cases", "160", "--seed", "5", "--state", str(state))
+    assert result.exit_code == 1
+    for label in ("in", "of", "expected", "got", "first", "rule", "see", "again", "record"):
+        assert f"\n  {label:10}" in result.output, label
+    journal = read_journal(state)
+    assert len(journal.findings) >= 3
+    assert sum(sum(fates.values()) for fates in journal.counts().values()) == 160
+    finding = next(iter(journal.findings.values()))
+    again = next(line for line in result.output.splitlines() if line.startswith("  again"))
+    assert again.split()[1:3] == ["tokenref", "fuzz"]
+    once_more = run(*again.split()[3:])
+    assert once_more.exit_code == 1
+    assert finding.record["id"] in once_more.output
+
+
+def test_a_campaign_without_failures_ends_with_0_and_one_without_answers_with_3() -> None:
+    assert run("heap", "--op", "encode", "--cases", "20", "--seed", "1").exit_code == 0
+    assert run("naive", "--op", "top_p", "--cases", "20", "--seed", "1").exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "exactly one of ENGINE and --cmd must be given"),
+        (("heaps",), "an engine must be one of"),
+        (("heap", "--shard", "0/2"), "a shard must be one of 1/N to N/N, got '0/2'"),
+        (("heap", "--shard", "two"), "a shard must be one of 1/N to N/N, got 'two'"),
+        (("heap", "--op", "stat"), "nothing is drawn for stat"),
+        (("heap", "--op", "top_p", "--profile", "nobody"), "a profile must be one of"),
+        (("heap", "--op", "encode", "--executor", "4 of them"), "an executor must be processes"),
+        (("heap", "--op", "encode", "--executor", "json:loads"), "cannot be made: TypeError"),
+        (("heap", "--op", "encode", "--executor", "os:getcwd"), "must return a concurrent.futures"),
+        (("heap", "--op", "encode", "--executor", "processes:0"), "must be 1 or more"),
+        (("heap", "--op", "encode", "--at", "3"), "--at needs the --seed"),
+        (("heap", "--op", "tokenize", "--vocabulary", "doubles"), "doubles is a vocabulary, but"),
+        (("heap", "--op", "encode", "--state", "no/such/folder/x"), "cannot be written"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(arguments: tuple[str, ...], sentence: str) -> None:
+    result = run(*arguments, *(("--cases", "1") if arguments else ()))
+    assert result.exit_code == 2, result.output
+    assert sentence in result.output
+
+
+def test_a_vocabulary_by_name_is_what_all_is_about() -> None:
+    result = run("greedy", "--op", "encode", "--vocabulary", "improper_letters", "--cases", "64",
+                 "--seed", "3")  # fmt: skip
+    assert result.exit_code == 1
+    assert "--vocabulary improper_letters" in result.output
+
+
+# ---- going on
+
+
+def test_a_campaign_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    whole, parts = tmp_path / "whole.jsonl", tmp_path / "parts.jsonl"
+    options = ("greedy", "--op", "encode", "--seed", "5", "--cases", "112", "--most", "1000")
+    run(*options, "--state", str(whole))
+    lines = whole.read_bytes().splitlines(keepends=True)
+    for kept in (b"".join(lines[:5]), b"".join(lines[:7])[:-4]):
+        parts.write_bytes(kept)
+        assert run(*options, "--state", str(parts)).exit_code == 1
+        there, here = read_journal(whole), read_journal(parts)
+        assert here.groups.keys() == there.groups.keys()
+        assert here.counts() == there.counts()
+        assert here.findings.keys() == there.findings.keys()
+        assert not here.repeated
+
+
+def test_the_seed_of_a_journal_is_taken_from_it(tmp_path: Path) -> None:
+    state = tmp_path / "state.jsonl"
+    run("heap", "--op", "encode", "--cases", "32", "--state", str(state))
+    result = run("heap", "--op", "encode", "--cases", "32", "--state", str(state))
+    assert result.exit_code == 0
+    assert "going on after 2 groups" in result.output
+
+
+def test_the_journal_of_another_campaign_is_refused(tmp_path: Path) -> None:
+    state = tmp_path / "state.jsonl"
+    run("heap", "--op", "encode", "--cases", "16", "--seed", "1", "--state", str(state))
+    before = state.read_bytes()
+    for options, what in (
+        (("heap", "--op", "encode", "--cases", "16", "--seed", "2"), "seed must be 1, got 2"),
+        (("heap", "--op", "decode", "--cases", "16", "--seed", "1"), "selection must be"),
+        (("greedy", "--op", "encode", "--cases", "16", "--seed", "1"), "engine must be 'heap'"),
+        (("heap", "--op", "encode", "--cases", "32", "--seed", "1"), "cases must be 16, got 32"),
+    ):
+        result = run(*options, "--state", str(state))
+        assert result.exit_code == 2
+        assert "is the journal of another campaign" in result.output
+        assert what in result.output
+        assert state.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"{}\n",
+        b"no json\n",
+        b"[" * 100_000 + b"\n",
+        b'{"kind":"group","group":0,"counts":{}}\n',
+        b'{"kind":"header","format":2}\n',
+        b"\xff\n",
+        b"cut off",
+    ],
+)
+def test_a_file_that_is_no_journal_is_refused_and_left_alone(
+    tmp_path: Path, content: bytes
+) -> None:
+    state = tmp_path / "state.jsonl"
+    state.write_bytes(content)
+    result = run("heap", "--op", "encode", "--cases", "16", "--seed", "1", "--state", str(state))
+    assert result.exit_code == 2, result.output
+    assert state.read_bytes() == content
+
+
+def test_a_journal_has_one_writer(tmp_path: Path) -> None:
+    state = tmp_path / "state.jsonl"
+    writer = Writer(state, Journal(plan()))
+    with pytest.raises(CampaignError, match="in use by another campaign"):
+        Writer(state, read_journal(state))
+    writer.close()
+
+
+def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = tmp_path / "state.jsonl"
+    writer = Writer(state, Journal(plan()))
+    whole = state.read_bytes()
+    real = os.pwrite
+
+    def full(file: int, content: bytes, at: int) -> int:
+        if len(content) > 20:
+            return real(file, content[:20], at)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with pytest.raises(CampaignError, match="cannot be written: No space left on device"):
+        writer.write(Footer(why="it was " + "very " * 20 + "long"))
+    writer.close()
+    assert state.read_bytes()[: len(whole)] == whole
+    assert read_journal(state).length == len(whole)
+
+
+def test_what_was_found_outlives_kill_9_and_the_campaign_goes_on(tmp_path: Path) -> None:
+    state = tmp_path / "state.jsonl"
+    command = [sys.executable, "-m", "tokenref", "fuzz", "greedy", "--op", "encode", "--seed", "5"]
+    command += ["--most", "100000", "--state", str(state)]
+    campaign = subprocess.Popen(  # noqa: S603 - our own command
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 60
+    while not state.exists() or state.read_bytes().count(b'"finding"') < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    campaign.send_signal(signal.SIGKILL)
+    campaign.wait()
+    before = read_journal(state)
+    assert len(before.findings) >= 2
+    result = run(
+        "greedy", "--op", "encode", "--seconds", "0.01", "--most", "100000", "--state", str(state)
+    )
+    assert result.exit_code == 1
+    after = read_journal(state)
+    assert after.findings.keys() >= before.findings.keys()
+    assert len(after.groups) == len(before.groups) + 1
+
+
+def test_an_interrupt_keeps_what_was_found_and_ends_with_130_or_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = groups.run_group
+
+    def interrupted(plan: bytes, patience: bytes, group: int) -> bytes:
+        if group == 6:
+            raise KeyboardInterrupt
+        return real(plan, patience, group)
+
+    monkeypatch.setattr("tokenref.fuzzing.campaign.run_group", interrupted)
+    state = tmp_path / "state.jsonl"
+    clean = run("heap", "--op", "encode", "--seed", "5", "--state", str(state))
+    assert clean.exit_code == 130
+    assert "it was interrupted" in clean.output
+    assert len(read_journal(state).groups) == 6
+    found = run("greedy", "--op", "encode", "--seed", "5")
+    assert found.exit_code == 1
+    assert "record" in found.output
+
+
+# ---- elsewhere
+
+
+def keep_all(journal: Journal) -> Any:  # noqa: ANN401 - a function
+    def report(done: Done) -> bool:
+        for finding in done.findings:
+            journal.add(finding)
+        journal.add(done.group)
+        return True
+
+    return report
+
+
+def campaign_of(executor: Any) -> Journal:  # noqa: ANN401 - an executor, or none
+    journal = Journal(plan(cases=112))
+    run_campaign(journal, keep_all(journal), patience=Patience(), executor=executor)
+    return journal
+
+
+def test_an_executor_gives_what_one_process_gives() -> None:
+    alone = campaign_of(None)
+    with executor_named("processes:2") as processes, ThreadPoolExecutor(3) as threads:
+        for journal in (campaign_of(processes), campaign_of(threads)):
+            assert journal.counts() == alone.counts()
+            assert journal.findings.keys() == alone.findings.keys()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_of_dask_gives_what_one_process_gives() -> None:
+    distributed = pytest.importorskip("distributed", reason="dask[distributed] is not installed")
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        journal = campaign_of(client.get_executor())
+    assert journal.counts() == campaign_of(None).counts()
+
+
+def test_a_program_is_asked_over_the_protocol(tmp_path: Path) -> None:
+    program = tmp_path / "greedy.py"
+    program.write_text(_PROGRAM)
+    state = tmp_path / "state.jsonl"
+    command = f"{sys.executable} {program}"
+    result = run("--cmd", command, "--cases", "64", "--seed", "5", "--state", str(state))
+    assert result.exit_code == 1, result.output
+    finding = next(iter(read_journal(state).findings.values()))
+    assert len(json.dumps(finding.record["in"])) < 40
+
+
+_PROGRAM = r"""
+import json, sys
+vocabulary = {}
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["cmd"] == "hello":
+        answer = {"proto": 1, "impl": {"name": "backwards", "version": "1", "language": "python"},
+                  "ops": {"decode": {"profiles": ["definition"]}}}
+    elif message["cmd"] == "load":
+        with open(message["path"]) as file:
+            vocabulary = {token: spelled for spelled, token, _ in json.load(file)["tokens"]}
+        answer = {"id": message["id"], "ok": {}}
+    elif message["cmd"] == "run":
+        results = []
+        for case in message["cases"]:
+            ids, errors = case["in"]["ids"], case["in"].get("errors")
+            if errors or any(token not in vocabulary for token in ids):
+                results.append({"k": case["k"], "skip": {"reason": "not yet"}})
+            else:
+                parts = [vocabulary[token] for token in reversed(ids)]
+                results.append({"k": case["k"], "ok": {"bytes": "".join(parts)}})
+        answer = {"id": message["id"], "results": results}
+    else:
+        break
+    print(json.dumps(answer), flush=True)
+"""
+
+
+def test_click_is_told_of_the_three_commands() -> None:
+    assert isinstance(main, click.Group)
+    assert {"fuzz", "merge", "promote"} <= main.commands.keys()

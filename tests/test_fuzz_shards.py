@@ -1,0 +1,262 @@
+"""Merging shards, and promoting findings."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from tokenref.cli import main
+from tokenref.fuzzing.drawn_questions import plan_of
+from tokenref.fuzzing.errors import CampaignError
+from tokenref.fuzzing.groups import opened
+from tokenref.fuzzing.journal import Group, Journal, read_journal
+from tokenref.fuzzing.merging import merged
+from tokenref.fuzzing.plan import Plan, Shard
+from tokenref.fuzzing.promoting import promoted
+from tokenref.fuzzing.regressions import open_regressions
+from tokenref.fuzzing.selection import Selection
+from tokenref.goldens import open_goldens
+from tokenref.record import RecordError
+from tokenref.record_files import read_records
+from tokenref.runner import run_engine
+
+WHY = "A text that a token spells must not become that token unless merges make it."
+
+
+def command(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, list(map(str, arguments)))
+
+
+@pytest.fixture(scope="module")
+def base() -> Plan:
+    selection = Selection(ops=["encode"])
+    return plan_of(seed=1, engine="heap", engine_version="0", selection=selection, cases=150)
+
+
+def journal(base: Plan, number: int, count: int, groups: list[int]) -> Journal:
+    made = Journal(msgspec.structs.replace(base, shard=Shard(number, count)))
+    for group in groups:
+        made.add(Group(group=group, counts={"encode": {"same": 16}}))
+    return made
+
+
+def test_shards_that_are_all_there_are_added_up(base: Plan) -> None:
+    journals = {
+        "b": journal(base, 2, 3, [1, 4, 7]),
+        "a": journal(base, 1, 3, [0, 3, 6, 9]),
+        "c": journal(base, 3, 3, [2, 5, 8]),
+    }
+    result = merged(journals)
+    assert not result.trouble
+    assert result.counts == {"encode": {"same": 160}}
+    assert result.questions == 150
+
+
+@pytest.mark.parametrize(
+    ("shards", "sentences"),
+    [
+        ({"a": (1, 3, [0, 3, 6, 9]), "c": (3, 3, [2, 5, 8])}, ["shard 2/3 is missing"]),
+        (
+            {
+                "a": (1, 2, [0, 2, 4, 6, 8]),
+                "b": (1, 2, [0, 2, 4, 6, 8]),
+                "c": (2, 2, [1, 3, 5, 7, 9]),
+            },
+            ["shard 1/2 is there 2 times: a, b"],
+        ),
+        (
+            {"a": (1, 2, [0, 2, 8]), "b": (2, 2, [1, 3, 5, 7])},
+            [
+                "a: questions 64 to 111 of shard 1/2 are missing",
+                "b: questions 144 to 159 of shard 2/2 are missing",
+            ],
+        ),
+        ({"a": (1, 1, [])}, ["a: questions 0 to 159 of shard 1/1 are missing"]),
+        (
+            {"a": (1, 1, [0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9])},
+            ["a: questions 16 to 31 are there twice"],
+        ),
+        (
+            {"a": (1, 2, [0]), "b": (2, 3, [1])},
+            ["b is not of the campaign of a: shards must be of 2, got 2/3"],
+        ),
+    ],
+)
+def test_what_is_missing_or_there_twice_is_named(
+    base: Plan, shards: dict[str, tuple[int, int, list[int]]], sentences: list[str]
+) -> None:
+    result = merged({name: journal(base, *parts) for name, parts in shards.items()})
+    assert result.trouble == sentences
+    assert not result.counts
+
+
+def test_journals_of_two_campaigns_are_not_added_up(base: Plan) -> None:
+    other = msgspec.structs.replace(base, seed=2)
+    result = merged({"a": journal(base, 1, 2, [0]), "b": journal(other, 2, 2, [1])})
+    assert result.trouble == ["b is not of the campaign of a: seed must be 1, got 2"]
+
+
+def test_a_campaign_that_time_ended_is_whole_up_to_where_all_shards_were(base: Plan) -> None:
+    endless = msgspec.structs.replace(base, cases=None)
+    result = merged({"a": journal(endless, 1, 2, [0, 2, 4]), "b": journal(endless, 2, 2, [1])})
+    assert not result.trouble
+    assert result.questions == 3 * 16
+    gap = merged({"a": journal(endless, 1, 2, [0, 4]), "b": journal(endless, 2, 2, [1])})
+    assert gap.trouble == ["a: questions 32 to 47 of shard 1/2 are missing"]
+
+
+def test_shards_from_the_command_merge_to_what_one_campaign_found(tmp_path: Path) -> None:
+    options = ["fuzz", "greedy", "--op", "encode", "--seed", "5", "--cases", "96", "--most", "99"]
+    files = [tmp_path / f"{number}.jsonl" for number in (1, 2)]
+    for number, path in enumerate(files, start=1):
+        command(*options, "--shard", f"{number}/2", "--state", path)
+    whole = tmp_path / "whole.jsonl"
+    command(*options, "--state", whole)
+    result = command("merge", *files)
+    assert result.exit_code == 1, result.output
+    assert "2 shards, questions 0 to 95" in result.output
+    together = merged({str(path): read_journal(path) for path in files})
+    assert together.findings.keys() == read_journal(whole).findings.keys()
+    assert command("merge", files[0]).exit_code == 3
+    assert command("merge", files[0], files[0]).exit_code == 2
+
+
+# ---- promoting
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    state = tmp_path_factory.mktemp("found") / "greedy.jsonl"
+    command("fuzz", "greedy", "--op", "encode", "--seed", "5", "--cases", "96", "--state", state)
+    return state
+
+
+def test_a_finding_becomes_a_record_that_its_engine_fails(found: Path, tmp_path: Path) -> None:
+    out = tmp_path / "regress" / "2026.jsonl"
+    name = next(iter(read_journal(found).findings.values())).record["id"]
+    result = command("promote", found, "--id", name, "--why", WHY, "--out", out)
+    assert result.exit_code == 0, result.output
+    (case,) = read_records(out)
+    assert case.id == name
+    assert case.why == WHY
+    (vocabulary,) = (out.parent / "vocab").iterdir()
+    catalogue = open_goldens(out, str(vocabulary))
+    assert [case.id for case in catalogue.cases] == [name]
+    for engine, code in (("greedy", 1), ("heap", 0)):
+        checked = command("check", engine, "--records", out, "--vocabulary", vocabulary)
+        assert checked.exit_code == code, checked.output
+
+
+def test_a_regression_file_brings_its_vocabularies_along(found: Path, tmp_path: Path) -> None:
+    out = tmp_path / "2026.jsonl"
+    command("promote", found, "--why", WHY, "--out", out)
+    catalogue = open_regressions(out)
+    assert len(catalogue.cases) == len(read_journal(found).findings)
+    for engine, failures in (("greedy", len(catalogue.cases)), ("heap", 0)):
+        run = run_engine(opened(engine), catalogue.cases, catalogue)
+        assert run.is_valid
+        assert len(run.failures) == failures
+    for file in (tmp_path / "vocab").iterdir():
+        file.write_text("{}")
+    with pytest.raises(RecordError, match="not a vocabulary"):
+        open_regressions(out)
+    for file in (tmp_path / "vocab").iterdir():
+        file.unlink()
+    with pytest.raises(RecordError, match="the manifest knows no vocabulary"):
+        open_regressions(out)
+
+
+def test_a_second_finding_is_added_and_the_same_one_is_refused(found: Path, tmp_path: Path) -> None:
+    out = tmp_path / "2026.jsonl"
+    findings = list(read_journal(found).findings.values())
+    for finding in findings[:2]:
+        command("promote", found, "--id", finding.record["id"], "--why", WHY, "--out", out)
+    assert len(read_records(out)) == 2
+    before = out.read_bytes()
+    again = command("promote", found, "--id", findings[0].record["id"], "--why", WHY, "--out", out)
+    assert again.exit_code == 2
+    assert "has this case already" in again.output
+    assert out.read_bytes() == before
+
+
+def test_a_record_under_another_slug(found: Path, tmp_path: Path) -> None:
+    out = tmp_path / "2026.jsonl"
+    name = next(iter(read_journal(found).findings.values())).record["id"]
+    command("promote", found, "--id", name, "--why", WHY, "--out", out, "--slug", "own-name")
+    assert read_records(out)[0].id == "bpe/encode/regress/own-name"
+    refused = command("promote", found, "--why", WHY, "--out", out, "--slug", "x")
+    assert "--slug is for one finding" in refused.output
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--why", "too short"), "must say in 20 characters or more"),
+        (("--why", " " * 30), "must say in 20 characters or more"),
+        (("--why", WHY, "--id", "nothing/*"), "no finding was chosen"),
+    ],
+)
+def test_what_is_not_promoted_leaves_no_file(
+    found: Path, tmp_path: Path, options: tuple[str, ...], sentence: str
+) -> None:
+    out = tmp_path / "2026.jsonl"
+    result = command("promote", found, *options, "--out", out)
+    assert result.exit_code == 2
+    assert sentence in result.output
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_answer_is_computed_anew_and_not_taken_from_the_journal(
+    found: Path, tmp_path: Path
+) -> None:
+    finding = next(iter(read_journal(found).findings.values()))
+    right = finding.record["out"]
+    lied = msgspec.structs.replace(finding, record={**finding.record, "out": {"ids": [9, 9, 9]}})
+    (case,) = promoted([lied], WHY, tmp_path / "out.jsonl").cases
+    assert msgspec.to_builtins(case.out) == right
+
+
+def test_a_finding_that_makes_no_sense_is_refused(found: Path, tmp_path: Path) -> None:
+    finding = next(iter(read_journal(found).findings.values()))
+    for record, subject in (
+        ({**finding.record, "in": {"text": 5}}, finding.subject),
+        ({**finding.record, "in": {}}, finding.subject),
+        ({**finding.record, "op": "nothing"}, finding.subject),
+        (finding.record, {"name": "no such vocabulary"}),
+        (finding.record, {"vocabulary": {"tokens": []}}),
+        (finding.record, {}),
+    ):
+        broken = msgspec.structs.replace(finding, record=record, subject=subject)
+        with pytest.raises(CampaignError, match="bpe/encode/regress/"):
+            promoted([broken], WHY, tmp_path / "out.jsonl")
+
+
+def test_a_finding_about_samplers_needs_no_vocabulary(tmp_path: Path) -> None:
+    finding = {
+        "kind": "finding",
+        "index": 3,
+        "status": "fail",
+        "detail": "keep: expected [0], got [0, 1]",
+        "got": {"ok": {"keep": [0, 1]}},
+        "record": {
+            "id": "sampling/top_k/regress/a",
+            "op": "top_k",
+            "profile": "standard",
+            "in": {"params": {"k": 1}, "probs": {"f32": "3f0000003f000000"}},
+            "sum": "sha256:" + "0" * 64,
+        },
+        "subject": None,
+        "asked": {"op": "top_k", "in": {}},
+    }
+    selection = Selection(ops=["top_k"])
+    header = plan_of(seed=1, engine="x", engine_version="0", selection=selection, cases=None)
+    state = tmp_path / "state.jsonl"
+    state.write_bytes(msgspec.json.encode(header) + b"\n" + json.dumps(finding).encode() + b"\n")
+    out = tmp_path / "2026.jsonl"
+    result = command("promote", state, "--why", WHY, "--out", out)
+    assert result.exit_code == 0, result.output
+    (case,) = read_records(out)
+    assert case.id.startswith("sampling/top_k/regress/")
+    assert not (tmp_path / "vocab").exists()

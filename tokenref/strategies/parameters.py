@@ -1,0 +1,202 @@
+"""Parameters of steps and of engines, near the numbers at which something changes."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+from hypothesis import strategies as st
+
+from sampling_ref import PROFILES, STEPS
+from sampling_ref.profiles.domains import (
+    DecayStart,
+    Flag,
+    Interval,
+    OneOf,
+    OrNone,
+    SequenceNumbers,
+    TokenNumbers,
+    Tokens,
+    TokenSequences,
+    Whole,
+)
+from tokenref.strategies.rows import near_boundary
+from tokenref.strategies.texts import mostly
+
+Values: TypeAlias = st.SearchStrategy[Any]
+
+_HALVES: Final = st.sampled_from([1.0, 1.5, 2.0, 0.5, 1.25, 4.0, 0.75])
+_ANY: Final = st.sampled_from([0.0, 0.5, 1.0, -0.5, 2.0, 0.25, -1.0])
+_SHARES: Final = st.sampled_from([0.5, 0.25, 0.75, 1.0, 0.875, 0.125, 0.0])
+_COUNTS: Final = st.integers(0, 6)
+
+
+def step_parameters(op: str, row: Sequence[float]) -> st.SearchStrategy[dict[str, Any]]:
+    """Return a strategy for the parameters of a step, under the names of `sampling_ref.STEPS`.
+
+    `row` are the weights that the step sees, or zeros; shares and cutoffs lie on
+    their sums, or a step beside. What has a default is often left out.
+
+    >>> from hypothesis import find
+    >>> find(step_parameters("top_p", [0.5, 0.5]), lambda drawn: drawn["p"] > 0.5)["p"] > 0.5
+    True
+    """
+    required: dict[str, Values] = {}
+    optional: dict[str, Values] = {}
+    for name, default in STEPS[op].parameters.items():
+        values = _of_row(op, name, row)
+        if values is None:
+            known = _of_tokens(len(row))
+            values = known.get((op, name), known.get(("", name)))
+        if values is not None:
+            (required if type(default) is object else optional)[name] = values
+    return st.fixed_dictionaries(required, optional=optional)
+
+
+def _of_row(op: str, name: str, row: Sequence[float]) -> Values | None:
+    """Return a strategy for a parameter that is compared with what lies in a row."""
+    size, top = len(row), max(row, default=1.0) or 1.0
+    match op, name:
+        case "top_k", "k":
+            return st.integers(0, size + 1)
+        case ("top_p", "p") | ("typical", "mass") | (_, "cutoff" | "threshold"):
+            return mostly(near_boundary(row), _SHARES, 2)
+        case "min_p", "m":
+            return mostly(near_boundary([weight / top for weight in row]), _SHARES, 2)
+        case "top_a", "a":
+            ratios = [weight / top / top for weight in row]
+            return mostly(near_boundary(ratios, high=8.0), _SHARES, 2)
+        case "top_h", "best":
+            return st.none() | st.integers(1, size + 1)
+        case _, "least":
+            return st.sampled_from([1, 1, 2, max(size, 1)])
+    return None
+
+
+_OTHERS: Final[Mapping[tuple[str, str], Values]] = MappingProxyType(
+    {
+        ("eta", "scale"): st.none() | _HALVES,
+        ("top_n_sigma", "n"): _ANY,
+        ("top_h", "alpha"): _SHARES,
+        ("tail_free", "z"): _SHARES,
+        ("xtc", "probability"): st.sampled_from([1.0, 0.5, 0.0]),
+    }
+)
+
+
+@cache
+def _of_tokens(size: int) -> dict[tuple[str, str], Values]:
+    """Return strategies for what is about tokens and the history: mostly by name alone."""
+    token = st.integers(0, max(size - 1, 0))
+    tokens = st.lists(token, min_size=1, max_size=3, unique=True)
+    word = st.lists(token, min_size=1, max_size=3)
+    biases = st.dictionaries(token, _ANY, min_size=1, max_size=3)
+    sequences = st.dictionaries(word.map(tuple), _ANY, min_size=1, max_size=3)
+    window = st.none() | _COUNTS
+    return {
+        **_OTHERS,
+        ("xtc", "protected"): st.lists(token, max_size=2, unique=True),
+        ("", "penalty"): _HALVES,
+        ("frequency_penalty", "penalty"): _ANY,
+        ("presence_penalty", "penalty"): _ANY,
+        ("", "window"): window,
+        ("penalties", "window"): st.sampled_from([64, 1, 2, 3, 0, -1]),
+        ("", "skipped"): _COUNTS,
+        ("", "repetition"): _HALVES,
+        ("", "frequency"): _ANY,
+        ("", "presence"): _ANY,
+        ("", "sustain"): window,
+        ("", "decay"): _COUNTS,
+        ("", "encoder_input"): st.lists(token, max_size=5),
+        ("", "ngram_size"): st.integers(1, 4),
+        ("", "multiplier"): mostly(_HALVES, st.just(0.0), 8),
+        ("", "base"): st.sampled_from([2.0, 1.5, 1.0]),
+        ("", "allowed_length"): st.integers(0, 3),
+        ("", "most"): st.integers(1, 4),
+        ("", "strength"): _HALVES,
+        ("", "buffer"): st.integers(1, 4),
+        ("logit_bias", "biases"): biases | st.dictionaries(token, st.just(-100.0), min_size=1),
+        ("sequence_bias", "biases"): sequences,
+        ("dry", "breakers"): st.lists(word, min_size=1, max_size=2),
+        ("", "words"): st.lists(word, min_size=1, max_size=3),
+        ("", "ends"): tokens,
+        ("", "length"): _COUNTS,
+        ("", "count"): _COUNTS,
+        ("", "token"): token,
+        ("", "max_length"): st.integers(1, 8),
+        ("", "tokens"): tokens,
+        ("", "start"): _COUNTS,
+        ("", "growth"): _HALVES,
+        ("", "temperature"): mostly(_HALVES, st.sampled_from([0.0, 3.0, 0.1]), 4),
+        ("", "spread"): st.sampled_from([0.5, 0.0, 0.25]),
+        ("", "exponent"): _HALVES,
+        ("", "smoothing_factor"): mostly(_HALVES, st.just(0.0), 8),
+    }
+
+
+@cache
+def profile_parameters(profile: str, size: int) -> st.SearchStrategy[dict[str, Any]]:
+    """Return a strategy for parameters of an engine under its own names: up to four of them.
+
+    The others keep the engine's defaults.
+
+    >>> from hypothesis import find
+    >>> find(profile_parameters("vllm", 5), lambda drawn: "top_k" in drawn)["top_k"] <= 6
+    True
+    """
+    known = {
+        parameter.name: values
+        for parameter in PROFILES[profile].parameters
+        if (values := _of_domain(parameter.domain, size, parameter.name)) is not None
+    }
+    names = st.lists(st.sampled_from(sorted(known)), unique=True, max_size=4)
+    return names.flatmap(
+        lambda chosen: st.fixed_dictionaries({name: known[name] for name in chosen})
+    )
+
+
+def _of_domain(  # noqa: C901, PLR0911 - one line for each kind of domain
+    domain: object, size: int, name: str
+) -> Values | None:
+    """Return a strategy for values of a domain, None for one of which nothing can be drawn."""
+    token = st.integers(0, size - 1)
+    match domain:
+        case OrNone(rule=rule):
+            inner = _of_domain(rule, size, name)
+            return None if inner is None else mostly(inner, st.none(), 8)
+        case Flag():
+            return st.booleans()
+        case OneOf(names=names):
+            return st.sampled_from(names)
+        case Whole():
+            return _whole(domain, size)
+        case Interval():
+            return st.sampled_from(_inside(domain, name))
+        case Tokens():
+            return st.lists(token, min_size=1, max_size=2, unique=True)
+        case TokenSequences():
+            return st.lists(st.lists(token, min_size=1, max_size=2), min_size=1, max_size=2)
+        case TokenNumbers(low=low, high=high):
+            allowed = [number for number in (0.5, -1.0, 2.0, -100.0) if low <= number <= high]
+            return st.dictionaries(token, st.sampled_from(allowed), min_size=1, max_size=2)
+        case SequenceNumbers():
+            words = st.lists(token, min_size=1, max_size=2).map(tuple)
+            return st.dictionaries(words, st.sampled_from([0.5, -1.0]), min_size=1, max_size=2)
+        case DecayStart():
+            return st.tuples(_COUNTS, _HALVES).map(list)
+    return None
+
+
+def _whole(domain: Whole, size: int) -> Values:
+    low = 0 if domain.low is None else domain.low
+    high = low + size + 1 if domain.high is None else min(domain.high, low + size + 1)
+    numbers = st.integers(low, high)
+    return numbers if domain.also is None else mostly(numbers, st.just(domain.also), 8)
+
+
+def _inside(domain: Interval, name: str) -> list[float]:
+    """Return numbers of an interval: its ends, where they belong to it, and plain ones."""
+    plain = (0.5, 1.0, 0.75, 0.25, 0.9, 0.1, 1.5, 2.0, 0.0, -0.5, -1.0, 3.0)
+    ends = [float(end) for end in (domain.low, domain.high) if abs(end) < 1e6]  # noqa: PLR2004 - a plain number
+    usual = [1.0, 0.7, 0.5, 2.0] if name.startswith("temp") else []
+    return [number for number in dict.fromkeys([*usual, *plain, *ends]) if domain.holds(number)]
