@@ -33,6 +33,7 @@ from tokenref.fuzzing.plan import Plan, Shard
 from tokenref.fuzzing.question import Question
 from tokenref.fuzzing.records import case_of
 from tokenref.fuzzing.selection import GROUP, Selection
+from tokenref.fuzzing.smaller_rows import smaller_sampling
 from tokenref.judge import judge
 from tokenref.mutants.table import MUTANTS
 from tokenref.protocol.patience import Patience
@@ -187,6 +188,19 @@ def test_a_failure_at_a_boundary_becomes_the_plainest_weights() -> None:
     assert found.subject is None
 
 
+def test_weights_that_lose_a_token_still_sum_to_one_and_the_history_follows() -> None:
+    request = {
+        "probs": pack([0.5, 0.25, 0.125, 0.125]),
+        "history": [0, 3, 3, 1],
+        "prompt_length": 2,
+        "params": {},
+    }
+    fewer = [each for each in smaller_sampling(request) if len(unpack(each["probs"])) == 3]
+    assert len(fewer) == 4
+    assert all(sum(unpack(each["probs"])) == 1 for each in fewer)
+    assert [each["history"] for each in fewer] == [[2, 2, 0], [0, 2, 2], [0, 2, 2, 1], [0, 1]]
+
+
 def test_what_rounding_decides_is_no_finding() -> None:
     thirds = pack([0.5, 0.5, 0.5])  # p is 2/3, rounded up to 32 bits
     request = {"logits": thirds, "params": {"p": pack([nearest(2 / 3, "f32")])}}
@@ -225,7 +239,9 @@ def test_what_is_found_is_printed_with_all_that_helps(tmp_path: Path) -> None:
 
 
 def test_a_campaign_without_failures_ends_with_0_and_one_without_answers_with_3() -> None:
-    assert run("heap", "--op", "encode", "--cases", "20", "--seed", "1").exit_code == 0
+    clean = run("heap", "--op", "encode", "--cases", "20", "--seed", "1")
+    assert clean.exit_code == 0
+    assert "20 │   20" in clean.output
     assert run("naive", "--op", "top_p", "--cases", "20", "--seed", "1").exit_code == 3
 
 
@@ -276,6 +292,18 @@ def test_a_campaign_goes_on_where_it_stopped(tmp_path: Path) -> None:
         assert here.counts() == there.counts()
         assert here.findings.keys() == there.findings.keys()
         assert not here.repeated
+
+
+def test_what_was_being_written_when_a_campaign_was_killed_is_cut_off(tmp_path: Path) -> None:
+    state = tmp_path / "state.jsonl"
+    options = ("heap", "--op", "encode", "--seed", "5", "--cases", "20", "--state", str(state))
+    run(*options)
+    whole = state.read_bytes()
+    state.write_bytes(whole + b'{"kind":"finding","detail":"' + b"x" * 5000)
+    assert read_journal(state).length == len(whole)
+    assert run(*options).exit_code == 0
+    assert state.read_bytes().startswith(whole)
+    assert len(state.read_bytes()) < len(whole) + 500
 
 
 def test_the_seed_of_a_journal_is_taken_from_it(tmp_path: Path) -> None:
@@ -348,8 +376,7 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(CampaignError, match="cannot be written: No space left on device"):
         writer.write(Footer(why="it was " + "very " * 20 + "long"))
     writer.close()
-    assert state.read_bytes()[: len(whole)] == whole
-    assert read_journal(state).length == len(whole)
+    assert state.read_bytes() == whole
 
 
 def test_what_was_found_outlives_kill_9_and_the_campaign_goes_on(tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ from tokenref.cases.sampling.canaries_filters import filter_canaries
 from tokenref.cases.sampling.draft import finish_sampler
 from tokenref.cases.sampling.filter_draft import FilterCase, Row, beside, eighths, logits
 from tokenref.cases.sampling.margins import FEWEST, UNIT
+from tokenref.cases.sampling.rounded_shares import enough
 from tokenref.engines.answers import Answer, Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import unpack
@@ -403,6 +404,19 @@ def test_equal_logits_of_a_power_of_two_are_decided_at_a_sum() -> None:
 def test_an_answer_that_no_arithmetic_gives_is_not_decided() -> None:
     above_a_half = Fraction(1, 2) + Fraction(1, 2**60)
     assert not is_decided([0.0, 0.0], "top_p", {"p": above_a_half})
+
+
+def test_sums_look_beyond_the_share_by_more_than_rounding_does() -> None:
+    assert enough([0.5, 2.0**-20, 0.25, 0.25], 0.5) == 3
+    assert enough([0.5, 0.25, 0.25], 1.0) == 3
+
+
+def test_an_entropy_that_is_off_a_little_puts_either_side_first() -> None:
+    case = next(c for c in short_cases() if c.id == "sampling/typical/rounding/either-side")
+    assert isinstance(case.verdict, Either)
+    keeps = [each.out["keep"] for each in case.verdict.alternatives]
+    assert all(kept in keeps for kept in ([0], [1, 2], [0, 1, 2]))
+    assert [each.label for each in case.verdict.alternatives][-1].startswith("margin.")
 
 
 def test_a_coin_that_rests_decides() -> None:

@@ -7,6 +7,8 @@ was proven; 4 a bug in tokenref itself; 130 interrupted.
 
 import sys
 import traceback
+from collections.abc import Callable
+from contextlib import suppress
 from io import TextIOWrapper
 from typing import Any, Final
 
@@ -28,6 +30,7 @@ from tokenref.commands.paths import InputError
 from tokenref.commands.report import report
 from tokenref.commands.rules import rules
 from tokenref.commands.sampling import profiles, sample
+from tokenref.commands.streams import flush_output, forget_output, sentence_of, take_closed_streams
 from tokenref.commands.text import chunks, count, decode, encode
 from tokenref.commands.vocabulary import audit_command, train_command, vocabulary
 from tokenref.corpus import CorpusError
@@ -53,29 +56,74 @@ class _OneSentence(click.Group):
     that an engine fails.
     """
 
+    def make_context(self, *args: Any, **more: Any) -> click.Context:  # noqa: ANN401 - as click has it
+        """Read the options of the group itself: --help and --version print, and may fail in it."""
+        take_closed_streams()
+        try:
+            return super().make_context(*args, **more)
+        except click.ClickException as error:
+            raise click.exceptions.Exit(_shown(error)) from None
+        except OSError as error:
+            _say("" if isinstance(error, BrokenPipeError) else sentence_of(error))
+            raise click.exceptions.Exit(2) from None
+
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click has it
         """Run the command; turn our own errors, and the system's, into a sentence."""
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):  # a terminal that knows ASCII only
                 stream.reconfigure(errors="replace")
         try:
-            return super().invoke(ctx)
-        except (click.ClickException, click.Abort, click.exceptions.Exit, SystemExit):
+            return _flushed(super().invoke, ctx)
+        except (click.exceptions.Exit, click.Abort):
             raise
+        except click.ClickException as error:
+            return ctx.exit(_shown(error))
         except KeyboardInterrupt:
             code, sentence = 130, "interrupted"  # click would end with 1
         except INVALID_RUN as error:
             code, sentence = 3, str(error)
         except BAD_INPUT as error:
             code, sentence = 2, str(error)
+        except BrokenPipeError:
+            code, sentence = 2, ""  # who read the output has gone, as `head` does
         except OSError as error:
-            code = 2
-            sentence = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+            code, sentence = 2, sentence_of(error)
         except BaseException as error:  # noqa: BLE001 - a Rust panic is a BaseException
-            traceback.print_exc()
-            code, sentence = 4, f"internal error: {type(error).__name__}: {error}"
-        click.echo(f"tokenref: {sentence}", err=True)
+            if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
+                code, sentence = 2, ""  # as above, in the words of rich
+            else:
+                with suppress(OSError):
+                    traceback.print_exc()
+                code, sentence = 4, f"internal error: {type(error).__name__}: {error}"
+        _say(sentence)
         return ctx.exit(code)
+
+
+def _flushed(invoke: Callable[[click.Context], Any], ctx: click.Context) -> Any:  # noqa: ANN401 - as click has it
+    """Run a command to the end of its output, so that an error in writing it can be told."""
+    try:
+        returned = invoke(ctx)
+    except click.exceptions.Exit:
+        flush_output()
+        raise
+    flush_output()
+    return returned
+
+
+def _shown(error: click.ClickException) -> int:
+    """Show how a command is used, and return the exit code."""
+    with suppress(OSError):
+        error.show()
+    forget_output()
+    return error.exit_code
+
+
+def _say(sentence: str) -> None:
+    """Say why a command ends, as far as there is somebody to say it to."""
+    if sentence:
+        with suppress(OSError):
+            click.echo(f"tokenref: {sentence}", err=True)
+    forget_output()
 
 
 @click.group(cls=_OneSentence, context_settings={"help_option_names": ["-h", "--help"]})

@@ -152,9 +152,12 @@ def read_text(path: Path) -> tuple[str, int]:
         size = path.stat().st_size
         if size > LARGEST:
             raise CorpusError(f"{path} must have at most {LARGEST} bytes, got {size}")
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
     except OSError as error:
         raise CorpusError(f"{path} cannot be read: {error.strerror or error}") from None
+    if len(data) > LARGEST:  # a device or a pipe, which has no size
+        raise CorpusError(f"{path} must have at most {LARGEST} bytes, it has more")
     if not data:
         raise CorpusError(f"{path} must hold some text, got an empty file")
     try:

@@ -6,6 +6,7 @@ the language of the user.
 """
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -39,6 +40,9 @@ from tokenref.subjects import TokenizerFile
 CANARIES: Final = "canary.jsonl"
 HAND_WRITTEN: Final = ("README.md",)
 """Files of the fixtures folder that are not generated."""
+
+_HALF_WRITTEN: Final = re.compile(r"\.[0-9a-f]{16}\.tmp")
+"""The names under which files are written, before they get their own."""
 
 LICENCES: Final = {"shipped": "MIT", "registered": "its publisher's"}
 
@@ -105,17 +109,25 @@ def write_files(files: dict[str, bytes], folder: Path) -> list[str]:
     """Write the files that changed, each atomically; return their paths.
 
     A file that the folder's manifest lists and that is no longer made is
-    removed. Any other file is left alone.
+    removed, and so is what a fill that was killed left half written. Any other
+    file is left alone. The manifest goes last: until then the old one says that
+    the folder is not whole, and which files are to be removed.
     """
-    made_before = _listed(folder)
+    for path in folder.rglob(".*.tmp"):
+        if _HALF_WRITTEN.fullmatch(path.name):
+            path.unlink(missing_ok=True)
+    removed = sorted(_listed(folder) - files.keys())
     changed = [path for path, data in files.items() if _read(folder / path) != data]
-    for path in sorted(changed, key=lambda path: path == MANIFEST):  # the manifest goes last
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(files[path], folder / path)
-    for path in sorted(made_before - files.keys()):
+    for path in changed:
+        if path != MANIFEST:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(files[path], folder / path)
+    for path in removed:
         (folder / path).unlink(missing_ok=True)
-        changed.append(path)
-    return changed
+    if MANIFEST in changed:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(files[MANIFEST], folder / MANIFEST)
+    return [*changed, *removed]
 
 
 def differences(files: dict[str, bytes], folder: Path) -> list[str]:

@@ -77,14 +77,22 @@ def manifest_digest(manifest: Manifest) -> str:
 
 
 def parse_manifest(folder: Path) -> Manifest:
-    """Read the manifest of a folder without looking at the files. Raises `RecordError`."""
+    """Read the manifest of a folder without looking at the files. Raises `RecordError`.
+
+    No path in it leads out of the folder: files are read by it, and removed.
+    """
     data = read_file(folder / MANIFEST)
     try:
-        return msgspec.json.decode(data, type=Manifest)
+        manifest = msgspec.json.decode(data, type=Manifest)
     except RecursionError:
         raise RecordError(f"{folder / MANIFEST}: not a manifest: nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RecordError(f"{folder / MANIFEST}: not a manifest: {error}") from None
+    for entry in (*manifest.files, *manifest.subjects):
+        path = Path(entry.path or "")
+        if path.is_absolute() or ".." in path.parts or "\0" in str(path):
+            raise RecordError(f"{folder / MANIFEST}: {entry.path!r} must be inside the folder")
+    return manifest
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -94,8 +102,6 @@ def read_manifest(folder: Path) -> Manifest:
     """
     manifest = parse_manifest(folder)
     for entry in manifest.files:
-        if Path(entry.path).is_absolute() or ".." in Path(entry.path).parts:
-            raise RecordError(f"{folder / MANIFEST}: {entry.path!r} must be inside the folder")
         path = folder / entry.path
         found = sha256(read_file(path)).hexdigest()
         if found != entry.sha256:

@@ -26,6 +26,10 @@ from tokenref.record import (
 )
 
 
+LARGEST: Final = 2**28
+"""The most bytes of a file that is read as a whole."""
+
+
 class Header(Strict, frozen=True, kw_only=True):
     """The first line of a record file."""
 
@@ -110,16 +114,22 @@ def read_records(path: Path, *, file: str | None = None) -> list[Case]:
 
 
 def read_file(path: Path) -> bytes:
-    """Return what a file holds. Raises `RecordError` where it cannot be read.
+    """Return what a file holds. Raises `RecordError` where it cannot be read, or is too large.
 
     >>> read_file(Path("no/such.jsonl"))
     Traceback (most recent call last):
     tokenref.record.RecordError: no/such.jsonl: cannot be read: No such file or directory
     """
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
     except OSError as error:
         raise RecordError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except ValueError as error:  # a path with a NUL in it
+        raise RecordError(f"{str(path)!r}: cannot be read: {error}") from None
+    if len(data) > LARGEST:
+        raise RecordError(f"{path}: must have at most {LARGEST:,} bytes, it has more")
+    return data
 
 
 def _decode(decoder: Any, line: bytes, place: str) -> Any:  # noqa: ANN401 - as the decoder has it

@@ -275,9 +275,9 @@ def guarded(call: Callable[[], _Returned]) -> _Returned | Crashed:
     """
     try:
         return call()
-    except (KeyboardInterrupt, SystemExit):
+    except KeyboardInterrupt:
         raise
-    except BaseException as error:  # noqa: BLE001 - a Rust panic is a BaseException
+    except BaseException as error:  # noqa: BLE001 - a Rust panic is a BaseException, and so is exit()
         return Crashed(f"{type(error).__name__}: {error}"[:300])
 
 

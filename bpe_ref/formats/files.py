@@ -47,12 +47,19 @@ def write_atomically(content: bytes, path: str | os.PathLike[str]) -> None:
 
     The bytes go to a new file beside it, which then takes its name. A link
     stays a link, to the new content; what is no file (a pipe, /dev/stdout) is
-    simply written to. Raises `OSError`, and leaves nothing behind.
+    simply written to. Raises `OSError`, which names `path`, and leaves nothing behind.
 
     >>> write_atomically(b"", "no such folder/example")
     Traceback (most recent call last):
-    FileNotFoundError: [Errno 2] No such file or directory: ...
+    FileNotFoundError: [Errno 2] No such file or directory: 'no such folder/example'
     """
+    try:
+        _write_atomically(content, path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+
+
+def _write_atomically(content: bytes, path: str | os.PathLike[str]) -> None:
     final = Path(os.path.realpath(path))
     if final.exists() and not final.is_file():
         with final.open("wb") as stream:  # for a folder, that is the error

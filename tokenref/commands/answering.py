@@ -1,6 +1,5 @@
 """`tokenref answer`: answer a file of requests with an engine of this program."""
 
-import sys
 from pathlib import Path
 
 import click
@@ -8,6 +7,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from tokenref.commands.paths import FILE, InputError
+from tokenref.commands.streams import standard_output
 from tokenref.engines.answers import Engine
 from tokenref.engines.table import Unavailable, engine
 from tokenref.protocol.answering import answer_requests
@@ -28,12 +28,12 @@ def answer(name: str, requests: Path) -> None:
         TOKENREF_TORCH_DEVICE=cuda tokenref answer transformers requests.jsonl > responses.jsonl
         tokenref judge requests.jsonl responses.jsonl
     """  # noqa: D301 - a mark of click
-    found = _opened(name)
+    found, output = _opened(name), standard_output()
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(found.name, total=None)
         for line in answer_requests(found, requests, lambda done: progress.advance(task, done)):
-            sys.stdout.buffer.write(line)
-    sys.stdout.buffer.flush()
+            output.write(line)
+    output.flush()
 
 
 def _opened(name: str) -> Engine:

@@ -116,14 +116,14 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter per option
         for value in options.get(name, [])
         for part in (f"--{name}", value)
     ]
+    data = dump_report(runs, about, known)
+    if json_path is not None:  # before anything is printed, which may fail
+        write(data, json_path)
     if reports.old is None:
         print_runs(console, runs, unavailable, catalogue, again)
     _say_what_is_not_bpe(console, available)
     if commands:
         console.print(f"\norder: --seed {seed}; time: {patience.sentence()}", highlight=False)
-    data = dump_report(runs, about, known)
-    if json_path is not None:
-        write(data, json_path)
     codes = reports.make_of(data, catalogue, [run.exit_code for run in runs])
     ctx.exit(max(*codes, 0 if runs else 3, int(require and bool(unavailable)), 0))
 
@@ -237,9 +237,9 @@ def _check_corpus(
 ) -> int:
     """Compare encodings of a text, report them, and return the exit code."""
     compared = compare_corpus(corpus, vocabulary, available)
-    print_corpus(console, compared.results)
     if json_path is not None:
         write(dump_corpus_report(compared, about), json_path)
+    print_corpus(console, compared.results)
     return exit_code(compared.results)
 
 

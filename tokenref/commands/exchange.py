@@ -4,7 +4,6 @@ For a program on a machine without tokenref: a device, a phone, a cluster.
 """
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -18,6 +17,7 @@ from rich.console import Console
 from tokenref.batches import LARGEST
 from tokenref.catalogue import Catalogue, Selection, SelectionError, open_catalogue
 from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, write
+from tokenref.commands.streams import standard_output
 from tokenref.known import default_path, read_known
 from tokenref.manifest import dump_manifest
 from tokenref.protocol.engine import Loading
@@ -98,9 +98,10 @@ def export(  # noqa: PLR0913, PLR0917 - one parameter per option
 
     if folder is None:
         paths = {entry.digest: str(entry.path) for entry in catalogue.manifest.subjects}
+        output = standard_output()
         for line in lines(lambda loading: paths[loading.digest]):
-            sys.stdout.buffer.write(line)
-        sys.stdout.buffer.flush()
+            output.write(line)
+        output.flush()
     else:
         folder.mkdir(parents=True, exist_ok=True)
         _write_lines(lines(lambda loading: _beside(loading, folder)), folder / _REQUESTS)
@@ -150,9 +151,9 @@ def judge(
     conclude(run, known, complete=len(found.results) == len(catalogue.cases))
     about: dict[str, object] = {"fixtures": digest, "seed": questions.seed}
     again = [] if fixtures is None else ["--fixtures", str(fixtures)]
-    print_runs(Console(), [run], [], catalogue, again)
-    if json_path is not None:
+    if json_path is not None:  # before anything is printed, which may fail
         write(dump_report([run], about, known), json_path)
+    print_runs(Console(), [run], [], catalogue, again)
     ctx.exit(run.exit_code)
 
 

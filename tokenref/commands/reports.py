@@ -77,7 +77,7 @@ class Wanted:
             return list(codes)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "results.jsonl"
-            path.write_bytes(data)
+            write(data, path)
             changed = self.make([read_results(path)], catalogue)
         return list(codes) if changed is None else [with_changes(code, changed) for code in codes]
 

@@ -12,6 +12,7 @@ from bpe_ref import chunks as cut_into_chunks
 from bpe_ref import count_till_limit
 from tokenref.commands.opened import opened
 from tokenref.commands.paths import FILE, InputError
+from tokenref.commands.streams import standard_input
 from tokenref.corpus import LARGEST
 
 _Command = Callable[..., Any]
@@ -45,7 +46,7 @@ def given_text(text: str | None, path: Path | None) -> str:
     if text is not None:
         return text
     source = "standard input" if path is None else str(path)
-    data = _read(sys.stdin.buffer) if path is None else _read_file(path)
+    data = _read(standard_input()) if path is None else _read_file(path)
     if len(data) > LARGEST:
         raise InputError(f"{source} must have at most {LARGEST} bytes, it has more")
     try:
@@ -109,7 +110,7 @@ def decode(
     if as_json:
         click.echo(json.dumps({"text": text}))
         return
-    click.echo(text, nl=sys.stdout.isatty())
+    click.echo(text, nl=sys.stdout is not None and sys.stdout.isatty())
 
 
 def parsed_ids(written: str) -> list[int]:

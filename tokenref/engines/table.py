@@ -104,7 +104,7 @@ def engine(name: str) -> Engine | Unavailable:
     except ModuleNotFoundError as error:
         reason = f"cannot be imported: ModuleNotFoundError: {error}; pip install {package}"
         return Unavailable(name, reason)
-    except (KeyboardInterrupt, SystemExit):
+    except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - compiled modules raise anything when they break
         return Unavailable(name, f"cannot be imported: {type(error).__name__}: {error}")

@@ -153,7 +153,7 @@ class Writer:
         try:
             self._take()
             self._length = journal.length
-            os.ftruncate(self._file, self._length)
+            self._cut_off()
             if not self._length:
                 self.write(journal.plan)
         except BaseException:
@@ -177,6 +177,13 @@ class Writer:
     def close(self) -> None:
         """Close the file."""
         os.close(self._file)
+
+    def _cut_off(self) -> None:
+        """Cut off a last line without an end."""
+        try:
+            os.ftruncate(self._file, self._length)
+        except OSError:  # a pipe or a device
+            raise CampaignError(f"{self._path} cannot be written: it must be a file") from None
 
     def _take(self) -> None:
         """Keep others from writing; where the system has no such thing, hope."""

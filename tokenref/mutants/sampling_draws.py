@@ -511,7 +511,7 @@ SPECULATIVE: Final = (
         _speculation([(0.25, 0.75)], [(0.75, 0.25), (0.5, 0.5)], [0], [0.5, 0.25]),
     ),
     asking(
-        "speculation-draws-from-the-target-after-a-rejection",
+        "speculation-forgets-the-residual",
         "The residual is forgotten, and drafted tokens come too often; openvino.genai#4190.",
         {"speculative"},
         _target_instead_of_residual,

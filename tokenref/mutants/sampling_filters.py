@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from itertools import accumulate
-from math import exp, inf, isqrt, log
+from math import exp, fsum, inf, isqrt, log
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -42,7 +42,12 @@ def with_filter(op: str, wrong: Wrong) -> SamplerTools:
 
 def weights(row: Row) -> list[float]:
     """Return the shares of a row, of probabilities or of logits: which it is shows itself."""
-    if all(number >= 0 for number in row) and sum(map(Fraction, row)) == 1:
+    return list(_weights(tuple(row)))
+
+
+@lru_cache(maxsize=8)  # many mutants are asked about the same long row
+def _weights(row: tuple[float, ...]) -> list[float]:
+    if min(row) >= 0 and fsum(row) == 1:
         return list(row)
     best = max(row)
     sizes = [exp(number - best) for number in row]
@@ -50,11 +55,15 @@ def weights(row: Row) -> list[float]:
     return [size / total for size in sizes]
 
 
-def heaviest_first(shares: Row, *, last_id_first: bool = False) -> list[int]:
+def heaviest_first(shares: Row) -> list[int]:
     """Return the tokens that have weight, by falling weight."""
-    sign = -1 if last_id_first else 1
+    return list(_heaviest_first(tuple(shares)))
+
+
+@lru_cache(maxsize=8)
+def _heaviest_first(shares: tuple[float, ...]) -> list[int]:
     tokens = [token for token, share in enumerate(shares) if share > 0]
-    return sorted(tokens, key=lambda token: (-shares[token], sign * token))
+    return sorted(tokens, key=lambda token: -shares[token])  # a stable sort: by id among equals
 
 
 def filtering(  # noqa: PLR0913 - each has a name
@@ -87,7 +96,8 @@ def filtering(  # noqa: PLR0913 - each has a name
 
 
 def _share_of(kept: Kept, shares: Row) -> Fraction:
-    return sum((Fraction(shares[token]) for token in kept), Fraction(0))
+    """Return the share of some tokens; of probabilities in records it is exact."""
+    return Fraction(fsum(shares[token] for token in kept))
 
 
 def _crossing_dropped(right: Right, row: Row, values: Mapping[str, Any]) -> Kept:
@@ -604,7 +614,7 @@ THRESHOLDS: Final = (
         n=1.0,
     ),
     filtering(
-        "top-n-sigma-is-nan-beside-removed-tokens",
+        "top-n-sigma-is-nan-beside-removed",
         "Minus infinity makes the mean NaN, and nothing is removed; llama.cpp#13344.",
         "top_n_sigma",
         _keeps_all_if_masked,
@@ -824,7 +834,7 @@ OTHERS: Final = (
         mass=0.75,
     ),
     filtering(
-        "typical-is-nan-beside-impossible-tokens",
+        "typical-is-nan-beside-impossible",
         "0 log 0 is NaN, and nothing is removed; llama.cpp (S8), trl#7221.",
         "typical",
         _nan_if_impossible,

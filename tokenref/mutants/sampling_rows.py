@@ -167,14 +167,14 @@ def _shifted(session: SamplerSession, op: str, request: Request) -> Answer:
 
 PENALTY_MUTANTS: Final = (
     asking(
-        "repetition-penalty-divides-negative-logits-too",
+        "repetition-divides-negative-logits",
         "A negative logit is divided and becomes likelier; transformers#2302, NeMo#8194.",
         {"repetition_penalty"},
         other_rule("method", {"by sign": "divide"}),
         _REPEATED,
     ),
     asking(
-        "repetition-penalty-counts-each-occurrence",
+        "repetition-counts-each-occurrence",
         "The penalty is raised to the number of occurrences; lattice#312, transformers.js#1062.",
         {"repetition_penalty"},
         other_rule("counting", {"distinct": "each occurrence", "each occurrence": "distinct"}),
@@ -545,7 +545,7 @@ SHAPES: Final = (
         {"logits": pack([0.0, -90.0])},
     ),
     asking(
-        "logprobs-are-logarithms-of-rounded-shares",
+        "logprobs-of-rounded-shares",
         "The logarithm of a probability that was rounded: minus infinity for small ones. Own.",
         {"logprobs"},
         other_row(_logarithm_of_rounded),

@@ -40,7 +40,7 @@ class Function:
     def _call(self, message: Mapping[str, Any]) -> bytes:
         try:
             return msgspec.json.encode(self._answer(message))
-        except (KeyboardInterrupt, SystemExit):
+        except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - a Rust panic is a BaseException
             sentence = f"{type(error).__name__}: {error}"[:300]

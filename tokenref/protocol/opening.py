@@ -52,7 +52,7 @@ def open_function(name: str, patience: Patience | None = None) -> Engine:
     make = _find(name, parts[1], parts[2])
     try:
         made = make()
-    except Exception as error:  # noqa: BLE001 - it may raise anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - it may raise anything
         raise StartError(f"{name}: it raised {type(error).__name__}: {error}") from None
     if hasattr(made, "load") and hasattr(made, "name"):
         engine: Engine = made
@@ -72,7 +72,7 @@ def _find(name: str, module: str, function: str) -> Callable[[], Any]:
         sys.path.insert(0, here)
     try:
         found = getattr(import_module(module), function)
-    except Exception as error:  # noqa: BLE001 - a module may raise anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a module may raise anything
         raise StartError(f"{name} cannot be imported: {type(error).__name__}: {error}") from None
     if not callable(found):
         raise StartError(f"{name} must be a function, got {type(found).__name__}")

@@ -51,6 +51,8 @@ def read_results(path: Path) -> Results:
     Raises `ResultsError` for a file without a footer or whose footer counts other cases, for a
     line of another kind or format, and for a case that has two results with one engine.
     """
+    if path.is_fifo():
+        raise ResultsError(f"{path}: must be a file, not a pipe: it is read more than once")
     lines = _lines(path)
     _, header = next(lines)  # there is one: `_lines` sees to it
     assert isinstance(header, Header)  # noqa: S101 - `_lines` sees to it

@@ -1,0 +1,100 @@
+"""Commands in processes of their own, quickly, that may be killed and starved of room."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended: an exit code, or minus the signal that ended it."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def killed(self) -> bool:
+        return self.code == -signal.SIGKILL
+
+
+class Children:
+    """What runs `tokenref` with arguments. The first one takes as long as loading it takes."""
+
+    def __init__(self, folder: Path) -> None:
+        """Start the program that has everything loaded; what commands print goes to a folder."""
+        self._folder = folder
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
+        self._zygote = subprocess.Popen(
+            [sys.executable, "-m", "tests.zygote"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env=environment,
+        )
+
+    def run(
+        self,
+        folder: Path,
+        *arguments: object,
+        limit: int | None = None,
+        kill_at: int | None = None,
+        kill_in_write: int | None = None,
+        made: Path | None = None,
+        out: str | None = None,
+        after: float = 0,
+        signal_number: int | None = None,
+    ) -> Ended:
+        """Run a command in a folder, and wait for its end.
+
+        limit: the most bytes that a file may have, as on a disk that is full.
+        kill_at: kill it before so many operations on files of the folder were done.
+        kill_in_write: kill it in the middle of this one of its writes to a journal.
+        made: what `fill` would make, which takes minutes otherwise.
+        signal_number: what it is sent after so many seconds.
+        """
+        printed = {name: self._folder / name for name in ("out", "err")}
+        child = int(
+            self._ask(
+                {
+                    "folder": str(folder.resolve()),
+                    "arguments": [str(argument) for argument in arguments],
+                    "limit": limit,
+                    "kill_at": kill_at,
+                    "kill_in_write": kill_in_write,
+                    "made": str(made) if made else None,
+                    "out": out or str(printed["out"]),
+                    "err": str(printed["err"]),
+                }
+            )
+        )
+        if signal_number is not None:
+            time.sleep(after)
+            os.kill(child, signal_number)  # it has not been waited for, so it is this child's
+        code = int(self._ask({"wait": child}))
+        texts = {
+            name: path.read_text(encoding="utf-8") if path.exists() else ""
+            for name, path in printed.items()
+        }
+        return Ended(code, texts["out"], texts["err"])
+
+    def close(self) -> None:
+        """End it."""
+        with self._zygote:
+            pass
+
+    def _ask(self, request: dict[str, Any]) -> str:
+        assert self._zygote.stdin
+        assert self._zygote.stdout
+        self._zygote.stdin.write(json.dumps(request) + "\n")
+        self._zygote.stdin.flush()
+        return self._zygote.stdout.readline()

@@ -1,0 +1,99 @@
+"""A program that has tokenref loaded, and runs its commands in children of itself, by request.
+
+A test that runs a command fifty times, to kill it at fifty moments, cannot wait
+fifty times until Python has loaded everything. `tests/children.py` speaks to it.
+"""
+
+import json
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import tokenref.commands.campaigns
+import tokenref.fill
+import tokenref.fuzzing.promoting
+import tokenref.goldens  # noqa: F401 - loaded for the children, as all of these
+from tokenref.cli import main
+
+
+def become(request: dict[str, Any]) -> None:
+    """Be the process that a request asks for."""
+    os.chdir(request["folder"])
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    for number, key in ((1, "out"), (2, "err")):
+        file = os.open(request[key], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        os.dup2(file, number)
+        os.close(file)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if request["made"]:
+        folder = Path(request["made"])
+        files = {
+            path.relative_to(folder).as_posix(): path.read_bytes()
+            for path in folder.rglob("*")
+            if path.is_file()
+        }
+        tokenref.fill.make_files = lambda _: files
+    if request["limit"] is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (request["limit"], request["limit"]))
+    if request["kill_at"] is not None:
+        _kill_at(request["kill_at"], request["folder"])
+    if request["kill_in_write"] is not None:
+        _kill_in_write(request["kill_in_write"])
+
+
+def _kill_at(moment: int, folder: str) -> None:
+    """Be killed before so many operations on files of a folder were done."""
+    left = moment
+
+    def count(event: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal left
+        if event not in {"open", "os.rename", "os.remove", "os.mkdir", "os.truncate"}:
+            return
+        name = arguments[0]
+        if isinstance(name, str) and os.path.realpath(name).startswith(folder):
+            if not left:
+                os.kill(os.getpid(), signal.SIGKILL)
+            left -= 1
+
+    sys.addaudithook(count)
+
+
+def _kill_in_write(moment: int) -> None:
+    """Be killed in the middle of one of the writes to a journal."""
+    left = moment
+    write = os.pwrite
+
+    def half(file: int, content: bytes, at: int) -> int:
+        nonlocal left
+        if not left:
+            write(file, content[: len(content) // 2], at)
+            os.kill(os.getpid(), signal.SIGKILL)
+        left -= 1
+        return write(file, content, at)
+
+    os.pwrite = half
+
+
+def serve() -> list[str]:
+    """Answer requests; in a child, return the arguments of the command that it is to run."""
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "wait" in request:
+            _, status = os.waitpid(request["wait"], 0)
+            print(os.waitstatus_to_exitcode(status), flush=True)
+            continue
+        child = os.fork()
+        if not child:
+            become(request)
+            arguments: list[str] = request["arguments"]
+            return arguments
+        print(child, flush=True)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(serve(), prog_name="tokenref")

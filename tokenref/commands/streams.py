@@ -1,0 +1,86 @@
+"""The standard streams of a command: closed, full, or left by those who read them.
+
+None of these is a bug here, and none of them may look like a result: the exit
+code is 2, whatever Python itself would end with.
+"""
+
+import errno
+import os
+import sys
+from contextlib import suppress
+from typing import BinaryIO, Final
+
+from tokenref.commands.paths import InputError
+
+_NO_ROOM: Final = frozenset(
+    {errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EPIPE}
+)
+"""What writing to a stream fails with; such an error names no file."""
+
+
+def take_closed_streams() -> None:
+    """Put /dev/null in the place of standard streams that are closed.
+
+    Else the next file that is opened would get their number, and whatever is
+    written to the stream would go into that file.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            if os.open(os.devnull, os.O_RDWR) != number:
+                return  # those below it are open: this cannot be
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for as long as we run
+
+
+def standard_output() -> BinaryIO:
+    """Return standard output for bytes. Raises `InputError` if it is closed."""
+    if sys.stdout is None:
+        raise InputError("standard output cannot be written: it is closed")
+    return sys.stdout.buffer
+
+
+def standard_input() -> BinaryIO:
+    """Return standard input for bytes. Raises `InputError` if it is closed."""
+    if sys.stdin is None:
+        raise InputError("standard input cannot be read: it is closed")
+    return sys.stdin.buffer
+
+
+def sentence_of(error: OSError) -> str:
+    """Return what the system refused, in a sentence; of a file that is named, with its name.
+
+    >>> sentence_of(FileNotFoundError(2, "No such file or directory", "a.txt"))
+    'a.txt: No such file or directory'
+    >>> sentence_of(OSError(28, "No space left on device"))
+    'the output cannot be written: No space left on device'
+    """
+    if error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    if error.errno in _NO_ROOM:
+        return f"the output cannot be written: {error.strerror}"
+    return str(error)
+
+
+def flush_output() -> None:
+    """Write what is still to be written, while an error can be told. Raises `OSError`."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def forget_output() -> None:
+    """Leave what cannot be written to standard streams unwritten.
+
+    Else Python tries again at the end, tells of it at length, and ends with 120.
+    """
+    for number, stream in enumerate((sys.stdout, sys.stderr), start=1):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError):
+                if stream.fileno() == number:
+                    nowhere = os.open(os.devnull, os.O_WRONLY)
+                    os.dup2(nowhere, number)
+                    os.close(nowhere)
