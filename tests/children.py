@@ -63,6 +63,8 @@ class Children:
         signal_number: what it is sent after so many seconds.
         """
         printed = {name: self._folder / name for name in ("out", "err")}
+        for path in printed.values():
+            path.unlink(missing_ok=True)
         child = int(
             self._ask(
                 {
