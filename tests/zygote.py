@@ -33,7 +33,7 @@ def become(request: dict[str, Any]) -> None:
         folder = Path(request["made"])
         files = {
             path.relative_to(folder).as_posix(): path.read_bytes()
-            for path in folder.rglob("*")
+            for path in sorted(folder.rglob("*"))
             if path.is_file()
         }
         tokenref.fill.make_files = lambda _: files

@@ -41,6 +41,7 @@ from tokenref.protocol.opening import GreetingError
 from tokenref.protocol.process import StartError
 from tokenref.record import RecordError
 from tokenref.reports.reading import ResultsError
+from tokenref.reports.short import visible
 
 BAD_INPUT: Final = (
     *(AttestationError, BpeError, CorpusError, EngineError, InputError),
@@ -122,7 +123,7 @@ def _say(sentence: str) -> None:
     """Say why a command ends, as far as there is somebody to say it to."""
     if sentence:
         with suppress(OSError):
-            click.echo(f"tokenref: {sentence}", err=True)
+            click.echo(f"tokenref: {visible(sentence)}", err=True)
     forget_output()
 
 

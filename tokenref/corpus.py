@@ -188,7 +188,9 @@ def _compare(reference: _Reference, engine: Engine, name: str) -> CorpusResult:
         return result("unsupported", answer.reason)
     if not isinstance(answer, Ok):
         return result("refused", answer.message)
-    ids: Sequence[TokenId] = answer.out["ids"]
+    ids: Sequence[TokenId] = answer.out.get("ids", ())
+    if not isinstance(ids, Sequence) or not all(type(each) is int for each in ids):
+        return result("crash", f"its answer must have a list of ids, got {answer.out!r:.200}")
     same = len(ids) == len(reference.ids) and all(map(int.__eq__, ids, reference.ids))
     return CorpusResult(
         engine=engine.name,

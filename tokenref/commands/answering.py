@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import Progress
 
 from tokenref.commands.paths import FILE, InputError
@@ -12,6 +13,7 @@ from tokenref.engines.answers import Engine
 from tokenref.engines.table import Unavailable, engine
 from tokenref.protocol.answering import answer_requests
 from tokenref.protocol.opening import open_function
+from tokenref.reports.short import visible
 
 
 @click.command()
@@ -30,7 +32,7 @@ def answer(name: str, requests: Path) -> None:
     """  # noqa: D301 - a mark of click
     found, output = _opened(name), standard_output()
     with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(found.name, total=None)
+        task = progress.add_task(escape(visible(found.name)), total=None)
         for line in answer_requests(found, requests, lambda done: progress.advance(task, done)):
             output.write(line)
     output.flush()

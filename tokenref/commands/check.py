@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import Progress
 
 from bpe_ref import NOT_BPE
@@ -26,6 +27,7 @@ from tokenref.protocol.patience import Patience
 from tokenref.record import OPS, Case
 from tokenref.reports.corpus import exit_code, print_corpus
 from tokenref.reports.lines import dump_corpus_report, dump_report
+from tokenref.reports.short import visible
 from tokenref.reports.terminal import print_runs
 from tokenref.runner import Run, run_engine
 
@@ -170,7 +172,7 @@ def _run_all(
     runs: list[Run] = []
     with Progress(console=Console(stderr=True), transient=True) as progress:
         for entry in available:
-            task = progress.add_task(entry.name, total=len(cases))
+            task = progress.add_task(escape(visible(entry.name)), total=len(cases))
             runs.append(
                 run_engine(
                     entry,
@@ -214,7 +216,7 @@ def _refuse_mixtures(options: Mapping[str, Sequence[str]], reports: Wanted) -> N
 
 def _say_what_is_unavailable(console: Console, unavailable: Sequence[tuple[str, str]]) -> None:
     for name, reason in unavailable:
-        line = f"\n{name} is unavailable: {reason}"
+        line = f"\n{visible(name)} is unavailable: {visible(reason)}"
         console.print(line, style="yellow", markup=False, highlight=False)
 
 

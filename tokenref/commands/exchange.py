@@ -71,7 +71,7 @@ def export(  # noqa: PLR0913, PLR0917 - one parameter per option
     repeat: int,
     batch: int,
 ) -> None:
-    r"""Write the questions as a file of protocol messages, without the answers.
+    """Write the questions as a file of protocol messages, without the answers.
 
     A program reads it as standard input, and writes its answers to a file:
 
@@ -82,7 +82,7 @@ def export(  # noqa: PLR0913, PLR0917 - one parameter per option
 
     Without --folder the requests go to standard output, and the paths of vocabularies are relative
     to the fixtures.
-    """
+    """  # noqa: D301 - a mark of click
     catalogue = open_catalogue(fixtures)
     cases = catalogue.select(Selection(ids, ops, flags, vocabularies))
     cases = _present(cases, catalogue, shipped=folder is None)

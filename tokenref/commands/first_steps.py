@@ -11,6 +11,7 @@ from tokenref.commands.patience import patience_options
 from tokenref.doctor.finding import Finding
 from tokenref.doctor.walk import examine
 from tokenref.protocol.patience import Patience
+from tokenref.reports.short import visible
 from tokenref.skeletons import LANGUAGES, SkeletonError, write_skeleton
 
 _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
@@ -71,12 +72,12 @@ def as_text(finding: Finding) -> str:
               right is  {"proto":1}
               so        say so
     """
-    lines = [f"{_MARKS[finding.kind]} {finding.about}: {finding.text}"]
+    lines = [f"{_MARKS[finding.kind]} {visible(finding.about)}: {visible(finding.text)}"]
     for label, text in (
         ("it wrote", finding.wrote),
         ("right is", finding.right),
         ("so", finding.hint),
     ):
         if text:
-            lines.append(f"          {label:<9} {text}")
+            lines.append(f"          {label:<9} {visible(text)}")
     return "\n".join(lines)

@@ -116,6 +116,7 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
     from tokenref.fuzzing.journal import read_journal  # noqa: PLC0415 - slow
     from tokenref.fuzzing.merging import merged  # noqa: PLC0415 - slow
     from tokenref.fuzzing.printing import print_finding, print_summary  # noqa: PLC0415 - slow
+    from tokenref.reports.short import visible  # noqa: PLC0415 - with what precedes
 
     journals = {str(path): read_journal(path) for path in files}
     if len(journals) < len(files):
@@ -123,7 +124,7 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
     result = merged(journals)
     console = Console()
     for sentence in result.trouble:
-        console.print(sentence, style="red", markup=False, highlight=False, soft_wrap=True)
+        console.print(visible(sentence), style="red", markup=False, highlight=False, soft_wrap=True)
     if result.trouble:
         ctx.exit(3)
     plan = next(iter(journals.values())).plan

@@ -120,6 +120,8 @@ class LlamaCppSession:
         """Answer a request."""
         if "probs" in request:
             return Unsupported("takes logits, not probabilities")
+        if request.get("prompt_length", 0) > len(request.get("history", ())):
+            return Unsupported("is given tokens, and not told which are the prompt")
         try:
             if op in FILTERS or op in ROWS:
                 return Ok(self._one_step(op, request))

@@ -1,7 +1,7 @@
 """Rules that an engine follows in some of its steps, and its own names for their parameters."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -19,15 +19,20 @@ class OwnRule:
 
     rule: str
     names: Mapping[str, str]
+    off: Mapping[str, Any] = field(default_factory=dict)
+    """Values of the rule's parameters that mean to the engine: leave the step out."""
 
     def parameters(self, op: str, profile: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return a record's parameters under the engine's names.
 
-        Raises `NotExpressibleError` for another rule, and for parameters that the engine lacks.
+        Raises `NotExpressibleError` for another rule, for parameters that the engine lacks, and
+        for values that mean something else to it.
         """
         if profile != self.rule:
             raise NotExpressibleError(f"its {op} follows the rule {self.rule}, not {profile}")
         for name in given:
             if name not in self.names:
                 raise NotExpressibleError(f"its {op} has no parameter like {name}")
+            if name in self.off and given[name] == self.off[name]:
+                raise NotExpressibleError(f"{given[name]} switches its {op} off")
         return {self.names[name]: value for name, value in given.items()}

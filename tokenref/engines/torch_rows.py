@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from tokenref.engines.answers import Refused
 from tokenref.floats import Type, to_digits, type_of, unpack
 
 if TYPE_CHECKING:
@@ -70,6 +71,17 @@ def kept_in(row: "torch.Tensor") -> list[int]:
     """Return the tokens of a row that are not at minus infinity, ascending."""
     kept: list[int] = (row != float("-inf")).nonzero().flatten().tolist()
     return kept
+
+
+def refused_as_empty(error: IndexError) -> Refused:
+    """Return what torch refuses because a row is empty, which it checks and says. Else raise.
+
+    >>> refused_as_empty(IndexError("argmax(): Expected reduction dim 1 to have non-zero size."))
+    Refused(code='INVALID_ROW', message='argmax(): Expected reduction dim 1 to have non-zero size.')
+    """
+    if "Expected reduction dim" not in str(error):
+        raise error
+    return Refused("INVALID_ROW", str(error).partition("\n")[0])
 
 
 def _reversed(content: bytearray, width: int) -> bytearray:

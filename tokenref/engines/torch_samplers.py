@@ -16,7 +16,7 @@ from typing import Any, Final
 from bpe_ref import Vocabulary
 from tokenref.engines.answers import Answer, Ok, Unsupported
 from tokenref.engines.torch_draws import MOST, counted, drawn, generator_of, refused
-from tokenref.engines.torch_rows import device_name, to_floats, to_tensor
+from tokenref.engines.torch_rows import device_name, refused_as_empty, to_floats, to_tensor
 from tokenref.floats import pack, type_of, unpack
 from tokenref.rules import STANDARD, rule_name
 
@@ -57,7 +57,10 @@ class TorchSession:
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer a request."""
         if self.profile == STANDARD and op in {"softmax", "logprobs", "greedy"}:
-            return Ok(_of_logits(op, request["logits"]))
+            try:
+                return Ok(_of_logits(op, request["logits"]))
+            except IndexError as error:
+                return refused_as_empty(error)
         if self.profile == STANDARD and op == "stat":
             return _stat(request)
         if self.profile in {RACE, WALK} and op == "draw":

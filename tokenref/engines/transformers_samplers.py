@@ -28,7 +28,13 @@ from bpe_ref import Vocabulary
 from tokenref.engines.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.own_rules import NotExpressibleError
 from tokenref.engines.torch_draws import counted, drawn, refused
-from tokenref.engines.torch_rows import device_name, kept_in, to_floats, to_tensor
+from tokenref.engines.torch_rows import (
+    device_name,
+    kept_in,
+    refused_as_empty,
+    to_floats,
+    to_tensor,
+)
 from tokenref.engines.transformers_generation import prepare
 from tokenref.engines.transformers_steps import (
     FILTERS,
@@ -92,6 +98,8 @@ class TransformersSession:
             return Unsupported(str(error))
         except InvalidParameterError as error:
             return Refused("INVALID_PARAMETER", str(error))
+        except IndexError as error:
+            return refused_as_empty(error)
         except ValueError as error:
             if "Expected parameter" in str(error):  # of a law: torch.distributions checks it
                 return Refused("INVALID_ROW", str(error).partition("\n")[0])
@@ -100,6 +108,8 @@ class TransformersSession:
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if "probs" in request:
             return Unsupported("takes logits, not probabilities")
+        if request.get("prompt_length", 0) > len(request.get("history", ())):
+            return Unsupported("is given the tokens of the prompt, not their number")
         if op == "batch":
             return self._batch(request)
         if op in _ONE:

@@ -65,10 +65,13 @@ RULES: Final[Mapping[str, OwnRule]] = {
     "repetition_penalty": OwnRule(
         STANDARD, {"penalty": "repetition_penalty", "skipped": "prompt_ignore_length"}
     ),
-    "no_repeat_ngram": OwnRule(STANDARD, {"ngram_size": "no_repeat_ngram_size"}),
+    "no_repeat_ngram": OwnRule(
+        STANDARD, {"ngram_size": "no_repeat_ngram_size"}, {"ngram_size": 0}
+    ),
     "encoder_no_repeat_ngram": OwnRule(
         STANDARD,
         {"ngram_size": "encoder_no_repeat_ngram_size", "encoder_input": "encoder_input_ids"},
+        {"ngram_size": 0},
     ),
     "bad_words": OwnRule(STANDARD, {"words": "bad_words_ids", "ends": "eos_token_id"}),
     "min_length": OwnRule(STANDARD, {"length": "min_length", "ends": "eos_token_id"}),
@@ -106,7 +109,8 @@ def steps(size: int, prompt: Sequence[int], parameters: Mapping[str, Any]) -> li
         raise NotExpressibleError("generate() begins with at least one token")
     if parameters.get("prefix_allowed_tokens_fn") is not None:
         raise NotExpressibleError("a function cannot be written in a record")
-    if (parameters.get("prompt_ignore_length") or 0) >= max(1, len(prompt)):
+    ignored = parameters.get("prompt_ignore_length") or 0
+    if not 0 <= ignored < max(1, len(prompt)):
         raise NotExpressibleError("generate() ignores no more than padding before the prompt")
     try:
         found = processors(size, prompt or [0], parameters)

@@ -15,7 +15,7 @@ from tokenref.fuzzing.comparing import Outcome
 from tokenref.fuzzing.findings import Finding, said
 from tokenref.fuzzing.plan import Plan
 from tokenref.record import OPS, canonical_json
-from tokenref.reports.short import short_json
+from tokenref.reports.short import short_json, visible
 from tokenref.reports.terminal import split_detail
 
 _WIDEST: Final = 300
@@ -32,7 +32,7 @@ def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
     """Print a finding: question, expected, got, where they differ, the rule, the fixture line."""
     record = finding.record
     expected = record.get("out") or {"error": record["verdict"].get("codes")}
-    console.print(Text(f"\n{record['id']}", style="bold"), Text(finding.status, style="red"))
+    console.print(Text(f"\n{visible(str(record['id']))}", style="bold"), Text(finding.status, style="red"))
     for label, content in (
         ("in", short_json(record["in"], _WIDEST)),
         ("of", _about(finding)),
@@ -44,7 +44,7 @@ def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
         ("again", shlex.join(again(plan, finding.index))),
         ("record", canonical_json(record).decode()),
     ):
-        console.print(Text(f"  {label:10}", style="dim"), Text(content), sep="", soft_wrap=True)
+        console.print(Text(f"  {label:10}", style="dim"), Text(visible(content)), sep="", soft_wrap=True)
 
 
 def print_question(console: Console, outcome: Outcome) -> None:
@@ -59,7 +59,7 @@ def print_question(console: Console, outcome: Outcome) -> None:
         ("got", short_json(said(outcome.got), _WIDEST)),
         ("ended", outcome.fate),
     ):
-        console.print(Text(f"{label:10}", style="dim"), Text(content), sep="", soft_wrap=True)
+        console.print(Text(f"{label:10}", style="dim"), Text(visible(content)), sep="", soft_wrap=True)
 
 
 def _where(finding: Finding) -> list[tuple[str, str]]:
@@ -122,7 +122,7 @@ def print_summary(
     console.print()
     console.print(table)
     kinds = "1 finding" if findings == 1 else f"{findings:,} findings"
-    console.print(f"\n{kinds}; {sentence}", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"\n{kinds}; {visible(sentence)}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _add_row(

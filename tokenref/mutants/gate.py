@@ -9,7 +9,8 @@ What is compared are the final answers. Stages are left out, since an engine
 need not tell them. Mutants of vocabularies are asked about vocabularies, those of whole tokenizers
 about these. Texts of more than `LONGEST` bytes are left out too: they are
 there to find engines that are slow or run out of stack, and each would be
-encoded by every mutant.
+encoded by every mutant. Rows of tens of thousands of tokens are asked only of
+mutants that no shorter row kills.
 
 First the controls: the reference itself must pass every case, else the
 kills mean nothing, and it must fail every canary, which has a wrong answer.
@@ -37,6 +38,7 @@ from tokenref.subjects import (
     load_subject,
     together,
 )
+from tokenref.verdicts import Stat, Survey
 
 REQUIRED: Final = 35
 """How many mutants must be killed without being too crude."""
@@ -174,30 +176,20 @@ def run_gate(
     report = GateReport(trials, len(questions), flags, missing, required=required)
     if not questions:
         report.trouble.append("there is no case to run")
+    long: list[_Question] = []
     for _, group in groupby(questions, key=_loaded_together):
         together = _controlled(list(group), report)
-        if not together:
-            continue
-        subject = together[0].subject
-        for trial in trials:
-            concerned = [
-                question
-                for question in together
-                if trial.mutant.concerns(subject, question.op, question.case.profile)
-            ]
-            if concerned:
-                trial.asked += len(concerned)
-                trial.killers += _killers(trial.mutant.engine, concerned)
+        long += [question for question in together if question.is_long]
+        together = [question for question in together if not question.is_long]
+        _try(trials, together)
         for control in controls.values():
-            asked = [
-                question
-                for question in together
-                if control.concerns(subject, question.op, question.case.profile)
-            ]
+            asked = _concerned(control, together)
             report.trouble += [
                 f"{case.id} calls {control.name} wrong, which is right in another way"
                 for case in (_killers(control.engine, asked) if asked else [])
             ]
+    for _, group in groupby(long, key=_loaded_together):
+        _try([trial for trial in trials if not trial.killers], list(group))
     for _, group in groupby(canaries, key=_loaded_together):
         together = list(group)
         failed = _killers(ReferenceEngine(), together)
@@ -207,6 +199,26 @@ def run_gate(
             if question.case not in failed
         ]
     return report
+
+
+def _try(trials: Iterable[Trial], questions: Sequence["_Question"]) -> None:
+    """Ask mutants questions, all of one vocabulary or profile, and note the killers."""
+    for trial in trials:
+        about = trial.mutant.witness.vocabulary
+        if questions and type(questions[0].subject) is type(about):
+            trial.asked += len(questions)  # those it must answer rightly as well
+        asked = _concerned(trial.mutant, questions)
+        if asked:
+            trial.killers += _killers(trial.mutant.engine, asked)
+
+
+def _concerned(mutant: Mutant, questions: Sequence["_Question"]) -> list["_Question"]:
+    """Return the questions that a mutant may answer otherwise than the reference."""
+    return [
+        question
+        for question in questions
+        if mutant.concerns(question.subject, question.op, question.case.profile)
+    ]
 
 
 @dataclass(frozen=True)
@@ -220,6 +232,14 @@ class _Question:
     right: Answer | None = None
     """What the reference says, once it has passed: an equal answer needs no judge."""
 
+    @property
+    def is_long(self) -> bool:
+        """Whether it has a row of a recipe: only mutants that nothing shorter kills are asked."""
+        return any(
+            isinstance(self.request.get(name), dict) and "gen" in self.request[name]
+            for name in ("probs", "logits")
+        )
+
 
 def _questions(cases: Iterable[Case], fixtures: Fixtures) -> tuple[list[_Question], list[str]]:
     """Return the cases that can be asked, by vocabulary, and why the others cannot."""
@@ -231,7 +251,10 @@ def _questions(cases: Iterable[Case], fixtures: Fixtures) -> tuple[list[_Questio
             missing.setdefault(subject, []).append(case.id)
         else:
             request = msgspec.to_builtins(case.input)
-            if _length(request) > LONGEST:
+            if isinstance(case.verdict, Stat | Survey):
+                missing.setdefault("their answer is a matter of chance", []).append(case.id)
+                continue
+            if case.vocab is not None and _length(request) > LONGEST:
                 missing.setdefault(f"their text has more than {LONGEST} bytes", []).append(case.id)
                 continue
             questions.append(_Question(case, subject, op_of(case), request))

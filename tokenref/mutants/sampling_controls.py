@@ -14,7 +14,6 @@ from tokenref.floats import FloatsError, pack, type_of, unpack
 from tokenref.mutants.mutant import Mutant
 from tokenref.mutants.sampling_filters import filtering
 from tokenref.mutants.sampling_rows import Request, asking
-from tokenref.questions.parameters import unpack_parameters
 
 
 def _not_lighter_than_the_kth(right: Any, row: Any, values: Mapping[str, Any]) -> frozenset[int]:  # noqa: ANN401 - as in `filtering`
@@ -48,16 +47,14 @@ def _drawn_and_matched(session: SamplerSession, op: str, request: Request) -> An
 
 def _of_log_probabilities(session: SamplerSession, op: str, request: Request) -> Answer:
     """Take logits less their largest, as log-probabilities are: the law is the same."""
-    row = unpack(request["logits"]) if "logits" in request else [0.0]
-    if max(row, default=inf) in (inf, -inf) or max(row) != max(row):
-        return session.answer(op, request)
+    right = session.answer(op, request)
+    if "logits" not in request or not isinstance(right, Ok):
+        return right
+    row = unpack(request["logits"])
     try:
         moved = pack([number - max(row) for number in row], type_of(request["logits"]))
-    except FloatsError:
-        return session.answer(op, request)
-    penalised = {"history", "state"} & request.keys() and unpack_parameters(request["params"])
-    if penalised:
-        return session.answer(op, request)
+    except FloatsError:  # the type does not hold the differences
+        return right
     return session.answer(op, {**request, "logits": moved})
 
 

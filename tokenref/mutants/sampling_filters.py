@@ -859,5 +859,33 @@ OTHERS: Final = (
     ),
 )
 
-FILTERS: Final = (*P, *K, *THRESHOLDS, *OTHERS)
+
+def _flushed(right: Right, row: Row, values: Mapping[str, Any]) -> Kept:
+    """Take subnormal weights for none."""
+    kept = right(row, **values)
+    if not all(number >= 0 for number in row):
+        return kept
+    return frozenset(token for token in kept if row[token] >= 2.0**-126) or kept
+
+
+SUBNORMAL: Final = (
+    filtering(
+        "min-p-flushes-subnormal-weights",
+        "Subnormal probabilities become 0: their tokens are lost; flashinfer#769.",
+        "min_p",
+        _flushed,
+        [1.0, 2.0**-140],
+        m=2.0**-141,
+    ),
+    filtering(
+        "top-p-flushes-subnormal-weights",
+        "Subnormal probabilities become 0: their tokens are lost; flashinfer#769.",
+        "top_p",
+        _flushed,
+        [1.0, 2.0**-140],
+        p=1.0,
+    ),
+)
+
+FILTERS: Final = (*P, *K, *THRESHOLDS, *OTHERS, *SUBNORMAL)
 """All mutants of filters."""

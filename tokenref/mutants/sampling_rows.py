@@ -536,15 +536,6 @@ SHAPES: Final = (
         {"logits": pack([0.0, -inf])},
     ),
     asking(
-        "softmax-flushes-subnormal-numbers",
-        "Subnormal probabilities become 0; flashinfer#769.",
-        {"softmax"},
-        other_row(
-            lambda _before, after, _: [0.0 if share < 2.0**-126 else share for share in after]
-        ),
-        {"logits": pack([0.0, -90.0])},
-    ),
-    asking(
         "logprobs-of-rounded-shares",
         "The logarithm of a probability that was rounded: minus infinity for small ones. Own.",
         {"logprobs"},

@@ -80,12 +80,12 @@ def shown(line: bytes) -> str:
     >>> shown(b"\xff\n"), shown(b"a" * 1000)[-30:]
     ('\\xff', 'aaaaaaaaaaaa ... (1,000 bytes)')
     """
-    line = line.removesuffix(b"\n")
-    start = line[:_SHOWN].decode("utf-8", "backslashreplace")
+    length = len(line) - line.endswith(b"\n")
+    start = line[: min(length, _SHOWN)].decode("utf-8", "backslashreplace")
     text = "".join(
         each if each.isprintable() else each.encode("unicode_escape").decode() for each in start
     )
-    return text if len(line) <= _SHOWN else f"{text} ... ({len(line):,} bytes)"
+    return text if length <= _SHOWN else f"{text} ... ({length:,} bytes)"
 
 
 def read_hello(line: bytes) -> HelloAnswer:

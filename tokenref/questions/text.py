@@ -1,11 +1,14 @@
 """Questions about text and tokens: pieces, tokens, counts, bytes, special tokens."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tokenref.questions.base import Count, Hex, Id, Strict
+
+LONGEST_TEXT: Final = 1 << 26
+"""The most bytes of a text that a recipe may mean."""
 
 
 class Recipe(Strict, frozen=True, kw_only=True):
@@ -15,6 +18,12 @@ class Recipe(Strict, frozen=True, kw_only=True):
     times: Annotated[int, Meta(ge=1)]
     before: Hex
     after: Hex
+
+    def __post_init__(self) -> None:
+        """Hold the rule that a text has an end that memory has, too."""
+        digits = len(self.before) + len(self.unit) * self.times + len(self.after)
+        if digits > 2 * LONGEST_TEXT:
+            raise ValueError(f"a recipe must mean at most {LONGEST_TEXT:,} bytes, means more")
 
     def expand(self) -> bytes:
         """Return the text.

@@ -112,7 +112,7 @@ def print_changes(console: Console, found: Sequence[Change]) -> None:
             console.print(f"\n{kind}: {len(of_kind):,}", style=f"bold {style}", highlight=False)
         for change in of_kind[:_SHOWN]:
             states = f"{change.was or 'not there'} → {change.now or 'not there'}"
-            line = f"  {change.engine}  {change.id}  {states}"
+            line = f"  {visible(change.engine)}  {visible(change.id)}  {visible(states)}"
             if change.kind == "new failure" and change.detail:
                 line += f"\n      {visible(change.detail)}"
             console.print(line, markup=False, highlight=False, soft_wrap=True)

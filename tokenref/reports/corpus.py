@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tokenref.corpus import CorpusResult, Tokens
+from tokenref.reports.short import visible
 
 _STYLES: Final = {"same": "green", "unsupported": "dim"}
 
@@ -21,7 +22,7 @@ def print_corpus(console: Console, results: Sequence[CorpusResult]) -> None:
         table.add_column(title, justify="right")
     for result in results:
         table.add_row(
-            Text(f"{result.engine} {result.version}"),
+            Text(visible(f"{result.engine} {result.version}")),
             Text(result.status, style=_STYLES.get(result.status, "red")),
             f"{result.tokens:,}" if result.tokens else "·",
             _speed(result.bytes_per_second),
@@ -30,13 +31,13 @@ def print_corpus(console: Console, results: Sequence[CorpusResult]) -> None:
     console.print(table)
     for result in results:
         if result.detail:
-            line = f"\n{result.engine}: {result.detail}"
+            line = f"\n{visible(result.engine)}: {visible(result.detail)}"
             console.print(line, markup=False, highlight=False, soft_wrap=True)
         if result.difference is None:
             continue
         found = result.difference
         console.print(
-            f"\n{result.engine}: first differs at line {found.line:,}, byte {found.byte:,}",
+            f"\n{visible(result.engine)}: first differs at line {found.line:,}, byte {found.byte:,}",
             style="bold red",
             markup=False,
             highlight=False,

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tokenref.record import Case, op_of
-from tokenref.reports.short import short_json
+from tokenref.reports.short import short_json, visible
 
 _WIDEST: Final = 400
 
@@ -27,4 +27,4 @@ def print_case(console: Console, case: Case, vocabulary: str) -> None:
         ("rules", case.profile),
         ("see", case.spec),
     ):
-        console.print(Text(f"  {label:8}", style="dim"), Text(value), sep="", soft_wrap=True)
+        console.print(Text(f"  {label:8}", style="dim"), Text(visible(value)), sep="", soft_wrap=True)

@@ -70,6 +70,8 @@ ROWS: Final = (
     Row("f16-small", [0.0, -12.0, -17.0], "The last probability is subnormal in binary16.", ("SixteenBit", "Subnormal"), "f16"),
     Row("bf16", [2.0, 1.0, 0.5, -3.0], "Logits and probabilities of bfloat16.", ("SixteenBit",), "bf16"),
     Row("bf16-many", [0.0] * 300, "Three hundred equal logits in bfloat16: a sum in eight bits stands still at 256.", ("SixteenBit",), "bf16"),
+    Row("f16-nearly-certain", [0.0, -6.0], "A token that is nearly certain, in binary16: a sum in 16 bits loses most of the other one.", ("SixteenBit",), "f16"),
+    Row("bf16-nearly-certain", [0.0, -6.0], "A token that is nearly certain, in bfloat16: a sum in 16 bits is 1, and its logarithm nothing.", ("SixteenBit",), "bf16"),
     Row("f64", [2.0, 1.0, 0.5, -3.0], "Logits and probabilities of 64 bits.", (), "f64"),
     Row("f64-large", [1e308, 1e308, -1e308], "Logits near the end of 64 bits; the difference to the last one is beyond it.", (), "f64", [0.5, 0.5, 0.0]),
 )  # fmt: skip

@@ -31,7 +31,7 @@ GONE: Final = "."
 
 _LONGEST_ANSWER: Final = 600
 _LONGEST_QUESTION: Final = 400
-_LONGEST_ANSWERED: Final = 60
+_LONGEST_ANSWERED: Final = 32
 """Characters of a question that nobody answers wrongly: there are thousands of them."""
 
 

@@ -1,0 +1,253 @@
+"""Every command ends well: asked wrongly, interrupted, or with streams that are closed or left."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from tests.children import ROOT, Children
+from tests.small_fixtures import small_fixtures
+from tokenref.cli import main
+
+if sys.platform == "win32":
+    pytest.skip("there are neither pipes with names nor signals", allow_module_level=True)
+
+COMMANDS = sorted(main.commands)
+
+
+@pytest.fixture(scope="module")
+def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Children]:
+    found = Children(tmp_path_factory.mktemp("printed"))
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory: pytest.TempPathFactory, children: Children) -> Path:
+    """Return a folder with what commands read."""
+    folder = tmp_path_factory.mktemp("given")
+    small_fixtures(folder / "fixtures")
+    assert children.run(folder, "export", "--fixtures", "fixtures", "--folder", ".").code == 0
+    ended = children.run(
+        folder, "answer", "reference", "requests.jsonl", out=str(folder / "responses.jsonl")
+    )
+    assert ended.code == 0
+    ended = children.run(
+        folder, "check", "reference", "--fixtures", "fixtures", "--json", "results.jsonl"
+    )
+    assert ended.code == 0
+    return folder
+
+
+def invoked(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(main, list(arguments))
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_and_refuses_what_it_does_not_know(command: str) -> None:
+    code, said = invoked(command, "--help")
+    assert code == 0
+    assert said.startswith("Usage: ")
+    code, said = invoked(command, "--no-such-option")
+    assert code == 2
+    assert "Traceback" not in said
+    if not isinstance(main.commands[command], click.Group):
+        assert "No such option" in said or "Missing" in said or "must" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ("answer reference {no}", 3),
+        ("check reference --records {no} --vocabulary tiny", 3),
+        ("check reference --known {no}", 3),
+        ("check reference --only-changes {no}", 3),
+        ("check reference --corpus {no} --vocabulary tiny", 2),
+        ("check reference --fixtures {no}", 3),
+        ("export --fixtures {no}", 3),
+        ("mutants --fixtures {no}", 3),
+        ("judge {no} {no}", 3),
+        ("report {no}", 3),
+        ("merge {no}", 2),
+        ("promote {no} --why because-it-is-so-and-so --out x", 2),
+        ("encode --file {no}", 2),
+        ("count --file {no}", 2),
+        ("chunks --most 3 --file {no}", 2),
+        ("encode a --vocabulary {no}", 2),
+        ("trace a --vocabulary {no}", 2),
+        ("audit {no}", 2),
+        ("train {no} --size 300 --out x", 2),
+        ("fill --vocabulary tiny --texts {no} --out x", 2),
+        ("fill --vocabulary {no} --texts {no} --out x", 2),
+        ("doctor --cmd {no}", 2),
+        ("check --cmd {no}", 2),
+        ("sample llama.cpp {no}", 2),
+        ("attest --folder {no}", 2),
+    ],
+)
+def test_a_file_that_is_not_there_is_one_sentence_that_names_it(
+    arguments: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tokenref.commands.gates.REAL_ENGINES", ())
+    missing = str(tmp_path / "no-such-file")
+    ended, said = invoked(*arguments.format(no=missing).split())
+    assert ended == code, said
+    (sentence,) = said.strip().splitlines()
+    assert sentence.startswith("tokenref: ")
+    assert missing in sentence
+    assert not list(tmp_path.iterdir())
+
+
+INTERRUPTED = {
+    "check": "check naive",
+    "check --cmd": "check --cmd 'sleep 60' --timeout 50",
+    "mutants": "mutants",
+    "fill": "fill --folder filled",
+    "fuzz": "fuzz reference --op encode",
+    "fuzz with processes": "fuzz reference --op encode --executor processes:2",
+    "judge": "judge requests.jsonl nobody --fixtures fixtures",
+    "report": "check reference --known nobody",
+    "merge": "merge nobody",
+    "answer": "answer reference nobody",
+    "encode": "encode --file nobody",
+    "doctor": "doctor --cmd 'sleep 60'",
+    "export": "export --repeat 100000",
+}
+
+
+@pytest.mark.parametrize("command", INTERRUPTED)
+def test_an_interrupted_command_says_one_word_and_ends_with_130(
+    command: str, given: Path, children: Children
+) -> None:
+    """A pipe that nobody writes to is waited for, like anywhere else, until it is enough."""
+    import shlex  # noqa: PLC0415 - only needed here
+
+    pipe = given / "nobody"
+    if not pipe.exists():
+        os.mkfifo(pipe)
+    ended = children.run(
+        given,
+        *shlex.split(INTERRUPTED[command]),
+        after=0.6,
+        signal_number=signal.SIGINT,
+        out=os.devnull,
+    )
+    assert ended.code == 130, ended
+    said = [line for line in ended.err.splitlines() if line.strip()]
+    assert "Traceback" not in ended.err
+    if command == "fill":
+        said = said[-1:]
+    assert said == (["tokenref: interrupted"] if "fuzz" not in command else [])
+    assert not (given / "filled").exists()
+
+
+def test_results_are_read_twice_and_therefore_from_a_file(given: Path, children: Children) -> None:
+    pipe = given / "pipe"
+    os.mkfifo(pipe)
+    ended = children.run(given, "report", "pipe")
+    assert ended.code == 3
+    assert ended.err.startswith("tokenref: pipe: must be a file, not a pipe")
+
+
+def test_requests_and_responses_may_come_through_pipes(given: Path) -> None:
+    command = (
+        f"{sys.executable} -m tokenref judge <(cat {given}/requests.jsonl) "
+        f"<(cat {given}/responses.jsonl) --fixtures {given}/fixtures"
+    )
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("state", ["/dev/null", "pipe"])
+def test_a_campaign_is_kept_in_a_file_and_nowhere_else(
+    state: str, children: Children, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    ended = children.run(
+        tmp_path, *("fuzz", "reference", "--op", "count", "--cases", "8", "--state", state)
+    )
+    assert (ended.code, ended.err) == (2, f"tokenref: {state} cannot be written: it must be a file\n")
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no file without an end")
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ("report /dev/zero", 3),
+        ("judge requests.jsonl /dev/zero --fixtures fixtures", 3),
+        ("check reference --records /dev/zero --vocabulary tiny", 3),
+        ("check reference --known /dev/zero", 3),
+        ("check reference --corpus /dev/zero --vocabulary tiny", 2),
+        ("encode --file /dev/zero", 2),
+    ],
+)
+def test_a_file_without_an_end_is_not_read_to_its_end(
+    arguments: str, code: int, given: Path, children: Children
+) -> None:
+    ended = children.run(given, *arguments.split())
+    assert ended.code == code, ended
+    assert "at most" in ended.err
+    assert "Traceback" not in ended.err
+
+
+CLOSED = (
+    # what is run; which stream is closed; the exit code; what is said
+    ("encode abc", ">&-", 0, ""),
+    ("check reference --fixtures fixtures", ">&-", 0, ""),
+    ("export --fixtures fixtures", ">&-", 2, "standard output cannot be written: it is closed"),
+    ("answer reference requests.jsonl", ">&-", 2, "standard output cannot be written"),
+    ("encode", "<&-", 2, "standard input cannot be read: it is closed"),
+    ("check reference --fixtures fixtures --json closed.jsonl", ">&- 2>&- <&-", 0, ""),
+    ("check nobody", "2>&-", 2, ""),
+    ("encode abc", "2>&-", 0, ""),
+    ("check reference --fixtures fixtures", "| true", 2, ""),
+    ("export --fixtures fixtures", "| true", 2, ""),
+    ("rules", "| true", 2, ""),
+    ("--help", "| true", 2, ""),
+    ("encode --help", "| true", 2, ""),
+    ("no-such-command", "2>/dev/full", 2, ""),
+    ("check nobody", "2>/dev/full", 2, ""),
+)
+
+
+def test_streams_that_are_closed_or_that_nobody_reads_are_no_bug_and_no_failure(
+    given: Path,
+) -> None:
+    """All at once, for Python starts anew for each."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
+    running = [
+        subprocess.Popen(
+            [
+                "bash",
+                "-c",
+                f"{sys.executable} -m tokenref {line} {redirected}; exit ${{PIPESTATUS[0]}}",
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=given,
+            env=environment | {"PYTHONPATH": str(ROOT)},
+        )
+        for line, redirected, _, _ in CLOSED
+    ]
+    for child, (line, redirected, code, said) in zip(running, CLOSED, strict=True):
+        _, errors = child.communicate()
+        about = f"{line} {redirected}: {errors}"
+        assert child.returncode == code, about
+        assert "Traceback" not in errors, about
+        assert "ignored" not in errors, about
+        assert (said in errors) if said else not errors.strip(), about
+    results = (given / "closed.jsonl").read_bytes().splitlines()
+    assert all(each.startswith(b"{") for each in results)  # nothing was printed into it

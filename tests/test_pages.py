@@ -1,0 +1,211 @@
+"""The pages say what the programs do: links lead somewhere, tables are whole, consumers run."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, get_args
+
+import click
+import pytest
+
+from sampling_ref import STEPS
+from sampling_ref.steps.step import REQUIRED
+from tokenref.cli import main
+from tokenref.conversions import CONVERSIONS
+from tokenref.generators import GENERATORS
+from tokenref.record import OPS, SAMPLER_OPS
+from tokenref.rules import points, slug
+from tokenref.verdicts import SamplerErrorCode, TokenizerErrorCode
+
+ROOT: Final = Path(__file__).parent.parent
+FORMAT_PAGE: Final = ROOT / "fixtures" / "README.md"
+RULES_PAGE: Final = ROOT / "docs" / "sampling.md"
+PAGES: Final = (
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md")),
+    FORMAT_PAGE,
+    *sorted((ROOT / "docs").glob("*.md")),
+)
+
+
+def prose(page: Path) -> str:
+    """Return a page without its code."""
+    return re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+def code_of(page: Path, language: str) -> list[str]:
+    """Return the pieces of code in a language that a page shows."""
+    pattern = rf"^```{language}\n(.*?)^```$"
+    return re.findall(pattern, page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def rows(page: Path, *titles: str) -> list[list[str]]:
+    """Return the rows of the table that has these titles."""
+    head = "| " + " | ".join(titles) + " |"
+    lines = iter(page.read_text("utf-8").splitlines())
+    assert head in lines, f"{page.name} must have a table {head}"
+    next(lines)
+    found = []
+    for line in lines:
+        if not line.startswith("|"):
+            break
+        found.append([cell.strip() for cell in line.strip("|").split("|")])
+    return found
+
+
+def names(cell: str) -> list[str]:
+    """Return what stands between backquotes in a cell."""
+    return re.findall(r"`([^`]+)`", cell)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_to_a_file_that_is_there(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        path = target.partition("#")[0]
+        if path and not target.startswith("https://"):
+            assert (page.parent / path).exists(), target
+
+
+def test_every_page_of_the_book_is_in_its_index() -> None:
+    linked = set(re.findall(r"\]\(([^)#]+)\)", prose(ROOT / "docs" / "README.md")))
+    pages = {page.name for page in (ROOT / "docs").iterdir() if page.suffix in {".md", ".html"}}
+    assert pages - {"README.md"} <= linked
+
+
+def test_every_page_that_is_written_by_hand_shows_the_way_back_to_the_index() -> None:
+    generated = {"engines.md", "differences.md", "unconfirmed.md", "findings.md", "gpu.md"}
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        if page.name not in {*generated, "README.md"}:
+            assert "](README.md)" in prose(page), page.name
+    assert "](docs/README.md)" in prose(ROOT / "README.md")
+    assert "](../docs/README.md)" in prose(FORMAT_PAGE)
+    assert "](../README.md)" in prose(ROOT / "docs" / "README.md")
+
+
+def test_the_page_about_samplers_has_every_choice_at_every_point_the_standard_one_first() -> None:
+    table = rows(RULES_PAGE, "step", "point", "choices")
+    seen = []
+    for op in SAMPLER_OPS:
+        for point, choices in points(op).items():
+            found = [
+                row
+                for row in table
+                if row[1] == point.replace("_", "-") and op in row[0].split(", ")
+            ]
+            assert len(found) == 1, f"{op}: {point}"
+            assert names(found[0][2]) == [slug(choice) for choice in choices], f"{op}: {point}"
+            seen += found
+    assert [row for row in table if row not in seen] == []
+
+
+def test_the_page_about_samplers_has_every_parameter_of_every_step() -> None:
+    described = {
+        step: row[1]
+        for row in rows(RULES_PAGE, "step", "parameters", "the rule")
+        for step in row[0].split(", ")
+    }
+    for name, step in STEPS.items():
+        if name in {"greedy", "logprobs"}:
+            continue
+        for parameter, default in step.parameters.items():
+            assert re.search(rf"\b{parameter}\b", described[name]), f"{name}: {parameter}"
+            if default is not REQUIRED:
+                assert re.search(rf"\b{parameter} \(", described[name]), f"{name}: {parameter}"
+
+
+def test_the_format_page_has_every_operation_and_every_code() -> None:
+    text = prose(FORMAT_PAGE)
+    stated = {name for line in text.splitlines() if line.startswith("| `") for name in names(line)}
+    others = {op for op in SAMPLER_OPS if op in STEPS and op not in stated}
+    assert set(OPS) - stated - others == set()
+    assert "the steps that change logits" in text
+    assert others <= {row for step in described_steps() for row in step}
+    assert set(get_args(TokenizerErrorCode) + get_args(SamplerErrorCode)) <= stated
+
+
+def described_steps() -> Iterator[list[str]]:
+    """Yield the steps of each row of the table of parameters."""
+    for row in rows(RULES_PAGE, "step", "parameters", "the rule"):
+        yield row[0].split(", ")
+
+
+def test_the_format_page_says_how_every_generator_is_started() -> None:
+    found = {
+        name: row
+        for row in rows(FORMAT_PAGE, "generator", "needs", "may have", "its words", "what they are")
+        for name in names(row[0])
+    }
+    assert found.keys() == GENERATORS.keys()
+    for name, generator in GENERATORS.items():
+        row = found[name]
+        assert (tuple(names(row[1])), tuple(names(row[2]))) == (generator.needs, generator.allows)
+        assert row[3] == f"{generator.bits} bits"
+
+
+def test_the_format_page_says_what_every_conversion_takes() -> None:
+    found = {
+        name: row[1:]
+        for row in rows(FORMAT_PAGE, "conversion", "words for each number", "type")
+        for name in names(row[0])
+    }
+    assert found == {
+        name: [f"{way.words} of {way.bits} bits", f"`{way.dtype}`"]
+        for name, way in CONVERSIONS.items()
+    }
+
+
+@pytest.mark.skipif(
+    not (ROOT / "fixtures" / "MANIFEST.json").is_file(), reason="the fixtures are not filled here"
+)
+def test_the_consumer_of_samplers_on_the_format_page_finds_no_failure() -> None:
+    sources = code_of(FORMAT_PAGE, "python")
+    assert len(sources) == 2
+    assert len(sources[1].strip().splitlines()) <= 60
+    done = subprocess.run(  # noqa: S603 - the code on our own page
+        [sys.executable, "-I", "-c", sources[1]],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = re.fullmatch(r"(\d+) run, 0 failed; (\d+) canaries, 0 passed\n", done.stdout)
+    assert found, done.stdout
+    assert int(found[1]) > 100
+    assert int(found[2]) > 5
+
+
+def test_the_tests_that_pages_show_pass(tmp_path: Path) -> None:
+    shown = []
+    for page in (ROOT / "README.md", ROOT / "docs" / "pytest.md"):
+        blocks = code_of(page, "python")
+        shown += [block for block in blocks if ">>>" not in block]
+    assert len(shown) == 3
+    (tmp_path / "test_shown.py").write_text("\n\n".join(shown), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--rootdir", ".", "test_shown.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_that_a_page_shows_exists_with_its_options(page: Path) -> None:
+    blocks = code_of(page, "sh") + code_of(page, "console") + code_of(page, "text")
+    shown = "\n".join(blocks).replace("\\\n", " ")
+    starts = r"^(?:\$ |\S+=\S+ |cd \S+ && )?tokenref ([a-z]+)(.*)$"
+    for name, rest in re.findall(starts, shown, re.MULTILINE):
+        assert name in main.commands, name
+        arguments = re.sub(r"'[^']*'|#.*|[|>&].*", "", rest).split()
+        path = [name]
+        command: click.Command = main.commands[name]
+        if isinstance(command, click.Group):
+            path.append(arguments[0])
+            command = command.commands[arguments[0]]
+        known = {option for parameter in command.params for option in parameter.opts}
+        known |= {option for parameter in command.params for option in parameter.secondary_opts}
+        unknown = {word for word in arguments if word.startswith("--")} - known - {"--help"}
+        assert not unknown, f"{' '.join(path)}: {unknown}"
