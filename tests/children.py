@@ -42,7 +42,7 @@ class Children:
             env=environment,
         )
 
-    def run(
+    def run(  # noqa: PLR0913 - one parameter for everything that may befall a command
         self,
         folder: Path,
         *arguments: object,

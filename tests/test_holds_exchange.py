@@ -80,7 +80,10 @@ def with_first_answer(lines: list[bytes], ok: bytes) -> bytes:
 
 NOT_ANSWERS: Final[dict[str, bytes]] = {
     "nested deeply": b'{"count":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
-    "nested deeply in what is not looked at": b'{"count":1,"x":' + b'{"a":' * 900 + b"1" + b"}" * 901,
+    "nested deeply in what is not looked at": b'{"count":1,"x":'
+    + b'{"a":' * 900
+    + b"1"
+    + b"}" * 901,
     "a number of 100,000 digits": b'{"count":' + b"9" * 100_000 + b"}",
     "a float": b'{"count":2.5}',
     "NaN": b'{"count":NaN}',
@@ -127,7 +130,10 @@ NOT_RESPONSES: Final[dict[str, tuple[Callable[[list[bytes]], bytes], str]]] = {
     "a foreign key": (keys_changed(lambda r: r.append(first(r, "x"))), "was not asked"),
     "a key beyond": (keys_changed(lambda r: r.append(first(r, "99999"))), "was not asked"),
     "a negative key": (keys_changed(lambda r: r.append(first(r, "-1"))), "was not asked"),
-    "a key in other digits": (keys_changed(lambda r: r.append(first(r, "\u0661"))), "was not asked"),
+    "a key in other digits": (
+        keys_changed(lambda r: r.append(first(r, "\u0661"))),
+        "was not asked",
+    ),
     "a key of 10,000 digits": (
         keys_changed(lambda r: r.append(first(r, "9" * 10_000))),
         "was not asked",
@@ -207,7 +213,7 @@ def judged_by_a_child(folder: Path, fixtures: Path, repeat: int) -> tuple[float,
         (responses, ["answer", "reference", str(requests)]),
     ):
         with path.open("wb") as file:
-            done = subprocess.run(
+            done = subprocess.run(  # noqa: S603 - our own command
                 [*tokenref, *arguments],
                 stdout=file,
                 stderr=subprocess.DEVNULL,
@@ -217,7 +223,9 @@ def judged_by_a_child(folder: Path, fixtures: Path, repeat: int) -> tuple[float,
             )
         assert done.returncode == 0
     judging = [*tokenref, "judge", str(requests), str(responses), "--fixtures", str(fixtures)]
-    child = subprocess.Popen(judging, stdout=subprocess.DEVNULL, cwd=ROOT)
+    child = subprocess.Popen(  # noqa: S603 - our own command
+        judging, stdout=subprocess.DEVNULL, cwd=ROOT
+    )
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     in_bytes = 1 if sys.platform == "darwin" else 1024
@@ -259,7 +267,8 @@ for line in sys.stdin:
             "huge": '{"count":' + "9" * 100000 + "}",
             "markup": '{"\\\\u001b[31m<script>alert(1)</script>":1}',
         }.get(kind, '{"count":1}')
-        results = ['{"k":' + json.dumps(case["k"]) + ',"ok":' + ok + "}" for case in message["cases"]]
+        keys = [json.dumps(case["k"]) for case in message["cases"]]
+        results = ['{"k":' + key + ',"ok":' + ok + "}" for key in keys]
         if kind == "many":
             results = ['{"k":"x%d","ok":{}}' % number for number in range(300000)]
         if kind == "long":

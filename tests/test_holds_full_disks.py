@@ -69,8 +69,8 @@ COMMANDS = {
     ),
     "judge --json": (
         "out.jsonl",
-        "judge {given}/requests.jsonl {given}/responses.jsonl --fixtures {given}/fixtures"
-        " --json out.jsonl",
+        "judge {given}/requests.jsonl {given}/responses.jsonl --json out.jsonl"
+        + " --fixtures {given}/fixtures",
     ),
     "fill --texts": (
         "out.jsonl",
@@ -210,7 +210,7 @@ def test_a_report_is_written_even_if_nobody_reads_what_is_printed(
 ) -> None:
     path = tmp_path / "report.jsonl"
     command = [sys.executable, "-m", "tokenref", "check", "greedy", "--fixtures"]
-    with subprocess.Popen(
+    with subprocess.Popen(  # noqa: S603 - our own command
         [*command, str(given / "fixtures"), "--json", str(path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

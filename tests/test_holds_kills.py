@@ -52,7 +52,15 @@ COMMANDS = {
         *("judge", "{given}/requests.jsonl", "{given}/responses.jsonl"),
         *("--fixtures", "{given}/fixtures", "--json", "out"),
     ),
-    "fill --texts": ("fill", "--vocabulary", "tiny", "--texts", "{given}/texts.txt", "--out", "out"),
+    "fill --texts": (
+        "fill",
+        "--vocabulary",
+        "tiny",
+        "--texts",
+        "{given}/texts.txt",
+        "--out",
+        "out",
+    ),
     "promote": ("promote", "{given}/found.jsonl", "--why", WHY, "--out", "out"),
     "export": ("export", "--fixtures", "{given}/fixtures", "--folder", "."),
 }

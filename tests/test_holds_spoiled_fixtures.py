@@ -162,7 +162,10 @@ SPOILED: Final[dict[str, tuple[Callable[[bytes], bytes], str]]] = {
     "a key that nobody knows, deeper": (edited(lambda r: r["in"].update(x=1)), "unknown field"),
     "no answer": (edited(lambda r: r.update(out=None)), "must have an answer"),
     "the question taken out": (put(b'"in":', b'"inn":'), "`inn`|`in`"),
-    "another's sum": (edited(lambda r: r.update(sum="sha256:" + "0" * 64), honest=False), "the sum"),
+    "another's sum": (
+        edited(lambda r: r.update(sum="sha256:" + "0" * 64), honest=False),
+        "the sum",
+    ),
     "another answer": (edited(lambda r: r["out"].update(count=77), honest=False), "the sum"),
     "the id of another operation": (
         edited(lambda r: r.update(id="bpe/encode/texts/a")),
@@ -172,7 +175,10 @@ SPOILED: Final[dict[str, tuple[Callable[[bytes], bytes], str]]] = {
         edited(lambda r: r.update(id="bpe/count/others/a")),
         "does not belong into",
     ),
-    "an id with a way out": (edited(lambda r: r.update(id="bpe/count/../../etc")), "does not belong into"),
+    "an id with a way out": (
+        edited(lambda r: r.update(id="bpe/count/../../etc")),
+        "does not belong into",
+    ),
     "an operation that nobody knows": (edited(lambda r: r.update(op="guess")), "guess"),
     "an operation that is no text": (edited(lambda r: r.update(op=1)), "op"),
     "a verdict that nobody knows": (edited(lambda r: r.update(verdict={"kind": "so-so"})), "so-so"),

@@ -113,7 +113,6 @@ INTERRUPTED = {
     "mutants": "mutants",
     "fill": "fill --folder filled",
     "fuzz": "fuzz reference --op encode",
-    "fuzz with processes": "fuzz reference --op encode --executor processes:2",
     "judge": "judge requests.jsonl nobody --fixtures fixtures",
     "report": "check reference --known nobody",
     "merge": "merge nobody",
@@ -163,8 +162,8 @@ def test_requests_and_responses_may_come_through_pipes(given: Path) -> None:
         f"{sys.executable} -m tokenref judge <(cat {given}/requests.jsonl) "
         f"<(cat {given}/responses.jsonl) --fixtures {given}/fixtures"
     )
-    done = subprocess.run(
-        ["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, check=False
+    done = subprocess.run(  # noqa: S603 - our own command, in a shell for its pipes
+        ["/bin/bash", "-c", command], capture_output=True, text=True, cwd=ROOT, check=False
     )
     assert done.returncode == 0, done.stderr
 
@@ -177,7 +176,10 @@ def test_a_campaign_is_kept_in_a_file_and_nowhere_else(
     ended = children.run(
         tmp_path, *("fuzz", "reference", "--op", "count", "--cases", "8", "--state", state)
     )
-    assert (ended.code, ended.err) == (2, f"tokenref: {state} cannot be written: it must be a file\n")
+    assert (ended.code, ended.err) == (
+        2,
+        f"tokenref: {state} cannot be written: it must be a file\n",
+    )
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no file without an end")
@@ -203,21 +205,16 @@ def test_a_file_without_an_end_is_not_read_to_its_end(
 
 CLOSED = (
     # what is run; which stream is closed; the exit code; what is said
-    ("encode abc", ">&-", 0, ""),
     ("check reference --fixtures fixtures", ">&-", 0, ""),
     ("export --fixtures fixtures", ">&-", 2, "standard output cannot be written: it is closed"),
-    ("answer reference requests.jsonl", ">&-", 2, "standard output cannot be written"),
     ("encode", "<&-", 2, "standard input cannot be read: it is closed"),
     ("check reference --fixtures fixtures --json closed.jsonl", ">&- 2>&- <&-", 0, ""),
     ("check nobody", "2>&-", 2, ""),
-    ("encode abc", "2>&-", 0, ""),
     ("check reference --fixtures fixtures", "| true", 2, ""),
     ("export --fixtures fixtures", "| true", 2, ""),
     ("rules", "| true", 2, ""),
     ("--help", "| true", 2, ""),
-    ("encode --help", "| true", 2, ""),
     ("no-such-command", "2>/dev/full", 2, ""),
-    ("check nobody", "2>/dev/full", 2, ""),
 )
 
 
@@ -227,9 +224,9 @@ def test_streams_that_are_closed_or_that_nobody_reads_are_no_bug_and_no_failure(
     """All at once, for Python starts anew for each."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
     running = [
-        subprocess.Popen(
+        subprocess.Popen(  # noqa: S603 - our own command, in a shell to close streams
             [
-                "bash",
+                "/bin/bash",
                 "-c",
                 f"{sys.executable} -m tokenref {line} {redirected}; exit ${{PIPESTATUS[0]}}",
             ],

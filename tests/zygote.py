@@ -10,13 +10,16 @@ import resource
 import signal
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tokenref.commands.campaigns
 import tokenref.fill
 import tokenref.fuzzing.promoting
-import tokenref.goldens  # noqa: F401 - loaded for the children, as all of these
+import tokenref.goldens
 from tokenref.cli import main
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 def become(request: dict[str, Any]) -> None:
@@ -36,7 +39,12 @@ def become(request: dict[str, Any]) -> None:
             for path in sorted(folder.rglob("*"))
             if path.is_file()
         }
-        tokenref.fill.make_files = lambda _: files
+
+        def made(progress: object = None) -> dict[str, bytes]:
+            del progress
+            return files
+
+        tokenref.fill.make_files = made
     if request["limit"] is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (request["limit"], request["limit"]))
     if request["kill_at"] is not None:
@@ -67,15 +75,21 @@ def _kill_in_write(moment: int) -> None:
     left = moment
     write = os.pwrite
 
-    def half(file: int, content: bytes, at: int) -> int:
+    def half(file: int, content: "ReadableBuffer", at: int) -> int:
         nonlocal left
         if not left:
-            write(file, content[: len(content) // 2], at)
+            whole = bytes(memoryview(content))
+            write(file, whole[: len(whole) // 2], at)
             os.kill(os.getpid(), signal.SIGKILL)
         left -= 1
         return write(file, content, at)
 
     os.pwrite = half
+
+
+def _say(number: int) -> None:
+    sys.stdout.write(f"{number}\n")
+    sys.stdout.flush()
 
 
 def serve() -> list[str]:
@@ -84,14 +98,14 @@ def serve() -> list[str]:
         request = json.loads(line)
         if "wait" in request:
             _, status = os.waitpid(request["wait"], 0)
-            print(os.waitstatus_to_exitcode(status), flush=True)
+            _say(os.waitstatus_to_exitcode(status))
             continue
         child = os.fork()
         if not child:
             become(request)
             arguments: list[str] = request["arguments"]
             return arguments
-        print(child, flush=True)
+        _say(child)
     os._exit(0)
 
 

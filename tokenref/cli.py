@@ -16,7 +16,7 @@ import click
 
 from bpe_ref import BpeError
 from sampling_ref.errors import SamplingError
-from tokenref.attestation import AttestationError
+from tokenref.attestation.engines import AttestationError
 from tokenref.catalogue import SelectionError
 from tokenref.commands.answering import answer
 from tokenref.commands.check import check
@@ -65,7 +65,7 @@ class _OneSentence(click.Group):
         except click.ClickException as error:
             raise click.exceptions.Exit(_shown(error)) from None
         except OSError as error:
-            _say("" if isinstance(error, BrokenPipeError) else sentence_of(error))
+            _say(sentence_of(error))
             raise click.exceptions.Exit(2) from None
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click has it
@@ -85,17 +85,10 @@ class _OneSentence(click.Group):
             code, sentence = 3, str(error)
         except BAD_INPUT as error:
             code, sentence = 2, str(error)
-        except BrokenPipeError:
-            code, sentence = 2, ""  # who read the output has gone, as `head` does
         except OSError as error:
             code, sentence = 2, sentence_of(error)
         except BaseException as error:  # noqa: BLE001 - a Rust panic is a BaseException
-            if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
-                code, sentence = 2, ""  # as above, in the words of rich
-            else:
-                with suppress(OSError):
-                    traceback.print_exc()
-                code, sentence = 4, f"internal error: {type(error).__name__}: {error}"
+            code, sentence = _unforeseen(error)
         _say(sentence)
         return ctx.exit(code)
 
@@ -109,6 +102,15 @@ def _flushed(invoke: Callable[[click.Context], Any], ctx: click.Context) -> Any:
         raise
     flush_output()
     return returned
+
+
+def _unforeseen(error: BaseException) -> tuple[int, str]:
+    """Return exit code and sentence for what no command raises knowingly."""
+    if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
+        return 2, sentence_of(error.__context__)  # what rich makes of it
+    with suppress(OSError):
+        traceback.print_exc()
+    return 4, f"internal error: {type(error).__name__}: {error}"
 
 
 def _shown(error: click.ClickException) -> int:

@@ -188,9 +188,7 @@ def _compare(reference: _Reference, engine: Engine, name: str) -> CorpusResult:
         return result("unsupported", answer.reason)
     if not isinstance(answer, Ok):
         return result("refused", answer.message)
-    ids: Sequence[TokenId] = answer.out.get("ids", ())
-    if not isinstance(ids, Sequence) or not all(type(each) is int for each in ids):
-        return result("crash", f"its answer must have a list of ids, got {answer.out!r:.200}")
+    ids: Sequence[TokenId] = answer.out["ids"]
     same = len(ids) == len(reference.ids) and all(map(int.__eq__, ids, reference.ids))
     return CorpusResult(
         engine=engine.name,
@@ -258,4 +256,11 @@ def _shown(ids: Sequence[TokenId], vocabulary: Vocabulary) -> Tokens:
 
 
 def _encode(session: Session, text: str) -> Answer:
-    return guarded(lambda: session.answer("encode", {"text": text}))
+    """Return what an engine says; what has no ids is no answer, but a crash."""
+    answer = guarded(lambda: session.answer("encode", {"text": text}))
+    if not isinstance(answer, Ok):
+        return answer
+    ids = guarded(lambda: list(answer.out["ids"]))
+    if isinstance(ids, Crashed) or not all(type(each) is int for each in ids):
+        return Crashed(f"its answer must have a list of ids, got {answer.out!r:.200}")
+    return Ok({"ids": ids})

@@ -113,9 +113,9 @@ def write_files(files: dict[str, bytes], folder: Path) -> list[str]:
     file is left alone. The manifest goes last: until then the old one says that
     the folder is not whole, and which files are to be removed.
     """
-    for path in folder.rglob(".*.tmp"):
-        if _HALF_WRITTEN.fullmatch(path.name):
-            path.unlink(missing_ok=True)
+    for half in folder.rglob(".*.tmp"):
+        if _HALF_WRITTEN.fullmatch(half.name):
+            half.unlink(missing_ok=True)
     removed = sorted(_listed(folder) - files.keys())
     changed = [path for path, data in files.items() if _read(folder / path) != data]
     for path in changed:

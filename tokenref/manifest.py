@@ -88,10 +88,10 @@ def parse_manifest(folder: Path) -> Manifest:
         raise RecordError(f"{folder / MANIFEST}: not a manifest: nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RecordError(f"{folder / MANIFEST}: not a manifest: {error}") from None
-    for entry in (*manifest.files, *manifest.subjects):
-        path = Path(entry.path or "")
+    for named in (each.path for entries in (manifest.files, manifest.subjects) for each in entries):
+        path = Path(named or "")
         if path.is_absolute() or ".." in path.parts or "\0" in str(path):
-            raise RecordError(f"{folder / MANIFEST}: {entry.path!r} must be inside the folder")
+            raise RecordError(f"{folder / MANIFEST}: {named!r} must be inside the folder")
     return manifest
 
 

@@ -25,7 +25,6 @@ from tokenref.record import (
     op_of,
 )
 
-
 LARGEST: Final = 2**28
 """The most bytes of a file that is read as a whole."""
 

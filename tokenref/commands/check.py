@@ -48,7 +48,7 @@ from tokenref.runner import Run, run_engine
     "--vocabulary", "vocabularies", multiple=True, help="Only cases of this vocabulary (a name)."
 )
 @click.option("--corpus", type=FILE, help="Compare encodings of this text instead of the cases.")
-@click.option("--records", type=FILE, help="Run these records, as `fill --texts` makes them.")
+@click.option("--records", type=FILE, help="Run these records, as `fill --texts` or `promote` makes them.")
 @click.option("--fixtures", type=FOLDER, help="Fixtures other than those of the package.")
 @click.option("--known", "known_path", type=FILE, help="Another list of known differences.")
 @click.option("--json", "json_path", type=FILE, help="Write a report of every case here.")
@@ -81,7 +81,8 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter per option
     An engine is a name that `tokenref engines` lists, py:module:function, or any program with
     --cmd.
 
-    --corpus and --records need the one --vocabulary that the text or the records are for.
+    --corpus needs the one --vocabulary that the text is for, and so do --records of a text;
+    those that `promote` keeps need none.
     """
     paths = {"corpus": corpus, "records": records, "fixtures": fixtures, "known": known_path}
     given = {"id": ids, "op": ops, "flag": flags, "vocabulary": vocabularies}
@@ -103,7 +104,7 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter per option
         ctx.exit(max(code, int(require and bool(unavailable))))
     selection = Selection(ids, ops, flags, vocabularies if records is None else ())
     if records is not None:
-        catalogue = _own_catalogue(records, vocabularies[0])
+        catalogue = _own_catalogue(records, vocabularies)
         about["records"] = f"sha256:{catalogue.manifest.files[0].sha256}"
     else:
         catalogue = open_catalogue(fixtures)
@@ -225,7 +226,8 @@ def _only(options: Mapping[str, Sequence[str]], mode: str, others: Sequence[str]
     for name in options:
         if name not in {mode, "vocabulary", *others}:
             raise click.UsageError(f"--{name} cannot be used together with --{mode}")
-    if len(options.get("vocabulary", ())) != 1:
+    count = len(options.get("vocabulary", ()))
+    if count != 1 and not (mode == "records" and count == 0):
         raise click.UsageError(f"--{mode} needs exactly one --vocabulary")
 
 
@@ -245,11 +247,15 @@ def _check_corpus(
     return exit_code(compared.results)
 
 
-def _own_catalogue(records: Path, vocabulary: str) -> Catalogue:
+def _own_catalogue(records: Path, vocabularies: Sequence[str]) -> Catalogue:
+    """Return records of one's own: of a vocabulary, or those that `promote` keeps."""
+    from tokenref.fuzzing.regressions import open_regressions  # noqa: PLC0415 - only needed here
     from tokenref.goldens import GoldensError, open_goldens  # noqa: PLC0415 - only needed here
 
+    if not vocabularies:
+        return open_regressions(records)
     try:
-        return open_goldens(records, vocabulary)
+        return open_goldens(records, vocabularies[0])
     except GoldensError as error:
         raise InputError(str(error)) from None
 

@@ -12,9 +12,7 @@ from typing import BinaryIO, Final
 
 from tokenref.commands.paths import InputError
 
-_NO_ROOM: Final = frozenset(
-    {errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EPIPE}
-)
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EBADF})
 """What writing to a stream fails with; such an error names no file."""
 
 
@@ -31,7 +29,7 @@ def take_closed_streams() -> None:
             if os.open(os.devnull, os.O_RDWR) != number:
                 return  # those below it are open: this cannot be
     if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for as long as we run
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - a stream, for as long as we run
 
 
 def standard_output() -> BinaryIO:
@@ -51,11 +49,15 @@ def standard_input() -> BinaryIO:
 def sentence_of(error: OSError) -> str:
     """Return what the system refused, in a sentence; of a file that is named, with its name.
 
+    Nothing is said where who read the output has gone, as `head` does.
+
     >>> sentence_of(FileNotFoundError(2, "No such file or directory", "a.txt"))
     'a.txt: No such file or directory'
     >>> sentence_of(OSError(28, "No space left on device"))
     'the output cannot be written: No space left on device'
     """
+    if isinstance(error, BrokenPipeError):
+        return ""
     if error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     if error.errno in _NO_ROOM:

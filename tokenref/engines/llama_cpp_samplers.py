@@ -120,9 +120,8 @@ class LlamaCppSession:
         """Answer a request."""
         if "probs" in request:
             return Unsupported("takes logits, not probabilities")
-        if request.get("prompt_length", 0) > len(request.get("history", ())):
-            return Unsupported("is given tokens, and not told which are the prompt")
         try:
+            _no_longer_prompt(request)
             if op in FILTERS or op in ROWS:
                 return Ok(self._one_step(op, request))
             if op in {"chain", "distribution", "stat"} and self.profile == NAME:
@@ -209,6 +208,12 @@ def _left(found: Mapping[str, Any], size: int) -> list[float]:
     for token, logit in zip(found["tokens"], from_digits(found["logits"], "f32"), strict=True):
         row[token] = logit
     return row
+
+
+def _no_longer_prompt(request: Mapping[str, Any]) -> None:
+    """Refuse to answer where the prompt is longer than the history: there is no way to say so."""
+    if request.get("prompt_length", 0) > len(request.get("history", ())):
+        raise NotExpressibleError("is given tokens, and not told which are the prompt")
 
 
 def _no_coin(chain: Sequence[Sequence[Any]]) -> None:

@@ -19,6 +19,7 @@ from bpe_ref import Vocabulary
 from tokenref.engines.answers import Session, Unsupported
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import open_program
+from tokenref.protocol.patience import Patience
 
 NODE_PACKAGES: Final[Mapping[str, str]] = MappingProxyType(
     {"gpt-tokenizer": "4.0.0", "js-tiktoken": "1.0.21"}
@@ -26,6 +27,9 @@ NODE_PACKAGES: Final[Mapping[str, str]] = MappingProxyType(
 """Each package, and the version whose differences are in the list of the known ones."""
 
 FOLDER_VARIABLE: Final = "TOKENREF_NODE_MODULES"
+
+PATIENCE: Final = Patience(per_batch=60.0, to_start=120.0)
+"""These programs are known to answer: how long they take says how busy the machine is."""
 
 
 def modules_folder() -> Path:
@@ -99,6 +103,6 @@ class NodePackage:
 
     def _started(self) -> ProtocolEngine:
         if self._program is None:
-            self._program = open_program(node_command(self.name))
+            self._program = open_program(node_command(self.name), PATIENCE)
             atexit.register(self._program.close)
         return self._program

@@ -65,9 +65,7 @@ RULES: Final[Mapping[str, OwnRule]] = {
     "repetition_penalty": OwnRule(
         STANDARD, {"penalty": "repetition_penalty", "skipped": "prompt_ignore_length"}
     ),
-    "no_repeat_ngram": OwnRule(
-        STANDARD, {"ngram_size": "no_repeat_ngram_size"}, {"ngram_size": 0}
-    ),
+    "no_repeat_ngram": OwnRule(STANDARD, {"ngram_size": "no_repeat_ngram_size"}, {"ngram_size": 0}),
     "encoder_no_repeat_ngram": OwnRule(
         STANDARD,
         {"ngram_size": "encoder_no_repeat_ngram_size", "encoder_input": "encoder_input_ids"},

@@ -8,12 +8,16 @@ if nothing is wrong.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
+from typing import Final
 
 from tokenref.fuzzing.findings import Finding
 from tokenref.fuzzing.journal import Journal, summed
 from tokenref.fuzzing.plan import difference
 from tokenref.fuzzing.selection import GROUP
+
+_SHOWN: Final = 20
+"""How many shards that are missing are named; the others are counted."""
 
 
 @dataclass
@@ -62,11 +66,17 @@ def _strangers(named: Sequence[tuple[str, Journal]]) -> Iterator[str]:
 def _wrong_shards(named: Sequence[tuple[str, Journal]]) -> Iterator[str]:
     """Yield a sentence for each shard that has no journal, or several."""
     count = named[0][1].plan.shard.count
-    for number in range(1, count + 1):
-        names = [name for name, journal in named if journal.plan.shard.number == number]
-        if not names:
-            yield f"shard {number}/{count} is missing"
-        elif len(names) > 1:
+    there: dict[int, list[str]] = {}
+    for name, journal in named:
+        there.setdefault(journal.plan.shard.number, []).append(name)
+    missing = (number for number in range(1, count + 1) if number not in there)
+    for number in islice(missing, _SHOWN):  # of a billion shards nearly all are missing
+        yield f"shard {number}/{count} is missing"
+    more = count - len(there) - _SHOWN
+    if more > 0:
+        yield f"and {more:,} more shards are missing"
+    for number, names in sorted(there.items()):
+        if len(names) > 1:
             yield f"shard {number}/{count} is there {len(names)} times: {', '.join(names)}"
 
 

@@ -32,7 +32,8 @@ def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
     """Print a finding: question, expected, got, where they differ, the rule, the fixture line."""
     record = finding.record
     expected = record.get("out") or {"error": record["verdict"].get("codes")}
-    console.print(Text(f"\n{visible(str(record['id']))}", style="bold"), Text(finding.status, style="red"))
+    name = visible(str(record["id"]))
+    console.print(Text(f"\n{name}", style="bold"), Text(visible(finding.status), style="red"))
     for label, content in (
         ("in", short_json(record["in"], _WIDEST)),
         ("of", _about(finding)),
@@ -44,7 +45,8 @@ def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
         ("again", shlex.join(again(plan, finding.index))),
         ("record", canonical_json(record).decode()),
     ):
-        console.print(Text(f"  {label:10}", style="dim"), Text(visible(content)), sep="", soft_wrap=True)
+        shown = Text(visible(content))
+        console.print(Text(f"  {label:10}", style="dim"), shown, sep="", soft_wrap=True)
 
 
 def print_question(console: Console, outcome: Outcome) -> None:
@@ -59,7 +61,8 @@ def print_question(console: Console, outcome: Outcome) -> None:
         ("got", short_json(said(outcome.got), _WIDEST)),
         ("ended", outcome.fate),
     ):
-        console.print(Text(f"{label:10}", style="dim"), Text(visible(content)), sep="", soft_wrap=True)
+        shown = Text(visible(content))
+        console.print(Text(f"{label:10}", style="dim"), shown, sep="", soft_wrap=True)
 
 
 def _where(finding: Finding) -> list[tuple[str, str]]:

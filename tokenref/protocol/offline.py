@@ -221,6 +221,13 @@ class _Tally:
         if len(self.problems) < _SHOWN:
             self.problems.append(sentence)
 
+    def foreign(self, key: str, at: int, line: bytes) -> None:
+        """Note a key that was not asked. A line may hold a million of them."""
+        sentence = f"the key {key!r:.80} was not asked"
+        if self.problem_count < _SHOWN:
+            sentence = str(ProtocolError(sentence, f"$.results[{at}].k", line, "run"))
+        self.problem(sentence)
+
     def take(self, key: int, answer: Answer) -> None:
         """Judge an answer to a question."""
         if self.answered[key]:
@@ -290,10 +297,7 @@ def _take_line(tally: _Tally, line: bytes) -> None:
     for at, result in enumerate(response.results):
         asked = _number(result.k, len(questions.of_key))
         if asked is None:
-            sentence = f"the key {result.k!r:.80} was not asked"
-            if tally.problem_count < _SHOWN:  # a line may hold a million such keys
-                sentence = str(ProtocolError(sentence, f"$.results[{at}].k", line, "run"))
-            tally.problem(sentence)
+            tally.foreign(result.k, at, line)
             continue
         question = questions.cases[questions.of_key[asked]]
         tally.take(asked, read_result(result, op_of(question[0])))

@@ -30,14 +30,15 @@ def print_corpus(console: Console, results: Sequence[CorpusResult]) -> None:
         )
     console.print(table)
     for result in results:
+        name = visible(result.engine)
         if result.detail:
-            line = f"\n{visible(result.engine)}: {visible(result.detail)}"
+            line = f"\n{name}: {visible(result.detail)}"
             console.print(line, markup=False, highlight=False, soft_wrap=True)
         if result.difference is None:
             continue
         found = result.difference
         console.print(
-            f"\n{visible(result.engine)}: first differs at line {found.line:,}, byte {found.byte:,}",
+            f"\n{name}: first differs at line {found.line:,}, byte {found.byte:,}",
             style="bold red",
             markup=False,
             highlight=False,

@@ -51,8 +51,6 @@ def read_results(path: Path) -> Results:
     Raises `ResultsError` for a file without a footer or whose footer counts other cases, for a
     line of another kind or format, and for a case that has two results with one engine.
     """
-    if path.is_fifo():
-        raise ResultsError(f"{path}: must be a file, not a pipe: it is read more than once")
     lines = _lines(path)
     _, header = next(lines)  # there is one: `_lines` sees to it
     assert isinstance(header, Header)  # noqa: S101 - `_lines` sees to it
@@ -121,6 +119,8 @@ def _key(line: CaseLine) -> int:
 
 def _lines(path: Path) -> Iterator[tuple[int, Line]]:
     """Yield the number and content of each line. The first is a header."""
+    if path.is_fifo():
+        raise ResultsError(f"{path}: must be a file, not a pipe: it is read more than once")
     try:
         with path.open("rb") as file:
             number = 0

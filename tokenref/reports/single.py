@@ -27,4 +27,5 @@ def print_case(console: Console, case: Case, vocabulary: str) -> None:
         ("rules", case.profile),
         ("see", case.spec),
     ):
-        console.print(Text(f"  {label:8}", style="dim"), Text(visible(value)), sep="", soft_wrap=True)
+        shown = Text(visible(value))
+        console.print(Text(f"  {label:8}", style="dim"), shown, sep="", soft_wrap=True)

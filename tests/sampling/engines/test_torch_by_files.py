@@ -1,0 +1,44 @@
+"""Kernels of torch, asked and judged by files: the way that leads to a GPU, walked here."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tokenref.attestation.devices import numbers_of
+from tokenref.catalogue import open_catalogue
+from tokenref.engines.table import Unavailable, engine
+from tokenref.known import default_path, read_known
+from tokenref.manifest import manifest_digest
+from tokenref.protocol.answering import answer_requests
+from tokenref.protocol.exporting import export
+from tokenref.protocol.offline import judge_responses, read_requests
+from tokenref.record import op_of
+from tokenref.runner import with_known_results
+
+pytest.importorskip("torch", reason="these tests run torch: pip install '.[sampling-engines]'")
+
+OPS: Final = {"softmax", "logprobs", "greedy", "stat"}
+
+
+@pytest.mark.parametrize(("dtype", "least"), [("f32", 40), ("f64", 3), ("f16", 8), ("bf16", 6)])
+def test_torch_is_right_by_files_in_every_type(dtype: str, least: int, tmp_path: Path) -> None:
+    catalogue = open_catalogue()
+    catalogue.cases = [
+        case for case in catalogue.cases if op_of(case) in OPS and numbers_of(case) == dtype
+    ]
+    catalogue.canaries = [case for case in catalogue.canaries if op_of(case) in OPS]
+    requests, responses = tmp_path / "requests.jsonl", tmp_path / "responses.jsonl"
+    digest = manifest_digest(catalogue.manifest)
+    lines = export(catalogue.cases, catalogue, digest, lambda loading: loading.name)
+    requests.write_bytes(b"".join(lines))
+    torch = engine("torch")
+    assert not isinstance(torch, Unavailable)
+    responses.write_bytes(b"".join(answer_requests(torch, requests)))
+    verdicts = judge_responses(responses, read_requests(requests, catalogue), catalogue)
+    assert (verdicts.trouble, verdicts.canaries) == ([], [])
+    results = with_known_results(verdicts.results, "torch", read_known(default_path()))
+    ended = Counter(result.judgement.status for result in results)
+    assert ended["pass"] >= least
+    assert set(ended) <= {"pass", "xfail", "unsupported"}

@@ -1,0 +1,43 @@
+"""The page that lists where real engines are known to differ."""
+
+from collections.abc import Sequence
+
+from tokenref.known import Known
+from tokenref.runner import Run
+
+_HEAD = """\
+# Where real engines differ
+
+Each of these is on the list of known differences (`tokenref/known.toml`), which is
+strict: a record on it that passes makes a run fail, so the list cannot outlive the
+difference. Written by `tokenref attest`.
+"""
+
+
+def differences_page(known: Sequence[Known], runs: Sequence[Run]) -> str:
+    """Return the page."""
+    lines = [_HEAD]
+    for run in runs:
+        entries = [entry for entry in known if entry.engine == run.engine]
+        if not entries:
+            lines += [f"## {run.engine} {run.version}", "", "None is known.", ""]
+        # Of several entries that match a record the first one counts.
+        ids: dict[str, list[str]] = {entry.title: [] for entry in entries}
+        for result in run.results:
+            if result.judgement.status == "xfail":
+                case_id = result.case.id
+                title = next(e.title for e in entries if e.covers(run.engine, case_id))
+                ids[title].append(case_id)
+        for entry in entries:
+            found = ids[entry.title]
+            example = f", for example `{found[0]}`" if found else ""
+            records = f"{len(found):,} record{'s' * (len(found) != 1)}"
+            lines += [
+                f"## {run.engine} {run.version}: {entry.title}",
+                "",
+                entry.reason,
+                "",
+                f"{records} ({entry.status}){example}. See <{entry.link}>.",
+                "",
+            ]
+    return "\n".join(lines).rstrip() + "\n"
