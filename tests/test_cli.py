@@ -152,7 +152,11 @@ def test_the_json_report_has_a_line_per_case_between_header_and_footer(tmp_path:
                 ("--records", "/no/such"),
             )
         ),
-        (["check", "reference", "--records", "x"], 2, "--records needs exactly one --vocabulary"),
+        (
+            ["check", "reference", "--records", "x", "--vocabulary", "a", "--vocabulary", "b"],
+            2,
+            "--records needs exactly one --vocabulary",
+        ),
         (
             ["check", "reference", "--records", "/no/such", "--vocabulary", "tiny"],
             3,

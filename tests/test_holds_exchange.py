@@ -270,7 +270,7 @@ for line in sys.stdin:
         keys = [json.dumps(case["k"]) for case in message["cases"]]
         results = ['{"k":' + key + ',"ok":' + ok + "}" for key in keys]
         if kind == "many":
-            results = ['{"k":"x%d","ok":{}}' % number for number in range(300000)]
+            results = ['{"k":"x%d","ok":{}}' % number for number in range(100000)]
         if kind == "long":
             results = results[:1]
         say('{"id":' + json.dumps(message["id"]) + ',"results":[' + ",".join(results) + "]}")
@@ -324,3 +324,33 @@ def test_an_argument_reaches_the_program_as_it_is_written(quoted: str, marker: P
     result = tokenref("check", "--cmd", f"{sys.executable} -S {program} '{quoted}'")
     assert result.exit_code == 3
     assert f"it wrote ['{quoted}']" in result.output
+
+
+@pytest.mark.parametrize("ending", ["raise SystemExit(0)", "sys.exit()", "exit(0)"])
+@pytest.mark.parametrize("form", ["engine", "function", "module"])
+def test_an_engine_in_this_process_that_ends_it_is_a_crash_and_never_clean(
+    ending: str, form: str, exchanged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python's own way to end a program is an exception: it ended the run, with 0."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    hello = (
+        "{'proto':1,'impl':{'name':'x','version':'1'},'ops':{'limit':{'profiles':['definition']}}}"
+    )
+    sources = {
+        "module": f"import sys\n{ending}\n",
+        "function": (
+            f"import sys\ndef answer(message):\n    if message['cmd'] == 'hello': return {hello}\n"
+            f"    {ending}\ndef make(): return answer\n"
+        ),
+        "engine": (
+            f"import sys\nclass S:\n    def answer(self, op, request):\n        {ending}\n"
+            "class E:\n    name = version = 'x'\n    def load(self, *_): return S()\n"
+            "def make(): return E()\n"
+        ),
+    }
+    module = f"ending_{form}_{abs(hash(ending))}"
+    (tmp_path / f"{module}.py").write_text(sources[form], encoding="ascii")
+    result = tokenref("check", f"py:{module}:make", "--fixtures", exchanged / "fixtures")
+    assert result.exit_code == (2 if form == "module" else 1), result.output
+    assert result.output.strip()

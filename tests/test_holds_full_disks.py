@@ -69,8 +69,7 @@ COMMANDS = {
     ),
     "judge --json": (
         "out.jsonl",
-        "judge {given}/requests.jsonl {given}/responses.jsonl --json out.jsonl"
-        + " --fixtures {given}/fixtures",
+        "judge {given}/requests.jsonl {given}/responses.jsonl --json out.jsonl --fixtures {folder}",
     ),
     "fill --texts": (
         "out.jsonl",
@@ -95,7 +94,7 @@ def test_a_file_that_finds_no_room_is_named_and_what_was_there_stays(
     folder.mkdir()
     if there_before and command != "promote":
         (folder / name).write_bytes(b"before")
-    arguments = line.format(given=given).split()
+    arguments = line.format(given=given, folder=given / "fixtures").split()
     if command == "promote":
         arguments.append(WHY)
     before = contents(folder)

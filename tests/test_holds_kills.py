@@ -120,7 +120,7 @@ def test_fixtures_whose_filling_is_killed_are_never_taken_for_whole_and_are_mend
     )
     new = contents(made)
     moments = 0
-    for moment in range(0, MOST_MOMENTS * 4, 3):
+    for moment in range(0, MOST_MOMENTS * 4, 5):
         folder = tmp_path / str(moment)
         small_fixtures(folder)
         ended = children.run(tmp_path, "fill", "--folder", folder, made=made, kill_at=moment)
@@ -135,7 +135,7 @@ def test_fixtures_whose_filling_is_killed_are_never_taken_for_whole_and_are_mend
             assert there == new
             break
         moments += 1
-        if moment % 4 == 0:
+        if moment % 3 == 0:
             code = children.run(tmp_path, "check", "reference", "--fixtures", folder).code
             assert code == (0 if settled(there) in (whole, new) else 3)
         assert children.run(tmp_path, "fill", "--folder", folder, made=made).code == 0
@@ -182,8 +182,9 @@ def test_a_campaign_that_is_killed_at_any_time_has_a_journal_that_is_read(
     children: Children, tmp_path: Path
 ) -> None:
     arguments = (*FUZZ, "--cases", "100000", "--most", "100000", "--state", "state.jsonl")
-    before = -1
-    for delay in (0.05, 0.1, 0.15, 0.25, 0.4):
+    before, delay = 0, 0.05
+    while before < 2 and delay < 60:  # on a machine that has other things to do as well
+        delay *= 1.7
         ended = children.run(tmp_path, *arguments, after=delay, signal_number=signal.SIGKILL)
         assert ended.killed
         state = tmp_path / "state.jsonl"
@@ -192,7 +193,7 @@ def test_a_campaign_that_is_killed_at_any_time_has_a_journal_that_is_read(
             assert not journal.repeated
             assert len(journal.groups) >= before
             before = len(journal.groups)
-    assert before > 0
+    assert before > 1
 
 
 def test_what_is_promoted_after_a_kill_is_there_once(

@@ -248,3 +248,14 @@ def test_streams_that_are_closed_or_that_nobody_reads_are_no_bug_and_no_failure(
         assert (said in errors) if said else not errors.strip(), about
     results = (given / "closed.jsonl").read_bytes().splitlines()
     assert all(each.startswith(b"{") for each in results)  # nothing was printed into it
+
+
+def test_a_file_that_is_opened_never_gets_the_number_of_a_closed_stream() -> None:
+    """What anybody writes to that stream would go into the file."""
+    program = (
+        "import os, sys; from tokenref.commands.streams import take_closed_streams as take; "
+        "take(); sys.exit(os.open(os.devnull, os.O_RDONLY))"
+    )
+    command = f'{sys.executable} -c "{program}" <&- >&- 2>&-'
+    done = subprocess.run(["/bin/bash", "-c", command], cwd=ROOT, check=False)  # noqa: S603 - our own
+    assert done.returncode > 2

@@ -133,6 +133,18 @@ def rule_name(op: str, **choices: Any) -> str:  # noqa: ANN401 - each point has 
     return "+".join(parts) or STANDARD
 
 
+def rule_of(op: str) -> str:
+    """Return the rule of an operation in a few words, and where its source stands.
+
+    >>> rule_of("top_k")
+    'the k largest are kept (sampling_ref, step top_k)'
+    """
+    if op in STEPS:
+        why = STEPS[op].why.replace("{", "").replace("}", "")
+        return f"{why} (sampling_ref, step {op})"
+    return "the reference's, as the page says"
+
+
 def choices_of(op: str, name: str) -> Choices | None:
     """Return the choices that differ from the standard, or None if it is no rule's name.
 

@@ -197,4 +197,5 @@ def main() -> None:
     sys.stdout.write("".join(KEPT))
 
 
-main()
+if __name__ == "__main__":
+    main()

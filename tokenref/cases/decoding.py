@@ -47,6 +47,7 @@ NOT_TEXT: Final = (
     ("between", "41c35a", 1, "A first byte between two letters"),
     ("real-replacement", "efbfbd", 0, "A real U+FFFD is text and no error"),
     ("real-and-not", "efbfbdff", 1, "A real U+FFFD, then a bad byte: both look the same"),
+    ("byte-order-mark", "efbbbf61", 0, "A byte order mark is a character, and stays"),
     ("cut-replacement", "efbf", 1, "A U+FFFD that is itself cut short"),
     ("swapped", "a9c3", 2, "Both bytes of a letter in the wrong order"),
     ("many", "ff" * 8, 8, "Eight bad bytes are eight replacements"),

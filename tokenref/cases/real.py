@@ -26,6 +26,9 @@ _KNOWN: Final = (
     ("next-line-in-middle", " \u00850", (220, 126, 227, 15), (220, 126, 227, 15)),
     ("newlines-space", "\n\n ", (271, 220), (279, 220)),
     ("indented-newlines", "  \n\n  a", (19124, 220, 264), (11691, 220, 261)),
+    ("byte-order-mark", "\ufeff", (3305,), (5574,)),
+    ("byte-order-mark-using", "\ufeffusing", (4117,), (9251,)),
+    ("byte-order-mark-behind-spaces", "  \ufeff", (220, 76880), (220, 71280)),
 )
 """Slug, text, and the tokens of each vocabulary, as tiktoken 0.14.0 gives them."""
 

@@ -48,7 +48,7 @@ from tokenref.runner import Run, run_engine
     "--vocabulary", "vocabularies", multiple=True, help="Only cases of this vocabulary (a name)."
 )
 @click.option("--corpus", type=FILE, help="Compare encodings of this text instead of the cases.")
-@click.option("--records", type=FILE, help="Run these records, as `fill --texts` or `promote` makes them.")
+@click.option("--records", type=FILE, help="Run these records, of `fill --texts` or `promote`.")
 @click.option("--fixtures", type=FOLDER, help="Fixtures other than those of the package.")
 @click.option("--known", "known_path", type=FILE, help="Another list of known differences.")
 @click.option("--json", "json_path", type=FILE, help="Write a report of every case here.")
@@ -113,6 +113,9 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter per option
     cases = catalogue.select(selection)
     complete = selection.is_everything and records is None
     runs = _run_all(available, cases, catalogue, known, complete=complete, seed=seed)
+    there = [name for name in dict.fromkeys(engines) if name not in dict(unavailable)]
+    for run, name in zip(runs, there, strict=False):  # those of --cmd come after, and know theirs
+        run.again = run.again or ([name] if name != run.engine else [])
     again = [
         part
         for name in ("vocabulary", "records", "fixtures", "known")

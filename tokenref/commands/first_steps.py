@@ -74,6 +74,7 @@ def as_text(finding: Finding) -> str:
     """
     lines = [f"{_MARKS[finding.kind]} {visible(finding.about)}: {visible(finding.text)}"]
     for label, text in (
+        ("asked", finding.asked),
         ("it wrote", finding.wrote),
         ("right is", finding.right),
         ("so", finding.hint),

@@ -24,6 +24,9 @@ class Finding:
     hint: str = ""
     """What to do about it."""
 
+    asked: str = ""
+    """The question that was put, its numbers in decimal."""
+
 
 class StopError(Exception):
     """Nothing more can be found out; the finding says why."""

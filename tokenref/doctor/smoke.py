@@ -79,8 +79,12 @@ def _rank(trial: Trial) -> tuple[bool, bool, int]:
 
 
 def _spread(cases: Sequence[Case]) -> Sequence[Case]:
-    """Return the first, the middle and the last of the short ones, from the shortest on."""
-    short = [case for case in cases if _length(case) <= _SHORT] or cases[:1]
+    """Return the first, the middle and the last of the short ones, from the shortest on.
+
+    Those of 16 bits are short, and about something else than the operation.
+    """
+    wide = [case for case in cases if "SixteenBit" not in case.flags] or cases
+    short = [case for case in wide if _length(case) <= _SHORT] or wide[:1]
     return [short[at] for at in sorted({0, len(short) // 2, len(short) - 1})]
 
 

@@ -29,9 +29,12 @@ from tokenref.protocol.patience import Patience
 from tokenref.protocol.process import StartError
 from tokenref.protocol.reading import shown
 from tokenref.record import PIPELINE_OPS, Case, MustRefuse, op_of
+from tokenref.reports.readable import readable_json
 
 _MANY: Final = 64
 """Questions of the largest run that a runner sends."""
+
+_WIDEST: Final = 300
 
 
 def examine(command: str, catalogue: Catalogue, patience: Patience) -> Iterator[Finding]:
@@ -206,8 +209,9 @@ class _Visit:
             trial.op,
             f"{case.id} must be refused: {judgement.status}: {judgement.detail}",
             said.shown,
-            _result({"err": {"code": codes[0], "msg": "..."}}),
+            _result(said, {"err": {"code": codes[0], "msg": "..."}}),
             suggestion,
+            _question(case),
         )
 
     def _about_many(
@@ -252,6 +256,7 @@ class _Visit:
                     f"{case.id}: a wrong answer that stands in a canary was given",
                     said.shown,
                     hint=case.why,
+                    asked=_question(case),
                 )
         if noticed:
             yield Finding(
@@ -319,18 +324,24 @@ def _about_answer(case: Case, said: Said, text: str) -> Finding:
         op_of(case),
         f"{case.id}: {text}",
         said.shown,
-        _result({"ok": msgspec.to_builtins(case.out)}),
+        _result(said, {"ok": msgspec.to_builtins(case.out)}),
         suggestion or case.why,
+        _question(case),
     )
 
 
-def _result(content: Mapping[str, Any]) -> str:
-    """Return a result, as it would be right."""
+def _question(case: Case) -> str:
+    """Return the question of a record, for people."""
+    return readable_json(msgspec.to_builtins(case.input), _WIDEST)
+
+
+def _result(said: Said, content: Mapping[str, Any]) -> str:
+    """Return a result to the same key, as it would be right."""
     shortened = {
         key: {name: value for name, value in part.items() if name != "stages"}
         for key, part in content.items()
     }
-    return shown(msgspec.json.encode({"k": "01", **shortened}))
+    return shown(msgspec.json.encode({"k": said.result.get("k", "01"), **shortened}))
 
 
 def _reason(answer: Answer) -> str:

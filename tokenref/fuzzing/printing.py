@@ -10,13 +10,15 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
-from sampling_ref import STEPS
 from tokenref.fuzzing.comparing import Outcome
 from tokenref.fuzzing.findings import Finding, said
 from tokenref.fuzzing.plan import Plan
 from tokenref.record import OPS, canonical_json
-from tokenref.reports.short import short_json, visible
+from tokenref.reports.readable import readable_json
+from tokenref.reports.short import visible
 from tokenref.reports.terminal import split_detail
+from tokenref.rules import rule_of
+from tokenref.subjects import SAMPLERS
 
 _WIDEST: Final = 300
 _FATES: Final = (
@@ -35,10 +37,10 @@ def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
     name = visible(str(record["id"]))
     console.print(Text(f"\n{name}", style="bold"), Text(visible(finding.status), style="red"))
     for label, content in (
-        ("in", short_json(record["in"], _WIDEST)),
-        ("of", _about(finding)),
-        ("expected", short_json(expected, _WIDEST)),
-        ("got", short_json(finding.got, _WIDEST)),
+        ("in", readable_json(record["in"], _WIDEST)),
+        *_about(finding),
+        ("expected", readable_json(expected, _WIDEST)),
+        ("got", readable_json(finding.got, _WIDEST)),
         *_where(finding),
         ("rule", f"{record['profile']}: {rule_of(str(record['op']))}"),
         ("see", str(record["spec"])),
@@ -55,10 +57,10 @@ def print_question(console: Console, outcome: Outcome) -> None:
     for label, content in (
         ("op", question.op),
         ("profile", question.profile),
-        ("of", question.name or "something that was drawn"),
-        ("in", short_json(dict(question.request), _WIDEST)),
-        ("expected", short_json(said(outcome.right), _WIDEST)),
-        ("got", short_json(said(outcome.got), _WIDEST)),
+        *([] if question.subject is SAMPLERS else [("of", question.name or "one that was drawn")]),
+        ("in", readable_json(dict(question.request), _WIDEST)),
+        ("expected", readable_json(said(outcome.right), _WIDEST)),
+        ("got", readable_json(said(outcome.got), _WIDEST)),
         ("ended", outcome.fate),
     ):
         shown = Text(visible(content))
@@ -73,29 +75,18 @@ def _where(finding: Finding) -> list[tuple[str, str]]:
     return [("first", f"{parts['at']}: expected {parts['expected']}, got {parts['got']}")]
 
 
-def rule_of(op: str) -> str:
-    """Return the rule of an operation in a few words, and where its source stands.
-
-    >>> rule_of("top_k")
-    'the k largest are kept (sampling_ref, step top_k)'
-    """
-    if op in STEPS:
-        why = STEPS[op].why.replace("{", "").replace("}", "")
-        return f"{why} (sampling_ref, step {op})"
-    return "the reference's, as the page says"
-
-
-def _about(finding: Finding) -> str:
+def _about(finding: Finding) -> list[tuple[str, str]]:
+    """Return what has to be loaded; a sampler's question needs nothing."""
     subject = finding.subject
     if subject is None:
-        return "nothing that is loaded"
+        return []
     if "vocabulary" not in subject:
-        return str(subject["name"])
+        return [("of", str(subject["name"]))]
     content = subject["vocabulary"]
     tokens = [bytes.fromhex(spelled) for spelled, *_ in content["tokens"]]
     shown = ", ".join(map(repr, tokens[:12])) + (", ..." if len(tokens) > 12 else "")  # noqa: PLR2004
     pattern = "" if content["pattern"] is None else f", pattern {content['pattern']!r:.40}"
-    return f"a vocabulary by {content['rule']} of {len(tokens)} tokens: {shown}{pattern}"
+    return [("of", f"a vocabulary by {content['rule']} of {len(tokens)} tokens: {shown}{pattern}")]
 
 
 def again(plan: Plan, index: int) -> list[str]:
