@@ -545,6 +545,15 @@ def test_one_record_can_be_shown() -> None:
     assert case.why in result.output.replace("\n", " ")
 
 
+def test_a_sampler_s_record_is_shown_in_decimal_or_bit_for_bit() -> None:
+    case = "sampling/top_p/boundary/standard-1-below"
+    result = tokenref("show", case)
+    assert '{"params": {"p": {"f32": [0.49999994]}}, "probs": {"f32": [0.5, 0.25' in result.output
+    assert "rules   standard: the likeliest are kept, until their sum reaches p" in result.output
+    line = tokenref("show", case, "--json").output
+    assert line in (fixtures_folder() / "sampling/top_p/boundary.jsonl").read_text(encoding="ascii")
+
+
 def test_a_text_can_be_encoded_and_traced() -> None:
     result = tokenref("encode", "don't")
     ids = [int(line.split("\t")[0]) for line in result.output.splitlines()]

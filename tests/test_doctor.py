@@ -13,6 +13,7 @@ from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.cli import main
 from tokenref.doctor.finding import Finding
 from tokenref.doctor.hints import hint, hint_on_answer, near
+from tokenref.doctor.smoke import trials
 from tokenref.doctor.walk import examine
 from tokenref.protocol.patience import Patience
 from tokenref.protocol.process import StartError
@@ -123,6 +124,19 @@ def test_a_mistake_in_an_operation_is_explained(mistake: str, said: str) -> None
     assert found
     assert any(said in all_of(problem) for problem in found), "\n".join(map(all_of, found))
     assert all(problem.about in {"encode", "decode", "canary"} for problem in found)
+
+
+def test_a_wrong_answer_is_shown_beside_its_question_and_under_its_key() -> None:
+    wrong = [each for each in problems("last missing") if each.about != "canary"]
+    assert wrong
+    for each in wrong:
+        assert each.asked.startswith('{"')
+        assert each.wrote.partition(",")[0] == each.right.partition(",")[0]  # the key
+
+
+def test_questions_of_sixteen_bits_are_not_the_first() -> None:
+    for trial in trials(catalogue(), "top_k", ["standard"]):
+        assert not [case for case in trial.answered if "SixteenBit" in case.flags]
 
 
 @pytest.mark.parametrize(

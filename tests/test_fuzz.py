@@ -14,6 +14,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
 
 from bpe_ref import Vocabulary, vocabulary_by_concatenation
 from tokenref.cli import main
@@ -27,9 +28,11 @@ from tokenref.fuzzing.comparing import Comparer
 from tokenref.fuzzing.drawn_questions import fingerprint, plan_of, questions_of
 from tokenref.fuzzing.errors import CampaignError
 from tokenref.fuzzing.executors import executor_named
+from tokenref.fuzzing.findings import Finding
 from tokenref.fuzzing.groups import Done, done_group, opened
 from tokenref.fuzzing.journal import Footer, Journal, Writer, read_journal
 from tokenref.fuzzing.plan import Plan, Shard
+from tokenref.fuzzing.printing import print_finding
 from tokenref.fuzzing.question import Question
 from tokenref.fuzzing.records import case_of
 from tokenref.fuzzing.selection import GROUP, Selection
@@ -236,6 +239,38 @@ def test_what_is_found_is_printed_with_all_that_helps(tmp_path: Path) -> None:
     once_more = run(*again.split()[3:])
     assert once_more.exit_code == 1
     assert finding.record["id"] in once_more.output
+
+
+def test_a_sampler_s_finding_is_printed_in_decimal_and_a_long_record_is_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    row = pack([0.5, 0.25, 0.25], "f32")
+    record = {
+        "id": "sampling/top_k/regress/a",
+        "op": "top_k",
+        "profile": "standard",
+        "in": {"params": {"k": 1}, "probs": row},
+        "out": {"keep": [0]},
+        "spec": "docs/sampling.md#the-steps",
+        "why": "",
+    }
+    got = {"ok": {"keep": [1]}}
+    for why in ("short", "long" * 1000):
+        finding = Finding(
+            index=1,
+            status="fail",
+            detail="keep: expected [0], got [1]",
+            got=got,
+            record=record | {"why": why},
+            subject=None,
+            asked={},
+        )
+        print_finding(Console(width=300), finding, plan())
+        shown = capsys.readouterr().out
+        assert '"probs": {"f32": [0.5, 0.25, 0.25]}' in shown
+        assert "\n  of" not in shown
+        assert ('"why":"short"' in shown) == (why == "short")
+        assert ("what --state FILE keeps" in shown) == (why != "short")
 
 
 def test_a_campaign_without_failures_ends_with_0_and_one_without_answers_with_3() -> None:

@@ -99,7 +99,7 @@ def test_the_patterns_of_models_find_what_the_library_finds(name: str, text: str
     assert_same(Regex(MODELS[name]), text)
 
 
-@pytest.mark.parametrize("name", set(MODELS) - {"DeepSeek CJK"})
+@pytest.mark.parametrize("name", sorted(set(MODELS) - {"DeepSeek CJK"}))
 def test_the_patterns_of_models_find_something(name: str) -> None:
     assert len(matches(Regex(MODELS[name]), "It's 1234567 of 's Été, 中文!\n x")) > 1
 

@@ -588,6 +588,13 @@ def test_a_report_says_if_its_records_are_not_those_that_are_here(tmp_path: Path
         assert ("is of other records than those here" in page) == differs
 
 
+def test_a_report_on_records_of_one_s_own_says_where_their_questions_are(tmp_path: Path) -> None:
+    path = write(tmp_path / "results.jsonl", whole(CASES, fixtures="", records="sha256:0"))
+    output = tokenref("report", path, "--html", tmp_path / "x.html").output
+    assert "is of records of one's own" in output
+    assert "is of other records" not in output
+
+
 def test_ten_engines_on_all_records_make_a_page_below_three_megabytes(tmp_path: Path) -> None:
     records = open_catalogue()
     cases = [

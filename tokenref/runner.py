@@ -153,7 +153,7 @@ def conclude(run: Run, known: Sequence[Known], *, complete: bool) -> None:
     """Say of a run what only shows when all cases have a result."""
     if not run.results or run.count("unsupported", "skip", "not_run") == len(run.results):
         run.trouble.append(
-            "no case could be run: each is unsupported, skipped, or lacks its vocabulary"
+            "no case could be run: each is unsupported, skipped, or lacks its vocabulary or answer"
         )
     if complete:
         statuses = {result.case.id: result.judgement.status for result in run.results}

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-MISTAKE = sys.argv[1]
+MISTAKE = sys.argv[1] if len(sys.argv) > 1 else "none"
 KEPT: list[str] = []
 PROFILES = {"encode": ["definition"], "decode": ["definition"]}
 HELLO: dict[str, Any] = {

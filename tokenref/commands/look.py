@@ -4,19 +4,25 @@ import difflib
 from pathlib import Path
 
 import click
+import msgspec
 from rich.console import Console
 
 from bpe_ref import SymbolError, Tokenizer, load, render_trace, trace
 from tokenref.catalogue import open_catalogue
 from tokenref.commands.paths import FOLDER, InputError
 from tokenref.engines.table import Unavailable, engine, engine_names
+from tokenref.record import canonical_json
 
 
 @click.command()
 @click.argument("case_id", metavar="ID")
+@click.option("--json", "as_line", is_flag=True, help="Print the record as its line, bit for bit.")
 @click.option("--fixtures", type=FOLDER, help="Fixtures other than those of the package.")
-def show(case_id: str, fixtures: Path | None) -> None:
-    """Show one golden record, with its reason. Canaries, whose answers are wrong, can be shown."""
+def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:  # noqa: FBT001 - an option
+    """Show one golden record, with its reason; numbers of samplers in decimal.
+
+    Canaries, whose answers are wrong, can be shown.
+    """
     catalogue = open_catalogue(fixtures)
     by_id = {case.id: case for case in [*catalogue.cases, *catalogue.canaries]}
     case = by_id.get(case_id)
@@ -24,6 +30,9 @@ def show(case_id: str, fixtures: Path | None) -> None:
         nearest = difflib.get_close_matches(case_id, by_id, cutoff=0.4)
         hint = f"; the nearest are {', '.join(nearest)}" if nearest else ""
         raise InputError(f"no record has the id {case_id!r}{hint}")
+    if as_line:
+        click.echo(canonical_json(msgspec.to_builtins(case)))
+        return
     from tokenref.reports.single import print_case  # noqa: PLC0415 - only needed here
 
     print_case(Console(), case, catalogue.name(case.vocab))

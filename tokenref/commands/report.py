@@ -72,7 +72,10 @@ def _about_records(files: Sequence[Results], catalogue: Catalogue) -> list[str]:
     """Return a sentence for each file whose records are not those that are here."""
     here = manifest_digest(catalogue.manifest)
     return [
-        f"{results.path} is of other records than those here: "
+        f"{results.path} is of records of one's own: their reasons and questions are not here; "
+        "`tokenref check --records FILE --html` shows them"
+        if results.header.records
+        else f"{results.path} is of other records than those here: "
         "reasons, questions and flags may be missing, or others than were asked"
         for results in files
         if results.header.fixtures != here

@@ -21,6 +21,7 @@ from tokenref.rules import rule_of
 from tokenref.subjects import SAMPLERS
 
 _WIDEST: Final = 300
+_LONGEST_RECORD: Final = 2000
 _FATES: Final = (
     ("same", "same", "green"),
     ("failed", "failed", "red"),
@@ -45,10 +46,18 @@ def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
         ("rule", f"{record['profile']}: {rule_of(str(record['op']))}"),
         ("see", str(record["spec"])),
         ("again", shlex.join(again(plan, finding.index))),
-        ("record", canonical_json(record).decode()),
+        ("record", _line(record)),
     ):
         shown = Text(visible(content))
         console.print(Text(f"  {label:10}", style="dim"), shown, sep="", soft_wrap=True)
+
+
+def _line(record: Mapping[str, object]) -> str:
+    """Return a record as its line of a file; of a long one, where to have it."""
+    line = canonical_json(record).decode()
+    if len(line) <= _LONGEST_RECORD:
+        return line
+    return f"has {len(line):,} characters: `tokenref promote` writes what --state FILE keeps"
 
 
 def print_question(console: Console, outcome: Outcome) -> None:

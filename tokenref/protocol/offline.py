@@ -336,7 +336,7 @@ def _conclude(tally: _Tally) -> Verdicts:
         for case in cases:
             instead = _instead(tally, case)
             if instead is None and lacking[number]:
-                tally.note(case, NotAsked("there is no answer to it"))
+                tally.note(case, NotAsked("there is no answer"))
             judgement, answer = (
                 tally.worst[case.id]
                 if instead is None

@@ -44,6 +44,7 @@ def assert_kept(
     Traceback (most recent call last):
     AssertionError: top_k: of equals, 1 is kept and 2 removed, ...
     """
+    __tracebackhide__ = True
     numbers = plain(row)
     request: dict[str, Any] = {
         "logits" if logits else "probs": _packed(numbers),
@@ -96,6 +97,7 @@ def _packed(numbers: Sequence[float], dtype: Type = "f32") -> dict[str, str]:
 
 def _kept(op: str, row: Sequence[float], result: Any, *, logits: bool) -> list[int]:  # noqa: ANN401
     """Return which tokens a result keeps, ascending."""
+    __tracebackhide__ = True
     if not isinstance(result, list):
         raise AssertionError(f"{op}: the result must be ids, a mask or a row, got {result!r:.80}")  # noqa: TRY004
     if result and all(isinstance(entry, bool) for entry in result):
@@ -115,6 +117,7 @@ def _kept(op: str, row: Sequence[float], result: Any, *, logits: bool) -> list[i
 
 
 def _same_length(op: str, what: str, result: Sequence[object], row: Sequence[float]) -> None:
+    __tracebackhide__ = True
     if len(result) != len(row):
         raise AssertionError(
             f"{op}: the {what} must have {len(row)} entries, as the question, got {len(result)}"
@@ -126,6 +129,7 @@ def assert_top_k(row: Any, result: Any, *, k: int, **more: Any) -> None:  # noqa
 
     >>> assert_top_k([0.5, 0.375, 0.125], [True, True, False], k=2)
     """
+    __tracebackhide__ = True
     assert_kept("top_k", row, result, k=k, **more)
 
 
@@ -136,6 +140,7 @@ def assert_top_p(row: Any, result: Any, *, p: float, **more: Any) -> None:  # no
     Traceback (most recent call last):
     AssertionError: top_p: too much is kept: [2] as well; ...
     """
+    __tracebackhide__ = True
     assert_kept("top_p", row, result, p=p, **more)
 
 
@@ -144,6 +149,7 @@ def assert_min_p(row: Any, result: Any, *, m: float, **more: Any) -> None:  # no
 
     >>> assert_min_p([0.5, 0.25, 0.25], [0, 1, 2], m=0.5)
     """
+    __tracebackhide__ = True
     assert_kept("min_p", row, result, m=m, **more)
 
 
@@ -152,6 +158,7 @@ def assert_typical(row: Any, result: Any, *, mass: float, **more: Any) -> None: 
 
     >>> assert_typical([0.5, 0.25, 0.25], [0, 1, 2], mass=1.0)
     """
+    __tracebackhide__ = True
     assert_kept("typical", row, result, mass=mass, **more)
 
 
@@ -160,6 +167,7 @@ def assert_epsilon(row: Any, result: Any, *, cutoff: float, **more: Any) -> None
 
     >>> assert_epsilon([0.75, 0.25], [0], cutoff=0.5)
     """
+    __tracebackhide__ = True
     assert_kept("epsilon", row, result, cutoff=cutoff, **more)
 
 
@@ -168,6 +176,7 @@ def assert_eta(row: Any, result: Any, *, cutoff: float, **more: Any) -> None:  #
 
     >>> assert_eta([0.75, 0.25], [0, 1], cutoff=0.125)
     """
+    __tracebackhide__ = True
     assert_kept("eta", row, result, cutoff=cutoff, **more)
 
 
@@ -176,6 +185,7 @@ def assert_top_n_sigma(row: Any, result: Any, *, n: float, **more: Any) -> None:
 
     >>> assert_top_n_sigma([4.0, 0.0, 0.0, 0.0], [4.0, -float("inf")] + [-float("inf")] * 2, n=1.0)
     """
+    __tracebackhide__ = True
     assert_kept("top_n_sigma", row, result, n=n, **{"logits": True, **more})
 
 
@@ -184,6 +194,7 @@ def assert_top_a(row: Any, result: Any, *, a: float, **more: Any) -> None:  # no
 
     >>> assert_top_a([0.5, 0.25, 0.25], [0, 1, 2], a=1.0)
     """
+    __tracebackhide__ = True
     assert_kept("top_a", row, result, a=a, **more)
 
 
@@ -192,6 +203,7 @@ def assert_tail_free(row: Any, result: Any, *, z: float, **more: Any) -> None:  
 
     >>> assert_tail_free([0.5, 0.25, 0.25], [0, 1], z=1.0)
     """
+    __tracebackhide__ = True
     assert_kept("tail_free", row, result, z=z, **more)
 
 
@@ -200,6 +212,7 @@ def assert_top_h(row: Any, result: Any, *, alpha: float, **more: Any) -> None:  
 
     >>> assert_top_h([0.5, 0.5], [0, 1], alpha=1.0)
     """
+    __tracebackhide__ = True
     assert_kept("top_h", row, result, alpha=alpha, **more)
 
 
@@ -211,6 +224,7 @@ def assert_xtc(row: Any, result: Any, *, threshold: float, **more: Any) -> None:
     Traceback (most recent call last):
     AssertionError: xtc: of equals, 2 is kept and 1 removed, ...
     """
+    __tracebackhide__ = True
     assert_kept("xtc", row, result, threshold=threshold, **more)
 
 
@@ -222,6 +236,7 @@ def assert_softmax(logits: Any, result: Any, *, ulp: int = _CLOSE) -> None:  # n
     Traceback (most recent call last):
     AssertionError: softmax[0]: expected 0.5, got 0.75 (4194304 units in the last place)
     """
+    __tracebackhide__ = True
     answer = SamplerSession("standard").answer("softmax", {"logits": _packed(plain(logits))})
     if not isinstance(answer, Ok):
         raise AssertionError(f"softmax: the question means nothing: {answer}")  # noqa: TRY004 - pytest's
@@ -246,6 +261,7 @@ def assert_step(
     Traceback (most recent call last):
     AssertionError: repetition_penalty[1]: expected -2.0, got -0.5 (16777216 units in the ...)
     """
+    __tracebackhide__ = True
     request = {
         "logits": _packed(plain(logits)),
         "history": plain(history),
@@ -273,6 +289,7 @@ def assert_draw(
     Traceback (most recent call last):
     AssertionError: draw: expected the token 1, got 0
     """
+    __tracebackhide__ = True
     request = {
         "logits" if logits else "probs": _packed(plain(row)),
         "uniforms": _packed(plain(uniforms)),
@@ -287,6 +304,7 @@ def assert_draw(
 
 
 def _assert_close(what: str, expected: Mapping[str, str], got: Any, ulp: int) -> None:  # noqa: ANN401
+    __tracebackhide__ = True
     (dtype,) = expected
     want = unpack(expected)
     kind = msgspec.convert(dtype, Type)

@@ -29,7 +29,8 @@ def driven(command: str) -> Iterator[Callable[[Golden], None]]:
             pytest.skip(judgement.detail)
         if judgement.status != "pass":
             pytest.fail(
-                f"{case.id}: {judgement.status}: {judgement.detail}. {case.why}", pytrace=False
+                f"{case.id}: {judgement.status}: {judgement.detail}. Why it is asked: {case.why}",
+                pytrace=False,
             )
 
     try:

@@ -18,6 +18,7 @@ from tokenref.pytest.plain import plain
 from tokenref.pytest_plugin import SELECTED
 from tokenref.questions.parameters import unpack_parameters
 from tokenref.record import OPS, Case, op_of
+from tokenref.reports.readable import readable_json
 from tokenref.verdicts import ErrorCode, MustRefuse
 
 _NUMBERS: Final = frozenset({"probs", "logits", "uniforms", "logprobs"})
@@ -27,11 +28,14 @@ _ROWS: Final = frozenset({"draft", "target"})
 """Parts that are lists of rows."""
 
 
+_WIDEST: Final = 200
+
+
 class NoCasesError(Exception):
     """A selection of golden records that selects none: a test of nothing proves nothing."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Golden:
     """One golden record.
 
@@ -44,6 +48,10 @@ class Golden:
     """
 
     record: Case
+
+    def __repr__(self) -> str:
+        """Return what pytest shows beside a failure: the question, its numbers in decimal."""
+        return f"<{self.id}: {readable_json(self.request, _WIDEST)}>"
 
     @property
     def id(self) -> str:
@@ -104,6 +112,7 @@ class Golden:
         Traceback (most recent call last):
         AssertionError: bpe/count/texts/...: count: expected ..., got -1. ...
         """
+        __tracebackhide__ = True
         out = {name: self._part(name, plain(value)) for name, value in answer.items()}
         subject = catalogue().subject(self.record.vocab)
         if isinstance(subject, str):
@@ -112,6 +121,7 @@ class Golden:
 
     def check_refused(self, code: ErrorCode) -> None:
         """Raise `AssertionError` unless the input must be refused for this reason."""
+        __tracebackhide__ = True
         subject = catalogue().subject(self.record.vocab)
         if isinstance(subject, str):
             raise NoCasesError(f"{self.id} cannot be judged here: {subject}")
@@ -128,6 +138,7 @@ class Golden:
         return value
 
     def _judge(self, detail: str) -> None:
+        __tracebackhide__ = True
         if detail:
             raise AssertionError(f"{self.id}: {detail}. Why it is asked: {self.why}")
 

@@ -27,7 +27,10 @@ def print_case(console: Console, case: Case, vocabulary: str) -> None:
         ("out", readable_json(content["out"], _WIDEST) if content["out"] is not None else "none"),
         ("verdict", readable_json(content["verdict"], _WIDEST)),
         ("flags", ", ".join(case.flags) or "none"),
-        ("rules", f"{case.profile}: {rule_of(op_of(case))}" if op_of(case) in STEPS else case.profile),
+        (
+            "rules",
+            f"{case.profile}: {rule_of(op_of(case))}" if op_of(case) in STEPS else case.profile,
+        ),
         ("see", case.spec),
     ):
         shown = Text(visible(value))

@@ -294,3 +294,40 @@ def test_what_is_answered_somewhere_else_is_judged_as_here(name: str, tmp_path: 
     own = {"transformers": ("transformers", "standard"), "torch": ("standard",)}.get(name, ())
     for case in cases:
         assert statuses[case.id] == ("pass" if case.profile in own else "unsupported"), case.id
+
+
+@pytest.mark.parametrize("name", ["torch", "transformers"])
+def test_torch_refuses_the_largest_of_nothing(name: str) -> None:
+    answer = taken_up(name, "standard").answer("greedy", {"logits": {"f32": ""}})
+    assert isinstance(answer, Refused)
+    assert answer.code == "INVALID_ROW"
+    assert "non-zero size" in answer.message or "numel() == 0" in answer.message
+
+
+@pytest.mark.parametrize(
+    ("name", "op", "params", "reason"),
+    [
+        ("transformers", "no_repeat_ngram", {"ngram_size": 0}, "0 switches its no_repeat_ngram"),
+        ("transformers", "repetition_penalty", {"penalty": 2.0, "skipped": -1}, "ignores no more"),
+    ],
+)
+def test_a_parameter_that_means_something_else_to_an_engine_is_not_put_to_it(
+    name: str, op: str, params: dict[str, Any], reason: str
+) -> None:
+    answer = taken_up(name, "standard").answer(op, question([1.0, 2.0], [0, 1], 1, **params))
+    assert isinstance(answer, Unsupported)
+    assert reason in answer.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "op", "params"),
+    [("transformers", "temperature", {"temperature": 2.0}), ("llama.cpp", "penalties", {})],
+)
+def test_no_engine_is_told_of_a_prompt_that_is_longer_than_the_history(
+    name: str, op: str, params: dict[str, Any]
+) -> None:
+    session = taken_up(name, "standard")
+    assert isinstance(session.answer(op, question([1.0, 2.0], [0], 1, **params)), Ok)
+    answer = session.answer(op, question([1.0, 2.0], [0], 2, **params))
+    assert isinstance(answer, Unsupported)
+    assert "prompt" in answer.reason

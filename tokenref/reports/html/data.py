@@ -29,9 +29,9 @@ LETTERS: Final[Mapping[str, str]] = {
 
 GONE: Final = "."
 
-_LONGEST_ANSWER: Final = 600
-_LONGEST_QUESTION: Final = 400
-_LONGEST_ANSWERED: Final = 32
+_LONGEST_ANSWER: Final = 400
+_LONGEST_QUESTION: Final = 300
+_LONGEST_ANSWERED: Final = 28
 """Characters of a question that nobody answers wrongly: there are thousands of them."""
 
 
