@@ -20,6 +20,7 @@ from tokenref.cases.draft import Draft, PurposeError, answers, finish, refuses
 from tokenref.cases.splitmix import SplitMix64
 from tokenref.cases.tokenizers import fixture_tokenizers
 from tokenref.cases.vocabularies import REAL_NAMES, fixture_vocabularies, vocabulary_named
+from tokenref.catalogue import open_catalogue
 from tokenref.engines.answers import TEXT_OPS, Unsupported
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.glossary import FLAGS
@@ -133,6 +134,7 @@ def test_every_worked_example_is_a_case() -> None:
 
 def test_every_flag_is_used_and_every_used_flag_is_explained() -> None:
     used = {flag for draft in drafts() for flag in draft.flags}
+    used |= {flag for case in open_catalogue().cases for flag in case.flags}  # samplers, too
     used |= {flag for case in canaries() for flag in case.flags}
     assert used == set(FLAGS)
     for name, flag in FLAGS.items():

@@ -223,13 +223,23 @@ def judged_by_a_child(folder: Path, fixtures: Path, repeat: int) -> tuple[float,
             )
         assert done.returncode == 0
     judging = [*tokenref, "judge", str(requests), str(responses), "--fixtures", str(fixtures)]
-    child = subprocess.Popen(  # noqa: S603 - our own command
-        judging, stdout=subprocess.DEVNULL, cwd=ROOT
+    # A child's peak begins with that of the process that starts it: so a small one does.
+    started = [sys.executable, "-c", _STARTS_AND_MEASURES, *judging]
+    done = subprocess.run(  # noqa: S603 - our own command
+        started, stdout=subprocess.PIPE, cwd=ROOT, check=True
     )
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
+    code, kibibytes = map(int, done.stdout.split())
     in_bytes = 1 if sys.platform == "darwin" else 1024
-    return usage.ru_maxrss * in_bytes / MEBIBYTE, child.returncode
+    return kibibytes * in_bytes / MEBIBYTE, code
+
+
+_STARTS_AND_MEASURES = """
+import os, subprocess, sys
+child = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, usage = os.wait4(child.pid, 0)
+print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)
+os._exit(0)
+"""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="nobody says what a child needed")

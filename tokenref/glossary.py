@@ -1168,7 +1168,7 @@ FLAGS: Final[Mapping[str, Flag]] = MappingProxyType(
         ),
         "SpeculativeUndrafted": _flag(
             "A draft that its own row does not offer.",
-            "0 / 0 decides.",
+            "0 / 0 decides whether it is accepted.",
             "speculative-decoding",
             page="sampling",
         ),

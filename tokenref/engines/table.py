@@ -19,6 +19,7 @@ from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.rs_bpe import RsBpeEngine
 from tokenref.engines.tiktoken import TiktokenEngine
 from tokenref.engines.tokenizers import TokenizersEngine
+from tokenref.engines.torch_rows import missing_device
 from tokenref.engines.torch_samplers import TorchEngine
 from tokenref.engines.transformers_samplers import TransformersEngine
 from tokenref.protocol.opening import open_function
@@ -56,6 +57,9 @@ _SAMPLERS: Final[Mapping[str, tuple[str, str, Callable[[str], Engine]]]] = Mappi
     }
 )
 """Engine that samples to the module that must be importable, its package, and the adapter."""
+
+_ON_DEVICES: Final = frozenset({"torch", "transformers"})
+"""The engines that run where TOKENREF_TORCH_DEVICE says."""
 
 QUADRATIC: Final = frozenset({"naive", "scan"})
 LONGEST_QUADRATIC: Final = 2000
@@ -100,7 +104,8 @@ def engine(name: str) -> Engine | Unavailable:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about itself, to its own developers
             import_module(module)
-        return adapter(version(package))
+        missing = missing_device() if name in _ON_DEVICES else None
+        return Unavailable(name, missing) if missing else adapter(version(package))
     except ModuleNotFoundError as error:
         reason = f"cannot be imported: ModuleNotFoundError: {error}; pip install {package}"
         return Unavailable(name, reason)

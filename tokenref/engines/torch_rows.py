@@ -41,6 +41,20 @@ def device_name() -> str:
     return os.environ.get(VARIABLE) or "cpu"
 
 
+def missing_device() -> str | None:
+    """Return why there is no such device here, or None if there is one."""
+    if device_name() == "cpu":
+        return None
+    import torch  # noqa: PLC0415 - it may not be installed
+
+    try:
+        torch.zeros(1, device=device_name()).cpu()
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        return f"{VARIABLE} is {device_name()!r}, which torch cannot use here: {reason}"
+    return None
+
+
 def to_tensor(rows: Sequence[Mapping[str, Any]], dtype: Type | None = None) -> "torch.Tensor":
     """Return rows of one type and length as a tensor of two dimensions, in their own type.
 

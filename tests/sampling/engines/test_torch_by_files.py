@@ -22,6 +22,19 @@ pytest.importorskip("torch", reason="these tests run torch: pip install '.[sampl
 OPS: Final = {"softmax", "logprobs", "greedy", "stat"}
 
 
+@pytest.mark.parametrize("device", ["no-device", "cuda:99"])
+@pytest.mark.parametrize("name", ["torch", "transformers"])
+def test_a_device_that_is_not_there_is_said_before_any_question(
+    name: str, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip(name, reason="pip install '.[sampling-engines]'")
+    monkeypatch.setenv("TOKENREF_TORCH_DEVICE", device)
+    found = engine(name)
+    assert isinstance(found, Unavailable)
+    assert found.reason.startswith(f"TOKENREF_TORCH_DEVICE is {device!r}, which torch cannot use")
+    assert "\n" not in found.reason
+
+
 @pytest.mark.parametrize(("dtype", "least"), [("f32", 40), ("f64", 3), ("f16", 8), ("bf16", 6)])
 def test_torch_is_right_by_files_in_every_type(dtype: str, least: int, tmp_path: Path) -> None:
     catalogue = open_catalogue()
