@@ -1,4 +1,4 @@
-"""`tokenref profiles` and `tokenref sample`, as a person uses them."""
+"""`tokenref profiles`, `sample` and `rules`, as a person uses them."""
 
 import json
 from pathlib import Path
@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 from sampling_ref import PROFILES, distribution
 from tokenref.cli import main
 from tokenref.profile_pages import page
+from tokenref.rules import rule_names
 
 ROOT = Path(__file__).parent.parent
 
@@ -116,3 +117,29 @@ def test_a_file_that_holds_no_row_is_one_sentence(tmp_path: Path) -> None:
         result = run("sample", "vllm", str(path))
         assert result.exit_code == 2, content
         assert f"{path} must hold a JSON list of numbers" in result.output
+
+
+def test_rules_lists_the_points_of_an_operation_and_with_all_every_name() -> None:
+    result = run("rules", "top_n_sigma")
+    assert result.exit_code == 0
+    lines = result.output.splitlines()
+    assert lines[1].split(maxsplit=2) == [
+        "top_n_sigma",
+        "deviation",
+        "population, deviation.sample",
+    ]
+    assert "4 rules" in lines[-1]
+    every = run("rules", "top_n_sigma", "--all").output.splitlines()
+    assert every == rule_names("top_n_sigma")
+
+
+def test_rules_without_an_operation_lists_all_points_and_engines() -> None:
+    result = run("rules")
+    assert result.exit_code == 0
+    assert all(f"{op} " in result.output for op in ("top_p", "draw", "speculative", "lz"))
+    assert all(name in result.output for name in PROFILES)
+    assert run("rules", "--all").exit_code == 2
+
+
+def test_rules_of_what_has_names_of_its_own_lists_these() -> None:
+    assert run("rules", "uniforms").output.splitlines() == rule_names("uniforms")

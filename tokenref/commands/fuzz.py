@@ -31,7 +31,11 @@ from tokenref.record import OPS
     metavar="GLOB",
     help="No finding is what matches 'OP STATUS DETAIL', as 'decode crash *KeyError*'.",
 )
-@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), help="Ask nothing later.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Draw no question later; what fails is still made small.",
+)
 @click.option("--cases", type=click.IntRange(min=1), help="Questions of all shards together.")
 @click.option("--seed", type=click.IntRange(0, 2**63), help="Which campaign; a new one if absent.")
 @click.option("--shard", default="1/1", show_default=True, metavar="I/N", help="Which part.")

@@ -1,5 +1,7 @@
 """`tokenref rules`: the points that engines decide differently, and the names of the choices."""
 
+from collections.abc import Iterable
+
 import click
 from rich.console import Console
 from rich.table import Table
@@ -7,26 +9,41 @@ from rich.text import Text
 
 from sampling_ref import PROFILES
 from tokenref.record import SAMPLER_OPS
-from tokenref.rules import points, rule_names, slug
+from tokenref.rules import STANDARD, points, rule_names, slug
 
 
 @click.command()
 @click.argument("op", required=False, type=click.Choice(SAMPLER_OPS), metavar="[OP]")
-def rules(op: str | None) -> None:
-    """List what a record's profile may be: rules of OP, or the points of all operations.
+@click.option("--all", "every", is_flag=True, help="The name of every rule of OP, one per line.")
+def rules(op: str | None, *, every: bool) -> None:
+    """List what a record's profile may be: the points of OP, or of all operations.
 
-    Joined with a plus sign, the choices of several points are one rule. Names of
-    engines are profiles as well; `tokenref profiles` lists those.
+    A rule's name has the choices that are not the standard ones, joined with a plus
+    sign; docs/sampling.md says what each choice means. Names of engines are profiles as
+    well; `tokenref profiles` lists those.
     """
     console = Console()
-    if op is not None:
+    if every and op is None:
+        raise click.UsageError("--all needs an operation")
+    if op is not None and (every or not points(op)):
         for name in rule_names(op):
             click.echo(name)
         return
+    _print_points(console, SAMPLER_OPS if op is None else [op])
+    if op is None:
+        console.print(f"\nand each of {', '.join(PROFILES)}", soft_wrap=True, highlight=False)
+    else:
+        count = len(rule_names(op))
+        says = f"\n{count} rules, which --all lists; without any choice: {STANDARD}"
+        console.print(says, highlight=False)
+
+
+def _print_points(console: Console, ops: Iterable[str]) -> None:
+    """Print the points of operations, and how each choice is written."""
     table = Table(box=None, pad_edge=False)
     for title in ("operation", "point", "choices, the standard one first"):
         table.add_column(title, no_wrap=not title.startswith("choices"))
-    for each in SAMPLER_OPS:
+    for each in ops:
         first = each
         for point, (standard, *others) in points(each).items():
             part = point.replace("_", "-")
@@ -34,4 +51,3 @@ def rules(op: str | None) -> None:
             table.add_row(Text(first), Text(point), Text(", ".join(names)))
             first = ""
     console.print(table, highlight=False)
-    console.print(f"\nand each of {', '.join(PROFILES)}", soft_wrap=True, highlight=False)
