@@ -123,7 +123,7 @@ def test_rules_lists_the_points_of_an_operation_and_with_all_every_name() -> Non
     result = run("rules", "top_n_sigma")
     assert result.exit_code == 0
     lines = result.output.splitlines()
-    assert lines[1].split(maxsplit=2) == [
+    assert lines[1].strip().split(maxsplit=2) == [
         "top_n_sigma",
         "deviation",
         "population, deviation.sample",
