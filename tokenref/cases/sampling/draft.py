@@ -135,6 +135,8 @@ def differs_from(profile: str, *, why: str = "") -> SamplerPurpose:
         request = msgspec.to_builtins(case.input)
         op = str(type(case).__struct_config__.tag)
         answer: Answer = guarded(lambda: SamplerSession(profile).answer(op, request))
+        if not isinstance(answer, Ok | Refused):
+            raise PurposeError(f"{case.id}: {profile} cannot be asked this: {answer}")
         if judge(case, answer, SAMPLERS).status == "pass":
             raise PurposeError(f"{case.id}: must tell {profile} apart{why and f', {why}'}")
 
