@@ -199,7 +199,7 @@ DRAW_MUTANTS: Final = (
         "The token that arrives last is taken. Own.",
         {"draw"},
         _noise(lambda numbers: [1 - u for u in numbers]),
-        _race(_HALVES, 0.25, 0.5, 0.75),
+        _race((0.25, 0.5, 0.25), 0.75, 0.5, 0.25),
         profile=_RACE,
     ),
     asking(
@@ -232,7 +232,7 @@ DRAW_MUTANTS: Final = (
         "u is kept in [1e-7, 0.999], so that unlikely tokens are never drawn; candle (S7).",
         {"draw"},
         _noise(lambda numbers: [min(max(u, 1e-7), 0.999) for u in numbers]),
-        _race((1 - 2.0**-12, 2.0**-12), 0.5, 1 - 2.0**-20),
+        _race(_HALVES, 2.0**-30, 2.0**-13, 2.0**-14),
         profile=_RACE,
     ),
     asking(

@@ -549,8 +549,8 @@ THRESHOLDS: Final = (
         "The threshold is m, not m times the largest share. Own.",
         "min_p",
         _of_the_total,
-        [0.5, 0.25, 0.25],
-        m=0.5,
+        [0.25, 0.5, 0.25],
+        m=0.375,
     ),
     filtering(
         "min-p-compares-logits",
@@ -609,9 +609,9 @@ THRESHOLDS: Final = (
         "A removed token counts as a very small logit, so that the deviation is huge. Own.",
         "top_n_sigma",
         _masked_counts,
-        [4.0, 0.0, 0.0, -inf],
+        [4.0, 3.9375, 0.0, -inf],
         kind="logits",
-        n=1.0,
+        n=2.0**-100,
     ),
     filtering(
         "top-n-sigma-is-nan-beside-removed",
