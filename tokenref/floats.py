@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import sha256
+from itertools import islice
 from math import inf, isnan, ldexp, nan
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
@@ -18,6 +19,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from sampling_ref.rng.seeding.splitmix64 import splitmix64
 from tokenref.questions.base import Hex, Strict
 
 Type: TypeAlias = Literal["f64", "f32", "f16", "bf16"]
@@ -221,7 +223,7 @@ def _row(seed: str, n: int, span: int, dtype: Type, puts: tuple[tuple[int, str],
     shift = SHIFTS[dtype]
     digits = {k: to_digits([ldexp(k, -shift)], dtype) for k in range(min(span, 1 << 8))}
     made = []
-    for word in _splitmix64(int(seed, 16), n):
+    for word in islice(splitmix64(int(seed, 16)), n):
         k = word % span
         if k not in digits:
             digits[k] = to_digits([ldexp(k, -shift)], dtype)
@@ -229,17 +231,6 @@ def _row(seed: str, n: int, span: int, dtype: Type, puts: tuple[tuple[int, str],
     for place, number in puts:
         made[place] = number
     return "".join(made)
-
-
-def _splitmix64(state: int, count: int) -> list[int]:
-    """Return the first outputs of SplitMix64 (Steele, Lea and Flood 2014)."""
-    words = []
-    for _ in range(count):
-        state = (state + 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF
-        z = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EB & 0xFFFFFFFFFFFFFFFF
-        words.append(z ^ (z >> 31))
-    return words
 
 
 def nearest(value: float | Fraction, dtype: Type) -> float:

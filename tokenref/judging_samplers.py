@@ -50,7 +50,9 @@ def compare(case: Case, got: Mapping[str, Any], declared: Declared) -> Differenc
     if isinstance(verdict, Stat):
         return _compare_counts(verdict, got, case)
     if isinstance(verdict, Set):
-        return Difference(_set_difference(verdict, got, case))
+        return Difference(
+            set_difference(verdict, got.get("keep"), unpack(msgspec.to_builtins(_row(case))))
+        )
     if isinstance(verdict, Either):
         return _compare_alternatives(verdict, got, declared)
     expected = msgspec.to_builtins(case.out)
@@ -78,9 +80,13 @@ def _compare_alternatives(
 # ---- sets of kept tokens
 
 
-def _set_difference(verdict: Set, got: Mapping[str, Any], case: Case) -> str:
-    """Return what is wrong with a set of kept tokens, or nothing."""
-    keep = got.get("keep")
+def set_difference(verdict: Set, keep: Any, row: Sequence[float]) -> str:  # noqa: ANN401 - any JSON
+    """Return what is wrong with a set of kept tokens of a row, or nothing.
+
+    >>> verdict = Set(must=[0], may=[0, 1], sizes=[1, 2], reason="An example of what a tie is.")
+    >>> set_difference(verdict, [0], [0.5, 0.5]), set_difference(verdict, [1], [0.5, 0.5])
+    ('', 'keep: expected [0] to be kept, too, got [1]')
+    """
     if not _are_ids(keep):
         return f"keep: expected a list of token ids, got {_short(keep)}"
     assert isinstance(keep, list)  # noqa: S101 - just looked at
@@ -96,7 +102,6 @@ def _set_difference(verdict: Set, got: Mapping[str, Any], case: Case) -> str:
     if len(kept) not in verdict.sizes:
         sizes = " or ".join(map(str, verdict.sizes))
         return f"keep: expected {sizes} tokens, got {len(kept)}"
-    row = unpack(msgspec.to_builtins(_row(case)))
     lightest = min(kept, key=row.__getitem__)
     heavier = next(
         (token for token in range(len(row)) if token not in kept and row[token] > row[lightest]),

@@ -15,6 +15,7 @@ from tokenref.cases.sampling.ambiguity import TooAmbiguousError, verdict_of
 from tokenref.engines.answers import Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import FloatsError, Type, pack, units_apart, unpack
+from tokenref.judging_samplers import set_difference
 from tokenref.pytest.diagnosing import diagnose
 from tokenref.pytest.plain import plain
 from tokenref.questions.parameters import pack_parameters
@@ -80,11 +81,8 @@ def _others_allowed(
             return []
         case Either(alternatives=alternatives):
             return [each.out["keep"] for each in alternatives]
-        case Set(must=must, may=may, sizes=sizes):
-            lightest = min((row[token] for token in kept), default=inf)
-            fits = set(must) <= set(kept) <= set(may) and len(kept) in sizes
-            heavy = {token for token in range(len(row)) if row[token] > lightest}
-            return [list(kept)] if fits and heavy <= set(kept) else []
+        case Set():
+            return [] if set_difference(verdict, list(kept), row) else [list(kept)]
 
 
 def _packed(numbers: Sequence[float], dtype: Type = "f32") -> dict[str, str]:
