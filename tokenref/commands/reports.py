@@ -13,8 +13,6 @@ from rich.console import Console
 from tokenref.catalogue import Catalogue
 from tokenref.commands.paths import FILE, must_be_writable, write
 from tokenref.reports.changes import Change, changes, notes, print_changes
-from tokenref.reports.html.page import html_report, pages_beside
-from tokenref.reports.junit import junit_report
 from tokenref.reports.reading import Results, read_results
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -55,8 +53,15 @@ class Wanted:
             changed = list(changes(self.old, files))
             said = [*said, *notes(self.old, files)]
         if self.junit is not None:
+            from tokenref.reports.junit import junit_report  # noqa: PLC0415 - only needed here
+
             write(junit_report(files), self.junit)
         if self.html is not None:
+            from tokenref.reports.html.page import (  # noqa: PLC0415 - only needed here
+                html_report,
+                pages_beside,
+            )
+
             if pages is None:
                 pages = pages_beside(self.html, catalogue.folder)
             page = html_report(files, catalogue, notes=said, pages=pages, changes=changed)
