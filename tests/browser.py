@@ -1,8 +1,8 @@
 """Drive a headless Chromium over the WebDriver protocol: JSON over HTTP, and no library."""
 
 import json
+import re
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -80,6 +80,13 @@ class Browser:
         script = "setTimeout(arguments[1], arguments[0])"
         self.post("execute/async", {"script": script, "args": [milliseconds]})
 
+    def until(self, script: str) -> None:
+        """Wait until a function body returns what is true."""
+        deadline = time.monotonic() + 300
+        while not self.run(script):
+            assert time.monotonic() < deadline, script
+            self.settle()
+
     def go(self, fragment: str) -> None:
         """Change the part of the address behind the #."""
         self.run("location.hash = arguments[0]", fragment)
@@ -101,7 +108,7 @@ class Browser:
 
     def picture(self, path: Path) -> None:
         """Write a screenshot of the window."""
-        with urllib.request.urlopen(f"{self._address}/screenshot", timeout=60) as reply:  # noqa: S310 - http on this machine
+        with urllib.request.urlopen(f"{self._address}/screenshot", timeout=300) as reply:  # noqa: S310 - http on this machine
             path.write_bytes(b64decode(json.load(reply)["value"]))
 
 
@@ -109,13 +116,11 @@ class Browser:
 def open_browser() -> Iterator[Browser]:
     """Start a driver and a browser with an empty profile; end both."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            port = probe.getsockname()[1]
         driver = subprocess.Popen(  # noqa: S603 - the system's driver, with our own arguments
-            [str(DRIVER), f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [str(DRIVER), "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
         try:
-            address = f"http://127.0.0.1:{port}/session"
+            address = f"http://127.0.0.1:{_port(driver)}/session"
             options = {
                 "binary": CHROMIUM,
                 "args": [*_FLAGS, f"--user-data-dir={profile}"],
@@ -125,27 +130,24 @@ def open_browser() -> Iterator[Browser]:
                 "goog:chromeOptions": options,
                 "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
             }
-            session = _started(address, {"capabilities": {"alwaysMatch": wish}})
-            browser = f"{address}/{session}"
+            session = _send(address, {"capabilities": {"alwaysMatch": wish}})
+            browser = f"{address}/{session['sessionId']}"
             try:
                 yield Browser(browser)
             finally:
                 _send(browser, None, method="DELETE")
         finally:
             driver.terminate()
-            driver.wait(30)
+            driver.communicate(timeout=120)
 
 
-def _started(address: str, wish: Mapping[str, object]) -> str:
-    """Return the name of a new session, once the driver listens."""
-    for _ in range(100):
-        try:
-            return str(_send(address, wish)["sessionId"])
-        except urllib.error.HTTPError:
-            raise
-        except urllib.error.URLError:
-            time.sleep(0.1)
-    raise TimeoutError(f"no driver listens at {address}")
+def _port(driver: "subprocess.Popen[str]") -> int:
+    """Return the free port that a driver has chosen, once it listens there."""
+    assert driver.stdout
+    for line in driver.stdout:
+        if found := re.search(r"started successfully on port (\d+)", line):
+            return int(found[1])
+    raise RuntimeError("the driver ended and did not say where it listens")
 
 
 def _send(address: str, content: Mapping[str, object] | None, method: str = "POST") -> Any:  # noqa: ANN401
@@ -154,7 +156,7 @@ def _send(address: str, content: Mapping[str, object] | None, method: str = "POS
         address, data, {"Content-Type": "application/json"}, method=method
     )
     try:
-        with urllib.request.urlopen(request, timeout=60) as reply:  # noqa: S310 - the same
+        with urllib.request.urlopen(request, timeout=300) as reply:  # noqa: S310 - the same
             return json.load(reply)["value"]
     except urllib.error.HTTPError as error:
         if error.code == 500 and "session not created" in (said := error.read().decode()):

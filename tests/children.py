@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,8 @@ class Children:
         made: Path | None = None,
         out: str | None = None,
         after: float = 0,
+        once: Callable[[], bool] | None = None,
+        stay_in: str | None = None,
         signal_number: int | None = None,
     ) -> Ended:
         """Run a command in a folder, and wait for its end.
@@ -60,10 +63,13 @@ class Children:
         kill_at: kill it before so many operations on files of the folder were done.
         kill_in_write: kill it in the middle of this one of its writes to a journal.
         made: what `fill` would make, which takes minutes otherwise.
-        signal_number: what it is sent after so many seconds.
+        signal_number: what it is sent, after so many seconds, or
+            once: when this is so, or
+            stay_in: when it calls this function, `package.module.name`, where it stays.
         """
         printed = {name: self._folder / name for name in ("out", "err")}
-        for path in printed.values():
+        stays = self._folder / "stays"
+        for path in (*printed.values(), stays):
             path.unlink(missing_ok=True)
         child = int(
             self._ask(
@@ -74,6 +80,8 @@ class Children:
                     "kill_at": kill_at,
                     "kill_in_write": kill_in_write,
                     "made": str(made) if made else None,
+                    "stay_in": stay_in,
+                    "stays": str(stays),
                     "out": out or str(printed["out"]),
                     "err": str(printed["err"]),
                 }
@@ -81,6 +89,7 @@ class Children:
         )
         if signal_number is not None:
             time.sleep(after)
+            _wait_until(once or (stays.exists if stay_in else lambda: True))
             os.kill(child, signal_number)  # it has not been waited for, so it is this child's
         code = int(self._ask({"wait": child}))
         texts = {
@@ -100,3 +109,11 @@ class Children:
         self._zygote.stdin.write(json.dumps(request) + "\n")
         self._zygote.stdin.flush()
         return self._zygote.stdout.readline()
+
+
+def _wait_until(reached: Callable[[], bool]) -> None:
+    """Wait for a state, and not for a time; the limit is for a command that never reaches it."""
+    deadline = time.monotonic() + 300
+    while not reached():
+        assert time.monotonic() < deadline, "the command does not come so far"
+        time.sleep(0.01)

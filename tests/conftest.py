@@ -1,7 +1,9 @@
 """Settings that hold for every test."""
 
 import os
+from collections.abc import Sequence
 
+import pytest
 from hypothesis import settings
 
 # Deadlines measure the machine and not the code; how fast things are is for benchmarks. The same
@@ -11,3 +13,10 @@ settings.register_profile(
     "tokenref", deadline=None, derandomize=os.environ.get("TOKENREF_CAMPAIGN", "1") == "1"
 )
 settings.load_profile("tokenref")
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Refuse a test that is called otherwise in each process: pytest-xdist could not share it."""
+    unstable = [item.nodeid for item in items if " at 0x" in item.nodeid]
+    if unstable:
+        raise pytest.UsageError(f"the id of a test must not show an address: {unstable[0]}")

@@ -1,8 +1,8 @@
 """Real vocabularies for tests, and the reason to skip where one is absent.
 
-Two files are rebuilt, byte for byte, from the GPT-2 tokenizer.json.gz in the folder
-shared/tokenizers beside the checkout: that file has every token of r50k_base, with the same
-ranks, written in GPT-2's letters for bytes. p50k_base has the same tokens and, after the hole
+Two files are rebuilt, byte for byte, from GPT-2's tokenizer.json.gz in a folder beside
+the checkout: that file has every token of r50k_base, with the same ranks, written in
+GPT-2's letters for bytes. p50k_base has the same tokens and, after the hole
 for the special token 50256, the runs of 2 to 25 spaces. The others are looked for as
 `bpe_ref.finding.find` does.
 """

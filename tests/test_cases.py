@@ -44,6 +44,7 @@ ANCHORS = {
     "decoding",
     "counting",
     "bytes-that-are-not-utf8",
+    "several-calls",
     "vocabularies",
 }
 

@@ -121,7 +121,7 @@ def test_a_vocabulary_file_with_another_meaning_is_said_to_be_another(fixtures: 
 
 def test_an_empty_selection_is_an_error_that_names_the_options() -> None:
     catalogue = open_catalogue()
-    with pytest.raises(SelectionError, match=r"--op decode --vocabulary nobody$"):
+    with pytest.raises(SelectionError, match=r"--op decode --vocabulary nobody; there is no vo"):
         catalogue.select(Selection(ops=("decode",), vocabularies=("nobody",)))
 
 

@@ -125,7 +125,14 @@ def test_the_json_report_has_a_line_per_case_between_header_and_footer(tmp_path:
     [
         (["check", "no-such-engine"], 2, "an engine must be one of tiktoken, "),
         (["check"], 2, "Missing argument 'ENGINE...'"),
-        (["check", "reference", "--op", "embed"], 2, "'embed' is not one of"),
+        (["check", "reference", "--op", "embed"], 2, "there is no operation 'embed'"),
+        (["check", "reference", "--op", "top-p"], 2, "did you mean 'top_p'?"),
+        (["export", "--op", "top-p"], 2, "did you mean 'top_p'?"),
+        (["rules", "top-p"], 2, "did you mean 'top_p'?"),
+        (["rules", "encode"], 2, "'encode' is an operation on tokenizers, and has no rules"),
+        (["check", "--cmd", "x", "--timeout", "nan"], 2, "nan is no number of seconds"),
+        (["check", "reference", "--flag", "LongRuns"], 3, "there is no flag 'LongRuns'; did you"),
+        (["check", "reference", "--vocabulary", "cl100k"], 3, "; did you mean cl100k_base?"),
         (["check", "reference", "--id", "nothing/*"], 3, "matches none of the"),
         (["check", "reference", "--flag", "NoSuchFlag"], 3, "matches none of the"),
         (["check", "reference", "--vocabulary", "nobody"], 3, "matches none of the"),
@@ -349,6 +356,12 @@ def test_engines_are_judged_by_records_of_ones_own(tmp_path: Path, mine: Path) -
     header, *_ = report(path)
     assert header["records"] == f"sha256:{sha256(out.read_bytes()).hexdigest()}"
     assert header["selection"] == {"vocabulary": [str(beside)], "records": [str(out)]}
+    assert tokenref("check", "heap", "--records", out).exit_code == 0  # it lies beside them
+    lone = out.rename(tmp_path / "lone.jsonl")
+    lost = tokenref("check", "heap", "--records", lone)
+    assert lost.exit_code == 3
+    assert "--vocabulary tells where it is" in lost.output
+    out = lone.rename(out)
     other = tokenref("check", "heap", "--records", out, "--vocabulary", "tiny")
     assert other.exit_code == 2
     assert "is a record of the vocabulary sha256:" in other.output
@@ -599,6 +612,22 @@ def test_the_command_speaks_to_terminals_that_know_ascii_only() -> None:
     )
     assert ran.returncode == 0, ran.stderr
     assert b"reference" in ran.stdout
+
+
+def test_points_are_called_as_in_the_names_of_rules() -> None:
+    shown = tokenref("rules", "min_p").output
+    assert "above-one.best" in shown
+    assert "above_one" not in shown
+
+
+def test_no_bar_is_drawn_where_nobody_watches() -> None:
+    result = tokenref("check", "naive", "--id", EXAMPLE)
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+def test_the_list_of_commands_cuts_no_sentence_off() -> None:
+    listed = CliRunner().invoke(main, ["--help"], terminal_width=80).output
+    assert "..." not in listed.partition("Commands:")[2]
 
 
 @pytest.mark.parametrize("command", [[], ["check"], ["fill"], ["vocabulary"], ["mutants"]])

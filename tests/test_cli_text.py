@@ -121,7 +121,10 @@ def test_audit_takes_a_byte_level_tokenizer_json(pipeline_file: Path) -> None:
         (("decode", "999999"), "token id must be one of this vocabulary's, got 999999"),
         (("decode", "--strict", "195"), "the tokens' bytes must be UTF-8"),
         (("count", "a", "--vocabulary", "nobody"), "there is no file 'nobody'"),
-        (("chunks", "a", "--most", "2", "--overlap", "2"), "overlap must be"),
+        (("chunks", "a", "--most", "2", "--overlap", "2"), "tokenref: --overlap must be"),
+        (("chunks", "你好", "--most", "1"), "tokenref: --most must be at least 2"),
+        (("encode", "a\udcff"), "the text must be UTF-8, but its character 1 is not"),
+        (("trace", "\udcff"), "the text must be UTF-8, but its character 0 is not"),
     ],
 )
 def test_bad_input_is_one_sentence(arguments: Sequence[str], sentence: str) -> None:
@@ -136,6 +139,37 @@ def test_standard_input_must_be_text() -> None:
     result = tokenref("encode", stdin=b"a\xff")
     assert result.exit_code == 2
     assert "standard input must be UTF-8, but byte 1 is not" in result.stderr
+
+
+def test_programs_are_told_the_bytes_of_a_token_or_its_text(
+    pipeline_file: Path, model_file: Path
+) -> None:
+    told = as_json("encode", "Hi 你")
+    assert "tokens" not in told
+    assert bytes.fromhex("".join(told["bytes"])).decode() == "Hi 你"
+    for file in (pipeline_file, model_file):
+        told = as_json("encode", "Hi", "--vocabulary", file)
+        assert "".join(told["tokens"]).removeprefix("▁") == "Hi"
+
+
+def test_options_that_a_tokenizer_has_no_use_for_are_refused(
+    pipeline_file: Path, model_file: Path
+) -> None:
+    for file in (pipeline_file, model_file):
+        refused = tokenref("decode", "1", "--strict", "--vocabulary", file)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert "--strict is for vocabularies of bytes" in refused.stderr
+    refused = tokenref("encode", "a", "--special", "--vocabulary", model_file)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "is a SentencePiece model, which takes no --special" in refused.stderr
+    assert tokenref("encode", "a", "--as-text", "--vocabulary", model_file).exit_code == 0
+
+
+def test_only_merges_of_bytes_can_be_traced(pipeline_file: Path, model_file: Path) -> None:
+    for file, kind in ((pipeline_file, "tokenizer.json"), (model_file, "SentencePiece model")):
+        result = tokenref("trace", "a", "--vocabulary", file)
+        assert result.exit_code == 2
+        assert f"it is a {kind}: `tokenref encode` shows its tokens" in result.stderr
 
 
 def test_a_sentencepiece_model_cannot_be_audited(model_file: Path) -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from bpe_ref import ENCODERS, Steps, Vocabulary
 from tests.real_vocabularies import real_vocabulary
-from tokenref import corpus
-from tokenref.corpus import CorpusError, compare_corpus, read_text, shrink
+from tokenref import corpus, corpus_files
+from tokenref.corpus import compare_corpus, shrink
+from tokenref.corpus_files import CorpusError, read_text
 from tokenref.engines.answers import Answer, Engine, Ok, Refused, Session, Unsupported
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.table import Unavailable, engine
@@ -161,7 +162,7 @@ def test_a_text_that_cannot_be_used_is_one_sentence(
             compare_corpus(written(tmp_path, content), vocabulary, [])
     with pytest.raises(CorpusError, match="cannot be read: Is a directory"):
         read_text(tmp_path)
-    monkeypatch.setattr(corpus, "LARGEST", 2)
+    monkeypatch.setattr(corpus_files, "LARGEST", 2)
     with pytest.raises(CorpusError, match="must have at most 2 bytes, got 3"):
         read_text(written(tmp_path, b"abc"))
 

@@ -15,11 +15,18 @@ from tokenref.doctor.finding import Finding
 from tokenref.doctor.hints import hint, hint_on_answer, near
 from tokenref.doctor.smoke import trials
 from tokenref.doctor.walk import examine
+from tokenref.protocol import process
 from tokenref.protocol.patience import Patience
 from tokenref.protocol.process import StartError
 
 PATIENT = Path(__file__).parent / "fakes" / "doctor_patient.py"
-HASTY = Patience(0.3, 0.0, 1.0)
+CALM = Patience(per_batch=60, per_case=0, to_start=60)
+"""Where an answer comes, or an end, however busy the machine is."""
+
+HASTY = Patience(per_batch=60, per_case=0, to_start=1)
+"""Where no answer to hello comes, and then an end."""
+
+PATIENTLY = ("--timeout", "60", "--timeout-to-start", "60")
 
 
 @cache
@@ -27,12 +34,19 @@ def catalogue() -> Catalogue:
     return open_catalogue()
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for the end of a program, and for its last words, however long that takes."""
+    monkeypatch.setattr(process, "GRACE", 60.0)
+    monkeypatch.setattr(process, "_LAST_WORDS", 60.0)
+
+
 def command(mistake: str) -> str:
     return shlex.join([sys.executable, "-S", str(PATIENT), mistake])
 
 
 def findings(mistake: str, patience: Patience | None = None) -> list[Finding]:
-    return list(examine(command(mistake), catalogue(), patience or Patience()))
+    return list(examine(command(mistake), catalogue(), patience or CALM))
 
 
 def problems(mistake: str, patience: Patience | None = None) -> list[Finding]:
@@ -173,14 +187,18 @@ def test_a_program_that_loads_nothing_is_told_so() -> None:
         ("stages", "are declared, not given"),
     ],
 )
-def test_what_is_no_mistake_but_odd_is_noted(mistake: str, said: str) -> None:
+def test_what_is_no_mistake_but_odd_is_noted(
+    mistake: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if mistake == "no bye":
+        monkeypatch.setattr(process, "GRACE", 0.2)
     found = findings(mistake)
     assert not [each for each in found if each.kind == "problem"]
     assert any(said in each.text for each in found)
 
 
 def test_a_program_with_a_problem_ends_the_command_with_1() -> None:
-    result = CliRunner().invoke(main, ["doctor", "--cmd", command("number keys")])
+    result = CliRunner().invoke(main, ["doctor", "--cmd", command("number keys"), *PATIENTLY])
     assert result.exit_code == 1
     assert "PROBLEM encode: " in result.stdout
     assert "it wrote" in result.stdout
@@ -188,7 +206,7 @@ def test_a_program_with_a_problem_ends_the_command_with_1() -> None:
 
 
 def test_a_sound_program_ends_the_command_with_0_and_the_next_step() -> None:
-    result = CliRunner().invoke(main, ["doctor", "--cmd", command("none")])
+    result = CliRunner().invoke(main, ["doctor", "--cmd", command("none"), *PATIENTLY])
     assert result.exit_code == 0, result.stdout
     assert "tokenref check --cmd " in result.stdout
 
@@ -230,7 +248,7 @@ def test_a_program_that_gives_the_answer_of_a_canary_is_told_so() -> None:
         for case in catalogue().cases
         if case.id.startswith("bpe/encode/byte_order/") and case.profile == "definition"
     )
-    found = examine(command("none"), replace(catalogue(), canaries=[right]), Patience())
+    found = examine(command("none"), replace(catalogue(), canaries=[right]), CALM)
     (problem,) = (each for each in found if each.kind == "problem")
     assert problem.about == "canary"
     assert right.id in problem.text

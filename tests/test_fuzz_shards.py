@@ -14,7 +14,7 @@ from tokenref.fuzzing.groups import opened
 from tokenref.fuzzing.journal import Group, Journal, read_journal
 from tokenref.fuzzing.merging import merged
 from tokenref.fuzzing.plan import Plan, Shard
-from tokenref.fuzzing.promoting import promoted
+from tokenref.fuzzing.promoting import own_target, promoted
 from tokenref.fuzzing.regressions import open_regressions
 from tokenref.fuzzing.selection import Selection
 from tokenref.goldens import open_goldens
@@ -214,7 +214,7 @@ def test_the_answer_is_computed_anew_and_not_taken_from_the_journal(
     finding = next(iter(read_journal(found).findings.values()))
     right = finding.record["out"]
     lied = msgspec.structs.replace(finding, record={**finding.record, "out": {"ids": [9, 9, 9]}})
-    (case,) = promoted([lied], WHY, tmp_path / "out.jsonl").cases
+    (case,) = promoted([lied], WHY, own_target(tmp_path / "out.jsonl")).cases
     assert msgspec.to_builtins(case.out) == right
 
 
@@ -230,7 +230,7 @@ def test_a_finding_that_makes_no_sense_is_refused(found: Path, tmp_path: Path) -
     ):
         broken = msgspec.structs.replace(finding, record=record, subject=subject)
         with pytest.raises(CampaignError, match="bpe/encode/regress/"):
-            promoted([broken], WHY, tmp_path / "out.jsonl")
+            promoted([broken], WHY, own_target(tmp_path / "out.jsonl"))
 
 
 def test_a_finding_about_samplers_needs_no_vocabulary(tmp_path: Path) -> None:

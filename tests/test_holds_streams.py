@@ -1,10 +1,12 @@
 """Every command ends well: asked wrongly, interrupted, or with streams that are closed or left."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -107,19 +109,27 @@ def test_a_file_that_is_not_there_is_one_sentence_that_names_it(
     assert not list(tmp_path.iterdir())
 
 
+MUTE = 'sh -c "read hello; touch greeted; exec sleep 600"'
+"""A program that notes that it was greeted, and does not answer."""
+
 INTERRUPTED = {
-    "check": "check naive",
-    "check --cmd": "check --cmd 'sleep 60' --timeout 50",
-    "mutants": "mutants",
-    "fill": "fill --folder filled",
-    "fuzz": "fuzz reference --op encode",
+    # what is run, and the function in which it is interrupted
+    "check": ("check naive --fixtures fixtures", "tokenref.judge.judge"),
+    "mutants": ("mutants --fixtures fixtures", "tokenref.judge.judge"),
+    "fill": ("fill --folder filled", "tokenref.record.make_case"),
+    "fuzz": ("fuzz reference --op encode", "tokenref.fuzzing.groups.run_group"),
+    "export": ("export --fixtures fixtures", "tokenref.protocol.exporting.export"),
+}
+
+WAITING = {
+    # what is run, and waits for an answer to hello, or at a pipe that nobody writes to
+    "check --cmd": f"check --cmd '{MUTE}' --timeout-to-start 600",
+    "doctor": f"doctor --cmd '{MUTE}' --timeout-to-start 600",
     "judge": "judge requests.jsonl nobody --fixtures fixtures",
     "report": "check reference --known nobody",
     "merge": "merge nobody",
     "answer": "answer reference nobody",
     "encode": "encode --file nobody",
-    "doctor": "doctor --cmd 'sleep 60'",
-    "export": "export --repeat 100000",
 }
 
 
@@ -127,26 +137,75 @@ INTERRUPTED = {
 def test_an_interrupted_command_says_one_word_and_ends_with_130(
     command: str, given: Path, children: Children
 ) -> None:
-    """A pipe that nobody writes to is waited for, like anywhere else, until it is enough."""
-    import shlex  # noqa: PLC0415 - only needed here
-
-    pipe = given / "nobody"
-    if not pipe.exists():
-        os.mkfifo(pipe)
+    line, function = INTERRUPTED[command]
     ended = children.run(
-        given,
-        *shlex.split(INTERRUPTED[command]),
-        after=0.6,
-        signal_number=signal.SIGINT,
-        out=os.devnull,
+        given, *line.split(), stay_in=function, signal_number=signal.SIGINT, out=os.devnull
     )
     assert ended.code == 130, ended
     said = [line for line in ended.err.splitlines() if line.strip()]
     assert "Traceback" not in ended.err
     if command in {"fill", "export"}:  # what is made, or left out, may have been said before
         said = said[-1:]
-    assert said == (["tokenref: interrupted"] if "fuzz" not in command else [])
+    assert said == (["tokenref: interrupted"] if command != "fuzz" else [])
     assert not (given / "filled").exists()
+
+
+@pytest.mark.parametrize("command", WAITING)
+def test_a_command_that_waits_is_interrupted_in_the_same_way(
+    command: str, given: Path, children: Children
+) -> None:
+    greeted, pipe = given / "greeted", given / "nobody"
+    greeted.unlink(missing_ok=True)
+    if not pipe.exists():
+        os.mkfifo(pipe)
+    with ExitStack() as opened:
+
+        def reader_waits() -> bool:
+            try:  # a reader, also one that is about to open it, is what makes this possible
+                end = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+            except OSError:
+                return False
+            opened.callback(os.close, end)
+            return True
+
+        ended = children.run(
+            given,
+            *shlex.split(WAITING[command]),
+            once=greeted.exists if "--cmd" in WAITING[command] else reader_waits,
+            signal_number=signal.SIGINT,
+            out=os.devnull,
+        )
+    assert ended.code == 130, ended
+    assert ended.err.strip() == "tokenref: interrupted"
+
+
+LOSING = """
+import gc, os, signal, sys, time
+from tokenref.cli import main
+import tokenref.commands.rules
+lost = []
+def callback(phase, info):
+    if phase == "start" and not lost:
+        lost.append(phase)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.001)  # here it is raised
+def waits(*_, **__):
+    gc.callbacks.append(callback)
+    gc.collect()
+    os.write(1, b"goes on")
+    for _ in range(6000):
+        time.sleep(0.01)
+main.commands["rules"].callback = waits
+main(["rules"])
+"""
+
+
+def test_an_interrupt_that_a_callback_of_the_garbage_collector_lost_is_raised_again() -> None:
+    done = subprocess.run(  # noqa: S603 - our own code
+        [sys.executable, "-c", LOSING], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert (done.returncode, done.stdout) == (130, "goes on"), done
+    assert done.stderr.strip() == "tokenref: interrupted"
 
 
 def test_results_are_read_twice_and_therefore_from_a_file(given: Path, children: Children) -> None:

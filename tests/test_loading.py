@@ -72,6 +72,21 @@ def test_of_two_files_either_leads_to_both(tmp_path: Path) -> None:
         load_vocabulary(tmp_path / "other.json")
 
 
+def test_words_of_other_formats_are_tokens_like_any_other(tmp_path: Path) -> None:
+    assert format_of(b'{"model": 0, "config": 1, "vocab": 2}', "x") == "ids"
+    assert format_of(b'{"model": {}, "version": 1}', "x") == "tokenizer.json"
+    letters = sorted(set("model"))
+    ids = {
+        content: number for number, content in enumerate([*letters, "mo", "de", "mode", "model"])
+    }
+    (tmp_path / "vocab.json").write_text(json.dumps(ids))
+    (tmp_path / "merges.txt").write_text("#version: 0.2\nm o\nd e\nmo de\nmode l\n")
+    for path in (tmp_path, tmp_path / "vocab.json", tmp_path / "merges.txt"):
+        tokenizer = load_tokenizer(path)
+        assert isinstance(tokenizer, Tokenizer)
+        assert tokenizer.encode_ordinary("model") == [ids["model"]]
+
+
 def test_whole_tokenizers_are_loaded_as_such(tmp_path: Path) -> None:
     write_tokenizer_json(SMALL, tmp_path / "x.json")
     (tmp_path / "y.json").write_bytes(a_model([UNKNOWN, Piece("▁a")]))

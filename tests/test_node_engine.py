@@ -31,7 +31,7 @@ from tokenref.engines.table import Unavailable, engine
 from tokenref.known import default_path, read_known
 from tokenref.runner import run_engine
 
-OPS = ("encode", "count", "special", "decode")
+OPS = ("encode", "count", "special", "decode", "session")
 BYTES = {bytes([byte]): byte for byte in range(256)}
 PROGRAMS = Path(__file__).parent.parent / "tokenref" / "node_engines"
 
@@ -216,7 +216,7 @@ def test_a_package_that_breaks_while_it_loads_is_said_to(tmp_path: Path) -> None
         input=json.dumps({"cmd": "load", "id": "l", "path": "/none", "vocab": "sha256:0"}) + "\n",
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=120,
         check=False,
     )
     assert json.loads(done.stdout)["crash"]["msg"].startswith("Error: ENOENT")

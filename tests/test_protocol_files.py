@@ -16,8 +16,9 @@ from click.testing import CliRunner, Result
 from tests.fakes import honest
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.cli import main
+from tokenref.protocol.asked import ExchangeError, read_requests
 from tokenref.protocol.function import Function
-from tokenref.protocol.offline import ExchangeError, judge_responses, read_requests
+from tokenref.protocol.offline import judge_responses
 
 SELECTION = ("--op", "limit", "--op", "decode")
 Message = dict[str, Any]
@@ -374,6 +375,6 @@ def test_a_program_reads_the_file_as_its_input(exported: Path) -> None:
     command = [sys.executable, "-I", "-S", str(fake), "right"]
     with (exported / "requests.jsonl").open("rb") as asked:
         done = subprocess.run(  # noqa: S603 - our own file
-            command, stdin=asked, capture_output=True, cwd=exported, check=False, timeout=60
+            command, stdin=asked, capture_output=True, cwd=exported, check=False, timeout=120
         )
     assert json.loads(done.stdout.partition(b"\n")[0])["impl"]["name"] == "fake"

@@ -124,6 +124,47 @@ def test_the_tables_have_the_right_numbers(opened: Browser) -> None:
     assert texts(opened, "#by-op tbody th") == ["encode", "count", "decode"]
 
 
+def test_a_cell_is_a_link_that_says_what_it_counts(opened: Browser) -> None:
+    links = opened.run(
+        "return [...document.querySelectorAll('#by-op td a')].map(link => [link.getAttribute("
+        "'href'), link.querySelector('.said').textContent, link.parentNode.title])"
+    )
+    said = "bad 2, encode: 1 differ as known"
+    assert links[1] == ["#engine=bad+2&op=encode&status=differences", said, said]
+    assert [each[1] for each in links[2:4]] == [
+        "good 1, count: 2 pass",
+        "bad 2, count: 1 pass, 1 fail",
+    ]
+    assert links[3][0] == "#engine=bad+2&op=count&status=failures"
+    assert links[2][0] == "#engine=good+1&op=count"
+    assert len(links) == 5
+    assert texts(opened, "#by-op td.none .said") == ["120 unsupported"]
+
+
+def test_every_text_of_a_record_is_unpacked_as_it_was(browser: Browser, tmp_path: Path) -> None:
+    whys = [
+        "-1",
+        "0",
+        "So. So. (so): so,  so",
+        "So. So.",
+        "So.",
+        " ",
+        "So. ",
+        " So.",
+        "So. 0 -1 []",
+    ]
+    whys = [*whys * 2, "-7", "3"]
+    records = [record("count", f"r{at}", ["So.", "(0)"], why=why) for at, why in enumerate(whys)]
+    cases_of = [line("one", each.id, "pass") for each in records]
+    results = read_results(write(tmp_path / "results.jsonl", whole(cases_of)))
+    html = tmp_path / "report.html"
+    html.write_bytes(html_report([results], catalogue(records)))
+    browser.open(html.as_uri())
+    assert browser.run("return report.cases.why") == whys
+    assert browser.run("return report.cases.flags") == ["So.\n(0)"] * len(records)
+    assert browser.run("return report.engines[0].statuses") == "p" * len(records)
+
+
 def test_a_cell_filters_the_list(opened: Browser) -> None:
     opened.click("#by-op tbody tr:nth-child(1) td:nth-child(3) a")
     assert cases(opened) == ["known bad 2 gamma"]
@@ -149,7 +190,7 @@ def test_a_case_opens_with_all_that_helps(opened: Browser) -> None:
         "whole answer": '{"count": 2}',
         "log": "Segmentation fault",
         "hunts": "Count, LongRun",
-        "others": "good 1 ✓ pass",
+        "others": "✓ pass good 1",
         "again": (
             "tokenref check --cmd './bad --fast' --id bpe/count/topic/beta --known 'my known'"
         ),
@@ -182,6 +223,7 @@ def test_a_known_difference_and_a_pass_explain_themselves(opened: Browser) -> No
         ("status=p", 124),
         ("status=failures", 1),
         ("status=differences", 2),
+        ("status=answered", 126),
         ("engine=good+1", 123),
         ("op=count", 4),
         ("flag=LongRun", 4),
@@ -219,17 +261,19 @@ def test_every_status_has_its_word_sign_and_choice(browser: Browser, tmp_path: P
     }
     shown = [each.rpartition("/")[2] for each in texts(browser, ".case > .id")]
     assert dict(zip(shown, texts(browser, ".status"), strict=True)) == words
+    browser.click(".case")
+    assert list(details(browser)) == ["again"]  # its record is not here
     choices = texts(browser, "[name=status] option")
-    assert choices[:3] == ["any", "failures (5)", "failures and known (6)"]
-    assert sorted(choices[3:]) == sorted(f"{word[2:]} (1)" for word in words.values())
+    assert choices[:4] == ["any", "failures (5)", "failures, known (6)", "answered (7)"]
+    assert sorted(choices[4:]) == sorted(f"{word[2:]} (1)" for word in words.values())
 
 
 def test_typing_searches_and_the_address_remembers(opened: Browser) -> None:
     opened.run("document.querySelector('[name=status]').value = ''")
     opened.run("document.querySelector('[name=search]').focus()")
     opened.press(*"gamma")
-    opened.settle(300)  # it waits until nobody types
-    assert opened.run("return location.hash") == "#search=gamma"
+    opened.until("return location.hash === '#search=gamma'")  # once nobody types
+    opened.settle()
     assert cases(opened) == ["pass good 1 gamma", "known bad 2 gamma"]
 
 

@@ -162,13 +162,9 @@ def test_long_rows_are_as_long_as_vocabularies() -> None:
 
 def test_a_right_engine_fails_every_canary() -> None:
     found = draw_canaries()
-    assert {op_of(case) for case in found} == OPS
-    generator = np.random.default_rng(1)
+    assert {op_of(case) for case in found} == OPS - {"stat"}
     for case in found:
         answer = ask(case.profile, case)
-        if op_of(case) == "stat":
-            row = unpack(msgspec.to_builtins(case.input.probs))
-            answer = counts(generator.multinomial(case.input.draws, row))
         assert judge(case, answer, SAMPLERS).status in {"fail", "wrong_error"}, case.id
 
 

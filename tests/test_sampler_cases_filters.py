@@ -4,7 +4,9 @@ from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from importlib import import_module
 from itertools import accumulate, combinations
+from pkgutil import iter_modules
 from typing import Any
 
 import msgspec
@@ -15,24 +17,11 @@ from hypothesis import strategies as st
 from sampling_ref import PROFILES
 from sampling_ref.arithmetic.binary32 import Binary32, to_binary32
 from tests.test_cases import sections
+from tokenref.cases import sampling
 from tokenref.cases.draft import PurposeError
 from tokenref.cases.sampling import (
-    filters_boundary,
-    filters_counts,
     filters_engine_questions,
-    filters_engines,
-    filters_equality,
-    filters_formulas,
     filters_long,
-    filters_margin,
-    filters_parameters,
-    filters_published,
-    filters_rounding,
-    filters_rows,
-    filters_rules,
-    filters_sixteen_bit,
-    filters_ties,
-    filters_xtc,
 )
 from tokenref.cases.sampling.all import TOPICS
 from tokenref.cases.sampling.ambiguity import (
@@ -62,21 +51,10 @@ from tokenref.rules import rule_names
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Either, Set
 
-SHORT_TOPICS = (
-    filters_boundary,
-    filters_equality,
-    filters_formulas,
-    filters_ties,
-    filters_rows,
-    filters_parameters,
-    filters_counts,
-    filters_xtc,
-    filters_rules,
-    filters_engines,
-    filters_margin,
-    filters_sixteen_bit,
-    filters_rounding,
-    filters_published,
+SHORT_TOPICS = tuple(
+    topic
+    for topic in TOPICS
+    if topic.__name__.rpartition(".")[2].startswith("filters_") and topic is not filters_long
 )
 SAME_ON_LOGITS = {("min_p", "mistral.rs", "exllamav2")}
 """Rules that differ at equality only, which logits meet at m = 1 alone: there both are off."""
@@ -106,8 +84,10 @@ def keep(answer: Answer) -> list[int] | str:
 # --- what the cases cover ---------------------------------------------------------------------
 
 
-def test_all_topics_of_filters_are_in_the_fixtures() -> None:
-    assert {*SHORT_TOPICS, filters_long} <= set(TOPICS)
+def test_every_module_that_has_cases_of_samplers_is_a_topic_of_the_fixtures() -> None:
+    names = [f"{sampling.__name__}.{each.name}" for each in iter_modules(sampling.__path__)]
+    modules = [import_module(name) for name in names if not name.endswith(".all")]
+    assert {each for each in modules if hasattr(each, "drafts")} == set(TOPICS)
 
 
 @pytest.mark.parametrize("op", FILTER_OPS)

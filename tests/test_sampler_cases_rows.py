@@ -13,24 +13,10 @@ from sampling_ref import PROFILES, STEPS
 from tests.test_cases import sections
 from tokenref.cases.draft import PurposeError
 from tokenref.cases.sampling import (
-    chains_alone,
-    chains_draws,
-    rows_biases,
-    rows_dry,
-    rows_fading,
-    rows_lengths,
-    rows_of_engines,
+    chains_long,
     rows_penalties,
-    rows_refused,
-    rows_shapes,
-    rows_softmax,
-    survey_bugs,
-    survey_disagreements,
-    survey_goldens,
-    survey_lz,
-    survey_orders,
-    worked_examples,
 )
+from tokenref.cases.sampling.all import TOPICS as ALL_TOPICS
 from tokenref.cases.sampling.canaries_rows import row_canaries
 from tokenref.cases.sampling.chains_asking import (
     ChainTopic,
@@ -52,24 +38,11 @@ from tokenref.rules import rule_name
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Close, Either, Exact, MustRefuse, Set
 
-TOPICS = (
-    rows_penalties,
-    rows_fading,
-    rows_dry,
-    rows_biases,
-    rows_lengths,
-    rows_shapes,
-    rows_softmax,
-    rows_of_engines,
-    rows_refused,
-    chains_alone,
-    chains_draws,
-    worked_examples,
-    survey_goldens,
-    survey_disagreements,
-    survey_bugs,
-    survey_lz,
-    survey_orders,
+TOPICS = tuple(
+    topic
+    for topic in ALL_TOPICS
+    if topic.__name__.rpartition(".")[2].startswith(("rows_", "chains_", "survey_", "worked_"))
+    and topic is not chains_long
 )
 """All but the long rows, which take ten seconds."""
 

@@ -9,7 +9,9 @@ import os
 import resource
 import signal
 import sys
+import time
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import tokenref.commands.campaigns
@@ -40,8 +42,8 @@ def become(request: dict[str, Any]) -> None:
             if path.is_file()
         }
 
-        def made(progress: object = None) -> dict[str, bytes]:
-            del progress
+        def made(progress: object = None, folder: object = None) -> dict[str, bytes]:
+            del progress, folder
             return files
 
         tokenref.fill.make_files = made
@@ -51,6 +53,8 @@ def become(request: dict[str, Any]) -> None:
         _kill_at(request["kill_at"], request["folder"])
     if request["kill_in_write"] is not None:
         _kill_in_write(request["kill_in_write"])
+    if request["stay_in"] is not None:
+        _stay_in(request["stay_in"], Path(request["stays"]))
 
 
 def _kill_at(moment: int, folder: str) -> None:
@@ -85,6 +89,20 @@ def _kill_in_write(moment: int) -> None:
         return write(file, content, at)
 
     os.pwrite = half
+
+
+def _stay_in(function: str, stays: Path) -> None:
+    """Stay where a function is called for the first time, and tell it by a file."""
+
+    def look(frame: FrameType, event: str, _: object) -> None:
+        name = f"{frame.f_globals.get('__name__')}.{frame.f_code.co_name}"
+        if event == "call" and name == function:
+            sys.setprofile(None)
+            stays.touch()
+            while True:
+                time.sleep(1000)
+
+    sys.setprofile(look)
 
 
 def _say(number: int) -> None:

@@ -1,5 +1,6 @@
 """Find the fixtures, their vocabularies, and a selection of the cases."""
 
+import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -14,6 +15,10 @@ from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, together
 
 class SelectionError(Exception):
     """A selection that selects nothing."""
+
+
+class UnknownSubjectError(RecordError):
+    """A record about a vocabulary or tokenizer that nobody has."""
 
 
 def fixtures_folder() -> Path:
@@ -126,9 +131,27 @@ class Catalogue:
         chosen = [case for case in self.cases if self._wanted(case, selection)]
         if not chosen:
             raise SelectionError(
-                f"the selection matches none of the {len(self.cases)} cases: {selection.options()}"
+                f"the selection matches none of the {len(self.cases):,} cases: "
+                f"{selection.options()}{self._hint(selection)}"
             )
         return sorted(chosen, key=together)
+
+    def _hint(self, selection: Selection) -> str:
+        """Say which name of the selection there is not, and the nearest one that there is."""
+        there = {
+            "flag": (selection.flags, self.manifest.flags),
+            "vocabulary": (
+                selection.vocabularies,
+                [entry.name for entry in self.manifest.subjects],
+            ),
+        }
+        for kind, (wanted, known) in there.items():
+            for name in wanted:
+                if name not in known:
+                    near = difflib.get_close_matches(name, known, 1)
+                    meant = f"; did you mean {near[0]}?" if near else ""
+                    return f"; there is no {kind} {name!r}{meant}"
+        return ""
 
     def _wanted(self, case: Case, selection: Selection) -> bool:
         return (
@@ -179,7 +202,7 @@ def check_together(cases: Iterable[Case], manifest: Manifest) -> None:
             raise RecordError(f"the id {case.id!r} is used by two record files")
         seen.add(case.id)
         if case.vocab is not None and case.vocab not in known:
-            raise RecordError(f"{case.id}: the manifest knows no vocabulary {case.vocab}")
+            raise UnknownSubjectError(f"{case.id}: the manifest knows no vocabulary {case.vocab}")
         for flag in case.flags:
             if flag not in manifest.flags:
                 raise RecordError(f"{case.id}: the glossary has no flag {flag!r}")

@@ -10,44 +10,15 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from io import TextIOWrapper
-from typing import Any, Final
+from typing import Any
 
 import click
 
-from bpe_ref import BpeError
-from sampling_ref.errors import SamplingError
-from tokenref.attestation.engines import AttestationError
-from tokenref.catalogue import SelectionError
-from tokenref.commands.answering import answer
-from tokenref.commands.check import check
-from tokenref.commands.exchange import export, judge
-from tokenref.commands.fill import fill
-from tokenref.commands.first_steps import doctor, init
-from tokenref.commands.fuzz import fuzz, merge, promote
-from tokenref.commands.gates import attest, mutants
-from tokenref.commands.look import engines, show, trace_command
-from tokenref.commands.paths import InputError
-from tokenref.commands.report import report
-from tokenref.commands.rules import rules
-from tokenref.commands.sampling import profiles, sample
+from tokenref.commands.endings import exit_code
+from tokenref.commands.interrupts import none_lost
 from tokenref.commands.streams import flush_output, forget_output, sentence_of, take_closed_streams
-from tokenref.commands.text import chunks, count, decode, encode
-from tokenref.commands.vocabulary import audit_command, train_command, vocabulary
-from tokenref.corpus import CorpusError
-from tokenref.engines.table import EngineError
-from tokenref.fuzzing.errors import CampaignError
-from tokenref.protocol.offline import ExchangeError
-from tokenref.protocol.opening import GreetingError
-from tokenref.protocol.process import StartError
-from tokenref.record import RecordError
-from tokenref.reports.reading import ResultsError
+from tokenref.commands.table import CommandTable
 from tokenref.reports.short import visible
-
-BAD_INPUT: Final = (
-    *(AttestationError, BpeError, CorpusError, EngineError, InputError),
-    *(SamplingError, StartError, CampaignError),
-)
-INVALID_RUN: Final = (ExchangeError, GreetingError, RecordError, ResultsError, SelectionError)
 
 
 class _OneSentence(click.Group):
@@ -74,21 +45,16 @@ class _OneSentence(click.Group):
             if isinstance(stream, TextIOWrapper):  # a terminal that knows ASCII only
                 stream.reconfigure(errors="replace")
         try:
-            return _flushed(super().invoke, ctx)
+            with none_lost():
+                return _flushed(super().invoke, ctx)
         except (click.exceptions.Exit, click.Abort):
             raise
         except click.ClickException as error:
             return ctx.exit(_shown(error))
         except KeyboardInterrupt:
             code, sentence = 130, "interrupted"  # click would end with 1
-        except INVALID_RUN as error:
-            code, sentence = 3, str(error)
-        except BAD_INPUT as error:
-            code, sentence = 2, str(error)
-        except OSError as error:
-            code, sentence = 2, sentence_of(error)
         except BaseException as error:  # noqa: BLE001 - a Rust panic is a BaseException
-            code, sentence = _unforeseen(error)
+            code, sentence = _foreseen(error) or _unforeseen(error)
         _say(sentence)
         return ctx.exit(code)
 
@@ -102,6 +68,14 @@ def _flushed(invoke: Callable[[click.Context], Any], ctx: click.Context) -> Any:
         raise
     flush_output()
     return returned
+
+
+def _foreseen(error: BaseException) -> tuple[int, str] | None:
+    """Return exit code and sentence for what commands raise when input or system are at fault."""
+    code = exit_code(error)
+    if code is not None:
+        return code, str(error)
+    return (2, sentence_of(error)) if isinstance(error, OSError) else None
 
 
 def _unforeseen(error: BaseException) -> tuple[int, str]:
@@ -129,17 +103,11 @@ def _say(sentence: str) -> None:
     forget_output()
 
 
-@click.group(cls=_OneSentence, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_OneSentence,
+    commands=CommandTable(),
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(package_name="tokenref")
 def main() -> None:
-    """Judge tokenizers against golden records; show how engines sample."""
-
-
-for _command in (
-    *(check, report, fill, show, engines, trace_command),
-    *(doctor, init, export, answer, judge),
-    *(encode, decode, count, chunks),
-    *(vocabulary, audit_command, train_command, mutants, attest),
-    *(fuzz, merge, promote, profiles, sample, rules),
-):
-    main.add_command(_command)
+    """Judge tokenizers and samplers against golden records, and show how both work."""

@@ -14,7 +14,8 @@ What is left open
 
 The whole file and all its tokens are held in memory: 20 times the size of the
 file was measured, and 200 times with tokenizers, which keeps every token's
-spelling and offsets. Hence `LARGEST`; what is larger can be given in parts.
+spelling and offsets. Hence `LARGEST` of `tokenref.corpus_files`; what is larger
+can be given in parts.
 """
 
 import time
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from bpe_ref import BpeError, TokenId, TokenIdError, Tokenizer, Vocabulary, load_vocabulary
+from tokenref.corpus_files import CorpusError, read_text
 from tokenref.engines.answers import (
     Answer,
     Crashed,
@@ -40,9 +42,6 @@ from tokenref.engines.answers import (
 from tokenref.judge import first_difference
 from tokenref.runner import guarded, quiet_standard_error
 
-LARGEST: Final = 64 << 20
-"""Bytes of the largest file that is taken."""
-
 SHOWN: Final = 3
 """Tokens shown on each side of a difference."""
 
@@ -52,10 +51,6 @@ LONGEST_STRETCH: Final = 1 << 20
 Status: TypeAlias = Literal["same", "different", "refused", "unsupported", "crash"]
 Tokens: TypeAlias = Sequence[tuple[TokenId, bytes | None]]
 """Tokens with their bytes; None for an id that is no token's."""
-
-
-class CorpusError(Exception):
-    """A text that cannot be used; the sentence names the file."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +123,7 @@ def compare_corpus(path: Path, vocabulary_name: str, engines: Sequence[Engine]) 
     >>> from pathlib import Path
     >>> compare_corpus(Path("no/such.txt"), "cl100k_base", [])
     Traceback (most recent call last):
-    tokenref.corpus.CorpusError: no/such.txt cannot be read: No such file or directory
+    tokenref.corpus_files.CorpusError: no/such.txt cannot be read: No such file or directory
     """
     text, size = read_text(path)
     vocabulary = load_vocabulary(vocabulary_name)
@@ -144,26 +139,6 @@ def compare_corpus(path: Path, vocabulary_name: str, engines: Sequence[Engine]) 
         results = [_compare(reference, engine, vocabulary_name) for engine in engines]
     # What is UTF-8 has one encoding, so these are the file's bytes.
     return Comparison(sha256(text.encode()).hexdigest(), size, vocabulary.digest(), results)
-
-
-def read_text(path: Path) -> tuple[str, int]:
-    """Return a file's text and its size in bytes. Raises `CorpusError`."""
-    try:
-        size = path.stat().st_size
-        if size > LARGEST:
-            raise CorpusError(f"{path} must have at most {LARGEST} bytes, got {size}")
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
-    except OSError as error:
-        raise CorpusError(f"{path} cannot be read: {error.strerror or error}") from None
-    if len(data) > LARGEST:  # a device or a pipe, which has no size
-        raise CorpusError(f"{path} must have at most {LARGEST} bytes, it has more")
-    if not data:
-        raise CorpusError(f"{path} must hold some text, got an empty file")
-    try:
-        return data.decode("utf-8"), len(data)
-    except UnicodeDecodeError as error:
-        raise CorpusError(f"{path} must be UTF-8, but byte {error.start} is not") from None
 
 
 def _compare(reference: _Reference, engine: Engine, name: str) -> CorpusResult:

@@ -23,8 +23,10 @@ from tokenref.cases.sampling.canaries import sampler_canaries
 from tokenref.cases.sampling.draft import finish_sampler
 from tokenref.cases.tokenizers import fixture_tokenizers
 from tokenref.cases.vocabularies import fixture_vocabularies
+from tokenref.catalogue import check_together, fixtures_folder
 from tokenref.glossary import FLAGS
 from tokenref.judge import first_difference
+from tokenref.kept_records import changed_answers, kept_records
 from tokenref.manifest import (
     MANIFEST,
     FileEntry,
@@ -34,7 +36,7 @@ from tokenref.manifest import (
     parse_manifest,
 )
 from tokenref.record import Case, RecordError
-from tokenref.record_files import dump_records, parse_records, schemas
+from tokenref.record_files import REGRESS, dump_records, parse_records, schemas
 from tokenref.subjects import TokenizerFile
 
 CANARIES: Final = "canary.jsonl"
@@ -54,11 +56,15 @@ class FillError(Exception):
     """Fixtures or goldens that cannot be made, or not be used, here."""
 
 
-def make_files(progress: Callable[[str], None] | None = None) -> dict[str, bytes]:
+def make_files(
+    progress: Callable[[str], None] | None = None, folder: Path | None = None
+) -> dict[str, bytes]:
     """Return every generated file by its path in the fixtures folder.
 
-    Raises `FillError` if a vocabulary that cases need cannot be found, and
-    `PurposeError` if a case does not do what its `why` claims.
+    The regression files are those of `folder` (by default the package's fixtures), with
+    the answers that the reference gives now. Raises `FillError` if a vocabulary that
+    cases need cannot be found, `PurposeError` if a case does not do what its `why`
+    claims, and `RecordError` for a regression file that cannot be used.
     """
     named, tokenizers = fixture_vocabularies(), fixture_tokenizers()
     subjects: dict[str, Vocabulary | TokenizerFile] = {
@@ -79,6 +85,10 @@ def make_files(progress: Callable[[str], None] | None = None) -> dict[str, bytes
         if path not in cases and progress is not None:
             progress(path)
         cases.setdefault(path, []).append(finish_sampler(each))
+    known = {subject.digest(): subject for subject in subjects.values()}
+    kept = kept_records(folder or fixtures_folder(), known)
+    subjects |= kept.subjects
+    cases |= kept.cases
     check_budget(case for path in cases for case in cases[path])
     cases[CANARIES] = [*canaries(), *sampler_canaries()]
     for path, records in cases.items():
@@ -88,6 +98,7 @@ def make_files(progress: Callable[[str], None] | None = None) -> dict[str, bytes
         files[f"vocab/{name}.json"] = dump_plain_json(entry)
     for name, file in tokenizers.items():
         files[f"tokenizer/{name}.json"] = file.content
+    files |= kept.files
     for name, schema in schemas().items():
         files[f"schema/{name}"] = _pretty(schema)
     files["glossary.json"] = _pretty(
@@ -101,7 +112,9 @@ def make_files(progress: Callable[[str], None] | None = None) -> dict[str, bytes
             for name, flag in FLAGS.items()
         }
     )
-    files[MANIFEST] = dump_manifest(_manifest(files, cases, subjects))
+    manifest = _manifest(files, cases, subjects)
+    check_together((case for path in cases for case in cases[path]), manifest)
+    files[MANIFEST] = dump_manifest(manifest)
     return files
 
 
@@ -137,6 +150,9 @@ def differences(files: dict[str, bytes], folder: Path) -> list[str]:
         present = _read(folder / path)
         if present is None:
             found.append(f"{path}: is missing")
+        elif present != data and path.startswith(f"{REGRESS}/"):
+            other = f"{path}: is not in the one canonical form"
+            found += list(changed_answers(path, data, present)) or [other]
         elif present != data:
             line = 1 + first_difference(data.split(b"\n"), present.split(b"\n"))
             found.append(f"{path}: differs from line {line} on")

@@ -286,6 +286,21 @@ FLAGS: Final[Mapping[str, Flag]] = MappingProxyType(
             "completions",
             page="cutting",
         ),
+        "CallCache": _flag(
+            "What an engine remembers of one question is no answer to another.",
+            "Special tokens of one request are taken for text in the next, or the other way round.",
+            "several-calls",
+        ),
+        "CallRefused": _flag(
+            "After a refusal the tokenizer is as it was before.",
+            "One bad request makes the next ones wrong, or refused.",
+            "several-calls",
+        ),
+        "CallState": _flag(
+            "What one call leaves open does not come out in the next.",
+            "In a server, half a character of one user's text begins another's.",
+            "several-calls",
+        ),
         "CountFalls": _flag(
             "One more character can lower the number of tokens.",
             "A budget is refused that would have been kept, or the other way round.",
@@ -890,6 +905,14 @@ FLAGS: Final[Mapping[str, Flag]] = MappingProxyType(
             "SciSharp/LLamaSharp#71",
             page="sampling",
         ),
+        "BatchOwnNoise": _flag(
+            "Rows of one batch, and of calls in turn, have random numbers of their own.",
+            "Two users get the same answer by chance that is none; a text repeats another one.",
+            "random-numbers-and-draws",
+            "vllm-project/vllm#59786",
+            "ROCm/aiter#2035",
+            page="sampling",
+        ),
         "BatchParameters": _flag(
             "Each row of a batch has its own parameters.",
             "A request is sampled with the parameters of its neighbour.",
@@ -912,6 +935,14 @@ FLAGS: Final[Mapping[str, Flag]] = MappingProxyType(
             "engines",
             "vllm-project/vllm#50979",
             "sgl-project/sglang#33539",
+            page="sampling",
+        ),
+        "BatchSeed": _flag(
+            "What a row with a seed draws depends on its seed alone, whoever is beside it.",
+            "A request that asked to be repeatable is not, or two requests get one answer.",
+            "random-numbers-and-draws",
+            "vllm-project/vllm#51226",
+            "sgl-project/sglang#35697",
             page="sampling",
         ),
         "CounterCarry": _flag(
@@ -1138,6 +1169,22 @@ FLAGS: Final[Mapping[str, Flag]] = MappingProxyType(
             "Tokens come out that follow a rejected one.",
             "speculative-decoding",
             "openvinotoolkit/openvino.genai#4190",
+            page="sampling",
+        ),
+        "SpeculativeOwnNoise": _flag(
+            "The engine's own random numbers for drafts, tests and replacements are independent.",
+            "What comes out is biased, although each number by itself is right.",
+            "speculative-decoding",
+            "vllm-project/vllm#47386",
+            "vllm-project/vllm#54282",
+            page="sampling",
+        ),
+        "SpeculativeOwnRow": _flag(
+            "A draft is judged by the row that it was drawn from, filtered and rounded alike.",
+            "The drafting model's likes come through: the output is not the target's.",
+            "speculative-decoding",
+            "huggingface/transformers#47932",
+            "deepseek-ai/DeepSpec#31",
             page="sampling",
         ),
         "SpeculativeRatio": _flag(

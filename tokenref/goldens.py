@@ -89,6 +89,16 @@ def goldens_for(
     return dump_records(_unicode(out.name), cases), len(cases)
 
 
+def beside_goldens(path: Path) -> Path | None:
+    """Return the file that `tokenref fill` wrote beside these records, if it is there.
+
+    >>> beside_goldens(Path("no/such/goldens.jsonl")) is None
+    True
+    """
+    named = (path.with_name(f"{path.stem}.{kind}.json") for kind in ("vocabulary", "tokenizer"))
+    return next((beside for beside in named if beside.is_file()), None)
+
+
 def open_goldens(path: Path, name_or_path: str) -> Catalogue:
     """Return a file of a user's own goldens as a catalogue, with the canaries of the package.
 

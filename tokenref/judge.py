@@ -133,17 +133,34 @@ def _difference(
             return f"stage {stage}, " + _say_first_difference(
                 stages[stage], _plain(got_stages[stage])
             )
-    if "runs" in expected:
-        got_runs = [[token, len(list(run))] for token, run in groupby(got.get("ids", []))]
-        if got_runs == expected["runs"]:
+    if "runs" in expected or "runs" in got:
+        right_runs, got_runs = _runs(expected), _runs(got)
+        if got_runs == right_runs:
             return None
-        return "runs of tokens, " + _say_first_difference(expected["runs"], got_runs)
+        return "runs of tokens, " + _say_first_difference(right_runs, got_runs)
     differences = (
         _field_difference(key, value, got, subject)
         for key, value in expected.items()
         if key != "stages"
     )
     return next(filter(None, differences), None)
+
+
+def _runs(out: Mapping[str, Any]) -> list[list[int]]:
+    """Return tokens as runs, whichever way an answer gives them; neighbours are joined.
+
+    >>> _runs({"ids": [5, 5, 7]}), _runs({"runs": [[5, 1], [5, 1], [7, 1]]})
+    ([[5, 2], [7, 1]], [[5, 2], [7, 1]])
+    """
+    if "runs" not in out:
+        return [[token, len(list(run))] for token, run in groupby(out.get("ids", []))]
+    joined: list[list[int]] = []
+    for token, times in _plain(out["runs"]):
+        if joined and joined[-1][0] == token and min(times, joined[-1][1]) > 0:
+            joined[-1][1] += times
+        else:
+            joined.append([token, times])
+    return joined
 
 
 def _field_difference(

@@ -7,21 +7,17 @@ within units in the last place if it is close.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, log
-from typing import Any, Final
+from math import inf
+from typing import Any
 
 import msgspec
 
 from tokenref.engines.answers import Declared
 from tokenref.floats import DIGITS, TYPES, Type, from_digits, type_of, units_apart, unpack
+from tokenref.judging_own_draws import compare_own_draws
+from tokenref.judging_sentences import are_ids, ids, short
 from tokenref.record import Case, op_of
-from tokenref.verdicts import Close, Either, Set, Stat, Survey
-
-_SHOWN: Final = 120
-"""Characters of a value that a sentence shows."""
-
-_MOST_IDS: Final = 12
-"""Tokens that a sentence names."""
+from tokenref.verdicts import Close, Either, Seeds, Set, Stat, Survey
 
 
 @dataclass(frozen=True)
@@ -47,8 +43,9 @@ def compare(case: Case, got: Mapping[str, Any], declared: Declared) -> Differenc
     verdict = case.verdict
     if isinstance(verdict, Survey):
         return Difference(remark="only recorded")
-    if isinstance(verdict, Stat):
-        return _compare_counts(verdict, got, case)
+    if isinstance(verdict, Stat | Seeds):
+        detail, remark = compare_own_draws(case, verdict, got)
+        return Difference(detail, remark)
     if isinstance(verdict, Set):
         return Difference(
             set_difference(verdict, got.get("keep"), unpack(msgspec.to_builtins(_row(case))))
@@ -87,18 +84,18 @@ def set_difference(verdict: Set, keep: Any, row: Sequence[float]) -> str:  # noq
     >>> set_difference(verdict, [0], [0.5, 0.5]), set_difference(verdict, [1], [0.5, 0.5])
     ('', 'keep: expected [0] to be kept, too, got [1]')
     """
-    if not _are_ids(keep):
-        return f"keep: expected a list of token ids, got {_short(keep)}"
+    if not are_ids(keep):
+        return f"keep: expected a list of token ids, got {short(keep)}"
     assert isinstance(keep, list)  # noqa: S101 - just looked at
     kept = set(keep)
     if len(kept) != len(keep):
-        return f"keep: expected each token once, got {_short(keep)}"
+        return f"keep: expected each token once, got {short(keep)}"
     missing = sorted(set(verdict.must) - kept)
     if missing:
-        return f"keep: expected {_ids(missing)} to be kept, too, got {_ids(sorted(kept))}"
+        return f"keep: expected {ids(missing)} to be kept, too, got {ids(sorted(kept))}"
     foreign = sorted(kept - set(verdict.may))
     if foreign:
-        return f"keep: expected {_ids(foreign)} to be removed, got {_ids(sorted(kept))}"
+        return f"keep: expected {ids(foreign)} to be removed, got {ids(sorted(kept))}"
     if len(kept) not in verdict.sizes:
         sizes = " or ".join(map(str, verdict.sizes))
         return f"keep: expected {sizes} tokens, got {len(kept)}"
@@ -128,14 +125,14 @@ def _stage_difference(expected: Any, got: Any) -> str:  # noqa: ANN401 - any JSO
     if expected is None or got is None:
         return ""
     if not isinstance(got, list) or not all(isinstance(stage, dict) for stage in got):
-        return f"stages: expected a list of stages, got {_short(got)}"
+        return f"stages: expected a list of stages, got {short(got)}"
     if len(got) != len(expected):
         names = [stage.get("step") for stage in got]
         want = [stage["step"] for stage in expected]
-        return f"stages: expected {_short(want)}, got {_short(names)}"
+        return f"stages: expected {short(want)}, got {short(names)}"
     for want, have in zip(expected, got, strict=True):
         if want["step"] != have.get("step"):
-            return f"stages: expected {want['step']} next, got {_short(have.get('step'))}"
+            return f"stages: expected {want['step']} next, got {short(have.get('step'))}"
         difference = _value_difference(want["keep"], have.get("keep"))
         if difference:
             return f"stage {want['step']}, keep: {difference}"
@@ -231,12 +228,12 @@ def _compare_floats(
 def _not_numbers(got: Any, dtype: Type) -> str:  # noqa: ANN401 - any JSON
     """Return why an answer is no list of numbers of this type, or nothing."""
     if not isinstance(got, Mapping) or len(got) != 1 or dtype not in got:
-        return f"expected {{{dtype!r}: digits}}, got {_short(got)}"
+        return f"expected {{{dtype!r}: digits}}, got {short(got)}"
     digits = got[dtype]
     if not isinstance(digits, str) or len(digits) % DIGITS[dtype]:
-        return f"expected {DIGITS[dtype]} digits for each {dtype}, got {_short(digits)}"
+        return f"expected {DIGITS[dtype]} digits for each {dtype}, got {short(digits)}"
     if any(letter not in "0123456789abcdef" for letter in digits):
-        return f"expected lower-case hexadecimal digits, got {_short(digits)}"
+        return f"expected lower-case hexadecimal digits, got {short(digits)}"
     return ""
 
 
@@ -246,85 +243,16 @@ def _value_difference(expected: Any, got: Any) -> str:  # noqa: ANN401 - any JSO
         got = list(got)
     if type(got) is type(expected) and got == expected and _types(got) == _types(expected):
         return ""
-    if not _are_ids(expected) or not _are_ids(got):
-        return f"expected {_short(expected)}, got {_short(got)}"
+    if not are_ids(expected) or not are_ids(got):
+        return f"expected {short(expected)}, got {short(got)}"
     missing, foreign = sorted(set(expected) - set(got)), sorted(set(got) - set(expected))
-    says = [f"without {_ids(missing)}"] if missing else []
-    says += [f"with {_ids(foreign)} as well"] if foreign else []
+    says = [f"without {ids(missing)}"] if missing else []
+    says += [f"with {ids(foreign)} as well"] if foreign else []
     if not says:
         says = ["in another order, or repeated"]
-    return f"expected {_ids(expected)}, got {_ids(got)}: {' and '.join(says)}"
+    return f"expected {ids(expected)}, got {ids(got)}: {' and '.join(says)}"
 
 
 def _types(value: Any) -> list[type]:  # noqa: ANN401 - any JSON
     """Return the types of a list's entries: true is no token id."""
     return list(map(type, value)) if isinstance(value, list) else []
-
-
-def _are_ids(value: Any) -> bool:  # noqa: ANN401 - any JSON
-    return isinstance(value, list) and all(type(token) is int for token in value)
-
-
-def _ids(ids: Sequence[int]) -> str:
-    shown = ", ".join(map(str, ids[:_MOST_IDS]))
-    return f"[{shown}]" if len(ids) <= _MOST_IDS else f"[{shown}, ... {len(ids)} in all]"
-
-
-def _short(value: Any) -> str:  # noqa: ANN401 - any JSON
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-
-
-# ---- many draws
-
-
-def _compare_counts(verdict: Stat, got: Mapping[str, Any], case: Case) -> Difference:
-    """Compare how often each token was drawn with the law."""
-    counts, wrong = _read_counts(got.get("counts"), case)
-    if wrong:
-        return Difference(f"counts: {wrong}")
-    drawn = sorted(token for token in verdict.never if counts.get(token))
-    if drawn:
-        return Difference(f"counts: expected {_ids(drawn)}, of probability 0, never to be drawn")
-    missed = sorted(token for token in verdict.must if not counts.get(token))
-    if missed:
-        return Difference(f"counts: expected {_ids(missed)} to be drawn, got none of them")
-    draws = case.input.draws
-    shares = verdict.shares.values()
-    statistic = 0.0
-    for tokens, share in zip(verdict.bins, shares, strict=True):
-        seen = sum(counts.get(token, 0) for token in tokens)
-        if seen:
-            statistic += 2 * seen * log(seen / (share * draws))
-    statistic = max(statistic, 0.0)  # rounding may bring counts that fit exactly below 0
-    (limit,), (least,) = verdict.limit.values(), verdict.least.values()
-    if statistic > limit:
-        return Difference(
-            f"counts: expected G of at most {limit:.4g} (alpha {verdict.alpha}), "
-            f"got {statistic:.4g}"
-        )
-    if statistic < least:
-        return Difference(remark=f"too good to be true: G is {statistic:.4g}")
-    return Difference(remark=f"G is {statistic:.4g}, at most {limit:.4g}")
-
-
-def _read_counts(counts: Any, case: Case) -> tuple[dict[int, int], str]:  # noqa: ANN401 - any JSON
-    """Return the counts of an answer by token, and why they are none."""
-    size = len(unpack(msgspec.to_builtins(_row(case))))
-    read: dict[int, int] = {}
-    if not isinstance(counts, list):
-        return read, f"expected a list of [token, count], got {_short(counts)}"
-    for pair in counts:
-        if (
-            not isinstance(pair, list | tuple)
-            or len(pair) != 2  # noqa: PLR2004 - a pair
-            or not _are_ids(list(pair))
-            or not 0 <= pair[0] < size
-            or pair[1] < 0
-            or pair[0] in read
-        ):
-            return read, f"expected [token, count], each token of the row once, got {_short(pair)}"
-        read[pair[0]] = pair[1]
-    if sum(read.values()) != case.input.draws:
-        return read, f"expected {case.input.draws} draws in all, got {sum(read.values())}"
-    return read, ""

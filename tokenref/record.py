@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from sampling_ref import STEPS
+from tokenref.questions import own_draws
 from tokenref.questions import sampling as samplers
 from tokenref.questions.base import Strict
 from tokenref.questions.cutting import (
@@ -50,6 +51,7 @@ from tokenref.questions.sequences import (
     StreamInput,
     StreamOutput,
 )
+from tokenref.questions.sessions import SessionInput, SessionOutput
 from tokenref.questions.text import (
     CountOutput,
     DecodeInput,
@@ -59,15 +61,17 @@ from tokenref.questions.text import (
     SpecialInput,
     TextInput,
 )
-from tokenref.verdicts import ErrorCode, Exact, MustRefuse, Stat, Survey, Verdict
+from tokenref.verdicts import ErrorCode, Exact, MustRefuse, Seeds, Stat, Survey, Verdict
 
 __all__ = [
+    "ADAPTIVE_OPS",
     "ANY_CASE",
     "CASE_OF_OP",
     "FILTER_OPS",
     "FORMAT",
     "OPERATIONS",
     "OPS",
+    "OWN_DRAW_OPS",
     "PIPELINE_OPS",
     "ROW_OPS",
     "SAMPLER_OPS",
@@ -212,6 +216,9 @@ _TOKENIZER_OPERATIONS: Final[Mapping[str, Operation]] = {
     "canonical": Operation(
         CanonicalInput, CanonicalOutput, "Asks whether some tokens are what their text encodes to."
     ),
+    "session": Operation(
+        SessionInput, SessionOutput, "Asks for the answers of calls on one tokenizer, in order."
+    ),
     "tokenize": Operation(
         TokenizeInput,
         TokenizeOutput,
@@ -242,10 +249,14 @@ FILTER_OPS: Final = (
 )
 """The operations that ask which tokens of a row are kept."""
 
-_ADAPTIVE_OPS: Final = ("mirostat_1", "mirostat_2", "adaptive_p")
+ADAPTIVE_OPS: Final = ("mirostat_1", "mirostat_2", "adaptive_p")
+"""The operations that draw a token and steer by what was drawn."""
+
+OWN_DRAW_OPS: Final = ("stat", "stat_speculative", "stat_batch", "seeds")
+"""The operations that an engine answers with its own random numbers."""
 
 ROW_OPS: Final = tuple(
-    name for name in STEPS if name not in {*FILTER_OPS, *_ADAPTIVE_OPS, "greedy", "logprobs"}
+    name for name in STEPS if name not in {*FILTER_OPS, *ADAPTIVE_OPS, "greedy", "logprobs"}
 )
 """The operations that ask what becomes of a row of logits: every other step of `sampling_ref`."""
 
@@ -272,7 +283,7 @@ _SAMPLER_OPERATIONS: Final[Mapping[str, Operation]] = {
             samplers.AdaptiveOutput,
             f"Asks for the token that {op.replace('_', ' ')} draws, and its state after.",
         )
-        for op in _ADAPTIVE_OPS
+        for op in ADAPTIVE_OPS
     },
     "softmax": Operation(
         samplers.LogitsInput, samplers.ProbsOutput, "Asks for the probabilities of a row of logits."
@@ -332,7 +343,22 @@ _SAMPLER_OPERATIONS: Final[Mapping[str, Operation]] = {
         "Asks for the tokens of calls on one sampler, one after the other.",
     ),
     "stat": Operation(
-        samplers.StatInput, samplers.StatOutput, "Asks how often each token is drawn."
+        own_draws.StatInput, own_draws.StatOutput, "Asks how often each token is drawn."
+    ),
+    "stat_speculative": Operation(
+        own_draws.SpeculativeStatInput,
+        own_draws.SpeculativeStatOutput,
+        "Asks how often what comes out of a step of speculative decoding, drafts and all.",
+    ),
+    "stat_batch": Operation(
+        own_draws.BatchStatInput,
+        own_draws.BatchStatOutput,
+        "Asks for tokens of the same row many times in a batch, call after call.",
+    ),
+    "seeds": Operation(
+        own_draws.SeedsInput,
+        own_draws.SeedsOutput,
+        "Asks for tokens of rows with seeds, alone and in company.",
     ),
 }
 
@@ -401,7 +427,7 @@ def has_answer(verdict: Verdict) -> bool:
     >>> has_answer(Exact()), has_answer(MustRefuse(codes=["INVALID_ROW"]))
     (True, False)
     """
-    return not isinstance(verdict, MustRefuse | Stat | Survey)
+    return not isinstance(verdict, MustRefuse | Stat | Seeds | Survey)
 
 
 def make_case(op: str, **parts: Any) -> Case:  # noqa: ANN401 - the types are the structs'

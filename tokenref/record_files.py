@@ -25,6 +25,9 @@ from tokenref.record import (
     op_of,
 )
 
+REGRESS: Final = "regress"
+"""The folder of the regression files in the fixtures, and the topic of their records."""
+
 LARGEST: Final = 2**28
 """The most bytes of a file that is read as a whole."""
 
@@ -93,7 +96,7 @@ def parse_records(data: bytes, source: str, *, file: str | None = None) -> list[
 def _check_case(case: Case, line: bytes, place: str, file: str | None) -> None:
     """Raise `RecordError` unless the parts of a record fit together, and its file."""
     topic = case.id.rpartition("/")[0]
-    if file is not None and not file.startswith("canary") and f"{topic}.jsonl" != file:
+    if file is not None and not _belongs(topic, file):
         raise RecordError(f"{place}: the id {case.id!r} does not belong into {file}")
     if f"/{op_of(case)}/" not in case.id:
         raise RecordError(f"{place}: the id {case.id!r} must name the operation {op_of(case)}")
@@ -105,6 +108,19 @@ def _check_case(case: Case, line: bytes, place: str, file: str | None) -> None:
         raise RecordError(
             f"{place}: {case.id!r} must have an answer or a reason to refuse, and not both"
         )
+
+
+def _belongs(topic: str, file: str) -> bool:
+    """Say whether a file of the fixtures may hold records of a topic.
+
+    >>> _belongs("bpe/encode/words", "bpe/encode/words.jsonl")
+    True
+    >>> _belongs("bpe/encode/words", f"{REGRESS}/2026.jsonl")
+    False
+    """
+    if file.startswith(f"{REGRESS}/"):
+        return topic.endswith(f"/{REGRESS}")
+    return file.startswith("canary") or f"{topic}.jsonl" == file
 
 
 def read_records(path: Path, *, file: str | None = None) -> list[Case]:

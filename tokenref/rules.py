@@ -57,6 +57,9 @@ OTHER_POINTS: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = MappingProxyT
         "mirostat_2": {"whose": ("whole", "kept")},
         "adaptive_p": {"boundary": ("exceed", "reach")},
         "stat": {},
+        "stat_speculative": {"method": ("chain", "block", "matching")},
+        "stat_batch": {},
+        "seeds": {},
     }
 )
 """The points of operations that are no steps: the first choice at each is the standard one."""
@@ -133,16 +136,24 @@ def rule_name(op: str, **choices: Any) -> str:  # noqa: ANN401 - each point has 
     return "+".join(parts) or STANDARD
 
 
-def rule_of(op: str) -> str:
-    """Return the rule of an operation in a few words, and where its source stands.
+def rule_of(op: str, profile: str = STANDARD) -> str:
+    """Return what a profile does at an operation in a few words, and where its source stands.
 
     >>> rule_of("top_k")
     'the k largest are kept (sampling_ref, step top_k)'
+    >>> rule_of("top_k", "ties.all"), rule_of("top_k", "vllm")  # doctest: +NORMALIZE_WHITESPACE
+    ('the k largest are kept; but ties: all, not lowest id (sampling_ref, step top_k)',
+     'the k largest are kept; with the choices of vllm (sampling_ref, step top_k)')
     """
-    if op in STEPS:
-        why = STEPS[op].why.replace("{", "").replace("}", "")
-        return f"{why} (sampling_ref, step {op})"
-    return "the reference's, as the page says"
+    if op not in STEPS:
+        return "the reference's, as the page says"
+    why = STEPS[op].why.replace("{", "").replace("}", "")
+    chosen = choices_of(op, profile)
+    if chosen is None:
+        why += f"; with the choices of {profile}"
+    for point, choice in (chosen or {}).items():
+        why += f"; but {point.replace('_', ' ')}: {choice}, not {points(op)[point][0]}"
+    return f"{why} (sampling_ref, step {op})"
 
 
 def choices_of(op: str, name: str) -> Choices | None:

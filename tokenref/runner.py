@@ -37,6 +37,7 @@ from tokenref.engines.answers import (
     TimedOut,
     Unsupported,
 )
+from tokenref.engines.calls import asked
 from tokenref.judge import FAILURES, Judgement, Status
 from tokenref.known import Known, stale_globs, with_known
 from tokenref.record import Case, op_of
@@ -253,7 +254,7 @@ def answers_of(
         answers = guarded(lambda: session.answer_many(op, requests))
         if not isinstance(answers, Crashed) and len(answers) == len(requests):
             return answers
-    return [guarded(partial(session.answer, op, request)) for request in requests]
+    return [guarded(partial(asked, session, op, request)) for request in requests]
 
 
 def _text(out: Mapping[str, Any]) -> str:

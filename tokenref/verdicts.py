@@ -5,6 +5,7 @@ either     one of several whole answers, each with the arithmetic that gives it
 set     which tokens must be kept, which may be, and how many
 close     numbers within so many units in the last place
 stat     many draws against a law
+seeds     rows of one seed draw the same, all others something else
 """
 
 from typing import Annotated, Any, Literal, TypeAlias
@@ -86,6 +87,10 @@ class Close(Strict, frozen=True, kw_only=True, tag_field="kind", tag="close"):
 class Stat(Strict, frozen=True, kw_only=True, tag_field="kind", tag="stat"):
     """Counts of many draws must fit a law: a pooled G test, and two that need no arithmetic."""
 
+    outcomes: list[list[Id]] | UnsetType = UNSET
+    """The lists of tokens that the numbers in `bins`, `never` and `must` stand for, by place;
+    without it they are tokens. A list that is not here is impossible."""
+
     bins: Annotated[list[list[Id]], Meta(min_length=1)]
     """The tokens of each bin. Expected counts are at least 20 each."""
 
@@ -115,10 +120,21 @@ class Stat(Strict, frozen=True, kw_only=True, tag_field="kind", tag="stat"):
             raise ValueError("shares must be one number in (0, 1] for each bin")
         if len(self.limit.values()) != 1 or len(self.least.values()) != 1:
             raise ValueError("limit and least must be one number each")
+        if self.outcomes is not UNSET:
+            named = [*self.never, *self.must, *(each for bin_ in self.bins for each in bin_)]
+            if max(named) >= len(self.outcomes):
+                raise ValueError("bins, never and must must be numbers of outcomes")
+
+
+class Seeds(Strict, frozen=True, kw_only=True, tag_field="kind", tag="seeds"):
+    """Rows of one seed must have the same tokens, wherever they stand; any two others not."""
+
+    alpha: str
+    """The probability, at most, that a right engine fails: that chance makes two rows equal."""
 
 
 class Survey(Strict, frozen=True, kw_only=True, tag_field="kind", tag="survey"):
     """Nothing is expected: the answer is only recorded."""
 
 
-Verdict: TypeAlias = Exact | MustRefuse | Either | Set | Close | Stat | Survey
+Verdict: TypeAlias = Exact | MustRefuse | Either | Set | Close | Stat | Seeds | Survey

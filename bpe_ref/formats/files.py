@@ -1,9 +1,13 @@
 """Read and write vocabulary files: never too much, and never by halves."""
 
 import os
+import sys
+from binascii import crc32
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from bpe_ref.errors import VocabularyFileError
 
@@ -45,7 +49,7 @@ def read_unpacked(path: str | os.PathLike[str]) -> bytes:
 def write_atomically(content: bytes, path: str | os.PathLike[str]) -> None:
     """Write a file so that `path` holds all of `content`, or what it held before.
 
-    The bytes go to a new file beside it, which then takes its name. A link
+    The bytes go to a new file beside it, which then takes its name: see `replacing`. A link
     stays a link, to the new content; what is no file (a pipe, /dev/stdout) is
     simply written to. Raises `OSError`, which names `path`, and leaves nothing behind.
 
@@ -65,14 +69,81 @@ def _write_atomically(content: bytes, path: str | os.PathLike[str]) -> None:
         with final.open("wb") as stream:  # for a folder, that is the error
             stream.write(content)
         return
-    # Short, so that it fits wherever `path` does; random, so that two writers never meet.
-    temporary = final.parent / f".{os.urandom(8).hex()}.tmp"
+    with replacing(final) as file:
+        file.write(content)
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a new file that takes the name of `path` at the end of the block, if it ends well.
+
+    If it does not, the new file is removed. Where a process is killed, that is done by the next
+    one that writes to `path`. Raises `OSError`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "example")
+    ...     with replacing(path) as file:
+    ...         _ = file.write(b"so")
+    ...         is_there = path.exists()
+    ...     is_there, path.read_bytes(), len(list(path.parent.iterdir()))
+    (False, b'so', 1)
+    """
+    final = Path(os.path.realpath(path))
+    _remove_left_behind(final)
+    temporary, file = _new_file(final)
     try:
-        with temporary.open("xb") as file:
-            file.write(content)
-        temporary.replace(final)
+        with file:
+            yield file
+            file.flush()
+            if sys.platform != "win32":  # while it is locked, so that nobody takes it away
+                temporary.replace(final)
+        if sys.platform == "win32":  # what is open has to keep its name there
+            temporary.replace(final)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _new_file(final: Path) -> tuple[Path, BinaryIO]:
+    """Create what will replace a file, locked as long as it is open."""
+    while True:
+        # Short, so that it fits wherever `final` does; random, so that two writers never meet.
+        temporary = final.parent / f"{_beginning(final)}{os.urandom(4).hex()}.tmp"
+        file = temporary.open("xb")
+        _lock(file, wait=True)
+        if temporary.exists():
+            return temporary, file
+        file.close()  # it was taken for left behind before it was locked
+
+
+def _remove_left_behind(final: Path) -> None:
+    """Remove what writers of this file left when they were killed; a living one has a lock."""
+    for path in final.parent.glob(f"{_beginning(final)}????????.tmp"):
+        with suppress(OSError):
+            if sys.platform == "win32":
+                path.unlink()  # which fails as long as it is open
+                continue
+            with path.open("r+b") as file:
+                if _lock(file, wait=False):
+                    path.unlink()
+
+
+def _beginning(final: Path) -> str:
+    """Return how the names of all new files begin that are to replace this one."""
+    return f".{crc32(os.fsencode(final.name)):08x}"
+
+
+def _lock(file: BinaryIO, *, wait: bool) -> bool:
+    """Lock a file until it is closed; return whether that was possible."""
+    if sys.platform == "win32":
+        return False
+    import fcntl  # noqa: PLC0415 - not on Windows
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:  # another has it, or the file system knows no locks
+        return False
+    return True
 
 
 def _unpack(content: bytes, source: str) -> bytes:

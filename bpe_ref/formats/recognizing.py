@@ -7,16 +7,17 @@ Definition
     minbpe             begins with the line `minbpe v1`
     merges text        begins with `#version`
     JSON               begins with `{` or `[`, after white space; and by its keys
+        ids                has only numbers: `vocab.json`, `encoder.json`
         tokenizer.json     has `model`
         tekken             has `config` and `vocab`
-        ids                has only numbers: `vocab.json`, `encoder.json`
         plain JSON         anything else
     tiktoken           the first line that is not empty is base64, a space, digits
     SentencePiece      begins with a field 1 to 5 of bytes, as Protocol Buffers write it
     tiktoken           anything else, so that its reader says what is wrong
 
     The order matters: a tiktoken file may begin with an empty line, whose byte is
-    the first one of most SentencePiece files.
+    the first one of most SentencePiece files; and `model`, `config` and `vocab` are
+    tokens of many a vocabulary.
 """
 
 import re
@@ -57,11 +58,11 @@ def format_of(content: bytes, source: str) -> Format:
         return "merges text"
     if content[:1000].lstrip(b" \t\r\n").startswith((b"{", b"[")):
         root = parse_json(content, source).fields()
+        if {type(value) for value in root.values()} == {int}:
+            return "ids"
         if "model" in root:
             return "tokenizer.json"
-        if "config" in root and "vocab" in root:
-            return "tekken"
-        return "ids" if {type(value) for value in root.values()} == {int} else "plain json"
+        return "tekken" if "config" in root and "vocab" in root else "plain json"
     if _TIKTOKEN.match(content):
         return "tiktoken"
     return "sentencepiece" if content[:1] and content[0] in _MESSAGES else "tiktoken"

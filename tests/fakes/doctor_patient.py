@@ -185,7 +185,7 @@ def main() -> None:
         if MISTAKE == "silent":
             continue
         if message["cmd"] == "bye":
-            time.sleep(3 if MISTAKE == "no bye" else 0)
+            time.sleep(1000 if MISTAKE == "no bye" else 0)
             break
         if message["cmd"] == "hello":
             say_hello()

@@ -15,6 +15,7 @@ from tokenref.cases import (
     pipelines,
     random_texts,
     real,
+    sessions,
     special_tokens,
     streams,
     unicode_texts,
@@ -39,6 +40,7 @@ TOPICS = (
     cutting,
     streams,
     pipelines,
+    sessions,
 )
 """The modules that have cases. New ones are added at the end."""
 

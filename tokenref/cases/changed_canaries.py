@@ -20,6 +20,8 @@ from tokenref.questions.cutting import (
 )
 from tokenref.questions.pipelines import DetokenizeInput, DetokenizeStreamInput, TokenizeInput
 from tokenref.questions.sequences import Call, CallsInput, EagerInput, StreamInput
+from tokenref.questions.sessions import CallAnswer, DecodeCall, SessionInput
+from tokenref.questions.text import DecodeInput
 from tokenref.record import PIPELINE_OPS, Case, Exact, make_case, op_of
 
 Change = Callable[[Any], dict[str, Any]]
@@ -192,6 +194,17 @@ def _of_vocabularies() -> Iterator[_Changed]:
         CanonicalInput(ids=[1, 0]),
         lambda out: {"canonical": not out.canonical},
         "Tokens that are what their text encodes to are said to be others.",
+    )
+
+    half = DecodeCall(input=DecodeInput(ids=[0xF0, 0x9F], errors="replace"))
+    letter = DecodeCall(input=DecodeInput(ids=[97], errors="replace"))
+    yield _Changed(
+        "leaked",
+        "session",
+        "tiny",
+        SessionInput(calls=[half, letter]),
+        lambda _: {"answers": [CallAnswer(text=""), CallAnswer(text="\ufffda")]},
+        "What the first call leaves open comes out in the second.",
     )
 
 

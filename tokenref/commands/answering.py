@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress
 
+from tokenref.commands.bars import progress_bar
 from tokenref.commands.paths import FILE, InputError
 from tokenref.commands.streams import standard_output
 from tokenref.engines.answers import Engine
@@ -20,10 +19,10 @@ from tokenref.reports.short import visible
 @click.argument("name", metavar="ENGINE")
 @click.argument("requests", type=FILE)
 def answer(name: str, requests: Path) -> None:
-    """Answer REQUESTS, which `tokenref export` made, with an engine of this program.
+    """Answer exported questions with an engine of this program.
 
-    The responses go to standard output. `tokenref judge` judges them, here or on another
-    machine:
+    REQUESTS is what `tokenref export` made. The responses go to standard output.
+    `tokenref judge` judges them, here or on another machine:
 
     \b
         tokenref export > requests.jsonl
@@ -31,7 +30,7 @@ def answer(name: str, requests: Path) -> None:
         tokenref judge requests.jsonl responses.jsonl
     """  # noqa: D301 - a mark of click
     found, output = _opened(name), standard_output()
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with progress_bar() as progress:
         task = progress.add_task(escape(visible(found.name)), total=None)
         for line in answer_requests(found, requests, lambda done: progress.advance(task, done)):
             output.write(line)

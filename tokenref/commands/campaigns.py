@@ -1,6 +1,7 @@
 """What `tokenref fuzz` does: the campaign from its options to its exit code."""
 
 import secrets
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,18 +9,21 @@ from typing import Final
 
 from rich.console import Console
 
+from tokenref.commands.campaign_run import CampaignRun
 from tokenref.commands.paths import InputError
 from tokenref.engines.answers import Engine, LoadsProfiles, LoadsTokenizers, Unsupported
 from tokenref.fuzzing.campaign import run_campaign
 from tokenref.fuzzing.comparing import Comparer
+from tokenref.fuzzing.continuing import made_smaller
 from tokenref.fuzzing.drawing import drawn
 from tokenref.fuzzing.drawn_questions import a_few_questions, plan_of, questions_of
 from tokenref.fuzzing.executors import executor_named
 from tokenref.fuzzing.findings import finding_of
-from tokenref.fuzzing.groups import COMMAND, Done, opened
-from tokenref.fuzzing.journal import Footer, Journal, Writer, opened_journal, read_journal
+from tokenref.fuzzing.groups import COMMAND, opened
+from tokenref.fuzzing.journal import Journal, Writer, opened_journal, read_journal
+from tokenref.fuzzing.limits import Limits
 from tokenref.fuzzing.plan import Plan, Shard
-from tokenref.fuzzing.printing import Bar, print_finding, print_question, print_summary
+from tokenref.fuzzing.printing import print_finding, print_question
 from tokenref.fuzzing.question import Question
 from tokenref.fuzzing.selection import GROUP, Selection, kind_of
 from tokenref.fuzzing.shrinking import shrunk
@@ -60,17 +64,36 @@ class Wanted:
     patience: Patience
 
 
-def campaign(wanted: Wanted, *, seconds: float | None, most: int, executor_name: str | None) -> int:
+def campaign(
+    wanted: Wanted,
+    *,
+    seconds: float | None,
+    shrink_seconds: float,
+    most: int,
+    executor_name: str | None,
+) -> int:
     """Run a campaign, print it, and return the exit code."""
-    plan = plan_for(wanted, opened(wanted.engine, wanted.patience))
+    engine = opened(wanted.engine, wanted.patience)
+    plan = plan_for(wanted, engine)
     journal = Journal(plan) if wanted.state is None else opened_journal(wanted.state, plan)
     writer = None if wanted.state is None else Writer(wanted.state, journal)
     executor = None if executor_name is None else executor_named(executor_name)
-    run = _Run(journal, writer, most)
+    run = CampaignRun(journal, writer, most)
     why, interrupted = "it was interrupted", False
+    begin = time.monotonic()
+    until = None if seconds is None else time.time() + seconds + shrink_seconds
+    limits = Limits(seconds=shrink_seconds, until=until)
     try:
+        if any(finding.unfinished for finding in journal.findings.values()):
+            run.take_smaller(made_smaller(journal, Comparer(engine, wanted.ignored), limits))
+            seconds = None if seconds is None else max(0.0, begin + seconds - time.monotonic())
         why = run_campaign(
-            journal, run.take, patience=wanted.patience, seconds=seconds, executor=executor
+            journal,
+            run.take,
+            patience=wanted.patience,
+            limits=limits,
+            seconds=seconds,
+            executor=executor,
         )
     except KeyboardInterrupt:
         interrupted = True
@@ -86,7 +109,7 @@ def campaign(wanted: Wanted, *, seconds: float | None, most: int, executor_name:
     return CLEAN if compared and not run.trouble else NOTHING_COMPARED
 
 
-def ask_again(wanted: Wanted, index: int) -> int:
+def ask_again(wanted: Wanted, index: int, shrink_seconds: float) -> int:
     """Ask one question of a campaign again, print what becomes of it, and return the exit code."""
     engine = opened(wanted.engine, wanted.patience)
     plan = plan_for(wanted, engine)
@@ -100,7 +123,7 @@ def ask_again(wanted: Wanted, index: int) -> int:
         return CLEAN if outcome.fate == "same" else NOTHING_COMPARED
     finding = finding_of(
         outcome,
-        shrunk(outcome, comparer),
+        shrunk(outcome, comparer, Limits(seconds=shrink_seconds)),
         index=index,
         seed=plan.seed,
         engine=f"{engine.name} {engine.version}",
@@ -221,7 +244,10 @@ def read_shard(text: str) -> Shard:
 def _must_fit(selection: Selection) -> None:
     """Raise `InputError` if what was chosen leaves nothing to ask."""
     if not selection.ops:
-        raise InputError("the engine must know an operation that is drawn for, it declares none")
+        raise InputError(
+            "the engine must answer an operation that is drawn for, it answers none; one with a "
+            "vocabulary of its own needs --vocabulary, as --vocabulary cl100k_base"
+        )
     for op in selection.ops:
         if op not in QUESTIONS:
             raise InputError(f"nothing is drawn for {op}")
@@ -242,51 +268,3 @@ def _must_fit(selection: Selection) -> None:
 
 def _has_content(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
-
-
-class _Run:
-    """What is done with each group: kept, written, shown."""
-
-    def __init__(self, journal: Journal, writer: Writer | None, most: int) -> None:
-        self.trouble = False
-        self._journal, self._writer, self._most = journal, writer, most
-        self._console = Console()
-        plan = journal.plan
-        groups = None if plan.groups is None else -(-plan.groups // plan.shard.count)
-        self._bar = Bar(groups)
-        if journal.groups:
-            self._console.print(
-                f"going on after {len(journal.groups):,} groups, "
-                f"{len(journal.findings):,} findings",
-                highlight=False,
-            )
-
-    def take(self, done: Done) -> bool:
-        """Keep what became of a group; return whether to go on.
-
-        Findings are written before the group is said to be done: if the
-        campaign is ended between the two, the group is done once more.
-        """
-        for finding in done.findings:
-            new = finding.sum not in self._journal.findings
-            self._journal.add(finding)
-            if new:
-                if self._writer is not None:
-                    self._writer.write(finding)
-                print_finding(self._console, finding, self._journal.plan)
-        self._journal.add(done.group)
-        if self._writer is not None:
-            self._writer.write(done.group)
-        self.trouble = bool(done.trouble)
-        self._bar.show(len(self._journal.groups), len(self._journal.findings))
-        return len(self._journal.findings) < self._most
-
-    def end(self, why: str) -> None:
-        """Say what the campaign was."""
-        self._bar.close()
-        if self._writer is not None:
-            self._writer.write(Footer(why=why))
-            self._writer.close()
-        plan = self._journal.plan
-        sentence = f"{why} (seed {plan.seed}, shard {plan.shard})"
-        print_summary(self._console, self._journal.counts(), len(self._journal.findings), sentence)

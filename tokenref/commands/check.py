@@ -12,7 +12,9 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from bpe_ref import NOT_BPE
-from tokenref.catalogue import Catalogue, Selection, open_catalogue
+from tokenref.catalogue import Catalogue, Selection, UnknownSubjectError, open_catalogue
+from tokenref.commands.bars import progress_bar
+from tokenref.commands.operations import OPERATION
 from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, write
 from tokenref.commands.patience import patience_options
 from tokenref.commands.reports import Wanted, report_options
@@ -24,7 +26,7 @@ from tokenref.manifest import dump_manifest
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import open_program
 from tokenref.protocol.patience import Patience
-from tokenref.record import OPS, Case
+from tokenref.record import Case, RecordError
 from tokenref.reports.corpus import exit_code, print_corpus
 from tokenref.reports.lines import dump_corpus_report, dump_report
 from tokenref.reports.short import visible
@@ -42,7 +44,7 @@ from tokenref.runner import Run, run_engine
     help="A program that speaks the protocol of docs/protocol.md. It is started without a shell.",
 )
 @click.option("--id", "ids", multiple=True, metavar="GLOB", help="Only cases with such an id.")
-@click.option("--op", "ops", multiple=True, type=click.Choice(OPS), help="Only this operation.")
+@click.option("--op", "ops", multiple=True, type=OPERATION, help="Only this operation.")
 @click.option("--flag", "flags", multiple=True, help="Only cases with this flag.")
 @click.option(
     "--vocabulary", "vocabularies", multiple=True, help="Only cases of this vocabulary (a name)."
@@ -76,13 +78,13 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter per option
     *,
     require: bool,
 ) -> None:
-    """Run engines through the golden records and judge their answers.
+    """Run engines through the golden records, and judge the answers.
 
     An engine is a name that `tokenref engines` lists, py:module:function, or any program with
     --cmd.
 
-    --corpus needs the one --vocabulary that the text is for, and so do --records of a text;
-    those that `promote` keeps need none.
+    --corpus needs the one --vocabulary that the text is for, and so do --records of a text,
+    unless it lies beside them, where `fill` puts it; those that `promote` keeps need none.
     """
     paths = {"corpus": corpus, "records": records, "fixtures": fixtures, "known": known_path}
     given = {"id": ids, "op": ops, "flag": flags, "vocabulary": vocabularies}
@@ -174,7 +176,7 @@ def _run_all(
 ) -> list[Run]:
     """Run one engine after the other, with a bar that shows how far it is."""
     runs: list[Run] = []
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with progress_bar() as progress:
         for entry in available:
             task = progress.add_task(escape(visible(entry.name)), total=len(cases))
             runs.append(
@@ -253,14 +255,19 @@ def _check_corpus(
 def _own_catalogue(records: Path, vocabularies: Sequence[str]) -> Catalogue:
     """Return records of one's own: of a vocabulary, or those that `promote` keeps."""
     from tokenref.fuzzing.regressions import open_regressions  # noqa: PLC0415 - only needed here
-    from tokenref.goldens import GoldensError, open_goldens  # noqa: PLC0415 - only needed here
+    from tokenref.goldens import (  # noqa: PLC0415 - only needed here
+        GoldensError,
+        beside_goldens,
+        open_goldens,
+    )
 
-    if not vocabularies:
-        return open_regressions(records)
+    subject = vocabularies[0] if vocabularies else beside_goldens(records)
     try:
-        return open_goldens(records, vocabularies[0])
+        return open_goldens(records, str(subject)) if subject else open_regressions(records)
     except GoldensError as error:
         raise InputError(str(error)) from None
+    except UnknownSubjectError as error:
+        raise RecordError(f"{error}: --vocabulary tells where it is") from None
 
 
 def _say_what_is_not_bpe(console: Console, available: Sequence[Engine]) -> None:

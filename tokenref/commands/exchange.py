@@ -3,9 +3,7 @@
 For a program on a machine without tokenref: a device, a phone, a cluster.
 """
 
-import os
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -14,16 +12,19 @@ from typing import Final
 import click
 from rich.console import Console
 
+from bpe_ref.formats.files import replacing
 from tokenref.batches import LARGEST
 from tokenref.catalogue import Catalogue, Selection, SelectionError, open_catalogue
+from tokenref.commands.operations import OPERATION
 from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, write
 from tokenref.commands.streams import standard_output
 from tokenref.known import default_path, read_known
 from tokenref.manifest import dump_manifest
-from tokenref.protocol.engine import Loading
+from tokenref.protocol.asked import read_requests
 from tokenref.protocol.exporting import export as export_lines
-from tokenref.protocol.offline import judge_responses, read_requests
-from tokenref.record import OPS, Case, RecordError, op_of
+from tokenref.protocol.loading import Loading
+from tokenref.protocol.offline import judge_responses
+from tokenref.record import Case, RecordError, op_of
 from tokenref.reports.lines import dump_report
 from tokenref.reports.terminal import print_runs
 from tokenref.runner import Run, conclude, with_known_results
@@ -38,7 +39,7 @@ def fixtures_digest(catalogue: Catalogue) -> str:
 
 @click.command()
 @click.option("--id", "ids", multiple=True, metavar="GLOB", help="Only cases with such an id.")
-@click.option("--op", "ops", multiple=True, type=click.Choice(OPS), help="Only this operation.")
+@click.option("--op", "ops", multiple=True, type=OPERATION, help="Only this operation.")
 @click.option("--flag", "flags", multiple=True, help="Only cases with this flag.")
 @click.option(
     "--vocabulary", "vocabularies", multiple=True, help="Only cases of this vocabulary (a name)."
@@ -71,9 +72,10 @@ def export(  # noqa: PLR0913, PLR0917 - one parameter per option
     repeat: int,
     batch: int,
 ) -> None:
-    """Write the questions as a file of protocol messages, without the answers.
+    """Write the questions as a file, without the answers.
 
-    A program reads it as standard input, and writes its answers to a file:
+    Its lines are messages of the protocol. A program reads it as standard input, and
+    writes its answers to a file:
 
     \b
         tokenref export --folder there
@@ -196,13 +198,8 @@ def _beside(loading: Loading, folder: Path) -> str:
 
 def _write_lines(lines: Iterable[bytes], path: Path) -> None:
     """Write a file that is whole, or is not there, without ever holding all of it."""
-    temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
-        with temporary.open("xb") as file:
+        with replacing(path) as file:
             file.writelines(lines)
-        temporary.replace(path)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)

@@ -8,9 +8,10 @@ import click
 from bpe_ref import NamedVocabulary, Vocabulary, dump_plain_json
 from bpe_ref.registry import REGISTRY
 from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, write
-from tokenref.corpus import read_text
+from tokenref.corpus_files import read_text
 from tokenref.manifest import MANIFEST
 from tokenref.record import RecordError
+from tokenref.record_files import REGRESS
 from tokenref.subjects import TokenizerSubject
 
 DEFAULT_FOLDER: Final = Path("fixtures")
@@ -41,7 +42,10 @@ def fill(
     *,
     only_check: bool,
 ) -> None:
-    """Write the golden records, or make goldens for a vocabulary and texts of your own."""
+    """Make goldens for texts and a vocabulary of your own.
+
+    Without --vocabulary, --texts and --out it writes the golden records of this project anew.
+    """
     # Generators assert their cases' purposes; loading them takes a moment nobody else should pay.
     from tokenref.cases.draft import PurposeError  # noqa: PLC0415 - see above
     from tokenref.fill import FillError, differences, make_files, write_files  # noqa: PLC0415 - see above
@@ -57,7 +61,7 @@ def fill(
             f"there is no {folder / MANIFEST} here: run it in a checkout, or name a --folder"
         )
     try:
-        files = make_files(lambda path: click.echo(f"  {path}", err=True))
+        files = make_files(lambda path: click.echo(f"  {path}", err=True), _kept_in(folder))
     except (FillError, PurposeError) as error:
         raise RecordError(str(error)) from None
     if not only_check:
@@ -69,6 +73,12 @@ def fill(
         click.echo(sentence)
     click.echo(f"{folder}: {len(files):,} files, {len(found):,} differ")
     ctx.exit(1 if found else 0)
+
+
+def _kept_in(folder: Path) -> Path | None:
+    """Return the folder whose regression files are taken: a new folder gets the package's."""
+    there = (folder / MANIFEST).is_file() or (folder / REGRESS).is_dir()
+    return folder if there else None
 
 
 def _fill_own(vocabulary: str, texts: Path, out: Path) -> None:

@@ -28,7 +28,7 @@ _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
 @patience_options
 @click.pass_context
 def doctor(ctx: click.Context, command: str, patience: Patience) -> None:
-    """Try a program of your own step by step, and explain each mistake."""
+    """Try a program of your own, and explain each mistake."""
     problems = 0
     for finding in examine(command, open_catalogue(), patience):
         click.echo(as_text(finding))
@@ -45,7 +45,7 @@ def doctor(ctx: click.Context, command: str, patience: Patience) -> None:
 @click.option("--lang", type=click.Choice(list(LANGUAGES)), required=True, help="Its language.")
 @click.argument("folder", type=FOLDER, metavar="DIR")
 def init(lang: str, folder: Path) -> None:
-    """Write a small engine to DIR, which speaks the protocol, for your own code to stand in."""
+    """Write a small engine to DIR, for your own code to stand in. It speaks the protocol."""
     skeleton = LANGUAGES[lang]
     try:
         paths = write_skeleton(lang, folder)

@@ -6,16 +6,17 @@ from pathlib import Path
 
 import click
 
-from tokenref.commands.paths import FILE, InputError, write
+from tokenref.commands.operations import OPERATION
+from tokenref.commands.paths import FILE, FOLDER, InputError, write
 from tokenref.commands.patience import patience_options
+from tokenref.fuzzing.limits import SECONDS
 from tokenref.protocol.patience import Patience
-from tokenref.record import OPS
 
 
 @click.command()
 @click.argument("engine", required=False, metavar="[ENGINE]")
 @click.option("--cmd", "command", metavar="'PROGRAM ARGS'", help="A program instead of ENGINE.")
-@click.option("--op", "ops", multiple=True, type=click.Choice(OPS), help="Only this operation.")
+@click.option("--op", "ops", multiple=True, type=OPERATION, help="Only this operation.")
 @click.option("--profile", "profiles", multiple=True, help="Only this profile of samplers.")
 @click.option(
     "--vocabulary",
@@ -34,7 +35,14 @@ from tokenref.record import OPS
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),
-    help="Draw no question later; what fails is still made small.",
+    help="Draw no question later; what has failed is made small for --shrink-seconds more.",
+)
+@click.option(
+    "--shrink-seconds",
+    type=click.FloatRange(min=0),
+    default=SECONDS,
+    show_default=True,
+    help="Make each failure smaller for so long at most.",
 )
 @click.option("--cases", type=click.IntRange(min=1), help="Questions of all shards together.")
 @click.option("--seed", type=click.IntRange(0, 2**63), help="Which campaign; a new one if absent.")
@@ -45,7 +53,7 @@ from tokenref.record import OPS
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="End after so many findings.",
+    help="End after so many likely bugs, or ten times as many findings.",
 )
 @click.option(
     "--executor",
@@ -64,6 +72,7 @@ def fuzz(  # noqa: PLR0913, PLR0917 - one parameter per option
     subjects: Sequence[str],
     ignored: Sequence[str],
     seconds: float | None,
+    shrink_seconds: float,
     cases: int | None,
     seed: int | None,
     shard: str,
@@ -73,11 +82,12 @@ def fuzz(  # noqa: PLR0913, PLR0917 - one parameter per option
     state: Path | None,
     patience: Patience,
 ) -> None:
-    """Ask an engine random questions, compare with the reference, and make failures small.
+    """Ask an engine random questions, and make failures small.
 
     Question number i of a seed is always the same one. What is found is printed
     at once, and kept in the --state file, from which `tokenref promote` makes golden
     records. A campaign that was ended, in whatever way, goes on with the same --state.
+    Findings that are likely one bug are told once, by the simplest of them.
 
     Without --seconds and --cases it goes on until it is interrupted.
     """
@@ -102,24 +112,29 @@ def fuzz(  # noqa: PLR0913, PLR0917 - one parameter per option
         patience=patience,
     )
     if index is not None:
-        ctx.exit(ask_again(wanted, index))
-    ctx.exit(campaign(wanted, seconds=seconds, most=most, executor_name=executor))
+        ctx.exit(ask_again(wanted, index, shrink_seconds))
+    code = campaign(
+        wanted, seconds=seconds, shrink_seconds=shrink_seconds, most=most, executor_name=executor
+    )
+    ctx.exit(code)
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=FILE)
 @click.pass_context
 def merge(ctx: click.Context, files: Sequence[Path]) -> None:
-    """Put the --state files of all shards of one campaign together, and print the sum.
+    """Put the shards of one campaign together, and print the sum.
 
-    Ends with 3, and says what is missing or there twice, if they are not all
-    of one campaign.
+    FILES are the --state files of all shards. Ends with 3, and says what is missing or
+    there twice, if they are not all of one campaign.
     """
     from rich.console import Console  # noqa: PLC0415 - with what follows
 
     from tokenref.fuzzing.journal import read_journal  # noqa: PLC0415 - slow
+    from tokenref.fuzzing.likely_bugs import likely_bugs  # noqa: PLC0415 - slow
     from tokenref.fuzzing.merging import merged  # noqa: PLC0415 - slow
-    from tokenref.fuzzing.printing import print_finding, print_summary  # noqa: PLC0415 - slow
+    from tokenref.fuzzing.printing import print_summary  # noqa: PLC0415 - slow
+    from tokenref.fuzzing.printing_bugs import print_bugs, sentence_of  # noqa: PLC0415 - slow
     from tokenref.reports.short import visible  # noqa: PLC0415 - with what precedes
 
     journals = {str(path): read_journal(path) for path in files}
@@ -132,12 +147,12 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
     if result.trouble:
         ctx.exit(3)
     plan = next(iter(journals.values())).plan
-    for finding in result.findings.values():
-        print_finding(console, finding, plan)
+    bugs = likely_bugs(result.findings.values())
+    print_bugs(console, bugs, plan)
     print_summary(
         console,
         result.counts,
-        len(result.findings),
+        sentence_of(len(bugs), len(result.findings)),
         f"{len(files)} shards, questions 0 to {result.questions - 1:,} (seed {plan.seed})",
     )
     ctx.exit(1 if result.findings else 0)
@@ -148,19 +163,41 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
 @click.option("--id", "ids", multiple=True, metavar="GLOB", help="Only findings with such an id.")
 @click.option("--why", required=True, help="Why the case matters, for all who read it later.")
 @click.option("--slug", help="The last part of the id, if it is to be another one.")
-@click.option(
-    "--out", required=True, type=FILE, help="The regression file; made if it is not there."
-)
-def promote(findings: Path, ids: Sequence[str], why: str, slug: str | None, out: Path) -> None:
-    """Make golden records of what a campaign found, and add them to a regression file.
+@click.option("--flag", "flags", multiple=True, help="What it hunts, of the glossary: not Random.")
+@click.option("--out", type=FILE, help="A regression file of your own; made if it is not there.")
+@click.option("--fixtures", type=FOLDER, help="Fixtures to add to, in regress/YEAR.jsonl.")
+@click.option("--year", type=click.IntRange(1000, 9999), help="The year of --fixtures.")
+def promote(  # noqa: PLR0913, PLR0917 - one parameter per option
+    findings: Path,
+    ids: Sequence[str],
+    why: str,
+    slug: str | None,
+    flags: Sequence[str],
+    out: Path | None,
+    fixtures: Path | None,
+    year: int | None,
+) -> None:
+    """Make golden records of what a campaign found.
 
     FINDINGS is the --state file of `tokenref fuzz`. The answers are computed anew by the
-    reference. Vocabularies that are not those of the fixtures are put beside the
-    file, in vocab. Run them with `tokenref check ENGINE --records FILE`.
+    reference.
+
+    With --out it is a file of your own: vocabularies that are not those of the fixtures
+    are put beside it, in vocab. Run it with `tokenref check ENGINE --records FILE`.
+
+    With --fixtures and --year the records become part of these fixtures, and so do their
+    vocabularies; the manifest is brought up to date.
     """
     from tokenref.fuzzing.journal import read_journal  # noqa: PLC0415 - slow
-    from tokenref.fuzzing.promoting import promoted  # noqa: PLC0415 - slow
+    from tokenref.fuzzing.promoting import own_target, promoted  # noqa: PLC0415 - slow
+    from tokenref.fuzzing.promoting_to_fixtures import promoted_to_fixtures  # noqa: PLC0415 - slow
+    from tokenref.glossary import FLAGS  # noqa: PLC0415 - slow
 
+    if (out is None) == (fixtures is None) or (fixtures is None) != (year is None):
+        raise click.UsageError("give --out FILE, or --fixtures FOLDER and --year YEAR")
+    for flag in flags:
+        if flag not in FLAGS:
+            raise InputError(f"the glossary has no flag {flag!r}")
     journal = read_journal(findings)
     chosen = [
         finding
@@ -169,7 +206,11 @@ def promote(findings: Path, ids: Sequence[str], why: str, slug: str | None, out:
     ]
     if slug is not None and len(chosen) > 1:
         raise InputError(f"--slug is for one finding, {len(chosen)} were chosen")
-    result = promoted(chosen, why, out, slug=slug)
+    if fixtures is not None and year is not None:
+        result = promoted_to_fixtures(chosen, why, fixtures, year, slug=slug, flags=flags)
+    else:
+        assert out is not None  # noqa: S101 - one of the two is given
+        result = promoted(chosen, why, own_target(out), slug=slug, flags=flags)
     for path, content in result.files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         write(content, path)

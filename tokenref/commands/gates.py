@@ -24,7 +24,7 @@ from tokenref.runner import Run, run_engine
 def mutants(
     ctx: click.Context, fixtures: Path | None, page: Path | None, *, only_check: bool
 ) -> None:
-    """Show that the golden records tell every seeded bug from the reference."""
+    """Show that the golden records kill every seeded bug. This is about the project itself."""
     from tokenref.mutants.gate import run_gate  # noqa: PLC0415 - only needed here
     from tokenref.reports.mutants import print_gate  # noqa: PLC0415 - only needed here
     from tokenref.reports.mutants_page import mutants_page  # noqa: PLC0415 - only needed here
@@ -51,10 +51,11 @@ def mutants(
 @click.option("--folder", type=FOLDER, default=Path(), help="The project's folder.")
 @click.pass_context
 def attest(ctx: click.Context, folder: Path, *, only_check: bool) -> None:
-    """Run every shipped engine over all records, and write what they say into the documentation.
+    """Run every shipped engine, and write what they say into docs.
 
-    All of them must be installed: the extras engines and sampling-engines, and the packages of npm
-    that docs/your-engine.md names. Nothing is written while one of them fails.
+    Each is asked all records. All of them must be installed: the extras engines and
+    sampling-engines, and the packages of npm that docs/your-engine.md names. Nothing is
+    written while one of them fails.
     """
     there = {path: (folder / path).read_text(encoding="utf-8") for path in SHARED}
     catalogue = open_catalogue()

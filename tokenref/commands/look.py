@@ -7,9 +7,10 @@ import click
 import msgspec
 from rich.console import Console
 
-from bpe_ref import SymbolError, Tokenizer, load, render_trace, trace
+from bpe_ref import Pipeline, SymbolError, Tokenizer, load_tokenizer, render_trace, trace
 from tokenref.catalogue import open_catalogue
 from tokenref.commands.paths import FOLDER, InputError
+from tokenref.commands.text import argument_text
 from tokenref.engines.table import Unavailable, engine, engine_names
 from tokenref.record import canonical_json
 
@@ -19,9 +20,9 @@ from tokenref.record import canonical_json
 @click.option("--json", "as_line", is_flag=True, help="Print the record as its line, bit for bit.")
 @click.option("--fixtures", type=FOLDER, help="Fixtures other than those of the package.")
 def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:  # noqa: FBT001 - an option
-    """Show one golden record, with its reason; numbers of samplers in decimal.
+    """Show one golden record, with its reason.
 
-    Canaries, whose answers are wrong, can be shown.
+    Numbers of samplers are in decimal. Canaries, whose answers are wrong, can be shown.
     """
     catalogue = open_catalogue(fixtures)
     by_id = {case.id: case for case in [*catalogue.cases, *catalogue.canaries]}
@@ -42,10 +43,10 @@ def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:  # noqa: F
 @click.argument("text")
 @click.option("--vocabulary", default="tiny", show_default=True, help="A name or a path.")
 def trace_command(text: str, vocabulary: str) -> None:
-    """Show how a text becomes tokens: its pieces, and every merge of each."""
-    tokenizer: Tokenizer = load(vocabulary)
+    """Show how a text becomes tokens, merge by merge. The text is cut into its pieces first."""
+    tokenizer = _of_bytes(vocabulary)
     rules = tokenizer.vocabulary.text
-    for piece in tokenizer.pieces(text):
+    for piece in tokenizer.pieces(argument_text(text)):
         spelling = piece.encode().decode("latin-1")
         token = tokenizer.vocabulary.ids.get(spelling) if rules.whole_piece else None
         if token is None:
@@ -64,6 +65,18 @@ def trace_command(text: str, vocabulary: str) -> None:
             continue
         steps = trace(tokenizer.vocabulary, symbols)
         click.echo(render_trace(tokenizer.vocabulary, symbols, steps))
+
+
+def _of_bytes(name_or_path: str) -> Tokenizer:
+    """Load a vocabulary of bytes, whose merges can be shown."""
+    loaded = load_tokenizer(name_or_path)
+    if isinstance(loaded, Tokenizer):
+        return loaded
+    kind = "tokenizer.json" if isinstance(loaded, Pipeline) else "SentencePiece model"
+    raise InputError(
+        f"{name_or_path} must be a vocabulary of bytes, whose merges can be shown, it is a {kind}: "
+        "`tokenref encode` shows its tokens"
+    )
 
 
 @click.command()

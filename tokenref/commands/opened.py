@@ -15,6 +15,7 @@ from bpe_ref import (
     whole_sentencepiece,
     whole_tokenizer,
 )
+from tokenref.commands.paths import InputError
 
 
 class Opened(Protocol):
@@ -29,6 +30,9 @@ class Opened(Protocol):
 
     def shown(self, ids: Sequence[TokenId]) -> list[str]:
         """Return each token as people can read it."""
+
+    def spelled(self, ids: Sequence[TokenId]) -> dict[str, list[str]]:
+        """Return each token for programs: `bytes` in hexadecimal digits, or `tokens` as text."""
 
     def decode(self, ids: Sequence[TokenId], *, skip_special: bool, strict: bool) -> str:
         """Return the text of tokens."""
@@ -49,7 +53,15 @@ def opened(name_or_path: str, *, special: bool | None) -> Opened:
         return OpenedVocabulary(tokenizer, special=bool(special))
     if isinstance(tokenizer, Pipeline):
         return OpenedPipeline(replace(tokenizer, encode_special_tokens=special is False))
+    if special:
+        raise InputError(f"{name_or_path} is a SentencePiece model, which takes no --special")
     return OpenedModel(tokenizer)
+
+
+def _not_strict(*, strict: bool) -> None:
+    """Refuse what only a vocabulary of bytes can do, for an option without effect is a lie."""
+    if strict:
+        raise InputError("--strict is for vocabularies of bytes: this tokenizer has a decoder")
 
 
 @dataclass(frozen=True)
@@ -73,6 +85,10 @@ class OpenedVocabulary:
     def shown(self, ids: Sequence[TokenId]) -> list[str]:
         """Return the bytes of each token as Python writes them."""
         return [repr(self.tokenizer.token_bytes(token)) for token in ids]
+
+    def spelled(self, ids: Sequence[TokenId]) -> dict[str, list[str]]:
+        """Return the bytes of each token as records write them."""
+        return {"bytes": [self.tokenizer.token_bytes(token).hex() for token in ids]}
 
     def decode(self, ids: Sequence[TokenId], *, skip_special: bool, strict: bool) -> str:
         """Return the text of tokens."""
@@ -99,8 +115,13 @@ class OpenedPipeline:
         """Return the string of each token."""
         return [str(self.pipeline.id_to_token(token)) for token in ids]
 
-    def decode(self, ids: Sequence[TokenId], *, skip_special: bool, strict: bool) -> str:  # noqa: ARG002 - its decoder decides
-        """Return the text of tokens."""
+    def spelled(self, ids: Sequence[TokenId]) -> dict[str, list[str]]:
+        """Return the string of each token."""
+        return {"tokens": self.shown(ids)}
+
+    def decode(self, ids: Sequence[TokenId], *, skip_special: bool, strict: bool) -> str:
+        """Return the text of tokens. Its decoder decides what becomes of bytes."""
+        _not_strict(strict=strict)
         return self.pipeline.decode(ids, skip_special_tokens=skip_special)
 
 
@@ -123,6 +144,11 @@ class OpenedModel:
         """Return the string of each piece."""
         return [self.tokenizer.id_to_piece(token) for token in ids]
 
+    def spelled(self, ids: Sequence[TokenId]) -> dict[str, list[str]]:
+        """Return the string of each piece."""
+        return {"tokens": self.shown(ids)}
+
     def decode(self, ids: Sequence[TokenId], *, skip_special: bool, strict: bool) -> str:  # noqa: ARG002 - control pieces have no text
         """Return the text of tokens."""
+        _not_strict(strict=strict)
         return self.tokenizer.decode(ids)

@@ -2,11 +2,20 @@
 
 from collections.abc import Callable
 from functools import wraps
+from math import isnan
 from typing import Any, TypeVar
 
 import click
 
 from tokenref.protocol.patience import Patience
+
+
+def _a_number(_: click.Context, __: click.Parameter, value: float) -> float:
+    """Refuse what is in no range, and what click lets pass in each."""
+    if isnan(value):
+        raise click.BadParameter("nan is no number of seconds.")
+    return value
+
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -36,6 +45,7 @@ def patience_options(command: _Command) -> _Command:
         decorated = click.option(
             name,
             type=click.FloatRange(min=0, max=86_400, min_open=True),
+            callback=_a_number,
             default=value,
             show_default=True,
             help=text,

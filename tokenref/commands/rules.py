@@ -8,23 +8,32 @@ from rich.table import Table
 from rich.text import Text
 
 from sampling_ref import PROFILES
+from tokenref.commands.operations import SAMPLER_OPERATION
+from tokenref.definitions import definition_of
 from tokenref.record import SAMPLER_OPS
 from tokenref.rules import STANDARD, points, rule_names, slug
 
 
 @click.command()
-@click.argument("op", required=False, type=click.Choice(SAMPLER_OPS), metavar="[OP]")
+@click.argument("op", required=False, type=SAMPLER_OPERATION, metavar="[OP]")
 @click.option("--all", "every", is_flag=True, help="The name of every rule of OP, one per line.")
-def rules(op: str | None, *, every: bool) -> None:
-    """List what a record's profile may be: the points of OP, or of all operations.
+@click.option("--definition", is_flag=True, help="What OP does in full, and where that is from.")
+def rules(op: str | None, *, every: bool, definition: bool) -> None:
+    """List the rules that a sampler's record may ask for.
+
+    These are the points of OP, or of all operations, and the choices at each.
 
     A rule's name has the choices that are not the standard ones, joined with a plus
-    sign; docs/sampling.md says what each choice means. Names of engines are profiles as
-    well; `tokenref profiles` lists those.
+    sign; --definition says what the operation does and what each choice means, and so does
+    docs/sampling.md in fewer words. Names of engines are profiles as well; `tokenref
+    profiles` lists those.
     """
     console = Console()
     if every and op is None:
         raise click.UsageError("--all needs an operation")
+    if definition:
+        click.echo(_definition(op))
+        return
     if op is not None and (every or not points(op)):
         for name in rule_names(op):
             click.echo(name)
@@ -34,8 +43,18 @@ def rules(op: str | None, *, every: bool) -> None:
         console.print(f"\nand each of {', '.join(PROFILES)}", soft_wrap=True, highlight=False)
     else:
         count = len(rule_names(op))
-        says = f"\n{count} rules, which --all lists; without any choice: {STANDARD}"
-        console.print(says, highlight=False)
+        says = f"\n{count} rules, which --all lists; {STANDARD} is the first choice at every point"
+        console.print(says, soft_wrap=True, highlight=False)
+
+
+def _definition(op: str | None) -> str:
+    """Return what an operation does, or raise a sentence if nothing is said of it."""
+    if op is None:
+        raise click.UsageError("--definition needs an operation")
+    words = definition_of(op)
+    if words is None:
+        raise click.UsageError(f"{op} has no definition of its own: see fixtures/README.md")
+    return words
 
 
 def _print_points(console: Console, ops: Iterable[str]) -> None:
@@ -48,6 +67,6 @@ def _print_points(console: Console, ops: Iterable[str]) -> None:
         for point, (standard, *others) in points(each).items():
             part = point.replace("_", "-")
             names = [slug(standard), *(f"{part}.{slug(choice)}" for choice in others)]
-            table.add_row(Text(first), Text(point), Text(", ".join(names)))
+            table.add_row(Text(first), Text(part), Text(", ".join(names)))
             first = ""
     console.print(table, highlight=False)

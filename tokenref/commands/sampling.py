@@ -21,7 +21,7 @@ SHOWN: Final = 10
 @click.option("--check", "only_check", is_flag=True, help="Only say whether that page is current.")
 @click.pass_context
 def profiles(ctx: click.Context, name: str | None, path: Path | None, *, only_check: bool) -> None:
-    """List the sampling engines that are described, or show one of them."""
+    """List the sampling engines described, or show one of them."""
     from sampling_ref import PROFILES  # noqa: PLC0415 - no other command needs the samplers
     from sampling_ref.asking import read_profile  # noqa: PLC0415 - as above
     from tokenref.profile_pages import one_profile, page  # noqa: PLC0415 - as above

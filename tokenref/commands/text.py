@@ -8,12 +8,12 @@ from typing import Any, BinaryIO, Final
 
 import click
 
+from bpe_ref import ParameterError, count_till_limit
 from bpe_ref import chunks as cut_into_chunks
-from bpe_ref import count_till_limit
 from tokenref.commands.opened import opened
 from tokenref.commands.paths import FILE, InputError
 from tokenref.commands.streams import standard_input
-from tokenref.corpus import LARGEST
+from tokenref.corpus_files import LARGEST
 
 _Command = Callable[..., Any]
 
@@ -44,7 +44,7 @@ def given_text(text: str | None, path: Path | None) -> str:
     if text is not None and path is not None:
         raise InputError("the text must be given once, it is given as an argument and as a file")
     if text is not None:
-        return text
+        return argument_text(text)
     source = "standard input" if path is None else str(path)
     data = _read(standard_input()) if path is None else _read_file(path)
     if len(data) > LARGEST:
@@ -53,6 +53,17 @@ def given_text(text: str | None, path: Path | None) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{source} must be UTF-8, but byte {error.start} is not") from None
+
+
+def argument_text(text: str) -> str:
+    """Return a text that was given as an argument. Raises `InputError` if it was not UTF-8."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:  # bytes that are no characters come as lone surrogates
+        raise InputError(
+            f"the text must be UTF-8, but its character {error.start} is not"
+        ) from None
+    return text
 
 
 def _read_file(path: Path) -> bytes:
@@ -83,14 +94,13 @@ def encode(
     template: bool,
     as_json: bool,
 ) -> None:
-    """Print the tokens of TEXT, one per line: id, and what it stands for."""
+    """Print the tokens of TEXT, one per line. Each has its id, and what it stands for."""
     tokenizer = opened(vocabulary, special=special)
     ids = tokenizer.encode(given_text(text, path), template=template)
-    shown = tokenizer.shown(ids)
     if as_json:
-        click.echo(json.dumps({"ids": ids, "tokens": shown}))
+        click.echo(json.dumps({"ids": ids, **tokenizer.spelled(ids)}))
         return
-    for token, label in zip(ids, shown, strict=True):
+    for token, label in zip(ids, tokenizer.shown(ids), strict=True):
         click.echo(f"{token}\t{label}")
 
 
@@ -103,7 +113,7 @@ def encode(
 def decode(
     ids: Sequence[str], vocabulary: str, *, skip_special: bool, strict: bool, as_json: bool
 ) -> None:
-    """Print the text of tokens: IDS, or those on standard input, as JSON or between spaces."""
+    """Print the text of tokens. They are IDS, or on standard input, as JSON or between spaces."""
     tokenizer = opened(vocabulary, special=None)
     tokens = parsed_ids(" ".join(ids) if ids else given_text(None, None))
     text = tokenizer.decode(tokens, skip_special=skip_special, strict=strict)
@@ -151,7 +161,7 @@ def count(
     limit: int | None,
     as_json: bool,
 ) -> None:
-    """Print how many tokens TEXT has, without those of a template."""
+    """Print how many tokens TEXT has. Those of a template are not counted."""
     whole = opened(vocabulary, special=special).whole
     content = given_text(text, path)
     if limit is None:
@@ -183,10 +193,17 @@ def chunks(
     overlap: int,
     as_json: bool,
 ) -> None:
-    """Cut TEXT into chunks of at most so many tokens: first character, end, tokens, text."""
+    """Cut TEXT into chunks of at most so many tokens.
+
+    Each is a line: first character, end, tokens, text.
+    """
     whole = opened(vocabulary, special=special).whole
     content = given_text(text, path)
-    found = cut_into_chunks(whole, content, most, overlap)
+    try:
+        found = cut_into_chunks(whole, content, most, overlap)
+    except ParameterError as error:  # it names the function's parameter, not the option
+        option = "--most" if error.name == "n" else f"--{error.name}"
+        raise InputError(f"{option}{str(error).removeprefix(error.name)}") from None
     if as_json:
         rows = [
             {"start": start, "stop": stop, "tokens": tokens, "text": content[start:stop]}

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import Progress
 
 from bpe_ref import (
     Pipeline,
@@ -18,8 +17,9 @@ from bpe_ref import (
 from bpe_ref.formats.tiktoken import write_tiktoken
 from bpe_ref.registry import REGISTRY
 from bpe_ref.training import TrainingProgress
+from tokenref.commands.bars import progress_bar
 from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable
-from tokenref.corpus import read_text
+from tokenref.corpus_files import read_text
 
 
 @click.group()
@@ -32,7 +32,7 @@ def vocabulary() -> None:
 @click.option("--folder", type=FOLDER, help="Where to put it; by default where it is looked for.")
 @click.option("--url", help="Another address than the publisher's.")
 def fetch(name: str, folder: Path | None, url: str | None) -> None:
-    """Download a vocabulary's file and check its digest."""
+    """Download a vocabulary, and check its digest."""
     from tokenref.fetching import FetchError, fetch_vocabulary  # noqa: PLC0415 - slow to import
 
     try:
@@ -44,7 +44,10 @@ def fetch(name: str, folder: Path | None, url: str | None) -> None:
 @vocabulary.command("audit")
 @click.argument("name_or_path")
 def audit_command(name_or_path: str) -> None:
-    """Say what is unusual about a vocabulary: dead and improper tokens, holes, missing bytes."""
+    """Say what is unusual about a vocabulary.
+
+    That is: dead and improper tokens, holes, missing bytes.
+    """
     from tokenref.reports.vocabulary import print_audit  # noqa: PLC0415 - only needed here
 
     loaded = load_tokenizer(name_or_path)
@@ -69,11 +72,11 @@ def audit_command(name_or_path: str) -> None:
 )
 @click.option("--out", required=True, type=FILE, help="Where the vocabulary goes.")
 def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) -> None:
-    """Learn a vocabulary from text files and write it in the tiktoken format."""
+    """Learn a vocabulary from text files. It is written in the tiktoken format."""
     must_be_writable(out)
     rules = REGISTRY[pattern_of].text_rules()
     contents = (read_text(path)[0] for path in texts)
-    with Progress(console=Console(stderr=True), transient=True) as shown:
+    with progress_bar() as shown:
         task = shown.add_task("counting pieces", total=size)
 
         def progress(now: TrainingProgress) -> None:

@@ -8,7 +8,7 @@ import msgspec
 
 from tokenref.catalogue import Catalogue
 from tokenref.record import Case, MustRefuse, canonical_json, op_of
-from tokenref.verdicts import Stat, Survey
+from tokenref.verdicts import Seeds, Stat, Survey
 
 _SHORT: Final = 100
 """Characters of a question that is short. One of a single token shows few mistakes."""
@@ -17,7 +17,7 @@ SMOKE_CASES: Final = 3
 """Records with an answer that are tried of each operation."""
 
 
-_NO_ONE_ANSWER: Final = (MustRefuse, Stat, Survey)
+_NO_ONE_ANSWER: Final = (MustRefuse, Seeds, Stat, Survey)
 
 
 @dataclass(frozen=True)

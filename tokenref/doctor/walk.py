@@ -20,7 +20,8 @@ from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from tokenref.catalogue import Catalogue
 from tokenref.doctor.conversation import Conversation, Said
 from tokenref.doctor.finding import Finding, StopError
-from tokenref.doctor.hints import hint_on_answer, hint_on_code, near
+from tokenref.doctor.hello import about_hello, profiles_of
+from tokenref.doctor.hints import hint_on_answer, hint_on_code
 from tokenref.doctor.smoke import Trial, canaries, trials
 from tokenref.engines.answers import Answer, Crashed, Ok, Refused, Skipped
 from tokenref.judge import judge
@@ -68,7 +69,7 @@ class _Visit:
         try:
             with self._conversation() as (conversation, hello):
                 yield Finding("ok", "start", f"{shlex.join(self._arguments)} was started")
-                yield from _about_hello(hello, self._catalogue)
+                yield from about_hello(hello, profiles_of(self._catalogue.cases))
                 yield conversation.bye()
         except StopError as stop:
             yield stop.finding
@@ -272,37 +273,6 @@ class _Ends:
 
     def close(self) -> None:
         self._conversation.end()
-
-
-def _about_hello(hello: HelloAnswer, catalogue: Catalogue) -> Iterator[Finding]:
-    language = f", {hello.impl.language}" if hello.impl.language else ""
-    yield Finding(
-        "ok",
-        "hello",
-        f"it is {hello.impl.name} {hello.impl.version}{language}; "
-        f"operations: {', '.join(hello.ops) or 'none'}",
-    )
-    if not hello.ops:
-        yield Finding(
-            "problem",
-            "hello",
-            "without any operation nothing can be asked",
-            right='"ops":{"encode":{"profiles":["definition"]}}',
-        )
-    for op, ability in hello.ops.items():
-        known = sorted({case.profile for case in catalogue.cases if op_of(case) == op})
-        if not known:
-            yield Finding("note", op, "the fixtures have no record of this operation")
-            continue
-        for profile in ability.profiles:
-            if profile not in known:
-                kind = "note" if set(known) & set(ability.profiles) else "problem"
-                yield Finding(
-                    kind,  # type: ignore[arg-type]  # it is one of them
-                    op,
-                    f"no record of {op} has the profile {profile!r}{near(profile, known)}",
-                    hint=f"profiles of {op}: {', '.join(known)}"[:400],
-                )
 
 
 def _about_load(op: str, name: str, instead: Crashed) -> Finding:

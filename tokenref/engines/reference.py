@@ -20,6 +20,7 @@ from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.hugging_face.profile import PROFILES
 from tokenref.engines.answers import Ok, Refused, Session, request_text
+from tokenref.engines.calls import SESSION, in_order
 from tokenref.engines.reference_parts import PARTS
 from tokenref.engines.reference_pipeline import PipelineSession
 from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
@@ -111,6 +112,8 @@ class ReferenceSession:
     def answer(self, op: str, request: Mapping[str, Any]) -> Ok | Refused:
         """Answer one request."""
         try:
+            if op == SESSION:
+                return self._session(request)
             if op in PARTS:
                 return PARTS[op](self.tokenizer, self.tools, request)
             return Ok(_OPERATIONS[op](self, request))
@@ -122,6 +125,11 @@ class ReferenceSession:
             return Refused("INVALID_UTF8", str(error))
         except SpecialTokenError as error:
             return Refused("DISALLOWED_SPECIAL", str(error))
+
+    def _session(self, request: Mapping[str, Any]) -> Ok:
+        answer = in_order(self.answer, request)
+        assert isinstance(answer, Ok)  # noqa: S101 - each call has an answer, or is refused
+        return answer
 
     def pieces(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Answer `pieces`."""

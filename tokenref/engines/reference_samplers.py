@@ -49,7 +49,7 @@ from tokenref.engines.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.reference_draws import DRAWS
 from tokenref.floats import Type, nearest, pack, type_of, unpack
 from tokenref.questions.parameters import unpack_parameters
-from tokenref.record import FILTER_OPS, ROW_OPS
+from tokenref.record import FILTER_OPS, OWN_DRAW_OPS, ROW_OPS
 from tokenref.rules import Choices, choices_of
 
 Request: TypeAlias = Mapping[str, Any]
@@ -121,7 +121,7 @@ class SamplerSession:
     def _answer(self, op: str, request: Request) -> Answer:
         if op == "batch":
             return self._batch(request)
-        if op == "stat":
+        if op in OWN_DRAW_OPS:
             return Unsupported("draws with numbers that are given, not with its own")
         is_engine = self.profile in self.tools.profiles
         if is_engine and op not in {"softmax", "logprobs"}:  # all mean the same by these two

@@ -10,18 +10,7 @@ from typing import Final
 
 from bpe_ref import ENCODERS, Steps
 from tokenref.engines.answers import Engine
-from tokenref.engines.bounded import BoundedEngine
-from tokenref.engines.bpe_openai import BpeOpenaiEngine
-from tokenref.engines.llama_cpp_samplers import LlamaCppEngine
 from tokenref.engines.node_packages import NODE_PACKAGES, node_package
-from tokenref.engines.numpy_draws import NumpyEngine
-from tokenref.engines.reference import ReferenceEngine
-from tokenref.engines.rs_bpe import RsBpeEngine
-from tokenref.engines.tiktoken import TiktokenEngine
-from tokenref.engines.tokenizers import TokenizersEngine
-from tokenref.engines.torch_rows import missing_device
-from tokenref.engines.torch_samplers import TorchEngine
-from tokenref.engines.transformers_samplers import TransformersEngine
 from tokenref.protocol.opening import open_function
 
 
@@ -37,23 +26,26 @@ class Unavailable:
     reason: str
 
 
-_REAL: Final[Mapping[str, tuple[str, Callable[[str], Engine]]]] = MappingProxyType(
+_REAL: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
-        "tiktoken": ("tiktoken", TiktokenEngine),
-        "tokenizers": ("tokenizers", TokenizersEngine),
-        "bpe-openai": ("bpe_openai._bindings", BpeOpenaiEngine),
-        "rs-bpe": ("rs_bpe.bpe", RsBpeEngine),
+        "tiktoken": ("tiktoken", "tiktoken:TiktokenEngine"),
+        "tokenizers": ("tokenizers", "tokenizers:TokenizersEngine"),
+        "bpe-openai": ("bpe_openai._bindings", "bpe_openai:BpeOpenaiEngine"),
+        "rs-bpe": ("rs_bpe.bpe", "rs_bpe:RsBpeEngine"),
     }
 )
-"""Package name to the module that must be importable, and the adapter of a version."""
+"""Package name to the module that must be importable, and the adapter: our module and its class."""
 
 
-_SAMPLERS: Final[Mapping[str, tuple[str, str, Callable[[str], Engine]]]] = MappingProxyType(
+_SAMPLERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
     {
-        "transformers": ("transformers", "transformers", TransformersEngine),
-        "llama.cpp": ("llama_cpp", "llama-cpp-python", LlamaCppEngine),
-        "torch": ("torch", "torch", TorchEngine),
-        "numpy": ("numpy", "numpy", NumpyEngine),
+        "transformers": (
+            *("transformers", "transformers"),
+            "transformers_samplers:TransformersEngine",
+        ),
+        "llama.cpp": ("llama_cpp", "llama-cpp-python", "llama_cpp_samplers:LlamaCppEngine"),
+        "torch": ("torch", "torch", "torch_samplers:TorchEngine"),
+        "numpy": ("numpy", "numpy", "numpy_draws:NumpyEngine"),
     }
 )
 """Engine that samples to the module that must be importable, its package, and the adapter."""
@@ -84,13 +76,10 @@ def engine(name: str) -> Engine | Unavailable:
     Traceback (most recent call last):
     tokenref.engines.table.EngineError: an engine must be one of tiktoken, ..., got 'heaps'
     """
-    if name == "reference":
-        return ReferenceEngine()
+    if name == "reference" or name in ENCODERS:
+        return _own(name)
     if name.startswith("py:"):
         return open_function(name)
-    if name in ENCODERS:
-        encoder = ReferenceEngine(name=name, steps=Steps(encode_symbols=ENCODERS[name]))
-        return BoundedEngine(encoder, LONGEST_QUADRATIC) if name in QUADRATIC else encoder
     if name in NODE_PACKAGES:
         found = node_package(name)
         return Unavailable(name, found) if isinstance(found, str) else found
@@ -104,8 +93,8 @@ def engine(name: str) -> Engine | Unavailable:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about itself, to its own developers
             import_module(module)
-        missing = missing_device() if name in _ON_DEVICES else None
-        return Unavailable(name, missing) if missing else adapter(version(package))
+        missing = _missing_device() if name in _ON_DEVICES else None
+        return Unavailable(name, missing) if missing else _adapter(adapter)(version(package))
     except ModuleNotFoundError as error:
         reason = f"cannot be imported: ModuleNotFoundError: {error}; pip install {package}"
         return Unavailable(name, reason)
@@ -113,3 +102,27 @@ def engine(name: str) -> Engine | Unavailable:
         raise
     except BaseException as error:  # noqa: BLE001 - compiled modules raise anything when they break
         return Unavailable(name, f"cannot be imported: {type(error).__name__}: {error}")
+
+
+def _own(name: str) -> Engine:
+    """Return the reference, or one of its encoders."""
+    from tokenref.engines.bounded import BoundedEngine  # noqa: PLC0415 - only needed here
+    from tokenref.engines.reference import ReferenceEngine  # noqa: PLC0415 - it loads all samplers
+
+    if name not in ENCODERS:
+        return ReferenceEngine()
+    encoder = ReferenceEngine(name=name, steps=Steps(encode_symbols=ENCODERS[name]))
+    return BoundedEngine(encoder, LONGEST_QUADRATIC) if name in QUADRATIC else encoder
+
+
+def _adapter(name: str) -> Callable[[str], Engine]:
+    """Return the adapter that `module:class` names, by the version of its package."""
+    module, _, kind = name.partition(":")
+    found: Callable[[str], Engine] = getattr(import_module(f"tokenref.engines.{module}"), kind)
+    return found
+
+
+def _missing_device() -> str | None:
+    from tokenref.engines.torch_rows import missing_device  # noqa: PLC0415 - only needed here
+
+    return missing_device()

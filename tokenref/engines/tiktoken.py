@@ -123,6 +123,8 @@ class TiktokenSession:
     def _offsets(self, request: Mapping[str, Any]) -> Answer:
         try:
             text, offsets = self.encoding.decode_with_offsets(request["ids"])
+        except KeyError as error:
+            return Refused("UNKNOWN_ID", str(error))
         except UnicodeDecodeError as error:
             return Refused("INVALID_UTF8", str(error))
         return Ok({"text": text, "offsets": offsets})

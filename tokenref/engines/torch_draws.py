@@ -85,6 +85,17 @@ def counted(shares: "torch.Tensor", draws: int, seed: int) -> list[list[int]]:
     return [[token, count] for token, count in enumerate(counts.tolist()) if count]
 
 
+def batched(shares: "torch.Tensor", rows: int, calls: int, seed: int) -> list[list[int]]:
+    """Return the tokens of so many rows of one batch, call after call, with one generator."""
+    import torch  # noqa: PLC0415 - it may not be installed
+
+    generator = torch.Generator(device=device_name()).manual_seed(seed)
+    batch = shares.expand(rows, -1)
+    drawn = [torch.multinomial(batch, 1, generator=generator) for _ in range(calls)]
+    tokens: list[list[int]] = torch.cat(drawn, dim=1).T.tolist()
+    return tokens
+
+
 def generator_of(words: Sequence[int]) -> "torch.Generator":
     """Return a generator of the processor whose next words are these, at most 623."""
     import torch  # noqa: PLC0415 - it may not be installed

@@ -2,9 +2,12 @@
 
 What it answers
     By the standard rule: `torch.softmax`, `torch.log_softmax` and `torch.argmax`, in the row's
-    own type, and many draws with `torch.multinomial`. On the processor also: draws with random
-    numbers that are handed over, by races and walks; the words of its generator for a seed;
-    the uniform numbers that it makes of words.
+    own type, and many draws with `torch.multinomial`, one row at a time or a batch of rows with
+    one generator. On the processor also: draws with random numbers that are handed over, by
+    races and walks; the words of its generator for a seed; the uniform numbers that it makes
+    of words.
+What it cannot be asked
+    Seeds of single rows: a call has one generator. Speculative decoding: it has none.
 What it refuses
     A row that `torch.multinomial` refuses, as its documentation says.
 """
@@ -15,7 +18,7 @@ from typing import Any, Final
 
 from bpe_ref import Vocabulary
 from tokenref.engines.answers import Answer, Ok, Unsupported
-from tokenref.engines.torch_draws import MOST, counted, drawn, generator_of, refused
+from tokenref.engines.torch_draws import MOST, batched, counted, drawn, generator_of, refused
 from tokenref.engines.torch_rows import device_name, refused_as_empty, to_floats, to_tensor
 from tokenref.floats import pack, type_of, unpack
 from tokenref.rules import STANDARD, rule_name
@@ -61,8 +64,8 @@ class TorchSession:
                 return Ok(_of_logits(op, request["logits"]))
             except IndexError as error:
                 return refused_as_empty(error)
-        if self.profile == STANDARD and op == "stat":
-            return _stat(request)
+        if self.profile == STANDARD and op in {"stat", "stat_batch"}:
+            return _stat(op, request)
         if self.profile in {RACE, WALK} and op == "draw":
             return _draw(self.profile, request)
         on_processor = device_name() == "cpu"
@@ -82,13 +85,16 @@ def _of_logits(op: str, logits: Mapping[str, Any]) -> dict[str, Any]:
     return {"token": int(row.argmax())}
 
 
-def _stat(request: Mapping[str, Any]) -> Answer:
+def _stat(op: str, request: Mapping[str, Any]) -> Answer:
     if request["params"]:
         return Unsupported("draws from a row as it is")
     is_law = "probs" in request
     row = to_tensor([request["probs" if is_law else "logits"]])[0]
+    shares = row if is_law else row.softmax(-1)
     try:
-        return Ok({"counts": counted(row if is_law else row.softmax(-1), request["draws"], SEED)})
+        if op == "stat_batch":
+            return Ok({"tokens": batched(shares, request["rows"], request["draws"], SEED)})
+        return Ok({"counts": counted(shares, request["draws"], SEED)})
     except RuntimeError as error:
         return refused(error)
 

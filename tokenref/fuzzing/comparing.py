@@ -22,6 +22,7 @@ from tokenref.engines.answers import (
     Skipped,
     Unsupported,
 )
+from tokenref.engines.calls import asked
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.fuzzing.question import Question
 from tokenref.fuzzing.records import case_of
@@ -49,8 +50,9 @@ class Outcome:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """The kind of failure: the status, and whether there is an answer at all."""
-        return self.judgement.status, type(self.right).__name__
+        """The kind of failure: the status, and why there is no answer, if there is none."""
+        right = self.right
+        return self.judgement.status, right.code if isinstance(right, Refused) else ""
 
 
 class Comparer:
@@ -124,7 +126,7 @@ class _Loaded:
             return [session] * len(questions)
         requests = [question.request for question in questions]
         if not isinstance(session, AnswersMany):
-            return [guarded(lambda r=r: session.answer(first.op, r)) for r in requests]  # type: ignore[misc]  # r is bound at once
+            return [guarded(lambda r=r: asked(session, first.op, r)) for r in requests]  # type: ignore[misc]  # r is bound at once
         answers: list[Answer] = []
         for batch in _batches(requests):
             found = guarded(lambda batch=batch: session.answer_many(first.op, batch))  # type: ignore[misc]  # as above

@@ -26,6 +26,7 @@ from tokenref.fuzzing.selection import GENERATOR, GROUP, Selection, kind_of
 from tokenref.fuzzing.written_subjects import named_subject, written
 from tokenref.record import OPS, canonical_json
 from tokenref.strategies import (
+    LATER,
     SAMPLER_QUESTIONS,
     TOKENIZER_QUESTIONS,
     VOCABULARY_QUESTIONS,
@@ -109,11 +110,20 @@ def _sampler_questions(
         for profile in profiles_of(op)
         if not profiles or profile in profiles
     ]
-    by_op = [[pair for pair in known if pair[0] == op] for op in ops]
-    key = GENERATOR, seed, "profile", group
+    first = [pair for pair in known if pair[1] not in LATER.get(pair[0], ())]
+    by_op = [[pair for pair in first if pair[0] == op] for op in ops]
+    by_op = [
+        pairs or [pair for pair in known if pair[0] == op]
+        for op, pairs in zip(ops, by_op, strict=True)
+    ]
     op, profile = drawn(
-        st.sampled_from([pairs for pairs in by_op if pairs]).flatmap(st.sampled_from), *key
+        st.sampled_from([pairs for pairs in by_op if pairs]).flatmap(st.sampled_from),
+        *(GENERATOR, seed, "profile", group),
     )
+    later = [name for name in LATER.get(op, ()) if (op, name) in known]
+    if later:  # by another key, so that groups that keep their profile keep their questions
+        either = mostly(st.just(profile), st.sampled_from(later), 2)
+        profile = drawn(either, GENERATOR, seed, "later profile", group)
     strategy = SAMPLER_QUESTIONS[op](profile)
     return [
         Question(op, profile, SAMPLERS, "", drawn(strategy, GENERATOR, seed, "question", index))

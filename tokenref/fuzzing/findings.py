@@ -10,10 +10,14 @@ from tokenref.fuzzing.comparing import Outcome
 from tokenref.fuzzing.question import Question
 from tokenref.fuzzing.records import case_of
 from tokenref.fuzzing.selection import GENERATOR
+from tokenref.fuzzing.shrinking import Shrunk
 from tokenref.fuzzing.written_subjects import read_written, written
 
 LONGEST_GOT: Final = 2_000
 """Characters of a refusal or crash that are kept."""
+
+LONGEST_LOG: Final = 500
+"""Characters that are kept of what a program wrote last to its standard error."""
 
 
 class Finding(
@@ -40,14 +44,28 @@ class Finding(
     asked: dict[str, Any]
     """The question as it was drawn: `op`, `in` and what it was about, if that has a name."""
 
+    unfinished: bool = False
+    """Whether it may still become smaller: a limit or an interrupt ended that."""
+
+    now_and_then: bool = False
+    """Whether it did not fail when it was asked once more."""
+
+    replaces: str = ""
+    """The sum of a larger finding that this one was made of later, if it was."""
+
     @property
     def sum(self) -> str:
         """What the record means: two findings with one sum are one finding."""
         return str(self.record["sum"])
 
+    def is_better_than(self, other: "Finding") -> bool:
+        """Tell which of two findings of one sum is kept, whichever was read first."""
+        return (self.unfinished, self.index) < (other.unfinished, other.index)
 
-def finding_of(first: Outcome, smallest: Outcome, *, index: int, seed: int, engine: str) -> Finding:
+
+def finding_of(first: Outcome, shrunk: Shrunk, *, index: int, seed: int, engine: str) -> Finding:
     """Return the finding of a failure, as it was drawn and as small as it became."""
+    smallest = shrunk.outcome
     question, detail = smallest.question, smallest.judgement.detail
     why = (
         f"{engine} differs: {detail[:300]}. Found by tokenref fuzz "
@@ -66,6 +84,8 @@ def finding_of(first: Outcome, smallest: Outcome, *, index: int, seed: int, engi
         record=msgspec.to_builtins(case),
         subject=written(question.subject, question.name),
         asked=asked,
+        unfinished=not shrunk.is_finished,
+        now_and_then=not shrunk.fails_again,
     )
 
 
@@ -87,7 +107,8 @@ def said(answer: Answer) -> dict[str, Any]:
     if isinstance(answer, Refused):
         return {"err": {"code": answer.code, "msg": answer.message[:LONGEST_GOT]}}
     message = getattr(answer, "message", "") or getattr(answer, "reason", "")
-    return {type(answer).__name__.lower(): {"msg": str(message)[:LONGEST_GOT]}}
+    said_last = {"log": log[-LONGEST_LOG:]} if (log := getattr(answer, "log", "")) else {}
+    return {type(answer).__name__.lower(): {"msg": str(message)[:LONGEST_GOT], **said_last}}
 
 
 def _ascii(text: str) -> str:

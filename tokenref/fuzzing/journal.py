@@ -36,12 +36,23 @@ class Group(
     milliseconds: int = 0
 
 
+class Bug(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Findings that are likely one bug, by their ids."""
+
+    first: str
+    """The simplest one."""
+
+    others: list[str]
+
+
 class Footer(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="footer"
 ):
     """The campaign was ended in order; it may go on nevertheless."""
 
     why: str
+    bugs: list[Bug] = []
+    """What was found until then: for who reads the file, it is found again from the findings."""
 
 
 Line: TypeAlias = Plan | Group | Finding | Footer
@@ -70,7 +81,10 @@ class Journal:
                 self.repeated.append(line.group)
             self.groups[line.group] = line
         elif isinstance(line, Finding):
-            self.findings.setdefault(line.sum, line)
+            self.findings.pop(line.replaces, None)
+            known = self.findings.get(line.sum)
+            if known is None or line.is_better_than(known):
+                self.findings[line.sum] = line
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Return for each operation how many questions ended how."""

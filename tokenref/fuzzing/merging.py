@@ -22,7 +22,7 @@ _SHOWN: Final = 20
 
 @dataclass
 class Merged:
-    """What several journals say together."""
+    """What several journals say together; nothing of it depends on their order."""
 
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
@@ -47,7 +47,9 @@ def merged(journals: Mapping[str, Journal]) -> Merged:
     result.counts = summed(journal.counts() for journal in every)
     for journal in every:
         for finding in journal.findings.values():
-            result.findings.setdefault(finding.sum, finding)
+            known = result.findings.get(finding.sum)
+            if known is None or finding.is_better_than(known):
+                result.findings[finding.sum] = finding
     result.questions = _asked_without_gap(every)
     return result
 

@@ -43,7 +43,8 @@ def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
         ("expected", readable_json(expected, _WIDEST)),
         ("got", readable_json(finding.got, _WIDEST)),
         *_where(finding),
-        ("rule", f"{record['profile']}: {rule_of(str(record['op']))}"),
+        *_but(finding),
+        ("rule", f"{record['profile']}: {rule_of(str(record['op']), str(record['profile']))}"),
         ("see", str(record["spec"])),
         ("again", shlex.join(again(plan, finding.index))),
         ("record", _line(record)),
@@ -84,6 +85,15 @@ def _where(finding: Finding) -> list[tuple[str, str]]:
     return [("first", f"{parts['at']}: expected {parts['expected']}, got {parts['got']}")]
 
 
+def _but(finding: Finding) -> list[tuple[str, str]]:
+    """Return what keeps a finding from being the smallest, if anything does."""
+    if finding.now_and_then:
+        return [("but", "it did not fail when it was asked once more: it fails now and then")]
+    if finding.unfinished:
+        return [("but", "it may become smaller; with --state, the same command goes on with it")]
+    return []
+
+
 def _about(finding: Finding) -> list[tuple[str, str]]:
     """Return what has to be loaded; a sampler's question needs nothing."""
     subject = finding.subject
@@ -104,9 +114,9 @@ def again(plan: Plan, index: int) -> list[str]:
 
 
 def print_summary(
-    console: Console, counts: Mapping[str, Mapping[str, int]], findings: int, sentence: str
+    console: Console, counts: Mapping[str, Mapping[str, int]], found: str, sentence: str
 ) -> None:
-    """Print how many questions ended how, for each operation and for all."""
+    """Print how many questions ended how, for each operation and for all; and what was found."""
     table = Table(header_style="bold", show_edge=False, pad_edge=False)
     table.add_column("operation")
     table.add_column("questions", justify="right")
@@ -124,8 +134,7 @@ def print_summary(
         _add_row(table, "all", total, shown)
     console.print()
     console.print(table)
-    kinds = "1 finding" if findings == 1 else f"{findings:,} findings"
-    console.print(f"\n{kinds}; {visible(sentence)}", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"\n{found}; {visible(sentence)}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _add_row(
@@ -153,7 +162,7 @@ class Bar:
             SpinnerColumn(),
             TextColumn("{task.completed:,} groups"),
             BarColumn(),
-            TextColumn("{task.fields[found]:,} findings"),
+            TextColumn("{task.fields[found]:,} likely bugs"),
             TimeElapsedColumn(),
             console=self.console,
             transient=True,

@@ -36,6 +36,7 @@ SPECS: Final = MappingProxyType(
         **dict.fromkeys(("limit", "split", "chunks"), "docs/cutting.md#cutting"),
         "completions": "docs/cutting.md#completions",
         "canonical": "docs/cutting.md#canonical",
+        "session": "docs/bpe.md#several-calls",
         "tokenize": "docs/tokenizers.md#pipeline",
         "detokenize": "docs/tokenizers.md#decoders",
         "detokenize_stream": "docs/streaming.md#certain",

@@ -17,12 +17,19 @@ from tokenref.cases.sampling.rows_asking import verdict_of_row
 from tokenref.cases.sampling.rows_softmax import close_to
 from tokenref.engines.answers import Answer, Ok
 from tokenref.floats import type_of, unpack
+from tokenref.fuzzing.adaptive_verdicts import adaptive_verdict
 from tokenref.fuzzing.question import Question
-from tokenref.record import FILTER_OPS, ROW_OPS
+from tokenref.fuzzing.race_verdicts import prove_race
+from tokenref.races import RACE_PROFILES
+from tokenref.record import ADAPTIVE_OPS, FILTER_OPS, ROW_OPS
 from tokenref.verdicts import Close, Exact, Verdict
 
 CLOSE: Final = Close(ulp=2)
 """Of a residual: a difference, a sum and a division."""
+
+
+OTHER_LIBRARY: Final = 3
+"""Units: of one exponential, of a sum of several, and of a logarithm or a quotient of these."""
 
 
 def sampler_verdict(question: Question, right: Answer) -> Verdict | None:
@@ -48,14 +55,25 @@ def _verdict(question: Question, right: Answer) -> Verdict | None:
     if op in ROW_OPS:
         return verdict_of_row(op, profile, request)
     if op in {"softmax", "logprobs"}:
-        return close_to(op, request["logits"], type_of(request["logits"]))
+        return _looser(close_to(op, request["logits"], type_of(request["logits"])))
     if op == "batch":
         return _of_rows(question, right)
     if op in {"chain", "distribution", "sample"}:
         return _of_chain(op, profile, request, right)
     if op == "sequence":
         return _of_calls(profile, request, right)
+    if op in ADAPTIVE_OPS and isinstance(right, Ok):
+        return adaptive_verdict(op, profile, request, right.out)
+    if op == "draw" and profile in RACE_PROFILES and isinstance(right, Ok):
+        prove_race(profile, request, right.out)
     return CLOSE if op == "residual" else Exact()
+
+
+def _looser(verdict: Verdict) -> Verdict:
+    """Return a verdict that lets another library's exponentials and logarithms pass, too."""
+    if not isinstance(verdict, Close):
+        return verdict
+    return Close(ulp=verdict.ulp + OTHER_LIBRARY, floor=verdict.floor)
 
 
 def _of_rows(question: Question, right: Answer) -> Verdict | None:

@@ -7,11 +7,16 @@ once is given a whole batch of smaller ones in one message (for a device a messa
 costs as much as a question), any other one is asked one by one.
 
 Still failing means: the same status, and the reference still gives an answer (or
-still refuses). So a wrong token does not become a question that makes no sense.
+still refuses for the same reason). So a wrong token does not become a question that makes
+no sense.
+
+It is limited, in questions and in time. What is the smallest when the limit is
+reached, or when somebody interrupts, is kept, and can be made smaller another time.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Final, TypeAlias
 
@@ -19,9 +24,10 @@ import msgspec
 
 from bpe_ref import Vocabulary
 from tokenref.fuzzing.comparing import MANY, Comparer, Outcome
+from tokenref.fuzzing.hardness import evened, hardness
+from tokenref.fuzzing.limits import Limits
 from tokenref.fuzzing.question import Question
 from tokenref.fuzzing.smaller_questions import smaller_requests
-from tokenref.fuzzing.smaller_rows import hardness
 from tokenref.fuzzing.smaller_vocabularies import (
     plainer_letters,
     shorter_words,
@@ -37,26 +43,52 @@ MOST_TRIES: Final = 4_000
 """Questions that are asked for one failure at most."""
 
 
-def shrunk(failed: Outcome, comparer: Comparer, most: int = MOST_TRIES) -> Outcome:
+@dataclass(frozen=True)
+class Shrunk:
+    """What a failure became."""
+
+    outcome: Outcome
+    is_finished: bool = True
+    """Whether nothing that is one step smaller fails; else a limit was reached before."""
+
+    was_interrupted: bool = False
+    """Whether Ctrl-C ended it."""
+
+    fails_again: bool = True
+    """Whether it failed once more when it was asked once more."""
+
+    @property
+    def question(self) -> Question:
+        """The smallest question that was found."""
+        return self.outcome.question
+
+
+def shrunk(
+    failed: Outcome, comparer: Comparer, limits: Limits | None = None, most: int = MOST_TRIES
+) -> Shrunk:
     """Return the smallest outcome that fails as this one does; it may be this one.
+
+    `KeyboardInterrupt` does not pass through: it ends the search.
 
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> from tokenref.engines.table import engine
     >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"c": 2, b"aba": 3})
     >>> question = Question("encode", "definition", vocabulary, "", {"text": "ccababacab"})
     >>> comparer = Comparer(engine("greedy"))
-    >>> outcome = shrunk(comparer.compare([question])[0], comparer)
-    >>> outcome.question.request, list(outcome.question.subject.tokens.values())
+    >>> smallest = shrunk(comparer.compare([question])[0], comparer)
+    >>> smallest.question.request, list(smallest.question.subject.tokens.values())
     ({'text': 'aba'}, [b'a', b'b', b'aba'])
+    >>> smallest.is_finished
+    True
     """
-    search = _Search(comparer, failed, most)
-    best = failed
-    while True:
-        before = best
-        best = search.smallest(best, _requests)
-        best = search.smallest(best, _vocabularies)
-        if best is before:
-            return best
+    search = _Search(comparer, failed, most, time.monotonic() + (limits or Limits()).left())
+    try:
+        fails_again = search.fails_again()
+        if fails_again and search.run():
+            fails_again = search.fails_again()
+    except KeyboardInterrupt:
+        return Shrunk(search.best, is_finished=False, was_interrupted=True)
+    return Shrunk(search.best, not (fails_again and search.is_over()), fails_again=fails_again)
 
 
 def _requests(question: Question) -> Iterator[Question]:
@@ -76,26 +108,47 @@ def _vocabularies(question: Question) -> Iterator[Question]:
 
 
 class _Search:
-    """Tries that are left, and what was tried."""
+    """The smallest failure so far, what was tried, and what is left of tries and of time."""
 
-    def __init__(self, comparer: Comparer, failed: Outcome, most: int) -> None:
+    def __init__(self, comparer: Comparer, failed: Outcome, most: int, end: float) -> None:
+        self.best = failed
         self._comparer = comparer
         self._kind = failed.kind
         self._left = most
+        self._end = end
 
-    def smallest(self, best: Outcome, steps: Steps) -> Outcome:
-        """Return the outcome from which no step leads to a smaller one that still fails."""
+    def fails_again(self) -> bool:
+        """Ask the smallest question once more; what fails now and then is not made smaller."""
+        return self.is_over() or self._first_failing([self.best.question]) is not None
+
+    def run(self) -> bool:
+        """Search until nothing is smaller, or until a limit is reached; return whether any is."""
+        first, before = self.best, None
+        while before is not self.best and not self.is_over():
+            before = self.best
+            self._descend(_requests)
+            self._descend(_vocabularies)
+        return self.best is not first
+
+    def is_over(self) -> bool:
+        """Tell whether a limit was reached."""
+        return self._left <= 0 or time.monotonic() >= self._end
+
+    def _descend(self, steps: Steps) -> None:
+        """Take steps to smaller outcomes that fail until there is none."""
         seen: set[bytes] = set()
         while True:
-            smaller = self._first_failing(self._worth(best.question, steps, seen))
+            smaller = self._first_failing(self._worth(self.best.question, steps, seen))
             if smaller is None:
-                return best
-            best = smaller
+                return
+            self.best = smaller
 
     def _worth(self, question: Question, steps: Steps, seen: set[bytes]) -> Iterator[Question]:
         """Yield the smaller questions that make sense and were not asked before."""
         size = _size(question)
         for smaller in steps(question):
+            if self.is_over():
+                return
             if _size(smaller) >= size or not _is_well_formed(smaller):
                 continue
             key = _key(smaller)
@@ -105,7 +158,7 @@ class _Search:
 
     def _first_failing(self, questions: Iterable[Question]) -> Outcome | None:
         waiting = iter(questions)
-        while self._left > 0:
+        while not self.is_over():
             many = MANY if self._comparer.takes_many else 1
             batch = list(islice(waiting, min(many, self._left)))
             if not batch:
@@ -121,8 +174,10 @@ def _size(question: Question) -> tuple[object, ...]:
     """Return what must get smaller with each step, so that shrinking ends."""
     request = canonical_json(question.request)
     about = size_of(question.subject) if isinstance(question.subject, Vocabulary) else (0,)
-    plain = hardness(question.request) if question.op in SAMPLER_OPS else 0.0
-    return len(request) + about[0], plain, request, about
+    if question.op not in SAMPLER_OPS:
+        return len(request) + about[0], request, about
+    even, odd = evened(question.request)
+    return len(canonical_json(even)), odd, hardness(question.request), request
 
 
 def _is_well_formed(question: Question) -> bool:

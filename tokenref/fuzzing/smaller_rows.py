@@ -41,7 +41,7 @@ SIMPLEST: Final[Mapping[int, Sequence[float]]] = {
     4: (0.5, 0.25, 0.125, 0.125),
 }
 LONGEST: Final = 64
-"""Tokens of the longest row that loses single tokens; a longer one loses parts."""
+"""Tokens of the longest row in which single ones are tried; a longer one loses parts."""
 
 
 def smaller_sampling(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -62,8 +62,12 @@ def smaller_sampling(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     params = request.get("params", {})
     for name in params:
         yield {**request, "params": {key: params[key] for key in params if key != name}}
-    if size in SIMPLEST and "probs" in request:
-        yield from _with_simplest_weights(request, SIMPLEST[size])
+    if "probs" in request:
+        for few, weights in SIMPLEST.items():
+            if few <= size:
+                shorter = _without(request, range(few, size), size) if few < size else request
+                yield from _with_simplest_weights(shorter, weights)
+    yield from _in_32_bits(request)
     yield from _plainer(request)
 
 
@@ -85,6 +89,17 @@ def _with_simplest_weights(
     if "uniforms" in request:
         for point in (0.0, *sums[:-1]):
             yield {**request, **row, "uniforms": pack([point], type_of(request["uniforms"]))}
+
+
+def _in_32_bits(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the request with all its rows in the usual type, if that holds them."""
+    rows = {key: request[key] for key in ROWS & request.keys() if isinstance(request[key], dict)}
+    try:
+        plain = {key: pack(unpack(row)) for key, row in rows.items()}
+    except FloatsError:
+        return
+    if plain != rows:
+        yield {**request, **plain}
 
 
 def _size(request: Mapping[str, Any]) -> int:
@@ -156,7 +171,8 @@ def _plainer(value: Any, key: str = "") -> Iterator[Any]:  # noqa: ANN401 - any 
     if isinstance(value, dict):
         if _is_floats(value):
             moves = _moved_weights if key in {"probs", "target", "draft"} else _replaced_numbers
-            for numbers in moves(unpack(value)):
+            numbers_now = unpack(value)
+            for numbers in moves(numbers_now) if len(numbers_now) <= LONGEST else ():
                 yield from _packed(numbers, type_of(value))
             return
         for inner, entry in value.items():
@@ -198,20 +214,3 @@ def _packed(numbers: Sequence[float], dtype: Type) -> Iterator[dict[str, str]]:
         yield pack(numbers, dtype)
     except FloatsError:
         return
-
-
-def hardness(value: Any) -> float:  # noqa: ANN401 - any JSON
-    """Return how hard the numbers of a request are to read: the digits of each, added up.
-
-    >>> hardness({"probs": pack([0.5, 0.5])}) < hardness({"probs": pack([0.3125, 0.6875])})
-    True
-    """
-    if isinstance(value, dict):
-        if _is_floats(value):
-            return sum(map(_hardness_of_number, unpack(value)))
-        return sum(map(hardness, value.values()))
-    return sum(map(hardness, value)) if isinstance(value, list) else 0.0
-
-
-def _hardness_of_number(number: float) -> float:
-    return len(repr(number)) + abs(number) / 1000 if isfinite(number) else len("-inf.0")

@@ -47,13 +47,14 @@ BEYOND: Final = (
         "The draft's row that is reported is not the one it was drawn from.",
         "transformers#47932, DeepSpec#31",
         "the row is given, and needs the engine's own drafter",
-        "by no record: compare the laws, as `sampling_ref.speculative.law` enumerates them",
+        "`stat_speculative/chain`: the engine drafts by itself, from filtered rows and from rows "
+        "that bf16 does not hold",
     ),
     Beyond(
         "Draft and replacement share their noise.",
         "vllm#47386",
         "each number is given by itself",
-        "given numbers: `speculative/chain`; the engine's own noise: by no record",
+        "given numbers: `speculative/chain`; the engine's own noise: `stat_speculative/chain`",
     ),
     Beyond(
         "The noise has a floor, so that the tail is drawn too often or never.",
@@ -65,13 +66,14 @@ BEYOND: Final = (
         "The window of noise wraps: rows are correlated.",
         "vllm#59786",
         "each row's own law is right",
-        "repeated blocks in one row: `stat/laws`; correlation between rows: by no record",
+        "repeated blocks in one row: `stat/laws`; each two rows of a call, and of two calls that "
+        "follow each other: `stat_batch/rows`",
     ),
     Beyond(
         "A seed is ignored in a batch of seeded and unseeded rows.",
         "vllm#51226",
         "a seed is no part of a question about a row",
-        "given numbers: `batch/draws`; own seeds: by no record",
+        "given numbers: `batch/draws`; own seeds, alone and in company: `seeds/batches`",
     ),
     Beyond(
         "Noise belongs to places in one path, and to tokens in another.",
@@ -89,7 +91,7 @@ BEYOND: Final = (
         "The offset of the stream is not advanced between two calls.",
         "aiter#2035",
         "one call has one offset",
-        "`random_words/places`, `random_words/counters`; its own stream: `stat`",
+        "`random_words/places`, `random_words/counters`; its own stream: `stat`, `stat_batch`",
     ),
     Beyond(
         "Rows are changed in place, and the next call sees that.",

@@ -15,6 +15,8 @@ mutants that no shorter row kills.
 First the controls: the reference itself must pass every case, else the
 kills mean nothing, and it must fail every canary, which has a wrong answer.
 Negative controls, which are right in another way than the reference, must pass.
+What is asked of an engine's own random numbers the reference cannot answer; there
+the control is the reference with numbers of its own (`own_numbers`).
 """
 
 from collections import Counter
@@ -29,6 +31,7 @@ from tokenref.engines.answers import Answer, Crashed, Unsupported, request_text
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.judge import FAILURES, judge
 from tokenref.mutants.mutant import Mutant
+from tokenref.mutants.own_numbers import OwnNumbersEngine
 from tokenref.mutants.table import CONTROLS, MUTANTS
 from tokenref.record import Case, canonical_json, op_of
 from tokenref.subjects import (
@@ -38,7 +41,7 @@ from tokenref.subjects import (
     load_subject,
     together,
 )
-from tokenref.verdicts import Stat, Survey
+from tokenref.verdicts import Survey
 
 REQUIRED: Final = 35
 """How many mutants must be killed without being too crude."""
@@ -192,7 +195,7 @@ def run_gate(
         _try([trial for trial in trials if not trial.killers], list(group))
     for _, group in groupby(canaries, key=_loaded_together):
         together = list(group)
-        failed = _killers(ReferenceEngine(), together)
+        failed = _killers(OwnNumbersEngine(), together)
         report.trouble += [
             f"the canary {question.case.id} passed: a wrong answer was taken for right"
             for question in together
@@ -251,8 +254,8 @@ def _questions(cases: Iterable[Case], fixtures: Fixtures) -> tuple[list[_Questio
             missing.setdefault(subject, []).append(case.id)
         else:
             request = msgspec.to_builtins(case.input)
-            if isinstance(case.verdict, Stat | Survey):
-                missing.setdefault("their answer is a matter of chance", []).append(case.id)
+            if isinstance(case.verdict, Survey):
+                missing.setdefault("nothing is expected of them", []).append(case.id)
                 continue
             if case.vocab is not None and _length(request) > LONGEST:
                 missing.setdefault(f"their text has more than {LONGEST} bytes", []).append(case.id)
@@ -277,7 +280,7 @@ def _length(request: Mapping[str, Any]) -> int:
 def _controlled(questions: Sequence[_Question], report: GateReport) -> list[_Question]:
     """Return the questions of one vocabulary that the reference passes, with its answers."""
     passed: list[_Question] = []
-    answers = _answers(ReferenceEngine(), questions)
+    answers = _answers(OwnNumbersEngine(), questions)
     for question, answer in zip(questions, answers, strict=True):
         judgement = judge(question.case, answer, question.subject)
         if judgement.status == "pass":

@@ -15,18 +15,11 @@ from tokenref.mutants.samplers import question, sampler_mutant
 from tokenref.mutants.sampling_rows import CHAINS, Request, asking, other_question, row_request
 from tokenref.questions.parameters import pack_parameters, unpack_parameters
 from tokenref.record import ROW_OPS
+from tokenref.reordered import with_step_at
 
 Reorder: TypeAlias = Callable[[Profile], Profile]
 
 _MIXED: Final = (3.0, 2.5, 2.0, 1.0, 0.0)
-
-
-def _moved(profile: Profile, step: str, place: int) -> Profile:
-    """Return a profile in which the stages of one step stand elsewhere."""
-    those = [stage for stage in profile.stages if stage.step == step]
-    rest = [stage for stage in profile.stages if stage.step != step]
-    at = place if place >= 0 else len(rest) + 1 + place
-    return replace(profile, stages=(*rest[:at], *those, *rest[at:]))
 
 
 def _without(profile: Profile, *steps: str) -> Profile:
@@ -69,7 +62,7 @@ ORDERS: Final = (
         "temperature-after-top-p",
         "The nucleus is taken before the temperature; fish-speech#1150, sglang-jax#289.",
         "transformers",
-        lambda profile: _moved(profile, "temperature", -1),
+        lambda profile: with_step_at(profile, "temperature", -1),
         temperature=2.0,
         top_p=0.75,
         top_k=0,
@@ -78,7 +71,7 @@ ORDERS: Final = (
         "temperature-before-the-filters",
         "The temperature comes first, where it must be last; llama.cpp#4091.",
         "llama.cpp",
-        lambda profile: _moved(profile, "temperature", 1),
+        lambda profile: with_step_at(profile, "temperature", 1),
         temp=2.0,
         top_p=0.75,
         min_p=0.0,
@@ -87,7 +80,7 @@ ORDERS: Final = (
         "filters-on-the-tempered-row",
         "top-p, min-p and XTC act on the tempered row; mlxcel#1379.",
         "mlx-lm",
-        lambda profile: _moved(profile, "temperature", 0),
+        lambda profile: with_step_at(profile, "temperature", 0),
         temp=2.0,
         top_p=0.75,
     ),
@@ -95,7 +88,7 @@ ORDERS: Final = (
         "top-p-before-top-k",
         "The two filters stand the other way round. Own.",
         "transformers",
-        lambda profile: _moved(
+        lambda profile: with_step_at(
             profile, "top_k", 1 + [s.step for s in _without(profile, "top_k").stages].index("top_p")
         ),
         row=(2.0, 2.0, 2.0, 1.0),
@@ -140,7 +133,7 @@ ORDERS: Final = (
         "penalties-after-the-filters",
         "Penalties see a row that is cut already. Own.",
         "llama.cpp",
-        lambda profile: _moved(profile, "penalties", -1),
+        lambda profile: with_step_at(profile, "penalties", -1),
         history=[0, 0],
         repeat_penalty=4.0,
         top_k=1,
@@ -149,7 +142,7 @@ ORDERS: Final = (
         "bias-after-the-filters",
         "A bias of a token that is removed already does nothing. Own.",
         "llama.cpp",
-        lambda profile: _moved(profile, "logit_bias", -1),
+        lambda profile: with_step_at(profile, "logit_bias", -1),
         logit_bias={4: 10.0},
         top_k=1,
     ),
@@ -157,7 +150,7 @@ ORDERS: Final = (
         "min-p-before-the-temperature",
         "min-p is taken on the untempered row; sglang-jax#1563.",
         "vllm",
-        lambda profile: _moved(profile, "min_p", 0),
+        lambda profile: with_step_at(profile, "min_p", 0),
         temperature=2.0,
         min_p=0.375,
     ),

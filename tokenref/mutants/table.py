@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from tokenref.mutants.calls import CALLS
 from tokenref.mutants.cutting import CUTTING
 from tokenref.mutants.decoding import DECODING
 from tokenref.mutants.growing import GROWING
@@ -21,6 +22,7 @@ from tokenref.mutants.sampling_chains import CHAINED
 from tokenref.mutants.sampling_controls import CONTROLS as SAMPLING_CONTROLS
 from tokenref.mutants.sampling_draws import DRAWS
 from tokenref.mutants.sampling_filters import FILTERS
+from tokenref.mutants.sampling_own_numbers import OWN_NUMBERS
 from tokenref.mutants.sampling_rows import ROWS
 from tokenref.mutants.special import SPECIAL
 from tokenref.mutants.streams import STREAMS
@@ -30,10 +32,10 @@ MUTANTS: Final[Mapping[str, Mutant]] = MappingProxyType(
     by_name(
         [
             *(*MERGING, *VOCABULARIES, *CUTTING, *SPECIAL, *DECODING),
-            *(*GROWING, *PARTS, *STREAMS),
+            *(*GROWING, *PARTS, *STREAMS, *CALLS),
             *(*MODEL, *ADDED, *NORMALIZERS, *PIPELINES_CUTTING),
             *(*AFTER, *PIPELINES_DECODING, *PIPELINES_STREAMS),
-            *(*FILTERS, *ROWS, *DRAWS, *CHAINED),
+            *(*FILTERS, *ROWS, *DRAWS, *CHAINED, *OWN_NUMBERS),
         ]
     )
 )

@@ -12,8 +12,8 @@
 //     is a token. There is no decoding to bytes, and none that refuses what is not UTF-8.
 // What it answers
 //     `encode`, `countTokens` and `decode` are the public functions. What `decode` could not
-//     decode it keeps for its next call; so it is called once more without a token in between,
-//     or the answers would depend on the order of the questions.
+//     decode it keeps for its next call; so its decoder is emptied before each question,
+//     or the answers would depend on the order of the questions. A `session` shows it.
 // What it refuses
 //     Disallowed special text, bytes without a token and unknown ids, each by an `Error` with
 //     a message of its own.
@@ -38,10 +38,8 @@ function session(required, encoding, vocabulary) {
       const options = { allowedSpecial: set(allowed), disallowedSpecial: disallowed === "all" ? rest : set(disallowed) };
       return encode(text, options);
     },
-    decode(ids) {
-      decoder.decode();
-      return refusing(() => encoding.decode(ids));
-    },
+    decode: (ids) => refusing(() => encoding.decode(ids)),
+    begin: () => decoder.decode(),
   };
 }
 

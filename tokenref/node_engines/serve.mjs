@@ -19,11 +19,12 @@ export class Skipped extends Error {}
 
 // What may be asked, and by whose rules. Where a text is not UTF-8, JavaScript cannot say it.
 const OPS = Object.fromEntries(
-  ["encode", "count", "special", "decode"].map((op) => [op, { profiles: ["definition", "tiktoken"] }]),
+  ["encode", "count", "special", "decode", "session"].map((op) => [op, { profiles: ["definition", "tiktoken"] }]),
 );
 
 // Serves an adapter, `open(required, version)`, of the package in the folder given as the program's
-// argument. It returns {load(vocabulary, digest)}, which returns {encode, count, special, decode}.
+// argument. It returns {load(vocabulary, digest)}, which returns {encode, count, special, decode}, and
+// maybe {begin}, which makes the package forget what it keeps, before each question.
 export async function serve(name, open) {
   const print = process.stdout.write.bind(process.stdout);
   console.log = console.info = console.debug = console.error; // a stray print does no harm
@@ -71,6 +72,22 @@ function load(engine, message) {
 
 function answer(session, op, question) {
   if (session === undefined) throw new Error("no vocabulary is loaded");
+  session.begin?.();
+  if (op !== "session") return call(session, op, question);
+  return { answers: question.calls.map((each) => called(session, each)) };
+}
+
+// One of several calls: a refusal is its answer, and the others are asked all the same.
+function called(session, { op, in: question }) {
+  try {
+    return call(session, op, question);
+  } catch (error) {
+    if (error instanceof Refused) return { code: error.code };
+    throw error;
+  }
+}
+
+function call(session, op, question) {
   if (op === "decode") return decode(session, question);
   const text = textOf(question);
   if (session.longest !== undefined && text.length > session.longest) {

@@ -32,8 +32,8 @@ from tokenref.engines.answers import (
     TimedOut,
     Unsupported,
 )
+from tokenref.protocol.asked import ExchangeError, lines_of
 from tokenref.protocol.messages import PROTO, HelloRequest, LoadRequest, Request, RunRequest
-from tokenref.protocol.offline import ExchangeError, lines_of
 from tokenref.protocol.reading import ProtocolError, decode
 from tokenref.runner import answers_of, guarded, quiet_standard_error
 from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, load_subject

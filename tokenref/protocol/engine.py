@@ -10,15 +10,14 @@ of 64 that takes two restarts, where halving takes seven.
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 
 from bpe_ref import Vocabulary
-from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from tokenref.engines.answers import (
     UNDECLARED,
     Answer,
@@ -30,6 +29,7 @@ from tokenref.engines.answers import (
 )
 from tokenref.protocol.channel import Channel
 from tokenref.protocol.heavy import parts
+from tokenref.protocol.loading import Loading, load_tokenizer, load_vocabulary
 from tokenref.protocol.messages import PROTO, HelloAnswer
 from tokenref.protocol.patience import Patience
 from tokenref.protocol.process import ChannelError, LateError, StartError
@@ -40,7 +40,6 @@ from tokenref.protocol.reading import (
     read_load,
     read_run,
 )
-from tokenref.subjects import TokenizerFile
 
 LARGEST_BATCH: Final = 64
 
@@ -51,27 +50,6 @@ _LAST_LINE: Final = 200
 """Characters of the last line of standard error that are part of the sentence."""
 
 _FAILURES: Final = (ChannelError, LateError, ProtocolError)
-
-
-@dataclass(frozen=True, eq=False)
-class Loading:
-    """What a program is to load: a vocabulary, or a whole tokenizer."""
-
-    kind: Literal["vocab", "tokenizer"]
-    digest: str
-    name: str
-    content: Callable[[], bytes] = field(repr=False)
-
-
-def load_vocabulary(vocabulary: Vocabulary, name: str) -> Loading:
-    """Return how a vocabulary is loaded: as a file like those of the fixtures."""
-    named = NamedVocabulary(name, "", vocabulary)
-    return Loading("vocab", vocabulary.digest(), name, lambda: dump_plain_json(named))
-
-
-def load_tokenizer(content: bytes, name: str) -> Loading:
-    """Return how a whole tokenizer is loaded: as its own file."""
-    return Loading("tokenizer", TokenizerFile(name, content).digest(), name, lambda: content)
 
 
 class ProtocolEngine:

@@ -12,8 +12,8 @@ import msgspec
 from bpe_ref import Vocabulary
 from tokenref.batches import LARGEST, batches
 from tokenref.catalogue import Catalogue
-from tokenref.protocol.engine import Loading, load_tokenizer, load_vocabulary
 from tokenref.protocol.heavy import parts
+from tokenref.protocol.loading import Loading, load_tokenizer, load_vocabulary
 from tokenref.protocol.messages import PROTO
 from tokenref.record import Case, op_of
 from tokenref.subjects import TokenizerFile

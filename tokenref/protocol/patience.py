@@ -8,7 +8,7 @@ class Patience:
     """Seconds, and the number of restarts.
 
     >>> Patience().seconds(64), Patience().sentence()
-    (5.2, '2 s + 0.05 s per case; 30 s to start or load; 20 restarts')
+    (5.2, '2 s + 0.05 s per case; 30 s to start or load; at most 20 restarts')
     """
 
     per_batch: float = 2.0
@@ -29,5 +29,5 @@ class Patience:
         """Say it in one line, for the report."""
         return (
             f"{self.per_batch:g} s + {self.per_case:g} s per case; "
-            f"{self.to_start:g} s to start or load; {self.restarts} restarts"
+            f"{self.to_start:g} s to start or load; at most {self.restarts} restarts"
         )

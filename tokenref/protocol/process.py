@@ -30,8 +30,10 @@ KEPT_LOG: Final = 64 * 2**10
 GRACE: Final = 1.0
 """Seconds that a program has to end by itself, after bye."""
 
-_LAST_WORDS: Final = 0.2
-"""Seconds for what it wrote to standard error before it died, and for its exit status."""
+_LAST_WORDS: Final = 1.0
+"""Seconds for what it wrote to standard error before it died, and for its exit status.
+
+Both are there at once, but on a machine that has other things to do."""
 
 _CHUNK: Final = 2**16
 

@@ -22,7 +22,11 @@ class State(Strict, frozen=True, kw_only=True):
     """Adaptive-p's two sums."""
 
 
-def _one_row(probs: object, logits: object) -> None:
+def one_row(probs: object, logits: object) -> None:
+    """Raise `ValueError` unless exactly one of the two is given.
+
+    >>> one_row(UNSET, "logits")
+    """
     if (probs is UNSET) == (logits is UNSET):
         raise ValueError("must have exactly one of `probs` and `logits`")
 
@@ -37,7 +41,7 @@ class FilterInput(Strict, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Hold the rule that there is exactly one row."""
-        _one_row(self.probs, self.logits)
+        one_row(self.probs, self.logits)
 
 
 class KeepOutput(Strict, frozen=True, kw_only=True):
@@ -143,7 +147,7 @@ class DrawInput(Strict, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Hold the rule that there is exactly one row."""
-        _one_row(self.probs, self.logits)
+        one_row(self.probs, self.logits)
 
 
 class DrawOutput(Strict, frozen=True, kw_only=True):
@@ -280,22 +284,3 @@ class SequenceOutput(Strict, frozen=True, kw_only=True):
     """The token of each call that draws one; null for the others."""
 
     answers: list[Id | None]
-
-
-class StatInput(Strict, frozen=True, kw_only=True):
-    """A row to draw from many times with the engine's own random numbers."""
-
-    probs: Floats | UnsetType = UNSET
-    logits: Floats | UnsetType = UNSET
-    params: Parameters
-    draws: Annotated[int, Meta(ge=1)]
-
-    def __post_init__(self) -> None:
-        """Hold the rule that there is exactly one row."""
-        _one_row(self.probs, self.logits)
-
-
-class StatOutput(Strict, frozen=True, kw_only=True):
-    """How often each token was drawn; tokens that never were may be left out."""
-
-    counts: list[tuple[Id, Count]]

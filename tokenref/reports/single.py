@@ -29,7 +29,9 @@ def print_case(console: Console, case: Case, vocabulary: str) -> None:
         ("flags", ", ".join(case.flags) or "none"),
         (
             "rules",
-            f"{case.profile}: {rule_of(op_of(case))}" if op_of(case) in STEPS else case.profile,
+            f"{case.profile}: {rule_of(op_of(case), case.profile)}"
+            if op_of(case) in STEPS
+            else case.profile,
         ),
         ("see", case.spec),
     ):

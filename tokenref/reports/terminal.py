@@ -157,7 +157,8 @@ def _print_failures(
         again = shlex.join(["tokenref", "check", *call, "--id", failure.id, *summary.options])
         _print_failure(console, failure, records.get(failure.id), names, again)
     if failed > len(summary.failures):
-        console.print(f"  and {failed - len(summary.failures):,} more", style="dim")
+        rest = f"  and {failed - len(summary.failures):,} more; all are in the file of --json"
+        console.print(rest, style="dim")
 
 
 def _print_failure(

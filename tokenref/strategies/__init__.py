@@ -5,7 +5,16 @@ rows, parameters     rows with ties and thresholds; numbers at which decisions c
 vocabulary_questions, tokenizer_questions, sampler_questions     what each operation is asked
 """
 
+from tokenref.races import RACE_PROFILES
+from tokenref.strategies.adaptive_questions import (
+    ADAPTIVE_QUESTIONS,
+    adaptive_p,
+    even_rows,
+    mirostat,
+    plain_rows,
+)
 from tokenref.strategies.parameters import profile_parameters, step_parameters
+from tokenref.strategies.race_questions import race_numbers, races
 from tokenref.strategies.rows import (
     dyadic_weights,
     histories,
@@ -16,6 +25,7 @@ from tokenref.strategies.rows import (
     uniforms,
 )
 from tokenref.strategies.sampler_questions import (
+    LATER,
     SAMPLER_QUESTIONS,
     chains,
     profiles_of,
@@ -43,13 +53,18 @@ from tokenref.strategies.vocabulary_questions import (
 )
 
 __all__ = [
+    "ADAPTIVE_QUESTIONS",
+    "LATER",
+    "RACE_PROFILES",
     "SAMPLER_QUESTIONS",
     "TOKENIZER_QUESTIONS",
     "VOCABULARY_QUESTIONS",
+    "adaptive_p",
     "atoms",
     "chains",
     "disturbed",
     "dyadic_weights",
+    "even_rows",
     "growing_calls",
     "grown_splits",
     "histories",
@@ -57,11 +72,15 @@ __all__ = [
     "invalid_rows",
     "logits",
     "long_runs",
+    "mirostat",
     "mostly",
     "near_boundary",
     "pieces_of",
+    "plain_rows",
     "profile_parameters",
     "profiles_of",
+    "race_numbers",
+    "races",
     "sampler_calls",
     "step_parameters",
     "stepped",

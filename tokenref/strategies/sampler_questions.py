@@ -16,9 +16,12 @@ from sampling_ref import PROFILES
 from tokenref.conversions import CONVERSIONS
 from tokenref.floats import Type, pack
 from tokenref.questions.parameters import pack_parameters
+from tokenref.races import RACE_PROFILES
 from tokenref.record import FILTER_OPS, ROW_OPS
 from tokenref.rules import STANDARD, rule_name, rule_names
+from tokenref.strategies.adaptive_questions import ADAPTIVE_QUESTIONS
 from tokenref.strategies.parameters import profile_parameters, step_parameters
+from tokenref.strategies.race_questions import races
 from tokenref.strategies.random_questions import ASKED, random_words, uniforms_of_words
 from tokenref.strategies.rows import (
     dyadic_weights,
@@ -40,6 +43,9 @@ _TYPES: Final[Sequence[Type]] = ("f32", "f32", "f32", "f64", "bf16", "f16")
 RACES: Final = frozenset({"exponential race", "Gumbel-max"})
 """Ways to draw that need a random number for each token."""
 
+LATER: Final[Mapping[str, Sequence[str]]] = MappingProxyType({"draw": RACE_PROFILES})
+"""Profiles that operations got after their questions had been numbered."""
+
 _FUNCTIONS: Final = frozenset({"prefix_allowed_tokens"})
 """Steps that are given a function, which no request can hold."""
 
@@ -57,7 +63,7 @@ def profiles_of(op: str) -> list[str]:
     if op == "batch":
         return [STANDARD]
     if op == "draw":
-        return [STANDARD, rule_name("draw", boundary="reach")]
+        return [STANDARD, rule_name("draw", boundary="reach"), *LATER[op]]
     if op == "speculative":
         return [STANDARD, rule_name("speculative", equality="accept")]
     return rule_names(op)
@@ -109,6 +115,10 @@ def _draw(draw: st.DrawFn) -> Request:
     quarters = st.sampled_from([0.0, 0.25, 0.5, 0.75])  # times what is left, they are exact
     numbers = draw(st.lists(quarters, min_size=count, max_size=count))
     return {"probs": pack(weights), "uniforms": pack(numbers), "count": count}
+
+
+def _draw_by(profile: str) -> Drawn:
+    return races(profile) if profile in RACE_PROFILES else _draw()
 
 
 @st.composite
@@ -204,7 +214,8 @@ SAMPLER_QUESTIONS: Final[Mapping[str, Callable[[str], Drawn]]] = MappingProxyTyp
         **{op: _same(partial(_filtered, op)) for op in FILTER_OPS},
         **{op: _same(partial(_row, op)) for op in ROW_OPS if op not in _FUNCTIONS},
         **dict.fromkeys(("softmax", "logprobs", "greedy"), _same(_logits_alone)),
-        "draw": _same(_draw),
+        **{op: _same(partial(ADAPTIVE_QUESTIONS.__getitem__, op)) for op in ADAPTIVE_QUESTIONS},
+        "draw": _draw_by,
         "random_words": random_words,
         "uniforms": uniforms_of_words,
         "speculative": _same(speculative),

@@ -130,7 +130,7 @@ def ids_for(vocabulary: Vocabulary) -> st.SearchStrategy[list[int]]:
 
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> from hypothesis import find
-    >>> find(ids_for(vocabulary_by_concatenation({b"a": 0})), lambda ids: len(ids) == 2)
+    >>> find(ids_for(vocabulary_by_concatenation({b"a": 0})), lambda ids: ids == [0, 0])
     [0, 0]
     """
     letters, special = vocabulary.symbol_of_letter, list(vocabulary.special_tokens.values())
@@ -263,6 +263,26 @@ def _completions(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
     return st.fixed_dictionaries({"text": texts_of(vocabulary, 3), "complete": st.booleans()})
 
 
+def _session(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
+    """Draw calls about one or two texts, so that they meet what was asked of the same text."""
+    names = list(vocabulary.special_tokens)
+    text = texts(*names, longest=4) if names else texts_of(vocabulary, 4)
+    which: st.SearchStrategy[Any] = st.sampled_from(["all", [], *([name] for name in names[:4])])
+    decoding = _decode(vocabulary).map(lambda given: {"op": "decode", "in": given})
+
+    def about(text: str) -> st.SearchStrategy[Request]:
+        special = {"text": st.just(text), "allowed": which, "disallowed": which}
+        return st.sampled_from(
+            [{"op": op, "in": _as_text(text)} for op in ("encode", "count")]
+        ) | st.fixed_dictionaries(special).map(lambda given: {"op": "special", "in": given})
+
+    def several(few: Sequence[str]) -> st.SearchStrategy[Request]:
+        call = st.sampled_from(few).flatmap(about) | decoding
+        return st.lists(call, min_size=2, max_size=5).map(lambda calls: {"calls": calls})
+
+    return st.lists(text, min_size=1, max_size=2).flatmap(several)
+
+
 VOCABULARY_QUESTIONS: Final[Mapping[str, Callable[[Vocabulary], st.SearchStrategy[Request]]]] = (
     MappingProxyType(
         {
@@ -282,6 +302,7 @@ VOCABULARY_QUESTIONS: Final[Mapping[str, Callable[[Vocabulary], st.SearchStrateg
             "chunks": _chunks,
             "completions": _completions,
             "canonical": _canonical,
+            "session": _session,
         }
     )
 )

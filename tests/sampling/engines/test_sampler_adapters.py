@@ -44,8 +44,9 @@ from tokenref.engines.torch_rows import to_floats, to_tensor
 from tokenref.engines.transformers_steps import RULES as TRANSFORMERS_RULES
 from tokenref.floats import TYPES, Type, nearest, pack, unpack
 from tokenref.protocol.answering import answer_requests
+from tokenref.protocol.asked import read_requests
 from tokenref.protocol.exporting import export
-from tokenref.protocol.offline import judge_responses, read_requests
+from tokenref.protocol.offline import judge_responses
 from tokenref.questions.parameters import pack_parameters
 from tokenref.record import (
     OPERATIONS,

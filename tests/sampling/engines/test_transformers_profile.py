@@ -744,16 +744,20 @@ def test_where_we_are_laxer_the_profile_says_so(params: dict[str, Any], name: st
     assert PROFILE.parameter(name).engine_rule
 
 
+def nothing_allowed(_: list[int]) -> list[int]:
+    return []
+
+
 @pytest.mark.parametrize(
     "params",
     [
         *({"encoder_input_ids": [SIZE], "encoder_repetition_penalty": 2.0}, {"max_length": 0.5}),
         *({"prompt_ignore_length": -1}, {"min_tokens_to_keep": 0}, {"renormalize_logits": 1}),
-        *({"prefix_allowed_tokens_fn": 3}, {"prefix_allowed_tokens_fn": lambda _: []}),
+        *({"prefix_allowed_tokens_fn": 3}, {"prefix_allowed_tokens_fn": nothing_allowed}),
         *({"do_sample": None}, {"remove_invalid_values": None}, {"suppress_tokens": 3}),
         *({"exponential_decay_length_penalty": 3}, {"eos_token_id": 1.5}),
     ],
-    ids=str,
+    ids=" ".join,  # not what they are: a function shows its address
 )
 def test_other_nonsense_is_one_sentence_too(params: dict[str, Any]) -> None:
     with pytest.raises(SamplingError) as caught:

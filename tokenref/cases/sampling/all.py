@@ -42,11 +42,14 @@ from tokenref.cases.sampling import (
     rows_refused,
     rows_shapes,
     rows_softmax,
+    seeds,
     sequences,
     speculative,
     speculative_listed,
     speculative_residual,
     statistics,
+    statistics_batches,
+    statistics_speculative,
     survey_bugs,
     survey_disagreements,
     survey_goldens,
@@ -105,6 +108,9 @@ TOPICS: Final[tuple[ModuleType, ...]] = (
     survey_bugs,
     survey_lz,
     survey_orders,
+    statistics_speculative,
+    statistics_batches,
+    seeds,
 )
 """The modules that have cases. New ones are added at the end."""
 

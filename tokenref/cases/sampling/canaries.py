@@ -2,6 +2,7 @@
 
 from tokenref.cases.sampling.canaries_draws import draw_canaries
 from tokenref.cases.sampling.canaries_filters import filter_canaries
+from tokenref.cases.sampling.canaries_own_draws import own_draw_canaries
 from tokenref.cases.sampling.canaries_rows import row_canaries
 from tokenref.record import Case
 
@@ -12,4 +13,4 @@ def sampler_canaries() -> list[Case]:
     >>> {case.id.split("/")[0] for case in sampler_canaries()}
     {'canary'}
     """
-    return [*filter_canaries(), *row_canaries(), *draw_canaries()]
+    return [*filter_canaries(), *row_canaries(), *draw_canaries(), *own_draw_canaries()]

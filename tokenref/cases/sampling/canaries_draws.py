@@ -5,17 +5,14 @@ one, one bit of one word, a number one unit off, two rows exchanged, a draw that
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from tokenref.cases.sampling.adaptive import ULP, asked
 from tokenref.cases.sampling.draft import SamplerDraft, finish_sampler
-from tokenref.cases.sampling.statistics_bins import judged
 from tokenref.floats import pack, type_of
 from tokenref.questions.parameters import pack_parameters
-from tokenref.questions.sampling import StatInput
 from tokenref.record import Case, answer_type, make_case
 from tokenref.rules import STANDARD, rule_name
 from tokenref.verdicts import Close, Exact, MustRefuse, Verdict
@@ -39,7 +36,7 @@ class _Canary(NamedTuple):
 def draw_canaries() -> list[Case]:
     """Return the records with wrong answers.
 
-    >>> {case.id.split("/")[1] for case in draw_canaries()} >= {"draw", "batch", "stat"}
+    >>> {case.id.split("/")[1] for case in draw_canaries()} >= {"draw", "batch"}
     True
     """
     cases = []
@@ -47,7 +44,7 @@ def draw_canaries() -> list[Case]:
         right = finish_sampler(_draft(each))
         out = each.change(msgspec.to_builtins(right.out))
         cases.append(_case(each, each.verdict, msgspec.convert(out, answer_type(each.op))))
-    return [*cases, *_refusals(), *_counts()]
+    return [*cases, *_refusals()]
 
 
 def _draft(each: _Canary) -> SamplerDraft:
@@ -222,27 +219,3 @@ def _refusals() -> list[Case]:
          Exact(), msgspec.convert({"token": 2}, answer_type("draw"))),
     )  # fmt: skip
     return [_case(each, verdict, out) for each, verdict, out in listed]
-
-
-def _counts() -> list[Case]:
-    """Return records whose law is not the row's: no right sampler draws by it."""
-    half, quarter = Fraction(1, 2), Fraction(1, 4)
-    question = {"probs": pack([0.5, 0.25, 0.25]), "params": {}, "draws": 10_000}
-    wrong = (
-        ("shares-exchanged", [quarter, half, quarter], "The shares of two tokens are exchanged."),
-        ("possible-forbidden", [half, half, Fraction(0)], "A possible token is forbidden."),
-    )  # fmt: skip
-    return [
-        make_case(
-            "stat",
-            id=f"canary/stat/{slug}",
-            profile=STANDARD,
-            why=f"{why} A right engine must fail this.",
-            flags=["Canary"],
-            spec=SPEC,
-            verdict=judged(shares, 10_000, 1),
-            input=msgspec.convert(question, StatInput),
-            out=None,
-        )
-        for slug, shares, why in wrong
-    ]

@@ -31,13 +31,19 @@ SIGNS: Final = [4.0, -4.0, 0.0, -0.0, -inf, 3.0]
 
 
 def moved(name: str, place: int) -> Change:
-    """Return the change "this number is two units beyond what is allowed"."""
+    """Return the change "this number is beyond what is allowed".
+
+    Where units are allowed it is far beyond: a program that is a few units off must fail its
+    own records, and not meet a canary as well.
+    """
 
     def change(out: Out, allowed: int) -> Out:
         dtype = type_of(out[name])
         digits = out[name][dtype]
         wide = len(to_digits([0.0], dtype))
-        bits = int(digits[place * wide : (place + 1) * wide], 16) + allowed + 2
+        bits = int(digits[place * wide : (place + 1) * wide], 16) + (
+            allowed + 4096 if allowed else 2
+        )
         changed = digits[: place * wide] + f"{bits:0{wide}x}" + digits[(place + 1) * wide :]
         return {**out, name: {dtype: changed}}
 
@@ -109,14 +115,14 @@ def _drafts() -> list[tuple[SamplerDraft, Change, str]]:
         ("penalties", "order", everywhere, row_request([1.0, 0.0], [0], repetition=2.0, frequency=2.0), put("logits", 0, -2.0), "The subtraction came first."),
         ("dry", "exponent", everywhere, row_request([8.0] * 3, [0, 1, 2, 0, 1], multiplier=1.0, base=2.0, allowed_length=1), put("logits", 2, 4.0), "The exponent is one too high."),
         ("lz", "sign", everywhere, row_request([0.0] * 4, [1, 2, 1], strength=1.0, window=2, buffer=1), put("logits", 2, 1.0), "The continuation is rewarded."),
-        ("temperature", "two-beyond", everywhere, thirds, moved("logits", 0), "A number is two units beyond what is allowed."),
+        ("temperature", "beyond", everywhere, thirds, moved("logits", 0), "A number is far beyond what is allowed."),
         ("temperature", "twice", everywhere, thirds, put("logits", 2, 0.5), "The temperature was applied twice."),
         ("logit_bias", "clamped", everywhere, row_request([1.0, 0.0], biases={0: 100.0}), put("logits", 0, 100.0), "The bias took the logit's place."),
         ("min_length", "late", everywhere, row_request([1.0, 0.0], [1, 1], length=2, ends=0), put("logits", 0, -inf), "The end is forbidden for one token too long."),
-        ("softmax", "two-beyond", everywhere, softmax, moved("probs", 1), "A probability is two units beyond what is allowed."),
+        ("softmax", "beyond", everywhere, softmax, moved("probs", 1), "A probability is far beyond what is allowed."),
         ("softmax", "nan", everywhere, softmax, put("probs", 0, float("nan")), "A probability is no number."),
         ("softmax", "nothing-for-something", everywhere, softmax, put("probs", 2, 0.0), "A possible token has no probability."),
-        ("logprobs", "two-beyond", everywhere, logprobs, moved("logprobs", 1), "A logarithm is two units beyond what is allowed."),
+        ("logprobs", "beyond", everywhere, logprobs, moved("logprobs", 1), "A logarithm is far beyond what is allowed."),
         ("logprobs", "infinite", everywhere, logprobs, put("logprobs", 2, -inf), "A possible token's logarithm is minus infinity."),
         ("greedy", "last-of-equals", everywhere, _logits(1.0, 2.0, 2.0), token(2), "The last of equals is taken."),
         ("greedy", "smallest", everywhere, _logits(1.0, 2.0, 0.0), token(2), "The smallest is taken."),
@@ -124,7 +130,7 @@ def _drafts() -> list[tuple[SamplerDraft, Change, str]]:
         ("chain", "stage-name", "llama.cpp", cut, stage(0, step="top_p"), "A stage has another step's name."),
         ("chain", "stage-keep", "llama.cpp", cut, stage(1, keep=[1]), "A stage left too few tokens."),
         ("chain", "transformers", "transformers", chain_request([1.0, 4.0, 0.0, 3.0], {"top_k": 2}), without(1), "The best token is missing."),
-        ("distribution", "two-beyond", "vllm", law, moved("probs", 0), "A probability is two units beyond what is allowed."),
+        ("distribution", "beyond", "vllm", law, moved("probs", 0), "A probability is far beyond what is allowed."),
         ("distribution", "temperature-one", "vllm", law, put("probs", 1, 0.84375), "The temperature was forgotten."),
         ("distribution", "transformers", "transformers", law, put("probs", 1, 0.84375), "The temperature of transformers was forgotten."),
         ("distribution", "llama.cpp", "llama.cpp", chain_request([1.0, 3.0, 0.0], alone("llama.cpp", temp=2.0)), put("probs", 1, 0.84375), "The temperature of llama.cpp was forgotten."),

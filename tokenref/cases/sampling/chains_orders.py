@@ -1,19 +1,20 @@
 """The order of a chain's steps: what each engine answers where another order would differ."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
 
-from sampling_ref import PROFILES, Profile
+from sampling_ref import PROFILES
 from tokenref.cases.draft import PurposeError
 from tokenref.cases.sampling.chains_asking import ChainTopic, chain_request
 from tokenref.cases.sampling.draft import SamplerDraft, SamplerPurpose
 from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
 from tokenref.judge import judge
 from tokenref.record import Case, op_of
+from tokenref.reordered import with_step_at
 from tokenref.subjects import SAMPLERS
 
 TOPIC: Final = ChainTopic("orders", ("ChainOrder",), "docs/engines.md#the-order-of-the-steps")
@@ -90,7 +91,7 @@ def drafts() -> Iterator[SamplerDraft]:
 
 def _needs_its_order(each: _Order) -> SamplerPurpose:
     """Return the purpose "with the first step moved behind the other the answer is another"."""
-    moved = _moved(PROFILES[each.profile], each.first)
+    moved = with_step_at(PROFILES[each.profile], each.first, -1)
     tools = SamplerTools(profiles=MappingProxyType(dict(PROFILES) | {each.profile: moved}))
 
     def check(case: Case) -> None:
@@ -100,10 +101,3 @@ def _needs_its_order(each: _Order) -> SamplerPurpose:
             raise PurposeError(f"{case.id}: must tell apart where {each.first} stands")
 
     return check
-
-
-def _moved(profile: Profile, step: str) -> Profile:
-    """Return a profile in which a step comes last."""
-    those = [stage for stage in profile.stages if stage.step == step]
-    rest = [stage for stage in profile.stages if stage.step != step]
-    return replace(profile, stages=(*rest, *those))

@@ -18,7 +18,7 @@ from tokenref.judge import judge
 from tokenref.record import OPERATIONS, Case, Exact, MustRefuse, Verdict, answer_type, make_case
 from tokenref.runner import guarded
 from tokenref.subjects import SAMPLERS
-from tokenref.verdicts import Either, Stat, Survey
+from tokenref.verdicts import Either, Seeds, Stat, Survey
 
 SamplerPurpose: TypeAlias = Callable[[Case], None]
 
@@ -66,7 +66,7 @@ def finish_sampler(draft: SamplerDraft) -> Case:
         "spec": draft.spec,
         "input": question,
     }
-    if isinstance(draft.verdict, Stat | Survey):
+    if isinstance(draft.verdict, Seeds | Stat | Survey):
         case = make_case(draft.op, **parts, verdict=draft.verdict)
     else:
         case = _answered(draft, parts, msgspec.to_builtins(question))

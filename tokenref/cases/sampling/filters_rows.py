@@ -238,7 +238,12 @@ def _extreme() -> Iterator[FilterCase]:
             Row((tiny / 4, 1 - 2.0**-20, tiny, 2.0**-20, 0.0)),
             params,
             "Probabilities that are subnormal, or the least normal ones, beside one of nearly 1: "
-            "a search for a threshold must end, and flushing them to zero must change nothing.",
+            "a search for a threshold must end, and flushing them to zero must change nothing."
+            + (
+                " With p = 1 every possible token is kept; a running sum loses the lightest."
+                if op == "top_p"
+                else ""
+            ),
             "Subnormal",
             "ZeroWeight",
         )

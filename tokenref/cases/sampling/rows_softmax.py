@@ -1,8 +1,9 @@
 """Softmax, log-probabilities and the greedy choice.
 
-What a right program may be off is generated: two ways to calculate with 32 bits (the largest
-logit subtracted first, or together with the logarithm of the sum; sums forwards and backwards)
-are compared with the correctly rounded answer, and the largest distance and one is allowed.
+What a right program may be off is generated: several ways to calculate with 32 bits (the largest
+logit subtracted first, or together with the logarithm of the sum; sums forwards, backwards and in
+pairs; e**x by itself, or as a power of 2) are compared with the correctly rounded answer. The
+largest distance and one more is allowed.
 Subnormal answers may be flushed to zero by fast hardware: below the smallest normal number
 everything counts as equal, but that an impossible token has exactly no probability.
 """
@@ -11,9 +12,11 @@ everything counts as equal, but that an impossible token has exactly no probabil
 # ruff: noqa: E501
 
 from collections.abc import Iterator, Sequence
-from math import exp, inf, log
+from itertools import product, starmap
+from math import exp, exp2, inf, log
 from typing import Final, NamedTuple
 
+from tokenref.cases.sampling.ambiguity import TooAmbiguousError
 from tokenref.cases.sampling.draft import SamplerDraft, differs_from, gives
 from tokenref.cases.sampling.rows_asking import Topic
 from tokenref.engines.answers import Ok
@@ -34,6 +37,9 @@ SMALLEST_NORMAL: Final[dict[Type, float]] = {
 }
 _NEAR: Final = 8.0
 """Up to this size the logarithm of the sum may be added to the largest logit."""
+
+_MOST_APART: Final = 64
+"""Right programs that are farther apart, in units in the last place, make no test."""
 
 
 class Row(NamedTuple):
@@ -149,10 +155,13 @@ def _greedy() -> Iterator[SamplerDraft]:
 
 
 def close_to(op: str, logits: dict[str, str], dtype: Type) -> Verdict:
-    """Return how far an answer may be off.
+    """Return how far an answer may be off. Raises `TooAmbiguousError`.
 
     >>> close_to("softmax", pack([0.0, 0.0]), "f32")
     Exact()
+    >>> close_to("logprobs", pack([0.0, -60.0], "f32"), "f32")
+    Traceback (most recent call last):
+    tokenref.cases.sampling.ambiguity.TooAmbiguousError: logprobs: of the number nearest to zero rounding leaves nothing
     """
     answer = SamplerSession("standard").answer(op, {"logits": logits})
     if not isinstance(answer, Ok):
@@ -160,16 +169,18 @@ def close_to(op: str, logits: dict[str, str], dtype: Type) -> Verdict:
     right = unpack(answer.out["probs" if op == "softmax" else "logprobs"])
     row = unpack(logits)
     apart, floor = 0, SMALLEST_NORMAL[dtype]
-    for backwards in (False, True):
-        for together in (False, True):
-            if together and op == "logprobs" and abs(max(row)) > _NEAR:
-                continue  # what is added to a large logit is lost: no right way
-            other = _rounded(op, row, dtype, backwards=backwards, together=together)
-            for first, second in zip(right, other, strict=True):
-                there = nearest(second, dtype)
-                if abs(first) <= floor and abs(there) <= floor:
-                    continue
-                apart = max(apart, int(units_apart(first, there, dtype)))
+    for way in WAYS:
+        if way.together and op == "logprobs" and abs(max(row)) > _NEAR:
+            continue  # what is added to a large logit is lost: no right way
+        other = _rounded(op, row, dtype, way)
+        for first, second in zip(right, other, strict=True):
+            there = nearest(second, dtype)
+            if abs(first) <= floor and abs(there) <= floor:
+                continue
+            apart = max(apart, int(units_apart(first, there, dtype)))
+    if apart > _MOST_APART or (op == "logprobs" and 0.0 in right):
+        # A nearly certain token: floats make plus zero of a logarithm that is a little below 0.
+        raise TooAmbiguousError(f"{op}: of the number nearest to zero rounding leaves nothing")
     if apart == 0 and all(number in {0.0, -inf, 0.5, 0.25, 1.0} for number in right):
         return Exact()
     if not any(0 < abs(number) <= floor for number in right):
@@ -181,23 +192,57 @@ def _floor(floor: float) -> Floats:
     return floats([floor], "f64") if floor < 2.0**-149 else floats([floor], "f32")
 
 
-def _rounded(
-    op: str, row: Sequence[float], wanted: Type, *, backwards: bool, together: bool
-) -> list[float]:
+LOG2_E: Final = 1.4426950408889634
+ADDING: Final = ("forwards", "backwards", "in pairs")
+
+
+class Way(NamedTuple):
+    """One way to calculate, with every operation rounded."""
+
+    adding: str
+    together: bool
+    """Whether the largest logit is added to the logarithm, or the sum inverted first."""
+
+    by_two: bool
+    """Whether e**x is 2**(x log2 e), as kernels on graphics cards have it."""
+
+
+WAYS: Final = tuple(starmap(Way, product(ADDING, (False, True), (False, True))))
+
+
+def _sum(weights: Sequence[float], adding: str, dtype: Type) -> float:
+    if adding == "in pairs":
+        if len(weights) == 1:
+            return weights[0]
+        half = len(weights) // 2
+        return nearest(
+            _sum(weights[:half], adding, dtype) + _sum(weights[half:], adding, dtype), dtype
+        )
+    total = 0.0
+    for weight in reversed(weights) if adding == "backwards" else weights:
+        total = nearest(total + weight, dtype)
+    return total
+
+
+def _rounded(op: str, row: Sequence[float], wanted: Type, way: Way) -> list[float]:
     """Return probabilities or their logarithms with every operation rounded, 16 bits by 32."""
     dtype: Type = "f64" if wanted == "f64" else "f32"
     largest = max(row)
     differences = [nearest(logit - largest, dtype) if logit > -inf else -inf for logit in row]
-    weights = [nearest(exp(difference), dtype) for difference in differences]
-    total = 0.0
-    for weight in reversed(weights) if backwards else weights:
-        total = nearest(total + weight, dtype)
+    if way.by_two:
+        turn = nearest(LOG2_E, dtype)
+        weights = [
+            nearest(exp2(nearest(difference * turn, dtype)), dtype) for difference in differences
+        ]
+    else:
+        weights = [nearest(exp(difference), dtype) for difference in differences]
+    total = _sum(weights, way.adding, dtype)
     if op == "softmax":
-        if together:
+        if way.together:
             return [nearest(weight * nearest(1 / total, dtype), dtype) for weight in weights]
         return [nearest(weight / total, dtype) for weight in weights]
     of_sum = nearest(log(total), dtype)
-    if together:
+    if way.together:
         whole = nearest(largest + of_sum, dtype)
         return [nearest(logit - whole, dtype) if logit > -inf else -inf for logit in row]
     return [nearest(difference - of_sum, dtype) for difference in differences]

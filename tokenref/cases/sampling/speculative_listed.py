@@ -303,17 +303,18 @@ def _trees() -> Iterator[SamplerDraft]:
 
 def _typical() -> Iterator[SamplerDraft]:
     eight = (0.125,) * 8
+    half = (0.5, 0.25, 0.25, 0.0)  # e to the minus entropy is 0.35
     for slug, target, tokens, params, kept, about in (
         ("above-epsilon", (EVEN, EVEN), (0,), {"epsilon": 0.125, "delta": 1.0}, 1,
          "A share of 1/4 is above epsilon: kept, whatever the entropy."),
-        ("at-delta", (EVEN, EVEN), (0,), {"epsilon": 0.5, "delta": 1.0}, 0,
-         "The entropy is log 4, so the threshold is exactly 1/4: a draft at the threshold is rejected."),  # noqa: E501
+        ("above-delta", (half, EVEN), (1,), {"epsilon": 0.5, "delta": 1.0}, 0,
+         "E to the minus entropy is 0.35, below epsilon: a share of 1/4 does not reach it."),
         ("below-delta", (EVEN, EVEN), (0,), {"epsilon": 0.5, "delta": 0.5}, 1,
          "With delta of 1/2 the threshold is 1/8: entropy in bits instead of nats gives another."),
-        ("at-epsilon", (EVEN, EVEN), (0,), {"epsilon": 0.25, "delta": 1.0}, 0,
-         "A share that is exactly epsilon, and exactly the other threshold: rejected."),
-        ("stops", (STEEP, EVEN, EVEN), (0, 3), {"epsilon": 0.25, "delta": 1.0}, 1,
-         "The first is kept; the second is exactly at both thresholds, and ends the beginning."),
+        ("at-epsilon", (half, EVEN), (1,), {"epsilon": 0.25, "delta": 1.0}, 0,
+         "A share that is exactly epsilon, well below the other threshold of 0.35: rejected."),
+        ("stops", (STEEP, half, EVEN), (0, 2), {"epsilon": 0.25, "delta": 1.0}, 1,
+         "The first is kept; the second is exactly at epsilon, and ends the beginning."),
         ("impossible", (P, EVEN), (3,), {"epsilon": 0.25, "delta": 0.5}, 0,
          "A draft without any share is never kept."),
         ("longest", (STEEP, STEEP, EVEN, STEEP, EVEN), (1, 0, 0, 0),

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 from math import sqrt
-from typing import Final
+from typing import Any, Final
 
 from tokenref.chi_square import effect, least, limit
 from tokenref.floats import floats
@@ -40,14 +41,25 @@ def bins_of(shares: Sequence[Fraction], draws: int) -> list[list[int]]:
     return bins
 
 
-def judged(shares: Sequence[Fraction], draws: int, records: int) -> Stat:
-    """Return the verdict on draws from a law, one of so many records that share the risk."""
+def judged(
+    shares: Sequence[Fraction],
+    draws: int,
+    records: int,
+    *,
+    outcomes: Sequence[Sequence[int]] | None = None,
+) -> Stat:
+    """Return the verdict on draws from a law, one of so many records that share the risk.
+
+    With `outcomes` the shares are those of lists of tokens.
+    """
     bins = bins_of(shares, draws)
     weights = [sum((shares[token] for token in tokens), start=Fraction(0)) for tokens in bins]
     alpha = Fraction(1, 10**6 * records)
     freedom = len(bins) - 1
     most = limit(alpha, freedom)
+    lists: dict[str, Any] = {} if outcomes is None else {"outcomes": list(map(list, outcomes))}
     return Stat(
+        **lists,
         bins=bins,
         shares=floats([float(weight) for weight in weights], "f64"),
         never=[token for token, share in enumerate(shares) if not share],
@@ -57,6 +69,53 @@ def judged(shares: Sequence[Fraction], draws: int, records: int) -> Stat:
         alpha=f"1e-6/{records}",
         power=_power(bins, weights, draws, float(effect(freedom, most, POWER))),
     )
+
+
+def judged_pairs(shares: Sequence[Fraction], rows: int, draws: int, records: int) -> Stat:
+    """Return the verdict on rows of one law in batches: that any two of them are independent.
+
+    Each two rows of a call are a test, and each row of a call with each of the next, of which
+    there are half as many; the record's risk is divided among all of them.
+    """
+    tokens = [token for token, share in enumerate(shares) if share]
+    outcomes = list(product(tokens, repeat=2))
+    joint = [shares[one] * shares[other] for one, other in outcomes]
+    bins = bins_of(joint, draws // 2)
+    weights = [sum((joint[pair] for pair in pairs), start=Fraction(0)) for pairs in bins]
+    tests = rows * (rows - 1) // 2 + rows * rows
+    alpha = Fraction(1, 10**6 * records * tests)
+    freedom = len(bins) - 1
+    most = limit(alpha, freedom)
+    needed = float(effect(freedom, most, POWER))
+    same = _copied(bins, outcomes, joint)
+    found = [_percent(min(sqrt(needed / (times * same)), 1)) for times in (draws, draws // 2)]
+    return Stat(
+        outcomes=list(map(list, outcomes)),
+        bins=bins,
+        shares=floats([float(weight) for weight in weights], "f64"),
+        never=[],
+        must=[pair for pair, share in enumerate(joint) if share * (draws // 2) >= SURE],
+        limit=floats([float(most)], "f64"),
+        least=floats([float(least(alpha, freedom))], "f64"),
+        alpha=f"1e-6/{records}",
+        power=f"{draws} calls of {rows} rows find with 99 %: two rows that share their random "
+        f"numbers in {found[0]} of the calls, two of calls that follow each other in {found[1]}.",
+    )
+
+
+def _copied(
+    bins: Sequence[Sequence[int]], outcomes: Sequence[Sequence[int]], joint: Sequence[Fraction]
+) -> float:
+    """Return the noncentrality per call of a row that copies another one in all calls."""
+    one = {token: sum(p for pair, p in zip(outcomes, joint, strict=True) if pair[0] == token)
+           for token, _ in outcomes}  # fmt: skip
+    same = [one[a] if a == b else Fraction(0) for a, b in outcomes]
+    total = Fraction(0)
+    for pairs in bins:
+        expected = sum((joint[pair] for pair in pairs), start=Fraction(0))
+        excess = sum((same[pair] for pair in pairs), start=-expected)
+        total += excess * excess / expected
+    return float(total)
 
 
 def _power(

@@ -9,6 +9,7 @@ import msgspec
 
 from tokenref.record import Case
 from tokenref.reports.html.gathering import Column, Gathered
+from tokenref.reports.html.packing import lengths, packed, runs
 from tokenref.reports.readable import readable_answer, readable_json
 from tokenref.reports.results import DIFFERENCES, CaseLine, options_again
 from tokenref.reports.short import visible
@@ -29,9 +30,15 @@ LETTERS: Final[Mapping[str, str]] = {
 
 GONE: Final = "."
 
+COLUMNS: Final = (
+    *("group", "slug", "op", "flags", "profile"),
+    *("spec", "subject", "why", "question", "answer"),
+)
+"""What there is to say of a case. Without a record there is only what its id says."""
+
 _LONGEST_ANSWER: Final = 400
 _LONGEST_QUESTION: Final = 300
-_LONGEST_ANSWERED: Final = 28
+_LONGEST_ANSWERED: Final = 100
 """Characters of a question that nobody answers wrongly: there are thousands of them."""
 
 
@@ -47,44 +54,42 @@ def page_data(gathered: Gathered, names: Mapping[str, str], pages: str) -> dict[
         for line in column.lines.values()
         if line.status in DIFFERENCES or line.remark
     }
-    texts, groups, sets = Numbered(), Numbered(), Numbered()
-    profiles, specs, subjects = Numbered(), Numbered(), Numbered()
-    ops: dict[str, int] = {}
-    rows: list[list[object]] = []
+    texts = Numbered()
+    columns: dict[str, list[str]] = {name: [] for name in COLUMNS}
     for case_id in gathered.ids:
-        record = gathered.records.get(case_id)
-        lines = (c.lines[case_id] for c in gathered.columns if case_id in c.lines)
-        op = next((line.op for line in lines), case_id.split("/")[1])
-        group, _, slug = case_id.rpartition("/")
-        row: list[object] = [groups[visible(group)], visible(slug), ops.setdefault(op, len(ops))]
-        if record is not None:
-            subject = names.get(record.vocab or "", "")
-            row += [
-                sets["\n".join(map(visible, record.flags))],
-                profiles[visible(record.profile)],
-                specs[visible(record.spec)],
-                subjects[visible(subject)],
-                visible(record.why),
-                readable_json(
-                    msgspec.to_builtins(record)["in"],
-                    _LONGEST_QUESTION if case_id in differing else _LONGEST_ANSWERED,
-                ),
-            ]
-            if case_id in differing:
-                row.append(_expected(record))
-        rows.append(row)
+        cells = _row(case_id, gathered, names, differs=case_id in differing)
+        for column, cell in zip(columns.values(), cells, strict=True):
+            column.append(cell)
+    shared, cells_of = packed(columns)
     return {
         "pages": pages,
-        "ops": [visible(op) for op in ops],
-        "groups": list(groups),
-        "sets": list(sets),
-        "profiles": list(profiles),
-        "specs": list(specs),
-        "subjects": list(subjects),
-        "rows": rows,
+        "shared": shared,
+        "columns": cells_of,
         "engines": [_engine(column, gathered.ids, texts) for column in gathered.columns],
         "texts": list(texts),
     }
+
+
+def _row(case_id: str, gathered: Gathered, names: Mapping[str, str], *, differs: bool) -> list[str]:
+    """Return what there is to say of a case, in the order of `COLUMNS`."""
+    record = gathered.records.get(case_id)
+    lines = (c.lines[case_id] for c in gathered.columns if case_id in c.lines)
+    op = next((line.op for line in lines), case_id.split("/")[1])
+    group, _, slug = case_id.rpartition("/")
+    row = [visible(group), visible(slug), visible(op)]
+    if record is None:
+        return row + [""] * (len(COLUMNS) - len(row))
+    question = msgspec.to_builtins(record)["in"]
+    return [
+        *row,
+        "\n".join(map(visible, record.flags)),
+        visible(record.profile),
+        visible(record.spec),
+        visible(names.get(record.vocab or "", "")),
+        visible(record.why),
+        readable_json(question, _LONGEST_QUESTION if differs else _LONGEST_ANSWERED),
+        _expected(record) if differs else "",
+    ]
 
 
 class Numbered:
@@ -125,7 +130,7 @@ def _engine(column: Column, ids: Sequence[str], texts: Numbered) -> dict[str, ob
         "name": visible(column.label),
         "again": [visible(part) for part in entry.again or [entry.name]],
         "options": [visible(part) for part in options_again(column.results[0].header)],
-        "statuses": "".join(statuses),
+        "statuses": lengths("".join(statuses)),
         "details": [[said, runs(at)] for said, at in places.items()],
         "known": {
             visible(known.title): [visible(known.reason), visible(known.link)]
@@ -136,25 +141,6 @@ def _engine(column: Column, ids: Sequence[str], texts: Numbered) -> dict[str, ob
     }
     if was:
         found["was"] = was
-    return found
-
-
-def runs(places: Sequence[int]) -> list[int]:
-    """Return ascending places as pairs: how many are left out, how many follow each other.
-
-    Thousands of cases are unsupported for one reason, most of them side by side.
-
-    >>> runs([0, 1, 2, 7, 9])
-    [0, 3, 4, 1, 1, 1]
-    """
-    found: list[int] = []
-    end = 0
-    for place in places:
-        if found and place == end:
-            found[-1] += 1
-        else:
-            found += [place - end, 1]
-        end = place + 1
     return found
 
 

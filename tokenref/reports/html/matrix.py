@@ -42,7 +42,7 @@ def table(
     Rows without a difference can be hidden; of a long table they are at first.
     """
     head = "".join(f'<th scope="col">{_spaced(name)}</th>' for name in engines)
-    rows = [_row(kind, name, row, engines, about.get(name, "")) for name, row in counts.items()]
+    rows = [_row(kind, name, row, about.get(name, "")) for name, row in counts.items()]
     title = {"op": "operation", "flag": "flag"}[kind]
     differing = sum(map(_differs, counts.values()))
     checked = " checked" if differing and len(rows) > _LONG else ""
@@ -50,18 +50,15 @@ def table(
         f'<label class="only"><input type="checkbox"{checked}> '
         f"only rows with differences ({differing:,} of {len(rows):,})</label>"
         f'<div class="scroll" role="region" tabindex="0" aria-labelledby="{kind}-title">'
-        f'<table class="matrix"><thead><tr><th scope="col">{title}</th>{head}</tr></thead>'
+        f'<table class="matrix" data-kind="{kind}">'
+        f'<thead><tr><th scope="col">{title}</th>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
 
 
-def _row(
-    kind: str, name: str, row: Sequence[Counter[str]], engines: Sequence[str], about: str
-) -> str:
-    cells = "".join(
-        f'<td class="{look(cell)}">{cell_link(kind, name, engine, cell)}</td>'
-        for engine, cell in zip(engines, row, strict=True)
-    )
+def _row(kind: str, name: str, row: Sequence[Counter[str]], about: str) -> str:
+    """Return a row. Its cells become links when the script runs: without it there is no list."""
+    cells = "".join(map(_cell, row))
     quiet = "" if _differs(row) else ' class="quiet"'
     parts = _BREAKS.split(visible(name))
     link = _link({kind: name}, "<wbr>".join(map(escape, parts)), escape(visible(about)))
@@ -72,35 +69,38 @@ def _differs(row: Sequence[Counter[str]]) -> bool:
     return any(failures(cell) or cell["xfail"] for cell in row)
 
 
-def cell_link(kind: str, name: str, engine: str, counts: Counter[str], before: str = "") -> str:
-    """Return what a cell shows: a sign and a number, so that colour is never all there is.
+def _cell(counts: Counter[str]) -> str:
+    if not counts.total():
+        return "<td></td>"
+    return f'<td class="{look(counts)}" title="{_words(counts)}">{_signs(counts)}</td>'
 
-    `before` is shown in front.
-    """
-    total = counts.total()
-    if not total:
-        return ""
+
+def _signs(counts: Counter[str]) -> str:
+    """Return what a cell shows: a sign and a number, so that colour is never all there is."""
+    if not judged(counts):
+        return "·"
+    if not (failures(counts) or counts["xfail"]):
+        return f"✓ {counts['pass']:,}"
+    return f"{_differences(counts)}<small>of {judged(counts):,}</small>"
+
+
+def _differences(counts: Counter[str]) -> str:
     failed, known = failures(counts), counts["xfail"]
-    words = ", ".join(f"{counts[status]:,} {word}" for status, word in _WORDS if counts[status])
-    title = escape(f"{visible(engine)}, {visible(name)}: {words}")
-    if not before and not judged(counts):  # nothing to look at, in half of all cells
-        return f'<span aria-hidden="true">·</span><i class="said">{escape(words)}</i>'
-    filters = {"engine": engine, kind: name}
-    if failed or known:
-        filters["status"] = "failures" if failed else "differences"
-    signs = []
-    if failed:
-        signs.append(f"<b>✗ {failed:,}</b>")
-    if known:
-        signs.append(f"≠ {known:,}")
-    if not signs:
-        signs.append(f"✓ {counts['pass']:,}" if counts["pass"] else "·")
-    of = f"<small>of {judged(counts):,}</small>" if (failed or known) and not before else ""
-    label = (
-        f'<span aria-hidden="true">{escape(before)}{" ".join(signs)}{of}</span>'
-        f'<i class="said">{title}</i>'
-    )
-    return _link(filters, label)
+    signs = [f"<b>✗ {failed:,}</b>"] * bool(failed) + [f"≠ {known:,}"] * bool(known)
+    return " ".join(signs)
+
+
+def _words(counts: Counter[str]) -> str:
+    return ", ".join(f"{counts[status]:,} {word}" for status, word in _WORDS if counts[status])
+
+
+def differences_link(op: str, engine: str, counts: Counter[str]) -> str:
+    """Return a link to an engine's differences in an operation, for its card."""
+    status = "failures" if failures(counts) else "differences"
+    said = escape(f"{visible(engine)}, {visible(op)}: {_words(counts)}")
+    shown = f'<span aria-hidden="true">{escape(visible(op))} {_differences(counts)}</span>'
+    filters = {"engine": engine, "op": op, "status": status}
+    return _link(filters, f'{shown}<i class="said">{said}</i>')
 
 
 def look(counts: Counter[str]) -> str:

@@ -1,7 +1,7 @@
 "use strict";
 // The list of cases. All text reaches the page through textContent: none of it is ever markup.
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const { engines, cases, texts } = report;
   const STATUSES = {
     f: ["\u2717", "fail", "bad"], w: ["\u2717", "wrong error", "bad"], c: ["\u2717", "crash", "bad"],
     t: ["\u2717", "timeout", "bad"], X: ["\u2717", "unexpected pass", "bad"],
@@ -9,7 +9,7 @@
     u: ["\u00b7", "unsupported", "none"], s: ["\u00b7", "skipped", "none"],
     n: ["\u00b7", "not run", "none"], ".": ["\u00b7", "not there", "none"],
   };
-  const GROUPS = { failures: "fwctX", differences: "fwctXx" };
+  const GROUPS = { failures: "fwctX", differences: "fwctXx", answered: "fwctXxp" };
   const PER_PAGE = 50;
   const KINDS = ["new failure", "newly passing", "appeared", "disappeared", "other"];
   const kind = (was, is) => {
@@ -18,30 +18,20 @@
     if (was === ".") return "appeared";
     return is === "p" ? "newly passing" : "other";
   };
-  for (const engine of data.engines) { // unpack what is said of runs of cases
-    const details = {};
-    for (const [said, runs] of engine.details) {
-      for (let at = 0, part = 0; part < runs.length; part += 2) {
-        at += runs[part];
-        for (const end = at + runs[part + 1]; at < end; at += 1) details[at] = said;
-      }
-    }
-    engine.details = details;
-  }
+  const meanings = {};
+  for (const anchor of document.querySelectorAll("#by-flag tbody th a")) meanings[anchor.textContent] = anchor.title;
   const byId = (id) => document.getElementById(id);
   const form = byId("filters"), list = byId("cases"), pager = byId("pager");
   const FIELDS = ["search", "status", "engine", "op", "flag", "profile", "change"];
-  const setFlags = data.sets.map((set) => (set ? set.split("\n") : []));
-  const id = (row) => `${data.groups[row[0]]}/${row[1]}`;
-  const flags = (row) => (row.length > 3 ? setFlags[row[3]] : []);
-  const profile = (row) => (row.length > 3 ? data.profiles[row[4]] : "");
+  const id = (at) => `${cases.group[at]}/${cases.slug[at]}`;
+  const flags = (at) => (cases.flags[at] ? cases.flags[at].split("\n") : []);
   const said = (engine, at, part) => {
     const found = engine.details[at];
-    return found && part < found.length ? data.texts[found[part]] : "";
+    return found && part < found.length ? texts[found[part]] : "";
   };
-  const lower = data.texts.map((text) => text.toLowerCase());
-  const haystacks = data.rows.map((row) =>
-    `${id(row)} ${row[7] || ""} ${row[8] || ""}`.toLowerCase());
+  const lower = texts.map((text) => text.toLowerCase());
+  const haystacks = cases.slug.map((_, at) =>
+    `${id(at)} ${cases.why[at]} ${cases.question[at]}`.toLowerCase());
   const has = (at, engine, word) => haystacks[at].includes(word)
     || (engine.details[at] || []).some((number) => lower[number].includes(word))
     || engine.name.toLowerCase().includes(word);
@@ -64,52 +54,52 @@
     form.elements[name].parentElement.hidden = entries.length === 0;
   };
   const totals = {};
-  for (const engine of data.engines) {
+  for (const engine of engines) {
     for (const letter of engine.statuses) totals[letter] = (totals[letter] || 0) + 1;
   }
   const count = (letters) => [...letters].reduce((sum, letter) => sum + (totals[letter] || 0), 0);
   const number = (value) => value.toLocaleString("en");
   fill("status", [
     ["failures", `failures (${number(count(GROUPS.failures))})`],
-    ["differences", `failures and known (${number(count(GROUPS.differences))})`],
+    ["differences", `failures, known (${number(count(GROUPS.differences))})`],
+    ["answered", `answered (${number(count(GROUPS.answered))})`],
     ...Object.entries(STATUSES).filter(([letter]) => letter !== "." && totals[letter])
       .map(([letter, [, word]]) => [letter, `${word} (${number(totals[letter])})`]),
   ]);
-  fill("engine", data.engines.map((engine) => [engine.name, engine.name]));
-  fill("op", data.ops.map((op) => [op, op]));
-  fill("flag", Object.keys(data.flags).map((flag) => [flag, flag]));
-  fill("profile", data.profiles.map((name) => [name, name]));
+  fill("engine", engines.map((engine) => [engine.name, engine.name]));
+  const each = (names) => [...new Set(names)].filter(Boolean).map((name) => [name, name]);
+  fill("op", each(cases.op));
+  fill("flag", each(Object.keys(meanings)));
+  fill("profile", each(cases.profile));
   const changes = {};
-  for (const engine of data.engines) {
+  for (const engine of engines) {
     for (const [at, was] of Object.entries(engine.was || {})) {
       const found = kind(was, engine.statuses[at]);
       changes[found] = (changes[found] || 0) + 1;
     }
   }
-  fill("change", data.compared ? [["changed", "any change"], ...KINDS.map((name) => [name, `${name} (${number(changes[name] || 0)})`])] : []);
+  fill("change", report.compared ? [["changed", "any change"], ...KINDS.map((name) => [name, `${name} (${number(changes[name] || 0)})`])] : []);
   form.hidden = false;
 
   // ---- filtering
   let found = [], first = 0;
   const wanted = (values) => {
-    const engines = data.engines.filter((engine) => !values.engine || engine.name === values.engine);
+    const asked = engines.filter((engine) => !values.engine || engine.name === values.engine);
     const letters = GROUPS[values.status] || values.status;
-    const op = values.op ? data.ops.indexOf(values.op) : -1;
-    const sets = values.flag ? setFlags.map((set) => set.includes(values.flag)) : null;
     const words = values.search.toLowerCase().split(/\s+/).filter(Boolean);
     const chosen = [];
-    data.rows.forEach((row, at) => {
-      if (values.op && row[2] !== op) return;
-      if (sets && !(row.length > 3 && sets[row[3]])) return;
-      if (values.profile && profile(row) !== values.profile) return;
-      for (const engine of engines) {
+    for (let at = 0; at < report.count; at += 1) {
+      if (values.op && cases.op[at] !== values.op) continue;
+      if (values.flag && !flags(at).includes(values.flag)) continue;
+      if (values.profile && cases.profile[at] !== values.profile) continue;
+      for (const engine of asked) {
         const letter = engine.statuses[at], was = engine.was && engine.was[at];
         if (letter === "." && !was) continue;
         if (letters && !letters.includes(letter)) continue;
         if (values.change && !(was && (values.change === "changed" || values.change === kind(was, letter)))) continue;
         if (words.every((word) => has(at, engine, word))) chosen.push([at, engine]);
       }
-    });
+    }
     return chosen;
   };
 
@@ -122,8 +112,17 @@
     const once = detail.split(", got ").length === 2;
     return parts && once ? { at: parts[1], expected: parts[2], got: parts[3] } : { plain: detail };
   };
+  const others = (at, engine) => { // those that ended alike stand together, those that answered first
+    const names = {};
+    for (const other of engines) {
+      if (other !== engine && other.statuses[at] !== ".") (names[other.statuses[at]] ||= []).push(other.name);
+    }
+    const groups = Object.keys(STATUSES).filter((letter) => names[letter])
+      .map((letter) => make("span", {}, badge(letter), ` ${names[letter].join(", ")}`));
+    return groups.length ? make("div", { class: "others" }, ...groups) : "";
+  };
   const open = (at, engine) => {
-    const row = data.rows[at], letter = engine.statuses[at];
+    const letter = engine.statuses[at];
     const [detail, stage, remark, ulp, known, got, log] = [0, 1, 2, 3, 4, 5, 6].map((part) => said(engine, at, part));
     const items = make("dl");
     const item = (term, content, look) => {
@@ -131,13 +130,13 @@
       items.append(make("dt", {}, term), make("dd", look ? { class: look } : {}, content));
     };
     const code = (text, look) => make("code", look ? { class: look } : {}, text);
-    if (row.length > 3) {
-      item("why", row[7]);
-      const spec = data.specs[row[5]];
-      item("rule", data.pages && !/^https?:/.test(data.pages)
-        ? make("a", { href: data.pages + spec }, spec) : link(data.pages + spec, spec));
-      item("of", [data.subjects[row[6]], `by the rules of ${profile(row)}`].filter(Boolean).join(", "));
-      item("question", code(row[8]));
+    if (report.hasRecord(at)) {
+      item("why", cases.why[at]);
+      const address = report.pages + cases.spec[at];
+      item("rule", report.pages && !/^https?:/.test(report.pages)
+        ? make("a", { href: address }, cases.spec[at]) : link(address, cases.spec[at]));
+      item("of", [cases.subject[at], `by the rules of ${cases.profile[at]}`].filter(Boolean).join(", "));
+      item("question", code(cases.question[at]));
     }
     if (engine.was && engine.was[at]) item("before", badge(engine.was[at]));
     if (known) {
@@ -153,31 +152,27 @@
       item("got", code(parts.got), "got");
     } else item(GROUPS.differences.includes(letter) ? "got" : "because", parts.plain && code(parts.plain),
       GROUPS.differences.includes(letter) ? "got" : "");
-    if (row.length > 9 && GROUPS.differences.includes(letter)) item("right answer", code(row[9]));
+    if (cases.answer[at] && GROUPS.differences.includes(letter)) item("right answer", code(cases.answer[at]));
     item("whole answer", got && code(got));
     item("log", log && code(log));
     item(GROUPS.differences.includes(letter) ? "remark" : "matched", remark);
     item("distance", ulp && `${ulp} units in the last place`);
-    if (flags(row).length) {
-      item("hunts", make("span", {}, ...flags(row).flatMap((flag, at) =>
-        [at ? ", " : "", make("span", { title: data.flags[flag] || "" }, flag)])));
+    if (flags(at).length) {
+      item("hunts", make("span", {}, ...flags(at).flatMap((flag, number) =>
+        [number ? ", " : "", make("span", { title: meanings[flag] || "" }, flag)])));
     }
-    const others = make("span", { class: "others" });
-    for (const other of data.engines) {
-      if (other !== engine && other.statuses[at] !== ".") others.append(make("span", {}, `${other.name} `, badge(other.statuses[at])));
-    }
-    if (others.childElementCount) item("others", others);
-    item("again", code(["tokenref", "check", ...engine.again, "--id", id(row), ...engine.options].map(quoted).join(" "), "line"));
+    item("others", others(at, engine));
+    item("again", code(["tokenref", "check", ...engine.again, "--id", id(at), ...engine.options].map(quoted).join(" "), "line"));
     return make("div", { class: "open" }, items);
   };
 
   // ---- the list
   const entry = ([at, engine]) => {
-    const row = data.rows[at], letter = engine.statuses[at];
+    const letter = engine.statuses[at];
     const head = make("button", { type: "button", class: "case", "aria-expanded": "false" },
       make("span", {}, ...(engine.was && engine.was[at] ? [badge(engine.was[at]), " \u2192 "] : []), badge(letter)),
-      make("span", {}, engine.name), make("span", { class: "id" }, id(row)));
-    const text = said(engine, at, 0) || row[7];
+      make("span", {}, engine.name), make("span", { class: "id" }, id(at)));
+    const text = said(engine, at, 0) || cases.why[at];
     if (text) head.append(make("span", { class: "detail" }, text));
     const item = make("li", {}, head);
     head.addEventListener("click", () => {
@@ -241,7 +236,7 @@
   if (location.hash.length > 1) fromAddress();
   else {
     form.elements.status.value = count(GROUPS.failures) ? "failures" : count("x") ? "differences" : "";
-    if (data.compared) {
+    if (report.compared) {
       form.elements.status.value = "";
       form.elements.change.value = "changed";
     }

@@ -17,12 +17,14 @@ from tokenref.record import OPERATIONS
 from tokenref.reports.changes import Change
 from tokenref.reports.html.data import inert_json, page_data
 from tokenref.reports.html.gathering import Column, Gathered, counts_by_flag, counts_by_op, gather
-from tokenref.reports.html.matrix import cell_link, failures, table
+from tokenref.reports.html.matrix import differences_link, failures, table
 from tokenref.reports.reading import Results
 from tokenref.reports.results import judged
 from tokenref.reports.short import visible
 
 _RESOURCES: Final = files("tokenref.reports.html")
+
+_SCRIPTS: Final = ("unpack", "matrix", "page")
 
 _BAR: Final = 1000
 """Units of length that a bar of shares has."""
@@ -63,11 +65,12 @@ def html_report(
 def render(gathered: Gathered, data: dict[str, object], notes: Sequence[str]) -> str:
     """Return the text of the page. `data` is what its list is made from."""
     style = _RESOURCES.joinpath("page.css").read_text(encoding="utf-8")
-    script = _RESOURCES.joinpath("page.js").read_text(encoding="utf-8")
+    script = "".join(
+        _RESOURCES.joinpath(f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS
+    )
     labels = [column.label for column in gathered.columns]
     flags = {name: f"{flag.description} {flag.effect}" for name, flag in FLAGS.items()}
     by_op, by_flag = counts_by_op(gathered), counts_by_flag(gathered)
-    data["flags"] = {visible(name): visible(flags.get(name, "")) for name in by_flag}
     parts = {
         "policy": (
             "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
@@ -161,7 +164,7 @@ def _card(column: Column, by_op: Mapping[str, Counter[str]]) -> str:
     )
     worst = sorted(by_op, key=lambda op: (-failures(by_op[op]), -by_op[op]["xfail"]))
     where = "".join(
-        cell_link("op", op, column.label, by_op[op], before=f"{visible(op)} ")
+        differences_link(op, column.label, by_op[op])
         for op in worst[:_WORST]
         if failures(by_op[op]) or by_op[op]["xfail"]
     )

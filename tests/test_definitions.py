@@ -1,0 +1,39 @@
+"""`tokenref rules OP --definition`: an author can implement an operation without the source."""
+
+import pytest
+from click.testing import CliRunner
+
+from tokenref.commands.rules import rules
+from tokenref.definitions import DEFINED_IN, definition_of
+from tokenref.record import SAMPLER_OPS
+
+ASK_OTHERS = {"chain", "distribution", "sample", "batch", "sequence", "stat", "seeds"}
+"""Questions about an engine's whole chain, or several questions of another operation."""
+
+
+def test_every_operation_is_defined_or_asks_another_one() -> None:
+    undefined = set(SAMPLER_OPS) - set(DEFINED_IN)
+    assert {op.partition("_")[0] for op in undefined} <= ASK_OTHERS
+    assert set(DEFINED_IN) <= set(SAMPLER_OPS)
+
+
+@pytest.mark.parametrize("op", DEFINED_IN)
+def test_a_definition_says_something_of_each_of_its_modules(op: str) -> None:
+    words = definition_of(op)
+    assert words is not None
+    assert len(words) > 200 * len(DEFINED_IN[op])
+    assert not words.startswith((" ", "\n"))
+
+
+def test_the_command_prints_the_definition_as_it_stands() -> None:
+    result = CliRunner().invoke(rules, ["tail_free", "--definition"])
+    assert result.exit_code == 0
+    assert result.output == f"{definition_of('tail_free')}\n"
+    assert "the last one never" in result.output
+
+
+def test_what_has_no_definition_is_one_sentence() -> None:
+    for arguments in (["--definition"], ["batch", "--definition"]):
+        result = CliRunner().invoke(rules, arguments)
+        assert result.exit_code == 2
+        assert len(result.output.splitlines()) == 4  # three of usage

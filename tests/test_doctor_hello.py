@@ -1,0 +1,45 @@
+"""What the doctor says of an answer to hello: rules without records are one note, not fifty."""
+
+import pytest
+
+from tokenref.doctor.finding import Finding
+from tokenref.doctor.hello import about_hello
+from tokenref.protocol.messages import Ability, HelloAnswer, Implementation
+from tokenref.rules import rule_names
+
+
+def said(op: str, profiles: list[str], *, in_records: list[str]) -> list[Finding]:
+    hello = HelloAnswer(
+        proto=1,
+        impl=Implementation(name="mine", version="1"),
+        ops={op: Ability(profiles=profiles)},
+    )
+    return list(about_hello(hello, {op: set(in_records)}))[1:]
+
+
+def test_all_rules_of_an_operation_can_be_named_at_the_price_of_one_note() -> None:
+    names = rule_names("top_p")
+    [note] = said("top_p", names, in_records=names[:3])
+    assert note.kind == "note"
+    assert note.text.startswith(f"{len(names) - 3} rules that it names have no record")
+
+
+def test_one_rule_without_a_record_is_said_in_the_singular() -> None:
+    [note] = said("greedy", ["standard", "ties.last"], in_records=["standard"])
+    assert note.text.startswith("1 rule that it names has no record")
+
+
+def test_a_name_that_is_no_rule_is_still_shown_with_the_one_that_was_meant() -> None:
+    [note] = said("top_p", ["standard", "zero.bset"], in_records=["standard", "zero.best"])
+    assert note.kind == "note"
+    assert 'did you mean "zero.best"?' in note.text
+
+
+@pytest.mark.parametrize("name", ["zero.best", "mine"])
+def test_where_no_record_can_be_asked_at_all_that_is_a_problem(name: str) -> None:
+    [problem] = said("top_p", [name], in_records=["standard"])
+    assert problem.kind == "problem"
+
+
+def test_what_is_in_the_records_is_not_mentioned() -> None:
+    assert said("encode", ["definition"], in_records=["definition", "tiktoken"]) == []

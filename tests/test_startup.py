@@ -1,0 +1,110 @@
+"""A command loads what it needs, and nothing that only other commands need."""
+
+import subprocess
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+import pytest
+
+from tests.children import ROOT
+from tokenref.commands.endings import BAD_INPUT, INVALID_RUN, exit_code
+from tokenref.commands.table import COMMANDS, CommandTable
+
+ENGINES = {
+    "tokenref.engines.llama_cpp_samplers",
+    "tokenref.engines.numpy_draws",
+    "tokenref.engines.reference",
+    "tokenref.engines.reference_samplers",
+    "tokenref.engines.tokenizers",
+    "tokenref.engines.torch_samplers",
+    "tokenref.engines.transformers_samplers",
+}
+FOR_OTHERS = {
+    *ENGINES,
+    *("dask", "hypothesis", "numpy", "ssl", "tokenizers", "torch", "transformers"),
+    *("sampling_ref.profiles", "sampling_ref.twins", "tokenref.attestation.engines"),
+    *("tokenref.fuzzing", "tokenref.mutants", "tokenref.reports.html.page", "tokenref.strategies"),
+}
+"""What checking engines needs none of, but for an engine that is named."""
+
+HEAVY = {
+    *FOR_OTHERS,
+    *("msgspec", "sampling_ref", "tokenref.catalogue", "tokenref.engines", "tokenref.record"),
+    *("tokenref.judge", "tokenref.protocol", "tokenref.runner"),
+}
+"""What all needs that judges, and nothing else."""
+
+
+UNNEEDED = {
+    "--version": {*HEAVY, "bpe_ref.hugging_face.pipeline", "rich.progress"},
+    "encode abc": HEAVY,
+    "check --help": {*FOR_OTHERS, "tiktoken"},
+    "check tiktoken --id bpe/count/missing_bytes/*": FOR_OTHERS,
+}
+
+
+@pytest.mark.parametrize("command", UNNEEDED)
+def test_what_a_command_does_not_need_is_not_imported(command: str) -> None:
+    script = (
+        "import sys; from tokenref.cli import main; "
+        "main(sys.argv[1:], standalone_mode=False); print('loaded', *sys.modules)"
+    )
+    done = subprocess.run(  # noqa: S603 - our own code
+        [sys.executable, "-c", script, *command.split()],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = done.stdout.splitlines()[-1].split()
+    assert loaded[0] == "loaded"
+    assert sorted(UNNEEDED[command] & set(loaded)) == []
+
+
+def test_fixtures_are_filled_without_what_only_campaigns_need() -> None:
+    script = "import sys; sys.modules['hypothesis'] = None; import tokenref.fill; print('done')"
+    done = subprocess.run(  # noqa: S603 - our own code
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.stdout == "done\n", done.stderr
+
+
+def test_every_module_that_must_not_be_loaded_is_one_that_there_is() -> None:
+    """Else a new name would make the claim above an empty one."""
+    for name in HEAVY:
+        if name.startswith(("tokenref", "sampling_ref")):
+            import_module(name)
+
+
+def test_every_command_is_there_under_its_own_name() -> None:
+    table = CommandTable()
+    assert {name: table[name].name for name in table} == {name: name for name in COMMANDS}
+    assert len(table) == len(COMMANDS)
+
+
+def test_a_command_may_be_added_and_taken_away() -> None:
+    table = CommandTable()
+    table["mine"] = click.Command("mine")
+    assert table["mine"].name == "mine"
+    del table["mine"], table["encode"]
+    assert "mine" not in table
+    assert "encode" not in table
+
+
+@pytest.mark.parametrize("name", sorted(BAD_INPUT | INVALID_RUN))
+def test_an_error_that_is_known_by_name_exists_and_has_its_exit_code(name: str) -> None:
+    module, _, kind = name.rpartition(".")
+    found = getattr(import_module(module), kind)
+    assert issubclass(found, Exception)
+    code = 3 if name in INVALID_RUN else 2
+    assert exit_code(found.__new__(found)) == code
+    special: Any = type("Special", (found,), {})
+    assert exit_code(special.__new__(special)) == code
+
+
+def test_an_error_of_nobody_has_no_exit_code() -> None:
+    for error in (ValueError(), OSError(), KeyboardInterrupt(), SystemExit()):
+        assert exit_code(error) is None

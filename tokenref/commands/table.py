@@ -1,0 +1,79 @@
+"""All commands by name. The module of a command is imported when it is asked for, not before."""
+
+from collections.abc import Iterator, Mapping, MutableMapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Final
+
+import click
+
+COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "answer": ("answering", "answer"),
+        "attest": ("gates", "attest"),
+        "audit": ("vocabulary", "audit_command"),
+        "check": ("check", "check"),
+        "chunks": ("text", "chunks"),
+        "count": ("text", "count"),
+        "decode": ("text", "decode"),
+        "doctor": ("first_steps", "doctor"),
+        "encode": ("text", "encode"),
+        "engines": ("look", "engines"),
+        "export": ("exchange", "export"),
+        "fill": ("fill", "fill"),
+        "fuzz": ("fuzz", "fuzz"),
+        "init": ("first_steps", "init"),
+        "judge": ("exchange", "judge"),
+        "merge": ("fuzz", "merge"),
+        "mutants": ("gates", "mutants"),
+        "profiles": ("sampling", "profiles"),
+        "promote": ("fuzz", "promote"),
+        "report": ("report", "report"),
+        "rules": ("rules", "rules"),
+        "sample": ("sampling", "sample"),
+        "show": ("look", "show"),
+        "trace": ("look", "trace_command"),
+        "train": ("vocabulary", "train_command"),
+        "vocabulary": ("vocabulary", "vocabulary"),
+    }
+)
+"""Command to the module of `tokenref.commands` that it stands in, and its function there."""
+
+
+class CommandTable(MutableMapping[str, click.Command]):
+    """The commands, as click wants them, each imported when it is looked up.
+
+    >>> CommandTable()["encode"].name
+    'encode'
+    >>> sorted(CommandTable())[:3]
+    ['answer', 'attest', 'audit']
+    """
+
+    def __init__(self) -> None:
+        """Import nothing."""
+        self._there: dict[str, click.Command | None] = dict.fromkeys(COMMANDS)
+
+    def __getitem__(self, name: str) -> click.Command:
+        """Return a command. Raises `KeyError`."""
+        found = self._there[name]
+        if found is None:
+            module, function = COMMANDS[name]
+            command: click.Command = getattr(import_module(f"tokenref.commands.{module}"), function)
+            found = self._there[name] = command
+        return found
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        """Add a command, or put it in the place of another one."""
+        self._there[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        """Take a command away. Raises `KeyError`."""
+        del self._there[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names."""
+        return iter(self._there)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._there)

@@ -1,0 +1,113 @@
+"""The laws of what an engine draws with its own random numbers, enumerated by the reference.
+
+Rows of probabilities are exact. Of logits the probabilities are rounded to 64 bits before
+they are made to sum to 1, which no number of draws can see.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from math import inf, prod
+from typing import Any, Final, TypeAlias
+
+from sampling_ref.errors import ParameterError
+from sampling_ref.speculative.block import block_breakpoints, verify_block
+from sampling_ref.speculative.chain import chain_breakpoints, verify_chain
+from sampling_ref.speculative.law import law_of
+from sampling_ref.speculative.matching import matching_breakpoints, verify_by_matching
+from tokenref.engines.answers import Ok
+from tokenref.engines.reference_samplers import SamplerSession
+from tokenref.floats import pack, unpack
+from tokenref.questions.parameters import unpack_parameters
+from tokenref.rules import STANDARD, Choices, all_choices
+
+Shares: TypeAlias = list[Fraction]
+"""The probability of each token."""
+
+StepLaw: TypeAlias = dict[tuple[int, ...], Fraction]
+"""The probability of each list of tokens; impossible ones are left out."""
+
+PARAMETERS: Final = ("temperature", "k")
+"""What rows of a speculative step may be drawn with, in the order in which it is done."""
+
+
+def shares_of_row(request: Mapping[str, Any]) -> Shares:
+    """Return the law of a row as it is: `probs`, or `logits`. Its `params` must be empty.
+
+    >>> shares_of_row({"probs": {"f32": "3f0000003f000000"}, "params": {}})
+    [Fraction(1, 2), Fraction(1, 2)]
+    """
+    for name, value in sorted(request["params"].items()):
+        raise ParameterError(name, value, "must not be given: the row is drawn from as it is")
+    if "logits" in request:
+        return shares_of_logits(unpack(request["logits"]), {})
+    return _shares(unpack(request["probs"]))
+
+
+def shares_of_logits(logits: Sequence[float], params: Mapping[str, Any]) -> Shares:
+    """Return the law of a row after `temperature`, then `k`, each by the standard rule.
+
+    >>> shares_of_logits([0.0, 1.0, 1.0], {"k": 2, "temperature": 0.5})
+    [Fraction(0, 1), Fraction(1, 2), Fraction(1, 2)]
+    """
+    for name in sorted(params.keys() - set(PARAMETERS)):
+        raise ParameterError(name, params[name], f"must be one of {', '.join(PARAMETERS)}")
+    row = pack(logits, "f64")
+    if "temperature" in params:
+        given = {"temperature": pack([float(params["temperature"])], "f64")}
+        asked = {"logits": row, "history": [], "prompt_length": 0, "params": given}
+        row = _answer("temperature", asked)["logits"]
+    if "k" in params:
+        kept = set(_answer("top_k", {"logits": row, "params": {"k": params["k"]}})["keep"])
+        left = [logit if token in kept else -inf for token, logit in enumerate(unpack(row))]
+        row = pack(left, "f64")
+    return _shares(unpack(_answer("softmax", {"logits": row})["probs"]))
+
+
+def _shares(weights: Sequence[float]) -> Shares:
+    total = sum(map(Fraction, weights))
+    return [Fraction(weight) / total if weight else Fraction(0) for weight in weights]
+
+
+def rows_of_step(request: Mapping[str, Any]) -> tuple[list[Shares], list[Shares]]:
+    """Return the laws of a speculative step's drafts and those of its target."""
+    of_draft, of_target = (unpack_parameters(request[name]) for name in ("draft_params", "params"))
+    drafts = [shares_of_logits(unpack(row), of_draft) for row in request["draft"]]
+    return drafts, [shares_of_logits(unpack(row), of_target) for row in request["target"]]
+
+
+def law_of_step(choices: Choices, drafts: Sequence[Shares], targets: Sequence[Shares]) -> StepLaw:
+    """Return the law of the tokens that come out of a step whose drafts follow `drafts`.
+
+    >>> even, sure = [Fraction(1, 2)] * 2, [Fraction(0), Fraction(1)]
+    >>> law_of_step({}, [even], [sure, sure])
+    {(1,): Fraction(1, 2), (1, 1): Fraction(1, 2)}
+    """
+    verify, breakpoints, needs_drafts = _METHODS[all_choices("stat_speculative", choices)["method"]]
+    law: StepLaw = {}
+    for tokens in product(*([t for t, share in enumerate(row) if share] for row in drafts)):
+        chance = prod((row[t] for row, t in zip(drafts, tokens, strict=True)), start=Fraction(1))
+        rows = (targets, drafts, tokens) if needs_drafts else (targets, tokens)
+
+        def run(uniforms: Sequence[Fraction], given: Any = (verify, rows)) -> tuple[int, ...]:  # noqa: ANN401
+            found: tuple[int, ...] = given[0](*given[1], uniforms).tokens
+            return found
+
+        for out, share in law_of(run, breakpoints(*rows)).items():
+            law[out] = law.get(out, Fraction(0)) + chance * share
+    return dict(sorted(law.items()))
+
+
+_METHODS: Final[Mapping[str, tuple[Callable[..., Any], Callable[..., Any], bool]]] = {
+    "chain": (verify_chain, chain_breakpoints, True),
+    "block": (verify_block, block_breakpoints, True),
+    "matching": (verify_by_matching, matching_breakpoints, False),
+}
+"""How drafts are judged, where that can change, and whether it needs the drafts' rows."""
+
+
+def _answer(op: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    answer = SamplerSession(STANDARD).answer(op, request)
+    if isinstance(answer, Ok):
+        return answer.out
+    raise ValueError(f"the reference must answer {op}, got {answer}")
