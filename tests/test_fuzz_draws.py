@@ -17,7 +17,7 @@ from tokenref.floats import nearest, pack, unpack
 from tokenref.fuzzing.comparing import Comparer
 from tokenref.fuzzing.drawing import drawn
 from tokenref.fuzzing.drawn_questions import plan_of, questions_of
-from tokenref.fuzzing.groups import done_group, opened
+from tokenref.fuzzing.groups import done_group
 from tokenref.fuzzing.question import Question
 from tokenref.fuzzing.records import case_of
 from tokenref.fuzzing.selection import Selection
@@ -72,23 +72,6 @@ def test_an_honest_engine_in_32_bits_is_never_wrong(op: str, profile: str) -> No
         assert judgement.status not in FAILURES, (request, right, got, judgement.detail)
         fates["compared"] += 1
     assert fates["compared"] > 15, fates
-
-
-@pytest.mark.parametrize("profile", [name for name in RACE_PROFILES if "torch" in name])
-def test_torch_draws_as_its_rule_says(profile: str) -> None:
-    pytest.importorskip("torch", reason="torch is not installed")
-    comparer = Comparer(opened("torch"))
-    selection = Selection(ops=["draw"], profiles=[profile])
-    outcomes = [
-        outcome
-        for group in range(2)
-        for outcome in comparer.compare(questions_of(selection, 1, group))
-    ]
-    fates = Counter(outcome.fate for outcome in outcomes)
-    assert not fates["failed"]
-    if "unsupported" in fates and "same" not in fates:
-        pytest.skip("torch on this machine makes its noise with another generator")
-    assert fates["same"] > 15
 
 
 # ---- bugs

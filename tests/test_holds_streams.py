@@ -183,6 +183,7 @@ LOSING = """
 import gc, os, signal, sys, time
 from tokenref.cli import main
 import tokenref.commands.rules
+signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored
 lost = []
 def callback(phase, info):
     if phase == "start" and not lost:

@@ -21,7 +21,6 @@ from tokenref.catalogue import open_catalogue
 from tokenref.engines.answers import Answer, LoadsProfiles, Ok, Refused, Unsupported
 from tokenref.engines.reference_laws import law_of_step, rows_of_step, shares_of_row
 from tokenref.engines.reference_samplers import SamplerSession
-from tokenref.engines.table import engine
 from tokenref.floats import floats, pack
 from tokenref.judge import Judgement, judge
 from tokenref.mutants.mutant import Mutant
@@ -196,16 +195,6 @@ def test_two_hundred_right_answers_to_each_record_about_steps_pass() -> None:
         for drawn in generator.multinomial(case.input.draws, shares / shares.sum(), size=200):
             counts = [[list(out), int(n)] for out, n in zip(law, drawn, strict=True)]
             assert verdict_on({"counts": counts}, case).status == "pass", case.id
-
-
-def test_torch_draws_rows_of_a_batch_apart() -> None:
-    pytest.importorskip("torch", reason="pip install '.[sampling-engines]'")
-    torch = engine("torch")
-    assert isinstance(torch, LoadsProfiles)
-    assert verdict_on(ask(torch, COIN), COIN).status == "pass"
-    for op in ("seeds", "stat_speculative"):
-        other = next(case for case in cases() if op_of(case) == op)
-        assert isinstance(ask(torch, other), Unsupported)
 
 
 def test_an_engine_with_its_own_numbers_passes_all_records_by_files(tmp_path: Path) -> None:

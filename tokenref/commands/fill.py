@@ -7,6 +7,7 @@ import click
 
 from bpe_ref import NamedVocabulary, Vocabulary, dump_plain_json
 from bpe_ref.registry import REGISTRY
+from tokenref.commands.bars import progress_bar
 from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, write
 from tokenref.corpus_files import read_text
 from tokenref.manifest import MANIFEST
@@ -61,7 +62,9 @@ def fill(
             f"there is no {folder / MANIFEST} here: run it in a checkout, or name a --folder"
         )
     try:
-        files = make_files(lambda path: click.echo(f"  {path}", err=True), _kept_in(folder))
+        with progress_bar() as bar:
+            task = bar.add_task("", total=None)
+            files = make_files(lambda path: bar.update(task, description=path), _kept_in(folder))
     except (FillError, PurposeError) as error:
         raise RecordError(str(error)) from None
     if not only_check:
