@@ -131,6 +131,8 @@ def test_the_json_report_has_a_line_per_case_between_header_and_footer(tmp_path:
         (["rules", "top-p"], 2, "did you mean 'top_p'?"),
         (["rules", "encode"], 2, "'encode' is an operation on tokenizers, and has no rules"),
         (["check", "--cmd", "x", "--timeout", "nan"], 2, "nan is no number of seconds"),
+        (["fuzz", "reference", "--seconds", "nan"], 2, "nan is no number of seconds"),
+        (["fuzz", "reference", "--shrink-seconds", "nan"], 2, "nan is no number of seconds"),
         (["check", "reference", "--flag", "LongRuns"], 3, "there is no flag 'LongRuns'; did you"),
         (["check", "reference", "--vocabulary", "cl100k"], 3, "; did you mean cl100k_base?"),
         (["check", "reference", "--id", "nothing/*"], 3, "matches none of the"),

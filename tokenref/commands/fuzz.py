@@ -8,7 +8,7 @@ import click
 
 from tokenref.commands.operations import OPERATION
 from tokenref.commands.paths import FILE, FOLDER, InputError, write
-from tokenref.commands.patience import patience_options
+from tokenref.commands.patience import number_of_seconds, patience_options
 from tokenref.fuzzing.limits import SECONDS
 from tokenref.protocol.patience import Patience
 
@@ -35,11 +35,13 @@ from tokenref.protocol.patience import Patience
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),
+    callback=number_of_seconds,
     help="Draw no question later; what has failed is made small for --shrink-seconds more.",
 )
 @click.option(
     "--shrink-seconds",
     type=click.FloatRange(min=0),
+    callback=number_of_seconds,
     default=SECONDS,
     show_default=True,
     help="Make each failure smaller for so long at most.",

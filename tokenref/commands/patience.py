@@ -10,9 +10,9 @@ import click
 from tokenref.protocol.patience import Patience
 
 
-def _a_number(_: click.Context, __: click.Parameter, value: float) -> float:
+def number_of_seconds(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
     """Refuse what is in no range, and what click lets pass in each."""
-    if isnan(value):
+    if value is not None and isnan(value):
         raise click.BadParameter("nan is no number of seconds.")
     return value
 
@@ -45,7 +45,7 @@ def patience_options(command: _Command) -> _Command:
         decorated = click.option(
             name,
             type=click.FloatRange(min=0, max=86_400, min_open=True),
-            callback=_a_number,
+            callback=number_of_seconds,
             default=value,
             show_default=True,
             help=text,
