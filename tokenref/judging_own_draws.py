@@ -31,31 +31,34 @@ def compare_own_draws(case: Case, verdict: Stat | Seeds, got: Mapping[str, Any])
     if op_of(case) == "stat_batch":
         return _compare_batches(case, verdict, got.get("tokens"))
     counts, wrong = _read_counts(got.get("counts"), case, verdict)
-    detail, remark = ("", "") if wrong else _compare_counts(verdict, counts, case.input.draws)
-    return (f"counts: {wrong or detail}" if wrong or detail else ""), remark
+    if wrong:
+        return f"counts: {wrong}", ""
+    detail, statistic = _compare_counts(verdict, counts, case.input.draws)
+    if detail:
+        return f"counts: {detail}", ""
+    (limit,), (least,) = verdict.limit.values(), verdict.least.values()
+    if statistic < least:
+        return "", f"too good to be true: G is {statistic:.4g}"
+    return "", f"G is {statistic:.4g}, at most {limit:.4g}"
 
 
 # ---- counts
 
 
-def _compare_counts(verdict: Stat, counts: Mapping[int, int], draws: int) -> Found:
-    """Compare how often each outcome came with the law."""
+def _compare_counts(verdict: Stat, counts: Mapping[int, int], draws: int) -> tuple[str, float]:
+    """Return what is wrong with how often each outcome came, and G where that could be."""
     drawn = sorted(outcome for outcome in verdict.never if counts.get(outcome))
     if drawn:
-        return f"expected {_named(verdict, drawn)}, of probability 0, never to be drawn", ""
+        return f"expected {_named(verdict, drawn)}, of probability 0, never to be drawn", 0.0
     missed = sorted(outcome for outcome in verdict.must if not counts.get(outcome))
     if missed:
-        return f"expected {_named(verdict, missed)} to be drawn, got none of them", ""
+        return f"expected {_named(verdict, missed)} to be drawn, got none of them", 0.0
     statistic = _statistic(verdict, counts, draws)
-    (limit,), (least,) = verdict.limit.values(), verdict.least.values()
+    (limit,) = verdict.limit.values()
     if statistic > limit:
-        return (
-            f"expected G of at most {limit:.4g} (alpha {verdict.alpha}), got {statistic:.4g}",
-            "",
-        )
-    if statistic < least:
-        return "", f"too good to be true: G is {statistic:.4g}"
-    return "", f"G is {statistic:.4g}, at most {limit:.4g}"
+        detail = f"expected G of at most {limit:.4g} (alpha {verdict.alpha}), got {statistic:.4g}"
+        return detail, statistic
+    return "", statistic
 
 
 def _statistic(verdict: Stat, counts: Mapping[int, int], draws: int) -> float:
@@ -110,11 +113,17 @@ def _place(case: Case, verdict: Stat) -> Callable[[Any], int | None]:
         return lambda token: token if type(token) is int and 0 <= token < size else None
     numbers = {tuple(tokens): number for number, tokens in enumerate(verdict.outcomes)}
 
-    def of_list(tokens: Any) -> int | None:  # noqa: ANN401 - any JSON
-        tokens = list(tokens) if isinstance(tokens, tuple) else tokens
-        return numbers.get(tuple(tokens)) if are_ids(tokens) else None
+    def of_list(value: Any) -> int | None:  # noqa: ANN401 - any JSON
+        tokens = _tokens(value)
+        return None if tokens is None else numbers.get(tuple(tokens))
 
     return of_list
+
+
+def _tokens(value: Any) -> list[int] | None:  # noqa: ANN401 - any JSON
+    """Return a list of tokens, or a tuple of them, as a list; None if it is neither."""
+    tokens = list(value) if isinstance(value, tuple) else value
+    return tokens if are_ids(tokens) else None
 
 
 def _size(case: Case) -> int:
@@ -131,8 +140,8 @@ def _compare_batches(case: Case, verdict: Stat, calls: Any) -> Found:  # noqa: A
     if not isinstance(calls, list | tuple) or len(calls) != draws:
         return f"tokens: expected a list of {draws} calls, got {short(calls)}", ""
     for call in calls:
-        tokens = list(call) if isinstance(call, tuple) else call
-        if not are_ids(tokens) or len(tokens) != rows:
+        tokens = _tokens(call)
+        if tokens is None or len(tokens) != rows:
             return f"tokens: expected {rows} tokens in each call, got {short(call)}", ""
     place = _place(case, verdict)
     largest = 0.0
@@ -144,10 +153,10 @@ def _compare_batches(case: Case, verdict: Stat, calls: Any) -> Found:  # noqa: A
                 return f"tokens: {name}: expected {list(pair)}, which is impossible, never", ""
             counts[outcome] = times
         times = sum(counts.values())
-        detail, _ = _compare_counts(verdict, counts, times)
+        detail, statistic = _compare_counts(verdict, counts, times)
         if detail:
             return f"tokens: {name}, as pairs of independent rows: {detail}", ""
-        largest = max(largest, _statistic(verdict, counts, times))
+        largest = max(largest, statistic)
     (limit,) = verdict.limit.values()
     return "", f"the largest G is {largest:.4g}, at most {limit:.4g}"
 
@@ -197,8 +206,8 @@ def _wrong_batches(case: Case, batches: Any) -> str:  # noqa: ANN401 - any JSON
         if not isinstance(rows, list | tuple) or len(rows) != len(given):
             return f"expected {len(given)} rows in a batch, got {short(rows)}"
         for row in rows:
-            tokens = list(row) if isinstance(row, tuple) else row
-            if not are_ids(tokens) or len(tokens) != length:
+            tokens = _tokens(row)
+            if tokens is None or len(tokens) != length:
                 return f"expected {length} tokens for each row, got {short(row)}"
             if not all(0 <= token < size for token in tokens):
                 return f"expected tokens from 0 to {size - 1}, got {short(row)}"

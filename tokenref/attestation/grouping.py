@@ -24,18 +24,21 @@ def grouped(cases: Iterable[Case], key: Callable[[Case], str]) -> dict[str, list
     return groups
 
 
-def largest_first(
-    groups: Mapping[tuple[str, ...], list[Case]],
-) -> list[tuple[tuple[str, ...], list[Case]]]:
-    """Return groups by falling size, those of one size by what they have in common.
+def listed(groups: Mapping[tuple[str, ...], Sequence[Case]]) -> list[str]:
+    """Return the lines of a page: what the records of a group have in common, then their ids.
 
-    >>> largest_first({("b",): [], ("a",): []})
-    [(('a',), []), (('b',), [])]
+    Groups come by falling size, those of one size by what they have in common.
+
+    >>> listed({("b",): [], ("a",): []})
+    ['- a', '', '```text', '```', '', '- b', '', '```text', '```', '']
     """
-    return sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    lines: list[str] = []
+    for names, cases in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
+        lines += [*(f"- {name}" for name in names), "", "```text", *_folded(cases), "```", ""]
+    return lines
 
 
-def folded(cases: Sequence[Case]) -> list[str]:
+def _folded(cases: Sequence[Case]) -> list[str]:
     """Return the ids, those of one file on one line."""
     files: dict[str, list[str]] = {}
     for case in cases:

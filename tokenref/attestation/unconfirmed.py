@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from tokenref.attestation.engines import SAMPLERS, Said, is_confirmed, is_contradicted, said_of
-from tokenref.attestation.grouping import folded, grouped, is_unasked, largest_first
+from tokenref.attestation.grouping import grouped, is_unasked, listed
 from tokenref.attestation.unconfirmed_samplers import (
     profiles_section,
     rules_section,
@@ -64,16 +64,14 @@ def _contradicted(
             answered = [one for one in said[case.id] if one.status not in UNJUDGED]
             titles = tuple(f"{one.engine}: {_title(one, case, known)}" for one in answered)
             groups[titles].append(case)
-    lines = [
+    return [
         "## Answered, and by each otherwise",
         "",
         "Each engine that answers these records is known to differ: see",
         "[differences.md](differences.md).",
         "",
+        *listed(groups),
     ]
-    for names, group in largest_first(groups):
-        lines += [*(f"- {name}" for name in names), "", "```text", *folded(group), "```", ""]
-    return lines
 
 
 def _title(said: Said, case: Case, known: Sequence[Known]) -> str:

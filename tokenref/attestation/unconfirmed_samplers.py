@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from sampling_ref import PROFILES
 from tokenref.attestation.engines import Said, is_confirmed
-from tokenref.attestation.grouping import folded, grouped, is_unasked, largest_first
+from tokenref.attestation.grouping import grouped, is_unasked, listed
 from tokenref.record import Case, op_of
 from tokenref.reports.results import UNJUDGED
 
@@ -58,12 +58,10 @@ def unasked_section(cases: Sequence[Case], said: Mapping[str, Sequence[Said]]) -
         if engines and is_unasked(said[case.id]):
             asked = [one for one in said[case.id] if one.engine in engines]
             groups[tuple(f"{one.engine}: {one.reason}" for one in asked)].append(case)
-    lines = [
+    return [
         "## Samplers: not asked, although the engine has the step",
         "",
         "Of the rules and profiles that an engine here follows, these records could not be put.",
         "",
+        *listed(groups),
     ]
-    for reasons, group in largest_first(groups):
-        lines += [*(f"- {text}" for text in reasons), "", "```text", *folded(group), "```", ""]
-    return lines

@@ -103,7 +103,7 @@ def _prove_draw(order: Sequence[int], logits: Sequence[float], u: float) -> None
     """Raise `PurposeError` if a number is near to where the next token in an order begins."""
     best = max(logits[token] for token in order)
     weights = [exp(logits[token] - best) for token in order]
-    is_exact = len(set(weights)) == 1 and len(weights) & (len(weights) - 1) == 0
+    is_exact = _are_exact_shares(weights)
     total = sum(weights)
     for reached in list(accumulate(weights))[:-1]:
         if not is_exact and abs(reached / total - u) < MARGIN:
@@ -111,8 +111,12 @@ def _prove_draw(order: Sequence[int], logits: Sequence[float], u: float) -> None
 
 
 def _is_even(row: Sequence[float]) -> bool:
-    possible = [logit for logit in row if logit > -inf]
-    return len(set(possible)) == 1 and len(possible) & (len(possible) - 1) == 0
+    return _are_exact_shares([logit for logit in row if logit > -inf])
+
+
+def _are_exact_shares(numbers: Sequence[float]) -> bool:
+    """Say whether all are equal, and as many as some power of two."""
+    return len(set(numbers)) == 1 and len(numbers) & (len(numbers) - 1) == 0
 
 
 # ---- the state

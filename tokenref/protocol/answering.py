@@ -32,15 +32,10 @@ from tokenref.engines.answers import (
     TimedOut,
     Unsupported,
 )
-from tokenref.protocol.asked import ExchangeError, lines_of
-from tokenref.protocol.messages import PROTO, HelloRequest, LoadRequest, Request, RunRequest
-from tokenref.protocol.reading import ProtocolError, decode
+from tokenref.protocol.asked import ExchangeError, requests_of
+from tokenref.protocol.messages import PROTO, HelloRequest, LoadRequest, RunRequest
 from tokenref.runner import answers_of, guarded, quiet_standard_error
 from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, load_subject
-
-_REQUEST: Final = msgspec.json.Decoder(Request)
-LONGEST_REQUEST: Final = 2**26
-"""Bytes of the longest line of requests."""
 
 _LONGEST_MESSAGE: Final = 2000
 """Characters of a message for people."""
@@ -87,12 +82,7 @@ def _answers(
 ) -> Iterator[tuple[tuple[str, str] | None, bytes]]:
     """Yield the answer to each run, with its operation and profile, and to each load."""
     loaded, first = _Loaded(), True
-    for number, line in lines_of(path, LONGEST_REQUEST):
-        where = f"{path}, line {number}"
-        try:
-            message = decode(_REQUEST, line, "")
-        except ProtocolError as error:
-            raise ExchangeError(f"{where}: not a request: {error}") from None
+    for where, message in requests_of(path):
         if first != isinstance(message, HelloRequest):
             raise ExchangeError(f"{where}: hello must be the first line, and no other")
         first = False

@@ -59,6 +59,17 @@ def lines_of(path: Path, longest: int) -> Iterator[tuple[int, bytes]]:
         raise ExchangeError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
+def requests_of(path: Path) -> Iterator[tuple[str, Request]]:
+    """Yield each message of a file of requests, and where it stands. Raises `ExchangeError`."""
+    for number, line in lines_of(path, _LONGEST_REQUEST):
+        where = f"{path}, line {number}"
+        try:
+            message: Request = decode(_REQUEST, line, "")
+        except ProtocolError as error:
+            raise ExchangeError(f"{where}: not a request: {error}") from None
+        yield where, message
+
+
 def read_requests(path: Path, catalogue: Catalogue) -> Questions:
     """Read what was asked, and find the record of each question. Raises `ExchangeError`."""
     known: dict[bytes, int] = {}
@@ -69,12 +80,7 @@ def read_requests(path: Path, catalogue: Catalogue) -> Questions:
         by_content.setdefault(content, []).append(case)
     questions: Questions | None = None
     ended = False
-    for number, line in lines_of(path, _LONGEST_REQUEST):
-        where = f"{path}, line {number}"
-        try:
-            message = decode(_REQUEST, line, "")
-        except ProtocolError as error:
-            raise ExchangeError(f"{where}: not a request: {error}") from None
+    for where, message in requests_of(path):
         if questions is None:
             if not isinstance(message, HelloRequest) or message.about is UNSET:
                 raise ExchangeError(f"{where}: must be the hello that `tokenref export` writes")
