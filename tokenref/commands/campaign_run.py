@@ -50,11 +50,12 @@ class CampaignRun:
         campaign is ended between the two, the group is done once more.
         """
         for finding in done.findings:
-            known = self._journal.findings.get(finding.sum)
-            if known is not None and not finding.is_better_than(known):
+            known = self._journal.findings
+            if not finding.is_kept(known):
                 continue
+            is_new = finding.sum not in known
             self._keep(finding)
-            if known is None and self._bugs.add(finding):
+            if is_new and self._bugs.add(finding):
                 self._shown.add(finding.sum)
                 print_finding(self._console, finding, self._journal.plan)
         self._journal.add(done.group)

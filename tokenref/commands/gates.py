@@ -10,7 +10,7 @@ from rich.console import Console
 from tokenref.attestation.engines import REAL_ENGINES, opened, published
 from tokenref.attestation.pages import SHARED, pages, says_the_same
 from tokenref.catalogue import open_catalogue
-from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, write
+from tokenref.commands.paths import FILE, FOLDER, InputError, is_current, must_be_writable, write
 from tokenref.known import default_path, read_known
 from tokenref.reports.results import UNJUDGED
 from tokenref.runner import Run, run_engine
@@ -36,13 +36,11 @@ def mutants(
     report = run_gate(open_catalogue(fixtures))
     print_gate(Console(), report)
     code = 0 if report.ok else 1
-    if page is not None:
-        data = mutants_page(report).encode()
-        if not only_check:
-            write(data, page)
-        elif not page.is_file() or page.read_bytes() != data:
-            click.echo(f"{page} differs from what would be written")
-            code = 1
+    if page is not None and not is_current(
+        mutants_page(report).encode(), page, only_check=only_check
+    ):
+        click.echo(f"{page} differs from what would be written")
+        code = 1
     ctx.exit(code)
 
 

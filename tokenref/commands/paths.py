@@ -27,6 +27,17 @@ def must_be_writable(path: Path) -> None:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
+def is_current(content: bytes, path: Path, *, only_check: bool) -> bool:
+    """Write a page, or only compare it; return whether the file has this content now.
+
+    Raises `InputError`.
+    """
+    if not only_check:
+        write(content, path)
+        return True
+    return path.is_file() and path.read_bytes() == content
+
+
 def write(content: bytes, path: Path) -> None:
     """Write a file atomically. Raises `InputError`, which names this path and no other."""
     try:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tokenref.commands.paths import FILE, InputError, write
+from tokenref.commands.paths import FILE, InputError, is_current
 
 if TYPE_CHECKING:
     from sampling_ref import Profile
@@ -27,10 +27,7 @@ def profiles(ctx: click.Context, name: str | None, path: Path | None, *, only_ch
     from tokenref.profile_pages import one_profile, page  # noqa: PLC0415 - as above
 
     if path is not None:
-        content = page().encode()
-        if not only_check:
-            write(content, path)
-        elif not path.exists() or path.read_bytes() != content:
+        if not is_current(page().encode(), path, only_check=only_check):
             click.echo(f"{path} is not what the profiles say; write it with --page", err=True)
             ctx.exit(1)
     elif name is not None:

@@ -12,7 +12,7 @@ four more; a product, a sum and the state itself by one each.
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate
-from math import ceil, exp, inf, log2, ulp
+from math import ceil, exp, inf, log, log2, ulp
 from typing import Any, Final
 
 from sampling_ref.adaptive.adaptive_p import (
@@ -128,13 +128,10 @@ def _steps_of_mirostat(
     """Return the numbers on the way to the new mu."""
     best = max(row[place] for place in among)
     total = sum(exp(row[place] - best) for place in among)
-    surprise = Fraction(log2(total) - (row[token] - best) / _LOG_2)
+    surprise = Fraction(log2(total) - (row[token] - best) / log(2))
     tau, eta = Fraction(params["tau"]), Fraction(params["eta"])
     moved = eta * (surprise - tau)
     return [surprise, surprise - tau, moved, Fraction(mu), Fraction(mu) - moved]
-
-
-_LOG_2: Final = 0.6931471805599453
 
 
 def _past(request: Mapping[str, Any], params: Mapping[str, Any]) -> PastProbabilities:

@@ -1,5 +1,6 @@
 """What was found: the smallest question that fails, the answers, and a record of it."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -58,9 +59,13 @@ class Finding(
         """What the record means: two findings with one sum are one finding."""
         return str(self.record["sum"])
 
-    def is_better_than(self, other: "Finding") -> bool:
-        """Tell which of two findings of one sum is kept, whichever was read first."""
-        return (self.unfinished, self.index) < (other.unfinished, other.index)
+    def is_kept(self, known: Mapping[str, "Finding"]) -> bool:
+        """Tell whether it is kept beside, or in the place of, what is known by its sum.
+
+        Of two findings of one sum always the same one is kept, whichever was read first.
+        """
+        other = known.get(self.sum)
+        return other is None or (self.unfinished, self.index) < (other.unfinished, other.index)
 
 
 def finding_of(first: Outcome, shrunk: Shrunk, *, index: int, seed: int, engine: str) -> Finding:

@@ -82,8 +82,7 @@ class Journal:
             self.groups[line.group] = line
         elif isinstance(line, Finding):
             self.findings.pop(line.replaces, None)
-            known = self.findings.get(line.sum)
-            if known is None or line.is_better_than(known):
+            if line.is_kept(self.findings):
                 self.findings[line.sum] = line
 
     def counts(self) -> dict[str, dict[str, int]]:

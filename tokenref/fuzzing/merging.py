@@ -47,8 +47,7 @@ def merged(journals: Mapping[str, Journal]) -> Merged:
     result.counts = summed(journal.counts() for journal in every)
     for journal in every:
         for finding in journal.findings.values():
-            known = result.findings.get(finding.sum)
-            if known is None or finding.is_better_than(known):
+            if finding.is_kept(result.findings):
                 result.findings[finding.sum] = finding
     result.questions = _asked_without_gap(every)
     return result
