@@ -1,6 +1,6 @@
 """What the engines answered, code point by code point; see `unicode_tables.py`.
 
-Written by `tools/make_unicode_tables.py`; do not edit.
+Written by `authoring/tables/make_unicode_tables.py`; do not edit.
 """
 
 # General category and length of each run of code points, from 0: tiktoken 0.14.0.

@@ -22,7 +22,7 @@ What the sources leave open
     Surrogates are no text for an engine. A Python `str` may hold them: their category is `Cs`
     here, so they are neither letters, digits nor spaces.
 
-Source: the engines themselves, asked by `tools/make_unicode_tables.py`.
+Source: the engines themselves, asked by `authoring/tables/make_unicode_tables.py`.
 """
 
 from dataclasses import dataclass

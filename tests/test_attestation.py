@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from authoring.attestation import engines
+from authoring.attestation.devices import START as PROCESSOR
+from authoring.attestation.devices import numbers_of, with_processor
+from authoring.attestation.differences import differences_page
+from authoring.attestation.engines import AttestationError, opened
+from authoring.attestation.pages import REPORT, pages, says_the_same
+from authoring.attestation.parts import END, with_part
+from authoring.attestation.readme import START, with_tables
+from authoring.attestation.report import report_page
+from authoring.attestation.unconfirmed import unconfirmed_page
 from tests.results_files import catalogue, record
 from tests.small_fixtures import small_fixtures
-from tokenref.attestation import engines
-from tokenref.attestation.devices import START as PROCESSOR
-from tokenref.attestation.devices import numbers_of, with_processor
-from tokenref.attestation.differences import differences_page
-from tokenref.attestation.engines import AttestationError, opened
-from tokenref.attestation.pages import REPORT, pages, says_the_same
-from tokenref.attestation.parts import END, with_part
-from tokenref.attestation.readme import START, with_tables
-from tokenref.attestation.report import report_page
-from tokenref.attestation.unconfirmed import unconfirmed_page
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.cli import main
 from tokenref.engines.table import Unavailable

@@ -13,13 +13,13 @@ from typing import get_args
 import msgspec
 import pytest
 
+from authoring.cases.all import all_drafts
+from authoring.cases.canaries import canaries
+from authoring.cases.draft import Draft, PurposeError, answers, finish, refuses
+from authoring.cases.splitmix import SplitMix64
+from authoring.cases.tokenizers import fixture_tokenizers
+from authoring.cases.vocabularies import REAL_NAMES, fixture_vocabularies, vocabulary_named
 from bpe_ref import UnknownVocabularyError, dump_plain_json, load_vocabulary
-from tokenref.cases.all import all_drafts
-from tokenref.cases.canaries import canaries
-from tokenref.cases.draft import Draft, PurposeError, answers, finish, refuses
-from tokenref.cases.splitmix import SplitMix64
-from tokenref.cases.tokenizers import fixture_tokenizers
-from tokenref.cases.vocabularies import REAL_NAMES, fixture_vocabularies, vocabulary_named
 from tokenref.catalogue import open_catalogue
 from tokenref.engines.answers import TEXT_OPS, Unsupported
 from tokenref.engines.reference import ReferenceEngine
@@ -256,7 +256,7 @@ def test_the_random_generator_gives_the_words_of_its_definition() -> None:
 
 PRINT_ALL = """
 from hashlib import sha256
-from tokenref.cases.all import all_drafts
+from authoring.cases.all import all_drafts
 print(sha256(repr([(d.id, d.request, d.why, sorted(d.flags)) for d in all_drafts()]).encode())
     .hexdigest())
 """

@@ -17,6 +17,8 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
+from authoring.mutants.gate import GateReport, Trial
+from authoring.mutants.table import MUTANTS
 from bpe_ref import (
     NamedVocabulary,
     TextRules,
@@ -30,8 +32,6 @@ from bpe_ref import (
 from bpe_ref.tiny import tiny_corpus
 from tokenref.catalogue import fixtures_folder, open_catalogue
 from tokenref.cli import main
-from tokenref.mutants.gate import GateReport, Trial
-from tokenref.mutants.table import MUTANTS
 from tokenref.questions.text import TextInput
 from tokenref.record import op_of
 from tokenref.record_files import parse_records

@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
+from authoring.mutants.table import MUTANTS
 from bpe_ref import Vocabulary, vocabulary_by_concatenation
 from tokenref.cli import main
 from tokenref.engines.answers import Answer, Ok
@@ -38,7 +39,6 @@ from tokenref.fuzzing.records import case_of
 from tokenref.fuzzing.selection import GROUP, Selection
 from tokenref.fuzzing.smaller_rows import smaller_sampling
 from tokenref.judge import judge
-from tokenref.mutants.table import MUTANTS
 from tokenref.protocol.patience import Patience
 from tokenref.subjects import SAMPLERS
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from authoring.mutants.table import MUTANTS
 from tests.fakes.honest_in_32_bits import answer_in_32_bits
 from tests.strategies import examples
 from tokenref.engines.answers import Ok
@@ -22,7 +23,6 @@ from tokenref.fuzzing.question import Question
 from tokenref.fuzzing.records import case_of
 from tokenref.fuzzing.selection import Selection
 from tokenref.judge import FAILURES, judge
-from tokenref.mutants.table import MUTANTS
 from tokenref.rules import STANDARD, choices_of, rule_name
 from tokenref.strategies import (
     ADAPTIVE_QUESTIONS,

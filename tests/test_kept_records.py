@@ -9,12 +9,12 @@ import click.testing
 import msgspec
 import pytest
 
+from authoring.cases import examples
+from authoring.cases.canaries import canaries
+from authoring.cases.vocabularies import fixture_vocabularies, vocabulary_named
 from bpe_ref import Vocabulary, vocabulary_by_concatenation
 from tests.small_fixtures import vouch
 from tokenref import fill
-from tokenref.cases import examples
-from tokenref.cases.canaries import canaries
-from tokenref.cases.vocabularies import fixture_vocabularies, vocabulary_named
 from tokenref.catalogue import Selection, fixtures_folder, open_catalogue
 from tokenref.cli import main
 from tokenref.engines.table import engine

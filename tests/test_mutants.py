@@ -10,12 +10,9 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from bpe_ref import TextRules, Vocabulary
-from tokenref.cases.draft import Draft, finish
-from tokenref.engines.answers import Answer, Crashed
-from tokenref.engines.reference import ReferenceEngine
-from tokenref.mutants.gate import REQUIRED, GateReport, Trial, run_gate
-from tokenref.mutants.mutant import (
+from authoring.cases.draft import Draft, finish
+from authoring.mutants.gate import REQUIRED, GateReport, Trial, run_gate
+from authoring.mutants.mutant import (
     Mutant,
     Witness,
     by_name,
@@ -24,7 +21,10 @@ from tokenref.mutants.mutant import (
     mutant,
     spelled,
 )
-from tokenref.mutants.table import MUTANTS
+from authoring.mutants.table import MUTANTS
+from bpe_ref import TextRules, Vocabulary
+from tokenref.engines.answers import Answer, Crashed
+from tokenref.engines.reference import ReferenceEngine
 from tokenref.questions.text import TextInput
 from tokenref.record import Case, make_case
 from tokenref.reports.mutants import print_gate

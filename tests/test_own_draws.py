@@ -12,20 +12,20 @@ import msgspec
 import numpy as np
 import pytest
 
-from tokenref.cases.sampling import seeds, statistics, statistics_batches, statistics_speculative
-from tokenref.cases.sampling.canaries_own_draws import own_draw_canaries
-from tokenref.cases.sampling.draft import finish_sampler
-from tokenref.cases.sampling.risk import MOST
-from tokenref.cases.sampling.statistics_bins import EXPECTED, SURE, judged, judged_pairs
+from authoring.cases.sampling import seeds, statistics, statistics_batches, statistics_speculative
+from authoring.cases.sampling.canaries_own_draws import own_draw_canaries
+from authoring.cases.sampling.draft import finish_sampler
+from authoring.cases.sampling.risk import MOST
+from authoring.cases.sampling.statistics_bins import EXPECTED, SURE, judged, judged_pairs
+from authoring.mutants.mutant import Mutant
+from authoring.mutants.own_numbers import OwnNumbersEngine
+from authoring.mutants.sampling_own_numbers import OWN_NUMBERS
 from tokenref.catalogue import open_catalogue
 from tokenref.engines.answers import Answer, LoadsProfiles, Ok, Refused, Unsupported
 from tokenref.engines.reference_laws import law_of_step, rows_of_step, shares_of_row
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import floats, pack
 from tokenref.judge import Judgement, judge
-from tokenref.mutants.mutant import Mutant
-from tokenref.mutants.own_numbers import OwnNumbersEngine
-from tokenref.mutants.sampling_own_numbers import OWN_NUMBERS
 from tokenref.protocol.answering import answer_requests
 from tokenref.protocol.asked import read_requests
 from tokenref.protocol.exporting import export

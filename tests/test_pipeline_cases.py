@@ -9,21 +9,21 @@ from typing import Any
 import msgspec
 import pytest
 
+from authoring.cases.draft import Draft, finish
+from authoring.cases.pipelines import drafts
+from authoring.cases.tokenizers import described_tokenizers, fixture_tokenizers
+from authoring.cases.vocabularies import fixture_vocabularies
+from authoring.mutants.gate import run_gate
+from authoring.mutants.table import MUTANTS
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.hugging_face.decoders import DECODERS
 from bpe_ref.hugging_face.normalizers import NORMALIZERS
 from bpe_ref.hugging_face.post_processors import POST_PROCESSORS
 from bpe_ref.hugging_face.pre_tokenizers import PRE_TOKENIZERS
 from bpe_ref.hugging_face.profile import PROFILES
-from tokenref.cases.draft import Draft, finish
-from tokenref.cases.pipelines import drafts
-from tokenref.cases.tokenizers import described_tokenizers, fixture_tokenizers
-from tokenref.cases.vocabularies import fixture_vocabularies
 from tokenref.engines.answers import Unsupported
 from tokenref.engines.tokenizers import TokenizersEngine
 from tokenref.judge import judge
-from tokenref.mutants.gate import run_gate
-from tokenref.mutants.table import MUTANTS
 from tokenref.record import PIPELINE_OPS, Case, MustRefuse, op_of
 from tokenref.record_files import dump_records
 from tokenref.runner import guarded, quiet_standard_error

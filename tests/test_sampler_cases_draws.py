@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tokenref.cases.sampling import (
+from authoring.cases.sampling import (
     adaptive,
     batches,
     draws,
@@ -29,10 +29,10 @@ from tokenref.cases.sampling import (
     speculative_residual,
     statistics,
 )
-from tokenref.cases.sampling.canaries_draws import draw_canaries
-from tokenref.cases.sampling.draft import SamplerDraft, finish_sampler
-from tokenref.cases.sampling.random_answers import PUBLISHED
-from tokenref.cases.sampling.statistics_bins import EXPECTED, SURE, bins_of, judged
+from authoring.cases.sampling.canaries_draws import draw_canaries
+from authoring.cases.sampling.draft import SamplerDraft, finish_sampler
+from authoring.cases.sampling.random_answers import PUBLISHED
+from authoring.cases.sampling.statistics_bins import EXPECTED, SURE, bins_of, judged
 from tokenref.chi_square import effect, least, limit, upper_tail
 from tokenref.conversions import CONVERSIONS
 from tokenref.engines.answers import Answer, Ok, Unsupported

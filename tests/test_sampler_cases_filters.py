@@ -14,17 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref import PROFILES
-from sampling_ref.arithmetic.binary32 import Binary32, to_binary32
-from tests.test_cases import sections
-from tokenref.cases import sampling
-from tokenref.cases.draft import PurposeError
-from tokenref.cases.sampling import (
+from authoring.cases import sampling
+from authoring.cases.draft import PurposeError
+from authoring.cases.sampling import (
     filters_engine_questions,
     filters_long,
 )
-from tokenref.cases.sampling.all import TOPICS
-from tokenref.cases.sampling.ambiguity import (
+from authoring.cases.sampling.all import TOPICS
+from authoring.cases.sampling.ambiguity import (
     CAP,
     TooAmbiguousError,
     answers,
@@ -34,13 +31,16 @@ from tokenref.cases.sampling.ambiguity import (
     values_of,
     verdict_of,
 )
-from tokenref.cases.sampling.arithmetics import ARITHMETICS, BLOCK, Arithmetic
-from tokenref.cases.sampling.budget import BudgetError, check_budget
-from tokenref.cases.sampling.canaries_filters import filter_canaries
-from tokenref.cases.sampling.draft import finish_sampler
-from tokenref.cases.sampling.filter_draft import FilterCase, Row, beside, eighths, logits
-from tokenref.cases.sampling.margins import FEWEST, UNIT
-from tokenref.cases.sampling.rounded_shares import enough
+from authoring.cases.sampling.arithmetics import ARITHMETICS, BLOCK, Arithmetic
+from authoring.cases.sampling.budget import BudgetError, check_budget
+from authoring.cases.sampling.canaries_filters import filter_canaries
+from authoring.cases.sampling.draft import finish_sampler
+from authoring.cases.sampling.filter_draft import FilterCase, Row, beside, eighths, logits
+from authoring.cases.sampling.margins import FEWEST, UNIT
+from authoring.cases.sampling.rounded_shares import enough
+from sampling_ref import PROFILES
+from sampling_ref.arithmetic.binary32 import Binary32, to_binary32
+from tests.test_cases import sections
 from tokenref.engines.answers import Answer, Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import unpack

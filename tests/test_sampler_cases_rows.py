@@ -9,25 +9,25 @@ from typing import Final
 import msgspec
 import pytest
 
-from sampling_ref import PROFILES, STEPS
-from tests.test_cases import sections
-from tokenref.cases.draft import PurposeError
-from tokenref.cases.sampling import (
+from authoring.cases.draft import PurposeError
+from authoring.cases.sampling import (
     chains_long,
     rows_penalties,
 )
-from tokenref.cases.sampling.all import TOPICS as ALL_TOPICS
-from tokenref.cases.sampling.canaries_rows import row_canaries
-from tokenref.cases.sampling.chains_asking import (
+from authoring.cases.sampling.all import TOPICS as ALL_TOPICS
+from authoring.cases.sampling.canaries_rows import row_canaries
+from authoring.cases.sampling.chains_asking import (
     ChainTopic,
     alone,
     asked,
     chain_request,
     prove_decided,
 )
-from tokenref.cases.sampling.draft import SamplerDraft, finish_sampler
-from tokenref.cases.sampling.rows_asking import becomes, row_request, verdict_of_row
-from tokenref.cases.sampling.rows_softmax import close_to
+from authoring.cases.sampling.draft import SamplerDraft, finish_sampler
+from authoring.cases.sampling.rows_asking import becomes, row_request, verdict_of_row
+from authoring.cases.sampling.rows_softmax import close_to
+from sampling_ref import PROFILES, STEPS
+from tests.test_cases import sections
 from tokenref.engines.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import pack, unpack

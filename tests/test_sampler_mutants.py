@@ -6,15 +6,15 @@ from dataclasses import dataclass, field, replace
 import msgspec
 import pytest
 
+from authoring.mutants.beyond import BEYOND
+from authoring.mutants.gate import run_gate
+from authoring.mutants.mutant import Mutant
+from authoring.mutants.samplers import question, sampler_mutant
+from authoring.mutants.table import CONTROLS, MUTANTS
 from tokenref.catalogue import open_catalogue
 from tokenref.engines.answers import Ok
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.floats import grid, pack
-from tokenref.mutants.beyond import BEYOND
-from tokenref.mutants.gate import run_gate
-from tokenref.mutants.mutant import Mutant
-from tokenref.mutants.samplers import question, sampler_mutant
-from tokenref.mutants.table import CONTROLS, MUTANTS
 from tokenref.questions.parameters import pack_parameters
 from tokenref.record import OPERATIONS, SAMPLER_OPS, Case, Exact, make_case, op_of
 from tokenref.reports.mutants_page import mutants_page

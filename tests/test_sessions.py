@@ -8,9 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from authoring.cases.sessions import drafts
+from authoring.cases.vocabularies import vocabulary_named
+from authoring.mutants.calls import CALLS
+from authoring.mutants.mutant import Mutant
 from bpe_ref import Vocabulary
-from tokenref.cases.sessions import drafts
-from tokenref.cases.vocabularies import vocabulary_named
 from tokenref.engines.answers import (
     Answer,
     Crashed,
@@ -25,8 +27,6 @@ from tokenref.engines.calls import in_order
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.table import Unavailable, engine
 from tokenref.judge import judge
-from tokenref.mutants.calls import CALLS
-from tokenref.mutants.mutant import Mutant
 from tokenref.questions.sessions import SessionInput, SessionOutput
 from tokenref.record import Exact, make_case
 from tokenref.runner import answers_of

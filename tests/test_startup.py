@@ -24,8 +24,8 @@ ENGINES = {
 FOR_OTHERS = {
     *ENGINES,
     *("dask", "hypothesis", "numpy", "ssl", "tokenizers", "torch", "transformers"),
-    *("sampling_ref.profiles", "sampling_ref.twins", "tokenref.attestation.engines"),
-    *("tokenref.fuzzing", "tokenref.mutants", "tokenref.reports.html.page", "tokenref.strategies"),
+    *("sampling_ref.profiles", "sampling_ref.twins", "authoring.attestation.engines"),
+    *("tokenref.fuzzing", "authoring.mutants", "tokenref.reports.html.page", "tokenref.strategies"),
 }
 """What checking engines needs none of, but for an engine that is named."""
 

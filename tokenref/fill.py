@@ -12,17 +12,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from authoring.cases.all import all_drafts
+from authoring.cases.canaries import canaries
+from authoring.cases.draft import finish
+from authoring.cases.sampling.all import all_sampler_drafts
+from authoring.cases.sampling.budget import check_budget
+from authoring.cases.sampling.canaries import sampler_canaries
+from authoring.cases.sampling.draft import finish_sampler
+from authoring.cases.tokenizers import fixture_tokenizers
+from authoring.cases.vocabularies import fixture_vocabularies
 from bpe_ref import BpeError, Vocabulary, dump_plain_json, load_vocabulary
 from bpe_ref.formats.files import write_atomically
-from tokenref.cases.all import all_drafts
-from tokenref.cases.canaries import canaries
-from tokenref.cases.draft import finish
-from tokenref.cases.sampling.all import all_sampler_drafts
-from tokenref.cases.sampling.budget import check_budget
-from tokenref.cases.sampling.canaries import sampler_canaries
-from tokenref.cases.sampling.draft import finish_sampler
-from tokenref.cases.tokenizers import fixture_tokenizers
-from tokenref.cases.vocabularies import fixture_vocabularies
 from tokenref.catalogue import check_together, fixtures_folder
 from tokenref.glossary import FLAGS
 from tokenref.judge import first_difference

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
+from authoring.cases.draft import Draft, finish
 from bpe_ref import Pipeline, SentencePieceTokenizer, load_tokenizer
 from bpe_ref.formats.files import read_unpacked
-from tokenref.cases.draft import Draft, finish
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.manifest import FileEntry, Manifest, VocabularyEntry
 from tokenref.questions.pipelines import TokenizeInput

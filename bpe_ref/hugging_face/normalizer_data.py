@@ -1,6 +1,6 @@
 """What the normalizers of tokenizers 0.23.3 answered, code point by code point.
 
-Written by `tools/make_normalizer_tables.py`; do not edit. Ranges are hexadecimal, both ends
+Written by `make_normalizer_tables.py`; do not edit. Ranges are hexadecimal, both ends
 included.
 """
 

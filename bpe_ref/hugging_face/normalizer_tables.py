@@ -2,7 +2,7 @@
 
 The engine takes them from five crates with as many versions of Unicode: its
 accents are of Unicode 8 and 9, its capitals of Unicode 17. They were measured over all code points
-and stand in `normalizer_data`, written by `tools/make_normalizer_tables.py`.
+and stand in `normalizer_data`, written by `authoring/tables/make_normalizer_tables.py`.
 
 Representation
     A set is a compiled pattern `[...]` of the standard library's `re`: explicit ranges mean the

@@ -1,6 +1,6 @@
 r"""What Oniguruma answered, as tokenizers 0.23.3 has it: properties and case foldings.
 
-Written by `tools/make_oniguruma_tables.py`; do not edit. Read by `properties.py`, `folding.py`.
+Written by `make_oniguruma_tables.py`; do not edit. Read by `properties.py`, `folding.py`.
 """
 
 # Names, then in hexadecimal by turns: code points left out, code points in it.

@@ -14,7 +14,7 @@ Where Oniguruma differs from others
     `\p{Lu}` and `\w` outside of brackets are not folded.
 
 Source: https://github.com/kkos/oniguruma, src/unicode.c `get_case_fold_codes_by_str`, and
-tokenizers 0.23.3 as measured by `tools/make_oniguruma_tables.py`.
+tokenizers 0.23.3 as measured by `authoring/tables/make_oniguruma_tables.py`.
 """
 
 from dataclasses import dataclass

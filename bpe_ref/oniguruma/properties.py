@@ -7,7 +7,7 @@ Definition
     In brackets, `[:punct:]` is not `\p{Punct}`: it holds the symbols (category S) as well.
 
 Source: doc/RE and doc/UNICODE_PROPERTIES of https://github.com/kkos/oniguruma, and tokenizers
-0.23.3 as measured by `tools/make_oniguruma_tables.py`.
+0.23.3 as measured by `authoring/tables/make_oniguruma_tables.py`.
 """
 
 from functools import cache, lru_cache

@@ -10,7 +10,7 @@ BAD_INPUT: Final = frozenset(
     {
         "bpe_ref.errors.BpeError",
         "sampling_ref.errors.SamplingError",
-        "tokenref.attestation.engines.AttestationError",
+        "authoring.attestation.engines.AttestationError",
         "tokenref.commands.paths.InputError",
         "tokenref.corpus_files.CorpusError",
         "tokenref.engines.table.EngineError",

@@ -48,7 +48,7 @@ def fill(
     Without --vocabulary, --texts and --out it writes the golden records of this project anew.
     """
     # Generators assert their cases' purposes; loading them takes a moment nobody else should pay.
-    from tokenref.cases.draft import PurposeError  # noqa: PLC0415 - see above
+    from authoring.cases.draft import PurposeError  # noqa: PLC0415 - see above
     from tokenref.fill import FillError, differences, make_files, write_files  # noqa: PLC0415 - see above
 
     own = (vocabulary, texts, out)

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from tokenref.attestation.engines import REAL_ENGINES, opened, published
-from tokenref.attestation.pages import SHARED, pages, says_the_same
+from authoring.attestation.engines import REAL_ENGINES, opened, published
+from authoring.attestation.pages import SHARED, pages, says_the_same
 from tokenref.catalogue import open_catalogue
 from tokenref.commands.paths import FILE, FOLDER, InputError, is_current, must_be_writable, write
 from tokenref.known import default_path, read_known
@@ -25,7 +25,7 @@ def mutants(
     ctx: click.Context, fixtures: Path | None, page: Path | None, *, only_check: bool
 ) -> None:
     """Show that the golden records kill every seeded bug. This is about the project itself."""
-    from tokenref.mutants.gate import run_gate  # noqa: PLC0415 - only needed here
+    from authoring.mutants.gate import run_gate  # noqa: PLC0415 - only needed here
     from tokenref.reports.mutants import print_gate  # noqa: PLC0415 - only needed here
     from tokenref.reports.mutants_page import mutants_page  # noqa: PLC0415 - only needed here
 

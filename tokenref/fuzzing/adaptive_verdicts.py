@@ -15,6 +15,7 @@ from itertools import accumulate
 from math import ceil, exp, inf, log, log2, ulp
 from typing import Any, Final
 
+from authoring.cases.draft import PurposeError
 from sampling_ref.adaptive.adaptive_p import (
     PastProbabilities,
     adaptive_p_logits,
@@ -22,7 +23,6 @@ from sampling_ref.adaptive.adaptive_p import (
 )
 from sampling_ref.adaptive.mirostat_1 import mirostat_1_kept
 from sampling_ref.adaptive.mirostat_2 import mirostat_2_kept
-from tokenref.cases.draft import PurposeError
 from tokenref.floats import nearest, type_of, unpack
 from tokenref.questions.parameters import unpack_parameters
 from tokenref.rules import all_choices, choices_of

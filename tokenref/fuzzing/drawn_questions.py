@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
+from authoring.cases.tokenizers import fixture_tokenizers
+from authoring.cases.vocabularies import fixture_vocabularies
 from bpe_ref import Pipeline, Vocabulary
-from tokenref.cases.tokenizers import fixture_tokenizers
-from tokenref.cases.vocabularies import fixture_vocabularies
 from tokenref.engines.reference import read_tokenizer
 from tokenref.fuzzing.drawing import drawn
 from tokenref.fuzzing.plan import WHOLE, Plan, Shard

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import msgspec
 
+from authoring.cases.draft import PurposeError
+from authoring.cases.sampling.budget import check_budget
 from bpe_ref import Vocabulary
 from bpe_ref.registry import REGISTRY
-from tokenref.cases.draft import PurposeError
-from tokenref.cases.sampling.budget import check_budget
 from tokenref.catalogue import Catalogue, check_together, open_catalogue
 from tokenref.fill import LICENCES
 from tokenref.fuzzing.errors import CampaignError

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from math import inf, log, log1p
 from typing import Any, Final, NamedTuple
 
-from tokenref.cases.draft import PurposeError
+from authoring.cases.draft import PurposeError
 from tokenref.floats import unpack
 from tokenref.rules import choices_of
 

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from tokenref.cases.draft import PurposeError
-from tokenref.cases.sampling.ambiguity import TooAmbiguousError, verdict_of
-from tokenref.cases.sampling.chains_asking import close_shares, prove_decided
-from tokenref.cases.sampling.rows_asking import verdict_of_row
-from tokenref.cases.sampling.rows_softmax import close_to
+from authoring.cases.draft import PurposeError
+from authoring.cases.sampling.ambiguity import TooAmbiguousError, verdict_of
+from authoring.cases.sampling.chains_asking import close_shares, prove_decided
+from authoring.cases.sampling.rows_asking import verdict_of_row
+from authoring.cases.sampling.rows_softmax import close_to
 from tokenref.engines.answers import Answer, Ok
 from tokenref.floats import type_of, unpack
 from tokenref.fuzzing.adaptive_verdicts import adaptive_verdict

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tokenref.cases.sampling.ambiguity import TooAmbiguousError, verdict_of
+from authoring.cases.sampling.ambiguity import TooAmbiguousError, verdict_of
 from tokenref.engines.answers import Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import FloatsError, Type, pack, units_apart, unpack

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tokenref.mutants.gate import Fate, GateReport
+from authoring.mutants.gate import Fate, GateReport
 
 _ORDER: Final[Mapping[Fate, str]] = {
     "survived": "bold red",

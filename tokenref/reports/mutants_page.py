@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from tokenref.mutants.beyond import BEYOND
-from tokenref.mutants.gate import GateReport, Trial
+from authoring.mutants.beyond import BEYOND
+from authoring.mutants.gate import GateReport, Trial
 from tokenref.subjects import Samplers, TokenizerFile
 
 _PARTS = (

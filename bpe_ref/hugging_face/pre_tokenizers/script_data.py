@@ -1,6 +1,6 @@
 """The scripts of `UnicodeScripts` in tokenizers 0.23.3; see `unicode_scripts.py`.
 
-Written by `tools/make_script_tables.py`; do not edit.
+Written by `authoring/tables/make_script_tables.py`; do not edit.
 """
 
 # Each script's code points, after the name of its first character. No other has a script.

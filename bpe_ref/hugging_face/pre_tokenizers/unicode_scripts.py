@@ -8,7 +8,7 @@ Definition
 
 Source: pre_tokenizers/unicode_scripts/ of Hugging Face tokenizers 0.23.3, after
 SentencePiece's trainer. The table is its own, of about Unicode 9, measured by
-`tools/make_script_tables.py`. Hiragana, katakana and the mark U+30FC count as
+`authoring/tables/make_script_tables.py`. Hiragana, katakana and the mark U+30FC count as
 Han there; the space has no script, and neither has what that table does not
 know. Digits and punctuation are of a script of their own, Common.
 

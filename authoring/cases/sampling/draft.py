@@ -1,0 +1,143 @@
+"""A case about a sampler before it has an answer: what it asks, why, how it is judged.
+
+The answer is the reference's, never written by hand. The verdict is exact unless
+the generator says otherwise; `ambiguity` has the verdicts that arithmetic decides.
+A purpose proves what the `why` claims, as for tokenizers.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from authoring.cases.draft import PurposeError
+from tokenref.engines.answers import Answer, Ok, Refused
+from tokenref.engines.reference_samplers import SamplerSession
+from tokenref.judge import judge
+from tokenref.record import OPERATIONS, Case, Exact, MustRefuse, Verdict, answer_type, make_case
+from tokenref.runner import guarded
+from tokenref.subjects import SAMPLERS
+from tokenref.verdicts import Either, Seeds, Stat, Survey
+
+SamplerPurpose: TypeAlias = Callable[[Case], None]
+
+DEFAULT_SPEC: Final = "docs/sampling.md"
+
+
+@dataclass(frozen=True)
+class SamplerDraft:
+    """One case to be."""
+
+    op: str
+    topic: str
+    """The name of the file it goes to, and the second part of its id's middle."""
+
+    slug: str
+    profile: str
+    """A rule's name, or an engine's."""
+
+    request: Mapping[str, Any]
+    """The question, as the record has it."""
+
+    why: str
+    flags: Sequence[str]
+    verdict: Verdict = field(default_factory=Exact)
+    spec: str = DEFAULT_SPEC
+    purposes: Sequence[SamplerPurpose] = ()
+
+    @property
+    def id(self) -> str:
+        """The permanent id: operation, topic, slug; the plus sign of a rule's name is a hyphen."""
+        return f"sampling/{self.op}/{self.topic}/{self.slug.replace('+', '-')}"
+
+
+def finish_sampler(draft: SamplerDraft) -> Case:
+    """Answer a draft with the reference, and prove its purpose. Raises `PurposeError`.
+
+    A verdict of its own must let the reference's answer pass.
+    """
+    question = msgspec.convert(dict(draft.request), OPERATIONS[draft.op].question)
+    parts: dict[str, Any] = {
+        "id": draft.id,
+        "profile": draft.profile,
+        "why": draft.why,
+        "flags": sorted(draft.flags),
+        "spec": draft.spec,
+        "input": question,
+    }
+    if isinstance(draft.verdict, Seeds | Stat | Survey):
+        case = make_case(draft.op, **parts, verdict=draft.verdict)
+    else:
+        case = _answered(draft, parts, msgspec.to_builtins(question))
+    for purpose in draft.purposes:
+        purpose(case)
+    return case
+
+
+def _answered(draft: SamplerDraft, parts: Mapping[str, Any], request: Mapping[str, Any]) -> Case:
+    answer = SamplerSession(draft.profile).answer(draft.op, request)
+    if isinstance(answer, Refused):
+        if not isinstance(draft.verdict, Exact):
+            raise PurposeError(f"{draft.id}: the reference refuses: {answer.message}")
+        return make_case(draft.op, **parts, verdict=MustRefuse(codes=[answer.code]))
+    if not isinstance(answer, Ok):
+        raise PurposeError(f"{draft.id}: the reference itself cannot answer: {answer}")
+    out: Any = dict(answer.out)
+    if isinstance(draft.verdict, Either):
+        out = draft.verdict.alternatives[0].out
+    typed = msgspec.convert(out, answer_type(draft.op))
+    case = make_case(draft.op, **parts, verdict=draft.verdict, out=typed)
+    judgement = judge(case, answer, SAMPLERS)
+    if judgement.status != "pass":
+        raise PurposeError(f"{draft.id}: the reference itself fails: {judgement.detail}")
+    return case
+
+
+def refuses(code: str) -> SamplerPurpose:
+    """Return the purpose "the input is refused for this reason".
+
+    >>> refuses("INVALID_ROW")  # doctest: +ELLIPSIS
+    <function ...>
+    """
+
+    def check(case: Case) -> None:
+        if not isinstance(case.verdict, MustRefuse) or case.verdict.codes != [code]:
+            raise PurposeError(f"{case.id}: must be refused with {code}, got {case.verdict}")
+
+    return check
+
+
+def gives(**parts: Any) -> SamplerPurpose:  # noqa: ANN401 - parts of an answer
+    """Return the purpose "the answer has these parts", for those that a person knows.
+
+    >>> gives(keep=[0, 1])  # doctest: +ELLIPSIS
+    <function ...>
+    """
+
+    def check(case: Case) -> None:
+        out = msgspec.to_builtins(case.out) or {}
+        for name, value in parts.items():
+            if out.get(name) != value:
+                raise PurposeError(f"{case.id}: {name} must be {value}, got {out.get(name)}")
+
+    return check
+
+
+def differs_from(profile: str, *, why: str = "") -> SamplerPurpose:
+    """Return the purpose "another rule or engine answers otherwise", so that the case decides.
+
+    >>> differs_from("boundary.exceed")  # doctest: +ELLIPSIS
+    <function ...>
+    """
+
+    def check(case: Case) -> None:
+        request = msgspec.to_builtins(case.input)
+        op = str(type(case).__struct_config__.tag)
+        answer: Answer = guarded(lambda: SamplerSession(profile).answer(op, request))
+        if not isinstance(answer, Ok | Refused):
+            raise PurposeError(f"{case.id}: {profile} cannot be asked this: {answer}")
+        if judge(case, answer, SAMPLERS).status == "pass":
+            raise PurposeError(f"{case.id}: must tell {profile} apart{why and f', {why}'}")
+
+    return check

@@ -1,0 +1,202 @@
+"""Speculative decoding: which drafts are accepted, and what is drawn after them.
+
+Rows are multiples of powers of two, ratios too, so that a division of 32-bit floats is exact.
+For every random number, each value at which the answer changes is found by the reference's
+breakpoints, and asked exactly and one step beside.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Final, NamedTuple
+
+from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, differs_from, gives
+from authoring.cases.sampling.sentences import asked_as
+from authoring.cases.sampling.uniform_points import Point, points_at
+from sampling_ref.speculative import (
+    Verified,
+    block_breakpoints,
+    chain_breakpoints,
+    matching_breakpoints,
+    target_only_breakpoints,
+    tree_breakpoints,
+    verify_block,
+    verify_by_matching,
+    verify_chain,
+    verify_target_only,
+    verify_tree,
+)
+from tokenref.floats import pack
+from tokenref.questions.parameters import pack_parameters
+from tokenref.rules import rule_name
+
+SPEC: Final = "docs/sampling.md#speculative-decoding"
+
+P: Final = (0.25, 0.5, 0.25, 0.0)
+"""A target's row. Token 0 has the ratio 1/2 to the draft's row, 1 has 2, 2 was not offered."""
+
+Q: Final = (0.5, 0.25, 0.0, 0.25)
+BONUS: Final = (0.5, 0.25, 0.125, 0.125)
+EVEN: Final = (0.25, 0.25, 0.25, 0.25)
+STEEP: Final = (0.5, 0.25, 0.125, 0.125)
+
+
+class Drafted(NamedTuple):
+    """Drafted tokens, and the rows of both models."""
+
+    slug: str
+    target: Sequence[Sequence[float]]
+    draft: Sequence[Sequence[float]]
+    tokens: Sequence[int]
+    about: str
+    params: Mapping[str, Any] = {}
+
+
+class _Method(NamedTuple):
+    name: str
+    verify: Callable[[Drafted, Sequence[float]], Verified]
+    breakpoints: Callable[[Drafted], Sequence[Sequence[Fraction]]]
+    flag: str
+
+
+_CHAIN: Final = _Method(
+    "chain",
+    lambda each, u: verify_chain(each.target, each.draft, each.tokens, u, if_equal="target"),
+    lambda each: chain_breakpoints(each.target, each.draft, each.tokens),
+    "SpeculativeRatio",
+)
+_BLOCK: Final = _Method(
+    "block",
+    lambda each, u: verify_block(each.target, each.draft, each.tokens, u),
+    lambda each: block_breakpoints(each.target, each.draft, each.tokens),
+    "SpeculativeBlock",
+)
+_TREE: Final = _Method(
+    "tree",
+    lambda each, u: verify_tree(each.target, each.draft, each.tokens, each.params["parents"], u),
+    lambda each: tree_breakpoints(each.target, each.draft, each.tokens, each.params["parents"]),
+    "SpeculativeTree",
+)
+_TARGET_ONLY: Final = _Method(
+    "target only",
+    lambda each, u: verify_target_only(each.target, each.tokens, each.params["parents"], u),
+    lambda each: target_only_breakpoints(each.target, each.tokens, each.params["parents"]),
+    "SpeculativeTree",
+)
+_MATCHING: Final = _Method(
+    "matching",
+    lambda each, u: verify_by_matching(each.target, each.tokens, u),
+    lambda each: matching_breakpoints(each.target, each.tokens),
+    "SpeculativeMatching",
+)
+
+_PAIR: Final = {"parents": [0, 0]}
+
+_ASKED: Final = (
+    (_CHAIN, (
+        Drafted("one-half", (P, BONUS), (Q,), (0,), "one draft of ratio 1/2"),
+        Drafted("one-twice", (P, BONUS), (Q,), (1,), "one draft that the target likes twice as much"),  # noqa: E501
+        Drafted("two", (P, EVEN, BONUS), (Q, STEEP), (0, 0), "two drafts of ratio 1/2 each"),
+        Drafted("three", (P, P, EVEN, BONUS), (Q, Q, STEEP), (1, 0, 0), "three drafts, the first one certain"),  # noqa: E501
+        Drafted("four", (EVEN, P, EVEN, P, BONUS), (STEEP, Q, STEEP, Q), (0, 0, 0, 0), "four drafts of ratio 1/2 each"),  # noqa: E501
+    )),
+    (_BLOCK, (
+        Drafted("one", (P, BONUS), (Q,), (0,), "one draft, where a block is a chain"),
+        Drafted("made-good", (EVEN, STEEP, BONUS), (STEEP, EVEN), (0, 0), "a draft of ratio 1/2 and one of ratio 2 after it"),  # noqa: E501
+        Drafted("three", (EVEN, STEEP, P, BONUS), (STEEP, EVEN, Q), (0, 0, 0), "ratios of 1/2, 2 and 1/2"),  # noqa: E501
+    )),
+    (_TREE, (
+        Drafted("two-guesses", (P, BONUS, EVEN), (Q, Q), (0, 3), "two guesses for one place, the second one impossible", _PAIR),  # noqa: E501
+        Drafted("guess-below-guess", (EVEN, P, BONUS, EVEN), (STEEP, Q, STEEP), (0, 0, 1), "two guesses, and one below the first", {"parents": [0, 1, 0]}),  # noqa: E501
+        Drafted("picked", (EVEN, BONUS, EVEN), ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0)), (0, 1), "two guesses that were picked, not drawn", _PAIR),  # noqa: E501
+    )),
+    (_TARGET_ONLY, (
+        Drafted("two-guesses", (P, BONUS, EVEN), (), (1, 0), "two guesses for one place", _PAIR),
+        Drafted("guess-below-guess", (EVEN, P, BONUS, STEEP), (), (2, 0, 1), "two guesses, and one below the first", {"parents": [0, 1, 0]}),  # noqa: E501
+    )),
+    (_MATCHING, (
+        Drafted("two", (P, STEEP, BONUS), (), (1, 0), "two drafts that the target may draw itself"),
+    )),
+)  # fmt: skip
+
+
+def drafts() -> Iterator[SamplerDraft]:
+    """Yield the cases."""
+    for method, every in _ASKED:
+        for each in every:
+            yield from _at_breakpoints(method, each)
+
+
+def asked(each: Drafted, uniforms: Sequence[float], dtype: Any = "f32") -> dict[str, Any]:  # noqa: ANN401
+    """Return a question about drafts."""
+    return {
+        "draft": [pack(row) for row in each.draft],
+        "target": [pack(row) for row in each.target],
+        "tokens": list(each.tokens),
+        "uniforms": pack(uniforms, dtype),
+        "params": pack_parameters(each.params),
+    }
+
+
+def _at_breakpoints(method: _Method, each: Drafted) -> Iterator[SamplerDraft]:
+    """Yield the two of three neighbours between which the answer changes, once per place."""
+    breakpoints = method.breakpoints(each)
+    count, seen, number = len(breakpoints), set[object](), 0
+    half = count // 2
+    low, high = [0.0625] * count, [0.9375] * count
+    for base in (low, high, [*low[:half], *high[half:]]):
+        for place, ends in enumerate(breakpoints):
+            points = points_at(ends, "f32", edges=False)
+            for three in (points[at : at + 3] for at in range(0, len(points), 3)):
+                numbers = [[*base[:place], point.value, *base[place + 1 :]] for point in three]
+                answers = [method.verify(each, given) for given in numbers]
+                is_last = place == count - 1
+                key = (place, answers[1].tokens[:-1]) if is_last else (place, three[0].end)
+                if len(set(answers)) == 1 or key in seen:
+                    continue
+                seen.add(key)
+                for here in (0, 1) if answers[0] != answers[1] else (1, 2):
+                    number += 1
+                    slug = f"{each.slug}-{number:02}-{three[here].name}"
+                    yield _one(method, each, slug, place, three[here], numbers[here])
+
+
+def _one(
+    method: _Method,
+    each: Drafted,
+    slug: str,
+    place: int,
+    point: Point,
+    numbers: Sequence[float],
+) -> SamplerDraft:
+    side, end = point.side, point.end
+    answer = method.verify(each, numbers)
+    where = {-1: "one step below", 0: "exactly", 1: "one step above"}[side]
+    which = "The last number" if place == len(numbers) - 1 else f"Number {place + 1}"
+    kept = (
+        "no draft is"
+        if not answer.accepted
+        else "1 draft is"
+        if answer.accepted == 1
+        else f"{answer.accepted} drafts are"
+    )
+    purposes: list[SamplerPurpose] = [gives(accepted=answer.accepted, tokens=list(answer.tokens))]
+    flags = {method.flag, *(["SpeculativeEquality"] if side == 0 else [])}
+    if side == 0 and place < len(numbers) - 1 and method.name in {"chain", "block", "tree"}:
+        purposes.append(
+            differs_from(rule_name("speculative", method=method.name, equality="accept"))
+        )
+    return SamplerDraft(
+        op="speculative",
+        topic=method.name.replace(" ", "_"),
+        slug=slug,
+        profile=rule_name("speculative", method=method.name),
+        request=asked(each, numbers),
+        why=asked_as(
+            f"{each.about[0].upper()}{each.about[1:]}. {which} is {where} {end}, where the answer changes: {kept} accepted, then token {answer.tokens[-1]}.",  # noqa: E501
+            method.name,
+            f"numbers {', '.join(map(repr, numbers))}",
+        ),
+        flags=sorted(flags),
+        spec=SPEC,
+        purposes=purposes,
+    )

@@ -1,0 +1,340 @@
+"""The gate: every mutant is run over the fixtures, and none may survive.
+
+A mutant is *killed* by a case if its answer is judged anything but a pass. One
+that no case kills *survives*: a real engine with that mistake would pass too.
+One that more than a quarter of its cases kill is *too crude*: any test at all
+would find it, so it says nothing about these. Only the others count.
+
+What is compared are the final answers. Stages are left out, since an engine
+need not tell them. Mutants of vocabularies are asked about vocabularies, those of whole tokenizers
+about these. Texts of more than `LONGEST` bytes are left out too: they are
+there to find engines that are slow or run out of stack, and each would be
+encoded by every mutant. Rows of tens of thousands of tokens are asked only of
+mutants that no shorter row kills.
+
+First the controls: the reference itself must pass every case, else the
+kills mean nothing, and it must fail every canary, which has a wrong answer.
+Negative controls, which are right in another way than the reference, must pass.
+What is asked of an engine's own random numbers the reference cannot answer; there
+the control is the reference with numbers of its own (`own_numbers`).
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any, Final, Literal, Protocol, TypeAlias
+
+import msgspec
+
+from authoring.mutants.mutant import Mutant
+from authoring.mutants.own_numbers import OwnNumbersEngine
+from authoring.mutants.table import CONTROLS, MUTANTS
+from tokenref.engines.answers import Answer, Crashed, Unsupported, request_text
+from tokenref.engines.reference import ReferenceEngine
+from tokenref.judge import FAILURES, judge
+from tokenref.record import Case, canonical_json, op_of
+from tokenref.subjects import (
+    SAMPLERS,
+    Subject,
+    TokenizerFile,
+    load_subject,
+    together,
+)
+from tokenref.verdicts import Survey
+
+REQUIRED: Final = 35
+"""How many mutants must be killed without being too crude."""
+
+LARGEST_SHARE: Final = 0.25
+"""The share of its cases that may kill a mutant before it is too crude to count."""
+
+LONGEST: Final = 5_000
+"""Bytes of the longest text that mutants are asked about."""
+
+Fate: TypeAlias = Literal["survived", "killed", "too crude", "not run"]
+
+
+class Fixtures(Protocol):
+    """What the gate needs of a catalogue."""
+
+    @property
+    def cases(self) -> Sequence[Case]:
+        """The cases."""
+
+    @property
+    def canaries(self) -> Sequence[Case]:
+        """The cases with wrong answers."""
+
+    def subject(self, digest: str) -> Subject | str:
+        """Return a vocabulary or tokenizer by its digest, or one sentence why it cannot be had."""
+
+
+@dataclass
+class Trial:
+    """What became of one mutant."""
+
+    mutant: Mutant
+    asked: int = 0
+    killers: list[Case] = field(default_factory=list)
+
+    @property
+    def share(self) -> float:
+        """The share of the cases that kill it."""
+        return len(self.killers) / self.asked if self.asked else 0.0
+
+    @property
+    def fate(self) -> Fate:
+        """What the mutant says about the fixtures."""
+        if not self.asked:
+            return "not run"
+        if not self.killers:
+            return "survived"
+        return "too crude" if self.share > LARGEST_SHARE else "killed"
+
+    @property
+    def flags(self) -> Counter[str]:
+        """Which flags the killers have, and how many of them."""
+        return Counter(flag for case in self.killers for flag in case.flags)
+
+
+@dataclass
+class GateReport:
+    """What became of all mutants."""
+
+    trials: list[Trial]
+    asked: int
+    """How many cases could be asked."""
+
+    flags: list[str]
+    """The flags that these cases have."""
+
+    not_run: list[str] = field(default_factory=list)
+    """Why the other cases were not asked: one sentence for each reason."""
+
+    trouble: list[str] = field(default_factory=list)
+    """Why the gate proves nothing, if so."""
+
+    required: int = REQUIRED
+
+    def with_fate(self, fate: Fate) -> list[Trial]:
+        """Return the mutants that ended so."""
+        return [trial for trial in self.trials if trial.fate == fate]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every mutant was killed, enough of them count, and the controls were right."""
+        counting = len(self.with_fate("killed"))
+        return not self.trouble and not self.with_fate("survived") and counting >= self.required
+
+    @property
+    def unique_killers(self) -> dict[str, list[str]]:
+        """The cases without which some mutant would survive, by id, and those mutants."""
+        unique: dict[str, list[str]] = {}
+        for trial in self.trials:
+            if len(trial.killers) == 1:
+                unique.setdefault(trial.killers[0].id, []).append(trial.mutant.name)
+        return unique
+
+    @property
+    def idle_cases(self) -> int:
+        """How many cases kill no mutant at all."""
+        return self.asked - len({case.id for trial in self.trials for case in trial.killers})
+
+    @property
+    def idle_flags(self) -> list[str]:
+        """The flags that kill no mutant at all."""
+        busy = {flag for trial in self.trials for flag in trial.flags}
+        return [flag for flag in self.flags if flag not in busy]
+
+    def matrix(self) -> dict[str, dict[str, int]]:
+        """Return for each mutant how many cases of each flag kill it; flags without are left out.
+
+        >>> GateReport([], asked=0, flags=[]).matrix()
+        {}
+        """
+        return {trial.mutant.name: dict(sorted(trial.flags.items())) for trial in self.trials}
+
+
+def run_gate(
+    fixtures: Fixtures,
+    *,
+    mutants: Mapping[str, Mutant] = MUTANTS,
+    controls: Mapping[str, Mutant] = CONTROLS,
+    required: int = REQUIRED,
+) -> GateReport:
+    """Run the mutants, and what is right in another way, over all cases that can be asked.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Nothing:
+    ...     cases = canaries = ()
+    >>> run_gate(Nothing()).trouble
+    ['there is no case to run']
+    """
+    questions, missing = _questions(fixtures.cases, fixtures)
+    canaries, _ = _questions(fixtures.canaries, fixtures)
+    flags = sorted({flag for question in questions for flag in question.case.flags})
+    trials = [Trial(each) for each in mutants.values()]
+    report = GateReport(trials, len(questions), flags, missing, required=required)
+    if not questions:
+        report.trouble.append("there is no case to run")
+    long: list[_Question] = []
+    for _, group in groupby(questions, key=_loaded_together):
+        together = _controlled(list(group), report)
+        long += [question for question in together if question.is_long]
+        together = [question for question in together if not question.is_long]
+        _try(trials, together)
+        for control in controls.values():
+            asked = _concerned(control, together)
+            report.trouble += [
+                f"{case.id} calls {control.name} wrong, which is right in another way"
+                for case in (_killers(control.engine, asked) if asked else [])
+            ]
+    for _, group in groupby(long, key=_loaded_together):
+        _try([trial for trial in trials if not trial.killers], list(group))
+    for _, group in groupby(canaries, key=_loaded_together):
+        together = list(group)
+        failed = _killers(OwnNumbersEngine(), together)
+        report.trouble += [
+            f"the canary {question.case.id} passed: a wrong answer was taken for right"
+            for question in together
+            if question.case not in failed
+        ]
+    return report
+
+
+def _try(trials: Iterable[Trial], questions: Sequence["_Question"]) -> None:
+    """Ask mutants questions, all of one vocabulary or profile, and note the killers."""
+    for trial in trials:
+        about = trial.mutant.witness.vocabulary
+        if questions and type(questions[0].subject) is type(about):
+            trial.asked += len(questions)  # those it must answer rightly as well
+        asked = _concerned(trial.mutant, questions)
+        if asked:
+            trial.killers += _killers(trial.mutant.engine, asked)
+
+
+def _concerned(mutant: Mutant, questions: Sequence["_Question"]) -> list["_Question"]:
+    """Return the questions that a mutant may answer otherwise than the reference."""
+    return [
+        question
+        for question in questions
+        if mutant.concerns(question.subject, question.op, question.case.profile)
+    ]
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A case, ready to be asked many times."""
+
+    case: Case
+    subject: Subject
+    op: str
+    request: Mapping[str, Any]
+    right: Answer | None = None
+    """What the reference says, once it has passed: an equal answer needs no judge."""
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it has a row of a recipe: only mutants that nothing shorter kills are asked."""
+        return any(
+            isinstance(self.request.get(name), dict) and "gen" in self.request[name]
+            for name in ("probs", "logits")
+        )
+
+
+def _questions(cases: Iterable[Case], fixtures: Fixtures) -> tuple[list[_Question], list[str]]:
+    """Return the cases that can be asked, by vocabulary, and why the others cannot."""
+    questions: list[_Question] = []
+    missing: dict[str, list[str]] = {}
+    for case in sorted(cases, key=together):
+        subject = SAMPLERS if case.vocab is None else fixtures.subject(case.vocab)
+        if isinstance(subject, str):
+            missing.setdefault(subject, []).append(case.id)
+        else:
+            request = msgspec.to_builtins(case.input)
+            if isinstance(case.verdict, Survey):
+                missing.setdefault("nothing is expected of them", []).append(case.id)
+                continue
+            if case.vocab is not None and _length(request) > LONGEST:
+                missing.setdefault(f"their text has more than {LONGEST} bytes", []).append(case.id)
+                continue
+            questions.append(_Question(case, subject, op_of(case), request))
+    return questions, [f"{len(ids)} cases: {reason}" for reason, ids in missing.items()]
+
+
+def _loaded_together(question: _Question) -> tuple[str, str]:
+    """Return a key that is the same for cases which one session answers."""
+    return question.case.vocab or "", question.case.profile
+
+
+def _length(request: Mapping[str, Any]) -> int:
+    """Return the number of bytes of a request's text, or of its ids."""
+    if not {"text", "bytes", "recipe"}.isdisjoint(request):
+        content = request_text(request)
+        return len(content if isinstance(content, bytes) else content.encode())
+    return len(request["ids"]) if "ids" in request else len(canonical_json(request))
+
+
+def _controlled(questions: Sequence[_Question], report: GateReport) -> list[_Question]:
+    """Return the questions of one vocabulary that the reference passes, with its answers."""
+    passed: list[_Question] = []
+    answers = _answers(OwnNumbersEngine(), questions)
+    for question, answer in zip(questions, answers, strict=True):
+        judgement = judge(question.case, answer, question.subject)
+        if judgement.status == "pass":
+            passed.append(replace(question, right=answer))
+        else:
+            report.trouble.append(f"the reference fails {question.case.id}: {judgement.detail}")
+    return passed
+
+
+def _killers(engine: ReferenceEngine, questions: Sequence[_Question]) -> list[Case]:
+    """Return the cases, all of one vocabulary, that tell the engine from a right one."""
+    first = questions[0]
+    if isinstance(first.subject, TokenizerFile) and _is_the_reference(engine, first):
+        return []
+    answers = _answers(engine, questions)
+    return [
+        question.case
+        for question, answer in zip(questions, answers, strict=True)
+        if answer != question.right
+        and judge(question.case, answer, question.subject).status in FAILURES
+    ]
+
+
+def _is_the_reference(engine: ReferenceEngine, question: _Question) -> bool:
+    """Tell whether a mutant says that it cannot be seen with this whole tokenizer."""
+    if question.right is None:  # a canary, which the right answer must not pass
+        return False
+    subject = question.subject
+    assert isinstance(subject, TokenizerFile)  # noqa: S101 - asked of no other
+    try:
+        return engine.leaves_as_it_is(subject.content, subject.name, question.case.profile)
+    except Exception:  # noqa: BLE001 - a mutant may break in any way
+        return False
+
+
+def _answers(engine: ReferenceEngine, questions: Sequence[_Question]) -> list[Answer]:
+    """Let an engine answer questions of one vocabulary, without stages."""
+    answers: list[Answer] = []
+    try:
+        first = questions[0]
+        silent = replace(engine, with_stages=False)
+        name = first.subject.name if isinstance(first.subject, TokenizerFile) else engine.name
+        session = load_subject(silent, first.subject, name, first.case.profile)
+    except Exception as error:  # noqa: BLE001 - a mutant may break in any way
+        return [_crash(error)] * len(questions)
+    if isinstance(session, Unsupported):
+        return [session] * len(questions)
+    for question in questions:
+        try:
+            answers.append(session.answer(question.op, question.request))
+        except Exception as error:  # noqa: BLE001 - a mutant may break in any way
+            answers.append(_crash(error))
+    return answers
+
+
+def _crash(error: Exception) -> Crashed:
+    return Crashed(f"{type(error).__name__}: {error}"[:300])
