@@ -29,7 +29,7 @@ def reference(_path: str, _sha256: str, _pattern: str) -> list[Moment]:
     The moments are: at the start, imported, first text encoded, tables built.
     """
     moments = [now()]
-    import bpe_ref  # noqa: PLC0415 - it is what is measured
+    import bpe_ref
 
     moments.append(now())
     tokenizer = bpe_ref.load("cl100k_base")
@@ -47,8 +47,8 @@ def tiktoken(path: str, sha256: str, pattern: str) -> list[Moment]:
     The moments are: at the start, imported, first text encoded.
     """
     moments = [now()]
-    from tiktoken import Encoding  # noqa: PLC0415 - it is what is measured
-    from tiktoken.load import load_tiktoken_bpe  # noqa: PLC0415 - as above
+    from tiktoken import Encoding
+    from tiktoken.load import load_tiktoken_bpe
 
     moments.append(now())
     ranks = load_tiktoken_bpe(path, sha256)

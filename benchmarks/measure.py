@@ -371,7 +371,7 @@ def some_starts(last: int, times: int) -> list[int]:
     >>> max(some_starts(9, 100))
     9
     """
-    generator = Random(1)  # noqa: S311 - not a secret
+    generator = Random(1)
     return [generator.randint(0, max(last, 0)) for _ in range(times)]
 
 

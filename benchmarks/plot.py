@@ -31,12 +31,12 @@ def draw(
     curves: Curves, path: Path, title: str, xlabel: str = "length of the piece in bytes"
 ) -> None:
     """Write the picture, in the format that the path's extension says. Needs matplotlib."""
-    import matplotlib as mpl  # noqa: PLC0415 - an extra
+    import matplotlib as mpl
 
     mpl.use("Agg")
     # Text stays text, and the same points make the same file.
     mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "tokenref", "font.size": 12})
-    from matplotlib import pyplot as plt  # noqa: PLC0415 - as above
+    from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(9, 7.5), layout="constrained")
     longest = max(length for points in curves.values() for length in points)

@@ -290,7 +290,7 @@ def measure_check(_job: Job) -> Iterator[Row]:
         return
     start = perf_counter()
     command = "from tokenref.cli import main; main(['check', 'reference'])"
-    finished = subprocess.run(  # noqa: S603 - our own program
+    finished = subprocess.run(
         [sys.executable, "-c", command], cwd=ROOT, capture_output=True, check=False
     )
     seconds = perf_counter() - start
@@ -487,7 +487,7 @@ def _output(
     *arguments: str, given: object = None, extra: Mapping[str, str] = MappingProxyType({})
 ) -> str:
     """Return what a fresh Python prints."""
-    return subprocess.run(  # noqa: S603 - our own programs
+    return subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,
         env={**os.environ, **extra},

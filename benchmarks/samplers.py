@@ -98,7 +98,7 @@ def line(what: str, target: float, measured: float, milliseconds: float) -> str:
 
 def lz_growth(row: Sequence[float], rounds: int) -> tuple[float, float]:
     """Return how much longer a step takes with a history a thousand times as long."""
-    source = random.Random(5)  # noqa: S311 - measured, not kept secret
+    source = random.Random(5)
     histories = [[source.randrange(SIZE) for _ in range(length)] for length in (1000, 1_000_000)]
     short, long = ([*history[:-600], *([1, 2, 3] * 200)] for history in histories)
     return ratio(lambda: lz_penalty(row, long), lambda: lz_penalty(row, short), rounds)
@@ -110,7 +110,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9, help="rounds per line; the median counts")
     rounds = parser.parse_args().rounds
     torch.set_num_threads(1)
-    source = random.Random(0)  # noqa: S311 - as above
+    source = random.Random(0)
     history = [source.randrange(SIZE) for _ in range(HISTORY)]
     print(f"{'what':58} {'target':13} {'ratio':6}  {'ours':>11}  verdict")
     for name, row in rows(source).items():

@@ -93,7 +93,7 @@ def mixed_scripts(characters: int = CHARACTERS) -> str:
     >>> len(mixed_scripts(30))
     30
     """
-    random = Random(1)  # noqa: S311 - not a secret
+    random = Random(1)
     words = {name: _words(script, random) for name, script in SCRIPTS.items()}
     weights = list(accumulate(1 / place for place in range(1, _WORDS + 1)))
     names, often = list(SCRIPTS), [1 if name == "emoji" else 10 for name in SCRIPTS]
@@ -129,7 +129,7 @@ def random_letters(length: int = CHARACTERS) -> str:
     >>> random_letters(5)
     'dwtgm'
     """
-    return "".join(Random(1).choices(ascii_lowercase, k=length))  # noqa: S311 - not a secret
+    return "".join(Random(1).choices(ascii_lowercase, k=length))
 
 
 def paragraphs_of(section: str) -> Iterator[str]:

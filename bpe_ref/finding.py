@@ -166,14 +166,14 @@ def _tiktoken_cache() -> Path | None:
         folder = os.environ.get(variable)
         if folder is not None:
             return Path(folder) if folder else None
-    import tempfile  # noqa: PLC0415 - slow to import, and seldom needed
+    import tempfile
 
     return Path(tempfile.gettempdir()) / "data-gym-cache"
 
 
 def _bpe_openai_folder() -> Path | None:
     """Return where the Python package bpe-openai is installed, without importing it, or None."""
-    from importlib.util import find_spec  # noqa: PLC0415 - seldom needed
+    from importlib.util import find_spec
 
     try:
         spec = find_spec("bpe_openai")

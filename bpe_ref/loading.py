@@ -126,16 +126,16 @@ def _load(path: Path) -> "Vocabulary | Pipeline | SentencePieceTokenizer":
     content, source = read_unpacked(path), str(path)
     match format_of(content, source):
         case "tokenizer.json":
-            from bpe_ref.formats.hugging_face import (  # noqa: PLC0415 - as above
+            from bpe_ref.formats.hugging_face import (
                 parse_tokenizer_json,
             )
 
             return parse_tokenizer_json(content, source)
         case "sentencepiece":
-            from bpe_ref.formats.sentencepiece import (  # noqa: PLC0415 - as above
+            from bpe_ref.formats.sentencepiece import (
                 parse_sentencepiece,
             )
-            from bpe_ref.sentencepiece.tokenizer import (  # noqa: PLC0415 - as above
+            from bpe_ref.sentencepiece.tokenizer import (
                 SentencePieceTokenizer,
             )
 

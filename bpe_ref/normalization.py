@@ -131,7 +131,7 @@ def _composite(first: str, second: str) -> str | None:
 @cache
 def _new_classes() -> dict[str, int]:
     """Return the combining class of each mark that Unicode 14.0 lacks."""
-    from bpe_ref import unicode_data  # noqa: PLC0415 -- decoded only when it is needed
+    from bpe_ref import unicode_data
 
     entries = (entry.split("=") for entry in unicode_data.NEW_COMBINING_CLASSES.split())
     return {chr(int(mark, 16)): int(number) for mark, number in entries}
@@ -140,7 +140,7 @@ def _new_classes() -> dict[str, int]:
 @cache
 def _new_decompositions() -> dict[str, str]:
     """Return the two parts of each primary composite that Unicode 14.0 lacks."""
-    from bpe_ref import unicode_data  # noqa: PLC0415 -- decoded only when it is needed
+    from bpe_ref import unicode_data
 
     entries = (entry.split("=") for entry in unicode_data.NEW_COMPOSITIONS.split())
     return {

@@ -50,4 +50,4 @@ def decode_each(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> list[bytes]:
 
 
 def _continues(byte: int) -> bool:
-    return byte & 0b1100_0000 == 0b1000_0000  # noqa: PLR2004 - UTF-8 in its own terms
+    return byte & 0b1100_0000 == 0b1000_0000

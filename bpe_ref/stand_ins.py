@@ -170,5 +170,5 @@ def set_source(members: CodePoints) -> str:
 
 def _escape(code_point: int) -> str:
     # What is beyond ASCII means itself, and patterns without escapes are read faster.
-    is_plain = chr(code_point) in _PLAIN or code_point in _BELOW_SURROGATES or code_point > 0xDFFF  # noqa: PLR2004 - the last surrogate
+    is_plain = chr(code_point) in _PLAIN or code_point in _BELOW_SURROGATES or code_point > 0xDFFF
     return chr(code_point) if is_plain else f"\\U{code_point:08X}"

@@ -123,6 +123,6 @@ def _show_character(character: str) -> str:
     if character.isprintable() and character != "␣":
         return character
     code = ord(character)
-    if 0x80 <= code <= 0xFF:  # noqa: PLR2004  # two digits would look like a byte
+    if 0x80 <= code <= 0xFF:  # two digits would look like a byte
         return f"\\u{code:04x}"
     return character.encode("unicode_escape").decode()

@@ -182,7 +182,7 @@ def _check_code_point(code_point: int) -> None:
 @cache
 def _code_points(table: str, name: str) -> CodePoints:
     """Return the set of a property that the table is known to have."""
-    from bpe_ref import unicode_data  # noqa: PLC0415 -- decoded only when a class is needed
+    from bpe_ref import unicode_data
 
     if table == "tokenizers-digits":
         return _code_points("unicode-16.0", "N") | _decode(unicode_data.DIGITS_EXTRA)
@@ -211,7 +211,7 @@ def _of_categories(wanted: frozenset[str]) -> CodePoints:
 @cache
 def _runs() -> list[tuple[str, int]]:
     """Return category and length of every run of code points, from code point 0 on."""
-    from bpe_ref import unicode_data  # noqa: PLC0415 -- decoded only when a class is needed
+    from bpe_ref import unicode_data
 
     return [(run[:2], int(run[2:])) for run in unicode_data.CATEGORIES.split()]
 

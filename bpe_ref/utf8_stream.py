@@ -76,7 +76,7 @@ def check_errors(errors: str) -> str:
     return errors
 
 
-def never(part: bytes, replaced: str) -> bool:  # noqa: ARG001 - the signature of `hopeless`
+def never(part: bytes, replaced: str) -> bool:
     """Return False: any byte may follow, so nothing is certain of an incomplete character."""
     return False
 

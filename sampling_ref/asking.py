@@ -71,7 +71,7 @@ class Question:
         taken = {ours: self._parameter(theirs) for ours, theirs in stage.takes.items()}
         return {**stage.choices, **taken}
 
-    def _parameter(self, name: str) -> Any:  # noqa: ANN401 - each has its own kind
+    def _parameter(self, name: str) -> Any:
         name, _, place = name.partition(".")
         value = self.parameters[name]
         return value[int(place)] if place else value
@@ -137,7 +137,7 @@ def read_parameters(profile: Profile, params: Mapping[str, Any]) -> dict[str, An
     return parameters
 
 
-def _in_32_bits(name: str, value: Any) -> Any:  # noqa: ANN401 - numbers, or maps of them
+def _in_32_bits(name: str, value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _in_32_bits(name, number) for key, number in value.items()}
     if isinstance(value, list | tuple):  # pairs of a sequence and its bias
@@ -150,13 +150,13 @@ def _in_32_bits(name: str, value: Any) -> Any:  # noqa: ANN401 - numbers, or map
     return rounded
 
 
-def ask(  # noqa: PLR0913 - what every question consists of
+def ask(
     profile: str,
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any,
     *,
     prompt_length: int,
-    uniforms: Any,  # noqa: ANN401 - whatever read_uniforms takes
+    uniforms: Any,
     state: Mapping[str, Any] | None,
     precision: Precision,
     params: Mapping[str, Any],
@@ -189,11 +189,11 @@ def _read_state(state: object) -> None:
             raise UnknownNameError("part of a state", name, STATE)
 
 
-def question_of(  # noqa: PLR0913 - what every question consists of
+def question_of(
     profile: Profile,
     parameters: Mapping[str, Any],
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any,
     *,
     prompt_length: int,
     randomness: Randomness,

@@ -11,7 +11,7 @@ from sampling_ref.llama_cpp.falling_order import falling_positions
 from sampling_ref.steps.making import with_places
 
 
-def _as_they_stand(candidates: Candidates, count: int) -> Candidates:  # noqa: ARG001 - one shape
+def _as_they_stand(candidates: Candidates, count: int) -> Candidates:
     return candidates
 
 

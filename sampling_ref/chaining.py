@@ -31,11 +31,11 @@ Own: TypeAlias = Callable[[list[Number], list[TokenId]], Sequence[Number]]
 
 def chain(
     links: Iterable[Use | Own],
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any = (),  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any = (),
     *,
     prompt_length: int = 0,
-    uniforms: Any = (),  # noqa: ANN401 - whatever read_uniforms takes
+    uniforms: Any = (),
     state: Mapping[str, Any] | None = None,
 ) -> Trace:
     """Apply steps to a row of logits, in their order, and return the trace.
@@ -75,7 +75,7 @@ def _read(link: Use | Own) -> tuple[Step, Values]:
 def _own_step(function: Own) -> Step:
     name = getattr(function, "__name__", type(function).__name__)
 
-    def apply(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001 - one shape
+    def apply(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
         row = candidates.row(situation.size)
         changed = read_logits(function(row, list(situation.history)), f"the row of {name}")
         if len(changed) != len(row):

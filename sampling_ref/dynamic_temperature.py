@@ -42,7 +42,7 @@ from sampling_ref.temperature import temperature as divide
 
 
 def dynamic_temperature(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    logits: Any,
     temperature: Number,
     spread: Number,
     exponent: Number = 1,

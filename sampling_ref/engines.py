@@ -44,17 +44,17 @@ from sampling_ref.steps.table import STEPS
 from sampling_ref.trace import Trace
 
 
-def step(  # noqa: PLR0913 - the one signature that all engines share
+def step(
     profile: str,
     op: str,
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any = (),  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any = (),
     *,
     prompt_length: int = 0,
-    uniforms: Any = (),  # noqa: ANN401 - whatever read_uniforms takes
+    uniforms: Any = (),
     state: Mapping[str, Any] | None = None,
     precision: Precision = "exact",
-    **params: Any,  # noqa: ANN401 - each engine has its own
+    **params: Any,
 ) -> list[float]:
     """Return the logits after one step of an engine; removed tokens are at minus infinity.
 
@@ -104,8 +104,8 @@ def step(  # noqa: PLR0913 - the one signature that all engines share
 
 def _lz_step(
     profile: str,
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any,
     prompt_length: int,
     params: Mapping[str, Any],
 ) -> list[float]:
@@ -123,14 +123,14 @@ def _lz_step(
 
 def distribution(
     profile: str,
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any = (),  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any = (),
     *,
     prompt_length: int = 0,
-    uniforms: Any = (),  # noqa: ANN401 - whatever read_uniforms takes
+    uniforms: Any = (),
     state: Mapping[str, Any] | None = None,
     precision: Precision = "exact",
-    **params: Any,  # noqa: ANN401 - each engine has its own
+    **params: Any,
 ) -> list[float]:
     """Return the probability of each token after the whole chain of an engine.
 
@@ -155,14 +155,14 @@ def distribution(
 
 def explain(
     profile: str,
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any = (),  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any = (),
     *,
     prompt_length: int = 0,
-    uniforms: Any = (),  # noqa: ANN401 - whatever read_uniforms takes
+    uniforms: Any = (),
     state: Mapping[str, Any] | None = None,
     precision: Precision = "exact",
-    **params: Any,  # noqa: ANN401 - each engine has its own
+    **params: Any,
 ) -> Trace:
     """Return what each step of an engine's chain did to the row, and why.
 
@@ -185,14 +185,14 @@ def explain(
 
 def sample(
     profile: str,
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any = (),  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any = (),
     *,
-    uniforms: Any = (),  # noqa: ANN401 - whatever read_uniforms takes
+    uniforms: Any = (),
     prompt_length: int = 0,
     state: Mapping[str, Any] | None = None,
     precision: Precision = "exact",
-    **params: Any,  # noqa: ANN401 - each engine has its own
+    **params: Any,
 ) -> TokenId:
     """Return the token that an engine draws with the random numbers given.
 
@@ -221,14 +221,14 @@ def sample(
 
 def logprobs(
     profile: str,
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any = (),  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any = (),
     *,
     which: str | None = None,
     prompt_length: int = 0,
-    uniforms: Any = (),  # noqa: ANN401 - whatever read_uniforms takes
+    uniforms: Any = (),
     state: Mapping[str, Any] | None = None,
-    **params: Any,  # noqa: ANN401 - each engine has its own
+    **params: Any,
 ) -> list[float]:
     """Return the log-probability of each token as an engine reports it; natural logarithms.
 

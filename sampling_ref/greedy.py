@@ -43,7 +43,7 @@ THRESHOLDS: Final[Mapping[str, float]] = {
 """The temperatures that are greedy no more, as the floats nearest to what is written."""
 
 
-def greedy(logits: Any, *, ties: Ties = "first") -> TokenId:  # noqa: ANN401 - any row
+def greedy(logits: Any, *, ties: Ties = "first") -> TokenId:
     """Return the token with the largest logit.
 
     >>> greedy([1.0, 3.0, 3.0]), greedy([1.0, 3.0, 3.0], ties="last")
@@ -54,7 +54,7 @@ def greedy(logits: Any, *, ties: Ties = "first") -> TokenId:  # noqa: ANN401 - a
     return first_largest(numbers) if ties == "first" else last_largest(numbers)
 
 
-def only_greedy(logits: Any, *, ties: Ties = "first") -> list[Number]:  # noqa: ANN401 - any row
+def only_greedy(logits: Any, *, ties: Ties = "first") -> list[Number]:
     """Return the row with only the greedy token left; what is impossible altogether stays so.
 
     >>> only_greedy([1.0, 3.0, 3.0])

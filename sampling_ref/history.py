@@ -31,7 +31,7 @@ def is_token(value: object, size: int | None = None) -> TypeGuard[TokenId]:
 
 
 def read_history(
-    history: Any,  # noqa: ANN401 - whatever has tolist()
+    history: Any,
     size: int | None,
     name: str = "history",
 ) -> list[TokenId]:
@@ -57,7 +57,7 @@ def read_history(
     return tokens
 
 
-def read_window(window: Any, name: str = "window") -> int | None:  # noqa: ANN401 - it is checked
+def read_window(window: Any, name: str = "window") -> int | None:
     """Return how many tokens a window holds, or None for all.
 
     >>> read_window(None), read_window(64)
@@ -68,7 +68,7 @@ def read_window(window: Any, name: str = "window") -> int | None:  # noqa: ANN40
     return window
 
 
-def read_prompt_length(prompt_length: Any, length: int) -> int:  # noqa: ANN401 - it is checked
+def read_prompt_length(prompt_length: Any, length: int) -> int:
     """Return how many tokens of a history of some length are the prompt.
 
     >>> read_prompt_length(3, 2)
@@ -107,7 +107,7 @@ def part_of(history: Sequence[TokenId], prompt_length: int, scope: Scope) -> Seq
 
 
 def tokens_seen(
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+    history: Any,
     size: int,
     *,
     window: int | None,

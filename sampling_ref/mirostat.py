@@ -48,7 +48,7 @@ def surprise(logits: Row, token: TokenId, among: Collection[TokenId], factor: Fr
     return float((total - Fraction(logits[token]) * factor) / Real(2).log())
 
 
-def next_mu(  # noqa: PLR0913 - state, row and draw, and the parameters
+def next_mu(
     logits: Row,
     kept: Collection[TokenId],
     token: TokenId,

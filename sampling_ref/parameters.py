@@ -49,7 +49,7 @@ def is_whole(value: object, least: int = 0, most: float = inf) -> TypeGuard[int]
 
 def read_fraction(
     name: str,
-    value: Any,  # noqa: ANN401 - it is checked
+    value: Any,
     interval: str = "(-inf, inf)",
 ) -> Fraction:
     """Return a number of the interval as the rational number that it is.
@@ -67,7 +67,7 @@ def read_fraction(
 
 def read_number(
     name: str,
-    value: Any,  # noqa: ANN401 - it is checked
+    value: Any,
     interval: str = "(-inf, inf)",
 ) -> Number:
     """Return a number of the interval as it was given.
@@ -109,7 +109,7 @@ def _rule(interval: str) -> str:
 
 def read_whole(
     name: str,
-    value: Any,  # noqa: ANN401 - it is checked
+    value: Any,
     least: int = 0,
     most: int | None = None,
 ) -> int:
@@ -142,7 +142,7 @@ def _said(bound: int) -> str:
     return str(bound)
 
 
-def read_choice(name: str, value: Any, choices: Collection[str]) -> str:  # noqa: ANN401 - checked
+def read_choice(name: str, value: Any, choices: Collection[str]) -> str:
     """Return one of a few names; complain about another.
 
     >>> read_choice("method", "half", ("divide", "subtract"))

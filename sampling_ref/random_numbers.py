@@ -6,7 +6,7 @@ from sampling_ref.errors import RandomNumberError, shown
 from sampling_ref.row import Number, is_number
 
 
-def read_uniform(uniform: Any, name: str = "uniform") -> Number:  # noqa: ANN401 - it is checked
+def read_uniform(uniform: Any, name: str = "uniform") -> Number:
     """Return one random number after checking that it lies in [0, 1).
 
     >>> read_uniform(0.25)
@@ -21,7 +21,7 @@ def read_uniform(uniform: Any, name: str = "uniform") -> Number:  # noqa: ANN401
 
 
 def read_uniforms(
-    uniforms: Any,  # noqa: ANN401 - whatever has tolist()
+    uniforms: Any,
     count: int | None = None,
 ) -> list[Number]:
     """Return random numbers as a list, each checked to lie in [0, 1), and how many there are.

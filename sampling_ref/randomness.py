@@ -54,7 +54,7 @@ class Given:
         self._numbers = numbers
         self._taken = 0
 
-    def uniform(self, stage: str, width: Width) -> Number:  # noqa: ARG002 - one shape for all
+    def uniform(self, stage: str, width: Width) -> Number:
         """Return the next number."""
         if self._taken == len(self._numbers):
             count = len(self._numbers)
@@ -108,7 +108,7 @@ class Streams:
             return libstdcxx_float(next(words))
         return libstdcxx_double(next(words), next(words))
 
-    def words(self, stage: str, width: Width) -> Iterator[int]:  # noqa: ARG002 - one shape for all
+    def words(self, stage: str, width: Width) -> Iterator[int]:
         """Yield the stage's words."""
         if stage not in self._streams:
             self._streams[stage] = mt19937(self._seed)
@@ -137,13 +137,13 @@ class TorchStream:
         words = self.words(stage, width)
         return torch_cpu_double(next(words), next(words))
 
-    def words(self, stage: str, width: Width) -> Iterator[int]:  # noqa: ARG002 - one shape for all
+    def words(self, stage: str, width: Width) -> Iterator[int]:
         """Yield the words."""
         for word in self._stream:
             self._taken += 1
             yield word
 
-    def many(self, stage: str, count: int) -> list[Number]:  # noqa: ARG002 - one shape for all
+    def many(self, stage: str, count: int) -> list[Number]:
         """Return the next numbers."""
         words = list(islice(self._stream, 2 * count))
         self._taken += len(words)

@@ -69,7 +69,7 @@ def already_read(row: Sequence[Number]) -> ReadRow:
     return row if isinstance(row, ReadRow) else ReadRow(row)
 
 
-def numbers_of(row: Any, name: str) -> list[Number]:  # noqa: ANN401 - whatever has tolist()
+def numbers_of(row: Any, name: str) -> list[Number]:
     """Return the numbers of a row as a new list, whatever container holds them.
 
     >>> from array import array
@@ -105,7 +105,7 @@ def places_of_others(numbers: Sequence[object]) -> Sequence[int]:
     return [place for place, kind in enumerate(kinds) if kind is not float]
 
 
-def read_logits(logits: Any, name: str = "logits") -> list[Number]:  # noqa: ANN401 - as above
+def read_logits(logits: Any, name: str = "logits") -> list[Number]:
     """Return a checked copy of a row of logits (natural logarithms, any common offset).
 
     The copy is for reading only.
@@ -132,7 +132,7 @@ def read_logits(logits: Any, name: str = "logits") -> list[Number]:  # noqa: ANN
     return numbers
 
 
-def read_possible_logits(logits: Any, name: str = "logits") -> list[Number]:  # noqa: ANN401
+def read_possible_logits(logits: Any, name: str = "logits") -> list[Number]:
     """Return a checked copy of a row of logits in which at least one token is possible.
 
     >>> read_possible_logits([float("-inf")])
@@ -145,7 +145,7 @@ def read_possible_logits(logits: Any, name: str = "logits") -> list[Number]:  # 
     return numbers
 
 
-def read_weights(weights: Any, name: str = "weights") -> list[Number]:  # noqa: ANN401 - as above
+def read_weights(weights: Any, name: str = "weights") -> list[Number]:
     """Return a checked copy of a row of weights: finite, not negative, not all zero.
 
     >>> read_weights([0.5, 0.0])

@@ -47,10 +47,10 @@ class Sampler:
         self,
         profile: str,
         seed: int | None = None,
-        prompt: Any = (),  # noqa: ANN401 - whatever read_history takes
+        prompt: Any = (),
         *,
         precision: Precision | None = None,
-        **params: Any,  # noqa: ANN401 - each engine has its own
+        **params: Any,
     ) -> None:
         self._profile = read_profile(profile)
         self._parameters = read_parameters(self._profile, params)
@@ -73,7 +73,7 @@ class Sampler:
         rule = f"must be None for {self._profile.name}, whose own random stream is not known here"
         raise ParameterError("seed", seed, rule)
 
-    def sample(self, logits: Any, uniforms: Any = ()) -> TokenId:  # noqa: ANN401 - any row
+    def sample(self, logits: Any, uniforms: Any = ()) -> TokenId:
         """Return the next token for a row of logits; nothing is accepted yet.
 
         `uniforms` are the random numbers for this token, if the sampler has no seed.

@@ -27,7 +27,7 @@ from sampling_ref.row import Number, TokenId, read_logits
 
 
 def smoothing(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    logits: Any,
     smoothing_factor: Number,
 ) -> list[Number]:
     """Return the row after quadratic smoothing.

@@ -27,7 +27,7 @@ Arithmetic = Literal["division", "reciprocal"]
 
 
 def temperature(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    logits: Any,
     temperature: Number,
     *,
     arithmetic: Arithmetic = "division",

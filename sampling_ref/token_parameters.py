@@ -10,7 +10,7 @@ from sampling_ref.parameters import is_finite, read_number
 from sampling_ref.row import Number, TokenId
 
 
-def read_token_set(tokens: Any, size: int, name: str) -> frozenset[TokenId]:  # noqa: ANN401
+def read_token_set(tokens: Any, size: int, name: str) -> frozenset[TokenId]:
     """Return the tokens that a parameter names: one token id or any number of them.
 
     >>> sorted(read_token_set([2, 0, 2], 3, "ends")), sorted(read_token_set(1, 3, "ends"))
@@ -22,7 +22,7 @@ def read_token_set(tokens: Any, size: int, name: str) -> frozenset[TokenId]:  # 
 
 
 def read_sequences(
-    sequences: Any,  # noqa: ANN401 - it is checked
+    sequences: Any,
     size: int,
     name: str,
 ) -> list[tuple[TokenId, ...]]:
@@ -44,7 +44,7 @@ def read_sequences(
     return found
 
 
-def read_bias(name: str, bias: Any) -> Number:  # noqa: ANN401 - it is checked
+def read_bias(name: str, bias: Any) -> Number:
     """Return what is added to a logit: a number, or minus infinity, which bans the token.
 
     >>> read_bias("bias", float("-inf")), read_bias("bias", 1)
@@ -61,7 +61,7 @@ def read_bias(name: str, bias: Any) -> Number:  # noqa: ANN401 - it is checked
 
 
 def read_numbers_of_tokens(
-    numbers: Any,  # noqa: ANN401 - it is checked
+    numbers: Any,
     size: int,
     name: str,
     read: Callable[[str, Any], Number],

@@ -102,7 +102,7 @@ def _line(applied: Applied) -> tuple[str, str, str, str, str, str]:
     )
 
 
-def shortly(value: Any) -> str:  # noqa: ANN401 - parameters are of many kinds
+def shortly(value: Any) -> str:
     """Write a parameter for reading: numbers to six digits, lists by their beginning.
 
     >>> shortly(0.8999999761581421), shortly(range(100, 200))

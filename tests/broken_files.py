@@ -15,7 +15,7 @@ ODD_VALUES: Final[tuple[object, ...]] = (
 )
 
 
-def places(value: Any, way: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:  # noqa: ANN401 - JSON
+def places(value: Any, way: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
     """Return the way to every part of a JSON value, no more than a few of a long list."""
     found = [way]
     if isinstance(value, dict):
@@ -33,7 +33,7 @@ def _odd_values() -> st.SearchStrategy[Any]:
 
 
 @st.composite
-def broken_json(draw: st.DrawFn, value: Any) -> bytes:  # noqa: ANN401 - JSON
+def broken_json(draw: st.DrawFn, value: Any) -> bytes:
     """Draw a JSON file in which one to three parts of a value are others, gone, or new."""
     changed = json.loads(json.dumps(value))
     for _ in range(draw(st.integers(1, 3))):

@@ -30,7 +30,7 @@ class Browser:
         """Drive the session at this address."""
         self._address = address
 
-    def post(self, command: str, content: Mapping[str, object]) -> Any:  # noqa: ANN401 - any JSON value
+    def post(self, command: str, content: Mapping[str, object]) -> Any:
         """Send one command of the protocol, and return its value."""
         return _send(f"{self._address}/{command}", content)
 
@@ -39,11 +39,11 @@ class Browser:
         self.post("url", {"url": "about:blank"})
         self.post("url", {"url": address})
 
-    def run(self, script: str, *arguments: object) -> Any:  # noqa: ANN401 - any JSON value
+    def run(self, script: str, *arguments: object) -> Any:
         """Return what a function body returns."""
         return self.post("execute/sync", {"script": script, "args": list(arguments)})
 
-    def tools(self, command: str, **parameters: object) -> Any:  # noqa: ANN401 - any JSON value
+    def tools(self, command: str, **parameters: object) -> Any:
         """Send one command of the developer tools."""
         return self.post("goog/cdp/execute", {"cmd": command, "params": parameters})
 
@@ -116,7 +116,7 @@ class Browser:
 def open_browser() -> Iterator[Browser]:
     """Start a driver and a browser with an empty profile; end both."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        driver = subprocess.Popen(  # noqa: S603 - the system's driver, with our own arguments
+        driver = subprocess.Popen(
             [str(DRIVER), "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
         try:
@@ -150,7 +150,7 @@ def _port(driver: "subprocess.Popen[str]") -> int:
     raise RuntimeError("the driver ended and did not say where it listens")
 
 
-def _send(address: str, content: Mapping[str, object] | None, method: str = "POST") -> Any:  # noqa: ANN401
+def _send(address: str, content: Mapping[str, object] | None, method: str = "POST") -> Any:
     data = None if content is None else json.dumps(content).encode()
     request = urllib.request.Request(  # noqa: S310 - http on this machine
         address, data, {"Content-Type": "application/json"}, method=method

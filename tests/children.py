@@ -43,7 +43,7 @@ class Children:
             env=environment,
         )
 
-    def run(  # noqa: PLR0913 - one parameter for everything that may befall a command
+    def run(
         self,
         folder: Path,
         *arguments: object,

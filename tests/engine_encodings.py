@@ -64,12 +64,12 @@ def our_answer(ask: Callable[[], object]) -> object:
 _PLAIN: Final = tokenizer_of()
 
 
-def encoded(words: list[str]) -> Any:  # noqa: ANN401 -- the library has no types
+def encoded(words: list[str]) -> Any:
     """Return the library's untruncated encoding, with nothing added."""
     return _PLAIN.encode("|".join(words))
 
 
-def ours(encoding: Any) -> Encoding:  # noqa: ANN401
+def ours(encoding: Any) -> Encoding:
     """Return the same as ours; it must be of one text, with no ranges and nothing overflowing."""
     rows = zip(encoding.ids, encoding.tokens, encoding.offsets, encoding.word_ids, strict=True)
     return Encoding.of(rows)
@@ -79,7 +79,7 @@ def words() -> st.SearchStrategy[list[str]]:
     return st.lists(st.sampled_from(WORDS), max_size=7)
 
 
-def shown(encoding: Any, *, engine: bool) -> dict[str, object]:  # noqa: ANN401 -- of either kind
+def shown(encoding: Any, *, engine: bool) -> dict[str, object]:
     """Return all that an encoding can be asked for, and the fields of its overflowing parts."""
     size = len(encoding)
     return {
@@ -93,7 +93,7 @@ def shown(encoding: Any, *, engine: bool) -> dict[str, object]:  # noqa: ANN401 
     }
 
 
-def fields_of(encoding: Any, *, engine: bool) -> dict[str, object]:  # noqa: ANN401 -- of either kind
+def fields_of(encoding: Any, *, engine: bool) -> dict[str, object]:
     """Return the fields of an encoding, and those of its overflowing parts."""
     return {
         "ids": list(encoding.ids),
@@ -109,7 +109,7 @@ def fields_of(encoding: Any, *, engine: bool) -> dict[str, object]:  # noqa: ANN
     }
 
 
-def _by_sequence(encoding: Any, sequence: int) -> list[object]:  # noqa: ANN401 -- of either kind
+def _by_sequence(encoding: Any, sequence: int) -> list[object]:
     places = range(0, 12, 2)
     return [
         [encoding.char_to_token(place, sequence) for place in places],

@@ -25,7 +25,7 @@ VOCABULARY: Final = vocabulary_by_concatenation({b"a": 0})
 DIGEST: Final = VOCABULARY.digest()
 
 
-def record(op: str, slug: str, flags: Sequence[str] = (), **changed: Any) -> Case:  # noqa: ANN401 - any part of a record
+def record(op: str, slug: str, flags: Sequence[str] = (), **changed: Any) -> Case:
     """Return a record that counts a text, whatever its id says."""
     parts: dict[str, Any] = {
         "id": f"bpe/{op}/topic/{slug}",
@@ -57,7 +57,7 @@ def catalogue(records: Iterable[Case], name: str = "letters") -> Catalogue:
     return Catalogue(Path(), manifest, cases, [])
 
 
-def line(engine: str, case_id: str, status: str, **more: Any) -> CaseLine:  # noqa: ANN401 - any field
+def line(engine: str, case_id: str, status: str, **more: Any) -> CaseLine:
     """Return a case line; the operation is the one that the id names."""
     parts: dict[str, Any] = {"op": case_id.split("/")[1], "status": status, **more}
     return CaseLine(engine=engine, id=case_id, **parts)
@@ -67,7 +67,7 @@ def whole(
     cases: Sequence[CaseLine],
     engines: Sequence[EngineEntry] | None = None,
     sums: Mapping[str, Mapping[str, Any]] | None = None,
-    **header: Any,  # noqa: ANN401 - any field of a header
+    **header: Any,
 ) -> list[Line]:
     """Return the lines of a file with these case lines, its sums right.
 

@@ -15,7 +15,7 @@ FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
 @cache
-def _trained(prefix: str | None, suffix: str | None, words: bool, scripts: bool) -> str:  # noqa: FBT001 - cached
+def _trained(prefix: str | None, suffix: str | None, words: bool, scripts: bool) -> str:
     """Return a model trained on the atoms of the tests' texts."""
     affixes: dict[str, Any] = {
         key: affix

@@ -20,7 +20,7 @@ def measure() -> ModuleType:
     """Return the measurements, or skip the test where what they need is not installed."""
     pytest.importorskip("tiktoken")
     pytest.importorskip("resource")  # how much memory is used is asked of Unix
-    from benchmarks import measure  # noqa: PLC0415 - it imports tiktoken
+    from benchmarks import measure
 
     return measure
 
@@ -165,7 +165,7 @@ def test_a_row_says_whether_its_target_is_met(row: run.Row, verdict: str) -> Non
 def test_a_tokenizer_file_is_measured_beside_the_library(tmp_path: Path) -> None:
     measure()
     pytest.importorskip("tokenizers")
-    from benchmarks import tokenizer_files  # noqa: PLC0415 - it imports tokenizers
+    from benchmarks import tokenizer_files
 
     assert doctest.testmod(tokenizer_files).failed == 0
     path = tmp_path / "small.json"

@@ -267,7 +267,7 @@ def test_another_hash_seed_makes_the_same_cases() -> None:
         repr([(d.id, d.request, d.why, sorted(d.flags)) for d in drafts()]).encode()
     ).hexdigest()
     environment = {**os.environ, "PYTHONHASHSEED": "7", "LANG": "C", "TZ": "Asia/Kathmandu"}
-    there = subprocess.run(  # noqa: S603 - our own code
+    there = subprocess.run(
         [sys.executable, "-c", PRINT_ALL],
         cwd=ROOT,
         env=environment,
@@ -285,7 +285,7 @@ def test_the_consumer_on_the_page_about_the_format_finds_no_failure() -> None:
     page = (ROOT / "fixtures" / "README.md").read_text(encoding="utf-8")
     source = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)[0]
     assert len(source.strip().splitlines()) <= 30
-    done = subprocess.run(  # noqa: S603 - the code on our own page
+    done = subprocess.run(
         [sys.executable, "-I", "-c", source], cwd=ROOT, capture_output=True, text=True, check=True
     )
     found = re.fullmatch(r"(\d+) run, 0 failed\n", done.stdout)

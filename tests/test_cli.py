@@ -606,7 +606,7 @@ def test_fixtures_are_not_written_into_any_folder_unasked(
 
 
 def test_the_command_speaks_to_terminals_that_know_ascii_only() -> None:
-    ran = subprocess.run(  # noqa: S603 - our own command
+    ran = subprocess.run(
         [sys.executable, "-m", "tokenref", "check", "reference", "--id", EXAMPLE],
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
         capture_output=True,

@@ -21,7 +21,7 @@ def tokenref(*arguments: str | Path, stdin: bytes | None = None) -> Result:
     return result
 
 
-def as_json(*arguments: str | Path, stdin: bytes | None = None) -> Any:  # noqa: ANN401 - any JSON
+def as_json(*arguments: str | Path, stdin: bytes | None = None) -> Any:
     result = tokenref(*arguments, "--json", stdin=stdin)
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)

@@ -190,7 +190,7 @@ def test_real_vocabularies_have_no_dead_and_no_improper_token(real: Vocabulary) 
 
 
 def test_real_splits_are_those_of_the_definition(real: Vocabulary) -> None:
-    random = Random(20_000)  # noqa: S311  # a sample, not a secret
+    random = Random(20_000)  # a sample, not a secret
     splits = audit(real).splits
     for token in random.sample(sorted(splits), 5_000):
         assert splits[token] == split_by_definition(real, token)
@@ -198,7 +198,7 @@ def test_real_splits_are_those_of_the_definition(real: Vocabulary) -> None:
 
 def test_real_neighbours_are_compatible_exactly_by_definition(real: Vocabulary) -> None:
     """20,000 pairs: one half any two tokens, the other half two that spell a token or overlap."""
-    random = Random(20_000)  # noqa: S311  # a sample, not a secret
+    random = Random(20_000)  # a sample, not a secret
     tokens = sorted(real.tokens)
     pairs = [(random.choice(tokens), random.choice(tokens)) for _ in range(10_000)]
     while len(pairs) < 20_000:

@@ -67,14 +67,14 @@ def byte_model(
     *,
     missing: str = "",
     words: Sequence[str] = WORDS,
-    **fields: Any,  # noqa: ANN401 - fields of the format
+    **fields: Any,
 ) -> BPE:
     """Return a model over the letters of bytes, but for the missing ones."""
     letters = [letter for letter in LETTER_OF_BYTE if letter not in missing]
     return _model(letters, map(to_bytes, words), fields)
 
 
-def letter_model(space: str, *, byte_tokens: int = 256, **fields: Any) -> BPE:  # noqa: ANN401 - as above
+def letter_model(space: str, *, byte_tokens: int = 256, **fields: Any) -> BPE:
     """Return a model over characters, and the tokens of some bytes; spaces are written so."""
     letters = [f"<0x{byte:02X}>" for byte in range(byte_tokens)]
     letters += sorted({*"".join(WORDS), space, *"abcdefghijklmnopqrstuvwxyz<>/|ABT.,!?123"} - {" "})

@@ -29,7 +29,7 @@ STEPS = st.lists(IDS | st.lists(IDS, max_size=3), max_size=10)
 DECODERS = st.none() | st.one_of(*KINDS.values())
 
 
-def engine_with(decoder: Any) -> Tokenizer:  # noqa: ANN401 -- of any class
+def engine_with(decoder: Any) -> Tokenizer:
     tokenizer = Tokenizer(EngineBPE(VOCABULARY, []))
     for content, special in ADDED.items():
         tokenizer.add_tokens([EngineToken(content, special=special)])
@@ -38,7 +38,7 @@ def engine_with(decoder: Any) -> Tokenizer:  # noqa: ANN401 -- of any class
     return tokenizer
 
 
-def pipeline_with(decoder: Any) -> Pipeline:  # noqa: ANN401 -- of any class
+def pipeline_with(decoder: Any) -> Pipeline:
     added = [AddedToken(content, special=special) for content, special in ADDED.items()]
     return Pipeline(BPE(VOCABULARY, []), decoder=decoder, added_tokens=added)
 
@@ -55,7 +55,7 @@ def test_every_step_gives_the_librarys_text() -> None:
     )
     def check(
         *,
-        decoder: Any,  # noqa: ANN401 -- of any class
+        decoder: Any,
         start: list[int] | None,
         steps: list[int | list[int]],
         skip: bool,
@@ -110,6 +110,6 @@ def test_a_stream_keeps_the_space_that_one_token_alone_loses() -> None:
 
 
 @pytest.mark.parametrize("ids", ["a", [1.5], -1, [1 << 32], None, {"a": 1}])
-def test_what_is_no_id_is_refused(ids: Any) -> None:  # noqa: ANN401 -- of any class
+def test_what_is_no_id_is_refused(ids: Any) -> None:
     with pytest.raises(ParameterError, match="id must be"):
         DecodeStream().step(BYTES, ids)

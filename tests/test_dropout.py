@@ -88,7 +88,7 @@ def enumerated(encode: Encode, vocabulary: Vocabulary, symbols: list[int]) -> Di
 
 
 def seeded(seed: int) -> Callable[[], float]:
-    return Random(seed).random  # noqa: S311 - not for secrets
+    return Random(seed).random
 
 
 def mixed(parts: list[tuple[Fraction, Distribution]]) -> Distribution:

@@ -47,7 +47,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["fuzz", *arguments])
 
 
-def plan(**parts: Any) -> Plan:  # noqa: ANN401 - each part has its own type
+def plan(**parts: Any) -> Plan:
     usual = {"engine": "greedy", "engine_version": "0", "selection": Selection(ops=["encode"])}
     return plan_of(**{"seed": 5, **usual, **parts})
 
@@ -140,10 +140,10 @@ class Batched:
         self.right = ReferenceEngine(with_stages=False).load(vocabulary, name)
         return self
 
-    def answer(self, op: str, request: Any) -> Answer:  # noqa: ANN401 - any JSON
+    def answer(self, op: str, request: Any) -> Answer:
         raise NotImplementedError
 
-    def answer_many(self, op: str, requests: Any) -> list[Answer]:  # noqa: ANN401 - any JSON
+    def answer_many(self, op: str, requests: Any) -> list[Answer]:
         self.sizes.append(len(requests))
         return [
             Ok({"ids": [0]}) if "bb" in request["text"] else self.right.answer(op, request)
@@ -152,7 +152,7 @@ class Batched:
 
 
 def test_a_device_is_asked_all_smaller_questions_in_one_message() -> None:
-    from tokenref.fuzzing.shrinking import shrunk  # noqa: PLC0415 - beside its one use
+    from tokenref.fuzzing.shrinking import shrunk
 
     batched = Batched()
     comparer = Comparer(batched)
@@ -419,9 +419,7 @@ def test_what_was_found_outlives_kill_9_and_the_campaign_goes_on(tmp_path: Path)
     state = tmp_path / "state.jsonl"
     command = [sys.executable, "-m", "tokenref", "fuzz", "greedy", "--op", "encode", "--seed", "5"]
     command += ["--most", "100000", "--state", str(state)]
-    campaign = subprocess.Popen(  # noqa: S603 - our own command
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    campaign = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 300
     while not state.exists() or state.read_bytes().count(b'"finding"') < 2:
         assert campaign.poll() is None
@@ -465,7 +463,7 @@ def test_an_interrupt_keeps_what_was_found_and_ends_with_130_or_1(
 # ---- elsewhere
 
 
-def keep_all(journal: Journal) -> Any:  # noqa: ANN401 - a function
+def keep_all(journal: Journal) -> Any:
     def report(done: Done) -> bool:
         for finding in done.findings:
             journal.add(finding)
@@ -475,7 +473,7 @@ def keep_all(journal: Journal) -> Any:  # noqa: ANN401 - a function
     return report
 
 
-def campaign_of(executor: Any) -> Journal:  # noqa: ANN401 - an executor, or none
+def campaign_of(executor: Any) -> Journal:
     journal = Journal(plan(cases=112))
     run_campaign(journal, keep_all(journal), patience=Patience(), executor=executor)
     return journal

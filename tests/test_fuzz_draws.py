@@ -48,7 +48,7 @@ HONEST = [
 ]
 
 
-def verdict(op: str, profile: str, request: dict[str, Any]) -> Any:  # noqa: ANN401 - a verdict or none
+def verdict(op: str, profile: str, request: dict[str, Any]) -> Any:
     question = Question(op, profile, SAMPLERS, "", request)
     case = case_of(question, SamplerSession(profile).answer(op, request))
     return None if case is None else case.verdict

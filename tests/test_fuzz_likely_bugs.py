@@ -28,18 +28,18 @@ from tokenref.fuzzing.traits import traits_of
 HALVES = pack([0.5, 0.5])
 
 
-def finding(  # noqa: PLR0913 - what a finding consists of
+def finding(
     request: dict[str, Any],
     *,
     op: str = "top_p",
     profile: str = "standard",
-    expected: Any = None,  # noqa: ANN401 - an answer, or nothing
-    got: Any = None,  # noqa: ANN401 - as above
+    expected: Any = None,
+    got: Any = None,
     status: str = "fail",
     detail: str = "keep: expected [0], got [0, 1]",
     subject: dict[str, Any] | None = None,
     index: int = 1,
-    **more: Any,  # noqa: ANN401 - unfinished, now_and_then
+    **more: Any,
 ) -> Finding:
     name = json.dumps([op, profile, request, subject], sort_keys=True)
     record = {
@@ -64,7 +64,7 @@ def finding(  # noqa: PLR0913 - what a finding consists of
     )
 
 
-def asked(probs: list[float] | None = None, p: float = 0.5, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - parameters
+def asked(probs: list[float] | None = None, p: float = 0.5, **more: Any) -> dict[str, Any]:
     row = HALVES if probs is None else pack(probs)
     return {"probs": row, "params": {"p": pack([p]), **more}}
 
@@ -252,7 +252,7 @@ def test_of_one_finding_read_twice_the_same_is_kept_in_either_order() -> None:
         None,
     ],
 )
-def test_findings_of_a_strange_file_are_sorted_all_the_same(request_: Any) -> None:  # noqa: ANN401 - any JSON
+def test_findings_of_a_strange_file_are_sorted_all_the_same(request_: Any) -> None:
     strange = finding(request_, got={"keep": {"f32": "zz"}}, detail="keep: expected , got")
     assert len(likely_bugs([strange, SOME[0]])) == 2
 

@@ -155,7 +155,7 @@ def test_a_limit_for_all_leaves_less_to_each(monkeypatch: pytest.MonkeyPatch) ->
 # ---- a group, a campaign
 
 
-def plan(**parts: Any) -> Plan:  # noqa: ANN401 - each part has its own type
+def plan(**parts: Any) -> Plan:
     usual = {"engine": "wrong", "engine_version": "1", "selection": Selection(ops=["encode"])}
     return plan_of(**{"seed": 5, **usual, **parts})
 
@@ -185,7 +185,7 @@ def test_a_campaign_reports_an_interrupted_group_and_then_ends(
     chosen = plan(cases=1280)
     group, _ = first_failing_group(chosen)
 
-    def run_group(*work: Any) -> bytes:  # noqa: ANN401 - plan, patience, limits, group
+    def run_group(*work: Any) -> bytes:
         engine = Wrong(interrupt(18)) if work[-1] == group else Wrong()
         return msgspec.json.encode(done_group(chosen, Comparer(engine), work[-1]))
 
@@ -208,7 +208,7 @@ class Lazy(Executor):
     def __init__(self) -> None:
         self.futures: list[Future[Any]] = []
 
-    def submit(self, run: Callable[..., Any], /, *arguments: Any, **_: Any) -> Future[Any]:  # noqa: ANN401 - the interface
+    def submit(self, run: Callable[..., Any], /, *arguments: Any, **_: Any) -> Future[Any]:
         future: Future[Any] = Future()
         if not self.futures:
             future.set_running_or_notify_cancel()

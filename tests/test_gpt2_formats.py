@@ -156,7 +156,7 @@ def test_broken_gpt2_files_are_read_or_refused(merges: bytes, ids: bytes, which:
 # ---- merges.txt and vocab.json
 
 
-def library(vocabulary: Vocabulary, merges: Path, vocab: Path) -> Any:  # noqa: ANN401 - it has no types
+def library(vocabulary: Vocabulary, merges: Path, vocab: Path) -> Any:
     """Return the library's tokenizer of two files that we wrote."""
     write_merges_text(vocabulary, merges, vocab)
     tokenizer = LibraryTokenizer(models.BPE.from_file(str(vocab), str(merges)))

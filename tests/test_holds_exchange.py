@@ -213,7 +213,7 @@ def judged_by_a_child(folder: Path, fixtures: Path, repeat: int) -> tuple[float,
         (responses, ["answer", "reference", str(requests)]),
     ):
         with path.open("wb") as file:
-            done = subprocess.run(  # noqa: S603 - our own command
+            done = subprocess.run(
                 [*tokenref, *arguments],
                 stdout=file,
                 stderr=subprocess.DEVNULL,
@@ -225,9 +225,7 @@ def judged_by_a_child(folder: Path, fixtures: Path, repeat: int) -> tuple[float,
     judging = [*tokenref, "judge", str(requests), str(responses), "--fixtures", str(fixtures)]
     # A child's peak begins with that of the process that starts it: so a small one does.
     started = [sys.executable, "-c", _STARTS_AND_MEASURES, *judging]
-    done = subprocess.run(  # noqa: S603 - our own command
-        started, stdout=subprocess.PIPE, cwd=ROOT, check=True
-    )
+    done = subprocess.run(started, stdout=subprocess.PIPE, cwd=ROOT, check=True)
     code, kibibytes = map(int, done.stdout.split())
     in_bytes = 1 if sys.platform == "darwin" else 1024
     return kibibytes * in_bytes / MEBIBYTE, code

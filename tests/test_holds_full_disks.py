@@ -169,7 +169,7 @@ def test_a_campaign_that_finds_no_room_keeps_whole_lines_and_goes_on(
 
 def found(state: Path) -> list[bytes]:
     """Return the lines of groups and findings, without the time they took."""
-    from tokenref.fuzzing.journal import read_journal  # noqa: PLC0415 - slow
+    from tokenref.fuzzing.journal import read_journal
 
     journal = read_journal(state)
     assert not journal.repeated
@@ -209,7 +209,7 @@ def test_a_report_is_written_even_if_nobody_reads_what_is_printed(
 ) -> None:
     path = tmp_path / "report.jsonl"
     command = [sys.executable, "-m", "tokenref", "check", "greedy", "--fixtures"]
-    with subprocess.Popen(  # noqa: S603 - our own command
+    with subprocess.Popen(
         [*command, str(given / "fixtures"), "--json", str(path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

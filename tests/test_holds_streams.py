@@ -207,7 +207,7 @@ main(["rules"])
 
 
 def test_an_interrupt_that_a_callback_of_the_garbage_collector_lost_is_raised_again() -> None:
-    done = subprocess.run(  # noqa: S603 - our own code
+    done = subprocess.run(
         [sys.executable, "-c", LOSING], capture_output=True, text=True, cwd=ROOT, check=False
     )
     assert (done.returncode, done.stdout) == (130, "lost"), done
@@ -227,7 +227,7 @@ def test_requests_and_responses_may_come_through_pipes(given: Path) -> None:
         f"{sys.executable} -m tokenref judge <(cat {given}/requests.jsonl) "
         f"<(cat {given}/responses.jsonl) --fixtures {given}/fixtures"
     )
-    done = subprocess.run(  # noqa: S603 - our own command, in a shell for its pipes
+    done = subprocess.run(
         ["/bin/bash", "-c", command], capture_output=True, text=True, cwd=ROOT, check=False
     )
     assert done.returncode == 0, done.stderr
@@ -289,7 +289,7 @@ def test_streams_that_are_closed_or_that_nobody_reads_are_no_bug_and_no_failure(
     """All at once, for Python starts anew for each."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
     running = [
-        subprocess.Popen(  # noqa: S603 - our own command, in a shell to close streams
+        subprocess.Popen(
             [
                 "/bin/bash",
                 "-c",
@@ -322,5 +322,5 @@ def test_a_file_that_is_opened_never_gets_the_number_of_a_closed_stream() -> Non
         "take(); sys.exit(os.open(os.devnull, os.O_RDONLY))"
     )
     command = f'{sys.executable} -c "{program}" <&- >&- 2>&-'
-    done = subprocess.run(["/bin/bash", "-c", command], cwd=ROOT, check=False)  # noqa: S603 - our own
+    done = subprocess.run(["/bin/bash", "-c", command], cwd=ROOT, check=False)
     assert done.returncode > 2

@@ -83,12 +83,12 @@ def added_tokens(draw: st.DrawFn) -> list[Document]:
 
 
 @pytest.mark.parametrize("lower", [False, True])
-def test_tokens_ids_and_offsets_are_the_librarys_for_all_flags(lower: bool) -> None:  # noqa: FBT001
+def test_tokens_ids_and_offsets_are_the_librarys_for_all_flags(lower: bool) -> None:
     found: list[bool] = []
 
     @drawn(500)
     @given(added_tokens(), text_of(*CONTENTS, *CONTENTS), st.booleans())
-    def check(listed: list[Document], text: str, as_text: bool) -> None:  # noqa: FBT001
+    def check(listed: list[Document], text: str, as_text: bool) -> None:
         if "İ" in text:  # the only letter that becomes two
             return
         ours, theirs = both(listed, lower=lower)

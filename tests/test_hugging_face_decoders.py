@@ -63,7 +63,7 @@ _ROWS = st.lists(st.one_of(*_SIMPLE.values()), max_size=4).map(tuple)
 KINDS = {**_SIMPLE, DecoderSequence: st.builds(DecoderSequence, _ROWS)}
 
 
-def engine_of(decoder: Any) -> Any:  # noqa: ANN401, PLR0911 -- of any class, each with its own case
+def engine_of(decoder: Any) -> Any:  # noqa: PLR0911 -- of any class, each with its own case
     """Return the library's decoder for one of ours."""
     match decoder:
         case DecoderSequence(decoders=row):
@@ -91,7 +91,7 @@ def test_what_a_decoder_makes_of_strings_is_the_librarys(kind: type) -> None:
 
     @drawn(500)
     @given(KINDS[kind], TOKENS)
-    def check(decoder: Any, tokens: list[str]) -> None:  # noqa: ANN401 -- of any class
+    def check(decoder: Any, tokens: list[str]) -> None:
         text = our_answer(lambda: decode_tokens(decoder, tokens))
         assert text == engine_answer(lambda: engine_of(decoder).decode(tokens))
         seen["lists"] += 1

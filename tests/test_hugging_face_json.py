@@ -381,7 +381,7 @@ def test_sequences_nested_too_deeply_are_refused(kind: str) -> None:
     )
 
 
-def nodes(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401 - JSON
+def nodes(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Yield the way to each value in a JSON value."""
     yield way
     if isinstance(value, dict | list):
@@ -421,7 +421,7 @@ def used(pipeline: Pipeline, text: str) -> list[int] | str:
 def test_any_value_anywhere_gives_a_tokenizer_or_one_sentence(
     place: tuple[Document, tuple[Any, ...]],
     value: object,
-    remove: bool,  # noqa: FBT001 - Hypothesis passes it
+    remove: bool,
 ) -> None:
     content, way = copy.deepcopy(place[0]), place[1]
     if way:
@@ -495,7 +495,7 @@ def test_what_is_written_is_read_by_the_library_with_the_same_ids() -> None:
 
 
 def test_half_a_surrogate_pair_cannot_be_written() -> None:
-    from bpe_ref.hugging_face.model import BPE  # noqa: PLC0415 - only here
+    from bpe_ref.hugging_face.model import BPE
 
     with pytest.raises(BpeError, match="a tokenizer file must hold text"):
         dump_tokenizer_json(Pipeline(BPE({"\ud800": 0}, [])))

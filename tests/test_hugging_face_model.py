@@ -258,7 +258,7 @@ def test_dropout_has_the_librarys_distribution(piece: str, dropout: float) -> No
     ours = BPE(VOCAB, MERGES, dropout=dropout)
     content = {"vocab": VOCAB, "merges": MERGES, "type": "BPE", "dropout": dropout}
     theirs = engine(document(content)).model
-    draw = random.Random(7).random  # noqa: S311 - no secret
+    draw = random.Random(7).random
     count = 20_000
     a = frequencies(lambda: tuple(ours.tokenize_ids(piece, draw)), count)
     b = frequencies(lambda: tuple(token.id for token in theirs.tokenize(piece)), count)
@@ -274,7 +274,7 @@ def test_dropout_has_the_librarys_distribution(piece: str, dropout: float) -> No
 
 
 def test_a_different_dropout_would_be_noticed() -> None:
-    draw = random.Random(7).random  # noqa: S311 - no secret
+    draw = random.Random(7).random
     models = [BPE(VOCAB, MERGES, dropout=dropout) for dropout in (0.3, 0.35)]
     a, b = (Counter(tuple(m.tokenize_ids("abcabc", draw)) for _ in range(5000)) for m in models)
     assert sum((a[key] - b[key]) ** 2 / (a[key] + b[key]) for key in a | b) > 60

@@ -1,7 +1,5 @@
 """The normalizers of tokenizers 0.23.3: text, offsets, and every code point."""
 # ruff: noqa: RUF001 -- letters that look alike are the point
-# ruff: noqa: ANN401 -- the engine has no type information
-# ruff: noqa: FBT003 -- fields in the order of the format
 
 import base64
 import unicodedata

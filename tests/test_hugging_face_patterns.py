@@ -67,7 +67,7 @@ MODELS = {
 }
 
 
-def wrapped(pattern: Pattern) -> Any:  # noqa: ANN401 -- the library has no types
+def wrapped(pattern: Pattern) -> Any:
     return tokenizers.Regex(pattern.source) if isinstance(pattern, Regex) else pattern.text
 
 

@@ -66,9 +66,9 @@ def sequence(key: str, *components: Document) -> Document:
 @cache
 def byte_model() -> Document:
     """Return a model of byte letters, trained by the library."""
-    from tokenizers import models, pre_tokenizers, trainers  # noqa: PLC0415 - only here
+    from tokenizers import models, pre_tokenizers, trainers
 
-    from tests.texts import SCRIPTS, WORDS  # noqa: PLC0415 - only here
+    from tests.texts import SCRIPTS, WORDS
 
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel()
@@ -236,7 +236,7 @@ def pair_of(name: str) -> tuple[Pipeline, Tokenizer]:
     return parse_tokenizer_json(data, name), Tokenizer.from_str(data.decode())
 
 
-def rows(encoding: Any) -> list[Any]:  # noqa: ANN401 - ours or the library's
+def rows(encoding: Any) -> list[Any]:
     """Return all that an encoding says."""
     ours = isinstance(encoding, Encoding)
     return [
@@ -259,7 +259,7 @@ def test_everything_that_an_encoding_says_is_the_librarys(name: str) -> None:
 
     @drawn(500)
     @given(text_of(*SPECIALS, longest=10), st.booleans())
-    def check(text: str, special: bool) -> None:  # noqa: FBT001
+    def check(text: str, special: bool) -> None:
         expected = engine_answer(lambda: theirs.encode(text, add_special_tokens=special))
         encoding = our_answer(lambda: ours.encode(text, add_special_tokens=special))
         if expected is FAILED or encoding is FAILED:
@@ -285,7 +285,7 @@ def test_pairs_words_and_batches_are_the_librarys(name: str) -> None:
 
     @drawn(80)
     @given(st.lists(st.tuples(text, text), max_size=3), st.lists(text, max_size=4), st.booleans())
-    def check(pairs: list[tuple[str, str]], words: list[str], special: bool) -> None:  # noqa: FBT001
+    def check(pairs: list[tuple[str, str]], words: list[str], special: bool) -> None:
         for ask_ours, ask_theirs in (
             (
                 lambda: ours.encode_batch(pairs, add_special_tokens=special),
@@ -318,7 +318,7 @@ def test_any_ids_decode_as_the_library_decodes_them(name: str) -> None:
 
     @drawn(200)
     @given(st.lists(st.integers(0, size + 3), max_size=12), st.booleans())
-    def check(ids: list[int], skip: bool) -> None:  # noqa: FBT001
+    def check(ids: list[int], skip: bool) -> None:
         decoded = our_answer(lambda: ours.decode(ids, skip_special_tokens=skip))
         assert decoded == engine_answer(lambda: theirs.decode(ids, skip_special_tokens=skip))
         assert [ours.id_to_token(id_) for id_ in ids] == [theirs.id_to_token(id_) for id_ in ids]

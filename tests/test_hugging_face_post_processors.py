@@ -79,7 +79,7 @@ _ROWS = st.lists(st.one_of(*_SIMPLE.values()), max_size=3).map(tuple)
 PROCESSORS = {**_SIMPLE, PostProcessorSequence: st.builds(PostProcessorSequence, _ROWS)}
 
 
-def as_json(processor: Any) -> dict[str, Any]:  # noqa: ANN401 -- of any class
+def as_json(processor: Any) -> dict[str, Any]:
     """Return a post-processor as a file has it."""
     kinds = {kind: name for name, kind in POST_PROCESSORS.items()}
     fields = {name: getattr(processor, name) for name in type(processor).__dataclass_fields__}

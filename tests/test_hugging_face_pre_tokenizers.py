@@ -266,7 +266,7 @@ def test_a_sequence_cuts_as_the_engines() -> None:
 
 @drawn(500)
 @given(TEXTS, st.lists(NAMES, min_size=8, max_size=16, unique=True), st.booleans())
-def test_text_alone_is_cut_the_same(text: str, names: list[str], at_start: bool) -> None:  # noqa: FBT001 -- Hypothesis draws it
+def test_text_alone_is_cut_the_same(text: str, names: list[str], at_start: bool) -> None:
     original = (
         AlignedText.of(text) if at_start else AlignedText.of("x" + text).slice(1, 1 + len(text))
     )
@@ -280,7 +280,7 @@ def test_text_alone_is_cut_the_same(text: str, names: list[str], at_start: bool)
 def test_text_alone_is_cut_the_same_by_a_sequence(
     text: str,
     names: list[str],
-    at_start: bool,  # noqa: FBT001 -- Hypothesis draws it
+    at_start: bool,
     normalizer: normalizers.Normalizer,
 ) -> None:
     component = sequence_of(names)[1]
@@ -348,7 +348,7 @@ def test_every_arrangement_of_matches_is_cut_as_the_engine_does() -> None:
 def test_letters_are_the_bytes_and_are_read_back(text: str) -> None:
     letters = to_letters(text.encode())
     assert from_letters(letters) == text.encode()
-    assert engine_pieces(engine.ByteLevel(False, use_regex=False), text) == (  # noqa: FBT003 -- the engine's own signature
+    assert engine_pieces(engine.ByteLevel(False, use_regex=False), text) == (
         [(letters, (0, len(text)))] if text else []
     )
 

@@ -18,7 +18,7 @@ from tokenref.verdicts import Alternative, Close, Either, Set, Stat, Survey
 REASON = "An example for the tests of the judge."
 
 
-def case_of(op: str, request: Mapping[str, Any], out: Any, verdict: Verdict) -> Case:  # noqa: ANN401
+def case_of(op: str, request: Mapping[str, Any], out: Any, verdict: Verdict) -> Case:
     return make_case(
         op,
         id=f"sampling/{op}/tests/one",
@@ -42,11 +42,11 @@ def softmax(out: Sequence[float], verdict: Verdict) -> Case:
     return case_of("softmax", request, {"probs": pack(out)}, verdict)
 
 
-def judged(case: Case, out: Any, declared: Declared = UNDECLARED) -> Judgement:  # noqa: ANN401
+def judged(case: Case, out: Any, declared: Declared = UNDECLARED) -> Judgement:
     return judge(case, Ok(out), SAMPLERS, declared)
 
 
-def passes(case: Case, out: Any, declared: Declared = UNDECLARED) -> bool:  # noqa: ANN401
+def passes(case: Case, out: Any, declared: Declared = UNDECLARED) -> bool:
     return judged(case, out, declared).status == "pass"
 
 

@@ -86,7 +86,7 @@ def written_down(result: Promoted) -> list[Case]:
     return result.cases
 
 
-def promote(folder: Path, *found: Finding, **options: Any) -> list[Case]:  # noqa: ANN401 - as there
+def promote(folder: Path, *found: Finding, **options: Any) -> list[Case]:
     return written_down(promoted_to_fixtures(found, WHY, folder, 2026, **options))
 
 

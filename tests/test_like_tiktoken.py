@@ -139,7 +139,7 @@ ODD_CALLS: dict[str, Call] = {
     "a surrogate for a token": lambda e: e.encode_single_token("\ud800"),
     "a bytearray for a token": lambda e: e.encode_single_token(bytearray(b"a")),
     "a text for a special id": lambda e: e.is_special_token("a"),
-    "True for a special id": lambda e: e.is_special_token(True),  # noqa: FBT003 - the point
+    "True for a special id": lambda e: e.is_special_token(True),
     "no threads": lambda e: e.encode_batch(["a"], num_threads=0),
     "a text for texts": lambda e: e.encode_batch("ab"),
     "a number for texts": lambda e: e.encode_ordinary_batch(5),
@@ -231,7 +231,7 @@ def test_every_public_name_is_there_with_its_parameters_and_defaults() -> None:
 
 
 def test_models_are_tiktokens() -> None:
-    from tiktoken import model as theirs  # noqa: PLC0415 - beside ours of the same name
+    from tiktoken import model as theirs
 
     assert model.MODEL_TO_ENCODING == theirs.MODEL_TO_ENCODING == models.MODELS
     assert list(model.MODEL_PREFIX_TO_ENCODING.items()) == list(

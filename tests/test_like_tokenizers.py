@@ -26,7 +26,7 @@ VOCABULARY = {
 MERGES = [("h", "e"), ("l", "l"), ("t", "h"), ("th", "e")]
 
 
-def built(library: Any) -> Any:  # noqa: ANN401 -- either of the two
+def built(library: Any) -> Any:
     """Return a tokenizer with a component of every kind."""
     options = {"unk_token": "[UNK]", "fuse_unk": True}
     model = library.models.BPE(dict(VOCABULARY), list(MERGES), **options)
@@ -55,12 +55,12 @@ TEXTS = text_of("<s>", "</s>", "The", "don", "the~", "hello", longest=8)
 NUMBERS = st.integers(0, 9)
 
 
-def seen_in(encoding: Any) -> object:  # noqa: ANN401 -- either of the two
+def seen_in(encoding: Any) -> object:
     """Return all that an encoding can be asked for."""
     return shown(encoding, engine=True)
 
 
-def configured(tokenizer: Any, options: dict[str, Any]) -> Any:  # noqa: ANN401 -- either of the two
+def configured(tokenizer: Any, options: dict[str, Any]) -> Any:
     """Set truncation, padding and how special tokens are read."""
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -116,7 +116,7 @@ def test_batches_of_texts_pairs_and_words_are_encoded_like_the_librarys() -> Non
     def check(
         *, inputs: tuple[list[Any], bool], options: dict[str, Any], add_special_tokens: bool
     ) -> None:
-        def ask(tokenizer: Any) -> object:  # noqa: ANN401 -- either of the two
+        def ask(tokenizer: Any) -> object:
             tokenizer = configured(tokenizer, options)
             arguments = (*inputs, add_special_tokens)
             return [
@@ -138,11 +138,11 @@ def test_batches_of_texts_pairs_and_words_are_encoded_like_the_librarys() -> Non
 def test_a_text_or_a_pair_is_encoded_and_decoded_like_the_librarys(
     text: str,
     pair: str | None,
-    skip: bool,  # noqa: FBT001
+    skip: bool,
 ) -> None:
     options = {"truncation": None, "padding": None, "encode_special_tokens": False}
 
-    def ask(tokenizer: Any) -> object:  # noqa: ANN401 -- either of the two
+    def ask(tokenizer: Any) -> object:
         tokenizer = configured(tokenizer, options)
         encoding = tokenizer.encode(text, pair)
         again = tokenizer.post_process(tokenizer.encode(text, add_special_tokens=False))

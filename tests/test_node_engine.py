@@ -211,7 +211,7 @@ def test_a_package_that_breaks_while_it_loads_is_said_to(tmp_path: Path) -> None
     """The adapter dies with the reason on standard error, and answers nothing."""
     (tmp_path / "js-tiktoken").mkdir()
     (tmp_path / "js-tiktoken" / "package.json").write_text('{"version":"9"}')
-    done = subprocess.run(  # noqa: S603 - our own program
+    done = subprocess.run(
         [str(shutil.which("node")), str(PROGRAMS / "js_tiktoken.mjs"), str(tmp_path)],
         input=json.dumps({"cmd": "load", "id": "l", "path": "/none", "vocab": "sha256:0"}) + "\n",
         capture_output=True,

@@ -68,7 +68,7 @@ def refusal(pattern: str) -> str | None:
 @drawn(1500)
 @given(seed=st.integers(0, 2**64))
 def test_a_pattern_means_what_it_means_in_the_engine(seed: int) -> None:
-    draw = random.Random(seed)  # noqa: S311 -- no secret
+    draw = random.Random(seed)
     pattern = pattern_from(draw)
     if refusal(pattern):
         return  # ours may refuse more; what, is tested below
@@ -87,7 +87,7 @@ def test_a_pattern_means_what_it_means_in_the_engine(seed: int) -> None:
 
 
 def test_the_patterns_drawn_are_taken_and_find_something() -> None:
-    draw = random.Random(1)  # noqa: S311 -- no secret
+    draw = random.Random(1)
     counts: Counter[str] = Counter()
     for _ in range(600):
         pattern = pattern_from(draw)
@@ -256,7 +256,7 @@ def members(pattern: str) -> int:
 NAMES = sorted(name for line in data.PROPERTIES for name in line.partition(": ")[0].split())
 
 
-@pytest.mark.parametrize("name", NAMES if CAMPAIGN > 1 else random.Random(2).sample(NAMES, 4))  # noqa: S311
+@pytest.mark.parametrize("name", NAMES if CAMPAIGN > 1 else random.Random(2).sample(NAMES, 4))
 def test_a_property_holds_what_the_engine_s_holds(name: str) -> None:
     if name.startswith(":"):
         assert posix_set(name[1:]) == members(f"[[{name}:]]")
@@ -284,7 +284,7 @@ def test_every_folding_is_the_engine_s() -> None:
     foldable = "".join(data.FOLD_ALIKE).replace(" ", "")
     longer = [word for line in data.FOLD_LONG for word in line.split()]
     texts = ["\n".join(foldable), "\n".join(string for string in longer), foldable[::-1]]
-    sample = random.Random(3).sample(foldable, len(foldable) if CAMPAIGN > 1 else 40)  # noqa: S311
+    sample = random.Random(3).sample(foldable, len(foldable) if CAMPAIGN > 1 else 40)
     for c in [*sample, *(word[-1] for word in longer)]:
         for pattern in (f"(?i){c}", f"(?i)[{c}]", f"(?i)[^{c}]+"):
             for text in texts:

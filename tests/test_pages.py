@@ -162,7 +162,7 @@ def test_the_consumer_of_samplers_on_the_format_page_finds_no_failure() -> None:
     sources = code_of(FORMAT_PAGE, "python")
     assert len(sources) == 2
     assert len(sources[1].strip().splitlines()) <= 60
-    done = subprocess.run(  # noqa: S603 - the code on our own page
+    done = subprocess.run(
         [sys.executable, "-I", "-c", sources[1]],
         cwd=ROOT,
         capture_output=True,

@@ -67,7 +67,7 @@ def cases() -> tuple[tuple[str, Case], ...]:
     )
 
 
-def components(part: Any) -> Iterator[Any]:  # noqa: ANN401 - JSON
+def components(part: Any) -> Iterator[Any]:
     """Yield a component and those that it is made of."""
     if part is None:
         return

@@ -374,7 +374,7 @@ def test_a_program_reads_the_file_as_its_input(exported: Path) -> None:
     fake = Path(__file__).parent / "fakes" / "fake.py"
     command = [sys.executable, "-I", "-S", str(fake), "right"]
     with (exported / "requests.jsonl").open("rb") as asked:
-        done = subprocess.run(  # noqa: S603 - our own file
+        done = subprocess.run(
             command, stdin=asked, capture_output=True, cwd=exported, check=False, timeout=120
         )
     assert json.loads(done.stdout.partition(b"\n")[0])["impl"]["name"] == "fake"

@@ -35,7 +35,7 @@ pytest_plugins = ["pytester"]
 ROW = [0.125, 0.5, 0.125, 0.25]
 
 
-def says(check: Callable[..., None], *given: Any, **more: Any) -> str:  # noqa: ANN401 - a helper's
+def says(check: Callable[..., None], *given: Any, **more: Any) -> str:
     with pytest.raises(AssertionError) as caught:
         check(*given, **more)
     sentence = str(caught.value)
@@ -47,7 +47,7 @@ def says(check: Callable[..., None], *given: Any, **more: Any) -> str:  # noqa: 
 
 
 @pytest.mark.parametrize("case", cases("count", ids="bpe/count/texts/*"))
-def test_a_record_is_judged_by_its_own_verdict(case: Any) -> None:  # noqa: ANN401 - Golden
+def test_a_record_is_judged_by_its_own_verdict(case: Any) -> None:
     right = case.record.out.count
     case.check(count=right)
     case.check(count=np.int64(right))

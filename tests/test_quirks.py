@@ -41,7 +41,7 @@ def document(
     merges: Sequence[str] = (),
     *,
     added: Sequence[Json] = (),
-    **sections: Any,  # noqa: ANN401 -- JSON
+    **sections: Any,
 ) -> Json:
     """Return a file of tokens with the ids 0, 1, 2 and so on; `model` adds to the model."""
     vocab = {token: number for number, token in enumerate(tokens.split())}

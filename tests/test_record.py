@@ -34,7 +34,7 @@ VOCAB = "sha256:" + "ab" * 32
 WHY = "This case stands in a test of the format."
 
 
-def case_of(op: str, slug: str = "one", **parts: Any) -> Case:  # noqa: ANN401 - parts of a record
+def case_of(op: str, slug: str = "one", **parts: Any) -> Case:
     common: dict[str, Any] = {
         "id": f"bpe/{op}/{slug}",
         "profile": "definition",

@@ -70,9 +70,7 @@ def cache_key(url: str | None) -> str:
 def run_python(script: str, environment: dict[str, str]) -> str:
     """Return what a script prints in an interpreter of its own."""
     command = [sys.executable, "-c", script]
-    done = subprocess.run(  # noqa: S603 - the scripts stand in this file
-        command, capture_output=True, text=True, check=True, env=environment
-    )
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     return done.stdout.strip()
 
 

@@ -31,9 +31,7 @@ def a_writer(path: Path) -> Iterator["subprocess.Popen[str]"]:
     """Start a process that has written half a file, and waits until its input ends."""
     arguments = [sys.executable, "-c", WRITER, str(path)]
     pipe = subprocess.PIPE
-    with subprocess.Popen(  # noqa: S603 - our own program
-        arguments, stdin=pipe, stdout=pipe, text=True, cwd=ROOT
-    ) as process:
+    with subprocess.Popen(arguments, stdin=pipe, stdout=pipe, text=True, cwd=ROOT) as process:
         assert process.stdout
         assert process.stdout.readline() == "written\n"
         yield process

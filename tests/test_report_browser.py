@@ -385,7 +385,7 @@ PAYLOADS: Final = (
 
 
 @pytest.fixture(scope="module", params=PAYLOADS)
-def hostile(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:  # noqa: ANN401
+def hostile(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Return a page with one such text in every field, and the text as it should be seen."""
     text = str(request.param)
     folder = tmp_path_factory.mktemp("hostile")

@@ -193,7 +193,7 @@ def test_right_engines_fail_every_canary() -> None:
 # --- how a case is made -----------------------------------------------------------------------
 
 
-def usual(**more: Any) -> FilterCase:  # noqa: ANN401 - fields of a case
+def usual(**more: Any) -> FilterCase:
     parts = {"row": eighths(4, 2, 2), "params": {"p": 0.5}, **more}
     return FilterCase("top_p", "t", "s", why="A case for this test.", flags=(), **parts)
 
@@ -335,7 +335,7 @@ def test_a_p_at_a_sum_of_logits_is_not_decided(row: list[float], place: int) -> 
     line = sorted(set(row), reverse=True)
     if len(line) < 3 or line[0] - line[-1] > 12:
         return
-    from sampling_ref.softmax import softmax  # noqa: PLC0415 - used once
+    from sampling_ref.softmax import softmax
 
     place %= len(line) - 1
     total = sum(map(Fraction, softmax(line)[: place + 1]))
@@ -351,7 +351,7 @@ def test_the_margin_is_that_of_the_root_of_the_length() -> None:
         p = float(third + Fraction(units * factor * UNIT))
         assert is_decided(row, "top_p", {"p": p}) is decided
     wide = [5.0, *([0.0] * 4095)]
-    from sampling_ref.softmax import softmax  # noqa: PLC0415 - used once
+    from sampling_ref.softmax import softmax
 
     for factor, decided in ((1.5, True), (0.5, False)):
         p = softmax(wide)[0] + 64 * factor * UNIT
@@ -407,7 +407,7 @@ def test_a_coin_that_rests_decides() -> None:
 # --- verdicts ---------------------------------------------------------------------------------
 
 
-def asked(row: Row, **params: Any) -> dict[str, Any]:  # noqa: ANN401 - parameters
+def asked(row: Row, **params: Any) -> dict[str, Any]:
     return FilterCase("top_p", "t", "s", row, params, "", ()).request()
 
 

@@ -86,7 +86,7 @@ def test_a_control_that_a_record_kills_is_trouble() -> None:
 def test_a_mutant_is_asked_only_where_it_may_differ_and_counted_among_all() -> None:
     asked = Counter[str]()
 
-    def counting(session: object, op: str, request: object) -> Ok:  # noqa: ARG001 - their shape
+    def counting(session: object, op: str, request: object) -> Ok:
         asked[op] += 1
         return Ok({"keep": []})
 

@@ -30,7 +30,7 @@ SPECIALS: Final = ("<s>", "</s>", "<unk>", "<c>", "<a b>", "  ", "▁the", "ab",
 TEXT: Final = text_of(*SPECIALS)
 
 
-def check_text(tokenizer: SentencePieceTokenizer, library: Any, text: str) -> bool:  # noqa: ANN401 - it has no types
+def check_text(tokenizer: SentencePieceTokenizer, library: Any, text: str) -> bool:
     """Check all that is asked of a text; return whether it is not simply its characters."""
     theirs = library.encode(text, out_type="offset_mapping")
     ours = tokenizer.encode_with_offsets(text)
@@ -221,7 +221,7 @@ def test_lone_surrogates_are_replaced() -> None:
 
 
 @pytest.mark.parametrize("token", [-1, 1800, True, "a", None, 2**70])
-def test_what_is_no_id_is_an_error_that_says_so(token: Any) -> None:  # noqa: ANN401 - anything
+def test_what_is_no_id_is_an_error_that_says_so(token: Any) -> None:
     tokenizer, _ = both_cached("plain")
     with pytest.raises(TokenIdError, match="token id must be from 0 to 1799, got "):
         tokenizer.decode([token])

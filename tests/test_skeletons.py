@@ -82,7 +82,7 @@ def engine(
     source = folder / name
     source.write_text(source.read_text().replace(after, f"{after}\n{code}", 1))
     for build in LANGUAGES[language].build:
-        subprocess.run(shlex.split(build), cwd=folder, check=True)  # noqa: S603 - our own line
+        subprocess.run(shlex.split(build), cwd=folder, check=True)
     words = shlex.split(LANGUAGES[language].run.replace("python3", sys.executable))
     words = [str(folder / word) if (folder / word).is_file() else word for word in words]
     program = open_program(shlex.join(words), CALM)
@@ -171,7 +171,7 @@ def test_what_is_no_json_is_no_question(engine: ProtocolEngine, wrong: str) -> N
     """It ends, or says that it broke; it does not go on as if nothing had happened."""
     half = "\\ud" in wrong and command(engine)[-1].endswith((".py", ".mjs"))
     line = f'{{"cmd":"hello","proto":1,"more":{wrong}}}\n{{"cmd":"bye"}}\n'.encode()
-    done = subprocess.run(  # noqa: S603 - our own program
+    done = subprocess.run(
         command(engine), input=line, capture_output=True, timeout=120, check=False
     )
     assert bool(done.stdout) == half  # the readers of Python and JavaScript take half a pair
@@ -179,7 +179,7 @@ def test_what_is_no_json_is_no_question(engine: ProtocolEngine, wrong: str) -> N
 
 def test_deep_nesting_does_not_overflow_the_stack(engine: ProtocolEngine) -> None:
     deep = f'{{"cmd":"hello","proto":1,"more":{"[" * 200_000}}}\n'.encode()
-    done = subprocess.run(  # noqa: S603 - our own program
+    done = subprocess.run(
         command(engine), input=deep, capture_output=True, timeout=120, check=False
     )
     assert done.stdout == b""

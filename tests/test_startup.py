@@ -51,7 +51,7 @@ def test_what_a_command_does_not_need_is_not_imported(command: str) -> None:
         "import sys; from tokenref.cli import main; "
         "main(sys.argv[1:], standalone_mode=False); print('loaded', *sys.modules)"
     )
-    done = subprocess.run(  # noqa: S603 - our own code
+    done = subprocess.run(
         [sys.executable, "-c", script, *command.split()],
         capture_output=True,
         text=True,
@@ -66,7 +66,7 @@ def test_what_a_command_does_not_need_is_not_imported(command: str) -> None:
 
 def test_fixtures_are_filled_without_what_only_campaigns_need() -> None:
     script = "import sys; sys.modules['hypothesis'] = None; import tokenref.fill; print('done')"
-    done = subprocess.run(  # noqa: S603 - our own code
+    done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False
     )
     assert done.stdout == "done\n", done.stderr

@@ -29,7 +29,7 @@ def tokens_of_tiny() -> list[bytes]:
     return [bytes([byte]) for byte in range(256)] + [t for t in tokens if len(t) > 1]
 
 
-def a_file(tokens: list[bytes], **changes: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+def a_file(tokens: list[bytes], **changes: Any) -> dict[str, Any]:
     """Return the content of a tekken.json, with changes to its config and at its top."""
     config = {
         "pattern": PATTERN,

@@ -200,7 +200,7 @@ def test_what_is_no_token_has_no_id(token: str | bytes) -> None:
 
 
 @pytest.mark.parametrize("bad", [-1, 2004, 2**31, 2**64, True, 1.0, "1", None])
-def test_what_is_no_id_cannot_be_decoded(bad: Any) -> None:  # noqa: ANN401 - of the wrong type on purpose
+def test_what_is_no_id_cannot_be_decoded(bad: Any) -> None:
     for ids in ([bad], [1, bad], [2000, bad]):
         with pytest.raises(TokenIdError, match=r"^token id must be one of this vocabulary's, got "):
             TINY.decode(ids)
@@ -230,7 +230,7 @@ def test_ids_may_come_from_any_ordered_iterable_of_whole_numbers() -> None:
 
 
 @pytest.mark.parametrize("ids", [{97, 98}, {97: 98}, "97", b"ab", None, 97])
-def test_what_has_no_order_is_no_sequence_of_ids(ids: Any) -> None:  # noqa: ANN401 - as above
+def test_what_has_no_order_is_no_sequence_of_ids(ids: Any) -> None:
     with pytest.raises(ParameterError, match=r"^ids must be a sequence of token ids, got "):
         TINY.decode(ids)
 
@@ -241,7 +241,7 @@ def test_a_choice_that_can_be_read_only_once_is_not_lost() -> None:
 
 
 @pytest.mark.parametrize("data", ["abc", None, 5, [97]])
-def test_what_is_no_bytes_is_refused(data: Any) -> None:  # noqa: ANN401 - as above
+def test_what_is_no_bytes_is_refused(data: Any) -> None:
     with pytest.raises(ParameterError, match=r"^data must be bytes, got "):
         TINY.encode_bytes(data)
     with pytest.raises(ParameterError, match=r"^piece must be bytes, got "):
@@ -249,12 +249,12 @@ def test_what_is_no_bytes_is_refused(data: Any) -> None:  # noqa: ANN401 - as ab
 
 
 @pytest.mark.parametrize("data", [bytearray(b"abc"), memoryview(b"abc")])
-def test_anything_like_bytes_is_bytes(data: Any) -> None:  # noqa: ANN401 - as above
+def test_anything_like_bytes_is_bytes(data: Any) -> None:
     assert TINY.encode_bytes(data) == TINY.encode_bytes(b"abc")
 
 
 @pytest.mark.parametrize("token", [None, 5])
-def test_a_token_is_named_by_text_or_bytes(token: Any) -> None:  # noqa: ANN401 - as above
+def test_a_token_is_named_by_text_or_bytes(token: Any) -> None:
     with pytest.raises(ParameterError, match=r"^token must be bytes, got "):
         TINY.token_id(token)
     with pytest.raises(TokenIdError):
@@ -262,14 +262,14 @@ def test_a_token_is_named_by_text_or_bytes(token: Any) -> None:  # noqa: ANN401 
 
 
 @pytest.mark.parametrize("texts", ["abc", b"abc", None, 5])
-def test_a_batch_is_not_one_text(texts: Any) -> None:  # noqa: ANN401 - as above
+def test_a_batch_is_not_one_text(texts: Any) -> None:
     for encode in (TINY.encode_batch, TINY.encode_ordinary_batch):
         with pytest.raises(ParameterError, match=r"^texts must be an iterable of texts, got "):
             encode(texts)
 
 
 @pytest.mark.parametrize("name", [None, b"tiny", 5])
-def test_what_is_neither_name_nor_path_is_refused(name: Any) -> None:  # noqa: ANN401 - as above
+def test_what_is_neither_name_nor_path_is_refused(name: Any) -> None:
     with pytest.raises(ParameterError, match=r"^name_or_path must be a name or a path, got "):
         load(name)
     with pytest.raises(ParameterError, match=r"^model must be the name of a model, got "):
@@ -286,13 +286,13 @@ def test_a_vocabulary_cannot_be_changed_behind_its_digest() -> None:
 
 
 @pytest.mark.parametrize("errors", ["nonsense", "", None, 3])
-def test_an_unknown_error_handler_is_refused(errors: Any) -> None:  # noqa: ANN401 - as above
+def test_an_unknown_error_handler_is_refused(errors: Any) -> None:
     with pytest.raises(ParameterError, match=r"^errors must be "):
         TINY.decode([97], errors=errors)
 
 
 @pytest.mark.parametrize("choice", ["<|endoftext|>", "", [""], [3], None, 5, b"x"])
-def test_a_choice_of_special_tokens_is_all_or_a_collection_of_texts(choice: Any) -> None:  # noqa: ANN401 - as above
+def test_a_choice_of_special_tokens_is_all_or_a_collection_of_texts(choice: Any) -> None:
     with pytest.raises(ParameterError, match=r"^allowed_special must "):
         TINY.encode("a", allowed_special=choice)
     with pytest.raises(ParameterError, match=r"^disallowed_special must "):
@@ -300,7 +300,7 @@ def test_a_choice_of_special_tokens_is_all_or_a_collection_of_texts(choice: Any)
 
 
 @pytest.mark.parametrize("text", [b"bytes", None, 3])
-def test_what_is_no_text_is_refused(text: Any) -> None:  # noqa: ANN401 - as above
+def test_what_is_no_text_is_refused(text: Any) -> None:
     for encode in (TINY.encode, TINY.encode_ordinary, TINY.pieces, TINY.count):
         with pytest.raises(ParameterError, match=r"^text must be a str, got "):
             encode(text)
@@ -316,7 +316,7 @@ def test_a_missing_byte_is_an_error_and_not_silence() -> None:
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_a_piece_that_is_a_token_is_taken_whole_only_if_the_rules_say_so(whole: bool) -> None:  # noqa: FBT001 - a test parameter
+def test_a_piece_that_is_a_token_is_taken_whole_only_if_the_rules_say_so(whole: bool) -> None:
     ranks = {b"a": 0, b"b": 1, b"c": 2, b"d": 3, b"abc": 4}
     rules = TextRules(whole_piece=whole)
     tokenizer = Tokenizer(vocabulary_by_concatenation(ranks, text=rules))

@@ -19,14 +19,14 @@ Build = Callable[[], Vocabulary]
 TOKENS = {b"a": 0, b"b": 1, b"ab": 2}
 
 
-def joined(ranks: Mapping[Any, Any] = TOKENS, **rest: Any) -> Build:  # noqa: ANN401  # bad on purpose
+def joined(ranks: Mapping[Any, Any] = TOKENS, **rest: Any) -> Build:  # bad on purpose
     return lambda: vocabulary_by_concatenation(ranks, **rest)
 
 
 def listed(
     ids: Mapping[Any, Any] = TOKENS,
     merges: Sequence[tuple[bytes, bytes]] = ((b"a", b"b"),),
-    **rest: Any,  # noqa: ANN401  # bad on purpose
+    **rest: Any,  # bad on purpose
 ) -> Build:
     return lambda: vocabulary_by_pair(ids, merges, **rest)
 
@@ -125,7 +125,7 @@ def test_what_is_no_vocabulary_is_refused_by_thing_rule_and_value(
 
 
 @pytest.mark.parametrize("token", [True, False, -1, 3, None, "0", 0.0, b"a", 10**30])
-def test_only_an_id_of_the_vocabulary_has_bytes(token: Any) -> None:  # noqa: ANN401  # bad on purpose
+def test_only_an_id_of_the_vocabulary_has_bytes(token: Any) -> None:  # bad on purpose
     for vocabulary in (joined()(), listed()()):
         with pytest.raises(TokenIdError) as caught:
             vocabulary.token_bytes(token)

@@ -28,7 +28,7 @@ from tests.texts import drawn, text_of
 BYTES: Final = {bytes([byte]): byte for byte in range(256)}
 
 
-def library(vocabulary: Vocabulary) -> Any:  # noqa: ANN401 - it has no types
+def library(vocabulary: Vocabulary) -> Any:
     return LibraryTokenizer.from_str(dump_byte_level_json(vocabulary).decode())
 
 

@@ -16,7 +16,7 @@ def batches(cases: Sequence[Case], seed: int, most: int = LARGEST) -> Iterator[l
     All of one vocabulary follow each other, and in these all of one profile, so
     that each is loaded once. Otherwise the order is random, as `seed` has it.
     """
-    random = Random(seed)  # noqa: S311 - an order, and no secret
+    random = Random(seed)
     groups: dict[tuple[str, str], dict[str, list[int]]] = {}
     for number, case in enumerate(cases):
         group = groups.setdefault((case.vocab or "", case.profile), {})

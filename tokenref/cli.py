@@ -28,7 +28,7 @@ class _OneSentence(click.Group):
     that an engine fails.
     """
 
-    def make_context(self, *args: Any, **more: Any) -> click.Context:  # noqa: ANN401 - as click has it
+    def make_context(self, *args: Any, **more: Any) -> click.Context:
         """Read the options of the group itself: --help and --version print, and may fail in it."""
         take_closed_streams()
         try:
@@ -39,7 +39,7 @@ class _OneSentence(click.Group):
             _say(sentence_of(error))
             raise click.exceptions.Exit(2) from None
 
-    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click has it
+    def invoke(self, ctx: click.Context) -> Any:
         """Run the command; turn our own errors, and the system's, into a sentence."""
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):  # a terminal that knows ASCII only
@@ -59,7 +59,7 @@ class _OneSentence(click.Group):
         return ctx.exit(code)
 
 
-def _flushed(invoke: Callable[[click.Context], Any], ctx: click.Context) -> Any:  # noqa: ANN401 - as click has it
+def _flushed(invoke: Callable[[click.Context], Any], ctx: click.Context) -> Any:
     """Run a command to the end of its output, so that an error in writing it can be told."""
     try:
         returned = invoke(ctx)

@@ -165,7 +165,7 @@ def _runs(out: Mapping[str, Any]) -> list[list[int]]:
 
 def _field_difference(
     key: str,
-    value: Any,  # noqa: ANN401 - any JSON value
+    value: Any,
     got: Mapping[str, Any],
     subject: Subject,
 ) -> str | None:
@@ -182,7 +182,7 @@ def _field_difference(
     return f"{key}: expected {value!r:.120}, got {got_value!r:.120}"
 
 
-def _token_difference(expected: list[int], got: Any, vocabulary: Vocabulary) -> str:  # noqa: ANN401
+def _token_difference(expected: list[int], got: Any, vocabulary: Vocabulary) -> str:
     """Say which token is the first that differs, and where in the text it starts."""
     if not isinstance(got, list) or not all(type(token) is int for token in got):
         return f"ids: expected a list of whole numbers, got {got!r:.120}"
@@ -225,7 +225,7 @@ def first_difference(expected: Sequence[Any], got: Sequence[Any]) -> int:
     return next((at for at, (want, have) in pairs if want != have), min(len(expected), len(got)))
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+def _plain(value: Any) -> Any:
     """Return tuples as lists, so that in-process engines may answer with either."""
     if isinstance(value, dict):
         return {key: _plain(entry) for key, entry in value.items()}

@@ -78,7 +78,7 @@ def _named(verdict: Stat, outcomes: Sequence[int]) -> str:
     return short([verdict.outcomes[outcome] for outcome in outcomes])
 
 
-def _read_counts(counts: Any, case: Case, verdict: Stat) -> tuple[dict[int, int], str]:  # noqa: ANN401 - any JSON
+def _read_counts(counts: Any, case: Case, verdict: Stat) -> tuple[dict[int, int], str]:
     """Return the counts of an answer by outcome, and why they are none."""
     lists = not isinstance(verdict.outcomes, msgspec.UnsetType)
     noun, where = ("tokens", "possible list") if lists else ("token", "token of the row")
@@ -113,14 +113,14 @@ def _place(case: Case, verdict: Stat) -> Callable[[Any], int | None]:
         return lambda token: token if type(token) is int and 0 <= token < size else None
     numbers = {tuple(tokens): number for number, tokens in enumerate(verdict.outcomes)}
 
-    def of_list(value: Any) -> int | None:  # noqa: ANN401 - any JSON
+    def of_list(value: Any) -> int | None:
         tokens = _tokens(value)
         return None if tokens is None else numbers.get(tuple(tokens))
 
     return of_list
 
 
-def _tokens(value: Any) -> list[int] | None:  # noqa: ANN401 - any JSON
+def _tokens(value: Any) -> list[int] | None:
     """Return a list of tokens, or a tuple of them, as a list; None if it is neither."""
     tokens = list(value) if isinstance(value, tuple) else value
     return tokens if are_ids(tokens) else None
@@ -134,7 +134,7 @@ def _size(case: Case) -> int:
 # ---- batches of one row
 
 
-def _compare_batches(case: Case, verdict: Stat, calls: Any) -> Found:  # noqa: ANN401 - any JSON
+def _compare_batches(case: Case, verdict: Stat, calls: Any) -> Found:
     """Compare each two rows of a call, and each row of a call with each of the next."""
     rows, draws = case.input.rows, case.input.draws
     if not isinstance(calls, list | tuple) or len(calls) != draws:
@@ -173,7 +173,7 @@ def _pairs(rows: Sequence[Sequence[int]]) -> Iterator[tuple[str, Iterator[tuple[
 # ---- seeds
 
 
-def _compare_seeds(case: Case, batches: Any) -> Found:  # noqa: ANN401 - any JSON
+def _compare_seeds(case: Case, batches: Any) -> Found:
     """Compare rows of one seed, and rows of none or of different ones."""
     wrong = _wrong_batches(case, batches)
     if wrong:
@@ -197,7 +197,7 @@ def _compare_seeds(case: Case, batches: Any) -> Found:  # noqa: ANN401 - any JSO
     return "", f"{len(of_tokens)} rows that differ, {len(of_seed)} seeds"
 
 
-def _wrong_batches(case: Case, batches: Any) -> str:  # noqa: ANN401 - any JSON
+def _wrong_batches(case: Case, batches: Any) -> str:
     """Return why an answer is not a list of tokens for each row of each batch, or nothing."""
     size, length = _size(case), case.input.tokens
     if not isinstance(batches, list | tuple) or len(batches) != len(case.input.batches):

@@ -77,7 +77,7 @@ def _compare_alternatives(
 # ---- sets of kept tokens
 
 
-def set_difference(verdict: Set, keep: Any, row: Sequence[float]) -> str:  # noqa: ANN401 - any JSON
+def set_difference(verdict: Set, keep: Any, row: Sequence[float]) -> str:
     """Return what is wrong with a set of kept tokens of a row, or nothing.
 
     >>> verdict = Set(must=[0], may=[0, 1], sizes=[1, 2], reason="An example of what a tie is.")
@@ -112,7 +112,7 @@ def set_difference(verdict: Set, keep: Any, row: Sequence[float]) -> str:  # noq
     return ""
 
 
-def _row(case: Case) -> Any:  # noqa: ANN401 - Floats
+def _row(case: Case) -> Any:
     probs = getattr(case.input, "probs", msgspec.UNSET)
     return case.input.logits if probs is msgspec.UNSET else probs
 
@@ -120,7 +120,7 @@ def _row(case: Case) -> Any:  # noqa: ANN401 - Floats
 # ---- stages of a chain
 
 
-def _stage_difference(expected: Any, got: Any) -> str:  # noqa: ANN401 - any JSON
+def _stage_difference(expected: Any, got: Any) -> str:
     """Return the first stage of a chain that differs, where an engine tells its stages."""
     if expected is None or got is None:
         return ""
@@ -160,7 +160,7 @@ def _compare_values(
     return Difference(ulp=largest if close is not None else None)
 
 
-def _parts(expected: Any, got: Any, place: str) -> Iterator[tuple[str, Any, Any]]:  # noqa: ANN401
+def _parts(expected: Any, got: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
     """Yield the parts of an expected answer and of an answer that stand at one place."""
     if isinstance(expected, Mapping) and not _is_floats(expected) and isinstance(got, Mapping):
         for key, value in expected.items():
@@ -181,7 +181,7 @@ def _parts(expected: Any, got: Any, place: str) -> Iterator[tuple[str, Any, Any]
         yield place, expected, got
 
 
-def _is_floats(value: Any) -> bool:  # noqa: ANN401 - any JSON
+def _is_floats(value: Any) -> bool:
     return (
         isinstance(value, Mapping)
         and len(value) == 1
@@ -192,7 +192,7 @@ def _is_floats(value: Any) -> bool:  # noqa: ANN401 - any JSON
 
 def _compare_floats(
     expected: Mapping[str, str],
-    got: Any,  # noqa: ANN401 - any JSON
+    got: Any,
     close: Close | None,
 ) -> tuple[int | None, str]:
     """Return the largest distance of two lists of numbers, and where it is too large."""
@@ -225,7 +225,7 @@ def _compare_floats(
     return largest, ""
 
 
-def _not_numbers(got: Any, dtype: Type) -> str:  # noqa: ANN401 - any JSON
+def _not_numbers(got: Any, dtype: Type) -> str:
     """Return why an answer is no list of numbers of this type, or nothing."""
     if not isinstance(got, Mapping) or len(got) != 1 or dtype not in got:
         return f"expected {{{dtype!r}: digits}}, got {short(got)}"
@@ -237,7 +237,7 @@ def _not_numbers(got: Any, dtype: Type) -> str:  # noqa: ANN401 - any JSON
     return ""
 
 
-def _value_difference(expected: Any, got: Any) -> str:  # noqa: ANN401 - any JSON
+def _value_difference(expected: Any, got: Any) -> str:
     """Return how two values that are no numbers of a row differ, or nothing."""
     if isinstance(got, tuple):
         got = list(got)
@@ -253,6 +253,6 @@ def _value_difference(expected: Any, got: Any) -> str:  # noqa: ANN401 - any JSO
     return f"expected {ids(expected)}, got {ids(got)}: {' and '.join(says)}"
 
 
-def _types(value: Any) -> list[type]:  # noqa: ANN401 - any JSON
+def _types(value: Any) -> list[type]:
     """Return the types of a list's entries: true is no token id."""
     return list(map(type, value)) if isinstance(value, list) else []

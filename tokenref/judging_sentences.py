@@ -10,7 +10,7 @@ _MOST_IDS: Final = 12
 """Tokens that a sentence names."""
 
 
-def are_ids(value: Any) -> bool:  # noqa: ANN401 - any JSON
+def are_ids(value: Any) -> bool:
     """Say whether a value is a list of whole numbers; true is none.
 
     >>> are_ids([0, 1]), are_ids([True]), are_ids("01")
@@ -29,7 +29,7 @@ def ids(tokens: Sequence[int]) -> str:
     return f"[{shown}]" if len(tokens) <= _MOST_IDS else f"[{shown}, ... {len(tokens)} in all]"
 
 
-def short(value: Any) -> str:  # noqa: ANN401 - any JSON
+def short(value: Any) -> str:
     """Return the beginning of what a value looks like.
 
     >>> short([1, None]), len(short("a" * 1000))

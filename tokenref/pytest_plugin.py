@@ -59,7 +59,7 @@ def tokenref_engine(pytestconfig: pytest.Config) -> "Iterator[Callable[[Golden],
     An answer that is wrong fails the test with one sentence; an operation or profile that
     the program does not have skips it.
     """
-    from tokenref.pytest.driving import driven  # noqa: PLC0415 - only where a program is driven
+    from tokenref.pytest.driving import driven
 
     command = str(pytestconfig.getoption("--tokenref-cmd"))
     if not command:

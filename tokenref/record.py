@@ -412,7 +412,7 @@ def op_of(case: Case) -> str:
     return str(type(case).__struct_config__.tag)
 
 
-def answer_type(op: str) -> Any:  # noqa: ANN401 - a struct, or a union of structs
+def answer_type(op: str) -> Any:
     """Return the type of an operation's answers.
 
     >>> answer_type("count")
@@ -430,7 +430,7 @@ def has_answer(verdict: Verdict) -> bool:
     return not isinstance(verdict, MustRefuse | Stat | Seeds | Survey)
 
 
-def make_case(op: str, **parts: Any) -> Case:  # noqa: ANN401 - the types are the structs'
+def make_case(op: str, **parts: Any) -> Case:
     """Return a case with its `sum` filled in; the other parts are given by name."""
     case_type = CASE_OF_OP[op]
     blank = case_type(sum="sha256:" + "0" * 64, **{"out": None, **parts})

@@ -147,7 +147,7 @@ def read_file(path: Path) -> bytes:
     return data
 
 
-def _decode(decoder: Any, line: bytes, place: str) -> Any:  # noqa: ANN401 - as the decoder has it
+def _decode(decoder: Any, line: bytes, place: str) -> Any:
     """Decode one line; what is wrong with it is said with its place."""
     try:
         return decoder.decode(line)
@@ -166,7 +166,7 @@ def schemas() -> dict[str, Any]:
     }
 
 
-def _unindented(schema: Any) -> Any:  # noqa: ANN401 - any part of a schema
+def _unindented(schema: Any) -> Any:
     r"""Return a schema with descriptions as Python 3.13 keeps docstrings; older ones indent them.
 
     >>> _unindented({"description": "One.\n\n    Two."})

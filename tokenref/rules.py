@@ -111,7 +111,7 @@ def slug(choice: object) -> str:
     return "-".join("".join(letters).split())
 
 
-def rule_name(op: str, **choices: Any) -> str:  # noqa: ANN401 - each point has its own
+def rule_name(op: str, **choices: Any) -> str:
     """Return the name of the rule with these choices and the standard ones elsewhere.
 
     Raises `ValueError` for a choice that there is not, or that nothing is left open for.

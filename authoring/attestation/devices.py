@@ -50,7 +50,7 @@ def numbers_of(case: Case) -> str:
     return _first_type(msgspec.to_builtins(case.input)) or "none"
 
 
-def _first_type(value: Any) -> str | None:  # noqa: ANN401 - any JSON
+def _first_type(value: Any) -> str | None:
     if isinstance(value, list):
         return next(filter(None, map(_first_type, value)), None)
     if not isinstance(value, dict):

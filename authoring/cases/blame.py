@@ -61,7 +61,7 @@ def finds(op: str, names: Sequence[str]) -> tuple[Purpose, ...]:
     return tuple(tells_apart(name, MUTANTS[f"{prefix}-{name}"].engine) for name in names)
 
 
-def blaming(  # noqa: PLR0913 - the parts of a draft
+def blaming(
     op: str,
     topic: str,
     slug: str,

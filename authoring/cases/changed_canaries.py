@@ -88,7 +88,7 @@ def _plus_one(values: Sequence[int]) -> list[int]:
     return [*values[:-1], values[-1] + 1]
 
 
-def _all_at_the_end(out: Any) -> dict[str, Any]:  # noqa: ANN401 - an answer
+def _all_at_the_end(out: Any) -> dict[str, Any]:
     """Return all tokens at the end."""
     tail = [id_ for part in (*out.parts, out.tail) for id_ in part]
     return {"parts": [[]] * len(out.parts), "tail": tail}

@@ -210,7 +210,7 @@ def _intervals(vocabulary: str, generator: SplitMix64) -> Iterator[Draft]:
 def _ranges(length: int, generator: SplitMix64) -> list[tuple[int, int]]:
     """Return the whole, an empty part, and some others."""
     found = [(0, length), (length, length), (length // 2, length // 2)]
-    while len(found) < 12:  # noqa: PLR2004 - enough to meet most borders
+    while len(found) < 12:
         start = generator.below(length)
         found.append((start, start + 1 + generator.below(length - start)))
     return found

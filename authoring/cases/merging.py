@@ -118,7 +118,7 @@ def _runs() -> Iterator[Draft]:
 
 def _tokens(vocabulary: str, piece: bytes) -> list[int]:
     """Return the tokens of a piece by the definition."""
-    from bpe_ref import ENCODERS  # noqa: PLC0415 - once
+    from bpe_ref import ENCODERS
 
     named = vocabulary_named(vocabulary)
     return ENCODERS["naive"](named, named.symbols(piece))

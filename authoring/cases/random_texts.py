@@ -69,7 +69,7 @@ def _merging(vocabulary: str, generator: SplitMix64) -> Iterator[Draft]:
     seen: set[str] = set()
     for _ in range(_TRIES):
         text = row_of_tokens(generator, words, 9)
-        if len(text) > 6 and text not in seen and differing(named, text.encode()):  # noqa: PLR2004 - beyond short_texts
+        if len(text) > 6 and text not in seen and differing(named, text.encode()):
             seen.add(text)
             if len(seen) > _EACH_MERGING:
                 return

@@ -99,7 +99,7 @@ def blamed(op: str, tokenizer: str, profile: str, request: Struct) -> list[str]:
     ]
 
 
-def blaming(  # noqa: PLR0913 - the parts of a draft
+def blaming(
     op: str,
     topic: str,
     slug: str,

@@ -378,13 +378,13 @@ def _line_ends() -> Iterator[Draft]:
     for length in range(1, 6):
         for signs in product(" \n\r\tx!", repeat=length):
             text = "".join(signs)
-            if not text.strip(" x!") or (length > 3 and "\t" in text):  # noqa: PLR2004 - letters
+            if not text.strip(" x!") or (length > 3 and "\t" in text):
                 continue
             usual = cut(vocabulary_named("tiny"), text)
             other = tuple(v for v in VARIANTS if cut(vocabulary_named(v), text) != usual)
             kind = (*cut_otherwise(vocabulary_named("tiny"), text), "|", *other)
             seen[kind] += 1
-            if seen[kind] > 3 and length > 2:  # noqa: PLR2004 - of a kind; letters
+            if seen[kind] > 3 and length > 2:
                 continue
             slug = "".join(names[sign] for sign in text)
             for vocabulary in ("tiny", *other):

@@ -308,7 +308,7 @@ def _pairs() -> dict[str, tuple[str, Vocabulary]]:
 def _bytes() -> dict[str, tuple[str, Vocabulary]]:
     """Return the vocabularies about bytes, pieces, and the text that they spell."""
     parts = ["e4bd", "bda0", "a0e5", "e5a5", "a5bd", "f09f", "9f98", "9880", "98", "c3a9", "a9c3"]
-    split = [bytes.fromhex(part) for part in parts if len(part) > 2]  # noqa: PLR2004 - one byte
+    split = [bytes.fromhex(part) for part in parts if len(part) > 2]
     return {
         "missing_bytes": (
             "Only the bytes of a and b have tokens, so nearly every other text cannot be encoded.",

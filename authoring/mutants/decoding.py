@@ -66,7 +66,7 @@ def _token_by_token(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> bytes:
 def _bytes_spelled(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> bytes:
     contents = (_bytes(vocabulary, [token]) for token in ids)
     return b"".join(
-        b"<0x%02X>" % content[0] if len(content) == 1 and content[0] >= 0x80 else content  # noqa: PLR2004
+        b"<0x%02X>" % content[0] if len(content) == 1 and content[0] >= 0x80 else content
         for content in contents
     )
 

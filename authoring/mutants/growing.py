@@ -270,12 +270,12 @@ def becomes_certain(tokens: str, *pushes: str) -> Witness:
 _README: Final = "a b c ab cb ac bb cbb acbb"
 
 
-def _appending(name: str, story: str, witness: Witness, **mistakes: Any) -> Mutant:  # noqa: ANN401 - fields of Wrong
+def _appending(name: str, story: str, witness: Witness, **mistakes: Any) -> Mutant:
     tools = Tools(append_encoder=partial(Wrong, **mistakes))
     return mutant(f"append-{name}", story, witness, tools=tools)
 
 
-def _prepending(name: str, story: str, witness: Witness, **mistakes: Any) -> Mutant:  # noqa: ANN401 - fields of Wrong
+def _prepending(name: str, story: str, witness: Witness, **mistakes: Any) -> Mutant:
     tools = Tools(prepend_encoder=partial(Wrong, at_front=True, **mistakes))
     return mutant(f"prepend-{name}", story, witness, tools=tools)
 

@@ -410,7 +410,7 @@ def _whole_always(vocabulary: Vocabulary, piece: bytes) -> TokenId | None:
 
 
 def _whole_if_short(vocabulary: Vocabulary, piece: bytes) -> TokenId | None:
-    return _RIGHT.whole_piece(vocabulary, piece) if len(piece) < 16 else None  # noqa: PLR2004
+    return _RIGHT.whole_piece(vocabulary, piece) if len(piece) < 16 else None
 
 
 def _without_missing(vocabulary: Vocabulary, piece: bytes) -> list[TokenId]:

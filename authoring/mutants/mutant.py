@@ -131,7 +131,7 @@ class AskedPipelines(ReferenceEngine):
 
     begin: Callable[[], AskPipeline] = lambda: PipelineSession.answer
 
-    def leaves_as_it_is(self, content: bytes, name: str, profile: str) -> bool:  # noqa: ARG002 - the right one's shape
+    def leaves_as_it_is(self, content: bytes, name: str, profile: str) -> bool:
         """Return false: what is asked for may be changed, or what is answered."""
         return False
 

@@ -125,7 +125,7 @@ def batches_of(number: Numbers, rows: int, calls: int) -> Iterator[Sequence[floa
 
 def streams_of(number: Numbers, seeds: Sequence[int | None]) -> list[Numbers]:
     """Return where each row of a batch takes its numbers from: its seed's stream, or all one."""
-    return [number if seed is None else Random(seed).random for seed in seeds]  # noqa: S311 - to be repeated
+    return [number if seed is None else Random(seed).random for seed in seeds]
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class OwnNumbersSession:
         choices = choices_of(op, self.right.profile)
         if choices is None and op != "stat":
             return Unsupported(f"knows no rule {self.right.profile!r} of {op}")
-        number = Random(canonical_json([op, request])).random  # noqa: S311 - to be repeated
+        number = Random(canonical_json([op, request])).random
         try:
             if op == "stat":
                 return self._stat(request, number)

@@ -303,15 +303,15 @@ def _interval(
     return mutant(f"interval-{name}", story, witness, tools=Tools(interval_counter=counter))
 
 
-def _limit(name: str, story: str, witness: Witness, rule: Any) -> Mutant:  # noqa: ANN401 - as Tools has it
+def _limit(name: str, story: str, witness: Witness, rule: Any) -> Mutant:
     return mutant(f"limit-{name}", story, witness, tools=Tools(till_limit=rule))
 
 
-def _split(name: str, story: str, witness: Witness, rule: Any) -> Mutant:  # noqa: ANN401 - as Tools has it
+def _split(name: str, story: str, witness: Witness, rule: Any) -> Mutant:
     return mutant(f"split-{name}", story, witness, tools=Tools(split=rule))
 
 
-def _chunks(name: str, story: str, witness: Witness, rule: Any) -> Mutant:  # noqa: ANN401 - as Tools has it
+def _chunks(name: str, story: str, witness: Witness, rule: Any) -> Mutant:
     return mutant(f"chunks-{name}", story, witness, tools=Tools(chunks=rule))
 
 

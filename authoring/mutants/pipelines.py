@@ -62,7 +62,7 @@ class Cutting:
         """Return what the rule says."""
         return self.rule(text)
 
-    def cut_text(self, text: str, at_start: bool = True) -> list[str]:  # noqa: ARG002, FBT001, FBT002 -- one shape for all pre-tokenizers
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         """Return the texts of the pieces."""
         return [piece.text for piece in self.rule(AlignedText.of(text))]
 
@@ -115,7 +115,7 @@ class Model:
         """The right one's."""
         return self.right.strings
 
-    def tokenize(self, piece: str, draw: object = None) -> list[Token]:  # noqa: ARG002 - the model's shape
+    def tokenize(self, piece: str, draw: object = None) -> list[Token]:
         """Return what the rule says."""
         return self.rule(self.right, piece)
 
@@ -127,11 +127,11 @@ class Added:
     right: AddedVocabulary
     rule: Callable[[AddedVocabulary, str, bool], list[Cut]]
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the right one has
+    def __getattr__(self, name: str) -> Any:
         """Return what the right one has."""
         return getattr(self.right, name)
 
-    def cut(self, text: str, *, normalized: bool, special_as_text: bool = False) -> list[Cut]:  # noqa: ARG002 - the right one's shape
+    def cut(self, text: str, *, normalized: bool, special_as_text: bool = False) -> list[Cut]:
         """Return what the rule says."""
         return self.rule(self.right, text, normalized)
 
@@ -139,7 +139,7 @@ class Added:
 # ---- putting them in
 
 
-def mapped(part: Any, kind: type | tuple[type, ...], change: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - any component
+def mapped(part: Any, kind: type | tuple[type, ...], change: Callable[[Any], Any]) -> Any:
     """Return a component with the change made to all that are of a kind.
 
     >>> from bpe_ref.hugging_face.decoders import Fuse
@@ -171,7 +171,7 @@ def changing(
     return prepare
 
 
-def model_with(**fields: Any) -> PreparePipeline:  # noqa: ANN401 - any fields of the model
+def model_with(**fields: Any) -> PreparePipeline:
     """Return what gives the model other fields."""
 
     def prepare(pipeline: Pipeline) -> Pipeline:
@@ -208,7 +208,7 @@ def profile_without(choice: str, *sections: str) -> PreparePipeline:
     The sections are fields of the pipeline; none means the pipeline itself.
     """
 
-    def turned(part: Any) -> Any:  # noqa: ANN401 - any component
+    def turned(part: Any) -> Any:
         name = SEQUENCES.get(type(part))
         if name is not None:
             inner = getattr(part, name)

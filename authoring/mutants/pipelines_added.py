@@ -44,7 +44,7 @@ def _shortest(listed: list[tuple[int, str]]) -> Iterable[tuple[int, str]]:
 def _found(
     right: AddedVocabulary,
     text: str,
-    normalized: bool,  # noqa: FBT001 - the rule's shape
+    normalized: bool,
     *,
     order: Order = _longest,
     spaces: str | None = None,
@@ -90,11 +90,11 @@ def _has_strip(token: AddedToken) -> bool:
     return token.lstrip or token.rstrip
 
 
-def _special_as_text(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:  # noqa: FBT001 - the rule's shape
+def _special_as_text(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:
     return right.cut(text, normalized=normalized, special_as_text=True)
 
 
-def _space_behind_lost(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:  # noqa: FBT001 - the rule's shape
+def _space_behind_lost(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:
     """Drop spaces behind added tokens."""
     cuts: list[Cut] = []
     for cut in right.cut(text, normalized=normalized):
@@ -107,7 +107,7 @@ def _space_behind_lost(right: AddedVocabulary, text: str, normalized: bool) -> l
     return cuts
 
 
-def _space_before_lost(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:  # noqa: FBT001 - the rule's shape
+def _space_before_lost(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:
     """Drop spaces before added tokens."""
     cuts: list[Cut] = []
     for cut in reversed(right.cut(text, normalized=normalized)):

@@ -130,7 +130,7 @@ def _space_for_nothing(request: dict[str, Any]) -> None:
 def _of_parts_only(
     right: PostProcessor,
     encodings: Sequence[Encoding],
-    add_special_tokens: bool,  # noqa: FBT001 - the rule's shape
+    add_special_tokens: bool,
 ) -> list[Encoding]:
     """Frame the texts, and leave their overflowing parts as they are."""
     after = right.process_encodings(
@@ -178,7 +178,7 @@ def _one_middle_separator(right: RobertaProcessing) -> Processing:
     bert = BertProcessing(right.sep, right.cls)
     bare = ByteLevel(right.add_prefix_space, right.trim_offsets)
 
-    def rule(_: PostProcessor, encodings: Sequence[Encoding], add: bool) -> list[Encoding]:  # noqa: FBT001 - the rule's shape
+    def rule(_: PostProcessor, encodings: Sequence[Encoding], add: bool) -> list[Encoding]:
         trimmed = bare.process_encodings(encodings, add_special_tokens=add)
         framed = bert.process_encodings(trimmed, add_special_tokens=add)
         return [encoding.of_type(0) for encoding in framed]
@@ -189,7 +189,7 @@ def _one_middle_separator(right: RobertaProcessing) -> Processing:
 def _types_as_bert(right: RobertaProcessing) -> Processing:
     """Give the second text type 1."""
 
-    def rule(_: PostProcessor, encodings: Sequence[Encoding], add: bool) -> list[Encoding]:  # noqa: FBT001 - the rule's shape
+    def rule(_: PostProcessor, encodings: Sequence[Encoding], add: bool) -> list[Encoding]:
         after = right.process_encodings(encodings, add_special_tokens=add)
         return [encoding.of_type(number) for number, encoding in enumerate(after)]
 
@@ -234,7 +234,7 @@ def _filled(change: Callable[[Padding], Padding | None]) -> PreparePipeline:
     return prepare
 
 
-def _other_side(part: Any) -> Any:  # noqa: ANN401 - truncation or padding
+def _other_side(part: Any) -> Any:
     return replace(part, direction="Left" if part.direction == "Right" else "Right")
 
 

@@ -76,11 +76,11 @@ def _source_without(part: str, instead: str) -> Callable[[Split], Split]:
     return change
 
 
-def _empty_never_matches(right: Split) -> Any:  # noqa: ANN401 - a component
+def _empty_never_matches(right: Split) -> Any:
     return Sequence(()) if right.pattern == Literal("") else right
 
 
-def _prefix_twice(right: ByteLevel) -> Any:  # noqa: ANN401 - a component
+def _prefix_twice(right: ByteLevel) -> Any:
     """Put a space in front even of a text that begins with one."""
     if not right.add_prefix_space:
         return right
@@ -88,7 +88,7 @@ def _prefix_twice(right: ByteLevel) -> Any:  # noqa: ANN401 - a component
     return Cutting(lambda text: bare.cut(text.prepend(" ")))
 
 
-def _metaspace_twice(right: Metaspace) -> Any:  # noqa: ANN401 - a component
+def _metaspace_twice(right: Metaspace) -> Any:
     """Put an underline in front even of a text that begins with one."""
     if right.prepend_scheme == "never":
         return right
@@ -108,7 +108,7 @@ def _scheme(before: str, after: str) -> Callable[[Metaspace], Metaspace]:
 def _remembering(pipeline: Pipeline) -> Pipeline:
     """Return a tokenizer that remembers what became of a stretch, first one or not."""
 
-    def remembering(right: Metaspace) -> Any:  # noqa: ANN401 - a component
+    def remembering(right: Metaspace) -> Any:
         if right.prepend_scheme != "first":
             return right
         known: dict[str, bool] = {}

@@ -36,7 +36,7 @@ _U: Final = "\u2581"
 def _asked(change: Callable[[PipelineSession, dict[str, Any]], None]) -> Callable[[], AskPipeline]:
     """Return what changes questions for text before they are asked."""
 
-    def ask(right: PipelineSession, op: str, request: Any) -> Ok | Refused:  # noqa: ANN401 - as in the record
+    def ask(right: PipelineSession, op: str, request: Any) -> Ok | Refused:
         if op != "detokenize":
             return right.answer(op, request)
         asked = dict(request)
@@ -91,7 +91,7 @@ def _only_first_stripped(right: Strip) -> Decoding:
     return Decoding(lambda tokens: [*right.decode_chain(tokens[:1]), *tokens[1:]])
 
 
-def _one_space_less(right: Metaspace) -> Any:  # noqa: ANN401 - a component
+def _one_space_less(right: Metaspace) -> Any:
     """Take one leading underline out of the first token, and make spaces of its others."""
     if right.prepend_scheme == "never":
         return right
@@ -124,7 +124,7 @@ def _suffix_at_the_end_only(right: BPEDecoder) -> Decoding:
     return Decoding(rule)
 
 
-def _cleaned_at_the_end(right: WordPiece) -> Any:  # noqa: ANN401 - a component
+def _cleaned_at_the_end(right: WordPiece) -> Any:
     """Clean up the text as a whole."""
     if not right.cleanup:
         return right
@@ -161,7 +161,7 @@ def _first_match_only(right: Replace) -> Decoding:
     return Decoding(lambda tokens: list(map(once, tokens)))
 
 
-def _as_text(right: Replace) -> Any:  # noqa: ANN401 - a component
+def _as_text(right: Replace) -> Any:
     return _NOTHING if isinstance(right.pattern, Regex) else right
 
 

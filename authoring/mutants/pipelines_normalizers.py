@@ -83,7 +83,7 @@ def _replaced_once(right: Replace) -> Rewriting:
     return Rewriting(rule)
 
 
-def _anchored_once(right: Replace) -> Any:  # noqa: ANN401 - a component
+def _anchored_once(right: Replace) -> Any:
     if not isinstance(right.pattern, Regex) or not right.pattern.source.startswith("^"):
         return right
     return replace(right, pattern=Regex(rf"\A{right.pattern.source[1:]}"))
@@ -140,7 +140,7 @@ def _always(change: Callable[[Any], Rewriting]) -> PreparePipeline:
     return prepare
 
 
-def _own_offsets(right: Any) -> Rewriting:  # noqa: ANN401 - any normalizer
+def _own_offsets(right: Any) -> Rewriting:
     """Count characters of the normalized text, as if it were the original."""
 
     def rule(text: AlignedText) -> AlignedText:
@@ -151,7 +151,7 @@ def _own_offsets(right: Any) -> Rewriting:  # noqa: ANN401 - any normalizer
     return Rewriting(rule)
 
 
-def _up_to_the_next(right: Any) -> Rewriting:  # noqa: ANN401 - any normalizer
+def _up_to_the_next(right: Any) -> Rewriting:
     """Let a character stand for all that vanished behind it, as a composed é for both of its."""
 
     def rule(text: AlignedText) -> AlignedText:

@@ -34,15 +34,15 @@ def _streaming(
     return lambda: ask
 
 
-def _text(pipeline: Pipeline, ids: list[int], skip: bool) -> str:  # noqa: FBT001 - as in the record
+def _text(pipeline: Pipeline, ids: list[int], skip: bool) -> str:
     return pipeline.decode(ids, skip_special_tokens=skip)
 
 
-def _each_alone(pipeline: Pipeline, ids: list[int], skip: bool, _: Parts) -> Parts:  # noqa: FBT001 - the rule's shape
+def _each_alone(pipeline: Pipeline, ids: list[int], skip: bool, _: Parts) -> Parts:
     return [_text(pipeline, [id_], skip) for id_ in ids], ""
 
 
-def _never_waiting(pipeline: Pipeline, ids: list[int], skip: bool, _: Parts) -> Parts:  # noqa: FBT001 - the rule's shape
+def _never_waiting(pipeline: Pipeline, ids: list[int], skip: bool, _: Parts) -> Parts:
     """Print what the text so far has more, U+FFFD included."""
     parts: list[str | None] = []
     printed = ""
@@ -53,15 +53,15 @@ def _never_waiting(pipeline: Pipeline, ids: list[int], skip: bool, _: Parts) -> 
     return parts, ""
 
 
-def _no_tail(_: Pipeline, __: list[int], ___: bool, right: Parts) -> Parts:  # noqa: FBT001 - the rule's shape
+def _no_tail(_: Pipeline, __: list[int], ___: bool, right: Parts) -> Parts:
     return right[0], ""
 
 
-def _all_at_the_end(pipeline: Pipeline, ids: list[int], skip: bool, _: Parts) -> Parts:  # noqa: FBT001 - the rule's shape
+def _all_at_the_end(pipeline: Pipeline, ids: list[int], skip: bool, _: Parts) -> Parts:
     return [""] * len(ids), _text(pipeline, ids, skip)
 
 
-def _no_replacements(_: Pipeline, __: list[int], ___: bool, right: Parts) -> Parts:  # noqa: FBT001 - the rule's shape
+def _no_replacements(_: Pipeline, __: list[int], ___: bool, right: Parts) -> Parts:
     parts, tail = right
     clean = [None if part is None else part.replace(_REPLACEMENT, "") for part in parts]
     return list(clean), tail.replace(_REPLACEMENT, "")
@@ -70,7 +70,7 @@ def _no_replacements(_: Pipeline, __: list[int], ___: bool, right: Parts) -> Par
 def _up_to_the_last_space(
     pipeline: Pipeline,
     ids: list[int],
-    skip: bool,  # noqa: FBT001 - the rule's shape
+    skip: bool,
     _: Parts,
 ) -> Parts:
     """Print whole words only, as a text streamer for people does."""
@@ -85,7 +85,7 @@ def _up_to_the_last_space(
     return parts, text[done:]
 
 
-def _flushing(pipeline: Pipeline, ids: list[int], skip: bool, right: Parts) -> Parts:  # noqa: FBT001 - the rule's shape
+def _flushing(pipeline: Pipeline, ids: list[int], skip: bool, right: Parts) -> Parts:
     """Give with the last id whatever is left, where the engine's stream has no end."""
     parts, tail = right
     said = "".join(part or "" for part in parts)
@@ -95,11 +95,11 @@ def _flushing(pipeline: Pipeline, ids: list[int], skip: bool, right: Parts) -> P
     return right
 
 
-def _empty_for_none(_: Pipeline, __: list[int], ___: bool, right: Parts) -> Parts:  # noqa: FBT001 - the rule's shape
+def _empty_for_none(_: Pipeline, __: list[int], ___: bool, right: Parts) -> Parts:
     return [part or "" for part in right[0]], right[1]
 
 
-def _spaces_lost(_: Pipeline, __: list[int], ___: bool, right: Parts) -> Parts:  # noqa: FBT001 - the rule's shape
+def _spaces_lost(_: Pipeline, __: list[int], ___: bool, right: Parts) -> Parts:
     """Decode each step's text without the space in front."""
     parts, tail = right
     return [None if part is None else part.lstrip(" ") for part in parts], tail

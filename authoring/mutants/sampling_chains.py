@@ -40,7 +40,7 @@ def reordered(
     row: Sequence[float] = _MIXED,
     history: Sequence[int] = (),
     uniforms: Sequence[float] = (),
-    **params: Any,  # noqa: ANN401 - the engine's own
+    **params: Any,
 ) -> Mutant:
     """Return a mutant of an engine whose steps are others, or stand elsewhere."""
     profiles = dict(PROFILES) | {profile: change(PROFILES[profile])}
@@ -160,7 +160,7 @@ ORDERS: Final = (
 # ---- batches
 
 
-def _batch(change: Callable[[list[dict[str, Any]], int], Mapping[str, Any]]) -> Any:  # noqa: ANN401 - Ask
+def _batch(change: Callable[[list[dict[str, Any]], int], Mapping[str, Any]]) -> Any:
     """Return what answers a batch with rows changed, given by the parts that differ."""
 
     def changed(request: dict[str, Any]) -> Mapping[str, Any]:
@@ -213,7 +213,7 @@ def _answers_moved(session: SamplerSession, op: str, request: Request) -> Answer
 def _equals_from_8_rows_on(session: SamplerSession, op: str, request: Request) -> Answer:
     """Keep equals of the k-th in small batches, and exactly k in large ones; vllm#50979."""
     right = session.answer(op, request)
-    if not isinstance(right, Ok) or len(request["rows"]) < 8:  # noqa: PLR2004 - as there
+    if not isinstance(right, Ok) or len(request["rows"]) < 8:
         return right
     rows = []
     for row, answer in zip(request["rows"], right.out["rows"], strict=True):
@@ -313,12 +313,12 @@ BATCHES: Final = (
 # ---- calls on one sampler
 
 
-def _calls(change: Callable[[list[dict[str, Any]]], Sequence[Mapping[str, Any]]]) -> Any:  # noqa: ANN401 - Ask
+def _calls(change: Callable[[list[dict[str, Any]]], Sequence[Mapping[str, Any]]]) -> Any:
     """Return what hears other calls than are made; answers to those it does not hear are null."""
     return other_question(lambda request: {"calls": list(change(request["calls"]))})
 
 
-def _deaf_to(kind: str) -> Any:  # noqa: ANN401 - Ask
+def _deaf_to(kind: str) -> Any:
     def ask(session: SamplerSession, op: str, request: Request) -> Answer:
         right = session.answer(op, request)
         if not isinstance(right, Ok):
@@ -415,7 +415,7 @@ def _same_numbers(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _sequence(
     calls: Sequence[Mapping[str, Any]],
     prompt: Sequence[int] = (),
-    **params: Any,  # noqa: ANN401 - the engine's own
+    **params: Any,
 ) -> dict[str, Any]:
     return {"params": pack_parameters(params), "prompt": list(prompt), "calls": list(calls)}
 

@@ -16,7 +16,7 @@ from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import FloatsError, pack, type_of, unpack
 
 
-def _not_lighter_than_the_kth(right: Any, row: Any, values: Mapping[str, Any]) -> frozenset[int]:  # noqa: ANN401 - as in `filtering`
+def _not_lighter_than_the_kth(right: Any, row: Any, values: Mapping[str, Any]) -> frozenset[int]:
     """Keep what is not lighter than the k-th, where equals of it are to be kept."""
     kept: frozenset[int] = right(row, **values)
     if values.get("ties", "lowest id") != "all":

@@ -22,7 +22,7 @@ from tokenref.questions.parameters import pack_parameters
 # ---- draws
 
 
-def _of_token(change: Callable[[int, list[float], Request], int]) -> Any:  # noqa: ANN401 - Ask
+def _of_token(change: Callable[[int, list[float], Request], int]) -> Any:
     """Return what changes the token that is drawn, knowing the row."""
 
     def ask(session: SamplerSession, op: str, request: Request) -> Answer:
@@ -35,7 +35,7 @@ def _of_token(change: Callable[[int, list[float], Request], int]) -> Any:  # noq
     return ask
 
 
-def _other_uniforms(change: Callable[[list[float]], Sequence[float]]) -> Any:  # noqa: ANN401 - Ask
+def _other_uniforms(change: Callable[[list[float]], Sequence[float]]) -> Any:
     """Return what draws with other random numbers."""
 
     def changed(request: dict[str, Any]) -> Mapping[str, Any]:
@@ -71,7 +71,7 @@ def _rounded_sums(token: int, row: list[float], request: Request) -> int:
     return past[0] if past else len(row) - 1
 
 
-def _several(change: Callable[[list[int], list[float]], list[int]]) -> Any:  # noqa: ANN401 - Ask
+def _several(change: Callable[[list[int], list[float]], list[int]]) -> Any:
     def ask(session: SamplerSession, op: str, request: Request) -> Answer:
         right = session.answer(op, request)
         if not isinstance(right, Ok) or "tokens" not in right.out or "probs" not in request:
@@ -81,7 +81,7 @@ def _several(change: Callable[[list[int], list[float]], list[int]]) -> Any:  # n
     return ask
 
 
-def _one(probs: Sequence[float], u: float, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - parts
+def _one(probs: Sequence[float], u: float, **more: Any) -> dict[str, Any]:
     return {"probs": pack(probs), "uniforms": pack([u]), **more}
 
 
@@ -94,7 +94,7 @@ _RACE: Final = "method.exponential-race"
 _GUMBEL: Final = "method.gumbel-max"
 
 
-def _noise(change: Callable[[list[float]], Sequence[float]]) -> Any:  # noqa: ANN401 - Ask
+def _noise(change: Callable[[list[float]], Sequence[float]]) -> Any:
     """Return what races with other noise; draws by one number are as they were."""
     asked = _other_uniforms(change)
 
@@ -263,7 +263,7 @@ DRAW_MUTANTS: Final = (
 # ---- random words and numbers
 
 
-def _words(change: Callable[[list[str], Request], Sequence[str]]) -> Any:  # noqa: ANN401 - Ask
+def _words(change: Callable[[list[str], Request], Sequence[str]]) -> Any:
     def ask(session: SamplerSession, op: str, request: Request) -> Answer:
         right = session.answer(op, request)
         if not isinstance(right, Ok):
@@ -301,7 +301,7 @@ def _swapped(words: list[str], _: Request) -> list[str]:
 
 def _uniform_numbers(
     change: Callable[[list[float], list[int], int], Sequence[float]],
-) -> Any:  # noqa: ANN401 - Ask
+) -> Any:
     """Return what changes numbers, knowing the words and their number of bits."""
 
     def ask(session: SamplerSession, op: str, request: Request) -> Answer:
@@ -478,7 +478,7 @@ def _speculation(
     target: Sequence[Sequence[float]],
     tokens: Sequence[int],
     uniforms: Sequence[float],
-    **params: Any,  # noqa: ANN401 - a method's own
+    **params: Any,
 ) -> dict[str, Any]:
     return {
         "draft": [pack(row) for row in draft],
@@ -563,7 +563,7 @@ SPECULATIVE: Final = (
 # ---- adaptive samplers
 
 
-def _state(name: str, change: Callable[[float, Request], float]) -> Any:  # noqa: ANN401 - Ask
+def _state(name: str, change: Callable[[float, Request], float]) -> Any:
     """Return what changes a number that is remembered."""
 
     def ask(session: SamplerSession, op: str, request: Request) -> Answer:

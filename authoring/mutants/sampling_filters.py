@@ -31,7 +31,7 @@ def with_filter(op: str, wrong: Wrong) -> SamplerTools:
     """
     right = SamplerTools().filters
 
-    def keep(name: str, row: Row, **values: Any) -> Kept:  # noqa: ANN401 - each filter's own
+    def keep(name: str, row: Row, **values: Any) -> Kept:
         right[name](row, **values)
         return wrong(right[name], row, values)
 
@@ -66,7 +66,7 @@ def _heaviest_first(shares: tuple[float, ...]) -> list[int]:
     return sorted(tokens, key=lambda token: -shares[token])  # a stable sort: by id among equals
 
 
-def filtering(  # noqa: PLR0913 - each has a name
+def filtering(
     name: str,
     story: str,
     op: str,
@@ -77,7 +77,7 @@ def filtering(  # noqa: PLR0913 - each has a name
     kind: str = "probs",
     uniforms: Sequence[float] = (),
     dtype: Type = "f32",
-    **params: Any,  # noqa: ANN401 - each filter has its own
+    **params: Any,
 ) -> Mutant:
     """Return a mutant of one filter, with the question that shows it."""
     request: dict[str, Any] = {kind: pack(row, dtype), "params": pack_parameters(params)}
@@ -722,7 +722,7 @@ def _typical_by_weight(right: Right, row: Row, values: Mapping[str, Any]) -> Kep
 
 def _typical_drops_the_crossing(right: Right, row: Row, values: Mapping[str, Any]) -> Kept:
     kept, shares = right(row, **values), weights(row)
-    if len(kept) < 2 or _share_of(kept, shares) <= Fraction(values["mass"]):  # noqa: PLR2004 - one stays
+    if len(kept) < 2 or _share_of(kept, shares) <= Fraction(values["mass"]):
         return kept
     entropy = -sum(share * log(share) for share in shares if share)
     last = max(kept, key=lambda token: abs(entropy + log(shares[token])))

@@ -32,7 +32,7 @@ def _without_its_tail(law: Sequence[float]) -> list[float]:
     kept, gone = list(law), 0.0
     for token in sorted(range(len(law)), key=law.__getitem__):
         gone += law[token]
-        if gone > 0.1:  # noqa: PLR2004 - a tenth
+        if gone > 0.1:
             break
         kept[token] = 0.0
     return kept
@@ -160,20 +160,20 @@ def _of_the_first(number: Numbers, seeds: Sequence[int | None]) -> list[Numbers]
 
 def _one_stream_for_equals(number: Numbers, seeds: Sequence[int | None]) -> list[Numbers]:
     """Keep streams by their seeds, so that two rows of one seed take turns."""
-    streams = {seed: Random(seed).random for seed in seeds if seed is not None}  # noqa: S311 - to be repeated
+    streams = {seed: Random(seed).random for seed in seeds if seed is not None}
     return [number if seed is None else streams[seed] for seed in seeds]
 
 
 def _begun_anew(number: Numbers, seeds: Sequence[int | None]) -> list[Numbers]:
     """Seed the stream again for every token."""
     return [
-        number if seed is None else lambda seed=seed: Random(seed).random()  # type: ignore[misc]  # noqa: S311
+        number if seed is None else lambda seed=seed: Random(seed).random()  # type: ignore[misc]
         for seed in seeds
     ]
 
 
-def _default_seed(number: Numbers, seeds: Sequence[int | None]) -> list[Numbers]:  # noqa: ARG001 - a habit's shape
-    return [Random(seed or 0).random for seed in seeds]  # noqa: S311 - to be repeated
+def _default_seed(number: Numbers, seeds: Sequence[int | None]) -> list[Numbers]:
+    return [Random(seed or 0).random for seed in seeds]
 
 
 # ---- the mutants
@@ -196,25 +196,25 @@ _SEEDED: Final = {
 }
 
 
-def _mutant(name: str, story: str, witness: Witness, **habits: Any) -> Mutant:  # noqa: ANN401 - of many kinds
+def _mutant(name: str, story: str, witness: Witness, **habits: Any) -> Mutant:
     engine = OwnNumbersEngine(f"mutant {name}", habits=Habits(**habits))
     profiles = frozenset({witness.profile})
     return Mutant(name, story, engine, witness, frozenset({witness.op}), profiles)
 
 
-def _draws(name: str, story: str, **habits: Any) -> Mutant:  # noqa: ANN401 - of many kinds
+def _draws(name: str, story: str, **habits: Any) -> Mutant:
     return _mutant(name, story, question("stat", _DRAWS), **habits)
 
 
-def _step(name: str, story: str, **habits: Any) -> Mutant:  # noqa: ANN401 - of many kinds
+def _step(name: str, story: str, **habits: Any) -> Mutant:
     return _mutant(name, story, question("stat_speculative", _STEP), **habits)
 
 
-def _batch(name: str, story: str, **habits: Any) -> Mutant:  # noqa: ANN401 - of many kinds
+def _batch(name: str, story: str, **habits: Any) -> Mutant:
     return _mutant(name, story, question("stat_batch", _CALLS), **habits)
 
 
-def _seeds(name: str, story: str, **habits: Any) -> Mutant:  # noqa: ANN401 - of many kinds
+def _seeds(name: str, story: str, **habits: Any) -> Mutant:
     return _mutant(name, story, question("seeds", _SEEDED), **habits)
 
 

@@ -26,7 +26,7 @@ def row_request(
     logits: Sequence[float],
     history: Sequence[int] = (),
     prompt_length: int = 0,
-    **params: Any,  # noqa: ANN401 - each step has its own
+    **params: Any,
 ) -> dict[str, Any]:
     """Return the question about a row.
 
@@ -139,7 +139,7 @@ _REPEATED: Final = row_request([2.0, -2.0, 1.0], [0, 1, 0], 1, penalty=2.0)
 _COUNTED: Final = row_request([2.0, -2.0, 1.0], [0, 1, 0], 1, penalty=0.5)
 
 
-def _windowed(first: bool) -> Ask:  # noqa: FBT001 - which end
+def _windowed(first: bool) -> Ask:
     def change(request: dict[str, Any]) -> Mapping[str, Any]:
         window = unpack_parameters(request["params"]).get("window")
         history = request["history"]
@@ -360,7 +360,7 @@ BANS: Final = (
         "logit-bias-of-minus-100-bans",
         "A bias of -100 is taken for a ban, which it is not. Own.",
         {"logit_bias"},
-        _bias(lambda bias: -inf if bias <= -100 else bias),  # noqa: PLR2004 - the usual bound
+        _bias(lambda bias: -inf if bias <= -100 else bias),
         row_request([0.0, 1.0], biases={0: -100.0}),
     ),
     asking(

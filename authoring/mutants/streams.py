@@ -118,9 +118,9 @@ class _LateReplacements:
         self.data += decode_bytes(self.vocabulary, [token])
         for size in range(min(3, len(self.data)) + 1):
             head, tail = self.data[: len(self.data) - size], self.data[len(self.data) - size :]
-            if size and tail[0] < 0xC0:  # noqa: PLR2004 - nothing that begins a character
+            if size and tail[0] < 0xC0:
                 continue
-            lone = size and len(tail.decode("utf-8", "replace")) == 1 and tail[0] >= 0xC0  # noqa: PLR2004
+            lone = size and len(tail.decode("utf-8", "replace")) == 1 and tail[0] >= 0xC0
             if size == 0 and self._open():
                 continue
             if size == 0 or lone:
@@ -129,7 +129,7 @@ class _LateReplacements:
         return ""
 
     def _open(self) -> bool:
-        return any(byte >= 0xC0 for byte in self.data[-3:])  # noqa: PLR2004
+        return any(byte >= 0xC0 for byte in self.data[-3:])
 
     def finish(self) -> str:
         return bytes_to_text(self.data, "replace")
@@ -206,7 +206,7 @@ def _starts_in_bytes(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> tuple[st
 def _next_character(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> tuple[str, list[int]]:
     """Let a token that starts inside a character start at the next one."""
     text, starts = decode_with_offsets(vocabulary, ids)
-    inside = [0x80 <= vocabulary.token_bytes(token)[0] < 0xC0 for token in ids]  # noqa: PLR2004
+    inside = [0x80 <= vocabulary.token_bytes(token)[0] < 0xC0 for token in ids]
     return text, [start + late for start, late in zip(starts, inside, strict=True)]
 
 
@@ -237,24 +237,24 @@ def _texts_alone(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> tuple[str, l
 # ---- completions
 
 
-def _as_tiktoken(tokenizer: Tokenizer, text: str, _: bool) -> Completions:  # noqa: FBT001 - as Tools has it
+def _as_tiktoken(tokenizer: Tokenizer, text: str, _: bool) -> Completions:
     return completions(tokenizer, text, complete=False)
 
 
-def _only_longer_tokens(tokenizer: Tokenizer, text: str, complete: bool) -> Completions:  # noqa: FBT001 - as above
+def _only_longer_tokens(tokenizer: Tokenizer, text: str, complete: bool) -> Completions:
     """Find only completions of one token."""
     stable, found = completions(tokenizer, text, complete=complete)
     return stable, {tokens for tokens in found if len(tokens) == 1}
 
 
-def _last_token_open(tokenizer: Tokenizer, text: str, complete: bool) -> Completions:  # noqa: FBT001 - as above
+def _last_token_open(tokenizer: Tokenizer, text: str, complete: bool) -> Completions:
     """Call all tokens but the last one stable."""
     tokens = tokenizer.encode_ordinary(text)
     _, found = completions(tokenizer, text, complete=complete)
     return tokens[:-1], found
 
 
-def _not_as_it_is(tokenizer: Tokenizer, text: str, complete: bool) -> Completions:  # noqa: FBT001 - as above
+def _not_as_it_is(tokenizer: Tokenizer, text: str, complete: bool) -> Completions:
     """Leave out what the text is if nothing follows."""
     stable, found = completions(tokenizer, text, complete=complete)
     return stable, found - {tuple(tokenizer.encode_ordinary(text)[len(stable) :])}

@@ -152,13 +152,13 @@ VOCABULARIES: Final[tuple[Mutant, ...]] = (
         "Tokens of 128 bytes and more do not fit into a signed byte's length. tokie has an "
         "unsigned one; cl100k_base and o200k_base have tokens of exactly 128 bytes.",
         encode(spelled(f"a {'a' * 128}", text=_WHOLE), "a" * 128),
-        prepare=without(lambda content: len(content) < 128),  # noqa: PLR2004 - the bug
+        prepare=without(lambda content: len(content) < 128),
     ),
     mutant(
         "tokens-from-256-bytes-lost",
         "Tokens of 256 bytes and more do not fit into a byte's length. tokie.",
         encode(spelled(f"a {'a' * 256}", text=_WHOLE), "a" * 256),
-        prepare=without(lambda content: len(content) < 256),  # noqa: PLR2004 - the bug
+        prepare=without(lambda content: len(content) < 256),
     ),
     mutant(
         "tokens-that-are-no-text-lost",

@@ -1,4 +1,3 @@
-# ruff: noqa: PLR2004 -- how many Xs there are is said in the docstring
 r"""Ask the normalizers of `tokenizers` about every code point; write `normalizer_data.py`.
 
 Run it as `python make_normalizer_tables.py > bpe_ref/hugging_face/normalizer_data.py` from

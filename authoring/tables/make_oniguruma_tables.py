@@ -62,7 +62,7 @@ def known_names() -> list[str]:
     """Return the names to ask for."""
     if len(sys.argv) > 1:
         return Path(sys.argv[1]).read_text(encoding="utf-8").split()
-    from bpe_ref.oniguruma import data  # noqa: PLC0415 -- it may not exist yet
+    from bpe_ref.oniguruma import data
 
     return sorted({name for line in data.PROPERTIES for name in line.partition(": ")[0].split()})
 

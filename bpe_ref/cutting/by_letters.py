@@ -123,7 +123,7 @@ class CountedByLetters:
         """Return where the added tokens and the surrogate pairs are."""
         return in_the_original(text, self.spans(without_surrogates(text)))
 
-    def is_safe_cut(self, before: str, left: str, right: str) -> bool:  # noqa: ARG002 - one shape
+    def is_safe_cut(self, before: str, left: str, right: str) -> bool:
         """Return whether counts add up between two characters, see the module."""
         x, y = self.writing.letter(left), self.writing.letter(right)
         if left + right in self.added_pairs or x + y in self.added_pairs:

@@ -213,12 +213,12 @@ class _Growth:
         characters = self.characters
         at = len(characters)
         if self.forwards:
-            if at < 2:  # noqa: PLR2004 - a place lies between two characters
+            if at < 2:
                 return None
-            before = characters[at - 3] if at > 2 else ""  # noqa: PLR2004 - as above
+            before = characters[at - 3] if at > 2 else ""
             left, right, place = characters[at - 2], characters[at - 1], at - 1
         else:
-            if at < 3:  # noqa: PLR2004 - as above, and the one before them
+            if at < 3:
                 return None
             before, left, right = characters[at - 1], characters[at - 2], characters[at - 3]
             place = at - 2

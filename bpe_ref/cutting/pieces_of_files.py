@@ -111,7 +111,7 @@ def _cutting(pipeline: Pipeline, *, normalized: bool) -> _Cutting | None:
         rule = rule_of_source(GPT2_PATTERN, normalized=normalized) if last.use_regex else None
         return _Cutting(rule, last.use_regex, last, last.add_prefix_space)
     split = steps[0]
-    if len(steps) > 2 or not last.only_writes or not isinstance(split, Split):  # noqa: PLR2004
+    if len(steps) > 2 or not last.only_writes or not isinstance(split, Split):
         return None
     keeps_all = split.behavior == "Isolated" or (split.behavior == "Removed" and split.invert)
     if not keeps_all or not isinstance(split.pattern, Regex):

@@ -137,7 +137,7 @@ def _lock(file: BinaryIO, *, wait: bool) -> bool:
     """Lock a file until it is closed; return whether that was possible."""
     if sys.platform == "win32":
         return False
-    import fcntl  # noqa: PLC0415 - not on Windows
+    import fcntl
 
     try:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -148,8 +148,8 @@ def _lock(file: BinaryIO, *, wait: bool) -> bool:
 
 def _unpack(content: bytes, source: str) -> bytes:
     """Return what gzip bytes hold, without ever holding more than `MAXIMUM_SIZE` of it."""
-    import gzip  # noqa: PLC0415 - seldom needed, and most of this module's import time
-    import zlib  # noqa: PLC0415 - as above
+    import gzip
+    import zlib
 
     try:
         unpacked = gzip.GzipFile(fileobj=BytesIO(content)).read(MAXIMUM_SIZE + 1)

@@ -84,7 +84,7 @@ _KNOWN_BY_FIELDS: Final = MappingProxyType(
 _REFUSED: Final = MappingProxyType({("decoder", "CTC"): "is for speech and is not supported"})
 
 
-def read_component(node: Node, kind: str, profile: Profile, depth: int = 0) -> Any:  # noqa: ANN401 -- the classes share no type
+def read_component(node: Node, kind: str, profile: Profile, depth: int = 0) -> Any:
     """Return the component of that kind that a JSON value describes, or None for null.
 
     Raises `VocabularyFileError` for what is none.
@@ -166,7 +166,7 @@ def _declared(component: type) -> Mapping[str, Any]:
     }
 
 
-def _read_field(node: Node, key: str, hint: object, profile: Profile, depth: int) -> Any:  # noqa: ANN401 -- as declared
+def _read_field(node: Node, key: str, hint: object, profile: Profile, depth: int) -> Any:
     if key in _LISTS:
         return tuple(
             read_component(element, _LISTS[key], profile, depth + 1) for element in node.elements()
@@ -195,7 +195,7 @@ def _pattern(node: Node) -> Literal | Regex:
 
 def _named_id(node: Node) -> tuple[str, int]:
     elements = node.elements()
-    if len(elements) != 2:  # noqa: PLR2004 - a token and its id
+    if len(elements) != 2:
         node.fail("must be a token and its id")
     return elements[0].text(), elements[1].whole(ID_LIMIT)
 
@@ -259,7 +259,7 @@ _READER_OF_TYPE: Final[Mapping[Any, Callable[[Node], Any]]] = MappingProxyType(
 """How the other fields are read, by the type that the class declares."""
 
 
-def _write_value(value: Any, key: str) -> Any:  # noqa: ANN401 -- as declared
+def _write_value(value: Any, key: str) -> Any:
     """Return the JSON value of a field."""
     if key in _LISTS:
         return [write_component(element, _LISTS[key]) for element in value]

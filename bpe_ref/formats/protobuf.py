@@ -100,7 +100,7 @@ def _number(data: bytes, start: int, end: int, source: str) -> tuple[int, int]:
     for place in range(start, min(end, start + _LONGEST_NUMBER)):
         byte = data[place]
         value |= (byte & 0x7F) << 7 * (place - start)
-        if byte < 0x80:  # noqa: PLR2004 - the highest bit
+        if byte < 0x80:
             return value & _BITS, place + 1
     reason = "is cut off" if end - start < _LONGEST_NUMBER else "has more than ten bytes"
     raise VocabularyFileError(f"{source}, byte {start}: a variable-length number {reason}")

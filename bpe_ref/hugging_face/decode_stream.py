@@ -52,7 +52,7 @@ class DecodeStream:
     def __init__(
         self,
         ids: Iterable[TokenId] | None = None,
-        skip_special_tokens: bool | None = False,  # noqa: FBT001, FBT002 -- the library's shape
+        skip_special_tokens: bool | None = False,
     ) -> None:
         self.skip_special_tokens = bool(skip_special_tokens)
         self._ids = [] if ids is None else _checked(ids)

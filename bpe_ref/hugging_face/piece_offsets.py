@@ -49,7 +49,7 @@ def character_of_byte(text: str) -> Sequence[int]:
     if text.isascii():
         return range(len(text))
     # A character begins at each byte that does not continue one.
-    starts = (byte & 0xC0 != 0x80 for byte in text.encode())  # noqa: PLR2004 - 10xxxxxx continues
+    starts = (byte & 0xC0 != 0x80 for byte in text.encode())
     return [number - 1 for number in accumulate(starts)]
 
 

@@ -114,7 +114,7 @@ class ByteLevel:
         check_flag("trim_offsets", self.trim_offsets)
         check_flag("use_regex", self.use_regex)
 
-    def added_tokens(self, *, is_pair: bool) -> int:  # noqa: ARG002 -- the one shape
+    def added_tokens(self, *, is_pair: bool) -> int:
         """Return 0."""
         return 0
 
@@ -122,7 +122,7 @@ class ByteLevel:
         self,
         encodings: Sequence[Encoding],
         *,
-        add_special_tokens: bool,  # noqa: ARG002 -- the one shape
+        add_special_tokens: bool,
     ) -> list[Encoding]:
         """Return the new row."""
         if self.trim_offsets:

@@ -152,7 +152,7 @@ def _cutting(pre_tokenizer: PreTokenizer | None) -> tuple[_Cut, Callable[[str], 
     return Sequence(before).cut_text, _in_letters
 
 
-def _whole(text: str, at_start: bool) -> list[str]:  # noqa: ARG001, FBT001 -- shaped like a pre-tokenizer's `cut_text`
+def _whole(text: str, at_start: bool) -> list[str]:
     """Return the text as one piece."""
     return [text]
 

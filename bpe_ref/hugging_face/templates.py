@@ -108,4 +108,4 @@ def _number(text: str) -> int | None:
     if not _NUMBER.fullmatch(text):
         return None
     digits = text.lstrip("+").lstrip("0") or "0"
-    return int(digits) if len(digits) <= 10 and int(digits) < 1 << 32 else None  # noqa: PLR2004
+    return int(digits) if len(digits) <= 10 and int(digits) < 1 << 32 else None

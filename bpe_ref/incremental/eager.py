@@ -125,7 +125,7 @@ class EagerEncoder:
         Raises `SymbolError` for a byte that the vocabulary lacks, and
         `ParameterError` for what is no byte. The encoder is then as it was before.
         """
-        if type(byte) is not int or not 0 <= byte <= 0xFF:  # noqa: PLR2004 - the last byte
+        if type(byte) is not int or not 0 <= byte <= 0xFF:
             raise ParameterError("byte", byte, "must be an int from 0 to 255")
         letter = chr(byte)
         if letter not in self._top:

@@ -110,7 +110,7 @@ class Encoding:
         *,
         allowed_special: Literal["all"] | AbstractSet[str] = _NOBODY,
         disallowed_special: Literal["all"] | Collection[str] = "all",
-    ) -> Any:  # noqa: ANN401 - numpy need not be installed
+    ) -> Any:
         """Return the tokens of a text as an array of uint32.
 
         Raises `ImportError` without numpy, `UnicodeEncodeError` for surrogates.

@@ -48,7 +48,7 @@ class Encoding:
         return f"Encoding(num_tokens={len(self)}, attributes=[{names}])"
 
     @staticmethod
-    def merge(encodings: Iterable["Encoding"], growing_offsets: bool = True) -> "Encoding":  # noqa: FBT001, FBT002 -- the library's shape
+    def merge(encodings: Iterable["Encoding"], growing_offsets: bool = True) -> "Encoding":
         """Return all the encodings, one after the other."""
         values = [encoding.value for encoding in encodings]
         return Encoding(definition.merge(values, growing_offsets=growing_offsets))

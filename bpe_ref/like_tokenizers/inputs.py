@@ -16,7 +16,7 @@ ID_LIMIT = 1 << 32
 _PAIR = 2
 
 
-def as_text(name: str, value: Any, *, is_pretokenized: bool) -> Text:  # noqa: ANN401 -- anything may come
+def as_text(name: str, value: Any, *, is_pretokenized: bool) -> Text:
     """Return a text, or a list of words, if the value is one.
 
     >>> as_text("sequence", ("a", "b"), is_pretokenized=True)
@@ -32,7 +32,7 @@ def as_text(name: str, value: Any, *, is_pretokenized: bool) -> Text:  # noqa: A
     return value
 
 
-def as_pair(value: Any, *, is_pretokenized: bool) -> tuple[Text, Text | None]:  # noqa: ANN401 -- anything may come
+def as_pair(value: Any, *, is_pretokenized: bool) -> tuple[Text, Text | None]:
     """Return the one or two texts that an element of a batch is.
 
     >>> as_pair(["a", "b"], is_pretokenized=False), as_pair(["a", "b"], is_pretokenized=True)
@@ -48,7 +48,7 @@ def as_pair(value: Any, *, is_pretokenized: bool) -> tuple[Text, Text | None]:  
     return first, second
 
 
-def as_batch(name: str, value: Any) -> list[Any]:  # noqa: ANN401 -- anything may come
+def as_batch(name: str, value: Any) -> list[Any]:
     """Return the elements of a batch. A text is none.
 
     >>> as_batch("input", ("a", "b"))
@@ -59,7 +59,7 @@ def as_batch(name: str, value: Any) -> list[Any]:  # noqa: ANN401 -- anything ma
     return list(value)
 
 
-def as_ids(name: str, value: Any) -> list[TokenId]:  # noqa: ANN401 -- anything may come
+def as_ids(name: str, value: Any) -> list[TokenId]:
     """Return ids as ints.
 
     >>> as_ids("ids", (1, True))
@@ -68,7 +68,7 @@ def as_ids(name: str, value: Any) -> list[TokenId]:  # noqa: ANN401 -- anything 
     return [as_id(element) for element in as_batch(name, value)]
 
 
-def as_id(value: Any) -> TokenId:  # noqa: ANN401 -- anything may come
+def as_id(value: Any) -> TokenId:
     """Return an id as an int. Raises `TokenIdError` for what is none.
 
     >>> as_id(7)

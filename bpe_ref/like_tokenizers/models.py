@@ -7,7 +7,7 @@ from bpe_ref.hugging_face import model as definition
 from bpe_ref.merges import TokenId
 
 
-def BPE(  # noqa: PLR0913 -- the library's shape
+def BPE(
     vocab: Mapping[str, TokenId] | None = None,
     merges: Iterable[tuple[str, str]] | None = None,
     *,

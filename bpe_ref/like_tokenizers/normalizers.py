@@ -1,5 +1,5 @@
 """The normalizers under the names, and with the defaults, of `tokenizers.normalizers`."""
-# ruff: noqa: N802, FBT001, FBT002 -- the library's names and shapes
+# ruff: noqa: N802 -- the library's names and shapes
 
 import base64
 from collections.abc import Iterable

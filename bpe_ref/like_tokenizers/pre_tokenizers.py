@@ -1,5 +1,5 @@
 """The pre-tokenizers under the names, and with the defaults, of `tokenizers.pre_tokenizers`."""
-# ruff: noqa: N802, FBT001, FBT002 -- the library's names and shapes
+# ruff: noqa: N802 -- the library's names and shapes
 
 from collections.abc import Iterable
 

@@ -1,5 +1,5 @@
 """The post-processors under the names, and with the defaults, of `tokenizers.processors`."""
-# ruff: noqa: N802, FBT001, FBT002 -- the library's names and shapes
+# ruff: noqa: N802 -- the library's names and shapes
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Row

@@ -95,11 +95,11 @@ class Tokenizer:
             raise ParameterError("buffer", buffer, "must be bytes")
         return Tokenizer._of(parse_tokenizer_json(bytes(buffer), "tokenizer.json"))
 
-    def to_str(self, pretty: bool = False) -> str:  # noqa: ARG002, FBT001, FBT002 -- the library's shape
+    def to_str(self, pretty: bool = False) -> str:
         """Return the file's text; it looks the same whether it should be pretty or not."""
         return dump_tokenizer_json(self.pipeline).decode()
 
-    def save(self, path: str | os.PathLike[str], pretty: bool = True) -> None:  # noqa: FBT001, FBT002 -- the library's shape
+    def save(self, path: str | os.PathLike[str], pretty: bool = True) -> None:
         """Write the file."""
         Path(path).write_text(self.to_str(pretty) + "\n", encoding="utf-8")
 
@@ -113,8 +113,8 @@ class Tokenizer:
         self,
         sequence: Text,
         pair: Text | None = None,
-        is_pretokenized: bool = False,  # noqa: FBT001, FBT002 -- the library's shape
-        add_special_tokens: bool = True,  # noqa: FBT001, FBT002
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,
     ) -> Encoding:
         """Return the encoding of a text, or of a pair of texts."""
         first = as_text("sequence", sequence, is_pretokenized=is_pretokenized)
@@ -127,8 +127,8 @@ class Tokenizer:
     def encode_batch(
         self,
         input: Iterable[Any],  # noqa: A002 -- the library's name
-        is_pretokenized: bool = False,  # noqa: FBT001, FBT002 -- the library's shape
-        add_special_tokens: bool = True,  # noqa: FBT001, FBT002
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,
     ) -> list[Encoding]:
         """Return the encodings of texts and pairs of texts, padded to one length."""
         encodings = []
@@ -141,8 +141,8 @@ class Tokenizer:
     def encode_batch_fast(
         self,
         input: Iterable[Any],  # noqa: A002 -- the library's name
-        is_pretokenized: bool = False,  # noqa: FBT001, FBT002 -- the library's shape
-        add_special_tokens: bool = True,  # noqa: FBT001, FBT002
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,
     ) -> list[Encoding]:
         """Return the same without the tokens' strings, offsets and words."""
         encodings = []
@@ -157,7 +157,7 @@ class Tokenizer:
         self,
         encoding: Encoding,
         pair: Encoding | None = None,
-        add_special_tokens: bool = True,  # noqa: FBT001, FBT002 -- the library's shape
+        add_special_tokens: bool = True,
     ) -> Encoding:
         """Return one encoding: truncated, with what the post-processor adds, and padded."""
         second = None if pair is None else pair.value
@@ -192,14 +192,14 @@ class Tokenizer:
 
     # ---- tokens to text
 
-    def decode(self, ids: Iterable[TokenId], skip_special_tokens: bool = True) -> str:  # noqa: FBT001, FBT002 -- the library's shape
+    def decode(self, ids: Iterable[TokenId], skip_special_tokens: bool = True) -> str:
         """Return the text of tokens."""
         return self._plain.decode(as_ids("ids", ids), skip_special_tokens=skip_special_tokens)
 
     def decode_batch(
         self,
         sequences: Iterable[Iterable[TokenId]],
-        skip_special_tokens: bool = True,  # noqa: FBT001, FBT002 -- the library's shape
+        skip_special_tokens: bool = True,
     ) -> list[str]:
         """Return the text of each row of tokens."""
         return [self.decode(ids, skip_special_tokens) for ids in as_batch("sequences", sequences)]
@@ -216,11 +216,11 @@ class Tokenizer:
         """Return the token with an id."""
         return self._plain.id_to_token(as_id(id))
 
-    def get_vocab(self, with_added_tokens: bool = True) -> dict[str, TokenId]:  # noqa: FBT001, FBT002 -- the library's shape
+    def get_vocab(self, with_added_tokens: bool = True) -> dict[str, TokenId]:
         """Return the tokens with their ids."""
         return dict(self._plain.vocabulary(with_added_tokens=with_added_tokens))
 
-    def get_vocab_size(self, with_added_tokens: bool = True) -> int:  # noqa: FBT001, FBT002 -- the library's shape
+    def get_vocab_size(self, with_added_tokens: bool = True) -> int:
         """Return the number of tokens."""
         return self._plain.vocabulary_size(with_added_tokens=with_added_tokens)
 
@@ -271,7 +271,7 @@ class Tokenizer:
 
     # ---- truncation and padding
 
-    def num_special_tokens_to_add(self, is_pair: bool) -> int:  # noqa: FBT001 -- the library's shape
+    def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """Return how many tokens the post-processor adds."""
         if self._post_processor is None:
             return 0

@@ -31,7 +31,7 @@ class Cursor:
     def error(self, reason: str, at: int | None = None) -> PatternError:
         """Return the exception that says what is wrong at a place, by default the current one."""
         place = self.at if at is None else at
-        shown = self.pattern if len(self.pattern) <= 200 else self.pattern[:200] + "..."  # noqa: PLR2004 -- enough to recognise it
+        shown = self.pattern if len(self.pattern) <= 200 else self.pattern[:200] + "..."
         return PatternError(f"pattern {shown!r} cannot be used: at {place}, {reason}")
 
     def peek(self, length: int = 1) -> str:

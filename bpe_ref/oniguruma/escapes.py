@@ -111,7 +111,7 @@ def _read_number(  # noqa: C901 -- one branch for each way to write it
 def _read_bytes(cursor: Cursor, first: int) -> int:
     """Read the bytes that make a character together with the first one."""
     encoded = bytes([first])
-    length = 2 + (first >= 0xE0) + (first >= 0xF0)  # noqa: PLR2004 -- UTF-8's first bytes
+    length = 2 + (first >= 0xE0) + (first >= 0xF0)
     while len(encoded) < length and (match := cursor.accept_match(_NEXT_BYTE)):
         encoded += bytes([int(match[1], 16)])
     try:

@@ -54,7 +54,7 @@ class _Folds:
 
 @cache
 def _folds() -> _Folds:
-    from bpe_ref.oniguruma import data  # noqa: PLC0415 -- decoded only when case does not count
+    from bpe_ref.oniguruma import data
 
     group = {c: line for entry in data.FOLD_ALIKE for line in entry.split() for c in line}
     long: dict[str, str] = {}

@@ -120,7 +120,7 @@ class Oniguruma:
         return True
 
     def _too_long(self, length: int) -> PatternError:
-        shown = self.source if len(self.source) <= 200 else self.source[:200] + "..."  # noqa: PLR2004 -- enough to recognise it
+        shown = self.source if len(self.source) <= 200 else self.source[:200] + "..."
         return PatternError(
             f"pattern {shown!r} must find its matches in time, "
             f"but took too many steps on a text of {length} characters"

@@ -40,7 +40,7 @@ def property_set(name: str) -> CodePoints | None:
 @cache
 def _lines() -> dict[str, int]:
     """Return the number of the line that each name is on."""
-    from bpe_ref.oniguruma import data  # noqa: PLC0415 -- decoded only when a set is needed
+    from bpe_ref.oniguruma import data
 
     return {
         name: number
@@ -52,7 +52,7 @@ def _lines() -> dict[str, int]:
 @lru_cache(maxsize=128)
 def _decode(number: int) -> CodePoints:
     """Return the set on a line: by turns how many code points are out, how many are in."""
-    from bpe_ref.oniguruma import data  # noqa: PLC0415 -- decoded only when a set is needed
+    from bpe_ref.oniguruma import data
 
     steps = [int(step, 16) for step in data.PROPERTIES[number].partition(": ")[2].split()]
     # Written as one binary number, last code point first: linear in the digits.

@@ -93,7 +93,7 @@ def _repeat(node: Repeat, words: CodePoints) -> list[Part] | None:
         return None
     if len(parts) != 1 or parts[0] == 0:
         parts = ["(?:", *parts, ")"]
-    if most is None and least < 2:  # noqa: PLR2004 -- the two with a sign of their own
+    if most is None and least < 2:
         sign = "*+"[least]
     else:
         sign = f"{{{least},{'' if most is None else most}}}"

@@ -68,7 +68,7 @@ def adaptive_p_aim(past: PastProbabilities, target: Number) -> Number:
 
 
 def adaptive_p_logits(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    logits: Any,
     past: PastProbabilities,
     target: Number,
     *,

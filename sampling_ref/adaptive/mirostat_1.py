@@ -62,8 +62,8 @@ Whole = Literal["floor", "nearest and one"]
 Flat = Literal["limit", "one"]
 
 
-def mirostat_1_kept(  # noqa: PLR0913 - one keyword for each point that programs decide differently
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+def mirostat_1_kept(
+    logits: Any,
     mu: Number,
     *,
     ranks: int = 100,
@@ -139,8 +139,8 @@ def _whole_part(log_k: Real, most: int, whole: Whole) -> int:
     return number if whole == "floor" else number + 1
 
 
-def mirostat_1(  # noqa: PLR0913 - as above
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+def mirostat_1(
+    logits: Any,
     mu: Number,
     *,
     tau: Number,

@@ -37,7 +37,7 @@ from sampling_ref.row import Number, TokenId, possible, read_possible_logits
 
 
 def mirostat_2_kept(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    logits: Any,
     mu: Number,
     *,
     factor: Number = 1,
@@ -62,7 +62,7 @@ def mirostat_2_kept(
 
 
 def mirostat_2(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    logits: Any,
     mu: Number,
     *,
     tau: Number,

@@ -24,9 +24,9 @@ Precision: TypeAlias = Literal["exact", "f32"]
 """Exact numbers, or 32-bit floats that round after every operation."""
 
 
-def sample(  # noqa: PLR0913 - the parameters of the published function, and the open points
-    logits: Any,  # noqa: ANN401 - whatever has tolist()
-    history: Any,  # noqa: ANN401 - the same
+def sample(
+    logits: Any,
+    history: Any,
     r: Number,
     *,
     temperature: Number = 0.8,
@@ -73,8 +73,8 @@ def sample(  # noqa: PLR0913 - the parameters of the published function, and the
 
 
 def stages(
-    logits: Any,  # noqa: ANN401 - whatever has tolist()
-    history: Any,  # noqa: ANN401 - the same
+    logits: Any,
+    history: Any,
     r: Number,
     settings: Settings | None = None,
     *,

@@ -78,7 +78,7 @@ def read_settings(given: Settings, number: NumberKind) -> Settings:
     )
 
 
-def read_random_number(r: Any, number: NumberKind) -> Number:  # noqa: ANN401 - checked here
+def read_random_number(r: Any, number: NumberKind) -> Number:
     """Return the random number as one of that kind, and below 1 in 32 bits too.
 
     >>> read_random_number(1 - 2.0**-53, Binary32) == LARGEST_RANDOM_NUMBER

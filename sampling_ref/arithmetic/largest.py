@@ -60,7 +60,7 @@ def in_order(row: Row, tokens: list[TokenId], ties: Ties) -> list[TokenId]:
 def _large(row: Row, k: int) -> list[TokenId]:
     """Return the ids, rising, of all numbers that are at least some t which k numbers reach."""
     size = len(row) // (_CHUNKS_PER_NUMBER * k)
-    if size < 2:  # noqa: PLR2004 - chunks of one number save nothing
+    if size < 2:
         return list(range(len(row)))
     size = min(size, 64)  # longer chunks find their largest number no sooner
     starts = range(0, len(row), size)

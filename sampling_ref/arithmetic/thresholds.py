@@ -60,7 +60,7 @@ def probabilities_at_least(
         counts = Counter(row)
         place = bisect_left(
             unsure,
-            True,  # noqa: FBT003 - the shape of bisect: the first logit that reaches
+            True,
             key=lambda logit: _reaches(logit, wanted, counts, scale, strictly=strictly),
         )
         least = unsure[place] if place < len(unsure) else inf
@@ -99,7 +99,7 @@ def logits_at_least(
         scaled = Fraction(logit) * scale
         return threshold < scaled if strictly else threshold <= scaled
 
-    place = bisect_left(unsure, True, key=reaches)  # noqa: FBT003 - as above
+    place = bisect_left(unsure, True, key=reaches)
     least = unsure[place] if place < len(unsure) else inf
     return [token for token in found if row[token] > high or row[token] >= least]
 

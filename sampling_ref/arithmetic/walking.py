@@ -126,4 +126,4 @@ def by_signs(
         return sign > 0 or (sign == 0 and not strictly)
 
     # `bisect` looks for the first True; places before the first one are left out.
-    return bisect_left(range(places[1]), True, lo=places[0], key=reaches)  # noqa: FBT003 - its shape
+    return bisect_left(range(places[1]), True, lo=places[0], key=reaches)

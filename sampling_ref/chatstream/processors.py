@@ -73,7 +73,7 @@ class LogitsProcessor(Protocol):
     [1.0, 0.5]
     """
 
-    def process(self, logits: Any, params: Mapping[str, Any]) -> Processed:  # noqa: ANN401
+    def process(self, logits: Any, params: Mapping[str, Any]) -> Processed:
         """Return new logits; change neither the logits given nor the parameters."""
         ...
 
@@ -90,7 +90,7 @@ class RepetitionPenaltyProcessor:
     [2.0, -2.0, 3.0]
     """
 
-    def process(self, logits: Any, params: Mapping[str, Any]) -> Processed:  # noqa: ANN401
+    def process(self, logits: Any, params: Mapping[str, Any]) -> Processed:
         """Return the logits after the penalty."""
         numbers = read_logits(logits)
         penalty, method = read_parameters(params)
@@ -118,7 +118,7 @@ class FrequencyPenaltyProcessor:
     def __init__(self) -> None:
         self.token_counts: dict[TokenId, int] = {}
 
-    def process(self, logits: Any, params: Mapping[str, Any]) -> Processed:  # noqa: ANN401
+    def process(self, logits: Any, params: Mapping[str, Any]) -> Processed:
         """Return the logits after the penalty."""
         numbers = read_logits(logits)
         penalty, method = read_parameters(params)
@@ -126,7 +126,7 @@ class FrequencyPenaltyProcessor:
         changed = penalised(numbers, self.token_counts, penalty, method)
         return {"name": "FrequencyPenaltyProcessor", "type": "logits", "logits": changed}
 
-    def update_token_counts(self, token_ids: Any) -> None:  # noqa: ANN401 - any sequence
+    def update_token_counts(self, token_ids: Any) -> None:
         """Count tokens that were generated."""
         for token, count in counts_of(read_tokens(token_ids)).items():
             self.token_counts[token] = self.token_counts.get(token, 0) + count
@@ -148,7 +148,7 @@ class PresencePenaltyProcessor:
     def __init__(self) -> None:
         self.seen_tokens: set[TokenId] = set()
 
-    def process(self, logits: Any, params: Mapping[str, Any]) -> Processed:  # noqa: ANN401
+    def process(self, logits: Any, params: Mapping[str, Any]) -> Processed:
         """Return the logits after the penalty."""
         numbers = read_logits(logits)
         penalty, method = read_parameters(params)
@@ -156,7 +156,7 @@ class PresencePenaltyProcessor:
         changed = penalised(numbers, dict.fromkeys(self.seen_tokens, 1), penalty, method)
         return {"name": "PresencePenaltyProcessor", "type": "logits", "logits": changed}
 
-    def update_seen_tokens(self, token_ids: Any) -> None:  # noqa: ANN401 - any sequence
+    def update_seen_tokens(self, token_ids: Any) -> None:
         """Remember tokens that were generated."""
         self.seen_tokens.update(read_tokens(token_ids))
 
@@ -167,7 +167,7 @@ class PresencePenaltyProcessor:
 
 def process_all(
     processors: Iterable[LogitsProcessor],
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    logits: Any,
     params: Mapping[str, Mapping[str, Any]],
 ) -> list[Processed]:
     """Return what each processor made of the logits of the one before, in the order given.
@@ -199,7 +199,7 @@ def process_all(
     return results
 
 
-def read_parameters(params: Any) -> tuple[Number | None, str]:  # noqa: ANN401 - checked here
+def read_parameters(params: Any) -> tuple[Number | None, str]:
     """Return penalty and method from a mapping of parameters.
 
     >>> read_parameters({"penalty": 1.2}), read_parameters({})
@@ -219,7 +219,7 @@ def read_parameters(params: Any) -> tuple[Number | None, str]:  # noqa: ANN401 -
     return read_number("penalty", penalty, domain), method
 
 
-def read_tokens(token_ids: Any) -> list[TokenId]:  # noqa: ANN401 - checked here
+def read_tokens(token_ids: Any) -> list[TokenId]:
     """Return token ids as a list; how large they may be is known only with a row.
 
     >>> read_tokens((3, 1))

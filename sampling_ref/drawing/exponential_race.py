@@ -40,8 +40,8 @@ from sampling_ref.row import Number, TokenId, read_weights
 
 
 def exponential_race(
-    weights: Any,  # noqa: ANN401 - whatever read_weights takes
-    uniforms: Any,  # noqa: ANN401 - whatever read_noise takes
+    weights: Any,
+    uniforms: Any,
     *,
     noise: Noise = "-log u",
 ) -> TokenId:
@@ -54,9 +54,9 @@ def exponential_race(
 
 
 def exponential_race_order(
-    weights: Any,  # noqa: ANN401 - as above
+    weights: Any,
     count: int,
-    uniforms: Any,  # noqa: ANN401 - as above
+    uniforms: Any,
     *,
     noise: Noise = "-log u",
 ) -> list[TokenId]:

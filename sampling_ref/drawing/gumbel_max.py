@@ -34,8 +34,8 @@ from sampling_ref.row import Number, TokenId, read_possible_logits
 
 
 def gumbel_max(
-    logits: Any,  # noqa: ANN401 - whatever read_possible_logits takes
-    uniforms: Any,  # noqa: ANN401 - whatever read_noise takes
+    logits: Any,
+    uniforms: Any,
     *,
     noise: Noise = "-log u",
     factor: Number = 1,
@@ -49,9 +49,9 @@ def gumbel_max(
 
 
 def gumbel_top(
-    logits: Any,  # noqa: ANN401 - as above
+    logits: Any,
     count: int,
-    uniforms: Any,  # noqa: ANN401 - as above
+    uniforms: Any,
     *,
     noise: Noise = "-log u",
     factor: Number = 1,

@@ -48,10 +48,10 @@ ZeroWeight: TypeAlias = Literal["never", "as walked"]
 
 
 def inverse_cdf(
-    weights: Any,  # noqa: ANN401 - whatever read_weights takes
+    weights: Any,
     u: Number,
     *,
-    order: Any = None,  # noqa: ANN401 - a sequence, or something with tolist()
+    order: Any = None,
     boundary: Boundary = "exceed",
     zero_weight: ZeroWeight = "never",
 ) -> TokenId:
@@ -80,10 +80,10 @@ def inverse_cdf(
 
 
 def inverse_cdf_of_logits(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    logits: Any,
     u: Number,
     *,
-    order: Any = None,  # noqa: ANN401 - as above
+    order: Any = None,
     boundary: Boundary = "exceed",
     zero_weight: ZeroWeight = "never",
     factor: Number = 1,
@@ -115,7 +115,7 @@ def _read(u: Number, boundary: Boundary, zero_weight: ZeroWeight) -> Fraction:
     return Fraction(read_uniform(u, "u"))
 
 
-def _read_order(order: Any, size: int) -> list[TokenId] | None:  # noqa: ANN401 - checked here
+def _read_order(order: Any, size: int) -> list[TokenId] | None:
     """Return the walk as a list of different token ids of the row, or None for all of them."""
     if order is None:
         return None

@@ -42,7 +42,7 @@ MARGIN = 2.0**-48
 SMALL = 2.0**-1000
 
 
-def read_noise(uniforms: Any, size: int, noise: Noise) -> list[Number]:  # noqa: ANN401 - checked
+def read_noise(uniforms: Any, size: int, noise: Noise) -> list[Number]:
     """Return the random numbers of a row, one for each of its tokens.
 
     >>> read_noise([0.5], 2, "-log u")

@@ -49,7 +49,7 @@ Rounding: TypeAlias = Callable[[Number], float]
 
 
 def multinomial_torch_cpu(
-    probabilities: Any,  # noqa: ANN401 - whatever read_weights takes
+    probabilities: Any,
     words: Iterator[int],
     *,
     bits: Bits = 32,
@@ -64,7 +64,7 @@ def multinomial_torch_cpu(
 
 
 def multinomial_torch_cpu_without_replacement(
-    probabilities: Any,  # noqa: ANN401 - as above
+    probabilities: Any,
     count: int,
     words: Iterator[int],
     *,
@@ -89,7 +89,7 @@ def multinomial_torch_cpu_without_replacement(
 
 
 def multinomial_torch_cpu_with_replacement(
-    probabilities: Any,  # noqa: ANN401 - as above
+    probabilities: Any,
     count: int,
     words: Iterator[int],
     *,
@@ -113,11 +113,11 @@ def multinomial_torch_cpu_with_replacement(
     return [bisect_left(shares, u) for u in _uniforms(words, count)]
 
 
-def _read(probabilities: Any, bits: Bits) -> tuple[list[float], Rounding]:  # noqa: ANN401 - checked
+def _read(probabilities: Any, bits: Bits) -> tuple[list[float], Rounding]:
     """Return the row in the width asked for, and the rounding to that width."""
     if not is_whole(bits) or bits not in get_args(Bits):
         raise ParameterError("bits", bits, "must be 32 or 64")
-    rounded: Rounding = to_binary32 if bits == 32 else _to_binary64  # noqa: PLR2004 - 32 bits
+    rounded: Rounding = to_binary32 if bits == 32 else _to_binary64
     row = read_weights(probabilities, "probabilities")
     narrow = [rounded(p) for p in row]
     read_weights(narrow, f"probabilities of {bits} bits")

@@ -25,9 +25,9 @@ from sampling_ref.row import Number, TokenId, read_possible_logits, read_weights
 
 
 def without_replacement(
-    weights: Any,  # noqa: ANN401 - whatever read_weights takes
+    weights: Any,
     count: int,
-    uniforms: Any,  # noqa: ANN401 - whatever read_uniforms takes
+    uniforms: Any,
     *,
     boundary: Boundary = "exceed",
 ) -> list[TokenId]:
@@ -46,9 +46,9 @@ def without_replacement(
 
 
 def without_replacement_of_logits(
-    logits: Any,  # noqa: ANN401 - whatever read_possible_logits takes
+    logits: Any,
     count: int,
-    uniforms: Any,  # noqa: ANN401 - as above
+    uniforms: Any,
     *,
     boundary: Boundary = "exceed",
     factor: Number = 1,
@@ -67,7 +67,7 @@ def without_replacement_of_logits(
     return drawn
 
 
-def _read(count: int, possible: int, uniforms: Any) -> list[Number]:  # noqa: ANN401 - checked
+def _read(count: int, possible: int, uniforms: Any) -> list[Number]:
     if read_whole("count", count, 1) > possible:
         rule = f"must be at most the number of tokens that can be drawn, {possible}"
         raise ParameterError("count", count, rule)

@@ -33,7 +33,7 @@ Equality = Literal["kept", "removed"]
 
 
 def epsilon(
-    weights: Any,  # noqa: ANN401 - whatever read_weights takes
+    weights: Any,
     cutoff: Number,
     *,
     equality: Equality = "kept",
@@ -61,7 +61,7 @@ def epsilon(
 
 
 def epsilon_logits(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    logits: Any,
     cutoff: Number,
     *,
     equality: Equality = "kept",

@@ -41,7 +41,7 @@ Equality = Literal["kept", "removed"]
 
 
 def eta(
-    weights: Any,  # noqa: ANN401 - whatever read_weights takes
+    weights: Any,
     cutoff: Number,
     *,
     scale: Number | None = None,
@@ -78,7 +78,7 @@ def eta(
 
 
 def eta_logits(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    logits: Any,
     cutoff: Number,
     *,
     scale: Number | None = None,

@@ -40,7 +40,7 @@ AboveOne = Literal["error", "best"]
 
 
 def min_p(
-    weights: Any,  # noqa: ANN401 - whatever read_weights takes
+    weights: Any,
     m: Number,
     *,
     equality: Equality = "kept",
@@ -68,7 +68,7 @@ def min_p(
 
 
 def min_p_logits(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    logits: Any,
     m: Number,
     *,
     equality: Equality = "kept",

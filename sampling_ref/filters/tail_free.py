@@ -52,7 +52,7 @@ SECOND_DIFFERENCE = (1, -2, 1)
 
 
 def tail_free(
-    weights: Any,  # noqa: ANN401 - whatever read_weights takes
+    weights: Any,
     z: Number,
     *,
     cut: Cut = "centred",
@@ -80,7 +80,7 @@ def tail_free(
 
 
 def tail_free_logits(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    logits: Any,
     z: Number,
     *,
     cut: Cut = "centred",
@@ -166,7 +166,7 @@ def _read_choices(z: Number, cut: Cut, ties: Ties, least: int) -> Fraction:
     return read_fraction("z", z, "[0, 1]")
 
 
-def _kept(  # noqa: PLR0913 - all of them decide where the set ends
+def _kept(
     row: Row,
     tokens: list[TokenId],
     before: int,

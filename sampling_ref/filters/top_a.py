@@ -33,7 +33,7 @@ from sampling_ref.row import Number, TokenId, possible, read_possible_logits, re
 
 
 def top_a(
-    weights: Any,  # noqa: ANN401 - whatever read_weights takes
+    weights: Any,
     a: Number,
     *,
     least: int = 1,
@@ -60,7 +60,7 @@ def top_a(
 
 
 def top_a_logits(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    logits: Any,
     a: Number,
     *,
     least: int = 1,

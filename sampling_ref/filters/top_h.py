@@ -57,7 +57,7 @@ Entropy = Literal["own", "shared"]
 
 
 def top_h(
-    weights: Any,  # noqa: ANN401 - whatever read_weights takes
+    weights: Any,
     alpha: Number,
     *,
     entropy: Entropy = "own",
@@ -92,7 +92,7 @@ def top_h(
 
 
 def top_h_logits(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    logits: Any,
     alpha: Number,
     *,
     entropy: Entropy = "own",

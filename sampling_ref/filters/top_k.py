@@ -36,7 +36,7 @@ Beyond = Literal["all", "error"]
 
 
 def top_k(
-    weights: Any,  # noqa: ANN401 - whatever read_weights takes
+    weights: Any,
     k: int,
     *,
     ties: Ties = "lowest id",
@@ -59,7 +59,7 @@ def top_k(
 
 
 def top_k_logits(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    logits: Any,
     k: int,
     *,
     ties: Ties = "lowest id",

@@ -37,7 +37,7 @@ Zero = Literal["best", "off"]
 
 
 def top_n_sigma_logits(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    logits: Any,
     n: Number,
     *,
     deviation: Deviation = "population",

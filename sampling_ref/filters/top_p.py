@@ -62,7 +62,7 @@ Zero = Literal["error", "best", "off"]
 
 
 def top_p(
-    weights: Any,  # noqa: ANN401 - whatever read_weights takes
+    weights: Any,
     p: Number,
     *,
     boundary: Boundary = "reach",
@@ -105,8 +105,8 @@ def top_p(
     return _kept(row, tokens, crossing, boundary, ties, least)
 
 
-def top_p_logits(  # noqa: PLR0913 - as above
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+def top_p_logits(
+    logits: Any,
     p: Number,
     *,
     boundary: Boundary = "reach",

@@ -48,7 +48,7 @@ Value = TypeVar("Value")
 
 
 def typical(
-    weights: Any,  # noqa: ANN401 - whatever read_weights takes
+    weights: Any,
     mass: Number,
     *,
     boundary: Boundary = "reach",
@@ -92,7 +92,7 @@ def typical(
 
 
 def typical_logits(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+    logits: Any,
     mass: Number,
     *,
     boundary: Boundary = "reach",

@@ -46,8 +46,8 @@ Equality = Literal["counts", "does not"]
 Coin = Literal["at most", "below"]
 
 
-def xtc(  # noqa: PLR0913 - one keyword for each point that engines decide differently
-    weights: Any,  # noqa: ANN401 - whatever read_weights takes
+def xtc(
+    weights: Any,
     threshold: Number,
     *,
     probability: Number = 1,
@@ -81,8 +81,8 @@ def xtc(  # noqa: PLR0913 - one keyword for each point that engines decide diffe
     return _staying(row, tokens, top, ties, least, protected)
 
 
-def xtc_logits(  # noqa: PLR0913 - as above
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
+def xtc_logits(
+    logits: Any,
     threshold: Number,
     *,
     probability: Number = 1,

@@ -56,7 +56,7 @@ from sampling_ref.parameters import read_number, read_whole
 from sampling_ref.row import TokenId
 
 
-def generate(  # noqa: PLR0913 - the parts of a runner, and its command line
+def generate(
     model: Model,
     prompt: Iterable[TokenId],
     sampler: Sampler | Choice,

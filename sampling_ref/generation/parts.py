@@ -17,7 +17,7 @@ The first of them has position `start_pos`. The model remembers the tokens befor
 class Sampler(Protocol):
     """A sampler that remembers what it has seen. It is made with the prompt, if it needs it."""
 
-    def sample(self, logits: Any, /) -> TokenId:  # noqa: ANN401 - whatever the model returns
+    def sample(self, logits: Any, /) -> TokenId:
         """Return the next token."""
 
     def accept(self, token: TokenId, /) -> object:
@@ -55,14 +55,14 @@ def chooser(sampler: Sampler | Choice) -> Choice:
     raise ParameterError("sampler", sampler, "must be callable, or have sample and accept")
 
 
-def _chosen_by_object(sampler: Sampler, logits: Any, history: list[TokenId]) -> TokenId:  # noqa: ANN401, ARG001 - a Choice
+def _chosen_by_object(sampler: Sampler, logits: Any, history: list[TokenId]) -> TokenId:
     size = row_size(logits)
     token = read_token("sampler", sampler.sample(logits), size)
     sampler.accept(token)
     return token
 
 
-def _chosen_by_function(choose: Choice, logits: Any, history: list[TokenId]) -> TokenId:  # noqa: ANN401 - a Choice
+def _chosen_by_function(choose: Choice, logits: Any, history: list[TokenId]) -> TokenId:
     size = row_size(logits)
     return read_token("sampler", choose(logits, history), size)
 
@@ -83,7 +83,7 @@ def decoding(decoder: Decoder | Texts | None) -> tuple[Callable[[TokenId], str],
     raise ParameterError("decoder", decoder, "must be callable, or have push and finish")
 
 
-def row_size(logits: Any) -> int:  # noqa: ANN401 - whatever the model returns
+def row_size(logits: Any) -> int:
     """Return how many tokens a row has. What is in it the sampler checks."""
     try:
         return len(logits)
@@ -92,7 +92,7 @@ def row_size(logits: Any) -> int:  # noqa: ANN401 - whatever the model returns
         raise RowError(f"the model must return a row of logits, got {kind}") from None
 
 
-def read_token(name: str, token: Any, size: int) -> TokenId:  # noqa: ANN401 - it is checked
+def read_token(name: str, token: Any, size: int) -> TokenId:
     """Return a token id below `size`; integers of other libraries are taken too.
 
     >>> read_token("sampler", 5, 4)
@@ -105,7 +105,7 @@ def read_token(name: str, token: Any, size: int) -> TokenId:  # noqa: ANN401 - i
     return read
 
 
-def read_tokens(name: str, tokens: Any) -> list[TokenId]:  # noqa: ANN401 - it is checked
+def read_tokens(name: str, tokens: Any) -> list[TokenId]:
     """Return a list of token ids.
 
     >>> read_tokens("prompt", (3, 1))
@@ -127,7 +127,7 @@ def read_tokens(name: str, tokens: Any) -> list[TokenId]:  # noqa: ANN401 - it i
     return read
 
 
-def read_index(value: Any) -> int | None:  # noqa: ANN401 - it is checked
+def read_index(value: Any) -> int | None:
     """Return an integer of whatever library as an int; None if it is none."""
     if isinstance(value, bool):
         return None

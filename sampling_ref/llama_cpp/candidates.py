@@ -81,7 +81,7 @@ def reordered(candidates: Candidates, positions: Sequence[int], *, is_sorted: bo
     )
 
 
-def read_real(name: str, value: Any) -> float:  # noqa: ANN401 - it is checked here
+def read_real(name: str, value: Any) -> float:
     """Return a real parameter rounded to binary32.
 
     >>> read_real("p", 0.1)
@@ -96,7 +96,7 @@ def read_real(name: str, value: Any) -> float:  # noqa: ANN401 - it is checked h
     return number
 
 
-def read_integer(name: str, value: Any, least: int = -(2**31)) -> int:  # noqa: ANN401 - likewise
+def read_integer(name: str, value: Any, least: int = -(2**31)) -> int:
     """Return a whole parameter that fits into 32 bits.
 
     >>> read_integer("min_keep", -1, least=0)

@@ -45,7 +45,7 @@ def discrete_index(weights: Sequence[float], words: Iterator[int]) -> int:
     >>> discrete_index([1.0, 1.0], iter([0, 2**31])), discrete_index([3.0], iter([]))
     (0, 0)
     """
-    if len(weights) < 2:  # noqa: PLR2004 - nothing to choose from
+    if len(weights) < 2:
         return 0
     total = sum_in_order(weights)
     running = list(accumulate(weight / total for weight in weights))

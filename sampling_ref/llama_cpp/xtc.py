@@ -43,7 +43,7 @@ def xtc(
     chance = read_real("probability", probability)
     least_likely = read_real("threshold", threshold)
     least = read_integer("min_keep", min_keep, least=0)
-    if chance <= 0 or least_likely > 0.5 or len(logits) < 2:  # noqa: PLR2004 - the engine's limits
+    if chance <= 0 or least_likely > 0.5 or len(logits) < 2:
         return candidates
     if uniform_float(words) > chance:
         return candidates

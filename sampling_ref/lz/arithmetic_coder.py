@@ -81,7 +81,7 @@ def interval_of(tokens: Sequence[TokenId], model: Model) -> tuple[int, int, int]
     return low, width, scale
 
 
-def read_any_tokens(tokens: Any) -> list[TokenId]:  # noqa: ANN401 - whatever read_history takes
+def read_any_tokens(tokens: Any) -> list[TokenId]:
     """Return a checked copy of tokens of a vocabulary whose size is not known yet."""
     return read_history(tokens, None, "tokens")
 

@@ -5,7 +5,7 @@ from typing import Any
 from sampling_ref.errors import ParameterError
 
 
-def read_bits(value: Any) -> str:  # noqa: ANN401 - checked here
+def read_bits(value: Any) -> str:
     """Return the parameter `bits`: a string of the digits 0 and 1.
 
     >>> read_bits("012")

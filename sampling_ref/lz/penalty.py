@@ -144,7 +144,7 @@ def lz_changes(
 
 
 def end_of_history(
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+    history: Any,
     size: int,
     wanted: int,
     prompt_length: int,

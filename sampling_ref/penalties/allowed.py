@@ -22,8 +22,8 @@ from sampling_ref.token_parameters import read_token_set
 
 
 def allowed(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any,
     tokens: TokenId | Collection[TokenId],
 ) -> list[Number]:
     """Return the row with only `tokens` left.

@@ -26,9 +26,9 @@ from sampling_ref.token_parameters import read_sequences, read_token_set
 
 
 def bad_words(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
-    words: Any,  # noqa: ANN401 - sequences of token ids
+    logits: Any,
+    history: Any,
+    words: Any,
     *,
     ends: TokenId | Collection[TokenId] | None = (),
     scope: Scope = "all",

@@ -44,9 +44,9 @@ Line = Literal["late", "early"]
 Last = Literal["included", "excluded"]
 
 
-def decaying(  # noqa: PLR0913 - three penalties with the two ranges they share
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+def decaying(
+    logits: Any,
+    history: Any,
     repetition: Number = 1,
     frequency: Number = 0,
     presence: Number = 0,

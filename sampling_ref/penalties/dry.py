@@ -59,14 +59,14 @@ SMALLEST_CUT_BASE = to_binary32(1.000001)
 
 
 def dry(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any,
     multiplier: Number,
     base: Number = 1.75,
     allowed_length: int = 2,
     *,
     window: int | None = None,
-    breakers: Any = (),  # noqa: ANN401 - sequences of token ids
+    breakers: Any = (),
 ) -> list[Number]:
     """Return the row with those tokens lowered that would continue a repetition.
 

@@ -38,8 +38,8 @@ DEFAULT_MOST = 20
 
 
 def dry_longest(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any,
     multiplier: Number,
     base: Number = 1.75,
     allowed_length: int = 2,

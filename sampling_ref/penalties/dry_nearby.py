@@ -33,8 +33,8 @@ DEFAULT_MOST = 50
 
 
 def dry_nearby(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any,
     multiplier: Number,
     base: Number = 1.75,
     allowed_length: int = 2,

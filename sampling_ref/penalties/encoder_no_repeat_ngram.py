@@ -25,10 +25,10 @@ from sampling_ref.row import Number, read_logits
 
 
 def encoder_no_repeat_ngram(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any,
     ngram_size: int,
-    encoder_input: Any = None,  # noqa: ANN401 - whatever read_history takes
+    encoder_input: Any = None,
     *,
     prompt_length: int = 0,
 ) -> list[Number]:

@@ -31,10 +31,10 @@ from sampling_ref.row import Number, TokenId, read_logits
 
 
 def encoder_repetition(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any,
     penalty: Number,
-    encoder_input: Any = None,  # noqa: ANN401 - whatever read_history takes
+    encoder_input: Any = None,
     *,
     prompt_length: int = 0,
 ) -> list[Number]:

@@ -31,8 +31,8 @@ from sampling_ref.token_parameters import read_token_set
 
 
 def exponential_decay_length(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any,
     start: int,
     growth: Number,
     ends: TokenId | Collection[TokenId],

@@ -21,8 +21,8 @@ from sampling_ref.row import Number, TokenId, read_logits
 
 
 def forced_bos(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any,
     token: TokenId,
 ) -> list[Number]:
     """Return the row, or only `token` if it is the second one.

@@ -29,8 +29,8 @@ from sampling_ref.token_parameters import read_token_set
 
 
 def forced_eos(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any,
     max_length: int | None,
     ends: TokenId | Collection[TokenId],
     *,

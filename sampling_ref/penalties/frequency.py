@@ -35,9 +35,9 @@ Method = Literal["subtract", "divide"]
 Arithmetic = Literal["at once", "one by one"]
 
 
-def frequency(  # noqa: PLR0913 - one keyword for each point that engines decide differently
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+def frequency(
+    logits: Any,
+    history: Any,
     penalty: Number,
     *,
     method: Method = "subtract",

@@ -26,8 +26,8 @@ from sampling_ref.token_parameters import read_bias, read_numbers_of_tokens
 
 
 def logit_bias(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any,
     biases: Mapping[TokenId, Number],
     *,
     limit: Number | None = None,

@@ -24,8 +24,8 @@ from sampling_ref.token_parameters import read_token_set
 
 
 def min_length(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any,
     length: int,
     ends: TokenId | Collection[TokenId],
 ) -> list[Number]:

@@ -24,8 +24,8 @@ from sampling_ref.row import Number, read_logits
 
 
 def no_repeat_ngram(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any,
     ngram_size: int,
 ) -> list[Number]:
     """Return the row without the tokens that would repeat an n-gram of `ngram_size` tokens.

@@ -30,8 +30,8 @@ from sampling_ref.token_parameters import read_numbers_of_tokens
 
 
 def openai(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any,
     frequency_penalty: Number = 0,
     presence_penalty: Number = 0,
     logit_bias: Mapping[TokenId, Number] | None = None,

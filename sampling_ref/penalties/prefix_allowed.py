@@ -32,8 +32,8 @@ WhenNone = Literal["force", "leave"]
 
 
 def prefix_allowed(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any,
     allowed_after: Callable[[list[TokenId]], Collection[TokenId]],
     *,
     when_none: WhenNone = "force",

@@ -30,9 +30,9 @@ from sampling_ref.row import Number, TokenId, read_logits
 Method = Literal["subtract", "divide"]
 
 
-def presence(  # noqa: PLR0913 - one keyword for each point that engines decide differently
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+def presence(
+    logits: Any,
+    history: Any,
     penalty: Number,
     *,
     method: Method = "subtract",

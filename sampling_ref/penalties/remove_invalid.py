@@ -28,8 +28,8 @@ LARGEST_BINARY32 = (2 - 2.0**-23) * 2.0**127
 
 
 def remove_invalid_values(
-    logits: Any,  # noqa: ANN401 - whatever numbers_of takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+    logits: Any,
+    history: Any,
     *,
     largest: Number = LARGEST_BINARY32,
 ) -> list[Number]:

@@ -44,9 +44,9 @@ Counting = Literal["distinct", "each occurrence"]
 Arithmetic = Literal["division", "reciprocal"]
 
 
-def repetition(  # noqa: PLR0913 - one keyword for each point that engines decide differently
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+def repetition(
+    logits: Any,
+    history: Any,
     penalty: Number,
     *,
     method: Method = "by sign",

@@ -36,9 +36,9 @@ AdditiveScope = Literal["all", "output"]
 DEFAULT_WINDOW = 64
 
 
-def penalties(  # noqa: PLR0913 - three penalties and the points that engines decide differently
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
+def penalties(
+    logits: Any,
+    history: Any,
     repetition: Number = 1,
     frequency: Number = 0,
     presence: Number = 0,

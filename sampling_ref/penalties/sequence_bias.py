@@ -28,9 +28,9 @@ from sampling_ref.token_parameters import read_bias, read_sequences
 
 
 def sequence_bias(
-    logits: Any,  # noqa: ANN401 - whatever read_logits takes
-    history: Any,  # noqa: ANN401 - whatever read_history takes
-    biases: Any,  # noqa: ANN401 - pairs or a mapping
+    logits: Any,
+    history: Any,
+    biases: Any,
 ) -> list[Number]:
     """Return the row with the biases of the sequences that the next token could complete.
 
@@ -52,7 +52,7 @@ def sequence_bias(
     )
 
 
-def read_biases(biases: Any, size: int) -> dict[tuple[TokenId, ...], Number]:  # noqa: ANN401
+def read_biases(biases: Any, size: int) -> dict[tuple[TokenId, ...], Number]:
     """Return sequences and biases for a row of `size` numbers.
 
     >>> read_biases([([0, 1], 0.5), (1, 2.0)], 2)
@@ -64,7 +64,7 @@ def read_biases(biases: Any, size: int) -> dict[tuple[TokenId, ...], Number]:  #
         raise ParameterError("biases", biases, "must be pairs of a token sequence and a number")
     found = {}
     for place, pair in enumerate(biases):
-        if not isinstance(pair, list | tuple) or len(pair) != 2:  # noqa: PLR2004 - a pair
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
             raise ParameterError(f"biases[{place}]", pair, "must be a sequence and a number")
         sequence = read_sequences([pair[0]], size, f"biases[{place}]")[0]
         found[sequence] = read_bias(f"biases[{place}]", pair[1])

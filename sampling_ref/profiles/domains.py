@@ -210,7 +210,7 @@ class DecayStart:
 
     def holds(self, value: object) -> bool:
         """Say whether the value is such a pair."""
-        if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:  # noqa: PLR2004
+        if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
             return False
         return Whole(0).holds(value[0]) and Interval(0, low_open=True).holds(value[1])
 
@@ -223,7 +223,7 @@ class DecayStart:
 class Anything:
     """Whatever the step itself accepts: a function, for example."""
 
-    def holds(self, value: object) -> bool:  # noqa: ARG002 - the step itself checks it
+    def holds(self, value: object) -> bool:
         """Say yes."""
         return True
 

@@ -72,7 +72,7 @@ class Condition:
         return f"{self.parameter} {self.relation} {self.value!r}"
 
 
-def equals(parameter: str, value: Any) -> tuple[Condition, ...]:  # noqa: ANN401 - any constant
+def equals(parameter: str, value: Any) -> tuple[Condition, ...]:
     """Return the condition that a parameter has a value, to stand alone in `off_if`."""
     return (Condition(parameter, "==", value),)
 

@@ -97,6 +97,6 @@ def _shifted(word: int, i: int) -> int:
         return (word ^ word << 21) & WORD ^ WORD
     if i % 4 == 1:
         return word ^ word >> 5
-    if i % 4 == 2:  # noqa: PLR2004 - the third of four
+    if i % 4 == 2:
         return (word ^ word << 12) & WORD
     return word ^ word >> 33

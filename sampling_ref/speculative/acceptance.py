@@ -94,7 +94,7 @@ def accepts(
     return u * q < p or (u * q == p and equality == "accept")
 
 
-def read_rule(equality: Any, undrafted: Any) -> None:  # noqa: ANN401 - checked here
+def read_rule(equality: Any, undrafted: Any) -> None:
     """Raise one sentence if one of the two choices is none.
 
     >>> read_rule("keep", "reject")
@@ -106,10 +106,10 @@ def read_rule(equality: Any, undrafted: Any) -> None:  # noqa: ANN401 - checked 
 
 
 def accept(
-    target: Any,  # noqa: ANN401 - whatever has tolist()
-    draft: Any,  # noqa: ANN401 - whatever has tolist()
+    target: Any,
+    draft: Any,
     token: TokenId,
-    u: Any,  # noqa: ANN401 - checked here
+    u: Any,
     *,
     equality: Equality = "reject",
     undrafted: Undrafted = "by ratio",
@@ -136,7 +136,7 @@ def accept(
     return accepts(p[token], q[token], u, equality, undrafted)
 
 
-def acceptance_rate(target: Any, draft: Any) -> Fraction:  # noqa: ANN401 - has tolist()
+def acceptance_rate(target: Any, draft: Any) -> Fraction:
     """Return the probability that a token drawn from the draft is accepted.
 
     It is the sum over all tokens of the smaller share, that is, one minus the total

@@ -63,10 +63,10 @@ def _acceptable(
 
 
 def verify_block(
-    targets: Any,  # noqa: ANN401 - whatever has tolist()
-    drafts: Any,  # noqa: ANN401 - whatever has tolist()
-    tokens: Any,  # noqa: ANN401 - whatever has tolist()
-    uniforms: Any,  # noqa: ANN401 - whatever has tolist()
+    targets: Any,
+    drafts: Any,
+    tokens: Any,
+    uniforms: Any,
     *,
     equality: Equality = "reject",
 ) -> Verified:
@@ -94,7 +94,7 @@ def verify_block(
     return Verified((*tokens[:accepted], token_at(row, last)), accepted)
 
 
-def block_breakpoints(targets: Any, drafts: Any, tokens: Any) -> list[list[Fraction]]:  # noqa: ANN401
+def block_breakpoints(targets: Any, drafts: Any, tokens: Any) -> list[list[Fraction]]:
     """Return, for each random number, every value at which the answer can change.
 
     >>> even, left = [0.5, 0.5], [0.75, 0.25]

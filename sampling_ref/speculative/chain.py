@@ -38,10 +38,10 @@ class Verified(NamedTuple):
 
 
 def verify_chain(
-    targets: Any,  # noqa: ANN401 - whatever has tolist()
-    drafts: Any,  # noqa: ANN401 - whatever has tolist()
-    tokens: Any,  # noqa: ANN401 - whatever has tolist()
-    uniforms: Any,  # noqa: ANN401 - whatever has tolist()
+    targets: Any,
+    drafts: Any,
+    tokens: Any,
+    uniforms: Any,
     *,
     equality: Equality = "reject",
     undrafted: Undrafted = "by ratio",
@@ -69,7 +69,7 @@ def verify_chain(
     return Verified((*tokens, token_at(p[-1], last)), len(tokens))
 
 
-def chain_breakpoints(targets: Any, drafts: Any, tokens: Any) -> list[list[Fraction]]:  # noqa: ANN401
+def chain_breakpoints(targets: Any, drafts: Any, tokens: Any) -> list[list[Fraction]]:
     """Return, for each random number, every value at which the answer can change.
 
     >>> even, left = [0.5, 0.5], [0.75, 0.25]

@@ -19,7 +19,7 @@ from sampling_ref.row import Number
 from sampling_ref.speculative.shares import read_two_shares
 
 
-def ensemble(target: Any, draft: Any, weight: Number) -> list[Fraction]:  # noqa: ANN401
+def ensemble(target: Any, draft: Any, weight: Number) -> list[Fraction]:
     """Return `weight` times the target plus the rest of one times the draft, as shares.
 
     >>> ensemble([1.0, 0.0], [0.5, 0.5], 0.5)

@@ -103,7 +103,7 @@ def output_law(
         targets = [target(beginning) for beginning in beginnings]
         drafts = [draft(beginning) for beginning in beginnings[:-1]]
 
-        def run(uniforms: Sequence[Fraction], rows: Any = (targets, drafts, tokens)) -> Any:  # noqa: ANN401
+        def run(uniforms: Sequence[Fraction], rows: Any = (targets, drafts, tokens)) -> Any:
             return tuple(verify(*rows, uniforms)[0])
 
         for verified, probability in law_of(run, breakpoints(targets, drafts, tokens)).items():

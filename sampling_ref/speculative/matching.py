@@ -22,7 +22,7 @@ from sampling_ref.speculative.chain import Verified
 from sampling_ref.speculative.shares import read_exactly, read_targets, running_shares, token_at
 
 
-def verify_by_matching(targets: Any, tokens: Any, uniforms: Any) -> Verified:  # noqa: ANN401
+def verify_by_matching(targets: Any, tokens: Any, uniforms: Any) -> Verified:
     """Return what comes out for the drafted `tokens`; arguments as for `verify_chain`.
 
     >>> even = [0.5, 0.5]
@@ -39,7 +39,7 @@ def verify_by_matching(targets: Any, tokens: Any, uniforms: Any) -> Verified:  #
     return Verified(tuple(drawn), len(drawn) - 1)
 
 
-def matching_breakpoints(targets: Any, tokens: Any) -> list[list[Fraction]]:  # noqa: ANN401
+def matching_breakpoints(targets: Any, tokens: Any) -> list[list[Fraction]]:
     """Return, for each random number, every value at which the answer can change.
 
     >>> matching_breakpoints([[0.5, 0.5]], [])

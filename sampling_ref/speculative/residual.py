@@ -45,7 +45,7 @@ def subtract(p: list[Fraction], q: list[Fraction], if_equal: IfEqual) -> list[Fr
     raise RowError("target and draft are equal, so nothing is ever rejected")
 
 
-def residual(target: Any, draft: Any, *, if_equal: IfEqual = "error") -> list[Fraction]:  # noqa: ANN401
+def residual(target: Any, draft: Any, *, if_equal: IfEqual = "error") -> list[Fraction]:
     """Return the row to draw from after a rejection, as exact shares.
 
     >>> residual([0.5, 0.25, 0.25], [0.25, 0.75, 0.0])

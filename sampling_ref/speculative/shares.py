@@ -21,7 +21,7 @@ from sampling_ref.random_numbers import read_uniforms
 from sampling_ref.row import Row, TokenId, read_weights
 
 
-def read_shares(weights: Any, name: str = "weights") -> list[Fraction]:  # noqa: ANN401
+def read_shares(weights: Any, name: str = "weights") -> list[Fraction]:
     """Return each weight divided by the sum of all, exactly.
 
     >>> read_shares([3.0, 0.0, 1.0])
@@ -32,7 +32,7 @@ def read_shares(weights: Any, name: str = "weights") -> list[Fraction]:  # noqa:
     return exact if total == 1 else [weight / total for weight in exact]
 
 
-def read_two_shares(target: Any, draft: Any) -> tuple[list[Fraction], list[Fraction]]:  # noqa: ANN401
+def read_two_shares(target: Any, draft: Any) -> tuple[list[Fraction], list[Fraction]]:
     """Return the shares of a target and a draft row over the same tokens.
 
     >>> read_two_shares([1.0, 1.0], [1.0])
@@ -46,7 +46,7 @@ def read_two_shares(target: Any, draft: Any) -> tuple[list[Fraction], list[Fract
     return p, q
 
 
-def read_rows(rows: Any, name: str, count: int) -> list[list[Fraction]]:  # noqa: ANN401
+def read_rows(rows: Any, name: str, count: int) -> list[list[Fraction]]:
     """Return the shares of exactly `count` rows.
 
     >>> read_rows([[1.0]], "targets", 2)
@@ -65,8 +65,8 @@ def read_rows(rows: Any, name: str, count: int) -> list[list[Fraction]]:  # noqa
 
 
 def read_targets(
-    targets: Any,  # noqa: ANN401 - whatever has tolist()
-    tokens: Any,  # noqa: ANN401 - whatever has tolist()
+    targets: Any,
+    tokens: Any,
 ) -> tuple[list[list[Fraction]], list[TokenId]]:
     """Return checked drafted tokens, and one target row more than there are tokens.
 
@@ -83,9 +83,9 @@ def read_targets(
 
 
 def read_drafted(
-    targets: Any,  # noqa: ANN401 - whatever has tolist()
-    drafts: Any,  # noqa: ANN401 - whatever has tolist()
-    tokens: Any,  # noqa: ANN401 - whatever has tolist()
+    targets: Any,
+    drafts: Any,
+    tokens: Any,
 ) -> tuple[list[list[Fraction]], list[list[Fraction]], list[TokenId]]:
     """Return checked drafts: one token and one row for each, and one target row more.
 
@@ -101,7 +101,7 @@ def read_drafted(
     return p, q, checked
 
 
-def read_exactly(uniforms: Any, count: int) -> list[Fraction]:  # noqa: ANN401
+def read_exactly(uniforms: Any, count: int) -> list[Fraction]:
     """Return exactly `count` random numbers in [0, 1).
 
     >>> read_exactly([0.5], 2)

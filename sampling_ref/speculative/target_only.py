@@ -41,10 +41,10 @@ SMALLEST_THRESHOLD = Fraction(1e-9)
 
 
 def verify_target_only(
-    targets: Any,  # noqa: ANN401 - whatever has tolist()
-    tokens: Any,  # noqa: ANN401 - whatever has tolist()
-    parents: Any,  # noqa: ANN401 - whatever has tolist()
-    uniforms: Any,  # noqa: ANN401 - whatever has tolist()
+    targets: Any,
+    tokens: Any,
+    parents: Any,
+    uniforms: Any,
     *,
     threshold_single: Number = 1.0,
     threshold_acc: Number = 1.0,
@@ -81,9 +81,9 @@ def verify_target_only(
 
 
 def target_only_breakpoints(
-    targets: Any,  # noqa: ANN401 - whatever has tolist()
-    tokens: Any,  # noqa: ANN401 - whatever has tolist()
-    parents: Any,  # noqa: ANN401 - whatever has tolist()
+    targets: Any,
+    tokens: Any,
+    parents: Any,
     threshold_acc: Number = 1.0,
 ) -> list[list[Fraction]]:
     """Return, for each random number, every value at which the answer can change.

@@ -40,7 +40,7 @@ from sampling_ref.speculative.residual import subtract
 from sampling_ref.speculative.shares import read_drafted, read_exactly, running_shares, token_at
 
 
-def read_children(parents: Any, count: int) -> list[list[int]]:  # noqa: ANN401 - checked here
+def read_children(parents: Any, count: int) -> list[list[int]]:
     """Return the children of the root and of each node, in the order of the lists.
 
     `parents[i]` is the place of node i's parent, counted from 1; 0 is the root.
@@ -65,11 +65,11 @@ def read_children(parents: Any, count: int) -> list[list[int]]:  # noqa: ANN401 
 
 
 def verify_tree(
-    targets: Any,  # noqa: ANN401 - whatever has tolist()
-    drafts: Any,  # noqa: ANN401 - whatever has tolist()
-    tokens: Any,  # noqa: ANN401 - whatever has tolist()
-    parents: Any,  # noqa: ANN401 - whatever has tolist()
-    uniforms: Any,  # noqa: ANN401 - whatever has tolist()
+    targets: Any,
+    drafts: Any,
+    tokens: Any,
+    parents: Any,
+    uniforms: Any,
     *,
     equality: Equality = "reject",
 ) -> Verified:
@@ -104,10 +104,10 @@ def verify_tree(
 
 
 def tree_breakpoints(
-    targets: Any,  # noqa: ANN401 - whatever has tolist()
-    drafts: Any,  # noqa: ANN401 - whatever has tolist()
-    tokens: Any,  # noqa: ANN401 - whatever has tolist()
-    parents: Any,  # noqa: ANN401 - whatever has tolist()
+    targets: Any,
+    drafts: Any,
+    tokens: Any,
+    parents: Any,
 ) -> list[list[Fraction]]:
     """Return, for each random number, every value at which the answer can change.
 
@@ -129,7 +129,7 @@ def tree_breakpoints(
     return [*ratios, ends]
 
 
-def without_tokens(draft: Row, drawn: Any) -> list[Number]:  # noqa: ANN401 - whatever has tolist()
+def without_tokens(draft: Row, drawn: Any) -> list[Number]:
     """Return a draft row without the tokens drawn from it already.
 
     >>> without_tokens([0.5, 0.25, 0.25], [0])

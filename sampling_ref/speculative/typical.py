@@ -37,7 +37,7 @@ from sampling_ref.speculative.shares import read_rows, read_shares
 
 
 def is_typical(
-    weights: Any,  # noqa: ANN401 - whatever has tolist()
+    weights: Any,
     token: TokenId,
     *,
     epsilon: Number = 0.3,
@@ -65,7 +65,7 @@ def is_typical(
 
 
 def best_typical_candidate(
-    targets: Any,  # noqa: ANN401 - whatever has tolist()
+    targets: Any,
     candidates: Sequence[Sequence[TokenId]],
     *,
     epsilon: Number = 0.3,

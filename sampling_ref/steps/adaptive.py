@@ -81,7 +81,7 @@ def _adaptive_p(candidates: Candidates, situation: Situation, values: Values) ->
 
 def _remember_past(
     before: Candidates,
-    after: Candidates,  # noqa: ARG001 - one shape for all
+    after: Candidates,
     situation: Situation,
     values: Values,
     token: TokenId,

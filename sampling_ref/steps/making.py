@@ -48,17 +48,17 @@ def own_parameters(
     return parameters, choices
 
 
-def history_tokens(situation: Situation, values: Values) -> Iterable[TokenId]:  # noqa: ARG001
+def history_tokens(situation: Situation, values: Values) -> Iterable[TokenId]:
     """Return the tokens of the history: what most penalties touch."""
     return set(situation.history)
 
 
-def all_tokens(situation: Situation, values: Values) -> Iterable[TokenId]:  # noqa: ARG001
+def all_tokens(situation: Situation, values: Values) -> Iterable[TokenId]:
     """Return every token: what a step touches that looks at the whole row."""
     return range(situation.size)
 
 
-def no_tokens(situation: Situation, values: Values) -> Iterable[TokenId]:  # noqa: ARG001
+def no_tokens(situation: Situation, values: Values) -> Iterable[TokenId]:
     """Return nothing: what a step touches that only bans, forces or allows."""
     return ()
 
@@ -134,7 +134,7 @@ def at_places(candidates: Candidates, values: Values) -> dict[str, Any]:
     return given
 
 
-def exact(value: Any, situation: Situation) -> Any:  # noqa: ANN401 - numbers, or maps of them
+def exact(value: Any, situation: Situation) -> Any:
     """Return a parameter as the kind of number that the situation calculates with."""
     if isinstance(value, Mapping):
         return {token: exact(number, situation) for token, number in value.items()}

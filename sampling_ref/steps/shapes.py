@@ -15,7 +15,7 @@ from sampling_ref.steps.making import own_parameters
 from sampling_ref.steps.step import REQUIRED, Step, Values
 
 
-def _tempered(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001 - one shape
+def _tempered(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
     """Divide the factor of the candidates, so that nothing is rounded."""
     zero, added = values["zero"], Fraction(values["added"])
     domain = "(0, inf)" if zero == "error" else "[0, inf)"

@@ -72,6 +72,6 @@ class Use:
     step: str
     values: Values
 
-    def __init__(self, step: str, **values: Any) -> None:  # noqa: ANN401 - each step has its own
+    def __init__(self, step: str, **values: Any) -> None:
         object.__setattr__(self, "step", step)
         object.__setattr__(self, "values", MappingProxyType(values))

@@ -22,7 +22,7 @@ from sampling_ref.total_order import greatest_first
 from sampling_ref.twins.twin import Twin
 
 
-def _temperature(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001 - one shape
+def _temperature(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
     floats = [float(logit) for logit in candidates.logits]
     scaled = scale_in_32_bits(floats, float(values["temperature"]))
     return replace(candidates, logits=ReadRow(scaled))
@@ -44,12 +44,12 @@ def _placed(candidates: Candidates, weights: list[float], places: list[int]) -> 
     )
 
 
-def _top_k(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001 - one shape
+def _top_k(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
     weights = _weights(candidates)
     return _placed(candidates, weights, greatest_first(weights)[: values["k"]])
 
 
-def _top_p(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001 - one shape
+def _top_p(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
     weights = _weights(candidates)
     # Alone, without top_k's sort before it, the step sorts for itself.
     order = list(range(len(weights))) if candidates.is_sorted else greatest_first(weights)
@@ -63,7 +63,7 @@ def _law(candidates: Candidates) -> list[float]:
     return all_to_binary32([weight / total for weight in weights])
 
 
-def _draw(candidates: Candidates, situation: Situation, draw: Draw) -> TokenId:  # noqa: ARG001 - one shape
+def _draw(candidates: Candidates, situation: Situation, draw: Draw) -> TokenId:
     weights = _weights(candidates)
     uniform = situation.randomness.uniform("the draw", "f32")
     place = draw_in_32_bits(weights, list(range(len(weights))), uniform)

@@ -40,7 +40,7 @@ from sampling_ref.twins.twin import Twin
 def _given(function: Callable[..., Candidates], **names: str) -> Apply:
     """Return what a sampler does, given the step's values under the sampler's names."""
 
-    def apply(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001 - one shape
+    def apply(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
         return function(candidates, **{theirs: values[ours] for theirs, ours in names.items()})
 
     return apply
@@ -69,11 +69,11 @@ def _dry(candidates: Candidates, situation: Situation, values: Values) -> Candid
     )
 
 
-def _logit_bias(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001 - one shape
+def _logit_bias(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
     return logit_bias(candidates, list(values["biases"].items()))
 
 
-def _temperature(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001 - one shape
+def _temperature(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
     return temp(candidates, values["temperature"])
 
 
@@ -97,7 +97,7 @@ def _mirostat_2(candidates: Candidates, situation: Situation, values: Values) ->
 
 
 def _remember_mu(
-    before: Candidates,  # noqa: ARG001 - one shape for all
+    before: Candidates,
     after: Candidates,
     situation: Situation,
     values: Values,
@@ -120,7 +120,7 @@ def _adaptive_p(candidates: Candidates, situation: Situation, values: Values) ->
 
 def _remember_past(
     before: Candidates,
-    after: Candidates,  # noqa: ARG001 - one shape for all
+    after: Candidates,
     situation: Situation,
     values: Values,
     token: TokenId,

@@ -59,12 +59,12 @@ def _leading(candidates: Candidates, count: int) -> Candidates:
     return with_places(candidates, range(min(count, len(candidates.tokens))))
 
 
-def _top_k(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001 - one shape for all
+def _top_k(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
     count = min(values["k"], len(candidates.tokens))
     return _leading(ORDERS["libstdc++"](candidates, count), count)
 
 
-def _top_n_sigma(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001
+def _top_n_sigma(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
     if len(candidates.tokens) <= 1:
         return candidates
     kept = top_n_sigma_logits(candidates.logits, values["n"])
@@ -72,7 +72,7 @@ def _top_n_sigma(candidates: Candidates, situation: Situation, values: Values) -
     return replace(candidates, logits=ReadRow(logits))
 
 
-def _typical(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001
+def _typical(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
     candidates = _sorted(candidates)
     read_possible_logits(candidates.logits)
     places = order_of_sort([-rank for rank in _ranks_by_distance(candidates)])
@@ -101,7 +101,7 @@ def _ranks_by_distance(candidates: Candidates) -> list[float]:
     return [ranks[logit] for logit in logits]
 
 
-def _top_p(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001
+def _top_p(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
     size = len(candidates.tokens)
     share, factor = values["p"], candidates.factor
     if not candidates.is_sorted and size > MANY:
@@ -120,7 +120,7 @@ def _top_p(candidates: Candidates, situation: Situation, values: Values) -> Cand
     return _leading(candidates, size if end is None else max(end + 1, values["least"]))
 
 
-def _min_p(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001
+def _min_p(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
     """Leave unsorted candidates in their order, unless they are too few."""
     read_possible_logits(candidates.logits)
     passing = _passing_min_p(candidates, values["m"])
@@ -137,7 +137,7 @@ def _passing_min_p(candidates: Candidates, share: Number) -> list[int]:
 
 def _xtc(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
     """Take a random number where the engine takes one, and sort if it says so."""
-    if len(candidates.tokens) < 2:  # noqa: PLR2004 - nothing to exclude
+    if len(candidates.tokens) < 2:
         return candidates
     if situation.randomness.uniform("xtc", "f32") > values["probability"]:
         return candidates
@@ -155,7 +155,7 @@ def _xtc(candidates: Candidates, situation: Situation, values: Values) -> Candid
 
 def _dynamic_temperature(
     candidates: Candidates,
-    situation: Situation,  # noqa: ARG001 - one shape for all
+    situation: Situation,
     values: Values,
 ) -> Candidates:
     size = len(candidates.tokens)

@@ -53,7 +53,7 @@ def softmax_in_32_bits(
     return all_to_binary32([weight / total for weight in weights])
 
 
-def _temperature(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001 - one shape
+def _temperature(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
     temperature = to_binary32(float(values["temperature"]) + float(values["added"]))
     if temperature == 0:
         logits = ReadRow(only_greedy(candidates.logits))
@@ -64,7 +64,7 @@ def _temperature(candidates: Candidates, situation: Situation, values: Values) -
     return Candidates(candidates.tokens, logits, is_sorted=candidates.is_sorted)
 
 
-def _top_p(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001 - one shape
+def _top_p(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
     whole = candidates.whole if values["base"] == "the whole row" else None
     shares = softmax_in_32_bits(candidates.logits, whole)
     share = to_binary32(values["p"])

@@ -89,14 +89,14 @@ def _possible(candidates: Candidates, places: Iterable[int]) -> Candidates:
     return with_places(candidates, sorted(place for place in places if logits[place] > -inf))
 
 
-def _top_p(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001 - one shape
+def _top_p(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
     upwards = sorted(range(len(candidates.logits)), key=candidates.logits.__getitem__)
     sums = _running_sums(torch_softmax([candidates.logits[place] for place in upwards]))
     removed = bisect_right(sums, to_binary32(1 - float(values["p"])))
     return _possible(candidates, upwards[max(0, min(removed, len(upwards) - values["least"])) :])
 
 
-def _min_p(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001 - one shape
+def _min_p(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
     shares = torch_softmax(candidates.logits)
     threshold = to_binary32(to_binary32(values["m"]) * max(shares))
     kept = {place for place, share in enumerate(shares) if share >= threshold}
@@ -110,7 +110,7 @@ def _at_least(candidates: Candidates, threshold: float, least: int) -> Candidate
     return _possible(candidates, kept.union(largest(candidates.logits, least, "all")))
 
 
-def _epsilon(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001 - one shape
+def _epsilon(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
     return _at_least(candidates, to_binary32(values["cutoff"]), values["least"])
 
 
@@ -122,13 +122,13 @@ def _entropy(logits: Sequence[Number]) -> float:
     return -sum_in_binary32(to_binary32(share * max(log, LOWEST)) for share, log in terms)
 
 
-def _eta(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001 - one shape
+def _eta(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
     cutoff = to_binary32(values["cutoff"])
     scaled = to_binary32(to_binary32(sqrt(cutoff)) * expf(-_entropy(candidates.logits)))
     return _at_least(candidates, min(cutoff, scaled), values["least"])
 
 
-def _typical(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001 - one shape
+def _typical(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
     logs = torch_log_softmax(candidates.logits)
     terms = zip(logs, expf_of_all(logs), strict=True)
     entropy = -sum_in_binary32(to_binary32(log * share) for log, share in terms if log > -inf)
@@ -140,7 +140,7 @@ def _typical(candidates: Candidates, situation: Situation, values: Values) -> Ca
     return _possible(candidates, {*near, *order[: values["least"]]})
 
 
-def _top_h(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001 - one shape
+def _top_h(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
     best = largest(candidates.logits, values["best"], "lowest id")
     logits = [candidates.logits[place] for place in best]
     allowed = to_binary32(_entropy(logits) * to_binary32(values["alpha"]))
@@ -150,7 +150,7 @@ def _top_h(candidates: Candidates, situation: Situation, values: Values) -> Cand
     return _possible(candidates, within | {best[0]})
 
 
-def _log_softmax(candidates: Candidates, situation: Situation, values: Values) -> Candidates:  # noqa: ARG001 - one shape
+def _log_softmax(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
     return Candidates(candidates.tokens, ReadRow(torch_log_softmax(candidates.logits)))
 
 
@@ -158,7 +158,7 @@ def _law(candidates: Candidates) -> list[float]:
     return torch_softmax(candidates.logits)
 
 
-def _draw(candidates: Candidates, situation: Situation, draw: Draw) -> TokenId:  # noqa: ARG001 - one shape
+def _draw(candidates: Candidates, situation: Situation, draw: Draw) -> TokenId:
     row = [0.0] * situation.size
     for token, share in zip(candidates.tokens, torch_softmax(candidates.logits), strict=True):
         row[token] = share

@@ -105,7 +105,7 @@ def changed(change: Callable[[list[Message], int], object]) -> Mode:
     return mode
 
 
-def set_result(**parts: Any) -> Mode:  # noqa: ANN401 - any JSON
+def set_result(**parts: Any) -> Mode:
     return changed(lambda results, at: results.__setitem__(at, {"k": results[at]["k"], **parts}))
 
 

@@ -275,7 +275,7 @@ def test_adaptive_p_begins_where_it_aims_at_the_target() -> None:
 
 
 @pytest.mark.parametrize("number", NO_NUMBERS)
-def test_numbers_that_are_none_are_errors(number: Any) -> None:  # noqa: ANN401 - that is the point
+def test_numbers_that_are_none_are_errors(number: Any) -> None:
     row, past = [0.5, 0.25], PastProbabilities(1.0, 2.0)
     calls = [
         ("mu", lambda: mirostat_1_kept(row, number)),
@@ -300,7 +300,7 @@ def test_numbers_that_are_none_are_errors(number: Any) -> None:  # noqa: ANN401 
 
 
 @pytest.mark.parametrize("uniform", [*NO_NUMBERS, -0.5, 1.0])
-def test_a_uniform_number_outside_its_domain_is_an_error(uniform: Any) -> None:  # noqa: ANN401
+def test_a_uniform_number_outside_its_domain_is_an_error(uniform: Any) -> None:
     with pytest.raises(RandomNumberError, match=r"^uniform must be in \[0, 1\), got "):
         mirostat_1([0.5, 0.25], 1.0, tau=1.0, eta=0.5, uniform=uniform)
     with pytest.raises(RandomNumberError, match=r"^uniform must be in \[0, 1\), got "):

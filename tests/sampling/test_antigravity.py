@@ -388,7 +388,7 @@ def test_a_temperature_that_32_bits_round_to_0_is_greedy_there() -> None:
 
 @both
 @pytest.mark.parametrize("r", [1.0, 1, -0.001, inf, nan, True, "0.5", None])
-def test_a_random_number_outside_0_to_1_is_an_error(precision: Precision, r: Any) -> None:  # noqa: ANN401
+def test_a_random_number_outside_0_to_1_is_an_error(precision: Precision, r: Any) -> None:
     with pytest.raises(RandomNumberError, match=r"^r must be in \[0, 1\), got "):
         sample([1.0, 2.0], [], r, precision=precision)
 
@@ -403,7 +403,7 @@ def test_a_random_number_that_32_bits_round_to_1_is_the_largest_below_1_there() 
 
 @both
 @pytest.mark.parametrize("row", [[], [-inf, -inf], [nan, 1.0], [inf, 1.0], ["1"], "row", 7, [True]])
-def test_a_row_that_means_nothing_is_an_error(precision: Precision, row: Any) -> None:  # noqa: ANN401
+def test_a_row_that_means_nothing_is_an_error(precision: Precision, row: Any) -> None:
     with pytest.raises(RowError):
         sample(row, [], 0.5, precision=precision)
 
@@ -421,7 +421,7 @@ def test_a_row_without_a_possible_token_is_an_error_at_any_temperature(
 @pytest.mark.parametrize("history", [[2], [-1], [0.0], [True], ["a"], "a", 1])
 def test_a_history_that_is_not_of_the_row_is_an_error(
     precision: Precision,
-    history: Any,  # noqa: ANN401 - bad input
+    history: Any,
 ) -> None:
     with pytest.raises(HistoryError):
         sample([1.0, 2.0], history, 0.5, precision=precision)

@@ -124,15 +124,15 @@ def test_a_mass_needs_a_possible_token() -> None:
 
 @settings(max_examples=100 * CAMPAIGN)
 @given(rows(), st.none() | rows(), shares(), OFFSETS, FACTORS, st.booleans())
-@example([0.0] * 10, None, 0.1, 0.0, Fraction(1), False)  # noqa: FBT003 - an example's value
-@example([0.0, -200.0, -400.0], None, 1 - 2.0**-53, 0.0, Fraction(1), True)  # noqa: FBT003 - same
+@example([0.0] * 10, None, 0.1, 0.0, Fraction(1), False)
+@example([0.0, -200.0, -400.0], None, 1 - 2.0**-53, 0.0, Fraction(1), True)
 def test_each_stage_keeps_the_place_that_the_definition_finds(
     row: list[float],
     other: list[float] | None,
     share: float,
     offset: float,
     factor: Fraction,
-    strictly: bool,  # noqa: FBT001 - drawn, never called by people
+    strictly: bool,
 ) -> None:
     walked = moved(row, offset)
     mass = Mass(walked if other is None else moved(other, offset), factor)

@@ -150,7 +150,7 @@ def test_an_unknown_method_is_an_error_at_once(
     make: Make,
     tokens: list[int],
     penalty: float | None,
-    method: Any,  # noqa: ANN401
+    method: Any,
 ) -> None:
     processor, more = make(tokens)
     params = {"penalty": penalty, "penalty_method": method, **more}
@@ -162,7 +162,7 @@ def test_an_unknown_method_is_an_error_at_once(
 @each
 @pytest.mark.parametrize("penalty", ["1.2", [1.2], nan, inf, True])
 @pytest.mark.parametrize("method", ["multiplicative", "subtractive"])
-def test_a_penalty_is_a_number(make: Make, penalty: Any, method: str) -> None:  # noqa: ANN401
+def test_a_penalty_is_a_number(make: Make, penalty: Any, method: str) -> None:
     processor, more = make([])
     with pytest.raises(ParameterError, match=r"^penalty must be a finite number"):
         processor.process([1.0], {"penalty": penalty, "penalty_method": method, **more})
@@ -200,7 +200,7 @@ def test_tokens_outside_the_row_are_errors(make: Make) -> None:
 
 
 @pytest.mark.parametrize("tokens", [[-1], [0.0], [True], [None], "ab", None, 5])
-def test_what_is_no_token_is_an_error_when_it_is_told(tokens: Any) -> None:  # noqa: ANN401
+def test_what_is_no_token_is_an_error_when_it_is_told(tokens: Any) -> None:
     with pytest.raises(HistoryError, match=r"^token_ids"):
         FrequencyPenaltyProcessor().update_token_counts(tokens)
     with pytest.raises(HistoryError, match=r"^token_ids"):
@@ -212,7 +212,7 @@ def test_what_is_no_token_is_an_error_when_it_is_told(tokens: Any) -> None:  # n
 
 @each
 @pytest.mark.parametrize("row", [[], [nan], [inf], "ab", None])
-def test_a_row_that_is_none_is_an_error(make: Make, row: Any) -> None:  # noqa: ANN401
+def test_a_row_that_is_none_is_an_error(make: Make, row: Any) -> None:
     with pytest.raises(RowError, match=r"^logits"):
         make([])[0].process(row, {})
 
@@ -241,7 +241,7 @@ def test_processors_are_put_together_in_any_order() -> None:
 
 def test_a_processor_of_one_s_own_needs_no_base_class() -> None:
     class Banning:
-        def process(self, logits: Any, params: Mapping[str, Any]) -> Processed:  # noqa: ANN401
+        def process(self, logits: Any, params: Mapping[str, Any]) -> Processed:
             row = list(logits)
             row[params["token"]] = -inf
             logits.clear()  # it may do with its own copy what it likes
@@ -259,7 +259,7 @@ def test_a_processor_of_one_s_own_needs_no_base_class() -> None:
 
 def test_what_a_processor_returns_is_read_as_a_row() -> None:
     class Broken:
-        def process(self, logits: Any, params: Mapping[str, Any]) -> Processed:  # noqa: ANN401, ARG002
+        def process(self, logits: Any, params: Mapping[str, Any]) -> Processed:
             return {"name": "Broken", "type": "logits", "logits": [nan]}
 
         def get_name(self) -> str:

@@ -1,4 +1,3 @@
-# ruff: noqa: ANN401 - wrong arguments, and objects of engines, have any type
 """Inverse CDF draws each token with exactly its share, and what is drawn at borders has a name."""
 
 import os

@@ -1,4 +1,3 @@
-# ruff: noqa: ANN401 - wrong arguments, and objects of engines, have any type
 """Gumbel-max and the exponential race are one draw, decided exactly, also where floats cannot."""
 
 import os

@@ -1,4 +1,3 @@
-# ruff: noqa: ANN401 - wrong arguments, and objects of engines, have any type
 """What torch's draws need, and what they refuse; the draws themselves are held against torch."""
 
 import re

@@ -34,7 +34,7 @@ def test_never_fewer_than_the_least(
     row: list[float],
     cutoff: float,
     least: int,
-    ties: Any,  # noqa: ANN401 - a choice
+    ties: Any,
 ) -> None:
     passing = epsilon(row, cutoff, least=0)
     expected = passing if len(passing) >= least else top_k(row, least, ties=ties)
@@ -47,7 +47,7 @@ def test_logits_are_decided_as_their_weights_are(
     row: list[float],
     cutoff: float,
     factor: float,
-    equality: Any,  # noqa: ANN401 - a choice
+    equality: Any,
 ) -> None:
     by_logits = epsilon_logits(row, cutoff, factor=factor, equality=equality)
     assert by_logits == epsilon(weights_of(row, factor), cutoff, equality=equality)
@@ -61,7 +61,7 @@ def test_a_token_exactly_at_the_cutoff() -> None:
 
 
 @pytest.mark.parametrize("cutoff", [*NO_NUMBERS, 0.0, 1.0, -0.5, 1.5])
-def test_a_cutoff_outside_its_domain_is_an_error(cutoff: Any) -> None:  # noqa: ANN401
+def test_a_cutoff_outside_its_domain_is_an_error(cutoff: Any) -> None:
     for function in (epsilon, epsilon_logits):
         with pytest.raises(ParameterError, match=r"^cutoff must be in \(0, 1\), got "):
             function([0.5, 0.5], cutoff)

@@ -64,7 +64,7 @@ def test_never_fewer_than_the_least(
     row: list[float],
     cutoff: float,
     least: int,
-    ties: Any,  # noqa: ANN401 - a choice
+    ties: Any,
 ) -> None:
     passing = eta(row, cutoff, least=0)
     expected = passing if len(passing) >= least else top_k(row, least, ties=ties)
@@ -116,7 +116,7 @@ def test_a_token_exactly_at_epsilon() -> None:
 
 
 @pytest.mark.parametrize("cutoff", [*NO_NUMBERS, 0.0, 1.0, -0.5, 1.5])
-def test_a_cutoff_outside_its_domain_is_an_error(cutoff: Any) -> None:  # noqa: ANN401
+def test_a_cutoff_outside_its_domain_is_an_error(cutoff: Any) -> None:
     for function in (eta, eta_logits):
         with pytest.raises(ParameterError, match=r"^cutoff must be in \(0, 1\), got "):
             function([0.5, 0.5], cutoff)

@@ -117,7 +117,7 @@ def test_no_tokens_wanted_means_that_the_model_is_not_asked() -> None:
 
 
 @pytest.mark.parametrize("stop_ids", [4, [4], (9, 4), {4}, iter([4])])
-def test_it_stops_at_a_stop_token_which_is_its_last(stop_ids: Any) -> None:  # noqa: ANN401
+def test_it_stops_at_a_stop_token_which_is_its_last(stop_ids: Any) -> None:
     model = Counting()
     end = finished(generate(model, [1], greedy, stop_ids=stop_ids))
     assert (end.reason, end.tokens) == ("stop token", (2, 3, 4))
@@ -366,7 +366,7 @@ def test_the_mean_is_that_of_the_intervals_and_the_rate_its_inverse() -> None:
 
 
 @pytest.mark.parametrize("as_published", [False, True])
-def test_the_report_has_the_published_form(as_published: bool) -> None:  # noqa: FBT001 - a parameter
+def test_the_report_has_the_published_form(as_published: bool) -> None:
     times = Times(0.24532, (0.0381, 0.0382))
     expected = "TTFT: 245.32 ms\nAvg TBT: 38.15 ms (26.2 tokens/sec)"
     assert times.report(as_published=as_published) == expected
@@ -479,8 +479,8 @@ def test_a_bad_argument_is_one_sentence_at_once(arguments: dict[str, Any], sente
 @pytest.mark.parametrize("token", [SIZE, -1, 1.0, None, True, "1"])
 @pytest.mark.parametrize("has_memory", [False, True])
 def test_a_sampler_that_returns_no_token_of_the_row_is_an_error(
-    token: Any,  # noqa: ANN401 - bad output
-    has_memory: bool,  # noqa: FBT001 - a parameter
+    token: Any,
+    has_memory: bool,
 ) -> None:
     class Broken(Accepting):
         def sample(self, logits: Sequence[float]) -> int:
@@ -503,7 +503,7 @@ def test_a_model_that_returns_no_row_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("place", [None, 1.5, "2", True])
-def test_a_physical_position_that_is_no_number_is_an_error(place: Any) -> None:  # noqa: ANN401
+def test_a_physical_position_that_is_no_number_is_an_error(place: Any) -> None:
     with pytest.raises(ParameterError, match=r"^current_pos must return a whole number, got "):
         list(generate(Counting(), [1], greedy, current_pos=lambda: place))
 
@@ -511,7 +511,7 @@ def test_a_physical_position_that_is_no_number_is_an_error(place: Any) -> None: 
 def test_tokens_of_other_libraries_are_taken() -> None:
     numpy = pytest.importorskip("numpy", reason="needs numpy")
 
-    def model(tokens: list[int], start_pos: int) -> Any:  # noqa: ANN401 - an array
+    def model(tokens: list[int], start_pos: int) -> Any:
         assert all(type(token) is int for token in tokens)
         return numpy.eye(SIZE)[(tokens[-1] + start_pos) % SIZE]
 

@@ -25,7 +25,7 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
     "log2f": log2f,
     "powf": powf,
 }
-RANDOM = Random(7)  # noqa: S311 - tests, not secrets
+RANDOM = Random(7)
 
 is_like_glibc = pytest.mark.skipif(
     platform.libc_ver()[0] != "glibc" or platform.machine() != "x86_64",
@@ -38,7 +38,7 @@ def any_bits() -> float:
     return number
 
 
-def c_function(name: str) -> Any:  # noqa: ANN401 - a function of C
+def c_function(name: str) -> Any:
     function = getattr(ctypes.CDLL("libm.so.6"), name)
     function.restype = ctypes.c_float
     function.argtypes = [ctypes.c_float] * (2 if name == "powf" else 1)

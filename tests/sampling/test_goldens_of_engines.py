@@ -44,7 +44,7 @@ def logf(shares: Sequence[float]) -> list[float]:
     return [to_binary32(log(to_binary32(share))) for share in shares]
 
 
-def in_its_order(precision: Precision, shares: Sequence[float], **params: Any) -> list[float]:  # noqa: ANN401 - each step has its own
+def in_its_order(precision: Precision, shares: Sequence[float], **params: Any) -> list[float]:
     """Return the probabilities of llama.cpp's candidates, in the order that they have."""
     logits, params = logf(shares), alone("llama.cpp", precision=precision, **params)
     trace = explain("llama.cpp", logits, **params)
@@ -168,7 +168,7 @@ def test_llama_cpp_penalties(
         (FIVE, [0, 1, 2, 3, 4, 0, 1], 1.0, 4, 7, [], FIVE),
     ],
 )
-def test_llama_cpp_dry(  # noqa: PLR0913, PLR0917 - the arguments of the engine's own test
+def test_llama_cpp_dry(
     precision: Precision,
     shares: Sequence[float],
     history: list[int],

@@ -82,7 +82,7 @@ def after(
     name: str,
     row: Sequence[float],
     history: Sequence[int],
-    **params: Any,  # noqa: ANN401 - each engine has its own
+    **params: Any,
 ) -> list[float]:
     """Return the row after the steps of an engine that are not switched off."""
     numbers = [float(logit) for logit in row]
@@ -144,7 +144,7 @@ def law_of_shared_numbers(target: list[Fraction], draft: int) -> list[Fraction]:
     rest = [share if token != draft else Fraction(0) for token, share in enumerate(target)]
     ends = [Fraction(0), *accumulate(share / sum(rest) for share in rest)]
 
-    def run(numbers: Any) -> int:  # noqa: ANN401 - a list of one number
+    def run(numbers: Any) -> int:
         if numbers[0] < target[draft]:
             return draft
         return next(token for token in range(3) if ends[token] <= numbers[0] < ends[token + 1])
@@ -153,7 +153,7 @@ def law_of_shared_numbers(target: list[Fraction], draft: int) -> list[Fraction]:
     return [law.get(token, Fraction(0)) for token in range(3)]
 
 
-def law_of_a_chain(target: list[Fraction], drawn: list[Fraction], told: list[Fraction]) -> Any:  # noqa: ANN401 - shares
+def law_of_a_chain(target: list[Fraction], drawn: list[Fraction], told: list[Fraction]) -> Any:
     """Return the law of one token whose draft was drawn from one row and told as another."""
     points = sorted({Fraction(0), *target, *told, *accumulate(residual(target, told))})
     ratios = [[p / q for p, q in zip(target, told, strict=True) if q], [*points]]
@@ -162,7 +162,7 @@ def law_of_a_chain(target: list[Fraction], drawn: list[Fraction], told: list[Fra
         if not share:
             continue
 
-        def run(numbers: Any, token: int = token) -> int:  # noqa: ANN401 - two numbers
+        def run(numbers: Any, token: int = token) -> int:
             return verify_chain([target, target], [told], [token], numbers).tokens[0]
 
         for answer, probability in law_of(run, ratios).items():

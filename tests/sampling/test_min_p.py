@@ -33,7 +33,7 @@ def test_a_larger_share_keeps_less(row: list[float], m: float, n: float) -> None
 
 @drawn(40)
 @given(weights(), shares(), st.integers(0, 6), st.sampled_from(["lowest id", "highest id", "all"]))
-def test_never_fewer_than_the_least(row: list[float], m: float, least: int, ties: Any) -> None:  # noqa: ANN401 - a choice
+def test_never_fewer_than_the_least(row: list[float], m: float, least: int, ties: Any) -> None:
     kept = min_p(row, m, equality="removed", least=least, ties=ties)
     passing = min_p(row, m, equality="removed", least=0)
     if len(passing) >= least:
@@ -48,7 +48,7 @@ def test_logits_are_decided_as_their_weights_are(
     row: list[float],
     m: float,
     factor: float,
-    equality: Any,  # noqa: ANN401 - a choice
+    equality: Any,
 ) -> None:
     by_logits = min_p_logits(row, m, factor=factor, equality=equality)
     assert by_logits == min_p(weights_of(row, factor), m, equality=equality)
@@ -96,7 +96,7 @@ def test_a_share_of_zero_keeps_every_possible_token() -> None:
 
 
 @pytest.mark.parametrize("m", [*NO_NUMBERS, -0.5])
-def test_a_share_outside_its_domain_is_an_error(m: Any) -> None:  # noqa: ANN401 - that is the point
+def test_a_share_outside_its_domain_is_an_error(m: Any) -> None:
     for function in (min_p, min_p_logits):
         with pytest.raises(ParameterError, match=r"^m must be in \[0, 1\], got "):
             function([0.5, 0.5], m)

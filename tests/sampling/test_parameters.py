@@ -32,7 +32,7 @@ INTERVALS = [
 @pytest.mark.parametrize(("interval", "inside", "outside"), INTERVALS)
 @pytest.mark.parametrize("read", [read_fraction, read_number])
 def test_both_sides_of_each_end(
-    read: Any,  # noqa: ANN401 - either function
+    read: Any,
     interval: str,
     inside: list[Any],
     outside: list[Any],
@@ -46,7 +46,7 @@ def test_both_sides_of_each_end(
 
 @drawn(60)
 @given(st.floats(allow_nan=False, allow_infinity=False) | st.fractions() | st.integers())
-def test_a_number_comes_back_as_it_is_and_a_fraction_is_equal_to_it(value: Any) -> None:  # noqa: ANN401 - a number
+def test_a_number_comes_back_as_it_is_and_a_fraction_is_equal_to_it(value: Any) -> None:
     assert read_number("x", value) is value
     exact = read_fraction("x", value)
     assert type(exact) is Fraction
@@ -106,7 +106,7 @@ def test_one_random_number_and_many_have_one_sentence() -> None:
 def test_a_number_of_five_thousand_digits_is_an_ordinary_mistake(
     op: str,
     name: str,
-    huge: Any,  # noqa: ANN401 - whatever a parameter may be
+    huge: Any,
 ) -> None:
     params: dict[str, Any] = {name: huge}
     with pytest.raises(SamplingError, match=r"got a whole number of more than 4000 digits$"):

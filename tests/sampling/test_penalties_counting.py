@@ -338,7 +338,7 @@ def test_the_combination_looks_back_64_tokens() -> None:
 def test_published_values_of_the_combination(
     history: list[int], rep: float, additive: float, expected: list[float]
 ) -> None:
-    from math import exp, log  # noqa: PLC0415 - only these published values need them
+    from math import exp, log
 
     after = penalties([log(0.2)] * 5, history, rep, additive, additive)
     weights = [exp(logit) for logit in after]

@@ -251,7 +251,7 @@ def test_each_edge_of_each_domain(
 
 @every_penalty
 @pytest.mark.parametrize("row", [[], "abc", None, 5, [None], ["1"], [True], [[1.0]]])
-def test_a_row_that_is_none_is_an_error(penalty: Penalty, row: Any) -> None:  # noqa: ANN401
+def test_a_row_that_is_none_is_an_error(penalty: Penalty, row: Any) -> None:
     with pytest.raises(RowError, match=r"^logits"):
         penalty(row, [], **CASES[penalty][0])
 
@@ -268,7 +268,7 @@ def test_nan_and_plus_infinity_are_errors_for_all_but_one(penalty: Penalty, numb
 
 @every_penalty
 @pytest.mark.parametrize("history", [[3], [-1], [0.0], [None], "ab", None, 5, [True]])
-def test_a_history_that_does_not_fit_is_an_error(penalty: Penalty, history: Any) -> None:  # noqa: ANN401
+def test_a_history_that_does_not_fit_is_an_error(penalty: Penalty, history: Any) -> None:
     with pytest.raises(HistoryError, match=r"^history"):
         penalty([1.0, 2.0, 3.0], history, **CASES[penalty][0])
 

@@ -53,7 +53,7 @@ def test_mt19937_by_array_gives_the_first_words_of_its_authors_output() -> None:
 def test_mt19937_by_array_is_pythons_random(exponent: int) -> None:
     seed = 2**exponent - 1
     key = [seed >> shift & 2**32 - 1 for shift in range(0, max(seed.bit_length(), 1), 32)]
-    peer = random.Random(seed)  # noqa: S311 - a peer, not a secret
+    peer = random.Random(seed)
     words = mt19937_by_array(key)
     assert [mt19937_double(next(words), next(words)) for _ in range(400)] == [
         peer.random() for _ in range(400)

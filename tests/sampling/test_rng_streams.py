@@ -1,4 +1,3 @@
-# ruff: noqa: ANN401 - wrong arguments, and objects of engines, have any type
 """A stream is a seed and a number of words taken; whatever is no seed is an error at once."""
 
 import re
@@ -182,7 +181,7 @@ def test_a_seed_of_isaac64_is_one_word_of_a_table_mixed_once() -> None:
         (lambda: mt19937_words([0] * 623), "state must be 624 whole numbers"),
         (lambda: mt19937_words([0] * 624, 625), "position must be a whole number from 0 to 624"),
         (lambda: mt19937_words([0] * 624, -1), "position must be a whole number from 0 to 624"),
-        (lambda: mt19937_words([0] * 624, True), "position must be a whole number from 0 to 624"),  # noqa: FBT003 - a bool is the point
+        (lambda: mt19937_words([0] * 624, True), "position must be a whole number from 0 to 624"),
         (lambda: xoshiro256plusplus([0] * 4), "state must hold a word that is not 0"),
         (lambda: xoshiro256plusplus([0] * 3), "state must be 4 whole numbers"),
         (lambda: pcg64(2**128, 0), "initial_state must be a whole number from 0 to 2**128 - 1"),

@@ -1,4 +1,3 @@
-# ruff: noqa: ANN401 - wrong arguments, and objects of engines, have any type
 """Each conversion gives its engine's value: at both ends, where it rounds, from real streams."""
 
 from collections.abc import Callable, Iterator

@@ -108,9 +108,9 @@ RULE_CASES = [
 )
 def test_every_rule_decides_the_three_open_cases_as_its_engine_does(
     name: str,
-    at_equality: bool,  # noqa: FBT001 - filled in from the table above
-    offered_by_target_only: bool,  # noqa: FBT001 - as above
-    by_neither: bool,  # noqa: FBT001 - as above
+    at_equality: bool,
+    offered_by_target_only: bool,
+    by_neither: bool,
 ) -> None:
     rule = ACCEPTANCE_RULES[name]
     assert accept([0.25, 0.75], EVEN, 0, 0.5, **rule) == at_equality
@@ -412,7 +412,7 @@ def test_a_parameter_outside_its_domain_is_an_error(
 
 
 @pytest.mark.parametrize("value", [0, 0.0, Fraction(0)])
-def test_thresholds_of_typicality_must_be_above_zero(value: Any) -> None:  # noqa: ANN401
+def test_thresholds_of_typicality_must_be_above_zero(value: Any) -> None:
     for name in ("epsilon", "delta"):
         with pytest.raises(ParameterError, match=rf"^{name} must be in \(0, 1\], got "):
             is_typical(EVEN, 0, **{name: value})
@@ -421,7 +421,7 @@ def test_thresholds_of_typicality_must_be_above_zero(value: Any) -> None:  # noq
 
 
 @pytest.mark.parametrize("u", [-5e-324, 1.0, nan, True, "0", None])
-def test_a_random_number_outside_zero_to_one_is_an_error(u: Any) -> None:  # noqa: ANN401
+def test_a_random_number_outside_zero_to_one_is_an_error(u: Any) -> None:
     calls: list[Call] = [
         lambda: accept(EVEN, EVEN, 0, u),
         lambda: verify_chain([EVEN], [], [], [u]),
@@ -453,7 +453,7 @@ BAD_ROWS: list[Any] = [[], [nan], [inf, 1.0], [-1.0, 2.0], [0.0, 0.0], "row", No
 
 
 @pytest.mark.parametrize("row", BAD_ROWS, ids=repr)
-def test_a_row_without_meaning_is_an_error_wherever_it_stands(row: Any) -> None:  # noqa: ANN401
+def test_a_row_without_meaning_is_an_error_wherever_it_stands(row: Any) -> None:
     calls: list[Call] = [
         lambda: accept(row, EVEN, 0, 0.5),
         lambda: accept(EVEN, row, 0, 0.5),
@@ -488,7 +488,7 @@ def test_rows_of_different_lengths_and_counts_are_errors() -> None:
 
 
 @pytest.mark.parametrize("token", [-1, 2, True, 0.0, "0", None])
-def test_a_token_outside_the_row_is_an_error(token: Any) -> None:  # noqa: ANN401
+def test_a_token_outside_the_row_is_an_error(token: Any) -> None:
     calls: list[Call] = [
         lambda: accept(EVEN, EVEN, token, 0.5),
         lambda: verify_chain([EVEN] * 2, [EVEN], [token], [0.5, 0.5]),
@@ -511,7 +511,7 @@ def test_a_token_outside_the_row_is_an_error(token: Any) -> None:  # noqa: ANN40
 
 
 @pytest.mark.parametrize("parents", [[1], [-1], [True], [0.0], [], [0, 0], None, "0"])
-def test_parents_must_name_earlier_nodes(parents: Any) -> None:  # noqa: ANN401
+def test_parents_must_name_earlier_nodes(parents: Any) -> None:
     calls: list[Call] = [
         lambda: verify_tree([EVEN] * 2, [EVEN], [0], parents, [0.5, 0.5]),
         lambda: verify_target_only([EVEN] * 2, [0], parents, [0.5] * 3),
@@ -522,7 +522,7 @@ def test_parents_must_name_earlier_nodes(parents: Any) -> None:  # noqa: ANN401
 
 
 @pytest.mark.parametrize("choice", ["", "maybe", None, 1, True])
-def test_a_choice_that_does_not_exist_is_an_error(choice: Any) -> None:  # noqa: ANN401
+def test_a_choice_that_does_not_exist_is_an_error(choice: Any) -> None:
     calls: list[Call] = [
         lambda: accept(EVEN, EVEN, 0, 0.5, equality=choice),
         lambda: accept(EVEN, EVEN, 0, 0.5, undrafted=choice),

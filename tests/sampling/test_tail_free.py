@@ -115,7 +115,7 @@ def test_a_bend_that_no_float_can_see_is_seen() -> None:
 
 
 @pytest.mark.parametrize("z", [*NO_NUMBERS, -0.5, 1.5])
-def test_a_part_outside_its_domain_is_an_error(z: Any) -> None:  # noqa: ANN401
+def test_a_part_outside_its_domain_is_an_error(z: Any) -> None:
     for function in (tail_free, tail_free_logits):
         with pytest.raises(ParameterError, match=r"^z must be in \[0, 1\], got "):
             function([0.5, 0.5], z)

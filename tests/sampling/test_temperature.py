@@ -47,7 +47,7 @@ def test_the_reciprocal_is_rounded_first() -> None:
 
 
 @pytest.mark.parametrize("value", NOT_POSITIVE)
-def test_a_temperature_must_be_finite_and_above_0(value: Any) -> None:  # noqa: ANN401
+def test_a_temperature_must_be_finite_and_above_0(value: Any) -> None:
     with pytest.raises(ParameterError, match=r"^temperature must be a finite number above 0, got"):
         temperature([1.0, 2.0], value)
     with pytest.raises(ParameterError, match=r"^smoothing_factor must be a finite number above"):
@@ -67,7 +67,7 @@ def test_a_temperature_that_leaves_no_finite_logit_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("arithmetic", ["", None, "multiply"])
-def test_arithmetic_has_two_names(arithmetic: Any) -> None:  # noqa: ANN401
+def test_arithmetic_has_two_names(arithmetic: Any) -> None:
     with pytest.raises(ParameterError, match=r"^arithmetic must be one of division, reciprocal"):
         temperature([1.0], 1.0, arithmetic=arithmetic)
 
@@ -160,7 +160,7 @@ def test_an_exponent_of_zero_is_always_the_highest_temperature() -> None:
 
 @pytest.mark.parametrize("name", ["temperature", "spread", "exponent"])
 @pytest.mark.parametrize("value", NEGATIVE)
-def test_domains_of_dynamic_temperature(name: str, value: Any) -> None:  # noqa: ANN401
+def test_domains_of_dynamic_temperature(name: str, value: Any) -> None:
     fine: dict[str, Any] = {"temperature": 1.0, "spread": 0.5, "exponent": 1}
     with pytest.raises(ParameterError, match=rf"^{name} must be a finite number of at least 0"):
         dynamic_temperature([1.0, 2.0], **{**fine, name: value})

@@ -33,7 +33,7 @@ def test_never_fewer_than_the_least(
     row: list[float],
     a: float,
     least: int,
-    ties: Any,  # noqa: ANN401 - a choice
+    ties: Any,
 ) -> None:
     passing = top_a(row, a, least=0)
     expected = passing if len(passing) >= least else top_k(row, least, ties=ties)
@@ -66,7 +66,7 @@ def test_equal_tokens_pass_up_to_their_number(count: int) -> None:
 
 
 @pytest.mark.parametrize("a", [*NO_NUMBERS, -0.5])
-def test_a_multiple_outside_its_domain_is_an_error(a: Any) -> None:  # noqa: ANN401
+def test_a_multiple_outside_its_domain_is_an_error(a: Any) -> None:
     for function in (top_a, top_a_logits):
         with pytest.raises(ParameterError, match=r"^a must be a finite number of at least 0, got "):
             function([0.5, 0.5], a)

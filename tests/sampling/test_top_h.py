@@ -147,7 +147,7 @@ def test_a_row_whose_entropy_no_float_can_hold() -> None:
 
 
 @pytest.mark.parametrize("alpha", [*NO_NUMBERS, 0.0, -0.5, 1.5])
-def test_an_alpha_outside_its_domain_is_an_error(alpha: Any) -> None:  # noqa: ANN401
+def test_an_alpha_outside_its_domain_is_an_error(alpha: Any) -> None:
     for function in (top_h, top_h_logits):
         with pytest.raises(ParameterError, match=r"^alpha must be in \(0, 1\], got "):
             function([0.5, 0.5], alpha)

@@ -108,7 +108,7 @@ def test_a_k_of_zero_is_an_error_no_filter_or_nothing() -> None:
 
 
 @pytest.mark.parametrize("k", [*NO_NUMBERS, -1, 2.0])
-def test_a_k_that_is_no_count_is_an_error(k: Any) -> None:  # noqa: ANN401 - that is the point
+def test_a_k_that_is_no_count_is_an_error(k: Any) -> None:
     for function in (top_k, top_k_logits):
         with pytest.raises(ParameterError, match=r"^k must be a whole number of at least 1, got "):
             function([0.5, 0.25], k)

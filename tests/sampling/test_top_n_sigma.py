@@ -105,7 +105,7 @@ def test_huge_and_tiny_logits_are_no_trouble() -> None:
 
 
 @pytest.mark.parametrize("n", [*NO_NUMBERS, -0.5])
-def test_a_multiple_outside_its_domain_is_an_error(n: Any) -> None:  # noqa: ANN401
+def test_a_multiple_outside_its_domain_is_an_error(n: Any) -> None:
     with pytest.raises(ParameterError, match=r"^n must be a finite number of at least 0, got "):
         top_n_sigma_logits([0.5, 0.5], n)
 

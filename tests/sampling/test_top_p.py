@@ -133,7 +133,7 @@ def test_staying_within_keeps_what_has_at_most_the_share_with_it(
 def test_walking_upwards_is_the_same_rule_with_the_highest_ids_first(
     row: list[float],
     p: float,
-    inclusive: bool,  # noqa: FBT001 - drawn
+    inclusive: bool,
 ) -> None:
     """Keep where the sum from below is above 1 - p (or at least that)."""
     rest = (1 - Fraction(p)) * total(row, everything(row))
@@ -237,7 +237,7 @@ ROUGH = [0.125, 0.5, 0.25, 0.125]
         (ROUGH, 1e-9, {1}, {1}, {1}, {1}, {1}, {1}),
     ],
 )
-def test_the_rules_of_real_engines_are_these_choices(  # noqa: PLR0913, PLR0917 - one per engine
+def test_the_rules_of_real_engines_are_these_choices(
     row: list[float],
     p: float,
     upwards: set[int],
@@ -280,7 +280,7 @@ def test_p_of_zero_is_an_error_the_best_token_or_no_filter() -> None:
 
 
 @pytest.mark.parametrize("p", [*NO_NUMBERS, -0.5, 1.5, -0.0, 1 + 2**-52])
-def test_p_outside_its_domain_is_an_error(p: Any) -> None:  # noqa: ANN401 - that is the point
+def test_p_outside_its_domain_is_an_error(p: Any) -> None:
     for function in (top_p, top_p_logits):
         with pytest.raises(ParameterError, match=r"^p must be in \(0, 1\], got "):
             function([0.5, 0.5], p)
@@ -296,7 +296,7 @@ def test_other_parameters_outside_their_domains_are_errors(name: str) -> None:
 
 
 @pytest.mark.parametrize("factor", [*NO_NUMBERS, 0, -1.0])
-def test_a_factor_that_is_not_positive_is_an_error(factor: Any) -> None:  # noqa: ANN401
+def test_a_factor_that_is_not_positive_is_an_error(factor: Any) -> None:
     with pytest.raises(ParameterError, match=r"^factor must be "):
         top_p_logits([0.5, 0.5], 0.5, factor=factor)
 

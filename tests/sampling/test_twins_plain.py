@@ -59,7 +59,7 @@ def warm(name: str) -> dict[str, float]:
     )
 
 
-def is_binary32(number: Any) -> bool:  # noqa: ANN401 - any number
+def is_binary32(number: Any) -> bool:
     return bool(float(number) == number == to_binary32(number))
 
 

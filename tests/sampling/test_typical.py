@@ -171,7 +171,7 @@ def test_the_middle_of_two_logits_near_the_mean_is_decided() -> None:
 
 
 @pytest.mark.parametrize("mass", [*NO_NUMBERS, 0.0, -0.5, 1.5])
-def test_a_mass_outside_its_domain_is_an_error(mass: Any) -> None:  # noqa: ANN401
+def test_a_mass_outside_its_domain_is_an_error(mass: Any) -> None:
     for function in (typical, typical_logits):
         with pytest.raises(ParameterError, match=r"^mass must be in \(0, 1\], got "):
             function([0.5, 0.5], mass)

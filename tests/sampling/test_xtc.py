@@ -137,14 +137,14 @@ def test_a_token_without_weight_is_never_a_top_choice() -> None:
 
 @pytest.mark.parametrize("number", [*NO_NUMBERS, -0.5, 1.5])
 @pytest.mark.parametrize("name", ["threshold", "probability"])
-def test_a_parameter_outside_its_domain_is_an_error(name: str, number: Any) -> None:  # noqa: ANN401
+def test_a_parameter_outside_its_domain_is_an_error(name: str, number: Any) -> None:
     for function in (xtc, xtc_logits):
         with pytest.raises(ParameterError, match=rf"^{name} must be in \[0, 1\], got "):
             function([0.5, 0.5], **({"threshold": 0.25} | {name: number}))
 
 
 @pytest.mark.parametrize("uniform", [*NO_NUMBERS, -0.5, 1.0])
-def test_a_uniform_number_outside_its_domain_is_an_error(uniform: Any) -> None:  # noqa: ANN401
+def test_a_uniform_number_outside_its_domain_is_an_error(uniform: Any) -> None:
     for function in (xtc, xtc_logits):
         with pytest.raises(RandomNumberError, match=r"^uniform must be in \[0, 1\), got"):
             function([0.5, 0.5], 0.25, uniform=uniform)

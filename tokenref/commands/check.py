@@ -59,7 +59,7 @@ from tokenref.runner import Run, run_engine
 @patience_options
 @report_options
 @click.pass_context
-def check(  # noqa: PLR0913, PLR0917 - one parameter per option
+def check(
     ctx: click.Context,
     engines: Sequence[str],
     commands: Sequence[str],
@@ -206,7 +206,7 @@ def must_differ(names: Sequence[str]) -> None:
             raise InputError(f"two engines call themselves {name!r}: run one at a time")
 
 
-def _advance(progress: Progress, task: Any, done: int) -> None:  # noqa: ANN401 - rich's TaskID
+def _advance(progress: Progress, task: Any, done: int) -> None:
     progress.update(task, completed=done)
 
 
@@ -254,8 +254,8 @@ def _check_corpus(
 
 def _own_catalogue(records: Path, vocabularies: Sequence[str]) -> Catalogue:
     """Return records of one's own: of a vocabulary, or those that `promote` keeps."""
-    from tokenref.fuzzing.regressions import open_regressions  # noqa: PLC0415 - only needed here
-    from tokenref.goldens import (  # noqa: PLC0415 - only needed here
+    from tokenref.fuzzing.regressions import open_regressions
+    from tokenref.goldens import (
         GoldensError,
         beside_goldens,
         open_goldens,

@@ -61,7 +61,7 @@ def fixtures_digest(catalogue: Catalogue) -> str:
     show_default=True,
     help="The most questions in one run.",
 )
-def export(  # noqa: PLR0913, PLR0917 - one parameter per option
+def export(
     ids: Sequence[str],
     ops: Sequence[str],
     flags: Sequence[str],

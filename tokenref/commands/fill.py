@@ -48,8 +48,8 @@ def fill(
     Without --vocabulary, --texts and --out it writes the golden records of this project anew.
     """
     # Generators assert their cases' purposes; loading them takes a moment nobody else should pay.
-    from authoring.cases.draft import PurposeError  # noqa: PLC0415 - see above
-    from tokenref.fill import FillError, differences, make_files, write_files  # noqa: PLC0415 - see above
+    from authoring.cases.draft import PurposeError
+    from tokenref.fill import FillError, differences, make_files, write_files
 
     own = (vocabulary, texts, out)
     if any(part is not None for part in own):
@@ -86,7 +86,7 @@ def _kept_in(folder: Path) -> Path | None:
 
 def _fill_own(vocabulary: str, texts: Path, out: Path) -> None:
     """Write goldens for some texts, and beside them what they are about, if need be."""
-    from tokenref.goldens import goldens_for, texts_of  # noqa: PLC0415 - only needed here
+    from tokenref.goldens import goldens_for, texts_of
 
     subject = _own_subject(vocabulary)
     kind = "vocabulary" if isinstance(subject, Vocabulary) else "tokenizer"
@@ -113,7 +113,7 @@ def _fill_own(vocabulary: str, texts: Path, out: Path) -> None:
 
 
 def _own_subject(vocabulary: str) -> TokenizerSubject:
-    from tokenref.goldens import GoldensError, own_subject  # noqa: PLC0415 - only needed here
+    from tokenref.goldens import GoldensError, own_subject
 
     try:
         return own_subject(vocabulary)

@@ -65,7 +65,7 @@ from tokenref.protocol.patience import Patience
 @click.option("--state", type=FILE, help="Keep what is done and found in this file, and go on.")
 @patience_options
 @click.pass_context
-def fuzz(  # noqa: PLR0913, PLR0917 - one parameter per option
+def fuzz(
     ctx: click.Context,
     engine: str | None,
     command: str | None,
@@ -96,7 +96,7 @@ def fuzz(  # noqa: PLR0913, PLR0917 - one parameter per option
     if (engine is None) == (command is None):
         raise click.UsageError("exactly one of ENGINE and --cmd must be given")
     try:
-        from tokenref.commands.campaigns import Wanted, ask_again, campaign  # noqa: PLC0415 - slow
+        from tokenref.commands.campaigns import Wanted, ask_again, campaign
     except ModuleNotFoundError as error:
         if error.name != "hypothesis":
             raise
@@ -130,14 +130,14 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
     FILES are the --state files of all shards. Ends with 3, and says what is missing or
     there twice, if they are not all of one campaign.
     """
-    from rich.console import Console  # noqa: PLC0415 - with what follows
+    from rich.console import Console
 
-    from tokenref.fuzzing.journal import read_journal  # noqa: PLC0415 - slow
-    from tokenref.fuzzing.likely_bugs import likely_bugs  # noqa: PLC0415 - slow
-    from tokenref.fuzzing.merging import merged  # noqa: PLC0415 - slow
-    from tokenref.fuzzing.printing import print_summary  # noqa: PLC0415 - slow
-    from tokenref.fuzzing.printing_bugs import print_bugs, sentence_of  # noqa: PLC0415 - slow
-    from tokenref.reports.short import visible  # noqa: PLC0415 - with what precedes
+    from tokenref.fuzzing.journal import read_journal
+    from tokenref.fuzzing.likely_bugs import likely_bugs
+    from tokenref.fuzzing.merging import merged
+    from tokenref.fuzzing.printing import print_summary
+    from tokenref.fuzzing.printing_bugs import print_bugs, sentence_of
+    from tokenref.reports.short import visible
 
     journals = {str(path): read_journal(path) for path in files}
     if len(journals) < len(files):
@@ -169,7 +169,7 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
 @click.option("--out", type=FILE, help="A regression file of your own; made if it is not there.")
 @click.option("--fixtures", type=FOLDER, help="Fixtures to add to, in regress/YEAR.jsonl.")
 @click.option("--year", type=click.IntRange(1000, 9999), help="The year of --fixtures.")
-def promote(  # noqa: PLR0913, PLR0917 - one parameter per option
+def promote(
     findings: Path,
     ids: Sequence[str],
     why: str,
@@ -190,10 +190,10 @@ def promote(  # noqa: PLR0913, PLR0917 - one parameter per option
     With --fixtures and --year the records become part of these fixtures, and so do their
     vocabularies; the manifest is brought up to date.
     """
-    from tokenref.fuzzing.journal import read_journal  # noqa: PLC0415 - slow
-    from tokenref.fuzzing.promoting import own_target, promoted  # noqa: PLC0415 - slow
-    from tokenref.fuzzing.promoting_to_fixtures import promoted_to_fixtures  # noqa: PLC0415 - slow
-    from tokenref.glossary import FLAGS  # noqa: PLC0415 - slow
+    from tokenref.fuzzing.journal import read_journal
+    from tokenref.fuzzing.promoting import own_target, promoted
+    from tokenref.fuzzing.promoting_to_fixtures import promoted_to_fixtures
+    from tokenref.glossary import FLAGS
 
     if (out is None) == (fixtures is None) or (fixtures is None) != (year is None):
         raise click.UsageError("give --out FILE, or --fixtures FOLDER and --year YEAR")

@@ -25,9 +25,9 @@ def mutants(
     ctx: click.Context, fixtures: Path | None, page: Path | None, *, only_check: bool
 ) -> None:
     """Show that the golden records kill every seeded bug. This is about the project itself."""
-    from authoring.mutants.gate import run_gate  # noqa: PLC0415 - only needed here
-    from tokenref.reports.mutants import print_gate  # noqa: PLC0415 - only needed here
-    from tokenref.reports.mutants_page import mutants_page  # noqa: PLC0415 - only needed here
+    from authoring.mutants.gate import run_gate
+    from tokenref.reports.mutants import print_gate
+    from tokenref.reports.mutants_page import mutants_page
 
     if only_check and page is None:
         raise InputError("--check compares a page, so it needs --page")

@@ -19,7 +19,7 @@ from tokenref.record import canonical_json
 @click.argument("case_id", metavar="ID")
 @click.option("--json", "as_line", is_flag=True, help="Print the record as its line, bit for bit.")
 @click.option("--fixtures", type=FOLDER, help="Fixtures other than those of the package.")
-def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:  # noqa: FBT001 - an option
+def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
     """Show one golden record, with its reason.
 
     Numbers of samplers are in decimal. Canaries, whose answers are wrong, can be shown.
@@ -34,7 +34,7 @@ def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:  # noqa: F
     if as_line:
         click.echo(canonical_json(msgspec.to_builtins(case)))
         return
-    from tokenref.reports.single import print_case  # noqa: PLC0415 - only needed here
+    from tokenref.reports.single import print_case
 
     print_case(Console(), case, catalogue.name(case.vocab))
 

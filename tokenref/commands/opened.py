@@ -76,7 +76,7 @@ class OpenedVocabulary:
         """The tokenizer as counting and cutting see it."""
         return whole_tokenizer(self.tokenizer, allowed_special="all" if self.special else ())
 
-    def encode(self, text: str, *, template: bool) -> list[TokenId]:  # noqa: ARG002 - it has none
+    def encode(self, text: str, *, template: bool) -> list[TokenId]:
         """Return the tokens of a text."""
         if self.special:
             return self.tokenizer.encode(text, allowed_special="all")
@@ -136,7 +136,7 @@ class OpenedModel:
         """The tokenizer as counting and cutting see it."""
         return whole_sentencepiece(self.tokenizer)
 
-    def encode(self, text: str, *, template: bool) -> list[TokenId]:  # noqa: ARG002 - it has none
+    def encode(self, text: str, *, template: bool) -> list[TokenId]:
         """Return the tokens of a text."""
         return self.tokenizer.encode(text)
 
@@ -148,7 +148,7 @@ class OpenedModel:
         """Return the string of each piece."""
         return {"tokens": self.shown(ids)}
 
-    def decode(self, ids: Sequence[TokenId], *, skip_special: bool, strict: bool) -> str:  # noqa: ARG002 - control pieces have no text
+    def decode(self, ids: Sequence[TokenId], *, skip_special: bool, strict: bool) -> str:
         """Return the text of tokens."""
         _not_strict(strict=strict)
         return self.tokenizer.decode(ids)

@@ -11,13 +11,13 @@ from tokenref.record import OPS, SAMPLER_OPS
 class _Operation(click.Choice[str]):
     """One of many names. Whoever mistypes one is told the nearest, and not all of them."""
 
-    def get_metavar(self, *_: Any, **__: Any) -> str:  # noqa: ANN401 - as click has it
+    def get_metavar(self, *_: Any, **__: Any) -> str:
         """Return what help shows in the place of a value."""
         return "OP"
 
     def convert(
         self,
-        value: Any,  # noqa: ANN401 - as click has it
+        value: Any,
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> str:

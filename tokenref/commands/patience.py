@@ -31,12 +31,12 @@ def patience_options(command: _Command) -> _Command:
 
     @wraps(command)
     def with_patience(
-        *args: Any,  # noqa: ANN401 - click's
+        *args: Any,
         timeout: float,
         timeout_per_case: float,
         timeout_to_start: float,
-        **others: Any,  # noqa: ANN401 - click's
-    ) -> Any:  # noqa: ANN401 - as the command has it
+        **others: Any,
+    ) -> Any:
         patience = Patience(timeout, timeout_per_case, timeout_to_start)
         return command(*args, patience=patience, **others)
 

@@ -53,11 +53,11 @@ class Wanted:
             changed = list(changes(self.old, files))
             said = [*said, *notes(self.old, files)]
         if self.junit is not None:
-            from tokenref.reports.junit import junit_report  # noqa: PLC0415 - only needed here
+            from tokenref.reports.junit import junit_report
 
             write(junit_report(files), self.junit)
         if self.html is not None:
-            from tokenref.reports.html.page import (  # noqa: PLC0415 - only needed here
+            from tokenref.reports.html.page import (
                 html_report,
                 pages_beside,
             )
@@ -101,12 +101,12 @@ def report_options(command: _Command) -> _Command:
 
     @wraps(command)
     def with_reports(
-        *args: Any,  # noqa: ANN401 - click's
+        *args: Any,
         html_path: Path | None,
         junit_path: Path | None,
         old_path: Path | None,
-        **others: Any,  # noqa: ANN401 - click's
-    ) -> Any:  # noqa: ANN401 - as the command has it
+        **others: Any,
+    ) -> Any:
         for path in (html_path, junit_path):
             if path is not None:
                 must_be_writable(path)

@@ -22,9 +22,9 @@ SHOWN: Final = 10
 @click.pass_context
 def profiles(ctx: click.Context, name: str | None, path: Path | None, *, only_check: bool) -> None:
     """List the sampling engines described, or show one of them."""
-    from sampling_ref import PROFILES  # noqa: PLC0415 - no other command needs the samplers
-    from sampling_ref.asking import read_profile  # noqa: PLC0415 - as above
-    from tokenref.profile_pages import one_profile, page  # noqa: PLC0415 - as above
+    from sampling_ref import PROFILES
+    from sampling_ref.asking import read_profile
+    from tokenref.profile_pages import one_profile, page
 
     if path is not None:
         if not is_current(page().encode(), path, only_check=only_check):
@@ -59,7 +59,7 @@ def profiles(ctx: click.Context, name: str | None, path: Path | None, *, only_ch
     help="Real numbers, or every operation rounded to 32 bits.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The probabilities as JSON, and the token.")
-def sample(  # noqa: PLR0913, PLR0917 - one option for everything that sampling depends on
+def sample(
     profile: str,
     logits: str,
     history: str,
@@ -77,8 +77,8 @@ def sample(  # noqa: PLR0913, PLR0917 - one option for everything that sampling 
     (in JSON, "-inf" or null) is an impossible token. Parameters carry the engine's own
     names (`tokenref profiles PROFILE` lists them), values are JSON: --set top_p=0.9.
     """
-    from sampling_ref import Sampler  # noqa: PLC0415 - no other command needs the samplers
-    from sampling_ref.asking import (  # noqa: PLC0415 - as above
+    from sampling_ref import Sampler
+    from sampling_ref.asking import (
         ask,
         draw,
         probabilities,

@@ -33,7 +33,7 @@ def vocabulary() -> None:
 @click.option("--url", help="Another address than the publisher's.")
 def fetch(name: str, folder: Path | None, url: str | None) -> None:
     """Download a vocabulary, and check its digest."""
-    from tokenref.fetching import FetchError, fetch_vocabulary  # noqa: PLC0415 - slow to import
+    from tokenref.fetching import FetchError, fetch_vocabulary
 
     try:
         click.echo(fetch_vocabulary(name, folder, url=url))
@@ -48,7 +48,7 @@ def audit_command(name_or_path: str) -> None:
 
     That is: dead and improper tokens, holes, missing bytes.
     """
-    from tokenref.reports.vocabulary import print_audit  # noqa: PLC0415 - only needed here
+    from tokenref.reports.vocabulary import print_audit
 
     loaded = load_tokenizer(name_or_path)
     if isinstance(loaded, SentencePieceTokenizer):

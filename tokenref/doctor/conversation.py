@@ -192,7 +192,7 @@ class Conversation:
 
     def _answers_at_the_end(self) -> bytes:
         """Start the program anew, send all once more, close its input; return what it writes."""
-        with subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
+        with subprocess.Popen(
             self._arguments,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

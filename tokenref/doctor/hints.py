@@ -43,7 +43,7 @@ def hint(line: bytes, cmd: str) -> str:
     return ""
 
 
-def hint_on_answer(out: Any) -> str:  # noqa: ANN401 - whatever JSON may be there
+def hint_on_answer(out: Any) -> str:
     """Return what to do about the content of an answer that is of a wrong form.
 
     >>> hint_on_answer({"probs": {"f32": [0.5, 0.25]}})
@@ -80,7 +80,7 @@ def near(name: str, known: Iterable[str]) -> str:
     return f'; did you mean "{found[0]}"?' if found else ""
 
 
-def _parsed(text: str) -> Any:  # noqa: ANN401 - any JSON value, or none
+def _parsed(text: str) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
@@ -172,7 +172,7 @@ def hint_on_code(code: str) -> str:
     return "codes are those of fixtures/README.md" + near(code.upper(), CODES)
 
 
-def _leaves(value: Any) -> Sequence[Any]:  # noqa: ANN401 - any JSON value
+def _leaves(value: Any) -> Sequence[Any]:
     """Return what stands in a value that is neither a list nor an object, in order."""
     if isinstance(value, dict):
         return [leaf for entry in value.values() for leaf in _leaves(entry)]

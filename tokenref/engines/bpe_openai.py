@@ -43,12 +43,12 @@ class BpeOpenaiEngine:
     version: str
     name: str = "bpe-openai"
 
-    def load(self, vocabulary: Vocabulary, name: str) -> "BpeOpenaiSession | Unsupported":  # noqa: ARG002 - a vocabulary is recognized by its content
+    def load(self, vocabulary: Vocabulary, name: str) -> "BpeOpenaiSession | Unsupported":
         """Choose the encoding that the vocabulary is, or say that there is none."""
         own = which(vocabulary, _OWN)
         if own is None:
             return Unsupported(f"has only {', '.join(_OWN)}")
-        from bpe_openai import _bindings, get_encoding  # noqa: PLC0415 - it may not be installed
+        from bpe_openai import _bindings, get_encoding
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about how it opens its own files

@@ -114,7 +114,7 @@ def chain_of(values: Mapping[str, Any], size: int, seed: int) -> list[list[Any]]
     if values["mirostat"] == 1:
         last = ["mirostat", size, seed, *steering, _CANDIDATES]
         return [*chain, ["temp", values["temp"]], last]
-    if values["mirostat"] == 2:  # noqa: PLR2004 - the second version
+    if values["mirostat"] == 2:
         return [*chain, ["temp", values["temp"]], ["mirostat_v2", seed, *steering]]
     if values["mirostat"]:
         raise InvalidParameterError(f"mirostat must be 0, 1 or 2, got {values['mirostat']}")
@@ -170,7 +170,7 @@ def is_off(sampler: Sequence[Any]) -> bool:
         multiplier, base, _, window, _ = arguments
         return bool(multiplier == 0 or base < 1 or window <= 0)
     if name == "xtc":
-        return bool(arguments[0] <= 0 or arguments[1] > 0.5)  # noqa: PLR2004 - half of the mass
+        return bool(arguments[0] <= 0 or arguments[1] > 0.5)
     if name in {"typical", "top_p"}:
         return bool(arguments[0] >= 1)
     return name in {"top_k", "top_n_sigma", "min_p"} and bool(arguments[0] <= 0)

@@ -38,7 +38,7 @@ class Vector(Structure):
     _fields_ = [("begin", c_void_p), ("end", c_void_p), ("storage", c_void_p)]
 
 
-def sampler_of(engine: Any, name: str, arguments: Sequence[Any]) -> Any:  # noqa: ANN401 - bindings
+def sampler_of(engine: Any, name: str, arguments: Sequence[Any]) -> Any:
     """Return a new sampler of the engine."""
     make = getattr(engine, f"llama_sampler_init_{name}")
     if name == "logit_bias":
@@ -54,10 +54,10 @@ def sampler_of(engine: Any, name: str, arguments: Sequence[Any]) -> Any:  # noqa
 
 
 def _dry_with_tokens(
-    engine: Any,  # noqa: ANN401 - bindings
+    engine: Any,
     numbers: Sequence[float],
     breakers: Sequence[Sequence[int]],
-) -> Any:  # noqa: ANN401 - a pointer
+) -> Any:
     """Make a DRY sampler with breakers of tokens, which only the engine's own tests do."""
     buffers = [(c_int32 * len(breaker))(*breaker) for breaker in breakers]
     vectors = (Vector * len(breakers))()
@@ -72,7 +72,7 @@ def _dry_with_tokens(
     return function(*numbers, byref(Vector(begin, end, end)))
 
 
-def answer(engine: Any, request: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - bindings
+def answer(engine: Any, request: Mapping[str, Any]) -> dict[str, Any]:
     """Answer one request."""
     samplers = [sampler_of(engine, name, arguments) for name, *arguments in request["samplers"]]
     for token in request["accept"]:
@@ -94,7 +94,7 @@ def answer(engine: Any, request: Mapping[str, Any]) -> dict[str, Any]:  # noqa: 
 
 
 def _counts(
-    engine: Any,  # noqa: ANN401 - bindings
+    engine: Any,
     samplers: Sequence[Any],
     candidates: "array[int]",
     draws: int,
@@ -112,7 +112,7 @@ def _counts(
     return {"counts": [list(pair) for pair in sorted(counts.items())]}
 
 
-def _applied(engine: Any, samplers: Sequence[Any], candidates: "array[int]") -> dict[str, Any]:  # noqa: ANN401
+def _applied(engine: Any, samplers: Sequence[Any], candidates: "array[int]") -> dict[str, Any]:
     buffer = bytearray(candidates.tobytes())
     _, chosen = _array_of(engine, buffer)
     names, kept = [], []
@@ -133,11 +133,11 @@ def _applied(engine: Any, samplers: Sequence[Any], candidates: "array[int]") -> 
     }
 
 
-def _array_of(engine: Any, buffer: bytearray) -> tuple[Any, Any]:  # noqa: ANN401 - bindings
+def _array_of(engine: Any, buffer: bytearray) -> tuple[Any, Any]:
     """Return candidates that lie in a buffer, and the engine's description of them."""
     count = len(buffer) // (4 * _PARTS)
     data = (engine.llama_token_data * count).from_buffer(buffer)
-    return data, engine.llama_token_data_array(data, count, -1, False)  # noqa: FBT003 - a C struct
+    return data, engine.llama_token_data_array(data, count, -1, False)
 
 
 def _digits(numbers: "array[int]") -> str:
@@ -148,7 +148,7 @@ def _digits(numbers: "array[int]") -> str:
 
 def main() -> None:
     """Answer requests until there are no more."""
-    import llama_cpp.llama_cpp as engine  # noqa: PLC0415 - it may not be installed
+    import llama_cpp.llama_cpp as engine
 
     for line in sys.stdin:
         sys.stdout.write(json.dumps(answer(engine, json.loads(line))) + "\n")

@@ -45,7 +45,7 @@ class Child:
         return found
 
     def _started(self) -> subprocess.Popen[str]:
-        process = subprocess.Popen(  # noqa: S603 - a module of ours
+        process = subprocess.Popen(
             COMMAND,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -98,7 +98,7 @@ class LlamaCppEngine:
     version: str
     name: str = NAME
 
-    def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:  # noqa: ARG002 - the interface
+    def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:
         """Say that its tokenizer is not driven here."""
         return Unsupported("samples, has no tokenizer")
 

@@ -38,7 +38,7 @@ class NumpyEngine:
     version: str
     name: str = "numpy"
 
-    def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:  # noqa: ARG002 - the interface
+    def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:
         """Say that this engine has no tokenizer."""
         return Unsupported("samples, has no tokenizer")
 
@@ -92,9 +92,9 @@ def _words(profile: str, request: Mapping[str, Any]) -> Answer:
     return Ok({"words": [f"{word:0{digits}x}" for word in words]})
 
 
-def _started(profile: str, request: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a generator of numpy
+def _started(profile: str, request: Mapping[str, Any]) -> Any:
     """Return a generator as a record starts it, or None where numpy does not start it so."""
-    import numpy as np  # noqa: PLC0415 - it may not be installed
+    import numpy as np
 
     seed = int(request.get("seed", "0"), 16)
     width = np.dtype("u8" if profile.startswith("philox") else "u4")
@@ -117,8 +117,8 @@ def _started(profile: str, request: Mapping[str, Any]) -> Any:  # noqa: ANN401 -
     return getattr(np.random, name)(seed)
 
 
-def _legacy(seed: Any) -> Any:  # noqa: ANN401 - a number or a list
-    import numpy as np  # noqa: PLC0415 - it may not be installed
+def _legacy(seed: Any) -> Any:
+    import numpy as np
 
     return np.random.RandomState(seed)._bit_generator  # noqa: SLF001 - its words are not public
 
@@ -138,9 +138,9 @@ def _uniforms(profile: str, given: Sequence[str]) -> Answer:
     return Ok({"uniforms": pack(numbers, "f32" if profile == "numpy-float" else "f64")})
 
 
-def _mersenne(words: Sequence[int]) -> Any:  # noqa: ANN401 - a generator of numpy
+def _mersenne(words: Sequence[int]) -> Any:
     """Return a generator whose next words of 32 bits are these."""
-    import numpy as np  # noqa: PLC0415 - it may not be installed
+    import numpy as np
 
     source = np.random.MT19937()
     key = np.array(state_of(words), dtype=np.uint32)
@@ -148,9 +148,9 @@ def _mersenne(words: Sequence[int]) -> Any:  # noqa: ANN401 - a generator of num
     return np.random.Generator(source)
 
 
-def _philox(word: int) -> Any:  # noqa: ANN401 - a generator of numpy
+def _philox(word: int) -> Any:
     """Return a generator whose next word of 64 bits is this one: its buffer is public."""
-    import numpy as np  # noqa: PLC0415 - it may not be installed
+    import numpy as np
 
     source = np.random.Philox(0)
     state: Any = dict(source.state)

@@ -89,7 +89,7 @@ def law_of_step(choices: Choices, drafts: Sequence[Shares], targets: Sequence[Sh
         chance = prod((row[t] for row, t in zip(drafts, tokens, strict=True)), start=Fraction(1))
         rows = (targets, drafts, tokens) if needs_drafts else (targets, tokens)
 
-        def run(uniforms: Sequence[Fraction], given: Any = (verify, rows)) -> tuple[int, ...]:  # noqa: ANN401
+        def run(uniforms: Sequence[Fraction], given: Any = (verify, rows)) -> tuple[int, ...]:
             found: tuple[int, ...] = given[0](*given[1], uniforms).tokens
             return found
 

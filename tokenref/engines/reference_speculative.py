@@ -67,7 +67,7 @@ _SPECULATIVE_CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def _mixed(target: list[Any], draft: list[Any], weight: Any) -> list[Any]:  # noqa: ANN401 - read there
+def _mixed(target: list[Any], draft: list[Any], weight: Any) -> list[Any]:
     """Return the mixture where there is a draft, and the target's own row for the bonus."""
     mixed = [ensemble(mine, offered, weight) for mine, offered in zip(target, draft, strict=False)]
     return [*mixed, *target[len(mixed) :]]

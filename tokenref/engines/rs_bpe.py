@@ -52,12 +52,12 @@ class RsBpeEngine:
     version: str
     name: str = "rs-bpe"
 
-    def load(self, vocabulary: Vocabulary, name: str) -> "RsBpeSession | Unsupported":  # noqa: ARG002 - a vocabulary is recognized by its content
+    def load(self, vocabulary: Vocabulary, name: str) -> "RsBpeSession | Unsupported":
         """Choose the encoding that the vocabulary is, or say that there is none."""
         own = which(vocabulary, _OWN)
         if own is None:
             return Unsupported(f"has only {', '.join(_OWN)}")
-        from rs_bpe.bpe import openai  # noqa: PLC0415 - it may not be installed
+        from rs_bpe.bpe import openai
 
         return RsBpeSession(getattr(openai, own)(), vocabulary)
 

@@ -106,8 +106,8 @@ def engine(name: str) -> Engine | Unavailable:
 
 def _own(name: str) -> Engine:
     """Return the reference, or one of its encoders."""
-    from tokenref.engines.bounded import BoundedEngine  # noqa: PLC0415 - only needed here
-    from tokenref.engines.reference import ReferenceEngine  # noqa: PLC0415 - it loads all samplers
+    from tokenref.engines.bounded import BoundedEngine
+    from tokenref.engines.reference import ReferenceEngine
 
     if name not in ENCODERS:
         return ReferenceEngine()
@@ -123,6 +123,6 @@ def _adapter(name: str) -> Callable[[str], Engine]:
 
 
 def _missing_device() -> str | None:
-    from tokenref.engines.torch_rows import missing_device  # noqa: PLC0415 - only needed here
+    from tokenref.engines.torch_rows import missing_device
 
     return missing_device()

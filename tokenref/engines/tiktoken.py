@@ -53,7 +53,7 @@ class TiktokenEngine:
         reason = _why_not(vocabulary)
         if reason is not None:
             return Unsupported(reason)
-        from tiktoken import Encoding  # noqa: PLC0415 - it may not be installed
+        from tiktoken import Encoding
 
         encoding = Encoding(
             name,

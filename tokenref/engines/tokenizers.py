@@ -64,7 +64,7 @@ class TokenizersEngine:
     version: str
     name: str = "tokenizers"
 
-    def load(self, vocabulary: Vocabulary, name: str) -> "TokenizersSession | Unsupported":  # noqa: ARG002 - it gives no names
+    def load(self, vocabulary: Vocabulary, name: str) -> "TokenizersSession | Unsupported":
         """Load a vocabulary, or say why that cannot be."""
         text = vocabulary.text
         if max([*vocabulary.tokens, *vocabulary.special_bytes]) >= _IDS:
@@ -81,7 +81,7 @@ class TokenizersEngine:
     def load_tokenizer(
         self,
         content: bytes,
-        name: str,  # noqa: ARG002 - it gives no names
+        name: str,
         profile: str,
     ) -> "FileSession | Unsupported":
         """Load a whole tokenizer, which is its own file format, or say why that cannot be."""
@@ -90,7 +90,7 @@ class TokenizersEngine:
 
 def _pre_tokenizer(text: TextRules) -> "PreTokenizer | Unsupported":
     """Return what cuts text with the pattern, read by Oniguruma, and spells the pieces."""
-    from tokenizers import Regex, pre_tokenizers  # noqa: PLC0415 - it may not be installed
+    from tokenizers import Regex, pre_tokenizers
 
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     if text.pattern is None:
@@ -214,7 +214,7 @@ class TokenizersSession:
         return self._built[allowed]
 
     def _build(self, allowed: frozenset[str]) -> "Tokenizer | Unsupported":
-        from tokenizers import (  # noqa: PLC0415 - it may not be installed
+        from tokenizers import (
             AddedToken,
             Tokenizer,
             decoders,

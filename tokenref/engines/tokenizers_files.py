@@ -18,7 +18,7 @@ def load_file(content: bytes, profile: str) -> "FileSession | Unsupported":
     """
     if profile != "hugging-face":
         return Unsupported("reads a tokenizer.json in its own way only")
-    from tokenizers import Tokenizer  # noqa: PLC0415 - it may not be installed
+    from tokenizers import Tokenizer
 
     return FileSession(Tokenizer.from_buffer(content))
 
@@ -50,7 +50,7 @@ class FileSession:
         return Ok({**_part(encoding), "overflowing": list(map(_part, encoding.overflowing))})
 
     def _stream(self, request: Mapping[str, Any]) -> Answer:
-        from tokenizers.decoders import DecodeStream  # noqa: PLC0415 - it may not be installed
+        from tokenizers.decoders import DecodeStream
 
         stream = DecodeStream(skip_special_tokens=request["skip_special_tokens"])
         parts: list[str | None] = []

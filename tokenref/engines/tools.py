@@ -92,7 +92,7 @@ def cut(tokenizer: Tokenizer, text: str, most: int, overlap: int) -> list[tuple[
     return [chunk[:2] for chunk in chunks(whole_tokenizer(tokenizer), text, most, overlap)]
 
 
-def completions(tokenizer: Tokenizer, text: str, complete: bool) -> Completions:  # noqa: FBT001 - as in the record
+def completions(tokenizer: Tokenizer, text: str, complete: bool) -> Completions:
     """Return the tokens that stay, and what may become of the rest."""
     return encode_with_unstable(tokenizer, text, complete=complete)
 

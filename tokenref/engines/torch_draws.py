@@ -39,7 +39,7 @@ def drawn(
     Without replacement it races, and takes a number for each token; with replacement it walks
     along the sums, and takes one for each draw.
     """
-    import torch  # noqa: PLC0415 - it may not be installed
+    import torch
 
     if device_name() != "cpu":
         return Unsupported("its generator on a device takes no random numbers from outside")
@@ -73,7 +73,7 @@ def refused(error: RuntimeError) -> Refused:
 
 def counted(shares: "torch.Tensor", draws: int, seed: int) -> list[list[int]]:
     """Return how often each token comes, drawing as generate() does: one draw for each row."""
-    import torch  # noqa: PLC0415 - it may not be installed
+    import torch
 
     generator = torch.Generator(device=device_name()).manual_seed(seed)
     counts = torch.zeros(len(shares), dtype=torch.long, device=shares.device)
@@ -87,7 +87,7 @@ def counted(shares: "torch.Tensor", draws: int, seed: int) -> list[list[int]]:
 
 def batched(shares: "torch.Tensor", rows: int, calls: int, seed: int) -> list[list[int]]:
     """Return the tokens of so many rows of one batch, call after call, with one generator."""
-    import torch  # noqa: PLC0415 - it may not be installed
+    import torch
 
     generator = torch.Generator(device=device_name()).manual_seed(seed)
     batch = shares.expand(rows, -1)
@@ -98,7 +98,7 @@ def batched(shares: "torch.Tensor", rows: int, calls: int, seed: int) -> list[li
 
 def generator_of(words: Sequence[int]) -> "torch.Generator":
     """Return a generator of the processor whose next words are these, at most 623."""
-    import torch  # noqa: PLC0415 - it may not be installed
+    import torch
 
     generator = torch.Generator()
     state = bytearray(generator.get_state().numpy().tobytes())
@@ -111,7 +111,7 @@ def generator_of(words: Sequence[int]) -> "torch.Generator":
 @cache
 def _follows_words() -> bool:
     """Say whether torch's noise is made of the words; with some processors a library makes it."""
-    import torch  # noqa: PLC0415 - it may not be installed
+    import torch
 
     numbers = [1 << 50, 1 << 52, (1 << 53) - 1, 12345]
     words = [half for number in numbers for half in divmod(number, 1 << 32)]

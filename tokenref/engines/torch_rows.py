@@ -22,7 +22,7 @@ _BYTES: Final[Mapping[Type, int]] = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2}
 
 @cache
 def _types() -> Mapping[Type, Any]:
-    import torch  # noqa: PLC0415 - it may not be installed
+    import torch
 
     return {
         "f64": torch.float64,
@@ -45,7 +45,7 @@ def missing_device() -> str | None:
     """Return why there is no such device here, or None if there is one."""
     if device_name() == "cpu":
         return None
-    import torch  # noqa: PLC0415 - it may not be installed
+    import torch
 
     try:
         torch.zeros(1, device=device_name()).cpu()
@@ -60,7 +60,7 @@ def to_tensor(rows: Sequence[Mapping[str, Any]], dtype: Type | None = None) -> "
 
     With `dtype` they are converted, on the device.
     """
-    import torch  # noqa: PLC0415 - it may not be installed
+    import torch
 
     own = type_of(rows[0])
     digits = "".join(row[own] if own in row else to_digits(unpack(row), own) for row in rows)
@@ -75,7 +75,7 @@ def to_tensor(rows: Sequence[Mapping[str, Any]], dtype: Type | None = None) -> "
 
 def to_floats(row: "torch.Tensor", dtype: Type) -> dict[str, str]:
     """Return a row of one dimension as a record has it, in the type that is asked for."""
-    import torch  # noqa: PLC0415 - it may not be installed
+    import torch
 
     little = row.detach().to("cpu").to(_types()[dtype]).contiguous().view(torch.uint8)
     return {dtype: _reversed(bytearray(little.numpy().tobytes()), _BYTES[dtype]).hex()}

@@ -40,7 +40,7 @@ class TorchEngine:
     version: str
     name: str = "torch"
 
-    def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:  # noqa: ARG002 - the interface
+    def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:
         """Say that this engine has no tokenizer."""
         return Unsupported("samples, has no tokenizer")
 
@@ -115,7 +115,7 @@ def _draw(profile: str, request: Mapping[str, Any]) -> Answer:
 
 def _words(request: Mapping[str, Any]) -> Answer:
     """Return the generator's words: numbers of 64 bits are two of them, the high one first."""
-    import torch  # noqa: PLC0415 - it may not be installed
+    import torch
 
     by_seed = {"seed", "key", "counter"} & request.keys() == {"seed"}
     if not by_seed or int(request["seed"], 16) >> 32:
@@ -137,11 +137,11 @@ _UNIFORMS: Final[Mapping[str, tuple[str, int]]] = {
 
 
 def _uniforms(profile: str, given: Sequence[str]) -> Answer:
-    import torch  # noqa: PLC0415 - it may not be installed
+    import torch
 
     dtype, width = _UNIFORMS[profile]
     words = [int(word, 16) for word in given]
-    if any(len(word) != 8 for word in given) or len(words) % width or len(words) > 2 * MOST:  # noqa: PLR2004 - digits of 32 bits
+    if any(len(word) != 8 for word in given) or len(words) % width or len(words) > 2 * MOST:
         return Unsupported("takes words of 32 bits, and so many")
     kind = torch.float64 if dtype == "f64" else torch.float32
     # One at a time: many at once are made in another order.

@@ -24,16 +24,16 @@ REAL: Final = (
 
 @cache
 def _model_type() -> Callable[[int], Any]:
-    import torch  # noqa: PLC0415 - it may not be installed, nor the next one
-    from transformers import GenerationMixin, PreTrainedConfig, PreTrainedModel  # noqa: PLC0415
-    from transformers.utils import logging  # noqa: PLC0415
+    import torch
+    from transformers import GenerationMixin, PreTrainedConfig, PreTrainedModel
+    from transformers.utils import logging
 
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # transformers has none
 
     class NoConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]  # as above
         model_type = "none"
 
-        def __init__(self, vocab_size: int = 1, **others: Any) -> None:  # noqa: ANN401 - passed on
+        def __init__(self, vocab_size: int = 1, **others: Any) -> None:
             self.vocab_size = vocab_size
             super().__init__(**others)
 
@@ -43,7 +43,7 @@ def _model_type() -> Callable[[int], Any]:
         def __init__(self, size: int) -> None:
             super().__init__(NoConfig(vocab_size=size))
 
-        def forward(self, input_ids: Any) -> Any:  # noqa: ANN401 - generate() looks for its name
+        def forward(self, input_ids: Any) -> Any:
             raise NotImplementedError
 
         @property
@@ -54,7 +54,7 @@ def _model_type() -> Callable[[int], Any]:
 
 
 @lru_cache(maxsize=64)
-def _model(size: int) -> Any:  # noqa: ANN401 - a model of transformers
+def _model(size: int) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return _model_type()(size)
@@ -71,11 +71,11 @@ def processors(size: int, prompt: Sequence[int], parameters: Mapping[str, Any]) 
     Parameters have the engine's names; it samples unless told otherwise. Raises `ValueError`,
     as the engine does, for what its documentation does not allow.
     """
-    import torch  # noqa: PLC0415 - it may not be installed
+    import torch
 
     caught: list[Any] = []
 
-    def catch(model: Any, input_ids: Any, logits_processor: Any, **_: Any) -> Any:  # noqa: ANN401, ARG001
+    def catch(model: Any, input_ids: Any, logits_processor: Any, **_: Any) -> Any:
         caught.extend(logits_processor)
         return input_ids
 
@@ -96,7 +96,7 @@ def processors(size: int, prompt: Sequence[int], parameters: Mapping[str, Any]) 
     return caught
 
 
-def _own(name: str, value: Any) -> Any:  # noqa: ANN401 - parameters are of many kinds
+def _own(name: str, value: Any) -> Any:
     """Return a parameter in the Python types that the engine asks for."""
     if name in REAL and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
@@ -109,5 +109,5 @@ def _own(name: str, value: Any) -> Any:  # noqa: ANN401 - parameters are of many
     return value
 
 
-def _real(value: Any) -> Any:  # noqa: ANN401 - whatever is no number is the engine's to refuse
+def _real(value: Any) -> Any:
     return float(value) if type(value) is int else value

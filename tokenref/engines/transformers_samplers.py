@@ -71,7 +71,7 @@ class TransformersEngine:
     version: str
     name: str = NAME
 
-    def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:  # noqa: ARG002 - the interface
+    def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:
         """Say that this engine has no tokenizer."""
         return Unsupported("samples, has no tokenizer")
 
@@ -134,7 +134,7 @@ class TransformersSession:
         if op == "softmax":
             return [{"probs": to_floats(row, dtype)} for row in scores.softmax(dim=-1)]
         if op == "logprobs":
-            from transformers import LogitNormalization  # noqa: PLC0415 - it may not be installed
+            from transformers import LogitNormalization
 
             after = LogitNormalization()(_tokens([[]] * len(scores)), scores)
             return [{"logprobs": to_floats(row, dtype)} for row in after]
@@ -249,6 +249,6 @@ class TransformersSession:
 
 
 def _tokens(histories: Sequence[Sequence[int]]) -> "torch.Tensor":
-    import torch  # noqa: PLC0415 - it may not be installed
+    import torch
 
     return torch.tensor(histories, dtype=torch.long, device=device_name())

@@ -128,7 +128,7 @@ def steps(size: int, prompt: Sequence[int], parameters: Mapping[str, Any]) -> li
     return named
 
 
-def _keeping(step: str, processor: Any, parameters: Mapping[str, Any], least: int) -> Any:  # noqa: ANN401 - one of the engine's
+def _keeping(step: str, processor: Any, parameters: Mapping[str, Any], least: int) -> Any:
     """Return a filter that keeps at least so many tokens: generate() gives 1 to all of them."""
     if step not in _VALUES:
         return processor

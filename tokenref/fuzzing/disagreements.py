@@ -42,7 +42,7 @@ def _without_values(text: str) -> str:
     return _VARIES.sub("*", text)[:_LONGEST]
 
 
-def _way(expected: Any, got: Any) -> str:  # noqa: ANN401 - any JSON
+def _way(expected: Any, got: Any) -> str:
     """Return how two values differ, with the name of the first part that does."""
     if got is None:
         return "missing"

@@ -131,7 +131,7 @@ def _sampler_questions(
     ]
 
 
-def plan_of(  # noqa: PLR0913 - what decides
+def plan_of(
     *,
     seed: int,
     engine: str,

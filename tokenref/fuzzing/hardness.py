@@ -7,7 +7,7 @@ from tokenref.floats import pack, unpack
 from tokenref.fuzzing.plain_numbers import is_numbers
 
 
-def evened(value: Any) -> tuple[Any, int]:  # noqa: ANN401 - any JSON
+def evened(value: Any) -> tuple[Any, int]:
     """Return a request as long as it were with all numbers in 32 bits, and how many rows are not.
 
     >>> evened({"probs": {"f16": "3c00"}})
@@ -26,7 +26,7 @@ def evened(value: Any) -> tuple[Any, int]:  # noqa: ANN401 - any JSON
     return value, 0
 
 
-def hardness(value: Any) -> float:  # noqa: ANN401 - any JSON
+def hardness(value: Any) -> float:
     """Return how hard the numbers of a request are to read: the digits of each, added up.
 
     >>> hardness({"probs": pack([0.5, 0.5])}) < hardness({"probs": pack([0.3125, 0.6875])})

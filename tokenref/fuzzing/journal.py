@@ -201,7 +201,7 @@ class Writer:
     def _take(self) -> None:
         """Keep others from writing; where the system has no such thing, hope."""
         try:
-            import fcntl  # noqa: PLC0415 - not on every system
+            import fcntl
         except ImportError:
             return
         try:

@@ -120,7 +120,7 @@ _UNREAD: Final = 20
 """What a vocabulary counts that has a name, and that a reader must look up."""
 
 
-def _hardness(request: Any) -> float:  # noqa: ANN401 - any JSON
+def _hardness(request: Any) -> float:
     try:
         return hardness(request)
     except (FloatsError, TypeError, ValueError):
@@ -141,12 +141,12 @@ def _keys(finding: Finding) -> tuple[Key, Key]:
     return (*alike, "rule", str(rule)), (*alike, "shape", _shape(record.get("in")))
 
 
-def _shape(request: Any) -> str:  # noqa: ANN401 - any JSON
+def _shape(request: Any) -> str:
     """Return a question up to which tokens and which numbers they are: only their order counts."""
     seen: dict[str, int] = {}
     floats = {number: place for place, number in enumerate(sorted(set(_numbers(request))))}
 
-    def renamed(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    def renamed(value: Any) -> Any:
         if is_numbers(value):
             return sorted(floats[number] for number in _numbers(value))
         if isinstance(value, Mapping):
@@ -160,7 +160,7 @@ def _shape(request: Any) -> str:  # noqa: ANN401 - any JSON
     return canonical_json(renamed(request)).decode()
 
 
-def _numbers(value: Any) -> Iterator[tuple[bool, float]]:  # noqa: ANN401 - any JSON
+def _numbers(value: Any) -> Iterator[tuple[bool, float]]:
     """Yield numbers in a form that has an order: NaN comes last."""
     if is_numbers(value):
         for number in numbers_of(value) or ():

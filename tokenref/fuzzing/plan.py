@@ -88,5 +88,5 @@ def difference(mine: Plan, other: Plan, *, but: tuple[str, ...] = ("again",)) ->
     return None
 
 
-def _shown(value: Any) -> str:  # noqa: ANN401 - any field
+def _shown(value: Any) -> str:
     return str(value) if isinstance(value, Shard) else repr(value)

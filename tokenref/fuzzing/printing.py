@@ -103,7 +103,7 @@ def _about(finding: Finding) -> list[tuple[str, str]]:
         return [("of", str(subject["name"]))]
     content = subject["vocabulary"]
     tokens = [bytes.fromhex(spelled) for spelled, *_ in content["tokens"]]
-    shown = ", ".join(map(repr, tokens[:12])) + (", ..." if len(tokens) > 12 else "")  # noqa: PLR2004
+    shown = ", ".join(map(repr, tokens[:12])) + (", ..." if len(tokens) > 12 else "")
     pattern = "" if content["pattern"] is None else f", pattern {content['pattern']!r:.40}"
     return [("of", f"a vocabulary by {content['rule']} of {len(tokens)} tokens: {shown}{pattern}")]
 

@@ -45,7 +45,7 @@ def smaller_requests(op: str, request: Mapping[str, Any]) -> Iterator[dict[str, 
             yield {**request, key: smaller}
 
 
-def _smaller(key: str, value: Any) -> Iterator[Any]:  # noqa: ANN401 - any JSON
+def _smaller(key: str, value: Any) -> Iterator[Any]:
     if isinstance(value, list):
         yield from cuts(value)
         for place, entry in enumerate(value):

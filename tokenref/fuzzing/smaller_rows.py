@@ -108,7 +108,7 @@ def _size(request: Mapping[str, Any]) -> int:
     return sizes.pop() if len(sizes) == 1 else 0
 
 
-def _rows(value: Any, key: str = "") -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - any JSON
+def _rows(value: Any, key: str = "") -> Iterator[Mapping[str, Any]]:
     if isinstance(value, dict):
         if key in ROWS and _is_floats(value):
             yield value
@@ -129,7 +129,7 @@ def _without(request: Mapping[str, Any], gone: range, size: int) -> dict[str, An
     kept = [token for token in range(size) if token not in gone]
     place = {token: number for number, token in enumerate(kept)}
 
-    def changed(value: Any, key: str) -> Any:  # noqa: ANN401 - any JSON
+    def changed(value: Any, key: str) -> Any:
         if isinstance(value, dict):
             if key in ROWS and _is_floats(value):
                 return _shorter(value, kept, is_weights=key != "logits")
@@ -166,7 +166,7 @@ def _shorter(row: Mapping[str, str], kept: Sequence[int], *, is_weights: bool) -
         return pack([numbers[token] for token in kept], dtype)
 
 
-def _plainer(value: Any, key: str = "") -> Iterator[Any]:  # noqa: ANN401 - any JSON
+def _plainer(value: Any, key: str = "") -> Iterator[Any]:
     """Yield values with one number replaced by a plainer one; weights pass weight on."""
     if isinstance(value, dict):
         if _is_floats(value):

@@ -137,7 +137,7 @@ def _is_used(vocabulary: Vocabulary, token: TokenId, request: Mapping[str, Any])
     return token in request.get("ids", ()) or any(content in text for text in _texts(request))
 
 
-def _texts(value: Any, key: str = "") -> Iterator[bytes]:  # noqa: ANN401 - any JSON
+def _texts(value: Any, key: str = "") -> Iterator[bytes]:
     if isinstance(value, str):
         yield bytes.fromhex(value) if key in HEXADECIMAL else value.encode("utf-8", "replace")
     elif isinstance(value, Mapping):

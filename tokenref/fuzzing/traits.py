@@ -33,7 +33,7 @@ def traits_of(finding: Finding) -> frozenset[str]:
     return frozenset([*_of(finding.record.get("in"), ""), *_of_subject(finding.subject)])
 
 
-def _of(value: Any, key: str) -> Iterator[str]:  # noqa: ANN401 - any JSON
+def _of(value: Any, key: str) -> Iterator[str]:
     if is_numbers(value):
         yield from _of_row(value) if key in _ROWS else ()
     elif isinstance(value, Mapping):

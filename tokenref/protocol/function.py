@@ -26,11 +26,11 @@ class Function:
         """Take the function."""
         self._answer = answer
 
-    def exchange(self, message: bytes, lines: int, seconds: float) -> list[bytes]:  # noqa: ARG002 - as of a process
+    def exchange(self, message: bytes, lines: int, seconds: float) -> list[bytes]:
         """Call the function with each message, and return its answers as lines."""
         return [self._call(msgspec.json.decode(line)) for line in message.splitlines()][:lines]
 
-    def bye(self, message: bytes) -> bool:  # noqa: ARG002 - as of a process
+    def bye(self, message: bytes) -> bool:
         """Do nothing: there is nothing to end."""
         return True
 

@@ -32,7 +32,7 @@ def parts(requests: Sequence[Mapping[str, Any]], most: int) -> Iterator[slice]:
         yield slice(start, len(requests))
 
 
-def _weight(value: Any) -> int:  # noqa: ANN401 - any JSON
+def _weight(value: Any) -> int:
     """Return about how many bytes a question and its answer have; what recipes make counts.
 
     >>> _weight({"text": "ab"}), _weight({"gen": "grid.v1", "n": 128_256})

@@ -188,12 +188,12 @@ class RunAnswer(Strict, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Hold the rule that there is exactly one."""
-        if (self.results, self.skip, self.crash).count(UNSET) != 2:  # noqa: PLR2004 - of three
+        if (self.results, self.skip, self.crash).count(UNSET) != 2:
             raise ValueError("must have exactly one of `results`, `skip` and `crash`")
 
 
 def _exactly_one(*given: object) -> None:
-    if given.count(UNSET) != 3:  # noqa: PLR2004 - of four
+    if given.count(UNSET) != 3:
         raise ValueError("must have exactly one of `ok`, `err`, `skip` and `crash`")
 
 

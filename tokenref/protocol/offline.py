@@ -64,7 +64,7 @@ class _Response(Strict, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Hold the rule that there is exactly one."""
         given = (self.ok, self.err, self.skip, self.crash, self.results)
-        if given.count(UNSET) != 4:  # noqa: PLR2004 - of five
+        if given.count(UNSET) != 4:
             raise ValueError("must have exactly one of `results`, `ok`, `err`, `skip`, `crash`")
 
 
@@ -196,7 +196,7 @@ def _number(text: str, below: int) -> int | None:
     >>> _number("7", 8), _number("8", 8), _number("07", 8), _number("x", 8)
     (7, None, None, None)
     """
-    if not (text.isascii() and text.isdecimal() and len(text) < 18):  # noqa: PLR2004 - of 64 bits
+    if not (text.isascii() and text.isdecimal() and len(text) < 18):
         return None
     number = int(text)
     return number if number < below and str(number) == text else None

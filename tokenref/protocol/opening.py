@@ -47,7 +47,7 @@ def open_function(name: str, patience: Patience | None = None) -> Engine:
     Modules are found from the current folder as well. Raises `StartError`, `GreetingError`.
     """
     parts = name.split(":")
-    if len(parts) != 3 or not all(parts):  # noqa: PLR2004 - the word py, and two names
+    if len(parts) != 3 or not all(parts):
         raise StartError(f"a Python engine must be named py:module:function, got {name!r}")
     make = _find(name, parts[1], parts[2])
     try:

@@ -66,7 +66,7 @@ class Process:
                 "programs are run on Unix only; elsewhere use `tokenref export` and `judge`"
             )
         try:
-            self._process = subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
+            self._process = subprocess.Popen(
                 arguments,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

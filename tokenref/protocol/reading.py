@@ -187,7 +187,7 @@ def read_result(result: Result, op: str) -> Answer:
     return said
 
 
-def _said(skip: Any, crash: Any) -> Skipped | Crashed | None:  # noqa: ANN401 - or UNSET
+def _said(skip: Any, crash: Any) -> Skipped | Crashed | None:
     if isinstance(skip, Skip):
         return Skipped(skip.reason, skip.issue)
     if isinstance(crash, Crash):
@@ -196,7 +196,7 @@ def _said(skip: Any, crash: Any) -> Skipped | Crashed | None:  # noqa: ANN401 - 
 
 
 @cache
-def _answer_type(op: str) -> Any:  # noqa: ANN401 - a struct type
+def _answer_type(op: str) -> Any:
     return OPERATIONS[op].answer
 
 

@@ -27,13 +27,13 @@ _CLOSE: Final = 4
 
 def assert_kept(
     op: str,
-    row: Any,  # noqa: ANN401 - a list, an array, a tensor
-    result: Any,  # noqa: ANN401 - the same
+    row: Any,
+    result: Any,
     *,
     rule: str = "standard",
     logits: bool = False,
     uniforms: Sequence[float] = (),
-    **params: Any,  # noqa: ANN401 - each filter has its own
+    **params: Any,
 ) -> None:
     """Assert that a filter keeps the right tokens of a row of probabilities, or of logits.
 
@@ -93,7 +93,7 @@ def _packed(numbers: Sequence[float], dtype: Type = "f32") -> dict[str, str]:
         return pack(numbers, "f64")
 
 
-def _kept(op: str, row: Sequence[float], result: Any, *, logits: bool) -> list[int]:  # noqa: ANN401
+def _kept(op: str, row: Sequence[float], result: Any, *, logits: bool) -> list[int]:
     """Return which tokens a result keeps, ascending."""
     __tracebackhide__ = True
     if not isinstance(result, list):
@@ -122,7 +122,7 @@ def _same_length(op: str, what: str, result: Sequence[object], row: Sequence[flo
         )
 
 
-def assert_top_k(row: Any, result: Any, *, k: int, **more: Any) -> None:  # noqa: ANN401
+def assert_top_k(row: Any, result: Any, *, k: int, **more: Any) -> None:
     """Assert that the k largest are kept; see `assert_kept`.
 
     >>> assert_top_k([0.5, 0.375, 0.125], [True, True, False], k=2)
@@ -131,7 +131,7 @@ def assert_top_k(row: Any, result: Any, *, k: int, **more: Any) -> None:  # noqa
     assert_kept("top_k", row, result, k=k, **more)
 
 
-def assert_top_p(row: Any, result: Any, *, p: float, **more: Any) -> None:  # noqa: ANN401
+def assert_top_p(row: Any, result: Any, *, p: float, **more: Any) -> None:
     """Assert that the smallest set of at least the share p is kept; see `assert_kept`.
 
     >>> assert_top_p([0.5, 0.25, 0.25], [0, 1, 2], p=0.75)
@@ -142,7 +142,7 @@ def assert_top_p(row: Any, result: Any, *, p: float, **more: Any) -> None:  # no
     assert_kept("top_p", row, result, p=p, **more)
 
 
-def assert_min_p(row: Any, result: Any, *, m: float, **more: Any) -> None:  # noqa: ANN401
+def assert_min_p(row: Any, result: Any, *, m: float, **more: Any) -> None:
     """Assert that what has at least m times the largest share is kept; see `assert_kept`.
 
     >>> assert_min_p([0.5, 0.25, 0.25], [0, 1, 2], m=0.5)
@@ -151,7 +151,7 @@ def assert_min_p(row: Any, result: Any, *, m: float, **more: Any) -> None:  # no
     assert_kept("min_p", row, result, m=m, **more)
 
 
-def assert_typical(row: Any, result: Any, *, mass: float, **more: Any) -> None:  # noqa: ANN401
+def assert_typical(row: Any, result: Any, *, mass: float, **more: Any) -> None:
     """Assert that the most typical tokens are kept; see `assert_kept`.
 
     >>> assert_typical([0.5, 0.25, 0.25], [0, 1, 2], mass=1.0)
@@ -160,7 +160,7 @@ def assert_typical(row: Any, result: Any, *, mass: float, **more: Any) -> None: 
     assert_kept("typical", row, result, mass=mass, **more)
 
 
-def assert_epsilon(row: Any, result: Any, *, cutoff: float, **more: Any) -> None:  # noqa: ANN401
+def assert_epsilon(row: Any, result: Any, *, cutoff: float, **more: Any) -> None:
     """Assert that what has at least the share `cutoff` is kept; see `assert_kept`.
 
     >>> assert_epsilon([0.75, 0.25], [0], cutoff=0.5)
@@ -169,7 +169,7 @@ def assert_epsilon(row: Any, result: Any, *, cutoff: float, **more: Any) -> None
     assert_kept("epsilon", row, result, cutoff=cutoff, **more)
 
 
-def assert_eta(row: Any, result: Any, *, cutoff: float, **more: Any) -> None:  # noqa: ANN401
+def assert_eta(row: Any, result: Any, *, cutoff: float, **more: Any) -> None:
     """Assert that what eta sampling keeps is kept; see `assert_kept`.
 
     >>> assert_eta([0.75, 0.25], [0, 1], cutoff=0.125)
@@ -178,7 +178,7 @@ def assert_eta(row: Any, result: Any, *, cutoff: float, **more: Any) -> None:  #
     assert_kept("eta", row, result, cutoff=cutoff, **more)
 
 
-def assert_top_n_sigma(row: Any, result: Any, *, n: float, **more: Any) -> None:  # noqa: ANN401
+def assert_top_n_sigma(row: Any, result: Any, *, n: float, **more: Any) -> None:
     """Assert that what lies within n standard deviations of the best is kept; a row of logits.
 
     >>> assert_top_n_sigma([4.0, 0.0, 0.0, 0.0], [4.0, -float("inf")] + [-float("inf")] * 2, n=1.0)
@@ -187,7 +187,7 @@ def assert_top_n_sigma(row: Any, result: Any, *, n: float, **more: Any) -> None:
     assert_kept("top_n_sigma", row, result, n=n, **{"logits": True, **more})
 
 
-def assert_top_a(row: Any, result: Any, *, a: float, **more: Any) -> None:  # noqa: ANN401
+def assert_top_a(row: Any, result: Any, *, a: float, **more: Any) -> None:
     """Assert that what has at least a times the largest share squared is kept.
 
     >>> assert_top_a([0.5, 0.25, 0.25], [0, 1, 2], a=1.0)
@@ -196,7 +196,7 @@ def assert_top_a(row: Any, result: Any, *, a: float, **more: Any) -> None:  # no
     assert_kept("top_a", row, result, a=a, **more)
 
 
-def assert_tail_free(row: Any, result: Any, *, z: float, **more: Any) -> None:  # noqa: ANN401
+def assert_tail_free(row: Any, result: Any, *, z: float, **more: Any) -> None:
     """Assert that what comes before the flat tail is kept; see `assert_kept`.
 
     >>> assert_tail_free([0.5, 0.25, 0.25], [0, 1], z=1.0)
@@ -205,7 +205,7 @@ def assert_tail_free(row: Any, result: Any, *, z: float, **more: Any) -> None:  
     assert_kept("tail_free", row, result, z=z, **more)
 
 
-def assert_top_h(row: Any, result: Any, *, alpha: float, **more: Any) -> None:  # noqa: ANN401
+def assert_top_h(row: Any, result: Any, *, alpha: float, **more: Any) -> None:
     """Assert that as many are kept as the entropy allows; see `assert_kept`.
 
     >>> assert_top_h([0.5, 0.5], [0, 1], alpha=1.0)
@@ -214,7 +214,7 @@ def assert_top_h(row: Any, result: Any, *, alpha: float, **more: Any) -> None:  
     assert_kept("top_h", row, result, alpha=alpha, **more)
 
 
-def assert_xtc(row: Any, result: Any, *, threshold: float, **more: Any) -> None:  # noqa: ANN401
+def assert_xtc(row: Any, result: Any, *, threshold: float, **more: Any) -> None:
     """Assert that XTC leaves the least likely of those above the threshold.
 
     >>> assert_xtc([0.5, 0.25, 0.25], [2], threshold=0.25, probability=1.0, uniforms=[0.0])
@@ -226,7 +226,7 @@ def assert_xtc(row: Any, result: Any, *, threshold: float, **more: Any) -> None:
     assert_kept("xtc", row, result, threshold=threshold, **more)
 
 
-def assert_softmax(logits: Any, result: Any, *, ulp: int = _CLOSE) -> None:  # noqa: ANN401
+def assert_softmax(logits: Any, result: Any, *, ulp: int = _CLOSE) -> None:
     """Assert that probabilities are those of a row of logits, within units in the last place.
 
     >>> assert_softmax([0.0, 0.0], [0.5, 0.5])
@@ -243,14 +243,14 @@ def assert_softmax(logits: Any, result: Any, *, ulp: int = _CLOSE) -> None:  # n
 
 def assert_step(
     op: str,
-    logits: Any,  # noqa: ANN401 - a list, an array, a tensor
-    result: Any,  # noqa: ANN401 - the same
+    logits: Any,
+    result: Any,
     *,
     history: Sequence[int] = (),
     prompt_length: int = 0,
     rule: str = "standard",
     ulp: int = 0,
-    **params: Any,  # noqa: ANN401 - each step has its own
+    **params: Any,
 ) -> None:
     """Assert that a step makes the right logits of a row: a penalty, a bias, a temperature.
 
@@ -273,8 +273,8 @@ def assert_step(
 
 
 def assert_draw(
-    row: Any,  # noqa: ANN401 - a list, an array, a tensor
-    token: Any,  # noqa: ANN401 - a number, or a tensor of one
+    row: Any,
+    token: Any,
     *,
     uniforms: Sequence[float],
     rule: str = "standard",
@@ -301,7 +301,7 @@ def assert_draw(
         raise AssertionError(f"draw: expected the token {answer.out['token']}, got {got!r:.80}")
 
 
-def _assert_close(what: str, expected: Mapping[str, str], got: Any, ulp: int) -> None:  # noqa: ANN401
+def _assert_close(what: str, expected: Mapping[str, str], got: Any, ulp: int) -> None:
     __tracebackhide__ = True
     (dtype,) = expected
     want = unpack(expected)

@@ -84,7 +84,7 @@ class Golden:
         """Whether the input must be refused: then call `check_refused`."""
         return isinstance(self.record.verdict, MustRefuse)
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - a part of the question
+    def __getattr__(self, name: str) -> Any:
         """Return a part of the question. Raises `AttributeError` for one that it lacks."""
         request = self.request
         if name not in request:
@@ -101,7 +101,7 @@ class Golden:
         request = self.request
         return next((type_of(request[name]) for name in _NUMBERS if name in request), "f32")
 
-    def check(self, **answer: Any) -> None:  # noqa: ANN401 - parts of an answer
+    def check(self, **answer: Any) -> None:
         """Raise `AssertionError`, with one sentence, unless the answer is right.
 
         The parts have the names of the record's `out`: `keep`, `logits`, `probs`, `token`,
@@ -127,7 +127,7 @@ class Golden:
             raise NoCasesError(f"{self.id} cannot be judged here: {subject}")
         self._judge(judge(self.record, Refused(code, "it was refused"), subject).detail)
 
-    def _part(self, name: str, value: Any) -> Any:  # noqa: ANN401 - as above
+    def _part(self, name: str, value: Any) -> Any:
         if name == "keep" and isinstance(value, list):
             return sorted(value)
         if name in _NUMBERS and isinstance(value, list):

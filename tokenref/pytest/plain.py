@@ -3,7 +3,7 @@
 from typing import Any
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401 - a list, an array, a tensor, a number
+def plain(value: Any) -> Any:
     """Return arrays and tensors as lists, and their numbers as Python's.
 
     >>> plain((1, 2.5, [True]))

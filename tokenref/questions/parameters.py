@@ -23,7 +23,7 @@ def pack_parameters(parameters: Mapping[str, Any]) -> dict[str, Packed]:
     return {name: _pack(value) for name, value in parameters.items()}
 
 
-def _pack(value: Any) -> Packed:  # noqa: ANN401 - parameters are of many kinds
+def _pack(value: Any) -> Packed:
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -45,7 +45,7 @@ def unpack_parameters(packed: Mapping[str, Packed]) -> dict[str, Any]:
     return {name: _unpack(value) for name, value in packed.items()}
 
 
-def _unpack(value: Packed) -> Any:  # noqa: ANN401 - as above
+def _unpack(value: Packed) -> Any:
     if isinstance(value, list):
         return [_unpack(entry) for entry in value]
     if not isinstance(value, dict):
@@ -62,5 +62,5 @@ def _unpack(value: Packed) -> Any:  # noqa: ANN401 - as above
     raise FloatsError(f"a parameter must be one number's bits, a map, or plain, got {value!r:.80}")
 
 
-def _key(key: Any) -> Any:  # noqa: ANN401 - a token, a string, or tokens
+def _key(key: Any) -> Any:
     return tuple(key) if isinstance(key, list) else key

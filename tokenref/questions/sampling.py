@@ -268,7 +268,7 @@ class Call(Strict, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Hold the rule that there is exactly one."""
         given = [self.sample, self.accept, self.truncate, self.reset]
-        if given.count(UNSET) != 3:  # noqa: PLR2004 - of four
+        if given.count(UNSET) != 3:
             raise ValueError("must have exactly one of `sample`, `accept`, `truncate`, `reset`")
 
 

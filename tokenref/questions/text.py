@@ -44,7 +44,7 @@ class TextInput(Strict, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Hold the rule that there is exactly one."""
-        if [self.text, self.octets, self.recipe].count(UNSET) != 2:  # noqa: PLR2004 - of three
+        if [self.text, self.octets, self.recipe].count(UNSET) != 2:
             raise ValueError("must have exactly one of `text`, `bytes` and `recipe`")
 
     def content(self) -> bytes | str:

@@ -15,7 +15,7 @@ _PRECISION: Final[Mapping[Type, int]] = {"f64": 17, "f32": 9, "f16": 5, "bf16": 
 """Decimal digits that tell every two numbers of a type apart."""
 
 
-def readable(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+def readable(value: Any) -> Any:
     """Return plain data with decimals in the place of bits; the rest as it is.
 
     A decimal here is for people: it need not be the very number that the bits mean.
@@ -53,7 +53,7 @@ def _decimals(digits: str, dtype: Type) -> list[float | str]:
     return [*shown, f"and {more} more"] if more else shown
 
 
-def readable_json(value: Any, widest: int) -> str:  # noqa: ANN401 - any JSON value
+def readable_json(value: Any, widest: int) -> str:
     """Return plain data as one line for people.
 
     >>> readable_json({"f16": "3c00"}, 50)

@@ -197,6 +197,6 @@ def _whole(domain: Whole, size: int) -> Values:
 def _inside(domain: Interval, name: str) -> list[float]:
     """Return numbers of an interval: its ends, where they belong to it, and plain ones."""
     plain = (0.5, 1.0, 0.75, 0.25, 0.9, 0.1, 1.5, 2.0, 0.0, -0.5, -1.0, 3.0)
-    ends = [float(end) for end in (domain.low, domain.high) if abs(end) < 1e6]  # noqa: PLR2004 - a plain number
+    ends = [float(end) for end in (domain.low, domain.high) if abs(end) < 1e6]
     usual = [1.0, 0.7, 0.5, 2.0] if name.startswith("temp") else []
     return [number for number in dict.fromkeys([*usual, *plain, *ends]) if domain.holds(number)]

@@ -72,7 +72,7 @@ def profiles_of(op: str) -> list[str]:
 @st.composite
 def _filtered(draw: st.DrawFn, op: str) -> Request:
     request: Request
-    if op in NEEDS_LOGITS or draw(st.integers(0, 2)) == 2:  # noqa: PLR2004 - one in three
+    if op in NEEDS_LOGITS or draw(st.integers(0, 2)) == 2:
         dtype = draw(st.sampled_from(_TYPES))
         row = draw(mostly(logits(dtype=dtype), invalid_rows(dtype), 32))
         request = {"logits": pack(row, dtype)}
@@ -109,7 +109,7 @@ def _logits_alone(draw: st.DrawFn) -> Request:
 @st.composite
 def _draw(draw: st.DrawFn) -> Request:
     weights = draw(dyadic_weights())
-    if draw(st.integers(0, 3)) < 3:  # noqa: PLR2004 - one in four draws several
+    if draw(st.integers(0, 3)) < 3:
         return {"probs": pack(weights), "uniforms": pack([draw(uniforms(weights))])}
     count = draw(st.integers(1, sum(weight > 0 for weight in weights)))
     quarters = st.sampled_from([0.0, 0.25, 0.5, 0.75])  # times what is left, they are exact

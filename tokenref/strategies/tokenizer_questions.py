@@ -54,7 +54,7 @@ def _encoded(pipeline: Pipeline, text: str) -> list[int]:
         return []
 
 
-def _tokenize(pipeline: Pipeline, words: list[str]) -> st.SearchStrategy[Request]:  # noqa: ARG001 - one shape for all
+def _tokenize(pipeline: Pipeline, words: list[str]) -> st.SearchStrategy[Request]:
     one = {"text": texts(*words, longest=8), "add_special_tokens": st.booleans()}
     pair = st.fixed_dictionaries({**one, "pair": texts(*words, longest=4)})
     return mostly(st.fixed_dictionaries(one), pair, 4)

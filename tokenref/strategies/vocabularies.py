@@ -64,7 +64,7 @@ def trained_splits(draw: st.DrawFn, text: Sequence[Word], most: int = 7) -> list
     """
     parts, splits = list(text), list[Split]()
     for _ in range(draw(st.integers(1, most))):
-        if len(parts) < 2:  # noqa: PLR2004 - nothing is left to join
+        if len(parts) < 2:
             break
         at = draw(st.integers(0, len(parts) - 2))
         pair = parts[at], parts[at + 1]
@@ -106,11 +106,11 @@ def vocabularies_of_letters(draw: st.DrawFn) -> Vocabulary:
     letters = _letters(draw(st.sampled_from(ALPHABETS)))
     text = st.lists(st.sampled_from(letters), min_size=4, max_size=16)
     splits = draw(text.flatmap(trained_splits) | grown_splits(letters))
-    if draw(st.integers(0, 7)) == 7:  # noqa: PLR2004 - now and then
+    if draw(st.integers(0, 7)) == 7:
         splits += _doublings(letters[0])
     kept = draw(_kept(letters))
     words = [left + right for left, right in splits] + draw(_odd_words(letters))
-    rules = TextRules(whole_piece=draw(st.integers(0, 3)) == 3)  # noqa: PLR2004 - now and then
+    rules = TextRules(whole_piece=draw(st.integers(0, 3)) == 3)
     if draw(st.booleans()):
         return draw(_by_concatenation([*kept, *words], rules))
     return draw(_by_pair([*kept, *words], splits, rules))
@@ -132,20 +132,20 @@ def vocabularies_of_texts(draw: st.DrawFn) -> Vocabulary:
         words += [left + right for left, right in draw(trained_splits(spelled, 12))]
     words += draw(st.lists(texts(longest=2).map(str.encode).filter(len), max_size=3))
     specials = draw(st.sampled_from(SPECIAL_TOKENS))
-    if specials and draw(st.integers(0, 3)) == 3:  # noqa: PLR2004 - now and then
+    if specials and draw(st.integers(0, 3)) == 3:
         words.append(b"a" + draw(st.sampled_from(specials)).encode()[:1])
     tokens = list(dict.fromkeys([*every_byte, *words]))
-    if draw(st.integers(0, 3)) == 3:  # noqa: PLR2004 - now and then
+    if draw(st.integers(0, 3)) == 3:
         tokens = tokens[255::-1] + tokens[256:]
     pattern = draw(mostly(st.sampled_from(PATTERNS), st.none(), 6))
     rules = TextRules(
         pattern,
-        normalization="nfc" if draw(st.integers(0, 4)) == 4 else None,  # noqa: PLR2004 - now and then
+        normalization="nfc" if draw(st.integers(0, 4)) == 4 else None,
         whole_piece=draw(st.booleans()),
     )
     first = len(tokens) + draw(st.sampled_from([0, 0, 1, 1000]))
     numbers = {text: first + place for place, text in enumerate(specials)}
-    if len(specials) > 1 and draw(st.integers(0, 7)) == 7:  # noqa: PLR2004 - two that share an id
+    if len(specials) > 1 and draw(st.integers(0, 7)) == 7:
         numbers[specials[1]] = first
     return vocabulary_by_concatenation(
         {word: rank for rank, word in enumerate(tokens)}, text=rules, special_tokens=numbers
@@ -231,7 +231,7 @@ def _places(words: Sequence[Word]) -> dict[Word, int]:
 @st.composite
 def _kept(draw: st.DrawFn, letters: Sequence[Word]) -> list[Word]:
     """Draw the letters that are tokens: nearly always all, never none."""
-    if len(letters) > 1 and draw(st.integers(0, 7)) == 7:  # noqa: PLR2004 - now and then
+    if len(letters) > 1 and draw(st.integers(0, 7)) == 7:
         missing = draw(st.sampled_from(letters))
         return [letter for letter in letters if letter != missing]
     return list(letters)

@@ -50,7 +50,7 @@ def texts_of(vocabulary: Vocabulary, longest: int = 12) -> st.SearchStrategy[str
         return texts(longest=longest)
     parts = st.tuples(st.sampled_from(words), st.sampled_from([1, 1, 1, 2, 3]))
     own = st.lists(parts, max_size=longest).map(lambda drawn: "".join(a * n for a, n in drawn))
-    if len(vocabulary.symbol_of_letter) == 256:  # noqa: PLR2004 - every byte
+    if len(vocabulary.symbol_of_letter) == 256:
         return mostly(texts(*words, longest=longest), own, 3)
     return mostly(own, texts(*words, longest=longest), 16)
 
@@ -65,7 +65,7 @@ def pieces_of(vocabulary: Vocabulary, longest: int = _LONGEST_PIECE) -> st.Searc
     """
     known = {ord(letter) for letter in vocabulary.symbol_of_letter}
     words = [content for content in vocabulary.tokens.values() if known.issuperset(content)]
-    if len(words) > 256:  # noqa: PLR2004 - single bytes would drown the others
+    if len(words) > 256:
         words = [content for content in words if len(content) > 1] + words[::16]
     if not words:
         return st.just(b"")
@@ -141,7 +141,7 @@ def ids_for(vocabulary: Vocabulary) -> st.SearchStrategy[list[int]]:
         for tokens in (ordinary, long, special)
         if tokens
     ]
-    if len(letters) == 256:  # noqa: PLR2004 - every byte has a token
+    if len(letters) == 256:
         odd = st.sampled_from([*_BAD_BYTES, *_ODD_TEXTS])
         spelled = mostly(texts(longest=3).map(str.encode), odd, 3)
         ways.append(spelled.map(lambda content: [letters[chr(byte)] for byte in content]))

@@ -90,7 +90,7 @@ def _same(case: Case, question: Mapping[str, Any]) -> None:
         raise PurposeError(f"{case.id}: must draw token {case.out.token} nearby, got {answer}")
 
 
-def _case(  # noqa: PLR0913 - one for each part of a question
+def _case(
     op: str,
     topic: str,
     slug: str,
@@ -120,18 +120,18 @@ def _exact_steps() -> Iterator[SamplerDraft]:
     even, tau = (0.0,) * 8, {"tau": 2.0, "eta": 0.5}
     for slug, row, u, mu, token, after, about in (
         ("all-kept", even, 0.3125, 4.0, 2, 3.5,
-         "Eight equal tokens have 3 bits each, below mu: all are kept, and mu falls by half of the one bit too many."),  # noqa: E501
-        ("all-kept-zero", even, 0.0, 3.5, 0, 3.0, "The number 0 draws the first token of the walk."),  # noqa: E501
+         "Eight equal tokens have 3 bits each, below mu: all are kept, and mu falls by half of the one bit too many."),
+        ("all-kept-zero", even, 0.0, 3.5, 0, 3.0, "The number 0 draws the first token of the walk."),
         ("exactly-mu", even, LARGEST["f32"], 3.0, 7, 2.5,
          "A surprise of exactly mu is kept: the last of eight tokens can still be drawn."),
         ("just-above-mu", even, 0.75, step(3.0, -1, "f32"), 0, 2.4999997615814209,
-         "One step below three bits: every token is too surprising, and the first one alone is kept."),  # noqa: E501
-        ("none-below-mu", even, 0.75, 1.0, 0, 0.5, "If even the best token surprises too much, it is kept alone, the lowest id of equals."),  # noqa: E501
-        ("border", even, 0.25, 4.0, 1, 3.5, "The number is exactly at the end of the second token's share: the sum needs to reach it."),  # noqa: E501
+         "One step below three bits: every token is too surprising, and the first one alone is kept."),
+        ("none-below-mu", even, 0.75, 1.0, 0, 0.5, "If even the best token surprises too much, it is kept alone, the lowest id of equals."),
+        ("border", even, 0.25, 4.0, 1, 3.5, "The number is exactly at the end of the second token's share: the sum needs to reach it."),
         ("impossible", (-inf, 0.0, -inf, 0.0, 0.0, 0.0), 0.75, 4.0, 4, 4.0,
-         "Four possible tokens have two bits each, as many as aimed at: mu stays; impossible ones have no share."),  # noqa: E501
-        ("negative-mu", even, 0.5, -3.0, 0, -3.5, "A mu below 0 keeps the best token alone, and falls on."),  # noqa: E501
-        ("one-token", (5.0,), 0.5, 4.0, 0, 5.0, "One token has no surprise at all: mu grows by half of what is missing, two bits."),  # noqa: E501
+         "Four possible tokens have two bits each, as many as aimed at: mu stays; impossible ones have no share."),
+        ("negative-mu", even, 0.5, -3.0, 0, -3.5, "A mu below 0 keeps the best token alone, and falls on."),
+        ("one-token", (5.0,), 0.5, 4.0, 0, 5.0, "One token has no surprise at all: mu grows by half of what is missing, two bits."),
     ):  # fmt: skip
         bits = "MirostatBits"
         yield _case(
@@ -148,7 +148,7 @@ def _exact_steps() -> Iterator[SamplerDraft]:
         profile = KEPT[op] if op == "mirostat_2" else LLAMA
         yield _case(
             op, "exact", "surprise-among-kept", profile, asked(even, tau, 0.75, {"mu": 2.5}),
-            "One token is kept, so in the distribution that it was drawn from it is no surprise: mu grows.",  # noqa: E501
+            "One token is kept, so in the distribution that it was drawn from it is no surprise: mu grows.",
             "MirostatWhose",
             purposes=[
                 gives(token=0, state={"mu": pack([3.5])}),
@@ -168,7 +168,7 @@ def _exact_steps() -> Iterator[SamplerDraft]:
             yield _case(
                 op, "exact", f"rate-{name}",
                 STANDARD, asked(even, {"tau": 2.0, "eta": eta}, 0.75, {"mu": 4.0}),
-                f"The rate {eta} moves mu by that much of the one bit that the draw surprised too much.",  # noqa: E501
+                f"The rate {eta} moves mu by that much of the one bit that the draw surprised too much.",
                 "MirostatBits", purposes=[gives(state={"mu": pack([after])})],
             )  # fmt: skip
 
@@ -191,7 +191,7 @@ def _steps() -> Iterator[SamplerDraft]:
                 request = {**asked(row, params, u, {}), "state": state}
                 yield _case(
                     op, "steps", f"{name}-{dtype}-{place + 1}", profile, request,
-                    f"Step {place + 1} of five, with the state that the step before left: a state that is not carried on draws otherwise." if place else "The first of five steps, with a state that is not the one of the beginning.",  # noqa: E501
+                    f"Step {place + 1} of five, with the state that the step before left: a state that is not carried on draws otherwise." if place else "The first of five steps, with a state that is not the one of the beginning.",
                     "AdaptiveState", verdict=Close(ulp=ULP), purposes=[is_steady],
                 )  # fmt: skip
                 answer = SamplerSession(profile).answer(op, request)
@@ -205,11 +205,11 @@ def _mirostat_1() -> Iterator[SamplerDraft]:
     nine = (0.5,) * 9
     one, nearest = rule_name(op, flat="one"), rule_name(op, whole="nearest and one")
     for slug, profile, mu, token, rival, about in (
-        ("flat-above", STANDARD, 3.5, 8, one, "Nine equal tokens and 2**mu above eight: in the limit of a flat row all are kept."),  # noqa: E501
-        ("flat-above-one", one, 3.5, 0, STANDARD, "The same row where a flat one leaves one token: 1/0 becomes no number of tokens."),  # noqa: E501
-        ("flat-below", STANDARD, 2.5, 0, "", "Nine equal tokens and 2**mu below eight: in the limit none, and at least one is kept."),  # noqa: E501
-        ("flat-at", STANDARD, 3.0, 0, nearest, "Nine equal tokens and 2**mu exactly eight: k is 1."),  # noqa: E501
-        ("flat-at-nearest", nearest, 3.0, 1, STANDARD, "The same, where k is rounded and one is added: two tokens are kept."),  # noqa: E501
+        ("flat-above", STANDARD, 3.5, 8, one, "Nine equal tokens and 2**mu above eight: in the limit of a flat row all are kept."),
+        ("flat-above-one", one, 3.5, 0, STANDARD, "The same row where a flat one leaves one token: 1/0 becomes no number of tokens."),
+        ("flat-below", STANDARD, 2.5, 0, "", "Nine equal tokens and 2**mu below eight: in the limit none, and at least one is kept."),
+        ("flat-at", STANDARD, 3.0, 0, nearest, "Nine equal tokens and 2**mu exactly eight: k is 1."),
+        ("flat-at-nearest", nearest, 3.0, 1, STANDARD, "The same, where k is rounded and one is added: two tokens are kept."),
     ):  # fmt: skip
         rivals = [differs_from(rival)] if rival else []
         yield _case(
@@ -220,7 +220,7 @@ def _mirostat_1() -> Iterator[SamplerDraft]:
         yield _case(
             op, "edges", f"ranks-{ranks}", STANDARD,
             asked(ROW, {**params, "ranks": ranks}, LARGEST["f32"], {"mu": 3.0}),
-            f"The exponent is estimated from {ranks} ranks, or from all if there are fewer: that decides how many are kept.",  # noqa: E501
+            f"The exponent is estimated from {ranks} ranks, or from all if there are fewer: that decides how many are kept.",
             "MirostatFlat", verdict=Close(ulp=ULP), purposes=[is_steady],
         )  # fmt: skip
     for size in (8, 1000, 128_256):
@@ -237,7 +237,7 @@ def _mirostat_1() -> Iterator[SamplerDraft]:
     )  # fmt: skip
     yield _case(
         op, "edges", "large-k", STANDARD, asked(ROW, params, 0.5, {"mu": 100.0}),
-        "A k far beyond the row keeps all of it; converted to a whole number of 32 bits it is negative.",  # noqa: E501
+        "A k far beyond the row keeps all of it; converted to a whole number of 32 bits it is negative.",
         "MirostatFlat", verdict=Close(ulp=ULP), purposes=[is_steady],
     )  # fmt: skip
     yield _case(
@@ -258,7 +258,7 @@ def _adaptive_p() -> Iterator[SamplerDraft]:
     even = (0.0,) * 4
     for slug, profile, row, params, u, state, token, about in (
         ("even", STANDARD, even, (0.5, 0.5), 0.5, (1.0, 2.0), 2,
-         "Equal tokens stay equal, whatever is aimed at: the number is at a border, and must be exceeded."),  # noqa: E501
+         "Equal tokens stay equal, whatever is aimed at: the number is at a border, and must be exceeded."),
         ("even-reach", reach, even, (0.5, 0.5), 0.5, (1.0, 2.0), 1,
          "The same border where the sum needs to reach the number only."),
         ("impossible", STANDARD, (-inf, 0.0, -inf, 0.0), (0.5, 0.5), 0.0, (1.0, 2.0), 1,
@@ -278,10 +278,10 @@ def _adaptive_p() -> Iterator[SamplerDraft]:
             purposes=[gives(token=token), *([differs_from(rivals)] if rivals else [])],
         )  # fmt: skip
     for slug, target, past, about in (
-        ("aims-higher", 0.5, (0.25, 2.0), "Unlikely tokens were drawn before: the aim is above the target, at 7/8."),  # noqa: E501
-        ("aims-lower", 0.5, (1.75, 2.0), "Likely tokens were drawn before: the aim is below the target, at 1/8."),  # noqa: E501
-        ("aims-at-one", 1.0, (0.25, 2.0), "Twice the target less the past is above 1: the aim is 1."),  # noqa: E501
-        ("aims-at-zero", 0.0, (1.0, 2.0), "Twice the target less the past is below 0: the aim is 0."),  # noqa: E501
+        ("aims-higher", 0.5, (0.25, 2.0), "Unlikely tokens were drawn before: the aim is above the target, at 7/8."),
+        ("aims-lower", 0.5, (1.75, 2.0), "Likely tokens were drawn before: the aim is below the target, at 1/8."),
+        ("aims-at-one", 1.0, (0.25, 2.0), "Twice the target less the past is above 1: the aim is 1."),
+        ("aims-at-zero", 0.0, (1.0, 2.0), "Twice the target less the past is below 0: the aim is 0."),
     ):  # fmt: skip
         for u in (0.25, 0.75):
             yield _case(
@@ -301,20 +301,20 @@ def _refused() -> Iterator[SamplerDraft]:
     for op in ("mirostat_1", "mirostat_2"):
         for slug, row, params, u, state, code, about in (
             ("number-one", even, good, 1.0, {"mu": 4.0}, "INVALID_UNIFORM", "A random number of 1"),
-            ("nan-tau", even, {"tau": nan, "eta": 0.5}, 0.5, {"mu": 4.0}, "INVALID_PARAMETER", "A target that is not a number"),  # noqa: E501
-            ("infinite-eta", even, {"tau": 2.0, "eta": inf}, 0.5, {"mu": 4.0}, "INVALID_PARAMETER", "An infinite rate"),  # noqa: E501
+            ("nan-tau", even, {"tau": nan, "eta": 0.5}, 0.5, {"mu": 4.0}, "INVALID_PARAMETER", "A target that is not a number"),
+            ("infinite-eta", even, {"tau": 2.0, "eta": inf}, 0.5, {"mu": 4.0}, "INVALID_PARAMETER", "An infinite rate"),
             ("no-tau", even, {"eta": 0.5}, 0.5, {"mu": 4.0}, "INVALID_PARAMETER", "No target"),
-            ("nan-mu", even, good, 0.5, {"mu": nan}, "INVALID_PARAMETER", "A state that is not a number"),  # noqa: E501
-            ("all-impossible", (-inf, -inf), good, 0.5, {"mu": 4.0}, "INVALID_ROW", "No possible token"),  # noqa: E501
-            ("nan-logit", (0.0, nan), good, 0.5, {"mu": 4.0}, "INVALID_ROW", "A logit that is not a number"),  # noqa: E501
+            ("nan-mu", even, good, 0.5, {"mu": nan}, "INVALID_PARAMETER", "A state that is not a number"),
+            ("all-impossible", (-inf, -inf), good, 0.5, {"mu": 4.0}, "INVALID_ROW", "No possible token"),
+            ("nan-logit", (0.0, nan), good, 0.5, {"mu": 4.0}, "INVALID_ROW", "A logit that is not a number"),
         ):  # fmt: skip
             yield _refusal(op, slug, asked(row, params, u, state), code, about)
     for slug, row, names, u, past, code, about in (  # type: ignore[assignment]  # rows of two sizes
-        ("decay-one", even, {"target": 0.5, "decay": 1.0}, 0.5, [1.0, 2.0], "INVALID_PARAMETER", "A decay of 1, with which nothing is ever forgotten"),  # noqa: E501
-        ("target-above-one", even, {"target": 1.5, "decay": 0.5}, 0.5, [1.0, 2.0], "INVALID_PARAMETER", "A target that is no probability"),  # noqa: E501
-        ("number-one", even, {"target": 0.5, "decay": 0.5}, 1.0, [1.0, 2.0], "INVALID_UNIFORM", "A random number of 1"),  # noqa: E501
-        ("half-a-past", even, {"target": 0.5, "decay": 0.5}, 0.5, [1.0], "INVALID_PARAMETER", "One number where the past has two"),  # noqa: E501
-        ("all-impossible", (-inf,), {"target": 0.5, "decay": 0.5}, 0.5, [1.0, 2.0], "INVALID_ROW", "No possible token"),  # noqa: E501
+        ("decay-one", even, {"target": 0.5, "decay": 1.0}, 0.5, [1.0, 2.0], "INVALID_PARAMETER", "A decay of 1, with which nothing is ever forgotten"),
+        ("target-above-one", even, {"target": 1.5, "decay": 0.5}, 0.5, [1.0, 2.0], "INVALID_PARAMETER", "A target that is no probability"),
+        ("number-one", even, {"target": 0.5, "decay": 0.5}, 1.0, [1.0, 2.0], "INVALID_UNIFORM", "A random number of 1"),
+        ("half-a-past", even, {"target": 0.5, "decay": 0.5}, 0.5, [1.0], "INVALID_PARAMETER", "One number where the past has two"),
+        ("all-impossible", (-inf,), {"target": 0.5, "decay": 0.5}, 0.5, [1.0, 2.0], "INVALID_ROW", "No possible token"),
     ):  # fmt: skip
         yield _refusal("adaptive_p", slug, asked(row, names, u, {"past": past}), code, about)
 

@@ -64,7 +64,7 @@ def _all() -> Iterator[SamplerDraft]:
     yield from _coins()
 
 
-def _case(  # noqa: PLR0913, PLR0917 - one for each part of a question
+def _case(
     topic: str,
     slug: str,
     profile: str,
@@ -148,7 +148,7 @@ def _filters(engine: str) -> Iterator[SamplerDraft]:
         rows = [_only(each, two) for each in (TIED, B, C, FLAT, A, B, C, A, B)[:size]]
         yield _case(
             "filters", f"ties-{size}-rows", engine, "top_k", rows,
-            f"Three tokens tie for two places, in a batch of {size} rows: as many are kept as in a batch of one.",  # noqa: E501
+            f"Three tokens tie for two places, in a batch of {size} rows: as many are kept as in a batch of one.",
             ["BatchSize"], [own("logits")],
         )  # fmt: skip
     yield _case(
@@ -157,12 +157,12 @@ def _filters(engine: str) -> Iterator[SamplerDraft]:
         ["BatchSize"],
     )  # fmt: skip
     for slug, order, why in (
-        ("in-order", (A, B, C), "Three rows of different shape: each is sorted and cut for itself."),  # noqa: E501
-        ("permuted", (C, A, B), "Three rows in another order: the answers are exchanged with them."),  # noqa: E501
+        ("in-order", (A, B, C), "Three rows of different shape: each is sorted and cut for itself."),
+        ("permuted", (C, A, B), "Three rows in another order: the answers are exchanged with them."),
         ("masked-neighbour", (MASKED, A, MASKED),
-         "A row of one possible token on both sides: minus infinity must not leak, nor sums over it."),  # noqa: E501
+         "A row of one possible token on both sides: minus infinity must not leak, nor sums over it."),
         ("large-neighbour", ([x * 1024 for x in C], FLAT),
-         "A neighbour with logits in the thousands: a maximum over the whole batch makes all others zero."),  # noqa: E501
+         "A neighbour with logits in the thousands: a maximum over the whole batch makes all others zero."),
     ):  # fmt: skip
         yield _case(
             "filters", slug, engine, "top_p", [_only(each, near) for each in order], why,
@@ -173,7 +173,7 @@ def _filters(engine: str) -> Iterator[SamplerDraft]:
     yield _case(
         "filters", "own-k", engine, "top_k",
         [_only(FLAT, {**off, "top_k": k}) for k in (1, 3, 2, 6, 5)],
-        "Each row has its own k: sorting for the largest k of the batch must not keep more in the others.",  # noqa: E501
+        "Each row has its own k: sorting for the largest k of the batch must not keep more in the others.",
         ["BatchParameters"], [own("params")],
     )  # fmt: skip
     yield _case(
@@ -201,7 +201,7 @@ def _filters(engine: str) -> Iterator[SamplerDraft]:
     yield _case(
         "filters", "own-temperature", engine, "chain",
         [_row(A, {**off, "top_p": 0.625, "temperature": t}) for t in (0.5, 2.0, 1.0)],
-        "Each row has its own temperature before the same cut: a column that is not spread gives one to all.",  # noqa: E501
+        "Each row has its own temperature before the same cut: a column that is not spread gives one to all.",
         ["BatchParameters"], [own("params")],
     )  # fmt: skip
 
@@ -217,7 +217,7 @@ def _draws(engine: str) -> Iterator[SamplerDraft]:
     rows = [_row(even, off, uniforms=each) for each in numbers]
     yield _case(
         "draws", "own-numbers", engine, "sample", rows,
-        "Four equal rows with numbers of their own draw four tokens: noise that is shared draws one.",  # noqa: E501
+        "Four equal rows with numbers of their own draw four tokens: noise that is shared draws one.",
         ["BatchRow"], [own("uniforms")],
     )  # fmt: skip
     yield _case(
@@ -254,7 +254,7 @@ def _penalties(engine: str) -> Iterator[SamplerDraft]:
     yield _case(
         "penalties", "padding", engine, "repetition_penalty",
         [_row(row, repeat, history) for history in ([1, 2, 3, 1, 2, 3], [], [1])],
-        "A long history beside an empty one: what fills up the short ones is no token, token 0 least of all.",  # noqa: E501
+        "A long history beside an empty one: what fills up the short ones is no token, token 0 least of all.",
         ["BatchRow"], [own("history")],
     )  # fmt: skip
     yield _case(
@@ -284,7 +284,7 @@ def _rules() -> Iterator[SamplerDraft]:
             else (0.75, 0.375, 0.25)
         )
 
-        def one(row: Sequence[float], value: Any, name: str = name) -> dict[str, Any]:  # noqa: ANN401
+        def one(row: Sequence[float], value: Any, name: str = name) -> dict[str, Any]:
             return {"probs": pack(row), "params": pack_parameters({name: value})}
 
         yield _case(
@@ -310,7 +310,7 @@ def _rules() -> Iterator[SamplerDraft]:
         yield _case(
             "refused", f"{slug}-row", STANDARD, "top_k",
             [good, {"probs": pack(bad), "params": {"k": 2}}, good],
-            "One of three rows means nothing: the batch is refused, and no neighbour gets its answer.",  # noqa: E501
+            "One of three rows means nothing: the batch is refused, and no neighbour gets its answer.",
             ["InvalidRow"], [refuses("INVALID_ROW")],
         )  # fmt: skip
     yield _case(
@@ -326,6 +326,6 @@ def _coins() -> Iterator[SamplerDraft]:
     rows = [_row(B, params, uniforms=[u]) for u in (0.25, 0.75, 0.125, 0.875)]
     yield _case(
         "draws", "own-coins", "mlx-lm", "xtc", rows,
-        "Four equal rows with coins of their own: one coin for the whole batch removes the best tokens of all or none.",  # noqa: E501
+        "Four equal rows with coins of their own: one coin for the whole batch removes the best tokens of all or none.",
         ["BatchRow"], [own("uniforms")],
     )  # fmt: skip

@@ -61,7 +61,7 @@ def _draft(each: _Canary) -> SamplerDraft:
     )
 
 
-def _case(each: _Canary, verdict: Verdict, out: Any) -> Case:  # noqa: ANN401 - an answer
+def _case(each: _Canary, verdict: Verdict, out: Any) -> Case:
     return make_case(
         each.op,
         id=f"canary/{each.op}/{each.slug}",
@@ -201,7 +201,7 @@ def _calls() -> Iterator[_Canary]:
         "calls": [sample, {"accept": 0}, sample],
     }  # fmt: skip
     for slug, answers, why in (
-        ("nothing-remembered", [0, None, 0], "The token that was accepted is expected to be forgotten."),  # noqa: E501
+        ("nothing-remembered", [0, None, 0], "The token that was accepted is expected to be forgotten."),
         ("answer-to-accept", [0, 0, 1], "A token is expected from a call that draws none."),
     ):  # fmt: skip
         yield _Canary("sequence", slug, "vllm", sequence, _put("answers", answers), why)
@@ -211,11 +211,11 @@ def _refusals() -> list[Case]:
     good = {**ROW, "uniforms": pack([0.5])}
     bad = {**ROW, "uniforms": pack([1.0])}
     listed: Sequence[tuple[_Canary, Verdict, Any]] = (
-        (_Canary("draw", "refused", STANDARD, good, dict, "A good question is expected to be refused."),  # noqa: E501
+        (_Canary("draw", "refused", STANDARD, good, dict, "A good question is expected to be refused."),
          MustRefuse(codes=["INVALID_UNIFORM"]), None),
-        (_Canary("draw", "other-reason", STANDARD, bad, dict, "The reason to refuse is another one."),  # noqa: E501
+        (_Canary("draw", "other-reason", STANDARD, bad, dict, "The reason to refuse is another one."),
          MustRefuse(codes=["INVALID_ROW"]), None),
-        (_Canary("draw", "answered", STANDARD, bad, dict, "A token is expected for a number that is none."),  # noqa: E501
+        (_Canary("draw", "answered", STANDARD, bad, dict, "A token is expected for a number that is none."),
          Exact(), msgspec.convert({"token": 2}, answer_type("draw"))),
     )  # fmt: skip
     return [_case(each, verdict, out) for each, verdict, out in listed]

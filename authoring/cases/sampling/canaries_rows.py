@@ -5,7 +5,6 @@ possible, a stage under another name, a token that is missing: a right engine fa
 """
 
 # A question, its answer and why it is asked stand in one line of a table.
-# ruff: noqa: E501
 
 from collections.abc import Callable
 from math import inf
@@ -72,7 +71,7 @@ def without(token: int) -> Change:
     return lambda out, _: {**out, "keep": [other for other in out["keep"] if other != token]}
 
 
-def stage(place: int, **parts: Any) -> Change:  # noqa: ANN401 - parts of a stage
+def stage(place: int, **parts: Any) -> Change:
     """Return the change "a stage has another name, or left other tokens"."""
 
     def change(out: Out, _: int) -> Out:

@@ -1,7 +1,6 @@
 """Every engine's chain: its defaults, and each of its steps alone with everything else off."""
 
 # A question, its answer and why it is asked stand in one line of a table.
-# ruff: noqa: E501
 
 from collections.abc import Iterator
 from typing import Any, Final

@@ -52,7 +52,7 @@ LONGEST_MOVED: Final = 4096
 """Longer rows are proven by two arithmetics and their margins alone, to save time."""
 
 
-def alone(name: str, **params: Any) -> dict[str, Any]:  # noqa: ANN401 - each engine has its own
+def alone(name: str, **params: Any) -> dict[str, Any]:
     """Return parameters under which an engine does what is given, and nothing else.
 
     >>> alone("transformers", top_p=0.5)
@@ -102,7 +102,7 @@ def asked(
     profile: str,
     request: Mapping[str, Any],
     *,
-    precision: Any = "exact",  # noqa: ANN401 - one of two names
+    precision: Any = "exact",
     logits: Sequence[float] | None = None,
     params: Mapping[str, Any] | None = None,
 ) -> Asked:
@@ -125,7 +125,7 @@ def _draws(question: Question) -> bool:
 def _question(
     profile: str,
     request: Mapping[str, Any],
-    precision: Any,  # noqa: ANN401 - one of two names
+    precision: Any,
     logits: Sequence[float] | None = None,
     params: Mapping[str, Any] | None = None,
 ) -> Question:
@@ -222,7 +222,7 @@ class ChainTopic(NamedTuple):
     flags: tuple[str, ...]
     spec: str = "docs/sampling.md#chains"
 
-    def case(  # noqa: PLR0913 - what a case consists of
+    def case(
         self,
         op: str,
         slug: str,

@@ -5,7 +5,6 @@ passed over, by the proof that every case must have (`chains_asking.decided`).
 """
 
 # A question, its answer and why it is asked stand in one line of a table.
-# ruff: noqa: E501
 
 from collections.abc import Iterator, Sequence
 from math import inf

@@ -6,7 +6,6 @@ questions with short answers are asked: what is kept, which token is drawn.
 """
 
 # A question, its answer and why it is asked stand in one line of a table.
-# ruff: noqa: E501
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType

@@ -108,7 +108,7 @@ def refuses(code: str) -> SamplerPurpose:
     return check
 
 
-def gives(**parts: Any) -> SamplerPurpose:  # noqa: ANN401 - parts of an answer
+def gives(**parts: Any) -> SamplerPurpose:
     """Return the purpose "the answer has these parts", for those that a person knows.
 
     >>> gives(keep=[0, 1])  # doctest: +ELLIPSIS

@@ -117,7 +117,7 @@ def _why(row: _Row, point: Point, dtype: Type, boundary: str, drawn: dict[str, i
 
 
 def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
-    def case(  # noqa: PLR0913 - one for each part of a question
+    def case(
         slug: str,
         profile: str,
         probs: Sequence[float],
@@ -130,7 +130,7 @@ def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
         kind: str = "probs",
         u_type: Type = "f32",
         rival: str = "",
-        **more: Any,  # noqa: ANN401 - other parts
+        **more: Any,
     ) -> SamplerDraft:
         purposes: list[SamplerPurpose] = [gives(token=token)]
         return SamplerDraft(
@@ -148,7 +148,7 @@ def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
     unsorted = (0.125, 0.5, 0.25, 0.125)
     yield case(
         "sorted-order", STANDARD, unsorted, 0.25, 1,
-        "An engine whose filter sorted the candidates walks by falling weight: 0.25 lies on token 1.",  # noqa: E501
+        "An engine whose filter sorted the candidates walks by falling weight: 0.25 lies on token 1.",
         "DrawOrder", order=[1, 2, 0, 3],
     )  # fmt: skip
     yield case(
@@ -168,12 +168,12 @@ def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
     )  # fmt: skip
     yield case(
         "some-candidates", STANDARD, unsorted, 0.5, 2,
-        "Tokens that a filter took out have no weight: half of the total of the two left is token 2.",  # noqa: E501
+        "Tokens that a filter took out have no weight: half of the total of the two left is token 2.",
         "DrawTotal", order=[2, 0],
     )  # fmt: skip
     yield case(
         "some-candidates-late", STANDARD, unsorted, 0.75, 0,
-        "Three quarters of the two candidates' total lie on the second one, whose weight is a third.",  # noqa: E501
+        "Three quarters of the two candidates' total lie on the second one, whose weight is a third.",
         "DrawTotal", order=[2, 0],
     )  # fmt: skip
     yield case(
@@ -192,12 +192,12 @@ def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
     ):
         yield case(
             f"{slug}-as-walked", AS_WALKED, (0.0, 1.0, 0.0), 0.0, token,
-            "The comparison alone is asked: at the number 0 the first candidate reaches the share, even without weight.",  # noqa: E501
+            "The comparison alone is asked: at the number 0 the first candidate reaches the share, even without weight.",
             "ZeroWeightDrawn", order=order, rival=REACH if token != 1 else "",
         )  # fmt: skip
     yield case(
         "zero-first-never", REACH, (0.0, 1.0, 0.0), 0.0, 1,
-        "A token without weight is never drawn, though its running sum of 0 reaches the share of 0.",  # noqa: E501
+        "A token without weight is never drawn, though its running sum of 0 reaches the share of 0.",
         "ZeroWeightDrawn", rival=AS_WALKED,
     )  # fmt: skip
     yield case(
@@ -207,7 +207,7 @@ def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
     )  # fmt: skip
     yield case(
         "as-walked-smallest", AS_WALKED, (0.0, 0.5, 0.5), 2.0**-149, 1,
-        "The smallest positive number is above the sum of 0: only 0 itself draws the impossible token.",  # noqa: E501
+        "The smallest positive number is above the sum of 0: only 0 itself draws the impossible token.",
         "ZeroWeightDrawn",
     )  # fmt: skip
     yield case(
@@ -217,7 +217,7 @@ def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
     )  # fmt: skip
     yield case(
         "exceed-inner-zero", STANDARD, (0.5, 0.0, 0.5), 0.5, 2,
-        "The sum behind the token without weight does not exceed the share either: it is passed over.",  # noqa: E501
+        "The sum behind the token without weight does not exceed the share either: it is passed over.",
         "ZeroWeightDrawn", rival=REACH,
     )  # fmt: skip
     for dtype in ("f32", "f64"):
@@ -245,12 +245,12 @@ def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
     third = 0.3333333134651184
     yield case(
         "sums-below-one", STANDARD, (third, third, third, 0.0), LARGEST["f32"], 2,
-        "The weights sum to less than 1, and the number is above their sum: a share of the total never leaves the row.",  # noqa: E501
+        "The weights sum to less than 1, and the number is above their sum: a share of the total never leaves the row.",
         "DrawTotal",
     )  # fmt: skip
     yield case(
         "sums-above-one", STANDARD, (0.75, 0.5), 0.75, 1,
-        "The weights sum to 5/4: three quarters of that lie on token 1; three quarters of 1 would be at its beginning.",  # noqa: E501
+        "The weights sum to 5/4: three quarters of that lie on token 1; three quarters of 1 would be at its beginning.",
         "DrawTotal",
     )  # fmt: skip
     yield case(
@@ -264,7 +264,7 @@ def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
     )  # fmt: skip
     yield case(
         "subnormal-weights", STANDARD, (2.0**-149, 2.0**-149), 0.5, 1,
-        "Weights may be the smallest numbers there are; an engine that flushes them to zero has nothing to draw.",  # noqa: E501
+        "Weights may be the smallest numbers there are; an engine that flushes them to zero has nothing to draw.",
         "TailMass",
     )  # fmt: skip
     narrow: list[tuple[Type, float, float, int]] = [
@@ -277,7 +277,7 @@ def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
             u = float(Fraction(heavy) + Fraction(light) * place + Fraction(light) / 2)
             yield case(
                 f"{dtype}-sum-stands-still-{name}", STANDARD, row, u, 1 + place,
-                f"Added up in {dtype} the sum stands still at a half: each light token is less than half a step.",  # noqa: E501
+                f"Added up in {dtype} the sum stands still at a half: each light token is less than half a step.",
                 "NarrowSum", dtype=dtype,
             )  # fmt: skip
         yield case(
@@ -292,7 +292,7 @@ def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
         )  # fmt: skip
         yield case(
             f"{dtype}-impossible-token", STANDARD, (0.0, 0.5, 0.0, 0.5), 0.0, 1,
-            f"No token of probability zero comes out of a row in {dtype}, not at the number 0 either.",  # noqa: E501
+            f"No token of probability zero comes out of a row in {dtype}, not at the number 0 either.",
             "ZeroWeightDrawn", dtype=dtype,
         )  # fmt: skip
     even = (1.0, -inf, 1.0, 1.0, 1.0, -inf)
@@ -301,13 +301,13 @@ def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
             yield case(
                 f"even-logits-{place}-quarters-{'exceed' if profile == STANDARD else 'reach'}",
                 profile, even, place / 4, token,
-                "Four equal logits have a quarter each, whatever the base: the number is where one begins.",  # noqa: E501
+                "Four equal logits have a quarter each, whatever the base: the number is where one begins.",
                 "DrawBoundary" if place else "DrawEnds", kind="logits",
                 rival=("" if place == 0 else REACH if profile == STANDARD else STANDARD),
             )  # fmt: skip
     yield case(
         "logits-largest", STANDARD, even, LARGEST["f64"], 4,
-        "The largest number below 1 draws the last possible token, not the impossible one behind it.",  # noqa: E501
+        "The largest number below 1 draws the last possible token, not the impossible one behind it.",
         "ZeroWeightDrawn", kind="logits", u_type="f64",
     )  # fmt: skip
     yield case(
@@ -318,6 +318,6 @@ def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
     for u, token in ((0.125, 0), (0.5, 1), (0.8125, 2), (0.96875, 3)):
         yield case(
             f"logits-unsorted-{token}", STANDARD, (1.0, 2.0, 1.5, 0.0), u, token,
-            "Logits in no order, and a number well inside a token's piece, in the order of the vocabulary.",  # noqa: E501
+            "Logits in no order, and a number well inside a token's piece, in the order of the vocabulary.",
             "DrawOrder", kind="logits",
         )  # fmt: skip

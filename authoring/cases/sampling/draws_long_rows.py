@@ -44,7 +44,7 @@ def _row(size: int, dtype: Type, span: int) -> Iterator[SamplerDraft]:
                 continue
             yield _case(
                 f"{size}-{dtype}-token-{place}-{name}", row, u, profile, place,
-                f"A row of {size} tokens in {dtype}; the number lies in the middle of the piece of token {place}.",  # noqa: E501
+                f"A row of {size} tokens in {dtype}; the number lies in the middle of the piece of token {place}.",
             )  # fmt: skip
     if dtype == "f32":
         yield _zero(size, row, sums)

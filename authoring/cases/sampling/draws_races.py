@@ -70,7 +70,7 @@ def _scores(asked: Mapping[str, Any], noise: str) -> dict[int, float]:
     return scores
 
 
-def _case(  # noqa: PLR0913, PLR0917 - one for each part of a question
+def _case(
     topic: str,
     slug: str,
     method: str,
@@ -127,27 +127,27 @@ def _both() -> Iterator[SamplerDraft]:
             uniforms[token] = 0.75
             yield _case(
                 "races", f"largest-number-{token}", method, NOISES[0], even[method], uniforms,
-                "Among equals the token with the largest number arrives first: noise belongs to its token.",  # noqa: E501
+                "Among equals the token with the largest number arrives first: noise belongs to its token.",
                 ["RaceNoise"], answer={"token": token}, rival=True,
             )  # fmt: skip
             uniforms = [0.75, 0.625, 0.6875, 0.5]
             uniforms[token] = 0.125
             yield _case(
                 "races", f"smallest-number-{token}", method, NOISES[1], even[method], uniforms,
-                "With -log(1-u) the smallest number arrives first: engines that write log1p(-u) do so.",  # noqa: E501
+                "With -log(1-u) the smallest number arrives first: engines that write log1p(-u) do so.",
                 ["RaceNoise"], answer={"token": token}, rival=True,
             )  # fmt: skip
         rows = [
             ("by-token", (0.5, 0.5, 0.96875, 0.5, 0.25), 2, NOISES[0], ["NoiseByRank"],
-             "The noise of token 2 is the best; keyed by the rank after sorting it would go to another token."),  # noqa: E501
+             "The noise of token 2 is the best; keyed by the rank after sorting it would go to another token."),
             ("last-token-wins", (0.5, 0.25, 0.5, 0.9921875, 0.25), 3, NOISES[0], ["NoiseByRank"],
              "The least likely token wins by its own noise, which no likelier one may borrow."),
             ("first-of-two-best", (0.5, 0.75, 0.5, 0.5, 0.25), 1, NOISES[0], ["NoiseByRank"],
-             "Two tokens are equally likely: the first one's number decides, not the second one's."),  # noqa: E501
+             "Two tokens are equally likely: the first one's number decides, not the second one's."),
             ("second-of-two-best", (0.5, 0.25, 0.5, 0.5, 0.75), 4, NOISES[0], ["NoiseByRank"],
-             "The same numbers, with those of the two likeliest tokens exchanged: the other token."),  # noqa: E501
+             "The same numbers, with those of the two likeliest tokens exchanged: the other token."),
             ("by-token", (0.5, 0.5, 0.03125, 0.5, 0.75), 2, NOISES[1], ["NoiseByRank"],
-             "The noise of token 2 is the best; keyed by the rank after sorting it would go to another token."),  # noqa: E501
+             "The noise of token 2 is the best; keyed by the rank after sorting it would go to another token."),
         ]  # fmt: skip
         for slug, uniforms_of, token, noise, flags, why in rows:
             yield _case("races", slug, method, noise, odd[method], uniforms_of, why, flags,
@@ -155,13 +155,13 @@ def _both() -> Iterator[SamplerDraft]:
         yield _case(
             "races", "impossible-best", method, NOISES[0], holes[method],
             (LARGEST["f32"], 0.5, LARGEST["f32"], 0.25, LARGEST["f32"]),
-            "Impossible tokens have the best noise of all, at both ends and between: still never drawn.",  # noqa: E501
+            "Impossible tokens have the best noise of all, at both ends and between: still never drawn.",
             ["ZeroWeightDrawn"], answer={"token": _best(holes[method], (1, 0.5), (3, 0.25))},
         )  # fmt: skip
         yield _case(
             "races", "impossible-zero", method, NOISES[1], holes[method],
             (0.0, 0.5, 0.0, 0.25, 0.0),
-            "With -log(1-u) the number 0 is no wait at all: 0 / 0 for an impossible token, which is no win.",  # noqa: E501
+            "With -log(1-u) the number 0 is no wait at all: 0 / 0 for an impossible token, which is no win.",
             ["ZeroWeightDrawn"], answer={"token": 3},
         )  # fmt: skip
         for place in (0, 3):
@@ -170,7 +170,7 @@ def _both() -> Iterator[SamplerDraft]:
             rest = 0 if place else 2
             yield _case(
                 "races", f"zero-{place}", method, NOISES[0], even[method], uniforms,
-                "The number 0 waits for ever: log 0 is minus infinity, and the token loses, without NaN.",  # noqa: E501
+                "The number 0 waits for ever: log 0 is minus infinity, and the token loses, without NaN.",
                 ["RaceEnds"], answer={"token": rest},
             )  # fmt: skip
             yield _case(
@@ -203,7 +203,7 @@ def _both() -> Iterator[SamplerDraft]:
                     yield _case(
                         "races", f"near-the-end-{place}-{u_type}", method, noise, even[method],
                         uniforms,
-                        f"The number {edge!r} has nearly no wait; rounded, the wait is 0 and its logarithm none.",  # noqa: E501
+                        f"The number {edge!r} has nearly no wait; rounded, the wait is 0 and its logarithm none.",
                         ["RaceEnds"], answer={"token": place}, u_type=u_type,
                     )  # fmt: skip
             yield _case(
@@ -249,7 +249,7 @@ def _one_noise() -> Iterator[SamplerDraft]:
     )  # fmt: skip
     yield _case(
         "races", "far-tail-token", gumbel, NOISES[0], (0.0, -20.0), (0.5, 1 - 2.0**-40),
-        "Twenty units below, with a number that 32 bits round to 1: a floor of 2**-24 under the wait loses the tail.",  # noqa: E501
+        "Twenty units below, with a number that 32 bits round to 1: a floor of 2**-24 under the wait loses the tail.",
         ["TailMass"], answer={"token": 1}, u_type="f64",
     )  # fmt: skip
     yield _case(

@@ -47,7 +47,7 @@ def _refused() -> Iterator[SamplerDraft]:
     ):
         yield _case(
             slug, profile, {**row, "uniforms": pack(numbers)},
-            f"{len(numbers)} random numbers were handed over; none may be made up, used twice or left over.",  # noqa: E501
+            f"{len(numbers)} random numbers were handed over; none may be made up, used twice or left over.",
         )  # fmt: skip
     yield _case(
         "several-too-few", STANDARD, {**ROW, "uniforms": pack([0.5]), "count": 2},
@@ -91,7 +91,7 @@ def _refused() -> Iterator[SamplerDraft]:
     for slug, order in (("twice", [0, 1, 0]), ("unknown", [0, 3])):
         yield _case(
             f"order-{slug}", STANDARD, {**ROW, **HALF, "order": order},
-            "Candidates must be different tokens of the row: a wrong index reads another token's weight.",  # noqa: E501
+            "Candidates must be different tokens of the row: a wrong index reads another token's weight.",
             "INVALID_PARAMETER",
         )  # fmt: skip
     yield _case(

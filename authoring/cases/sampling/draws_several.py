@@ -28,7 +28,7 @@ def drafts() -> Iterator[SamplerDraft]:
     yield from _torch_walks()
 
 
-def _case(  # noqa: PLR0913, PLR0917 - one for each part of a question
+def _case(
     topic: str,
     slug: str,
     profile: str,
@@ -66,15 +66,15 @@ def _taken_out() -> Iterator[SamplerDraft]:
         ("zeros", STANDARD, (0.0, 0.0, 0.0, 0.0), (0, 1, 2, 3),
          "The number 0 draws the first token that is left, four times."),
         ("zeros-reach", REACH, (0.0, 0.0, 0.0, 0.0), (0, 1, 2, 3),
-         "The number 0 where the sum needs to reach only: tokens that are taken out have no weight and are passed over."),  # noqa: E501
+         "The number 0 where the sum needs to reach only: tokens that are taken out have no weight and are passed over."),
         ("largest", STANDARD, (LARGEST["f32"],) * 4, (3, 2, 1, 0),
          "The largest number draws the last token that is left, four times."),
         ("half", STANDARD, (0.5, 0.5, 0.5, 0.5), (1, 0, 3, 2),
-         "A half of what is left, each time: the shares must be those of the rest, not of the whole row."),  # noqa: E501
+         "A half of what is left, each time: the shares must be those of the rest, not of the whole row."),
         ("half-reach", REACH, (0.5, 0.5, 0.5, 0.5), (0, 1, 2, 3),
          "The same numbers where the sum needs to reach only: the token before each border."),
         ("rest-is-scaled", STANDARD, (0.25, 0.25, 0.5), (0, 1, 3),
-         "After token 0 its half is gone: a quarter of the rest lies on token 1, a half of the next rest on 3."),  # noqa: E501
+         "After token 0 its half is gone: a quarter of the rest lies on token 1, a half of the next rest on 3."),
         ("one", STANDARD, (0.75,), (2,), "One draw, asked for as a list of one token."),
     ):  # fmt: skip
         yield _case("several", f"walk-{slug}", profile, row, uniforms, tokens, why, "DrawTotal")
@@ -86,7 +86,7 @@ def _taken_out() -> Iterator[SamplerDraft]:
     yield _case(
         "several", "walk-holes-largest", STANDARD, (0.0, 0.5, 0.0, 0.5, 0.0),
         (LARGEST["f32"], LARGEST["f32"]), (3, 1),
-        "The largest number after the last possible token was taken out: the one before, none without weight.",  # noqa: E501
+        "The largest number after the last possible token was taken out: the one before, none without weight.",
         "ZeroWeightDrawn",
     )  # fmt: skip
     yield _case(
@@ -116,22 +116,22 @@ def _torch_races() -> Iterator[SamplerDraft]:
     clear: Any = _is_clear
     for slug, weights, uniforms, tokens, why, flag in (
         ("even-numbers", (0.25, 0.5, 0.125, 0.125), (0.5, 0.5, 0.5, 0.5), 1,
-         "One number for all tokens: the largest probability wins. torch.multinomial is a race, not a walk.", "RaceNoise"),  # noqa: E501
+         "One number for all tokens: the largest probability wins. torch.multinomial is a race, not a walk.", "RaceNoise"),
         ("small-number", row, (0.5, 0.75, 0.0625), 2,
          "The smallest number has the least noise in -log(1-u): its token wins.", "RaceNoise"),
         ("small-number-first", row, (0.0625, 0.75, 0.5), 0,
-         "The smallest number stands first: noise is handed out in the order of the vocabulary.", "RaceNoise"),  # noqa: E501
+         "The smallest number stands first: noise is handed out in the order of the vocabulary.", "RaceNoise"),
         ("zero-number", row, (0.5, 0.0, 0.0), 1,
          "The number 0 makes an infinite score: the first token that has one.", "RaceEnds"),
         ("zero-number-impossible", (0.0, 0.5, 0.5), (0.0, 0.5, 0.25), 0,
-         "0 / 0 is no number, and torch takes that for the largest of all: it draws the impossible token.", "ZeroWeightDrawn"),  # noqa: E501
+         "0 / 0 is no number, and torch takes that for the largest of all: it draws the impossible token.", "ZeroWeightDrawn"),
         ("zero-number-twice", (0.5, 0.0, 0.5), (0.0, 0.0, 0.5), 1,
-         "A score that is no number beats even an infinite one: the impossible token again.", "ZeroWeightDrawn"),  # noqa: E501
+         "A score that is no number beats even an infinite one: the impossible token again.", "ZeroWeightDrawn"),
         ("impossible", (0.0, 0.5, 0.5), (2.0**-53, 0.5, 0.25), 2,
-         "The smallest number that is not 0: an impossible token has the score 0 and is not drawn.", "ZeroWeightDrawn"),  # noqa: E501
+         "The smallest number that is not 0: an impossible token has the score 0 and is not drawn.", "ZeroWeightDrawn"),
         ("largest-number", row, (LARGEST["f64"], LARGEST["f64"], 0.5), 2,
          "The largest numbers below 1 wait 36.7 units: they lose.", "RaceEnds"),
-        ("tie", (0.5, 0.5), (0.25, 0.25), 0, "Equal scores: torch takes the first maximum.", "RaceTie"),  # noqa: E501
+        ("tie", (0.5, 0.5), (0.25, 0.25), 0, "Equal scores: torch takes the first maximum.", "RaceTie"),
         ("sum-is-two", (0.5, 1.0, 0.5), (0.5, 0.75, 0.0625), 2,
          "Weights of any sum: a race needs no total.", "DrawTotal"),
         ("all-in-order", row, (0.5, 0.6875, 0.0625), (2, 1, 0),
@@ -139,7 +139,7 @@ def _torch_races() -> Iterator[SamplerDraft]:
         ("two", (0.125, 0.5, 0.375), (0.0625, 0.5, 0.5), (0, 1),
          "Two draws without replacement are the two best scores.", "RaceNoise"),
         ("impossible-last", (0.0, 0.75, 0.25), (0.5, 0.5, 0.25), (1, 2, 0),
-         "As many draws as tokens: torch hands out the impossible one too, as the last.", "ZeroWeightDrawn"),  # noqa: E501
+         "As many draws as tokens: torch hands out the impossible one too, as the last.", "ZeroWeightDrawn"),
     ):  # fmt: skip
         for dtype in ("f32", "f64"):
             yield _case(
@@ -158,7 +158,7 @@ def _torch_walks() -> Iterator[SamplerDraft]:
     row = (0.5, 0.25, 0.25)
     for slug, weights, uniforms, tokens, why, flag in (
         ("borders", row, (0.5, 0.75), (0, 1),
-         "With replacement torch walks, and the first sum that reaches the number is taken.", "DrawBoundary"),  # noqa: E501
+         "With replacement torch walks, and the first sum that reaches the number is taken.", "DrawBoundary"),
         ("above-borders", row, (step(0.5, 1, "f32"), step(0.75, 1, "f32")), (1, 2),
          "One 32-bit step above each border: the next token.", "DrawBoundary"),
         ("below-borders", row, (step(0.5, -1, "f32"), step(0.75, -1, "f32")), (0, 1),
@@ -166,9 +166,9 @@ def _torch_walks() -> Iterator[SamplerDraft]:
         ("again", row, (0.25, 0.25, 0.25, 0.25), (0, 0, 0, 0),
          "With replacement one token may come four times.", "DrawSeveral"),
         ("zero-first", (0.0, 0.5, 0.5), (0.0, 0.25), (0, 1),
-         "The number 0 draws token 0, whatever its probability: torch's walk reaches its sum of 0.", "ZeroWeightDrawn"),  # noqa: E501
+         "The number 0 draws token 0, whatever its probability: torch's walk reaches its sum of 0.", "ZeroWeightDrawn"),
         ("impossible-between", (0.5, 0.0, 0.5), (0.5, step(0.5, 1, "f32")), (0, 2),
-         "Inside the row an impossible token is never the first to reach a number.", "ZeroWeightDrawn"),  # noqa: E501
+         "Inside the row an impossible token is never the first to reach a number.", "ZeroWeightDrawn"),
         ("largest", row, (LARGEST["f32"], LARGEST["f32"]), (2, 2),
          "The largest 32-bit number below 1 draws the last token.", "DrawEnds"),
         ("sum-is-four", (2.0, 1.0, 1.0), (0.5, 0.625), (0, 1),

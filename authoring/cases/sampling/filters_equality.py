@@ -34,7 +34,7 @@ def _case(
     slug: str,
     row: Row,
     why: str,
-    **more: Any,  # noqa: ANN401 - fields of a case
+    **more: Any,
 ) -> FilterCase:
     flags = (*_BOUNDARY, *more.pop("flags", ()))
     return FilterCase(op, "boundary", slug, row, more.pop("params"), why, flags, **more)

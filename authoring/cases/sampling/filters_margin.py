@@ -106,6 +106,6 @@ def _case(
     raise PurposeError(f"no row of {size} tokens decides {op} with {params}")
 
 
-def _narrow(value: Any) -> Any:  # noqa: ANN401 - a parameter of any kind
+def _narrow(value: Any) -> Any:
     """Return a number in 32 bits, as rules take it."""
     return nearest(value, "f32") if isinstance(value, float) else value

@@ -51,7 +51,7 @@ def _case(
     row: Row,
     params: dict[str, Any],
     why: str,
-    **more: Any,  # noqa: ANN401 - fields of a case
+    **more: Any,
 ) -> FilterCase:
     flags = ("SixteenBit", "Margin", *more.pop("flags", ()))
     flags += ("Entropy",) if op in {"typical", "eta", "top_h"} else ()

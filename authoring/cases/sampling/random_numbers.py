@@ -76,7 +76,7 @@ def drafts() -> Iterator[SamplerDraft]:
         closed = ends.most == 1 or name == "torch-cuda-float"
         yield _case(
             name, "zeros", [0] * way.words,
-            f"Words of zeros give {ends.least!r}: where 0 can come out, a draw must bear it, and a logarithm, too.",  # noqa: E501
+            f"Words of zeros give {ends.least!r}: where 0 can come out, a draw must bear it, and a logarithm, too.",
             ["NumberEnds"], [_gives(ends.least)],
         )  # fmt: skip
         yield _case(
@@ -104,7 +104,7 @@ def drafts() -> Iterator[SamplerDraft]:
             every = [word for bit in range(way.bits) for word in _one_set(way.words, 0, 1 << bit)]
             yield _case(
                 name, "each-bit-of-the-first-word", every,
-                "One bit of the first word after the other: whether the first word is the high one.",  # noqa: E501
+                "One bit of the first word after the other: whether the first word is the high one.",
                 ["NumberBits"],
             )  # fmt: skip
         pattern = {32: [0x01234567, 0x89ABCDEF], 64: [0x0123456789ABCDEF] * 2}[way.bits]
@@ -138,7 +138,7 @@ def _pairs() -> Iterator[SamplerDraft]:
     for name in ("libstdcxx-double", "vllm-double"):
         yield _case(
             name, "rounds-up", [top - 1024, top, top - 1023, top, top - 2048, top, 0, top],
-            "A high word of ones and low words around the last step: what would round up to 1 is the number below.",  # noqa: E501
+            "A high word of ones and low words around the last step: what would round up to 1 is the number below.",
             ["NumberEnds"],
         )  # fmt: skip
     for name in ("mt19937-double", "torch-cpu-double"):
@@ -156,9 +156,9 @@ def _pairs() -> Iterator[SamplerDraft]:
 def _refused() -> Iterator[SamplerDraft]:
     for name, words, about, code in (
         ("libstdcxx-double", ["00000000"], "One word where a number takes two", "INVALID_UNIFORM"),
-        ("torch-cpu-double", ["00000000"] * 3, "Three words where each number takes two", "INVALID_UNIFORM"),  # noqa: E501
-        ("numpy-double", ["00000000"], "A word of 32 bits where 64 are asked for", "INVALID_PARAMETER"),  # noqa: E501
-        ("curand-float", ["0" * 16], "A word of 64 bits where 32 are asked for", "INVALID_PARAMETER"),  # noqa: E501
+        ("torch-cpu-double", ["00000000"] * 3, "Three words where each number takes two", "INVALID_UNIFORM"),
+        ("numpy-double", ["00000000"], "A word of 32 bits where 64 are asked for", "INVALID_PARAMETER"),
+        ("curand-float", ["0" * 16], "A word of 64 bits where 32 are asked for", "INVALID_PARAMETER"),
     ):  # fmt: skip
         yield SamplerDraft(
             op="uniforms", topic="refused", slug=name, profile=name, request={"words": words},

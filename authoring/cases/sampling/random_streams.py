@@ -76,7 +76,7 @@ def _all() -> Iterator[SamplerDraft]:
     yield from _refused()
 
 
-def _case(  # noqa: PLR0913, PLR0917 - one for each part of a question
+def _case(
     topic: str,
     slug: str,
     profile: str,
@@ -126,7 +126,7 @@ def _places(name: str, stream: _Stream) -> Iterator[SamplerDraft]:
         (block - 1, 1, "The last word of the first block"),
         (block, 1, "The first word of the second block: the state must have moved on"),
         (block - 1, 3, "Three words across the end of a block"),
-        (5 * block + block // 2, 2, "Two words inside a later block: words that were taken before are passed over, blocks and all"),  # noqa: E501
+        (5 * block + block // 2, 2, "Two words inside a later block: words that were taken before are passed over, blocks and all"),
     ):  # fmt: skip
         yield _case(
             "places", f"{_slug(name)}.{taken}-{count}", name, stream.start, taken, count,
@@ -156,7 +156,7 @@ def _counters() -> Iterator[SamplerDraft]:
     ones32, ones64 = 2**32 - 1, 2**64 - 1
     for slug, words, about in (
         ("32", (ones32, 0, 0, 0), "The low word of the counter overflows into the second"),
-        ("64", (ones32, ones32, 0, 0), "The low half of the counter overflows into the high half: the offset runs into the subsequence"),  # noqa: E501
+        ("64", (ones32, ones32, 0, 0), "The low half of the counter overflows into the high half: the offset runs into the subsequence"),
         ("96", (ones32, ones32, ones32, 0), "Three words of the counter overflow into the fourth"),
         ("128", (ones32,) * 4, "The whole counter overflows, and begins again at 0"),
     ):  # fmt: skip
@@ -189,8 +189,8 @@ def _counters() -> Iterator[SamplerDraft]:
         )  # fmt: skip
     for rounds in (8, 12, 20):
         for slug, words, about in (
-            ("32", (ones32, 0, 0, 0), "The low word of ChaCha's counter overflows into the second, which is a nonce in the RFC"),  # noqa: E501
-            ("64", (ones32, ones32, 0, 0), "The whole counter overflows: it begins again at 0, and the nonce stays"),  # noqa: E501
+            ("32", (ones32, 0, 0, 0), "The low word of ChaCha's counter overflows into the second, which is a nonce in the RFC"),
+            ("64", (ones32, ones32, 0, 0), "The whole counter overflows: it begins again at 0, and the nonce stays"),
         ):  # fmt: skip
             yield _case(
                 "counters", f"chacha{rounds}.carry-{slug}", f"chacha{rounds}",
@@ -201,14 +201,14 @@ def _counters() -> Iterator[SamplerDraft]:
         yield _case(
             "counters", f"philox4x32-10.row-{row}", "philox4x32-10",
             {"key": _words(32, 1234, 0), "counter": _words(32, 0, 0, row, 0)}, 0, 4,
-            f"The stream of row {row} of a batch: the row is the high half of the counter, so rows share no word.",  # noqa: E501
+            f"The stream of row {row} of a batch: the row is the high half of the counter, so rows share no word.",
             ["StreamPlace"],
         )  # fmt: skip
     for offset in (1, 4):
         yield _case(
             "counters", f"philox4x32-10.offset-{offset}", "philox4x32-10",
             {"key": _words(32, 1234, 0), "counter": _words(32, offset, 0, 0, 0)}, 0, 4,
-            f"The stream {offset} blocks on: an offset that is not moved gives the last call's words again.",  # noqa: E501
+            f"The stream {offset} blocks on: an offset that is not moved gives the last call's words again.",
             ["StreamPlace"],
         )  # fmt: skip
 
@@ -234,7 +234,7 @@ def _keys() -> Iterator[SamplerDraft]:
         yield _case(
             "keys", f"mt19937.by-array.{slug}", "mt19937.by-array",
             {"key": _words(32, *(i * 2654435761 % 2**32 for i in range(1, count + 1)))}, 0, 3,
-            f"A key of {slug.replace('-', ' ')}: shorter or longer than the state, all of it counts.",  # noqa: E501
+            f"A key of {slug.replace('-', ' ')}: shorter or longer than the state, all of it counts.",
             ["SeedWidth"],
         )  # fmt: skip
     yield _case(
@@ -247,7 +247,7 @@ def _keys() -> Iterator[SamplerDraft]:
             yield _case(
                 "keys", f"{name}.{position}-{token}", name,
                 {**_seed(seed), "counter": _words(32, position)}, token, 3,
-                f"Noise of tokens {token} and after, at position {position}: keyed by the token, not by a place after sorting.",  # noqa: E501
+                f"Noise of tokens {token} and after, at position {position}: keyed by the token, not by a place after sorting.",
                 ["NoiseByRank"],
             )  # fmt: skip
 
@@ -259,11 +259,11 @@ def _refused() -> Iterator[SamplerDraft]:
         ("no-seed", "mt19937", {}, "No seed: nothing may be made up instead"),
         ("no-key", "philox4x32-10", {}, "No key: nothing may be made up instead"),
         ("short-key", "philox4x32-10", {"key": _words(32, 1)}, "A key of one word instead of two"),
-        ("long-key", "chacha20", {"key": _words(32, *range(9))}, "A key of nine words instead of eight"),  # noqa: E501
-        ("wide-word", "philox4x32-10", {"key": _words(64, 1, 0)}, "Words of 64 bits for a generator of 32-bit words"),  # noqa: E501
-        ("zero-state", "xoshiro256plusplus", {"key": _words(64, 0, 0, 0, 0)}, "A state of zeros alone would stay so for ever"),  # noqa: E501
-        ("seed-and-key", "mt19937", {**_seed(1), "key": _words(32, 1)}, "A key for a generator that takes none: one of the two would be ignored"),  # noqa: E501
-        ("short-counter", "philox4x32-10", {"key": _words(32, 1, 0), "counter": _words(32, 0, 0)}, "A counter of two words instead of four"),  # noqa: E501
+        ("long-key", "chacha20", {"key": _words(32, *range(9))}, "A key of nine words instead of eight"),
+        ("wide-word", "philox4x32-10", {"key": _words(64, 1, 0)}, "Words of 64 bits for a generator of 32-bit words"),
+        ("zero-state", "xoshiro256plusplus", {"key": _words(64, 0, 0, 0, 0)}, "A state of zeros alone would stay so for ever"),
+        ("seed-and-key", "mt19937", {**_seed(1), "key": _words(32, 1)}, "A key for a generator that takes none: one of the two would be ignored"),
+        ("short-counter", "philox4x32-10", {"key": _words(32, 1, 0), "counter": _words(32, 0, 0)}, "A counter of two words instead of four"),
     ):  # fmt: skip
         yield _case(
             "refused", slug, name, start, 0, 1, f"{about}: refused, not cut to fit.",

@@ -39,7 +39,7 @@ def top_n_sigma(row: Shares, values: Values) -> Iterator[Kept]:
 
 def _is_whole(logits: Sequence[float], mean: float, variance: float) -> bool:
     """Say whether mean, squares and deviation are numbers so short that nothing is rounded."""
-    short = all(number * 64 % 1 == 0 and abs(number) < 64 for number in (*logits, mean))  # noqa: PLR2004 - 12 bits
+    short = all(number * 64 % 1 == 0 and abs(number) < 64 for number in (*logits, mean))
     return short and sqrt(variance) * 64 % 1 == 0
 
 
@@ -107,7 +107,7 @@ def tail_free(row: Shares, values: Values) -> Iterator[Kept]:
         flat = len(bends) if values["cut"] == "centred" else int(float(values["z"]) * len(bends))
         yield _before(row, order, flat, len(bends), values)
         return
-    is_power_of_two = frexp(total)[0] == 0.5  # noqa: PLR2004 - frexp has these halves
+    is_power_of_two = frexp(total)[0] == 0.5
     is_exact = row.is_exact and is_power_of_two
     sums = arithmetic.running(arithmetic.rounded(bend / total for bend in bends))
     scale = 1 + 8 / total

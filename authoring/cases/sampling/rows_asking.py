@@ -38,7 +38,7 @@ IRRATIONAL: Final = frozenset({"lz", "dynamic_temperature"})
 """Steps with logarithms, whose last bits are the library's."""
 
 
-def in_32_bits(value: Any) -> Any:  # noqa: ANN401 - parameters are of many kinds
+def in_32_bits(value: Any) -> Any:
     """Return a parameter with each number in 32 bits, so that every engine holds the same one.
 
     >>> in_32_bits({0: 0.1})
@@ -55,9 +55,9 @@ def row_request(
     logits: Sequence[float],
     history: Sequence[int] = (),
     *,
-    prompt_length: Any = 0,  # noqa: ANN401 - what stands beside `params` comes out of tables
-    dtype: Any = "f32",  # noqa: ANN401 - as above
-    **params: Any,  # noqa: ANN401 - each step has its own
+    prompt_length: Any = 0,
+    dtype: Any = "f32",
+    **params: Any,
 ) -> dict[str, Any]:
     """Return a question about a step, as a record has it.
 
@@ -82,7 +82,7 @@ class Topic:
     flags: tuple[str, ...]
     spec: str
 
-    def case(  # noqa: PLR0913 - what a case consists of
+    def case(
         self,
         op: str,
         slug: str,

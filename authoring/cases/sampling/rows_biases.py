@@ -1,7 +1,6 @@
 """Biases and bans by their rules: single tokens, sequences, bad words, n-grams, allowed tokens."""
 
 # A question, its answer and why it is asked stand in one line of a table.
-# ruff: noqa: E501
 
 from collections.abc import Iterator
 from math import inf

@@ -5,7 +5,6 @@ multiples of powers of two, and what is compared or cut lies far from where roun
 """
 
 # A question, its answer and why it is asked stand in one line of a table.
-# ruff: noqa: E501
 
 from collections.abc import Mapping, Sequence
 from math import inf

@@ -1,7 +1,6 @@
 """DRY by its definition, and in the two forms that mistral.rs and exllamav2 have."""
 
 # A question, its answer and why it is asked stand in one line of a table.
-# ruff: noqa: E501
 
 from collections.abc import Iterator
 from math import inf

@@ -1,7 +1,6 @@
 """Penalties that fade with distance, as in exllamav2 and exllamav3, by their rules."""
 
 # A question, its answer and why it is asked stand in one line of a table.
-# ruff: noqa: E501
 
 from collections.abc import Iterator
 from math import inf

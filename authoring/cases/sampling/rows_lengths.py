@@ -1,7 +1,6 @@
 """Steps that depend on how long the text is: its least length, its forced ends, its decay."""
 
 # A question, its answer and why it is asked stand in one line of a table.
-# ruff: noqa: E501
 
 from collections.abc import Iterator
 from math import inf

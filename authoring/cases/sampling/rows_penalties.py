@@ -5,7 +5,6 @@ and only the rule can be wrong; a few cases use penalties that are used in pract
 """
 
 # A question, its answer and why it is asked stand in one line of a table.
-# ruff: noqa: E501
 
 from collections.abc import Iterator
 from math import inf

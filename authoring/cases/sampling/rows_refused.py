@@ -4,7 +4,6 @@ A parameter outside its domain, a row that means nothing, a history that is not 
 """
 
 # A question, its answer and why it is asked stand in one line of a table.
-# ruff: noqa: E501
 
 from collections.abc import Iterator, Sequence
 from math import inf, nan

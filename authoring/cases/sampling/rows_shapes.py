@@ -1,7 +1,6 @@
 """Temperature, dynamic temperature and smoothing by their rules."""
 
 # A question, its answer and why it is asked stand in one line of a table.
-# ruff: noqa: E501
 
 from collections.abc import Iterator
 from math import inf

@@ -9,7 +9,6 @@ everything counts as equal, but that an impossible token has exactly no probabil
 """
 
 # A question, its answer and why it is asked stand in one line of a table.
-# ruff: noqa: E501
 
 from collections.abc import Iterator, Sequence
 from itertools import product, starmap

@@ -29,7 +29,7 @@ _MIXED: Final = [None, 42, None, None, 1234, None, 7, None]
 _EVERY: Final = (
     _Batches(
         "beside-a-row-without-a-seed", [[42], [42, None], [None, 42], [None, 42, None]],
-        "A row with a seed alone, before, behind and between rows without: the seed counts everywhere.",  # noqa: E501
+        "A row with a seed alone, before, behind and between rows without: the seed counts everywhere.",
     ),
     _Batches(
         "beside-other-seeds", [[42], [42, 1234], [1234, 42], [7, 42, 1234], [1234]],

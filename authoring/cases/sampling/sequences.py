@@ -90,7 +90,7 @@ def _calls(
     return made
 
 
-def _case(  # noqa: PLR0913, PLR0917 - one for each part of a question
+def _case(
     topic: str,
     name: str,
     profile: str,
@@ -173,11 +173,11 @@ def _penalties(name: str) -> Iterator[SamplerDraft]:
     )  # fmt: skip
     yield case(
         "other-token", ["sample", ("accept", 1), "sample", ("accept", 3), "sample"], (0, 0, 0),
-        "The program accepts other tokens than were drawn, as a grammar does: what was accepted counts.",  # noqa: E501
+        "The program accepts other tokens than were drawn, as a grammar does: what was accepted counts.",
         "MemoryAccepted",
     )  # fmt: skip
     yield case(
-        "truncate", [("accept", 0), ("accept", 1), "sample", ("truncate", 1), "sample", ("truncate", 0), "sample"],  # noqa: E501
+        "truncate", [("accept", 0), ("accept", 1), "sample", ("truncate", 1), "sample", ("truncate", 0), "sample"],
         (2, 1, 0),
         "Two tokens are taken back, one by one: their penalties go with them.", "MemoryTruncate",
     )  # fmt: skip
@@ -202,7 +202,7 @@ def _penalties(name: str) -> Iterator[SamplerDraft]:
         "A reset forgets the output, not the prompt, and not the parameters.", "MemoryReset", 0,
     )  # fmt: skip
     yield case(
-        "same-token-again", [("accept", 0), ("accept", 0), ("accept", 0), "sample", ("truncate", 1), "sample"],  # noqa: E501
+        "same-token-again", [("accept", 0), ("accept", 0), ("accept", 0), "sample", ("truncate", 1), "sample"],
         (1, 1),
         "A token that was said three times and taken back twice was said still.", "MemoryTruncate",
     )  # fmt: skip
@@ -219,7 +219,7 @@ def _windows() -> Iterator[SamplerDraft]:
     yield _case(
         "windows", "last-two-after-truncate", "llama.cpp", llama,
         [("accept", 0), ("accept", 1), ("accept", 3), ("truncate", 2), "sample"], (2,),
-        "A token that had left the window is in it again, when the token that pushed it out is taken back.",  # noqa: E501
+        "A token that had left the window is in it again, when the token that pushed it out is taken back.",
         "MemoryTruncate", uniforms=((0.5,),),
     )  # fmt: skip
     mlx = {**_ENGINES["mlx-lm"].params, "presence_context_size": 2}
@@ -234,7 +234,7 @@ def _windows() -> Iterator[SamplerDraft]:
             "windows", "frequency", name, {**rest, "frequency_penalty": 0.375},
             [("accept", 0), "sample", ("accept", 0), "sample", ("truncate", 1), "sample"],
             (0, 1, 0),
-            "Said once token 0 is still the best, said twice it is not: each occurrence counts, and is taken back.",  # noqa: E501
+            "Said once token 0 is still the best, said twice it is not: each occurrence counts, and is taken back.",
             "MemoryTruncate", uniforms=(engine.uniforms,),
         )  # fmt: skip
 
@@ -246,10 +246,10 @@ def _patterns() -> Iterator[SamplerDraft]:
     }  # fmt: skip
     yield _case(
         "patterns", "dry", "llama.cpp", llama,
-        [("accept", 1), ("accept", 2), ("accept", 0), ("accept", 1), "sample", ("accept", 2), "sample",  # noqa: E501
+        [("accept", 1), ("accept", 2), ("accept", 0), ("accept", 1), "sample", ("accept", 2), "sample",
          ("truncate", 4), "sample"],
         (0, 1, 0),
-        "Tokens 1 and 2 came again, as long as is allowed: token 0 would lengthen that. One token less, and nothing would.",  # noqa: E501
+        "Tokens 1 and 2 came again, as long as is allowed: token 0 would lengthen that. One token less, and nothing would.",
         "MemoryAccepted", uniforms=((0.5,),),
     )  # fmt: skip
     yield _case(
@@ -257,7 +257,7 @@ def _patterns() -> Iterator[SamplerDraft]:
         [("accept", 1), ("accept", 0), "sample", ("accept", 1), "sample",
          ("truncate", 2), "sample"],
         (0, 1, 0),
-        "After 1, 0, 1 the pair 1, 0 would come again: token 0 is forbidden until the last token is taken back.",  # noqa: E501
+        "After 1, 0, 1 the pair 1, 0 would come again: token 0 is forbidden until the last token is taken back.",
         "MemoryAccepted",
     )  # fmt: skip
     yield _case(
@@ -289,7 +289,7 @@ def _lengths() -> Iterator[SamplerDraft]:
     ):
         yield _case(
             "lengths", "least", name, params, steps, (1, 1, 0, 1, 1),
-            "The end is forbidden until two tokens are accepted, not one later; a prompt of three is no output.",  # noqa: E501
+            "The end is forbidden until two tokens are accepted, not one later; a prompt of three is no output.",
             "MemoryAccepted", prompt=[2, 2, 2],
         )  # fmt: skip
 
@@ -331,7 +331,7 @@ def _steering() -> Iterator[SamplerDraft]:
         both: Steps = ["sample", ("accept", 0)] * 6
         yield _case(
             "steering", f"mirostat-{mode}", "llama.cpp", params, both, None,
-            "Six draws: mu goes from each to the next. Set back to its beginning, it keeps other tokens.",  # noqa: E501
+            "Six draws: mu goes from each to the next. Set back to its beginning, it keeps other tokens.",
             "AdaptiveState", logits=row, uniforms=numbers, purposes=[carries, is_steady],
         )  # fmt: skip
         yield _case(
@@ -355,8 +355,8 @@ def _steering() -> Iterator[SamplerDraft]:
          "The best token is drawn and accepted twice: its share weighs in what is aimed at next."),
         ("not-accepted", ["sample", "sample", "sample"], "MemoryAccepted",
          "Tokens that were drawn and not accepted leave no trace: the aim is still the target."),
-        ("other-accepted", ["sample", ("accept", 6), "sample", ("accept", 6), "sample"], "MemoryAccepted",  # noqa: E501
-         "Another token is accepted than was drawn: its share was not drawn, and is not remembered."),  # noqa: E501
+        ("other-accepted", ["sample", ("accept", 6), "sample", ("accept", 6), "sample"], "MemoryAccepted",
+         "Another token is accepted than was drawn: its share was not drawn, and is not remembered."),
     ):  # fmt: skip
         calls: Steps = steps  # type: ignore[assignment]  # a literal's type is narrower
         yield _case(
@@ -370,8 +370,8 @@ def _refused() -> Iterator[SamplerDraft]:
     for name in ("llama.cpp", "vllm"):
         engine = _ENGINES[name]
         for case, steps, code, why in (
-            ("unknown-token", ["sample", ("accept", 99)], "INVALID_HISTORY", "A token that is not in the vocabulary is accepted: refused, nothing is written beyond the counts."),  # noqa: E501
-            ("negative-token", ["sample", ("accept", -1)], "INVALID_HISTORY", "A placeholder of -1 is accepted as a token: refused."),  # noqa: E501
+            ("unknown-token", ["sample", ("accept", 99)], "INVALID_HISTORY", "A token that is not in the vocabulary is accepted: refused, nothing is written beyond the counts."),
+            ("negative-token", ["sample", ("accept", -1)], "INVALID_HISTORY", "A placeholder of -1 is accepted as a token: refused."),
         ):  # fmt: skip
             calls: Steps = steps  # type: ignore[assignment]  # a literal's type is narrower
             yield _case(

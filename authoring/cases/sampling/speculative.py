@@ -94,24 +94,24 @@ _PAIR: Final = {"parents": [0, 0]}
 _ASKED: Final = (
     (_CHAIN, (
         Drafted("one-half", (P, BONUS), (Q,), (0,), "one draft of ratio 1/2"),
-        Drafted("one-twice", (P, BONUS), (Q,), (1,), "one draft that the target likes twice as much"),  # noqa: E501
+        Drafted("one-twice", (P, BONUS), (Q,), (1,), "one draft that the target likes twice as much"),
         Drafted("two", (P, EVEN, BONUS), (Q, STEEP), (0, 0), "two drafts of ratio 1/2 each"),
-        Drafted("three", (P, P, EVEN, BONUS), (Q, Q, STEEP), (1, 0, 0), "three drafts, the first one certain"),  # noqa: E501
-        Drafted("four", (EVEN, P, EVEN, P, BONUS), (STEEP, Q, STEEP, Q), (0, 0, 0, 0), "four drafts of ratio 1/2 each"),  # noqa: E501
+        Drafted("three", (P, P, EVEN, BONUS), (Q, Q, STEEP), (1, 0, 0), "three drafts, the first one certain"),
+        Drafted("four", (EVEN, P, EVEN, P, BONUS), (STEEP, Q, STEEP, Q), (0, 0, 0, 0), "four drafts of ratio 1/2 each"),
     )),
     (_BLOCK, (
         Drafted("one", (P, BONUS), (Q,), (0,), "one draft, where a block is a chain"),
-        Drafted("made-good", (EVEN, STEEP, BONUS), (STEEP, EVEN), (0, 0), "a draft of ratio 1/2 and one of ratio 2 after it"),  # noqa: E501
-        Drafted("three", (EVEN, STEEP, P, BONUS), (STEEP, EVEN, Q), (0, 0, 0), "ratios of 1/2, 2 and 1/2"),  # noqa: E501
+        Drafted("made-good", (EVEN, STEEP, BONUS), (STEEP, EVEN), (0, 0), "a draft of ratio 1/2 and one of ratio 2 after it"),
+        Drafted("three", (EVEN, STEEP, P, BONUS), (STEEP, EVEN, Q), (0, 0, 0), "ratios of 1/2, 2 and 1/2"),
     )),
     (_TREE, (
-        Drafted("two-guesses", (P, BONUS, EVEN), (Q, Q), (0, 3), "two guesses for one place, the second one impossible", _PAIR),  # noqa: E501
-        Drafted("guess-below-guess", (EVEN, P, BONUS, EVEN), (STEEP, Q, STEEP), (0, 0, 1), "two guesses, and one below the first", {"parents": [0, 1, 0]}),  # noqa: E501
-        Drafted("picked", (EVEN, BONUS, EVEN), ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0)), (0, 1), "two guesses that were picked, not drawn", _PAIR),  # noqa: E501
+        Drafted("two-guesses", (P, BONUS, EVEN), (Q, Q), (0, 3), "two guesses for one place, the second one impossible", _PAIR),
+        Drafted("guess-below-guess", (EVEN, P, BONUS, EVEN), (STEEP, Q, STEEP), (0, 0, 1), "two guesses, and one below the first", {"parents": [0, 1, 0]}),
+        Drafted("picked", (EVEN, BONUS, EVEN), ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0)), (0, 1), "two guesses that were picked, not drawn", _PAIR),
     )),
     (_TARGET_ONLY, (
         Drafted("two-guesses", (P, BONUS, EVEN), (), (1, 0), "two guesses for one place", _PAIR),
-        Drafted("guess-below-guess", (EVEN, P, BONUS, STEEP), (), (2, 0, 1), "two guesses, and one below the first", {"parents": [0, 1, 0]}),  # noqa: E501
+        Drafted("guess-below-guess", (EVEN, P, BONUS, STEEP), (), (2, 0, 1), "two guesses, and one below the first", {"parents": [0, 1, 0]}),
     )),
     (_MATCHING, (
         Drafted("two", (P, STEEP, BONUS), (), (1, 0), "two drafts that the target may draw itself"),
@@ -126,7 +126,7 @@ def drafts() -> Iterator[SamplerDraft]:
             yield from _at_breakpoints(method, each)
 
 
-def asked(each: Drafted, uniforms: Sequence[float], dtype: Any = "f32") -> dict[str, Any]:  # noqa: ANN401
+def asked(each: Drafted, uniforms: Sequence[float], dtype: Any = "f32") -> dict[str, Any]:
     """Return a question about drafts."""
     return {
         "draft": [pack(row) for row in each.draft],
@@ -192,7 +192,7 @@ def _one(
         profile=rule_name("speculative", method=method.name),
         request=asked(each, numbers),
         why=asked_as(
-            f"{each.about[0].upper()}{each.about[1:]}. {which} is {where} {end}, where the answer changes: {kept} accepted, then token {answer.tokens[-1]}.",  # noqa: E501
+            f"{each.about[0].upper()}{each.about[1:]}. {which} is {where} {end}, where the answer changes: {kept} accepted, then token {answer.tokens[-1]}.",
             method.name,
             f"numbers {', '.join(map(repr, numbers))}",
         ),

@@ -39,7 +39,7 @@ def _all() -> Iterator[SamplerDraft]:
     yield from _refused()
 
 
-def _case(  # noqa: PLR0913 - one for each part of a question
+def _case(
     topic: str,
     profile: str,
     each: Drafted,
@@ -50,7 +50,7 @@ def _case(  # noqa: PLR0913 - one for each part of a question
     *,
     rivals: Sequence[str] = (),
     slug: str = "",
-    dtype: Any = "f32",  # noqa: ANN401 - a type
+    dtype: Any = "f32",
 ) -> SamplerDraft:
     purposes: list[SamplerPurpose] = [gives(accepted=accepted, tokens=list(tokens))]
     return SamplerDraft(
@@ -69,20 +69,20 @@ def _case(  # noqa: PLR0913 - one for each part of a question
 def _rules() -> Iterator[SamplerDraft]:
     zero = Drafted(
         "impossible-at-zero", (P, BONUS), (Q,), (3,),
-        "The target makes the draft impossible and the number is 0: comparing with <= accepts it, and the law is lost.",  # noqa: E501
+        "The target makes the draft impossible and the number is 0: comparing with <= accepts it, and the law is lost.",
     )  # fmt: skip
     yield _case("chain", STANDARD, zero, (0.0, 0.25), 0, (1,), "SpeculativeZero", rivals=[ACCEPT])
     yield _case(
-        "chain", ACCEPT, zero._replace(about="The rule of Leviathan's paper, which several engines have: at the number 0 equality accepts an impossible draft."),  # noqa: E501
-        (0.0, 0.25), 0 + 1, (3, 0), "SpeculativeZero", rivals=[STANDARD], slug="impossible-at-zero-accepts",  # noqa: E501
+        "chain", ACCEPT, zero._replace(about="The rule of Leviathan's paper, which several engines have: at the number 0 equality accepts an impossible draft."),
+        (0.0, 0.25), 0 + 1, (3, 0), "SpeculativeZero", rivals=[STANDARD], slug="impossible-at-zero-accepts",
     )  # fmt: skip
     yield _case(
-        "chain", ACCEPT, zero._replace(about="One step above 0 no rule accepts a draft that the target makes impossible."),  # noqa: E501
+        "chain", ACCEPT, zero._replace(about="One step above 0 no rule accepts a draft that the target makes impossible."),
         (2.0**-149, 0.25), 0, (1,), "SpeculativeZero", slug="impossible-above-zero",
     )  # fmt: skip
     undrafted = Drafted(
         "undrafted", (P, BONUS), (Q,), (2,),
-        "The draft row gives its own token no weight, the target does: by its ratio, p / 0, it is accepted.",  # noqa: E501
+        "The draft row gives its own token no weight, the target does: by its ratio, p / 0, it is accepted.",
     )  # fmt: skip
     reject = rule_name("speculative", undrafted="reject")
     accept = rule_name("speculative", undrafted="accept")
@@ -97,7 +97,7 @@ def _rules() -> Iterator[SamplerDraft]:
         rivals=[reject],
     )
     yield _case(
-        "chain", reject, undrafted._replace(about="A draft that its row does not offer is rejected by rule, whatever the target says of it."),  # noqa: E501
+        "chain", reject, undrafted._replace(about="A draft that its row does not offer is rejected by rule, whatever the target says of it."),
         (0.0, 0.75), 0, (2,), "SpeculativeUndrafted", rivals=[STANDARD], slug="undrafted-rejected",
     )  # fmt: skip
     nobody = Drafted(
@@ -108,7 +108,7 @@ def _rules() -> Iterator[SamplerDraft]:
         "chain", STANDARD, nobody, (0.0, 0.25), 0, (0,), "SpeculativeUndrafted", rivals=[accept]
     )
     yield _case(
-        "chain", accept, nobody._replace(about="The rule of an engine whose 0 / 0 is not a number, and no number is above that: accepted."),  # noqa: E501
+        "chain", accept, nobody._replace(about="The rule of an engine whose 0 / 0 is not a number, and no number is above that: accepted."),
         (LARGEST["f32"], 0.25), 1, (2, 0), "SpeculativeUndrafted", rivals=[STANDARD],
         slug="undrafted-accepted",
     )  # fmt: skip
@@ -123,44 +123,44 @@ def _rules() -> Iterator[SamplerDraft]:
         )  # fmt: skip
     same = Drafted(
         "nothing-left", ((0.5, 0.5, 0.0), (0.25, 0.5, 0.25)), ((0.5, 0.5, 0.0),), (2,),
-        "A rejection although the rows are equal: nothing is left of the target, and 0 / 0 must be refused.",  # noqa: E501
+        "A rejection although the rows are equal: nothing is left of the target, and 0 / 0 must be refused.",
     )  # fmt: skip
     yield _refusal("chain", STANDARD, same, (0.5, 0.5), "INVALID_ROW")
     yield _case(
         "chain", rule_name("speculative", if_equal="target"),
-        same._replace(about="A rejection although the rows are equal, where the rule says to draw from the target itself."),  # noqa: E501
+        same._replace(about="A rejection although the rows are equal, where the rule says to draw from the target itself."),
         (0.5, 0.5), 0, (1,), "SpeculativeResidual", slug="nothing-left-target", rivals=[STANDARD],
     )  # fmt: skip
     yield _case(
         "chain", STANDARD,
-        Drafted("capped", (P, BONUS), (Q,), (1,), "The target gives the draft twice its share: the ratio is capped at 1, the number does not matter."),  # noqa: E501
+        Drafted("capped", (P, BONUS), (Q,), (1,), "The target gives the draft twice its share: the ratio is capped at 1, the number does not matter."),
         (LARGEST["f32"], 0.875), 1, (1, 3), "SpeculativeRatio",
     )  # fmt: skip
     disjoint = ((0.0, 0.0, 0.5, 0.5), BONUS)
     for u, token in ((0.25, 2), (0.5, 3)):
         yield _case(
             "chain", STANDARD,
-            Drafted(f"disjoint-{token}", disjoint, ((0.5, 0.5, 0.0, 0.0),), (0,), "The rows share no token: always rejected, and the residual is the whole target."),  # noqa: E501
+            Drafted(f"disjoint-{token}", disjoint, ((0.5, 0.5, 0.0, 0.0),), (0,), "The rows share no token: always rejected, and the residual is the whole target."),
             (0.0, u), 0, (token,), "SpeculativeResidual",
         )  # fmt: skip
     yield _case(
         "chain", STANDARD,
-        Drafted("residual-by-token", ((0.5, 0.0, 0.25, 0.25), BONUS), ((0.0, 0.5, 0.5, 0.0),), (1,), "The rows have different candidates: subtracted by token 0 and 3 are left; by place in two short lists, others."),  # noqa: E501
+        Drafted("residual-by-token", ((0.5, 0.0, 0.25, 0.25), BONUS), ((0.0, 0.5, 0.5, 0.0),), (1,), "The rows have different candidates: subtracted by token 0 and 3 are left; by place in two short lists, others."),
         (0.5, 0.75), 0, (3,), "SpeculativeResidual",
     )  # fmt: skip
     yield _case(
         "chain", STANDARD,
-        Drafted("any-scale", ((1.0, 2.0, 1.0, 0.0), BONUS), ((0.25, 0.125, 0.0, 0.125),), (0,), "Rows of sums 4 and 1/2: shares are compared, not weights, and the ratio is 1/2."),  # noqa: E501
+        Drafted("any-scale", ((1.0, 2.0, 1.0, 0.0), BONUS), ((0.25, 0.125, 0.0, 0.125),), (0,), "Rows of sums 4 and 1/2: shares are compared, not weights, and the ratio is 1/2."),
         (0.5, 0.25), 0, (1,), "SpeculativeRatio", rivals=[ACCEPT],
     )  # fmt: skip
     yield _case(
         "chain", STANDARD,
-        Drafted("certain-drafter", (P, BONUS), (SURE[0],), (0,), "A drafter without probabilities is certain of its token: accepted with the target's share, 1/4."),  # noqa: E501
+        Drafted("certain-drafter", (P, BONUS), (SURE[0],), (0,), "A drafter without probabilities is certain of its token: accepted with the target's share, 1/4."),
         (0.1875, 0.0), 1, (0, 0), "SpeculativeRatio",
     )  # fmt: skip
     yield _case(
         "chain", STANDARD,
-        Drafted("certain-drafter-rejected", (P, BONUS), (SURE[0],), (0,), "After a rejection of a certain drafter the residual is the target without that token."),  # noqa: E501
+        Drafted("certain-drafter-rejected", (P, BONUS), (SURE[0],), (0,), "After a rejection of a certain drafter the residual is the target without that token."),
         (0.25, 0.5), 0, (1,), "SpeculativeResidual",
     )  # fmt: skip
 
@@ -168,9 +168,9 @@ def _rules() -> Iterator[SamplerDraft]:
 def _lengths() -> Iterator[SamplerDraft]:
     four = Drafted("", (P, P, P, P, BONUS), (Q, Q, Q, Q), (0, 1, 0, 1), "")
     for place, uniforms, tokens, about in (
-        (0, (0.75, 0.25, 0.25, 0.25, 0.75), (2,), "The first of four drafts is rejected: nothing after it counts, however acceptable."),  # noqa: E501
-        (2, (0.25, 0.75, 0.75, 0.25, 0.25), (0, 1, 1), "The third of four is rejected: two accepted, one drawn from what is left at its place."),  # noqa: E501
-        (4, (0.25, 0.75, 0.25, 0.75, 0.875), (0, 1, 0, 1, 3), "All four are accepted: the bonus comes from the row after the last draft, with the last number."),  # noqa: E501
+        (0, (0.75, 0.25, 0.25, 0.25, 0.75), (2,), "The first of four drafts is rejected: nothing after it counts, however acceptable."),
+        (2, (0.25, 0.75, 0.75, 0.25, 0.25), (0, 1, 1), "The third of four is rejected: two accepted, one drawn from what is left at its place."),
+        (4, (0.25, 0.75, 0.25, 0.75, 0.875), (0, 1, 0, 1, 3), "All four are accepted: the bonus comes from the row after the last draft, with the last number."),
     ):  # fmt: skip
         yield _case(
             "chain", STANDARD, four._replace(slug=f"four-accepts-{place}", about=about), uniforms,
@@ -180,7 +180,7 @@ def _lengths() -> Iterator[SamplerDraft]:
         rows = (EVEN,) * count
         each = Drafted(
             f"bonus-after-{count}", (*rows, (0.0, 0.0, 0.0, 1.0)), rows, tuple(range(count)),
-            f"{count} drafts from rows that agree, and a bonus row with one token only: a bonus from an earlier row is another one.",  # noqa: E501
+            f"{count} drafts from rows that agree, and a bonus row with one token only: a bonus from an earlier row is another one.",
         )  # fmt: skip
         yield _case(
             "chain",
@@ -193,7 +193,7 @@ def _lengths() -> Iterator[SamplerDraft]:
         )
         each = Drafted(
             f"own-number-{count}", (P,) * count + (BONUS,), (Q,) * count, (0,) * count,
-            f"The last of {count} drafts is rejected by its own number; the first draft's number would accept it.",  # noqa: E501
+            f"The last of {count} drafts is rejected by its own number; the first draft's number would accept it.",
         )  # fmt: skip
         yield _case(
             "chain", STANDARD, each, (*[0.25] * (count - 1), 0.75, 0.25), count - 1,
@@ -201,7 +201,7 @@ def _lengths() -> Iterator[SamplerDraft]:
         )  # fmt: skip
         each = each._replace(
             slug=f"own-number-of-the-residual-{count}",
-            about="The number of the residual is the last one: the one that rejected would draw another token.",  # noqa: E501
+            about="The number of the residual is the last one: the one that rejected would draw another token.",
         )  # fmt: skip
         yield _case(
             "chain", STANDARD, each, (*[0.25] * (count - 1), 0.75, 0.0), count - 1,
@@ -218,7 +218,7 @@ def _against_each_other() -> Iterator[SamplerDraft]:
     made_good = Drafted(
         "block-accepts-more", ((0.5, 0.5), (0.0, 1.0), (0.5, 0.5)), ((0.0, 1.0), (0.5, 0.5)),
         (1, 1),
-        "The first draft is half as likely as drafted, the second twice: judged together both are accepted.",  # noqa: E501
+        "The first draft is half as likely as drafted, the second twice: judged together both are accepted.",
     )  # fmt: skip
     yield _case(
         "block",
@@ -231,22 +231,22 @@ def _against_each_other() -> Iterator[SamplerDraft]:
         rivals=[STANDARD],
     )
     yield _case(
-        "chain", STANDARD, made_good._replace(slug="chain-accepts-less", about="The same question, judged one by one: the first draft is rejected by its own number."),  # noqa: E501
+        "chain", STANDARD, made_good._replace(slug="chain-accepts-less", about="The same question, judged one by one: the first draft is rejected by its own number."),
         (0.75, 0.75, 0.0), 0, (0,), "SpeculativeRatio", rivals=[BLOCK],
     )  # fmt: skip
     yield _case(
         "matching", MATCHING,
-        Drafted("draws-first", ((0.5, 0.5), (0.5, 0.5)), (), (0,), "The target draws token 1 and the draft was 0: what was drawn comes out, no residual."),  # noqa: E501
+        Drafted("draws-first", ((0.5, 0.5), (0.5, 0.5)), (), (0,), "The target draws token 1 and the draft was 0: what was drawn comes out, no residual."),
         (0.75, 0.0), 0, (1,), "SpeculativeMatching",
     )  # fmt: skip
     yield _case(
         "matching", MATCHING,
-        Drafted("impossible-guess", ((0.0, 1.0), (0.5, 0.5)), (), (0,), "A guess that the target makes impossible is never matched, not at the number 0 either."),  # noqa: E501
+        Drafted("impossible-guess", ((0.0, 1.0), (0.5, 0.5)), (), (0,), "A guess that the target makes impossible is never matched, not at the number 0 either."),
         (0.0, 0.0), 0, (1,), "SpeculativeZero",
     )  # fmt: skip
     yield _case(
         "matching", MATCHING,
-        Drafted("all-matched", (STEEP, STEEP, BONUS), (), (0, 1), "Both drafts are what the target draws: the third row draws the bonus with the third number."),  # noqa: E501
+        Drafted("all-matched", (STEEP, STEEP, BONUS), (), (0, 1), "Both drafts are what the target draws: the third row draws the bonus with the third number."),
         (0.25, 0.625, 0.9375), 2, (0, 1, 3), "SpeculativeBonus",
     )  # fmt: skip
 
@@ -255,21 +255,21 @@ def _trees() -> Iterator[SamplerDraft]:
     target = ((0.5, 0.25, 0.25, 0.0), BONUS, EVEN, STEEP)
     picked = Drafted(
         "second-judged-by-residual", target, SURE, (0, 1, 2),
-        "The second guess is judged by what is left of the target after the first: 1/4 of the remaining 1/2.",  # noqa: E501
+        "The second guess is judged by what is left of the target after the first: 1/4 of the remaining 1/2.",
         {"parents": [0, 0, 0]},
     )  # fmt: skip
     yield _case("tree", TREE, picked, (0.5, 0.4375, 0.0, 0.0), 1, (1, 0), "SpeculativeTree")
     yield _case(
-        "tree", TREE, picked._replace(slug="third-is-certain", about="After two rejections only the third guess is left of the target: it is accepted for certain."),  # noqa: E501
+        "tree", TREE, picked._replace(slug="third-is-certain", about="After two rejections only the third guess is left of the target: it is accepted for certain."),
         (0.5, 0.5, LARGEST["f32"], 0.5), 1, (2, 1), "SpeculativeTree",
     )  # fmt: skip
     yield _case(
-        "tree", TREE, picked._replace(slug="first-wins", about="The first guess is accepted: its brothers are not looked at, and the next row is its own."),  # noqa: E501
+        "tree", TREE, picked._replace(slug="first-wins", about="The first guess is accepted: its brothers are not looked at, and the next row is its own."),
         (0.25, 0.0, 0.0, 0.875), 1, (0, 3), "SpeculativeTree",
     )  # fmt: skip
     deep = Drafted(
         "way-down", (EVEN, EVEN, EVEN, EVEN, (0.0, 0.0, 0.0, 1.0)), (EVEN,) * 4, (0, 1, 2, 3),
-        "Four nodes, of which the second is below the first and the fourth below the second: the third is a brother.",  # noqa: E501
+        "Four nodes, of which the second is below the first and the fourth below the second: the third is a brother.",
         {"parents": [0, 1, 0, 2]},
     )  # fmt: skip
     yield _case("tree", TREE, deep, (0.5, 0.5, 0.5, 0.5, 0.5), 3, (0, 1, 3, 3), "SpeculativeTree")
@@ -286,17 +286,17 @@ def _trees() -> Iterator[SamplerDraft]:
     )  # fmt: skip
     yield _case("target_only", TARGET, only, (0.375, 0.0, 0.0, 0.0), 1, (1, 0), "SpeculativeTree")
     yield _case(
-        "target_only", TARGET, only._replace(slug="none-kept", about="At the number 1/2 neither guess is kept: a draw from the target without both of them."),  # noqa: E501
+        "target_only", TARGET, only._replace(slug="none-kept", about="At the number 1/2 neither guess is kept: a draw from the target without both of them."),
         (0.5, 0.0, 0.0, 0.0), 0, (2,), "SpeculativeEquality",
     )  # fmt: skip
     yield _case(
         "target_only", TARGET,
-        Drafted("impossible-guess", ((0.0, 1.0), (0.5, 0.5)), (), (0,), "A guess that the target makes impossible, and the number 0: it must not be kept.", {"parents": [0]}),  # noqa: E501
+        Drafted("impossible-guess", ((0.0, 1.0), (0.5, 0.5)), (), (0,), "A guess that the target makes impossible, and the number 0: it must not be kept.", {"parents": [0]}),
         (0.0, 0.0, 0.0), 0, (1,), "SpeculativeZero",
     )  # fmt: skip
     for name, value, about in (
-        ("threshold_acc", 0.5, "Divided by a threshold of 1/2 the share 1/4 is 1/2 and exceeds 0.375: more is accepted than the law allows."),  # noqa: E501
-        ("threshold_single", 0.25, "A guess with a share of at least the threshold is kept at once, whatever the number."),  # noqa: E501
+        ("threshold_acc", 0.5, "Divided by a threshold of 1/2 the share 1/4 is 1/2 and exceeds 0.375: more is accepted than the law allows."),
+        ("threshold_single", 0.25, "A guess with a share of at least the threshold is kept at once, whatever the number."),
     ):  # fmt: skip
         each = Drafted(
             name.replace("_", "-"), ((0.25, 0.75), (0.5, 0.5)), (), (0,), about,
@@ -325,7 +325,7 @@ def _typical() -> Iterator[SamplerDraft]:
          "A draft without any share is never kept."),
         ("longest", (STEEP, STEEP, EVEN, STEEP, EVEN), (1, 0, 0, 0),
          {"epsilon": 0.25, "delta": 1.0, "parents": [0, 1, 0, 3]}, 2,
-         "Two ways: the first ends at once, the second is kept whole, and the longer beginning is taken."),  # noqa: E501
+         "Two ways: the first ends at once, the second is kept whole, and the longer beginning is taken."),
         ("eight", (eight, eight), (5,), {"epsilon": 0.5, "delta": 0.75}, 1,
          "Eight equal tokens: 1/8 is above 3/4 of e to the minus log 8."),
     ):  # fmt: skip
@@ -382,17 +382,17 @@ def _refusal(
 def _refused() -> Iterator[SamplerDraft]:
     short = EVEN[:3]
     for slug, profile, target, draft, tokens, uniforms, code, about in (
-        ("number-one", STANDARD, (P, BONUS), (Q,), (0,), (1.0, 0.5), "INVALID_UNIFORM", "A number of 1, which rejects even a certain draft"),  # noqa: E501
-        ("too-few-numbers", STANDARD, (P, BONUS), (Q,), (0,), (0.5,), "INVALID_UNIFORM", "One number for one draft and the token after it: the second may not be the first again"),  # noqa: E501
-        ("too-many-numbers", STANDARD, (P, BONUS), (Q,), (0,), (0.5,) * 3, "INVALID_UNIFORM", "A number too many: nobody knows which one is meant"),  # noqa: E501
-        ("target-only-too-few", TARGET, (EVEN, EVEN), (), (0,), (0.5, 0.5), "INVALID_UNIFORM", "Two numbers where a judge without draft rows takes three"),  # noqa: E501
-        ("no-bonus-row", STANDARD, (P,), (Q,), (0,), (0.5, 0.5), "INVALID_ROW", "No target row after the last draft: there is nothing to draw the bonus from"),  # noqa: E501
-        ("no-draft-row", STANDARD, (P, BONUS), (), (0,), (0.5, 0.5), "INVALID_ROW", "A draft without the row it was drawn from"),  # noqa: E501
-        ("other-vocabulary", STANDARD, (P, BONUS), (short,), (0,), (0.5, 0.5), "INVALID_ROW", "A draft row of three tokens and target rows of four"),  # noqa: E501
-        ("draft-without-weight", STANDARD, (P, BONUS), ((0.0,) * 4,), (0,), (0.5, 0.5), "INVALID_ROW", "A draft row without any weight"),  # noqa: E501
-        ("nan-in-target", STANDARD, ((0.5, float("nan"), 0.5, 0.0), BONUS), (Q,), (0,), (0.5, 0.5), "INVALID_ROW", "A target row with NaN, of which nothing can be accepted"),  # noqa: E501
-        ("unknown-token", STANDARD, (P, BONUS), (Q,), (4,), (0.5, 0.5), "INVALID_HISTORY", "A draft beyond the vocabulary, one behind its last token"),  # noqa: E501
-        ("negative-token", STANDARD, (P, BONUS), (Q,), (-1,), (0.5, 0.5), "INVALID_HISTORY", "A placeholder of -1 for a draft, which in some languages is the last token"),  # noqa: E501
+        ("number-one", STANDARD, (P, BONUS), (Q,), (0,), (1.0, 0.5), "INVALID_UNIFORM", "A number of 1, which rejects even a certain draft"),
+        ("too-few-numbers", STANDARD, (P, BONUS), (Q,), (0,), (0.5,), "INVALID_UNIFORM", "One number for one draft and the token after it: the second may not be the first again"),
+        ("too-many-numbers", STANDARD, (P, BONUS), (Q,), (0,), (0.5,) * 3, "INVALID_UNIFORM", "A number too many: nobody knows which one is meant"),
+        ("target-only-too-few", TARGET, (EVEN, EVEN), (), (0,), (0.5, 0.5), "INVALID_UNIFORM", "Two numbers where a judge without draft rows takes three"),
+        ("no-bonus-row", STANDARD, (P,), (Q,), (0,), (0.5, 0.5), "INVALID_ROW", "No target row after the last draft: there is nothing to draw the bonus from"),
+        ("no-draft-row", STANDARD, (P, BONUS), (), (0,), (0.5, 0.5), "INVALID_ROW", "A draft without the row it was drawn from"),
+        ("other-vocabulary", STANDARD, (P, BONUS), (short,), (0,), (0.5, 0.5), "INVALID_ROW", "A draft row of three tokens and target rows of four"),
+        ("draft-without-weight", STANDARD, (P, BONUS), ((0.0,) * 4,), (0,), (0.5, 0.5), "INVALID_ROW", "A draft row without any weight"),
+        ("nan-in-target", STANDARD, ((0.5, float("nan"), 0.5, 0.0), BONUS), (Q,), (0,), (0.5, 0.5), "INVALID_ROW", "A target row with NaN, of which nothing can be accepted"),
+        ("unknown-token", STANDARD, (P, BONUS), (Q,), (4,), (0.5, 0.5), "INVALID_HISTORY", "A draft beyond the vocabulary, one behind its last token"),
+        ("negative-token", STANDARD, (P, BONUS), (Q,), (-1,), (0.5, 0.5), "INVALID_HISTORY", "A placeholder of -1 for a draft, which in some languages is the last token"),
     ):  # fmt: skip
         each = Drafted(slug, target, draft, tokens, f"{about}: refused.")
         yield _refusal("refused", profile, each, uniforms, code)

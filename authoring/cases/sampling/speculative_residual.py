@@ -18,7 +18,7 @@ def drafts() -> Iterator[SamplerDraft]:
     """Yield the cases."""
     for slug, target, draft, left, about in (
         ("half", (0.5, 0.25, 0.25), (0.25, 0.75, 0.0), (0.5, 0.0, 0.5),
-         "What the draft offers too much is nothing, not less than nothing; the rest is scaled to 1."),  # noqa: E501
+         "What the draft offers too much is nothing, not less than nothing; the rest is scaled to 1."),
         ("scaled", (0.5, 0.25, 0.25, 0.0), (0.25, 0.25, 0.0, 0.5), (0.5, 0.0, 0.5, 0.0),
          "Two differences of 1/4 become 1/2 each: without scaling the draw ends at a half."),
         ("disjoint", (0.25, 0.75, 0.0), (0.0, 0.0, 1.0), (0.25, 0.75, 0.0),
@@ -38,14 +38,14 @@ def drafts() -> Iterator[SamplerDraft]:
     yield SamplerDraft(
         op="residual", topic="residuals", slug="quarters", profile=STANDARD,
         request={"target": pack(thirds[0]), "draft": pack(thirds[1]), "params": {}},
-        why="Differences of 3/8 and 1/8 become 3/4 and 1/4; a clamp before the subtraction keeps more.",  # noqa: E501
+        why="Differences of 3/8 and 1/8 become 3/4 and 1/4; a clamp before the subtraction keeps more.",
         flags=["SpeculativeResidual"], spec=SPEC,
         purposes=[gives(probs=pack([0.75, 0.25, 0.0]))],
     )  # fmt: skip
     yield SamplerDraft(
         op="residual", topic="residuals", slug="thirds", profile=STANDARD,
         request={"target": pack([0.5, 0.5, 0.0]), "draft": pack([0.25, 0.0, 0.75]), "params": {}},
-        why="Thirds have no exact float; one division rounds once, a reciprocal twice: two units are allowed.",  # noqa: E501
+        why="Thirds have no exact float; one division rounds once, a reciprocal twice: two units are allowed.",
         flags=["SpeculativeResidual"], spec=SPEC, verdict=Close(ulp=2),
         purposes=[gives(probs=pack([nearest(1 / 3, "f32"), nearest(2 / 3, "f32"), 0.0]))],
     )  # fmt: skip
@@ -88,7 +88,7 @@ def drafts() -> Iterator[SamplerDraft]:
         )  # fmt: skip
 
 
-def _case(  # noqa: PLR0913 - one for each part of a question
+def _case(
     slug: str,
     profile: str,
     target: Sequence[float],

@@ -35,11 +35,11 @@ _BATCHES: Final = (
     ),
     _Batch(
         "five-rows", pack([0.5, 0.25, 0.125, 0.0625, 0.0, 0.0625]), 5, 4_000,
-        "Five rows of falling shares and a hole: an odd number, so that rows change places in a window of noise.",  # noqa: E501
+        "Five rows of falling shares and a hole: an odd number, so that rows change places in a window of noise.",
     ),
     _Batch(
         "sixteen-rows", pack([0.125] * 8), 16, 4_000,
-        "Sixteen rows of eight equal tokens: 128 numbers are needed for each call, and none comes twice.",  # noqa: E501
+        "Sixteen rows of eight equal tokens: 128 numbers are needed for each call, and none comes twice.",
     ),
     _Batch(
         "thirty-three-rows", pack([0.25] * 4), 33, 2_000,
@@ -47,7 +47,7 @@ _BATCHES: Final = (
     ),
     _Batch(
         "eight-wide-rows", _TWO_OF_MANY, 8, 200,
-        f"Eight rows of {_SIZE} tokens, two of them possible: a call needs 2^16 numbers, and a window of 2^13 to 2^15 gives two rows the same.",  # noqa: E501
+        f"Eight rows of {_SIZE} tokens, two of them possible: a call needs 2^16 numbers, and a window of 2^13 to 2^15 gives two rows the same.",
         ("BatchOwnNoise", "LongRow"),
     ),
 )  # fmt: skip

@@ -142,4 +142,4 @@ def _power(
 
 def _percent(part: float) -> str:
     percent = 100 * part
-    return f"{percent:.2g} %" if percent < 99.5 else f"{round(percent / 10) * 10} %"  # noqa: PLR2004 - no exponent
+    return f"{percent:.2g} %" if percent < 99.5 else f"{round(percent / 10) * 10} %"

@@ -59,7 +59,7 @@ _STEPS: Final = (
     ),
     _Step(
         "draft-of-the-two-best", [_LIKED], [_WANTED, _NEXT], {"k": 2}, {},
-        "The draft is one of its row's two best: judged by the whole row, it is accepted too often.",  # noqa: E501
+        "The draft is one of its row's two best: judged by the whole row, it is accepted too often.",
         ["SpeculativeOwnRow"],
     ),
     _Step(
@@ -70,17 +70,17 @@ _STEPS: Final = (
     ),
     _Step(
         "drafts-finer-than-16-bits", [_FINE], [_FINE_TARGET, _FINE], {}, {},
-        "Rows that bf16 does not hold: a draft that is drawn from the rounded row is judged by it, too.",  # noqa: E501
+        "Rows that bf16 does not hold: a draft that is drawn from the rounded row is judged by it, too.",
         ["SpeculativeOwnRow"],
     ),
     _Step(
         "many-replacements", [_OFFERED], [_MISSED, _SPREAD], {}, {},
-        "More than half of the drafts are rejected, and three tokens may replace them: the noise that drew the draft does not draw these.",  # noqa: E501
+        "More than half of the drafts are rejected, and three tokens may replace them: the noise that drew the draft does not draw these.",
         ["SpeculativeOwnNoise"],
     ),
     _Step(
         "two-drafts", [_LIKED, _WANTED], [_WANTED, _NEXT, _LAST], {}, {},
-        "Two drafts and a further token: the second is independent of the first, and so is the third.",  # noqa: E501
+        "Two drafts and a further token: the second is independent of the first, and so is the third.",
         ["SpeculativeOwnNoise", "SpeculativeOwnRow"],
         (STANDARD, BLOCK),
     ),

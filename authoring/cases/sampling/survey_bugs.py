@@ -5,7 +5,6 @@ the answer is known without the reference.
 """
 
 # A question, its answer and why it is asked stand in one line of a table.
-# ruff: noqa: E501
 
 from collections.abc import Iterator, Sequence
 from math import exp, inf, log

@@ -7,7 +7,6 @@ lies well between two sums, or meets one of equal tokens.
 """
 
 # A question, its answer and why it is asked stand in one line of a table.
-# ruff: noqa: E501
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf, log
@@ -196,7 +195,7 @@ def _both() -> Iterator[SamplerDraft]:
     ):  # fmt: skip
         for name in names:
             for p, kept in ((0.5, half), (0.6, three_fifths)):
-                if p == 0.6 and name in {"exllamav2", "exllamav3"}:  # noqa: PLR2004 - as above
+                if p == 0.6 and name in {"exllamav2", "exllamav3"}:
                     continue
                 yield ORDER.case(
                     "chain", f"top_k-then-top_p.{int(p * 10)}.{name}", name,

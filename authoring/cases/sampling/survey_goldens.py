@@ -13,7 +13,6 @@ The reference must give those numbers, and its own are then the answer, judged m
 """
 
 # A question, its answer and why it is asked stand in one line of a table.
-# ruff: noqa: E501
 
 from collections.abc import Iterator, Sequence
 from itertools import islice

@@ -8,7 +8,6 @@ that the verdict is close.
 """
 
 # A question, its answer and why it is asked stand in one line of a table.
-# ruff: noqa: E501
 
 from collections.abc import Iterator, Sequence
 from math import inf

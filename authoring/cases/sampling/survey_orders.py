@@ -4,7 +4,6 @@ One record for each engine, with its own answer, as in `survey_disagreements`.
 """
 
 # A question, its answer and why it is asked stand in one line of a table.
-# ruff: noqa: E501
 
 from collections.abc import Iterator, Mapping
 from math import inf
@@ -224,7 +223,7 @@ def _greedy() -> Iterator[SamplerDraft]:
         ("zero", "openai", {"temperature": 0.0}, 1),
         ("zero", "antigravity", {"temperature": 0.0}, 2),
     ):
-        which = "the last" if token == 2 else "the first"  # noqa: PLR2004 - the token
+        which = "the last" if token == 2 else "the first"
         for op, proof in (("distribution", is_one(token, 4)), ("sample", gives(token=token))):
             if op == "sample" and slug in {"k-of-one", "p-of-zero", "below"}:
                 continue
@@ -283,6 +282,6 @@ def _draws() -> Iterator[SamplerDraft]:
         yield DRAW.case(
             "sample", f"walk-k{k}.candle", "candle",
             chain_request([0.0, 1.0, 2.0], alone("candle", top_k=k), uniforms=[0.0]),
-            f"candle walks {'the vocabulary' if k == 3 else 'what top-k sorted'} with top-k {k} of three tokens.",  # noqa: PLR2004 - the whole row
+            f"candle walks {'the vocabulary' if k == 3 else 'what top-k sorted'} with top-k {k} of three tokens.",
             gives(token=token), meets=True,
         )  # fmt: skip

@@ -11,7 +11,6 @@ LZ penalty
 """
 
 # A question, its answer and why it is asked stand in one line of a table.
-# ruff: noqa: E501
 
 from collections.abc import Iterator
 from math import inf, log
@@ -102,7 +101,7 @@ def _antigravity() -> Iterator[SamplerDraft]:
             "repetition_penalty", f"antigravity.window-{window}", name,
             row_request([8.0, 8.0, 8.0], [1, 0, 0], repetition_penalty=2.0, repetition_window=window),
             f"A window of the last {window} tokens, two of which are token 0.",
-            becomes(logit, 4.0 if window == 3 else 8.0, 8.0), flags=("PenaltyWindow",),  # noqa: PLR2004
+            becomes(logit, 4.0 if window == 3 else 8.0, 8.0), flags=("PenaltyWindow",),
             spec="docs/engines.md#repetition_penalty",
         )  # fmt: skip
     for slug, row, token, why in (

@@ -100,12 +100,12 @@ def letters(
     }
 
 
-def plain(more: Iterable[str] = "", **options: Any) -> Content:  # noqa: ANN401 - those of `letters`
+def plain(more: Iterable[str] = "", **options: Any) -> Content:
     """Return the usual model of letters, with some more."""
     return letters(dict.fromkeys([*LETTERS, *more]), MERGES, **options)
 
 
-def byte_letters(merges: str = BYTE_MERGES, **options: Any) -> Content:  # noqa: ANN401 - those of `letters`
+def byte_letters(merges: str = BYTE_MERGES, **options: Any) -> Content:
     """Return the usual model of the letters of all bytes."""
     return letters(LETTER_OF_BYTE, merges, **{"first": (), **options})
 

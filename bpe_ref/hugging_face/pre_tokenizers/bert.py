@@ -30,6 +30,6 @@ class BertPreTokenizer:
         """Return the pieces."""
         return [part for word in _WORDS.cut(text) for part in _PARTS.cut(word)]
 
-    def cut_text(self, text: str, at_start: bool = True) -> list[str]:  # noqa: ARG002, FBT001, FBT002 -- one shape for all pre-tokenizers
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         """Return the pieces' texts."""
         return [part for word in _WORDS.cut_text(text) for part in _PARTS.cut_text(word)]

@@ -69,7 +69,7 @@ class ByteLevel:
         ends = accumulate(map(len, _GPT2.pieces(text.text)), initial=0)
         return [_in_letters(text.slice(start, end)) for start, end in pairwise(ends)]
 
-    def cut_text(self, text: str, at_start: bool = True) -> list[str]:  # noqa: ARG002, FBT001, FBT002 -- one shape for all pre-tokenizers
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         """Return the pieces' texts."""
         return write_letters(self.plain_pieces(text))
 

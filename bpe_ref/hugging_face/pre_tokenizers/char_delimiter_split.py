@@ -30,6 +30,6 @@ class CharDelimiterSplit:
         """Return the pieces."""
         return split(text, find_character(self.delimiter, text.text), "Removed")
 
-    def cut_text(self, text: str, at_start: bool = True) -> list[str]:  # noqa: ARG002, FBT001, FBT002 -- one shape for all pre-tokenizers
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         """Return the pieces' texts."""
         return [piece for piece in text.split(self.delimiter) if piece]

@@ -39,7 +39,7 @@ class Digits:
         """Return the pieces."""
         return split(text, _NUMBERS.find(text.text), self._behavior())
 
-    def cut_text(self, text: str, at_start: bool = True) -> list[str]:  # noqa: ARG002, FBT001, FBT002 -- one shape for all pre-tokenizers
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         """Return the pieces' texts."""
         return _NUMBERS.cut(self._behavior(), text)
 

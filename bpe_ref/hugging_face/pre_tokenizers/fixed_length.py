@@ -35,6 +35,6 @@ class FixedLength:
         size = len(text.text)
         return [text.slice(at, min(at + self.length, size)) for at in range(0, size, self.length)]
 
-    def cut_text(self, text: str, at_start: bool = True) -> list[str]:  # noqa: ARG002, FBT001, FBT002 -- one shape for all pre-tokenizers
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         """Return the pieces' texts."""
         return [text[at : at + self.length] for at in range(0, len(text), self.length)]

@@ -75,7 +75,7 @@ class Metaspace:
         matches = find_character(self.replacement, spaced.text)
         return split(spaced, matches, "MergedWithNext")
 
-    def cut_text(self, text: str, at_start: bool = True) -> list[str]:  # noqa: FBT001, FBT002 -- one shape for all pre-tokenizers
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         """Return the pieces' texts; `at_start` for the beginning of the original."""
         spaced = text.replace(" ", self.replacement)
         if self._prepends(spaced, at_start=at_start):

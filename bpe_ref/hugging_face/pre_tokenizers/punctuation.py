@@ -35,6 +35,6 @@ class Punctuation:
         """Return the pieces."""
         return split(text, _PUNCTUATION.find(text.text), self.behavior)
 
-    def cut_text(self, text: str, at_start: bool = True) -> list[str]:  # noqa: ARG002, FBT001, FBT002 -- one shape for all pre-tokenizers
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         """Return the pieces' texts."""
         return _PUNCTUATION.cut(self.behavior, text)

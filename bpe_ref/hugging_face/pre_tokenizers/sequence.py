@@ -32,7 +32,7 @@ class PreTokenizer(Protocol):
     def cut(self, text: AlignedText) -> list[AlignedText]:
         """Return the pieces, none of them empty."""
 
-    def cut_text(self, text: str, at_start: bool = True) -> list[str]:  # noqa: FBT001, FBT002 -- one shape for all pre-tokenizers
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         """Return the texts of the pieces; `at_start` if the original begins with this text."""
 
 
@@ -63,7 +63,7 @@ class Sequence:
             pieces = [part for piece in pieces for part in component.cut(piece)]
         return pieces
 
-    def cut_text(self, text: str, at_start: bool = True) -> list[str]:  # noqa: FBT001, FBT002 -- one shape for all pre-tokenizers
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         """Return the pieces' texts."""
         if needs_alignment(self):
             original = AlignedText.of(text if at_start else " " + text)

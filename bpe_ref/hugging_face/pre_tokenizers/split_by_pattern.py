@@ -43,7 +43,7 @@ class Split:
         found = find_matches(self.pattern, text.text)
         return split(text, found, self.behavior, invert=self.invert)
 
-    def cut_text(self, text: str, at_start: bool = True) -> list[str]:  # noqa: ARG002, FBT001, FBT002 -- one shape for all pre-tokenizers
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         """Return the pieces' texts.
 
         Why this is the same answer: inverted, `Removed` leaves the matches. And where the

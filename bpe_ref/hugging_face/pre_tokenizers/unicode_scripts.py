@@ -41,7 +41,7 @@ class UnicodeScripts:
         """Return the pieces."""
         return [text.slice(start, end) for start, end in script_runs(text.text)]
 
-    def cut_text(self, text: str, at_start: bool = True) -> list[str]:  # noqa: ARG002, FBT001, FBT002 -- one shape for all pre-tokenizers
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         r"""Return the pieces' texts, faster.
 
         Why this is the same answer: each character is replaced by one that stands for its
@@ -81,7 +81,7 @@ def script_of(character: str) -> int:
 @lru_cache(maxsize=1)
 def _table() -> tuple[list[int], list[int]]:
     """Return two parallel lists: from `firsts[i]` up to the next one, all have `scripts[i]`."""
-    from bpe_ref.hugging_face.pre_tokenizers import (  # noqa: PLC0415 -- decoded only when it is needed
+    from bpe_ref.hugging_face.pre_tokenizers import (
         script_data,
     )
 

@@ -41,7 +41,7 @@ class Whitespace:
         """Return the pieces."""
         return [text.slice(start, end) for start, end in _runs().spans(text.text)]
 
-    def cut_text(self, text: str, at_start: bool = True) -> list[str]:  # noqa: ARG002, FBT001, FBT002 -- one shape for all pre-tokenizers
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         """Return the pieces' texts."""
         return _runs().pieces(text)
 
@@ -58,7 +58,7 @@ class WhitespaceSplit:
         """Return the pieces."""
         return split(text, _SPACE.find(text.text), "Removed")
 
-    def cut_text(self, text: str, at_start: bool = True) -> list[str]:  # noqa: ARG002, FBT001, FBT002 -- one shape for all pre-tokenizers
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         """Return the pieces' texts."""
         return _SPACE.cut("Removed", text)
 

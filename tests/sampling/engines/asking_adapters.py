@@ -15,7 +15,7 @@ def question(
     prompt: int = 0,
     *,
     dtype: Type = "f32",
-    **params: Any,  # noqa: ANN401 - each engine has its own
+    **params: Any,
 ) -> dict[str, Any]:
     return {
         "logits": pack(row, dtype),
@@ -34,7 +34,7 @@ def logits(answer: Answer) -> list[float]:
     return unpack(out(answer)["logits"])
 
 
-def taken_up(name: str, profile: str) -> Any:  # noqa: ANN401 - sessions have no common class
+def taken_up(name: str, profile: str) -> Any:
     found = engine(name)
     assert not isinstance(found, Unavailable)
     assert isinstance(found, LoadsProfiles)

@@ -65,7 +65,7 @@ class Engine:
 
     def __init__(self, vocabulary: Path | None = None) -> None:
         command = [sys.executable, __file__, *([str(vocabulary)] if vocabulary else [])]
-        self.child = subprocess.Popen(  # noqa: S603 - this file
+        self.child = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -87,7 +87,7 @@ class Engine:
         """Let the child end."""
         self.child.communicate()
 
-    def ask(self, request: Any) -> Any:  # noqa: ANN401 - JSON
+    def ask(self, request: Any) -> Any:
         """Send a request and return the answer."""
         stdin, stdout = self.child.stdin, self.child.stdout
         assert stdin is not None
@@ -173,7 +173,7 @@ SIGNATURES: dict[str, list[Any]] = {
 DRY_WITH_TOKENS = "_Z30llama_sampler_init_dry_testingffiiRKSt6vectorIS_IiSaIiEESaIS1_EE"
 
 
-def load_library() -> Any:  # noqa: ANN401 - a library of C functions
+def load_library() -> Any:
     """Load the engine from the installed package."""
     specification = importlib.util.find_spec("llama_cpp")
     assert specification is not None
@@ -192,7 +192,7 @@ def load_library() -> Any:  # noqa: ANN401 - a library of C functions
     return library
 
 
-def make_dry_with_tokens(library: Any, arguments: list[Any], breakers: list[list[int]]) -> Any:  # noqa: ANN401
+def make_dry_with_tokens(library: Any, arguments: list[Any], breakers: list[list[int]]) -> Any:
     """Make a DRY sampler with breakers of tokens, which only the engine's tests do."""
     buffers = [(c_int32 * max(1, len(breaker)))(*breaker) for breaker in breakers]
     vectors = (Vector * len(breakers))()
@@ -207,7 +207,7 @@ def make_dry_with_tokens(library: Any, arguments: list[Any], breakers: list[list
     return function(*arguments, byref(Vector(begin, end, end)))
 
 
-def make_sampler(library: Any, vocabulary: Any, name: str, arguments: list[Any]) -> Any:  # noqa: ANN401
+def make_sampler(library: Any, vocabulary: Any, name: str, arguments: list[Any]) -> Any:
     """Make a sampler."""
     make = getattr(library, f"llama_sampler_init_{name}")
     if name == "logit_bias":
@@ -230,9 +230,9 @@ def make_sampler(library: Any, vocabulary: Any, name: str, arguments: list[Any])
     return make(*arguments)
 
 
-def run(library: Any, vocabulary: Any, samplers: list[Any], events: list[Any]) -> list[Any]:  # noqa: ANN401
+def run(library: Any, vocabulary: Any, samplers: list[Any], events: list[Any]) -> list[Any]:
     """Answer a request."""
-    chain = library.llama_sampler_chain_init(c_bool(True))  # noqa: FBT003 - no_perf
+    chain = library.llama_sampler_chain_init(c_bool(True))
     for name, *arguments in samplers:
         library.llama_sampler_chain_add(chain, make_sampler(library, vocabulary, name, arguments))
     answers: list[Any] = []
@@ -256,9 +256,9 @@ def run(library: Any, vocabulary: Any, samplers: list[Any], events: list[Any]) -
     return answers
 
 
-def load_vocabulary(path: str) -> Any:  # noqa: ANN401 - a pointer
+def load_vocabulary(path: str) -> Any:
     """Load a model file that has a vocabulary only."""
-    import llama_cpp.llama_cpp as bindings  # noqa: PLC0415 - most requests need no vocabulary
+    import llama_cpp.llama_cpp as bindings
 
     parameters = bindings.llama_model_default_params()
     parameters.vocab_only = True
@@ -266,14 +266,14 @@ def load_vocabulary(path: str) -> Any:  # noqa: ANN401 - a pointer
     return bindings.llama_model_get_vocab(model)
 
 
-def describe_vocabulary(vocabulary: Any, texts: list[list[int]]) -> list[Any]:  # noqa: ANN401
+def describe_vocabulary(vocabulary: Any, texts: list[list[int]]) -> list[Any]:
     """Return what the steps need: texts of tokens, endings, and some texts tokenised.
 
     The first texts show special tokens, as DRY sees them; the second do not, as infill does.
     """
-    import llama_cpp.llama_cpp as bindings  # noqa: PLC0415 - most requests need no vocabulary
+    import llama_cpp.llama_cpp as bindings
 
-    no, yes = c_bool(False), c_bool(True)  # noqa: FBT003 - booleans of C
+    no, yes = c_bool(False), c_bool(True)
     buffer = ctypes.create_string_buffer(1024)
     shown, hidden, endings, tokens = [], [], [], []
     for token in range(bindings.llama_vocab_n_tokens(vocabulary)):

@@ -16,7 +16,7 @@ DEFAULT_CHAIN = (*FILTERS[:9], "temp_ext", "dist")
 
 
 def random_of(seed: object) -> Random:
-    return Random(str(seed))  # noqa: S311 - tests, not secrets
+    return Random(str(seed))
 
 
 def in_32_bits(numbers: list[float]) -> list[float]:

@@ -131,7 +131,7 @@ class Meeting:
         theirs = float(self.rounded.situation.state.get("mu", first))
         return ours, abs(ours - theirs)
 
-    def again(self, **moved: Any) -> list[int]:  # noqa: ANN401 - each step has its own
+    def again(self, **moved: Any) -> list[int]:
         """Return what the exact rule keeps with another threshold, if it acts."""
         situation = self.question.situation
         state = {**situation.state, "mu": moved.pop("mu")} if "mu" in moved else situation.state
@@ -143,7 +143,7 @@ class Meeting:
         places = {token: place for place, token in enumerate(self.ours.before.tokens)}
         return [self.numbers.logits[places[token]] for token in tokens]
 
-    def demand(self, holds: bool) -> None:  # noqa: FBT001 - an assertion with a name
+    def demand(self, holds: bool) -> None:
         kept = list(self.ours.after.tokens), list(self.theirs.after.tokens)
         assert holds, f"{self.stage.step}: no rounding explains {kept} {dict(self.values)}"
 

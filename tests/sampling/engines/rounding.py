@@ -41,7 +41,7 @@ DIGITS = Context(prec=60)
 
 def long_row(size: int, seed: int, spread: float) -> list[float]:
     """Return a row as models have it: normal logits, a few peaks, ties from 16-bit rounding."""
-    source = random.Random(seed)  # noqa: S311 - rows are no secrets
+    source = random.Random(seed)
     row = torch.tensor([source.gauss(0, spread) for _ in range(size)])
     for _ in range(source.randrange(4)):
         row[source.randrange(size)] += source.uniform(0, 12)

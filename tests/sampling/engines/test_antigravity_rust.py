@@ -37,11 +37,11 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     source = Path(__file__).with_name("antigravity.rs")
     binary = tmp_path_factory.mktemp("antigravity") / "antigravity"
     command = [str(RUSTC), "--edition", "2021", *request.param, "-o", str(binary), str(source)]
-    subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - the compiler
+    subprocess.run(command, check=True, capture_output=True)
 
     def answer(requests: list[str]) -> list[str]:
         text = "".join(f"{line}\n" for line in requests)
-        done = subprocess.run([binary], input=text, capture_output=True, check=True, text=True)  # noqa: S603 - just compiled
+        done = subprocess.run([binary], input=text, capture_output=True, check=True, text=True)
         return done.stdout.splitlines()
 
     return answer
@@ -117,7 +117,7 @@ def settings_of(random: Random) -> Settings:
 
 
 def calls(seed: int, count: int) -> list[Call]:
-    random = Random(seed)  # noqa: S311 - rows for tests
+    random = Random(seed)
     drawn = rows(random)
     made = []
     for _ in range(count):
@@ -136,14 +136,14 @@ def test_every_step_of_every_row_has_the_bits_of_the_rust_program(program: Answe
 
 
 def test_a_row_of_a_vocabulary_has_the_bits_of_the_rust_program(program: Answer) -> None:
-    random = Random(5)  # noqa: S311 - rows for tests
+    random = Random(5)
     row = [to_binary32(random.gauss(0, 3)) for _ in range(20_000)]
     history = [random.randrange(len(row)) for _ in range(100)]
     assert_same(program, [Call(row, history, r, Settings()) for r in (0.0, 0.7, JUST_BELOW_1)])
 
 
 def test_temperature_0_finds_the_last_greatest_of_any_bits_as_rust_does(program: Answer) -> None:
-    random = Random(6)  # noqa: S311 - rows for tests
+    random = Random(6)
     odd = [nan, -nan, inf, -inf, 0.0, -0.0, 1.0, -1.0, 2.0**-149]
     made = []
     for _ in range(1000 * CAMPAIGN):
@@ -160,7 +160,7 @@ def test_temperature_0_finds_the_last_greatest_of_any_bits_as_rust_does(program:
 
 def flat_rows(count: int) -> list[Call]:
     """Draw rows of 40 tokens that all stay, each with the largest random number there is."""
-    random = Random(7)  # noqa: S311 - rows for tests
+    random = Random(7)
     settings = Settings(temperature=1, top_p=1)
     return [
         Call([to_binary32(random.gauss(0, 1)) for _ in range(40)], [], JUST_BELOW_1, settings)
@@ -194,7 +194,7 @@ def test_where_this_package_refuses_a_row_the_program_draws_nothing(program: Ans
 
 
 def test_the_report_has_the_digits_that_rust_prints(program: Answer) -> None:
-    random = Random(8)  # noqa: S311 - numbers for tests
+    random = Random(8)
     pairs = [(random.random() * 2, random.random() / 10) for _ in range(500)]
     pairs += [(place / 8000, place / 80_000) for place in range(200)]  # ties of the last digit
     expected, requests = [], []

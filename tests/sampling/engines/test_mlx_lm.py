@@ -94,20 +94,20 @@ def processed(row: list[float], history: list[int], **params: object) -> list[fl
     return found
 
 
-def normalised(row: list[float]) -> Any:  # noqa: ANN401 - an array of the engine
+def normalised(row: list[float]) -> Any:
     """Return the log-probabilities that the engine's loop hands to its sampler."""
     logits = mx.array([row], dtype=mx.float32)
     return logits - mx.logsumexp(logits, keepdims=True)
 
 
-def sampled(row: list[float], history: list[int], seed: int = 0, **params: Any) -> Drawn:  # noqa: ANN401 - each parameter has its own kind
+def sampled(row: list[float], history: list[int], seed: int = 0, **params: Any) -> Drawn:
     """Run the engine's processors and sampler once; the random numbers are its own."""
     before = {name: value for name, value in params.items() if name in CHANGES}
     rest = {name: value for name, value in params.items() if name not in CHANGES}
     seen: list[tuple[list[float], list[float]]] = []
     draw = ENGINE.categorical_sampling
 
-    def watched(logits: Any, temp: float) -> object:  # noqa: ANN401 - an array of the engine
+    def watched(logits: Any, temp: float) -> object:
         law: Any = mx.softmax(logits * (1.0 / temp), axis=-1)
         seen.append((logits[0].tolist(), law[0].tolist()))
         return draw(logits, temp)

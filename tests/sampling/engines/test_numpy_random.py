@@ -1,4 +1,3 @@
-# ruff: noqa: ANN401 - wrong arguments, and objects of engines, have any type
 """numpy's generators give the words and numbers of the reference, for equal seeds."""
 
 from collections.abc import Iterator

@@ -84,7 +84,7 @@ class Batch:
         ]
 
 
-def settings(params: dict[str, Any]) -> Any:  # noqa: ANN401 - the engine has no types
+def settings(params: dict[str, Any]) -> Any:
     """Return the engine's own parameters, not yet checked."""
     given = dict(params)
     if "stop_token_ids" in given:
@@ -92,7 +92,7 @@ def settings(params: dict[str, Any]) -> Any:  # noqa: ANN401 - the engine has no
     return ENGINE.sampling_params.SamplingParams(max_new_tokens=None, **given)
 
 
-def info_of(size: int, output: list[int], params: dict[str, Any]) -> Any:  # noqa: ANN401 - as above
+def info_of(size: int, output: list[int], params: dict[str, Any]) -> Any:
     """Return the engine's batch after these tokens were generated, ready for a forward pass."""
     batch = Batch(params, size)
     info = ENGINE.sampling_batch_info.SamplingBatchInfo.from_schedule_batch(batch, size)
@@ -152,7 +152,7 @@ def sampled(
     ):
         sampler = ENGINE.sampler.Sampler()
         output = SimpleNamespace(next_token_logits=logits)
-        (token,) = sampler(output, info, False, [], [], torch.tensor([0])).tolist()  # noqa: FBT003 - the engine's order
+        (token,) = sampler(output, info, False, [], [], torch.tensor([0])).tolist()
     if not seen:
         return Drawn(None, None, token)
     ((weights, order, noisy),) = seen

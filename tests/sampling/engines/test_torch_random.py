@@ -1,4 +1,3 @@
-# ruff: noqa: ANN401 - wrong arguments, and objects of engines, have any type
 """torch on a CPU gives the numbers and the draws of the reference, for equal seeds."""
 
 import os

@@ -51,7 +51,7 @@ TOKENS = st.lists(st.integers(0, SIZE - 1), min_size=1, max_size=3)
 LENGTHS = st.integers(0, 8)
 
 
-def theirs(processor: Any, row: Sequence[float], history: Sequence[int]) -> list[float]:  # noqa: ANN401
+def theirs(processor: Any, row: Sequence[float], history: Sequence[int]) -> list[float]:
     """Return what a processor of the engine makes of one row."""
     tokens = torch.tensor([list(history)], dtype=torch.long)
     scores = processor(tokens, torch.tensor([list(row)], dtype=torch.float32))
@@ -82,7 +82,7 @@ def test_repetition_penalty_without_the_prompt(
     history: list[int],
     penalty: float,
     ignored: int,
-    as_tensor: bool,  # noqa: FBT001
+    as_tensor: bool,
 ) -> None:
     ignored = min(ignored, len(history))
     given_length = torch.tensor([ignored]) if as_tensor else ignored

@@ -279,7 +279,7 @@ def test_nothing_is_excused_where_32_bits_are_exact(
 
 @drawn(40)
 @given(row=rows(), precision=st.sampled_from(["exact", "f32"]))
-def test_log_probabilities_are_the_same(row: list[float], precision: Any) -> None:  # noqa: ANN401
+def test_log_probabilities_are_the_same(row: list[float], precision: Any) -> None:
     engine = processed(process.LogitNormalization(), row, [0])
     bound = [(2 * (max(row) - logit) + len(row) / 8 + 32) * U for logit in row]
     trace = explain(NAME, row, renormalize_logits=True, top_k=0, precision=precision)
@@ -345,12 +345,12 @@ EDGES: list[dict[str, Any]] = [
 ROW = [1.5, 1.0, 0.5, 0.25, -0.5, -1.0]
 
 
-def applied(history: Sequence[int], prompt: int, **params: Any) -> list[str]:  # noqa: ANN401
+def applied(history: Sequence[int], prompt: int, **params: Any) -> list[str]:
     trace = explain(NAME, ROW, history, prompt_length=prompt, **params)
     return [one.step for one in trace.steps]
 
 
-def stages_on(**params: Any) -> list[str]:  # noqa: ANN401
+def stages_on(**params: Any) -> list[str]:
     parameters = {**PROFILE.defaults(), **params}
     return [stage.step for stage in PROFILE.stages if not stage.is_off(parameters)]
 
@@ -779,7 +779,7 @@ def assert_same_draws(
     logits: list[list[float]],
     seed: int,
     prompt: list[int],
-    **params: Any,  # noqa: ANN401
+    **params: Any,
 ) -> int:
     """Follow a seed through the rows; return how many draws differ, all within rounding."""
     engine = generated(logits, prompt, seed, **params)

@@ -53,10 +53,10 @@ class GivenNumbers:
     def __exit__(self, *_: object) -> None:  # noqa: D105 - see the class
         self.patch.undo()
 
-    def _coins(self, like: Any) -> Any:  # noqa: ANN401 - tensors
+    def _coins(self, like: Any) -> Any:
         return torch.tensor(self.coins, dtype=like.dtype).reshape(like.shape)
 
-    def _draw(self, row: Any, num_samples: int) -> Any:  # noqa: ANN401 - tensors
+    def _draw(self, row: Any, num_samples: int) -> Any:
         assert num_samples == 1
         self.row = row[0].tolist()
         running = torch.cumsum(row[0].double(), 0)

@@ -59,7 +59,7 @@ class Drawn:
     token: int
 
 
-def settings(params: dict[str, Any]) -> Any:  # noqa: ANN401 - the engine has no types
+def settings(params: dict[str, Any]) -> Any:
     """Return the engine's own parameters; those that the engine wants otherwise are left out."""
     given = {name: value for name, value in params.items() if name != "bad_words"}
     if isinstance(given.get("stop_token_ids"), int):
@@ -69,7 +69,7 @@ def settings(params: dict[str, Any]) -> Any:  # noqa: ANN401 - the engine has no
 
 def metadata(
     size: int, prompt: list[int], output: list[int], params: dict[str, Any], seed: int = 0
-) -> Any:  # noqa: ANN401 - the engine has no types
+) -> Any:
     """Fill the tensors of a batch of one request, as the engine's input batch does."""
     own = settings(params)
     builtin = ENGINE.builtin

@@ -25,7 +25,7 @@ class GivenConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]  # as abov
 
     model_type = "given"
 
-    def __init__(self, vocab_size: int = 2, **kwargs: Any) -> None:  # noqa: ANN401 - passed on
+    def __init__(self, vocab_size: int = 2, **kwargs: Any) -> None:
         self.vocab_size = vocab_size
         super().__init__(**kwargs)
 
@@ -40,7 +40,7 @@ class GivenRows(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         self.rows = torch.tensor([list(row) for row in rows], dtype=torch.float32)
         self.calls = 0
 
-    def forward(self, input_ids: torch.Tensor, **_: Any) -> CausalLMOutput:  # noqa: ANN401
+    def forward(self, input_ids: torch.Tensor, **_: Any) -> CausalLMOutput:
         """Return the next row for the last place."""
         row = self.rows[min(self.calls, len(self.rows) - 1)]
         self.calls += 1
@@ -52,10 +52,10 @@ class GivenRows(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         return torch.device("cpu")
 
 
-def processors(size: int, prompt: Sequence[int], **params: Any) -> Any:  # noqa: ANN401 - engine's
+def processors(size: int, prompt: Sequence[int], **params: Any) -> Any:
     """Return the list of processors that generate() builds for a prompt."""
 
-    def catch(model: Any, input_ids: Any, logits_processor: Any, **_: Any) -> Any:  # noqa: ANN401, ARG001
+    def catch(model: Any, input_ids: Any, logits_processor: Any, **_: Any) -> Any:
         return logits_processor
 
     model: Any = GivenRows([[0.0] * size])
@@ -74,7 +74,7 @@ def processors(size: int, prompt: Sequence[int], **params: Any) -> Any:  # noqa:
         )
 
 
-def processed(processor: Any, row: Sequence[float], history: Sequence[int]) -> list[float]:  # noqa: ANN401
+def processed(processor: Any, row: Sequence[float], history: Sequence[int]) -> list[float]:
     """Return what a processor, or a list of them, makes of one row."""
     scores = torch.tensor([list(row)], dtype=torch.float32)
     tokens = torch.tensor([list(history)], dtype=torch.long)
@@ -87,7 +87,7 @@ def generated(
     rows: Sequence[Sequence[float]],
     prompt: Sequence[int],
     seed: int,
-    **params: Any,  # noqa: ANN401 - whatever generate() takes
+    **params: Any,
 ) -> list[int]:
     """Return the tokens that generate() draws from the rows."""
     torch.manual_seed(seed)

@@ -201,7 +201,7 @@ def vllm() -> SimpleNamespace:
         filled = [[*row, *[pad] * (width - len(row))] for row in rows]
         return torch.tensor(filled, dtype=dtype).reshape(len(rows), width)
 
-    def tensor(data: Any, dtype: torch.dtype, **_: object) -> torch.Tensor:  # noqa: ANN401
+    def tensor(data: Any, dtype: torch.dtype, **_: object) -> torch.Tensor:
         return torch.tensor(data, dtype=dtype)
 
     class Plain:
