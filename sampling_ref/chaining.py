@@ -20,8 +20,7 @@ from sampling_ref.random_numbers import read_uniforms
 from sampling_ref.randomness import Given
 from sampling_ref.row import Number, ReadRow, TokenId, read_logits
 from sampling_ref.situation import Situation
-from sampling_ref.steps.making import with_row
-from sampling_ref.steps.step import Step, Use, Values
+from sampling_ref.steps.step import Step, Use, Values, with_row
 from sampling_ref.steps.table import STEPS
 from sampling_ref.trace import Trace, apply_step
 

@@ -18,7 +18,7 @@ LAYERS = (
     ("token_parameters",),
     ("arithmetic",),
     ("softmax", "logit_changes", "temperature", "greedy"),
-    ("mirostat", "dynamic_temperature", "smoothing"),
+    ("mirostat", "dynamic_temperature"),
     ("penalties", "lz", "filters", "adaptive", "rng"),
     ("randomness", "chatstream"),
     ("situation", "drawing", "speculative", "llama_cpp", "antigravity"),
