@@ -21,9 +21,8 @@ The whole row impossible
 
 from typing import Any
 
-from sampling_ref.logit_changes import change_logits
 from sampling_ref.parameters import read_number
-from sampling_ref.row import Number, TokenId, read_logits
+from sampling_ref.row import Number, TokenId, change_logits, read_logits
 
 
 def smoothing(

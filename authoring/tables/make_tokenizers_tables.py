@@ -24,7 +24,7 @@ from collections.abc import Callable
 from tokenizers import normalizers, pre_tokenizers
 
 from authoring.tables import SCALARS, as_ranges, write_table, written_table
-from bpe_ref.precompiled import compile_charsmap
+from bpe_ref.normalizers.charsmap import compile_charsmap
 from bpe_ref.unicode_tables import category
 
 SCRIPT = "make_tokenizers_tables.py"
