@@ -240,6 +240,7 @@ TOUCH_THE_WORLD = {
     "bpe_ref.formats.tiktoken",
     "bpe_ref.like_tiktoken.load",
     "bpe_ref.loading",
+    "bpe_ref.data",
     "bpe_ref.tiny",
 }
 """The only modules that may read files, variables and clocks."""

@@ -20,6 +20,7 @@ How scripts are asked for
 
 import unicodedata
 from collections.abc import Callable
+from typing import Final
 
 from tokenizers import normalizers, pre_tokenizers
 
@@ -27,6 +28,7 @@ from authoring.tables import SCALARS, as_ranges, write_table, written_table
 from bpe_ref.normalizers.charsmap import compile_charsmap
 from bpe_ref.unicode_tables import category
 
+FORMS: Final = ("NFC", "NFD", "NFKC", "NFKD")
 SCRIPT = "make_tokenizers_tables.py"
 FIRST_BYTES = [*range(1, 0x80), *range(0xC2, 0xF5)]
 SOME_MARKS = "\u0334\u3099\u0316\u0301\u0345"  # of the classes 1, 8, 220, 230 and 240
@@ -37,9 +39,7 @@ def unknown_to_the_forms() -> set[str]:
 
     Everything that Unicode 14.0 lacks is among them, so that newer versions of Python agree.
     """
-    forms = {
-        form: getattr(normalizers, form)().normalize_str for form in ("NFC", "NFD", "NFKC", "NFKD")
-    }
+    forms = {form: getattr(normalizers, form)().normalize_str for form in FORMS}
     unknown = {
         c
         for c in SCALARS
@@ -119,7 +119,7 @@ def bert(part: str) -> Callable[[str], str]:
     """Return a BertNormalizer that does one of its four things only."""
     parts = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
     normalizer = normalizers.BertNormalizer(**{name: name == part for name in parts})
-    return normalizer.normalize_str  # type: ignore[no-any-return]
+    return normalizer.normalize_str
 
 
 CLUSTER_REASONS = {

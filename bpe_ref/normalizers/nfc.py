@@ -13,8 +13,8 @@ Python's own `unicodedata.normalize` gives the same answer for a text in which i
 character that Unicode 16.0 knows, and no other. `nfc` leaves such texts to it.
 
 The data
-    Python 3.11 has Unicode 14.0; `data/unicode.json` holds what 15.0 to 16.0 added, which is all that
-    the definition needs beyond it: 21 combining classes and 20 composites. What a newer Python
+    Python 3.11 has Unicode 14.0; `data/unicode.json` holds what 15.0 to 16.0 added, which is all
+    that the definition needs beyond it: 21 combining classes and 20 composites. What a newer Python
     knows beyond 16.0 is hidden.
 
 Which engine
