@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bpe_ref import normalizers
 from bpe_ref.aligned_text import AlignedText, Span
 from bpe_ref.errors import ParameterError, VocabularyFileError
-from bpe_ref.hugging_face import normalizer_data, normalizers
-from bpe_ref.hugging_face.grapheme_clusters import grapheme_clusters
-from bpe_ref.hugging_face.normalization_forms import Form, form_changes
-from bpe_ref.hugging_face.normalizer_tables import ranges_of
-from bpe_ref.hugging_face.normalizers import NORMALIZERS
-from bpe_ref.hugging_face.patterns import Literal, Regex
-from bpe_ref.hugging_face.profile import STRICT
-from bpe_ref.precompiled import compile_charsmap
+from bpe_ref.normalizers import NORMALIZERS, normalizer_data
+from bpe_ref.normalizers.charsmap import compile_charsmap
+from bpe_ref.normalizers.grapheme_clusters import grapheme_clusters
+from bpe_ref.normalizers.normalization_forms import Form, form_changes
+from bpe_ref.normalizers.normalizer_tables import ranges_of
+from bpe_ref.patterns.matches import Literal, Regex
+from bpe_ref.profile import STRICT
 from bpe_ref.unicode_tables import EVERY_CODE_POINT, TABLES, to_ranges
 from tests.charsmaps import RULE_NAMES, trained_charsmap
 from tests.texts import drawn, text_of

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe_ref import normalization, unicode_data
-from bpe_ref.normalization import nfc, nfc_by_definition
+from bpe_ref import unicode_data
+from bpe_ref.normalizers import nfc as normalization
+from bpe_ref.normalizers.nfc import nfc, nfc_by_definition
 from bpe_ref.unicode_tables import TABLES, to_ranges
 
 SCALARS = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from sampling_ref.rng.seeding.splitmix64 import splitmix64
+from sampling_ref.random.splitmix64 import splitmix64
 from tokenref.questions.base import Hex, Strict
 
 Type: TypeAlias = Literal["f64", "f32", "f16", "bf16"]

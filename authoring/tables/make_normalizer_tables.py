@@ -1,6 +1,6 @@
 r"""Ask the normalizers of `tokenizers` about every code point; write `normalizer_data.py`.
 
-Run it as `python make_normalizer_tables.py > bpe_ref/hugging_face/normalizer_data.py` from
+Run it as `python make_normalizer_tables.py > bpe_ref/normalizers/normalizer_data.py` from
 the root, under Python 3.11 (Unicode 14.0) with tokenizers 0.23.3 installed. Nothing is copied from
 the Unicode character database: each line is an answer of the engine, and
 `tests/test_hugging_face_normalizers.py` asks for them again.
@@ -19,7 +19,7 @@ from textwrap import wrap
 
 from tokenizers import normalizers
 
-from bpe_ref.precompiled import compile_charsmap
+from bpe_ref.normalizers.charsmap import compile_charsmap
 from bpe_ref.unicode_tables import category
 
 SCALARS = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]

@@ -30,10 +30,10 @@ from sampling_ref import (
     sample,
     step,
 )
-from sampling_ref.asking import Precision, Question, apply_stage, question_of, read_parameters
-from sampling_ref.randomness import Given
-from sampling_ref.rng.mt19937 import mt19937
-from sampling_ref.rng.uniforms import libstdcxx_double, libstdcxx_float
+from sampling_ref.evaluation import Precision, Question, apply_stage, question_of, read_parameters
+from sampling_ref.random.mt19937 import mt19937
+from sampling_ref.random.sources import Given
+from sampling_ref.random.uniforms import libstdcxx_double, libstdcxx_float
 from tests.sampling.engines.llama_cpp_c import Engine, Result
 from tests.sampling.engines.llama_cpp_chains import KINDS, history_of, random_of, row_of
 from tests.sampling.engines.llama_cpp_doubts import Decided, U, check_draw, compare
