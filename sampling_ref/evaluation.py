@@ -57,8 +57,7 @@ from sampling_ref.row import (
 )
 from sampling_ref.situation import Situation, exactly
 from sampling_ref.softmax import log_softmax, softmax
-from sampling_ref.steps.making import with_row
-from sampling_ref.steps.step import Step, Use, Values
+from sampling_ref.steps.step import Step, Use, Values, with_row
 from sampling_ref.steps.table import STEPS
 from sampling_ref.total_order import last_greatest
 from sampling_ref.tracing import Applied, Trace, apply_step

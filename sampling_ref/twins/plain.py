@@ -28,8 +28,7 @@ from sampling_ref.greedy import only_greedy
 from sampling_ref.ordering import largest_first
 from sampling_ref.row import Number, ReadRow, TokenId, read_possible_logits
 from sampling_ref.situation import Situation
-from sampling_ref.steps.making import at_places, known_arguments, with_places
-from sampling_ref.steps.step import Apply, Values
+from sampling_ref.steps.step import Apply, Values, at_places, known_arguments, with_places
 from sampling_ref.steps.table import steps_applying
 from sampling_ref.twins.twin import Twin
 

@@ -17,7 +17,7 @@ LAYERS = (
     ("history", "ordering"),
     ("arithmetic",),
     ("softmax", "temperature", "greedy"),
-    ("mirostat", "dynamic_temperature", "smoothing"),
+    ("mirostat", "dynamic_temperature"),
     ("penalties", "lz", "filters", "adaptive", "random"),
     ("chatstream",),
     ("situation", "drawing", "speculative", "llama_cpp", "antigravity"),

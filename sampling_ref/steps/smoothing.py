@@ -23,6 +23,7 @@ from typing import Any
 
 from sampling_ref.parameters import read_number
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
+from sampling_ref.steps.step import entries_step
 
 
 def smoothing(
@@ -43,3 +44,6 @@ def smoothing(
         return -(distance * distance) * strength
 
     return change_logits("smoothing", numbers, range(len(numbers)), smoothed)
+
+
+STEP = entries_step("smoothing", smoothing, "logits fall with the square of their distance")
