@@ -20,9 +20,9 @@ from functools import lru_cache
 from itertools import repeat
 from math import fsum, inf, isinf, nextafter
 
-from sampling_ref.arithmetic.reals import Real
 from sampling_ref.errors import RowError, shown
 from sampling_ref.lz.changes import Change
+from sampling_ref.numbers.reals import Real
 from sampling_ref.row import Number, TokenId
 
 PLACES = 192

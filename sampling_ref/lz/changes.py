@@ -18,7 +18,7 @@ from functools import lru_cache
 from math import inf
 from typing import Literal
 
-from sampling_ref.arithmetic.reals import Real
+from sampling_ref.numbers.reals import Real
 from sampling_ref.row import TokenId
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.arithmetic.binary32 import Binary32
 from sampling_ref.history import Scope
+from sampling_ref.numbers.binary32 import Binary32
 from sampling_ref.penalties.decaying import Fading, Line, decaying
 from sampling_ref.penalties.frequency import frequency
 from sampling_ref.penalties.openai import openai

@@ -19,8 +19,8 @@ process = pytest.importorskip(
     "transformers.generation.logits_process", reason="the engine that is compared with"
 )
 
-from sampling_ref.arithmetic.binary32 import Binary32  # noqa: E402 - after the skips
 from sampling_ref.errors import ParameterError, RowError  # noqa: E402
+from sampling_ref.numbers.binary32 import Binary32  # noqa: E402 - after the skips
 from sampling_ref.penalties.bad_words import bad_words  # noqa: E402
 from sampling_ref.penalties.begin_suppress import begin_suppress  # noqa: E402
 from sampling_ref.penalties.encoder_no_repeat_ngram import encoder_no_repeat_ngram  # noqa: E402
