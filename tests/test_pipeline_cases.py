@@ -21,7 +21,7 @@ from bpe_ref.hugging_face.normalizers import NORMALIZERS
 from bpe_ref.hugging_face.post_processors import POST_PROCESSORS
 from bpe_ref.hugging_face.pre_tokenizers import PRE_TOKENIZERS
 from bpe_ref.hugging_face.profile import PROFILES
-from tokenref.engines.answers import Unsupported
+from tokenref.answers import Unsupported
 from tokenref.engines.tokenizers import TokenizersEngine
 from tokenref.judge import judge
 from tokenref.record import PIPELINE_OPS, Case, MustRefuse, op_of

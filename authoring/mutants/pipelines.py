@@ -22,7 +22,7 @@ from bpe_ref.hugging_face.post_processors import PostProcessor, PostProcessorSeq
 from bpe_ref.hugging_face.pre_tokenizers import Sequence as PreSequence
 from bpe_ref.hugging_face.profile import Profile
 from bpe_ref.hugging_face.shapes import Token
-from tokenref.engines.answers import Ok, Refused
+from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_pipeline import PipelineSession
 
 SEQUENCES: Final[Mapping[type, str]] = {

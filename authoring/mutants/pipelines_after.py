@@ -23,7 +23,7 @@ from bpe_ref.hugging_face.post_processors import (
     TemplateProcessing,
 )
 from bpe_ref.hugging_face.truncation import Truncation
-from tokenref.engines.answers import Ok, Refused
+from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_pipeline import PipelineSession
 
 _PER_TOKEN: Final = (

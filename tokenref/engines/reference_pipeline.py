@@ -9,7 +9,7 @@ from bpe_ref.hugging_face.decode_stream import DecodeStream
 from bpe_ref.hugging_face.encoding import Encoding
 from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.hugging_face.pipeline_stream import stream_decoder
-from tokenref.engines.answers import Ok, Refused
+from tokenref.answers import Ok, Refused
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,12 @@
-"""The questions that were asked in a file, each with the records that ask it."""
+"""Files of requests: the messages of a run, for a program that runs on another machine.
+
+Keys are numbers in the order of the file, and so are the ids of runs and loads, so judging a
+million answers needs only a few bytes for each. The file does not say which record a key
+belongs to; judging finds the record by the question itself.
+"""
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -10,10 +15,87 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
+from bpe_ref import Vocabulary
 from tokenref.catalogue import Catalogue
-from tokenref.protocol.messages import HelloRequest, LoadRequest, Request, RunRequest
+from tokenref.protocol.batches import (
+    LARGEST,
+    Loading,
+    batches,
+    load_tokenizer,
+    load_vocabulary,
+    parts,
+)
+from tokenref.protocol.messages import PROTO, HelloRequest, LoadRequest, Request, RunRequest
 from tokenref.protocol.reading import ProtocolError, decode, shown
 from tokenref.record import Case, op_of
+from tokenref.subjects import TokenizerFile
+
+PathOf = Callable[[Loading], str]
+"""Where the program finds a vocabulary or a tokenizer."""
+
+
+def export(
+    cases: Sequence[Case],
+    catalogue: Catalogue,
+    fixtures: str,
+    path_of: PathOf,
+    *,
+    seed: int = 0,
+    repeat: int = 1,
+    largest: int = LARGEST,
+) -> Iterator[bytes]:
+    """Yield the lines of a file of requests, the canaries among them; each case `repeat` times.
+
+    `fixtures` is the digest of the manifest. Vocabularies must be there: see `present`.
+    """
+    asked = [*cases] * repeat + [*catalogue.canaries]
+    asked = [case for case in asked if not isinstance(catalogue.subject(case.vocab), str)]
+    about = {"fixtures": fixtures, "cases": len(asked), "seed": seed}
+    yield _line({"cmd": "hello", "proto": PROTO, "about": about})
+    key = run = load = 0
+    loaded: str | None = None
+    for batch in batches(asked, seed, largest):
+        together = [asked[number] for number in batch]
+        first = together[0]
+        message = {"cmd": "run", "id": "", "op": op_of(first), "profile": first.profile}
+        loading = _loading(catalogue, first)
+        if loading is not None:
+            message[loading.kind] = loading.digest
+            if loading.digest != loaded:
+                loaded = loading.digest
+                yield _line(
+                    {
+                        "cmd": "load",
+                        "id": f"l{load}",
+                        loading.kind: loaded,
+                        "path": path_of(loading),
+                    }
+                )
+                load += 1
+        requests = [msgspec.to_builtins(case.input) for case in together]
+        for part in parts(requests, largest):
+            questions = []
+            for request in requests[part]:
+                questions.append({"k": str(key), "in": request})
+                key += 1
+            yield _line(message | {"id": f"b{run}", "cases": questions})
+            run += 1
+    yield _line({"cmd": "bye"})
+
+
+def _loading(catalogue: Catalogue, case: Case) -> Loading | None:
+    """Return what a case needs to be loaded, if anything."""
+    subject = catalogue.subject(case.vocab)
+    if isinstance(subject, Vocabulary):
+        return load_vocabulary(subject, catalogue.name(case.vocab))
+    if isinstance(subject, TokenizerFile):
+        return load_tokenizer(subject.content, subject.name)
+    return None
+
+
+def _line(message: object) -> bytes:
+    return msgspec.json.encode(message) + b"\n"
+
 
 _LONGEST_REQUEST: Final = 2**26
 """Bytes of the longest line of requests; tokenref itself writes far shorter ones."""

@@ -13,11 +13,11 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from bpe_ref import Vocabulary
+from tokenref.answers import Answer, Crashed, Declared, NotAsked, Ok, Skipped, Unsupported
 from tokenref.catalogue import Catalogue
-from tokenref.declared import judge_declared
-from tokenref.engines.answers import Answer, Crashed, Declared, NotAsked, Ok, Skipped, Unsupported
+from tokenref.floats import Strict
 from tokenref.judge import FAILURES, Judgement, judge
-from tokenref.protocol.asked import ExchangeError, Questions, lines_of
+from tokenref.protocol.channel import LONGEST_LINE
 from tokenref.protocol.messages import (
     Crash,
     Err,
@@ -26,7 +26,6 @@ from tokenref.protocol.messages import (
     Result,
     Skip,
 )
-from tokenref.protocol.process import LONGEST_LINE
 from tokenref.protocol.reading import (
     ProtocolError,
     decode,
@@ -34,7 +33,7 @@ from tokenref.protocol.reading import (
     read_hello,
     read_result,
 )
-from tokenref.questions.base import Strict
+from tokenref.protocol.requests import ExchangeError, Questions, lines_of
 from tokenref.record import Case, op_of
 from tokenref.runner import Result as CaseResult
 from tokenref.runner import result_of
@@ -121,7 +120,7 @@ class _Tally:
         """Judge an answer by one record, and keep the judgement if it is the worst."""
         ability = self.hello.ops.get(op_of(case))
         declared = ability.declared() if ability else Declared()
-        judgement = judge_declared(case, answer, SAMPLERS, declared)
+        judgement = judge(case, answer, SAMPLERS, declared)
         before = self.worst.get(case.id)
         if before is None or _RANK[judgement.status] < _RANK[before[0].status]:
             self.worst[case.id] = (judgement, answer)
