@@ -19,7 +19,7 @@ from bpe_ref import (
     vocabulary_by_concatenation,
     vocabulary_by_pair,
 )
-from bpe_ref.hugging_face.byte_alphabet import LETTER_OF_BYTE, to_letters
+from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
 from tests.real_vocabularies import real_vocabulary
 from tests.strategies import (
     examples,

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from sampling_ref.rng.seeding.splitmix64 import splitmix64
+from sampling_ref.random.splitmix64 import splitmix64
 
 Hex: TypeAlias = Annotated[str, Meta(pattern="^([0-9a-f]{2})*$")]
 """Bytes, as lower-case hexadecimal digits."""

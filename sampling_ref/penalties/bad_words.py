@@ -19,10 +19,8 @@ All banned
 from collections.abc import Collection
 from typing import Any
 
-from sampling_ref.history import Scope, tokens_seen
-from sampling_ref.logit_changes import ban
-from sampling_ref.row import Number, TokenId, read_logits
-from sampling_ref.token_parameters import read_sequences, read_token_set
+from sampling_ref.history import Scope, read_sequences, read_token_set, tokens_seen
+from sampling_ref.row import Number, TokenId, ban, read_logits
 
 
 def bad_words(

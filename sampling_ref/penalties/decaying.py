@@ -35,9 +35,8 @@ Negative logits, zero
 from typing import Any, Literal, get_args
 
 from sampling_ref.history import read_history
-from sampling_ref.logit_changes import change_logits
 from sampling_ref.parameters import read_choice, read_number, read_whole
-from sampling_ref.row import Number, TokenId, read_logits
+from sampling_ref.row import Number, TokenId, change_logits, read_logits
 
 Fading = Literal["penalty", "result"]
 Line = Literal["late", "early"]

@@ -45,11 +45,9 @@ from typing import Any
 
 from sampling_ref.arithmetic.binary32 import to_binary32
 from sampling_ref.arithmetic.glibc import logf
-from sampling_ref.history import last_tokens, read_history
-from sampling_ref.logit_changes import change_logits
+from sampling_ref.history import last_tokens, read_history, read_sequences
 from sampling_ref.parameters import read_number, read_whole
-from sampling_ref.row import Number, TokenId, read_logits
-from sampling_ref.token_parameters import read_sequences
+from sampling_ref.row import Number, TokenId, change_logits, read_logits
 
 LOG_OF_LARGEST = to_binary32(88.7228391)
 """The natural logarithm of the largest 32-bit float, in 32 bits."""

@@ -23,11 +23,9 @@ Empty history
 from collections.abc import Collection
 from typing import Any
 
-from sampling_ref.history import read_history
-from sampling_ref.logit_changes import change_logits
+from sampling_ref.history import read_history, read_token_set
 from sampling_ref.parameters import read_number, read_whole
-from sampling_ref.row import Number, TokenId, read_logits
-from sampling_ref.token_parameters import read_token_set
+from sampling_ref.row import Number, TokenId, change_logits, read_logits
 
 DEFAULT_MOST = 50
 

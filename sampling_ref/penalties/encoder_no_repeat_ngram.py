@@ -19,9 +19,8 @@ All banned
 from typing import Any
 
 from sampling_ref.history import read_history, tokens_seen
-from sampling_ref.logit_changes import ban
 from sampling_ref.parameters import read_whole
-from sampling_ref.row import Number, read_logits
+from sampling_ref.row import Number, ban, read_logits
 
 
 def encoder_no_repeat_ngram(

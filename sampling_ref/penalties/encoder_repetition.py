@@ -25,9 +25,8 @@ Not invariant
 from typing import Any
 
 from sampling_ref.history import read_history, tokens_seen
-from sampling_ref.logit_changes import change_logits
 from sampling_ref.parameters import read_number
-from sampling_ref.row import Number, TokenId, read_logits
+from sampling_ref.row import Number, TokenId, change_logits, read_logits
 
 
 def encoder_repetition(

@@ -16,8 +16,7 @@ Empty history
 from typing import Any
 
 from sampling_ref.history import read_history
-from sampling_ref.logit_changes import force
-from sampling_ref.row import Number, TokenId, read_logits
+from sampling_ref.row import Number, TokenId, force, read_logits
 
 
 def forced_bos(

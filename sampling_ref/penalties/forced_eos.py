@@ -21,11 +21,9 @@ No ends
 from collections.abc import Collection
 from typing import Any
 
-from sampling_ref.history import read_history, tokens_seen
-from sampling_ref.logit_changes import force
+from sampling_ref.history import read_history, read_token_set, tokens_seen
 from sampling_ref.parameters import read_whole
-from sampling_ref.row import Number, TokenId, read_logits
-from sampling_ref.token_parameters import read_token_set
+from sampling_ref.row import Number, TokenId, force, read_logits
 
 
 def forced_eos(

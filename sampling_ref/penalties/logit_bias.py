@@ -18,11 +18,9 @@ Range
 from collections.abc import Mapping
 from typing import Any
 
-from sampling_ref.history import read_history
-from sampling_ref.logit_changes import change_logits
+from sampling_ref.history import read_bias, read_history, read_numbers_of_tokens
 from sampling_ref.parameters import read_number
-from sampling_ref.row import Number, TokenId, read_logits
-from sampling_ref.token_parameters import read_bias, read_numbers_of_tokens
+from sampling_ref.row import Number, TokenId, change_logits, read_logits
 
 
 def logit_bias(

@@ -22,11 +22,9 @@ Order
 from collections.abc import Mapping
 from typing import Any
 
-from sampling_ref.history import counts_of, tokens_seen
-from sampling_ref.logit_changes import change_logits
+from sampling_ref.history import counts_of, read_numbers_of_tokens, tokens_seen
 from sampling_ref.parameters import read_number
-from sampling_ref.row import Number, TokenId, read_logits
-from sampling_ref.token_parameters import read_numbers_of_tokens
+from sampling_ref.row import Number, TokenId, change_logits, read_logits
 
 
 def openai(

@@ -22,11 +22,9 @@ from math import inf
 from typing import Any, Literal, get_args
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.history import read_history
-from sampling_ref.logit_changes import force
+from sampling_ref.history import read_history, read_token_set
 from sampling_ref.parameters import read_choice
-from sampling_ref.row import Number, TokenId, mask, read_logits
-from sampling_ref.token_parameters import read_token_set
+from sampling_ref.row import Number, TokenId, force, mask, read_logits
 
 WhenNone = Literal["force", "leave"]
 

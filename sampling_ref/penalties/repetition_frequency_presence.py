@@ -27,9 +27,8 @@ Domain
 from typing import Any, Literal, get_args
 
 from sampling_ref.history import counts_of, tokens_seen
-from sampling_ref.logit_changes import change_logits
 from sampling_ref.parameters import read_choice, read_number
-from sampling_ref.row import Number, TokenId, read_logits
+from sampling_ref.row import Number, TokenId, change_logits, read_logits
 
 Order = Literal["repetition first", "repetition last"]
 AdditiveScope = Literal["all", "output"]

@@ -21,10 +21,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.history import read_history
-from sampling_ref.logit_changes import change_logits
-from sampling_ref.row import Number, TokenId, read_logits
-from sampling_ref.token_parameters import read_bias, read_sequences
+from sampling_ref.history import read_bias, read_history, read_sequences
+from sampling_ref.row import Number, TokenId, change_logits, read_logits
 
 
 def sequence_bias(

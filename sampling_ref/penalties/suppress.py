@@ -15,10 +15,8 @@ Finite masks
 from collections.abc import Collection
 from typing import Any
 
-from sampling_ref.history import read_history
-from sampling_ref.logit_changes import ban
-from sampling_ref.row import Number, TokenId, read_logits
-from sampling_ref.token_parameters import read_token_set
+from sampling_ref.history import read_history, read_token_set
+from sampling_ref.row import Number, TokenId, ban, read_logits
 
 
 def suppress(

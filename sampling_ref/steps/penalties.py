@@ -29,8 +29,7 @@ from sampling_ref.penalties.sequence_bias import read_biases, sequence_bias
 from sampling_ref.penalties.suppress import suppress
 from sampling_ref.row import TokenId
 from sampling_ref.situation import Situation
-from sampling_ref.steps.making import all_tokens, no_tokens, row_step
-from sampling_ref.steps.step import Values
+from sampling_ref.steps.step import Values, all_tokens, no_tokens, row_step
 
 
 def _biased(situation: Situation, values: Values) -> Iterable[TokenId]:

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref.errors import HistoryError, ParameterError, RowError, SamplingError
-from sampling_ref.logit_changes import ban, change_logits
 from sampling_ref.penalties.allowed import allowed
 from sampling_ref.penalties.bad_words import bad_words
 from sampling_ref.penalties.begin_suppress import begin_suppress
@@ -36,6 +35,7 @@ from sampling_ref.penalties.repetition import repetition
 from sampling_ref.penalties.repetition_frequency_presence import penalties
 from sampling_ref.penalties.sequence_bias import sequence_bias
 from sampling_ref.penalties.suppress import suppress
+from sampling_ref.row import ban, change_logits
 from tests.texts import drawn
 
 Penalty = Callable[..., list[Any]]

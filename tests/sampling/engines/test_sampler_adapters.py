@@ -22,10 +22,10 @@ from sampling_ref import (
 )
 from sampling_ref.drawing.inverse_cdf import inverse_cdf
 from sampling_ref.drawing.torch_cpu import multinomial_torch_cpu
-from sampling_ref.rng.mt19937 import mt19937, mt19937_by_array, mt19937_by_seed_sequence
-from sampling_ref.rng.pcg64 import pcg64_by_seed_sequence
-from sampling_ref.rng.philox import philox4x64_by_seed_sequence, philox4x64_words
-from sampling_ref.rng.uniforms import (
+from sampling_ref.random.mt19937 import mt19937, mt19937_by_array, mt19937_by_seed_sequence
+from sampling_ref.random.pcg64 import pcg64_by_seed_sequence
+from sampling_ref.random.philox import philox4x64_by_seed_sequence, philox4x64_words
+from sampling_ref.random.uniforms import (
     mt19937_double,
     numpy_double,
     numpy_float,
