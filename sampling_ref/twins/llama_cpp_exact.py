@@ -110,8 +110,8 @@ def _top_p(candidates: Candidates, situation: Situation, values: Values) -> Cand
         end = first_reaching(walk, share, total=candidates.logits, factor=factor)
         if end is None or values["least"] > FIRST_TRY:
             places = falling_positions_by_buckets(floats, size)
+        whole = candidates.logits
         candidates = replace(with_places(candidates, places), is_sorted=True)
-        whole = candidates.whole
     else:
         candidates = _sorted(candidates)
         whole = candidates.logits

@@ -1,49 +1,37 @@
-r"""Ask the normalizers of `tokenizers` about every code point; write `normalizer_data.py`.
+r"""Ask the components of `tokenizers` about every code point.
 
-Run it as `python make_normalizer_tables.py > bpe_ref/normalizers/normalizer_data.py` from
-the root, under Python 3.11 (Unicode 14.0) with tokenizers 0.23.3 installed. Nothing is copied from
-the Unicode character database: each line is an answer of the engine, and
-`tests/test_hugging_face_normalizers.py` asks for them again.
+Run it as `python -m authoring.tables.make_tokenizers_tables`, under Python 3.11 (Unicode 14.0) with
+tokenizers 0.23.3 installed. It writes `normalizers.json` and `scripts.json` in `bpe_ref/data`.
+Nothing is copied from the Unicode character database: each entry is an answer of the engine, and
+`tests/test_hugging_face_normalizers.py` and `test_hugging_face_pre_tokenizers.py` ask for them
+again.
 
 How grapheme clusters are asked for
     A `Precompiled` whose rules are the first bytes of characters makes one X of every cluster
     shorter than six bytes, and one X of every character of a longer one. So the number of Xs tells
     where a cluster ends, if the text around it is chosen well.
+
+How scripts are asked for
+    A character has no script if it vanishes alone. Two characters with a script have the same one
+    if they stay together. All that have one, in order, come as pieces that end wherever the script
+    changes: it is enough to compare the first character of each piece with one of each script known
+    so far.
 """
 
-import sys
 import unicodedata
-from collections.abc import Callable, Iterable
-from itertools import groupby
-from textwrap import wrap
+from collections.abc import Callable
+from typing import Final
 
-from tokenizers import normalizers
+from tokenizers import normalizers, pre_tokenizers
 
+from authoring.tables import SCALARS, as_ranges, write_table, written_table
 from bpe_ref.normalizers.charsmap import compile_charsmap
 from bpe_ref.unicode_tables import category
 
-SCALARS = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+FORMS: Final = ("NFC", "NFD", "NFKC", "NFKD")
+SCRIPT = "make_tokenizers_tables.py"
 FIRST_BYTES = [*range(1, 0x80), *range(0xC2, 0xF5)]
-WIDTH = 80
 SOME_MARKS = "\u0334\u3099\u0316\u0301\u0345"  # of the classes 1, 8, 220, 230 and 240
-
-HEADER = '''"""What the normalizers of tokenizers 0.23.3 answered, code point by code point.
-
-Written by `make_normalizer_tables.py`; do not edit. Ranges are hexadecimal, both ends
-included.
-"""
-'''
-
-
-def as_ranges(characters: Iterable[str]) -> list[str]:
-    """Return characters as hexadecimal ranges, inclusive: `41-5A`, `61`."""
-    texts = []
-    numbered = enumerate(sorted(map(ord, characters)))
-    for _, group in groupby(numbered, key=lambda item: item[1] - item[0]):
-        members = [code_point for _, code_point in group]
-        first, last = members[0], members[-1]
-        texts.append(f"{first:X}" if first == last else f"{first:X}-{last:X}")
-    return texts
 
 
 def unknown_to_the_forms() -> set[str]:
@@ -51,9 +39,7 @@ def unknown_to_the_forms() -> set[str]:
 
     Everything that Unicode 14.0 lacks is among them, so that newer versions of Python agree.
     """
-    forms = {
-        form: getattr(normalizers, form)().normalize_str for form in ("NFC", "NFD", "NFKC", "NFKD")
-    }
+    forms = {form: getattr(normalizers, form)().normalize_str for form in FORMS}
     unknown = {
         c
         for c in SCALARS
@@ -124,25 +110,16 @@ def cluster_classes() -> dict[str, set[str]]:
     }
 
 
-def answering(ask: Callable[[str], str], answer: str) -> list[str]:
+def answering(ask: Callable[[str], str], answer: str) -> str:
     """Return the ranges of characters that become `answer`."""
-    return as_ranges(c for c in SCALARS if c != answer and ask(c) == answer)
+    return as_ranges(ord(c) for c in SCALARS if c != answer and ask(c) == answer)
 
 
 def bert(part: str) -> Callable[[str], str]:
     """Return a BertNormalizer that does one of its four things only."""
     parts = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
     normalizer = normalizers.BertNormalizer(**{name: name == part for name in parts})
-    return normalizer.normalize_str  # type: ignore[no-any-return]
-
-
-def assignment(name: str, why: str, words: Iterable[str]) -> str:
-    """Return the source of a constant whose value is one long string."""
-    lines = wrap(" ".join(words), WIDTH)
-    if len(lines) == 1:
-        return f'# {why}\n{name} = "{lines[0]}"\n'
-    body = ' "\n    "'.join(lines)
-    return f'# {why}\n{name} = (\n    "{body}"\n)\n'
+    return normalizer.normalize_str
 
 
 CLUSTER_REASONS = {
@@ -159,45 +136,70 @@ CLUSTER_REASONS = {
 }
 
 
-def main() -> None:
-    """Print the module."""
+def normalizer_table() -> str:
+    """Return the content of `normalizers.json`."""
     clean = bert("clean_text")
     classes = cluster_classes()
-    parts = [
-        HEADER,
-        assignment(
-            "UNKNOWN_TO_FORMS",
+    entries = {
+        "UNKNOWN_TO_FORMS": (
             "NFC, NFD, NFKC and NFKD: assigned in Unicode 16.0, and nothing special to the engine.",
-            as_ranges(unknown_to_the_forms()),
+            as_ranges(map(ord, unknown_to_the_forms())),
         ),
-        assignment(
-            "LOWERCASE",
+        "LOWERCASE": (
             "Lowercase: first and last letter, their step, and the distance to the small letter.",
-            lowercase_words(),
+            " ".join(lowercase_words()),
         ),
-        assignment(
-            "COMBINING_MARKS",
+        "COMBINING_MARKS": (
             "StripAccents: what it removes.",
             answering(normalizers.StripAccents().normalize_str, ""),
         ),
-        assignment(
-            "BERT_ACCENTS",
+        "BERT_ACCENTS": (
             "BertNormalizer, strip_accents: what it removes after NFD.",
             answering(bert("strip_accents"), ""),
         ),
-        assignment(
-            "BERT_REMOVED", "BertNormalizer, clean_text: what it removes.", answering(clean, "")
-        ),
-        assignment("BERT_SPACES", "The same: what becomes a space.", answering(clean, " ")),
-        assignment(
-            "BERT_CHINESE",
+        "BERT_REMOVED": ("BertNormalizer, clean_text: what it removes.", answering(clean, "")),
+        "BERT_SPACES": ("The same: what becomes a space.", answering(clean, " ")),
+        "BERT_CHINESE": (
             "BertNormalizer, handle_chinese_chars: what it puts spaces around.",
-            as_ranges(c for c in SCALARS if len(bert("handle_chinese_chars")(c)) == 3),
+            as_ranges(ord(c) for c in SCALARS if len(bert("handle_chinese_chars")(c)) == 3),
         ),
-        *[assignment(name, CLUSTER_REASONS[name], as_ranges(classes[name])) for name in classes],
-    ]
-    sys.stdout.write("\n".join(parts))
+    }
+    for name, members in classes.items():
+        entries[name] = CLUSTER_REASONS[name], as_ranges(map(ord, members))
+    return written_table(
+        SCRIPT,
+        "What the normalizers of tokenizers 0.23.3 answered; ranges include both ends.",
+        entries,
+    )
+
+
+def script_table() -> str:
+    """Return the content of `scripts.json`."""
+    return written_table(
+        SCRIPT,
+        "The scripts of UnicodeScripts in tokenizers 0.23.3, each named after its first character; "
+        "ranges include both ends. No other character has a script.",
+        {
+            unicodedata.name(chr(script[0]), "a control character"): ("", as_ranges(script))
+            for script in scripts_of_characters()
+        },
+    )
+
+
+def scripts_of_characters() -> list[list[int]]:
+    """Return the code points of each script, in the order of their first ones."""
+    cut = pre_tokenizers.UnicodeScripts().pre_tokenize_str
+    scripted = [c for c in SCALARS if cut(c) != []]
+    scripts: list[list[int]] = []
+    for run, _ in cut("".join(scripted)):
+        members = next((one for one in scripts if len(cut(chr(one[0]) + run)) == 1), None)
+        if members is None:
+            members = []
+            scripts.append(members)
+        members += map(ord, run)
+    return scripts
 
 
 if __name__ == "__main__":
-    main()
+    write_table("normalizers", normalizer_table())
+    write_table("scripts", script_table())
