@@ -6,7 +6,6 @@ arguments and calls one of them.
 """
 
 from collections.abc import Callable, Sequence
-from math import inf
 from typing import Any, Literal, TypeAlias
 
 from sampling_ref.errors import HistoryError
