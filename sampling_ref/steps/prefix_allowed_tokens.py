@@ -25,11 +25,12 @@ from sampling_ref.errors import ParameterError
 from sampling_ref.history import read_history, read_token_set
 from sampling_ref.parameters import read_choice
 from sampling_ref.row import Number, TokenId, force, mask, read_logits
+from sampling_ref.steps.step import no_tokens, row_step
 
 WhenNone = Literal["force", "leave"]
 
 
-def prefix_allowed(
+def prefix_allowed_tokens(
     logits: Any,
     history: Any,
     allowed_after: Callable[[list[TokenId]], Collection[TokenId]],
@@ -38,9 +39,9 @@ def prefix_allowed(
 ) -> list[Number]:
     """Return the row with only the tokens left that `allowed_after` allows.
 
-    >>> prefix_allowed([1.0, 2.0, 3.0], [1], lambda history: [history[-1] + 1])
+    >>> prefix_allowed_tokens([1.0, 2.0, 3.0], [1], lambda history: [history[-1] + 1])
     [-inf, -inf, 3.0]
-    >>> prefix_allowed([1.0, float("-inf")], [0], lambda history: [1])
+    >>> prefix_allowed_tokens([1.0, float("-inf")], [0], lambda history: [1])
     [-inf, 0.0]
     """
     numbers = read_logits(logits)
@@ -53,3 +54,11 @@ def prefix_allowed(
         raise ParameterError("allowed_after(history)", [], "must name at least one token")
     masked = mask(numbers, kept)
     return force(numbers, kept) if when_none == "force" and max(masked) == -inf else masked
+
+
+STEP = row_step(
+    "prefix_allowed_tokens",
+    prefix_allowed_tokens,
+    "only what a function of the history allows",
+    touched=no_tokens,
+)

@@ -20,6 +20,7 @@ from typing import Any
 from sampling_ref.history import read_history
 from sampling_ref.parameters import read_whole
 from sampling_ref.row import Number, ban, read_logits
+from sampling_ref.steps.step import no_tokens, row_step
 
 
 def no_repeat_ngram(
@@ -46,3 +47,11 @@ def no_repeat_ngram(
             if tokens[end - (ngram_size - 1) : end] == prefix
         ),
     )
+
+
+STEP = row_step(
+    "no_repeat_ngram",
+    no_repeat_ngram,
+    "no {ngram_size} tokens in a row may come a second time",
+    touched=no_tokens,
+)

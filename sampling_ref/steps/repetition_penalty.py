@@ -37,13 +37,14 @@ from typing import Any, Literal, get_args
 from sampling_ref.history import Scope, counts_of, read_history, tokens_seen
 from sampling_ref.parameters import read_choice, read_number, read_whole
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
+from sampling_ref.steps.step import row_step
 
 Method = Literal["by sign", "divide", "subtract"]
 Counting = Literal["distinct", "each occurrence"]
 Arithmetic = Literal["division", "reciprocal"]
 
 
-def repetition(
+def repetition_penalty(
     logits: Any,
     history: Any,
     penalty: Number,
@@ -58,11 +59,11 @@ def repetition(
 ) -> list[Number]:
     """Return the row with the tokens of the history made less likely.
 
-    >>> repetition([3.0, -3.0, 3.0], [0, 1, 0], penalty=1.5)
+    >>> repetition_penalty([3.0, -3.0, 3.0], [0, 1, 0], penalty=1.5)
     [2.0, -4.5, 3.0]
-    >>> repetition([3.0, -3.0, 3.0], [0, 1, 0], penalty=1.5, method="divide")
+    >>> repetition_penalty([3.0, -3.0, 3.0], [0, 1, 0], penalty=1.5, method="divide")
     [2.0, -2.0, 3.0]
-    >>> repetition([8.0, -1.0], [0, 1, 0], penalty=2.0, counting="each occurrence")
+    >>> repetition_penalty([8.0, -1.0], [0, 1, 0], penalty=2.0, counting="each occurrence")
     [2.0, -2.0]
     """
     numbers = read_logits(logits)
@@ -94,3 +95,11 @@ def repetition(
         return logit
 
     return change_logits("the repetition penalty", numbers, counts, penalised)
+
+
+STEP = row_step(
+    "repetition_penalty",
+    repetition_penalty,
+    "tokens seen before are made less likely by {penalty}",
+    numbers=("penalty",),
+)

@@ -20,12 +20,14 @@ Domain
     The growth is above 0.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from sampling_ref.history import read_token_set, tokens_seen
 from sampling_ref.parameters import read_number, read_whole
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
+from sampling_ref.situation import Situation
+from sampling_ref.steps.step import Values, row_step
 
 
 def exponential_decay_length(
@@ -58,3 +60,16 @@ def exponential_decay_length(
         return logit + size * (growth**beyond - 1)
 
     return change_logits("the exponential length decay", numbers, final, raised)
+
+
+def _ends(situation: Situation, values: Values) -> Iterable[TokenId]:
+    ends = values["ends"]
+    return [end for end in ([ends] if isinstance(ends, int) else ends) if end < situation.size]
+
+
+STEP = row_step(
+    "exponential_decay_length",
+    exponential_decay_length,
+    "from {start} tokens on the end becomes likelier by powers of {growth}",
+    touched=_ends,
+)

@@ -19,6 +19,7 @@ from typing import Any
 from sampling_ref.history import read_history, read_token_set
 from sampling_ref.parameters import read_whole
 from sampling_ref.row import Number, TokenId, ban, read_logits
+from sampling_ref.steps.step import no_tokens, row_step
 
 
 def begin_suppress(
@@ -45,3 +46,11 @@ def begin_suppress(
         place += 1
     suppressed = read_token_set(tokens, len(numbers), "tokens")
     return ban(numbers, suppressed) if len(past) == place else numbers
+
+
+STEP = row_step(
+    "begin_suppress",
+    begin_suppress,
+    "some tokens do not come right after the prompt",
+    touched=no_tokens,
+)

@@ -19,6 +19,7 @@ from typing import Any
 from sampling_ref.history import read_history, read_token_set
 from sampling_ref.parameters import read_whole
 from sampling_ref.row import Number, TokenId, ban, read_logits
+from sampling_ref.steps.step import no_tokens, row_step
 
 
 def min_length(
@@ -39,3 +40,11 @@ def min_length(
     read_whole("length", length)
     final = read_token_set(ends, len(numbers), "ends")
     return ban(numbers, final) if len(tokens) < length else numbers
+
+
+STEP = row_step(
+    "min_length",
+    min_length,
+    "no end before the sequence has {length} tokens",
+    touched=no_tokens,
+)

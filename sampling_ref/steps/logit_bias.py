@@ -11,16 +11,18 @@ Minus infinity
 Impossible tokens
     No bias makes them possible again.
 Range
-    None here. OpenAI's [-100, 100] is in `openai`; vLLM moves a bias outside of it to the
+    None here. `engines/openai.py` has OpenAI's [-100, 100]. vLLM moves a bias outside of it to the
     nearer end (`limit=100`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sampling_ref.history import read_bias, read_history, read_numbers_of_tokens
 from sampling_ref.parameters import read_number
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
+from sampling_ref.situation import Situation
+from sampling_ref.steps.step import Values, row_step
 
 
 def logit_bias(
@@ -48,3 +50,16 @@ def logit_bias(
         return logit + (bias if most is None else max(-most, min(most, bias)))
 
     return change_logits("the logit bias", numbers, checked, biased)
+
+
+def _biased_tokens(situation: Situation, values: Values) -> Iterable[TokenId]:
+    return [token for token in values["biases"] if token < situation.size]
+
+
+STEP = row_step(
+    "logit_bias",
+    logit_bias,
+    "numbers added to single tokens",
+    touched=_biased_tokens,
+    numbers=("biases",),
+)

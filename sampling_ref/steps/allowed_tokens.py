@@ -18,16 +18,17 @@ from typing import Any
 from sampling_ref.errors import ParameterError
 from sampling_ref.history import read_history, read_token_set
 from sampling_ref.row import Number, TokenId, mask, read_logits
+from sampling_ref.steps.step import no_tokens, row_step
 
 
-def allowed(
+def allowed_tokens(
     logits: Any,
     history: Any,
     tokens: TokenId | Collection[TokenId],
 ) -> list[Number]:
     """Return the row with only `tokens` left.
 
-    >>> allowed([1.0, 2.0, 3.0], [], [0, 2])
+    >>> allowed_tokens([1.0, 2.0, 3.0], [], [0, 2])
     [1.0, -inf, 3.0]
     """
     numbers = read_logits(logits)
@@ -36,3 +37,11 @@ def allowed(
     if not kept:
         raise ParameterError("tokens", tokens, "must name at least one token")
     return mask(numbers, kept)
+
+
+STEP = row_step(
+    "allowed_tokens",
+    allowed_tokens,
+    "only some tokens are allowed",
+    touched=no_tokens,
+)

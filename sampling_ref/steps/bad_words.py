@@ -21,6 +21,7 @@ from typing import Any
 
 from sampling_ref.history import Scope, read_sequences, read_token_set, tokens_seen
 from sampling_ref.row import Number, TokenId, ban, read_logits
+from sampling_ref.steps.step import no_tokens, row_step
 
 
 def bad_words(
@@ -51,3 +52,11 @@ def bad_words(
         if tuple(seen[max(0, len(seen) - len(prefix)) :]) == prefix:
             banned.add(last)
     return ban(numbers, banned)
+
+
+STEP = row_step(
+    "bad_words",
+    bad_words,
+    "no bad word may be completed",
+    touched=no_tokens,
+)

@@ -17,6 +17,7 @@ from typing import Any
 
 from sampling_ref.history import read_history
 from sampling_ref.row import Number, TokenId, force, read_logits
+from sampling_ref.steps.step import no_tokens, row_step
 
 
 def forced_bos(
@@ -35,3 +36,11 @@ def forced_bos(
     tokens = read_history(history, len(numbers))
     forced = read_history([token], len(numbers), "token")
     return force(numbers, forced) if len(tokens) == 1 else numbers
+
+
+STEP = row_step(
+    "forced_bos",
+    forced_bos,
+    "the first token is {token}",
+    touched=no_tokens,
+)

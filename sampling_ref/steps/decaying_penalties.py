@@ -37,13 +37,14 @@ from typing import Any, Literal, get_args
 from sampling_ref.history import read_history
 from sampling_ref.parameters import read_choice, read_number, read_whole
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
+from sampling_ref.steps.step import row_step
 
 Fading = Literal["penalty", "result"]
 Line = Literal["late", "early"]
 Last = Literal["included", "excluded"]
 
 
-def decaying(
+def decaying_penalties(
     logits: Any,
     history: Any,
     repetition: Number = 1,
@@ -58,11 +59,11 @@ def decaying(
 ) -> list[Number]:
     """Return the row with the tokens of the history made less likely, old ones less so.
 
-    >>> decaying([4.0, 4.0, 4.0], [2, 1, 0], repetition=2.0, sustain=1, decay=2)
+    >>> decaying_penalties([4.0, 4.0, 4.0], [2, 1, 0], repetition=2.0, sustain=1, decay=2)
     [2.0, 2.0, 2.6666666666666665]
-    >>> decaying([4.0, 4.0, 4.0], [2, 1, 0], presence=1.0, sustain=1, decay=2, line="early")
-    [3.0, 3.5, 4.0]
-    >>> decaying([4.0, 4.0], [1, 0], repetition=2.0, sustain=2, last="excluded")
+    >>> decaying_penalties([4.0, 4.0], [1, 0], presence=1.0, sustain=1, decay=2, line="early")
+    [3.0, 3.5]
+    >>> decaying_penalties([4.0, 4.0], [1, 0], repetition=2.0, sustain=2, last="excluded")
     [2.0, 4.0]
     """
     numbers = read_logits(logits)
@@ -104,3 +105,16 @@ def decaying(
         return changed
 
     return change_logits("the decaying penalty", numbers, steps, penalised)
+
+
+STEP = row_step(
+    "decaying_penalties",
+    decaying_penalties,
+    "tokens seen before, the less the longer ago: repetition {repetition}, "
+    "frequency {frequency}, presence {presence}",
+    numbers=(
+        "repetition",
+        "frequency",
+        "presence",
+    ),
+)

@@ -34,10 +34,8 @@ Off
     A multiplier of 0 subtracts nothing. llama.cpp also switches DRY off if the base is below
     1; here that is an error.
 
-Why this is the same answer as comparing every place: `common_suffixes` restores the
-invariant of the Z-algorithm. Beyond `place` it has found a stretch that ends at the place
-and is equal to the end of the history, so that a place within the stretch has the suffix of
-its mirror image, unless that reaches the stretch's beginning, where comparing goes on.
+Comparing every place is avoided: read backwards, the last tokens are the first ones, and the
+Z function gives for each place how far it equals them.
 """
 
 from collections.abc import Sequence
@@ -46,8 +44,10 @@ from typing import Any
 from sampling_ref.arithmetic.binary32 import to_binary32
 from sampling_ref.arithmetic.glibc import logf
 from sampling_ref.history import last_tokens, read_history, read_sequences
+from sampling_ref.lz.matches import own_beginnings
 from sampling_ref.parameters import read_number, read_whole
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
+from sampling_ref.steps.step import row_step
 
 LOG_OF_LARGEST = to_binary32(88.7228391)
 """The natural logarithm of the largest 32-bit float, in 32 bits."""
@@ -134,19 +134,7 @@ def common_suffixes(tokens: Sequence[TokenId]) -> list[int]:
     >>> common_suffixes([0, 1, 2, 0, 1])
     [0, 2, 0, 0, 5]
     """
-    size = len(tokens)
-    lengths = [size] * size
-    begin = end = size - 1  # tokens[begin + 1 : end + 1] are the last tokens of all
-    for place in range(size - 2, -1, -1):
-        length = 0
-        if place > begin:
-            length = min(lengths[size - 1 - (end - place)], place - begin)
-        while length <= place and tokens[place - length] == tokens[size - 1 - length]:
-            length += 1
-        if place - length < begin:
-            begin, end = place - length, place
-        lengths[place] = length
-    return lengths
+    return own_beginnings(tokens[::-1])[::-1]
 
 
 def log_limit(base: Number) -> int | None:
@@ -158,3 +146,15 @@ def log_limit(base: Number) -> int | None:
     if to_binary32(base) <= SMALLEST_CUT_BASE:
         return None
     return int(to_binary32(LOG_OF_LARGEST / logf(base))) or None
+
+
+STEP = row_step(
+    "dry",
+    dry,
+    "what would go on repeating more than {allowed_length} tokens costs "
+    "{multiplier} * {base}**(excess)",
+    numbers=(
+        "multiplier",
+        "base",
+    ),
+)

@@ -23,6 +23,8 @@ from typing import Any
 from sampling_ref.errors import ParameterError
 from sampling_ref.history import read_bias, read_history, read_sequences
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
+from sampling_ref.situation import Situation
+from sampling_ref.steps.step import Values, row_step
 
 
 def sequence_bias(
@@ -79,3 +81,16 @@ def shortest_first(
     """
     lengths = [1, *dict.fromkeys(len(sequence) for sequence in biases if len(sequence) > 1)]
     return [pair for length in lengths for pair in biases.items() if len(pair[0]) == length]
+
+
+def _last_tokens(situation: Situation, values: Values) -> Iterable[TokenId]:
+    return {sequence[-1] for sequence in read_biases(values["biases"], situation.size)}
+
+
+STEP = row_step(
+    "sequence_bias",
+    sequence_bias,
+    "numbers added to the tokens that would complete sequences",
+    touched=_last_tokens,
+    numbers=("biases",),
+)

@@ -24,6 +24,7 @@ from typing import Any
 from sampling_ref.history import read_history, read_token_set, tokens_seen
 from sampling_ref.parameters import read_whole
 from sampling_ref.row import Number, TokenId, force, read_logits
+from sampling_ref.steps.step import no_tokens, row_step
 
 
 def forced_eos(
@@ -55,3 +56,11 @@ def forced_eos(
         longest = len(prompt) + read_whole("new_tokens", new_tokens)
     final = read_token_set(ends, len(numbers), "ends")
     return force(numbers, final) if len(tokens) == longest - 1 else numbers
+
+
+STEP = row_step(
+    "forced_eos",
+    forced_eos,
+    "at length {max_length} the end is forced",
+    touched=no_tokens,
+)

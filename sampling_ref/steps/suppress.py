@@ -17,6 +17,7 @@ from typing import Any
 
 from sampling_ref.history import read_history, read_token_set
 from sampling_ref.row import Number, TokenId, ban, read_logits
+from sampling_ref.steps.step import no_tokens, row_step
 
 
 def suppress(
@@ -32,3 +33,11 @@ def suppress(
     numbers = read_logits(logits)
     read_history(history, len(numbers))
     return ban(numbers, read_token_set(tokens, len(numbers), "tokens"))
+
+
+STEP = row_step(
+    "suppress",
+    suppress,
+    "some tokens never come",
+    touched=no_tokens,
+)

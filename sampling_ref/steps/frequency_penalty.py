@@ -20,7 +20,7 @@ Rounding
     count times, as programs do that add each token to a sum or to the row. Over rationals
     both are the same.
 Domain
-    Any number is subtracted; negative ones reward. OpenAI's own range is in `openai`.
+    Any number is subtracted; negative ones reward. OpenAI's own range is in `engines/openai.py`.
     A divisor is above 0.
 """
 
@@ -29,12 +29,13 @@ from typing import Any, Literal, get_args
 from sampling_ref.history import Scope, counts_of, read_history, tokens_seen
 from sampling_ref.parameters import read_choice, read_number, read_whole
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
+from sampling_ref.steps.step import row_step
 
 Method = Literal["subtract", "divide"]
 Arithmetic = Literal["at once", "one by one"]
 
 
-def frequency(
+def frequency_penalty(
     logits: Any,
     history: Any,
     penalty: Number,
@@ -48,9 +49,9 @@ def frequency(
 ) -> list[Number]:
     """Return the row with each token of the history lowered by how often it occurred.
 
-    >>> frequency([1.0, 1.0, 1.0], [0, 1, 0], penalty=0.5)
+    >>> frequency_penalty([1.0, 1.0, 1.0], [0, 1, 0], penalty=0.5)
     [0.0, 0.5, 1.0]
-    >>> frequency([4.0, 4.0], [0, 1, 0], penalty=2.0, method="divide")
+    >>> frequency_penalty([4.0, 4.0], [0, 1, 0], penalty=2.0, method="divide")
     [1.0, 2.0]
     """
     numbers = read_logits(logits)
@@ -79,3 +80,11 @@ def frequency(
         return logit / penalty**count if method == "divide" else logit - penalty * count
 
     return change_logits("the frequency penalty", numbers, counts, penalised)
+
+
+STEP = row_step(
+    "frequency_penalty",
+    frequency_penalty,
+    "each time a token was seen costs it {penalty}",
+    numbers=("penalty",),
+)

@@ -19,6 +19,7 @@ from typing import Any
 from sampling_ref.history import read_token_set, tokens_seen
 from sampling_ref.parameters import read_whole
 from sampling_ref.row import Number, TokenId, ban, read_logits
+from sampling_ref.steps.step import no_tokens, row_step
 
 
 def min_new_tokens(
@@ -43,3 +44,11 @@ def min_new_tokens(
         history, len(numbers), window=None, scope="output", prompt_length=prompt_length
     )
     return ban(numbers, final) if len(generated) < count else numbers
+
+
+STEP = row_step(
+    "min_new_tokens",
+    min_new_tokens,
+    "no end before {count} tokens follow the prompt",
+    touched=no_tokens,
+)

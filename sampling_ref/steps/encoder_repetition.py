@@ -22,11 +22,14 @@ Not invariant
     As with `repetition`, a number added to all logits changes what comes out.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from sampling_ref.history import read_history, tokens_seen
 from sampling_ref.parameters import read_number
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
+from sampling_ref.situation import Situation
+from sampling_ref.steps.step import Values, row_step
 
 
 def encoder_repetition(
@@ -56,3 +59,27 @@ def encoder_repetition(
         return logit * inverse if logit < 0 else logit / inverse
 
     return change_logits("the encoder repetition penalty", numbers, set(given), rewarded)
+
+
+def _tokens_of_encoder(situation: Situation, values: Values) -> Iterable[TokenId]:
+    given = values["encoder_input"]
+    if given is None:
+        return set(situation.history[: situation.prompt_length])
+    return {token for token in given if token < situation.size}
+
+
+STEP = row_step(
+    "encoder_repetition",
+    encoder_repetition,
+    "tokens of the encoder's input are made likelier by {penalty}",
+    touched=_tokens_of_encoder,
+    numbers=("penalty",),
+)
+
+IN_64_BITS = row_step(
+    STEP.name,
+    encoder_repetition,
+    STEP.why,
+    touched=_tokens_of_encoder,
+)
+"""For programs that calculate the reciprocal with 64 bits and use it with 32."""

@@ -26,6 +26,7 @@ from typing import Any
 from sampling_ref.history import read_history, read_token_set
 from sampling_ref.parameters import read_number, read_whole
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
+from sampling_ref.steps.step import row_step
 
 DEFAULT_MOST = 50
 
@@ -84,3 +85,15 @@ def match_length(
             break
         length += 1
     return length
+
+
+STEP = row_step(
+    "dry_nearby",
+    dry_nearby,
+    "what would go on repeating more than {allowed_length} tokens costs "
+    "{multiplier} * {base}**(excess)",
+    numbers=(
+        "multiplier",
+        "base",
+    ),
+)

@@ -16,7 +16,7 @@ Prompt
     `skipped` leaves out so many of the oldest tokens of the prompt, at most the whole of it,
     as TensorRT-LLM's `prompt_ignore_length` does.
 Domain
-    Any number is subtracted; negative ones reward. OpenAI's own range is in `openai`.
+    Any number is subtracted; negative ones reward. OpenAI's own range is in `engines/openai.py`.
     A divisor is above 0.
 """
 
@@ -25,11 +25,12 @@ from typing import Any, Literal, get_args
 from sampling_ref.history import Scope, counts_of, read_history, tokens_seen
 from sampling_ref.parameters import read_choice, read_number, read_whole
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
+from sampling_ref.steps.step import row_step
 
 Method = Literal["subtract", "divide"]
 
 
-def presence(
+def presence_penalty(
     logits: Any,
     history: Any,
     penalty: Number,
@@ -42,7 +43,7 @@ def presence(
 ) -> list[Number]:
     """Return the row with every token of the history lowered by the penalty.
 
-    >>> presence([1.0, 1.0, 1.0], [0, 1, 0], penalty=0.5)
+    >>> presence_penalty([1.0, 1.0, 1.0], [0, 1, 0], penalty=0.5)
     [0.5, 0.5, 1.0]
     """
     numbers = read_logits(logits)
@@ -65,3 +66,11 @@ def presence(
         return logit / penalty if method == "divide" else logit - penalty
 
     return change_logits("the presence penalty", numbers, tokens, penalised)
+
+
+STEP = row_step(
+    "presence_penalty",
+    presence_penalty,
+    "having been seen at all costs a token {penalty}",
+    numbers=("penalty",),
+)

@@ -31,6 +31,7 @@ from typing import Any
 from sampling_ref.history import read_history, read_token_set
 from sampling_ref.parameters import read_number, read_whole
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
+from sampling_ref.steps.step import row_step
 
 DEFAULT_MOST = 20
 
@@ -85,3 +86,14 @@ def run_ends(tokens: list[TokenId], length: int, breakers: Collection[TokenId]) 
         return []
     ends = range(length, len(tokens))
     return [end for end in ends if tokens[end - length : end] == run]
+
+
+STEP = row_step(
+    "dry_longest",
+    dry_longest,
+    "what would go on the longest repetition costs {multiplier} * {base}**(excess)",
+    numbers=(
+        "multiplier",
+        "base",
+    ),
+)

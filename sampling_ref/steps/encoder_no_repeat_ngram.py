@@ -21,6 +21,7 @@ from typing import Any
 from sampling_ref.history import read_history, tokens_seen
 from sampling_ref.parameters import read_whole
 from sampling_ref.row import Number, ban, read_logits
+from sampling_ref.steps.step import no_tokens, row_step
 
 
 def encoder_no_repeat_ngram(
@@ -55,3 +56,11 @@ def encoder_no_repeat_ngram(
             if given[end - (ngram_size - 1) : end] == prefix
         ),
     )
+
+
+STEP = row_step(
+    "encoder_no_repeat_ngram",
+    encoder_no_repeat_ngram,
+    "no {ngram_size} tokens in a row may come from the encoder's input",
+    touched=no_tokens,
+)
