@@ -40,7 +40,6 @@ from sampling_ref.engines import PROFILES
 from sampling_ref.engines.profile import Draw, Logprobs, Profile, Stage
 from sampling_ref.errors import ParameterError, RowError, UnknownNameError, shown
 from sampling_ref.history import part_of, read_history
-from sampling_ref.lz.penalty import lz_penalty
 from sampling_ref.numbers.binary32 import Binary32, all_to_binary32, to_binary32
 from sampling_ref.numbers.orders import last_greatest
 from sampling_ref.numbers.softmax import log_softmax, softmax
@@ -58,6 +57,7 @@ from sampling_ref.row import (
     read_possible_logits,
 )
 from sampling_ref.situation import Situation, exactly
+from sampling_ref.steps.lz import lz_penalty
 from sampling_ref.steps.step import Step, Use, Values, with_row
 from sampling_ref.steps.table import STEPS
 from sampling_ref.tracing import Applied, Trace, apply_step
