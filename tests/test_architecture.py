@@ -13,12 +13,11 @@ ROOT = Path(__file__).parent.parent
 LAYERS = {
     # words: what everything else is made of
     "bpe_ref.encoders": 0,
+    "bpe_ref.data": 0,
     "bpe_ref.errors": 0,
     "bpe_ref.formats": 0,
     "bpe_ref.vocabulary.merges": 0,
-    "bpe_ref.unicode_data": 0,
     "bpe_ref.oniguruma": 0,
-    "bpe_ref.oniguruma.data": 0,
     "bpe_ref.cutting": 0,
     "bpe_ref.incremental": 0,
     "bpe_ref.aligned_text": 0,
@@ -26,9 +25,7 @@ LAYERS = {
     "bpe_ref.patterns": 0,
     "bpe_ref.sentencepiece": 0,
     "bpe_ref.profile": 0,
-    "bpe_ref.normalizers.normalizer_data": 0,
     "bpe_ref.vocabulary.byte_alphabet": 0,
-    "bpe_ref.pre_tokenizers.script_data": 0,
     # things: a vocabulary, a set of code points
     "bpe_ref.models.piece_cache": 1,
     "bpe_ref.added_tokens.special_tokens": 1,
@@ -243,6 +240,7 @@ TOUCH_THE_WORLD = {
     "bpe_ref.formats.tiktoken",
     "bpe_ref.like_tiktoken.load",
     "bpe_ref.loading",
+    "bpe_ref.data",
     "bpe_ref.tiny",
 }
 """The only modules that may read files, variables and clocks."""

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from sampling_ref import PROFILES, STEPS, Profile
-from sampling_ref.profiles.model import Draw, Parameter, Stage
+from sampling_ref.engines.profile import Draw, Parameter, Stage
 
 PAGE: Final = "docs/engines.md"
 
 BEGINNING: Final = """\
 # How engines sample
 
-Every engine here is a record in `sampling_ref/profiles`: frozen data, with the place in
+Every engine here is a record in `sampling_ref/engines`: frozen data, with the place in
 the engine's source from which each line was taken. This page is written from these records
 by `tokenref profiles --page`; nothing in it is written by hand.
 

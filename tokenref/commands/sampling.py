@@ -23,7 +23,7 @@ SHOWN: Final = 10
 def profiles(ctx: click.Context, name: str | None, path: Path | None, *, only_check: bool) -> None:
     """List the sampling engines described, or show one of them."""
     from sampling_ref import PROFILES
-    from sampling_ref.asking import read_profile
+    from sampling_ref.evaluation import read_profile
     from tokenref.profile_pages import one_profile, page
 
     if path is not None:
@@ -78,7 +78,7 @@ def sample(
     names (`tokenref profiles PROFILE` lists them), values are JSON: --set top_p=0.9.
     """
     from sampling_ref import Sampler
-    from sampling_ref.asking import (
+    from sampling_ref.evaluation import (
         ask,
         draw,
         probabilities,

@@ -8,19 +8,19 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from sampling_ref.drawing.exponential_race import exponential_race_order
-from sampling_ref.drawing.gumbel_max import gumbel_top
-from sampling_ref.drawing.inverse_cdf import inverse_cdf, inverse_cdf_of_logits
-from sampling_ref.drawing.torch_cpu import (
+from sampling_ref.draws.exponential_race import exponential_race_order
+from sampling_ref.draws.gumbel_max import gumbel_top
+from sampling_ref.draws.inverse_cdf import inverse_cdf, inverse_cdf_of_logits
+from sampling_ref.draws.torch_cpu import (
     multinomial_torch_cpu_with_replacement,
     multinomial_torch_cpu_without_replacement,
 )
-from sampling_ref.drawing.without_replacement import (
+from sampling_ref.draws.without_replacement import (
     without_replacement,
     without_replacement_of_logits,
 )
 from sampling_ref.errors import ParameterError, RandomNumberError, UnknownNameError
-from sampling_ref.random_numbers import read_uniforms
+from sampling_ref.parameters import read_uniforms
 from tokenref.conversions import CONVERSIONS, numbers_of
 from tokenref.engines.reference_adaptive import ADAPTIVE
 from tokenref.engines.reference_speculative import SPECULATIVE

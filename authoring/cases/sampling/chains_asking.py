@@ -19,7 +19,8 @@ from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose
 from authoring.cases.sampling.rounded_filters import ROUNDED
 from authoring.cases.sampling.rows_asking import in_32_bits
 from sampling_ref import PROFILES, ParameterError
-from sampling_ref.asking import (
+from sampling_ref.candidates import Candidates
+from sampling_ref.evaluation import (
     Question,
     draw,
     probabilities,
@@ -27,12 +28,11 @@ from sampling_ref.asking import (
     read_parameters,
     run,
 )
-from sampling_ref.candidates import Candidates
-from sampling_ref.randomness import Given
-from tokenref.engines.answers import Ok
+from sampling_ref.random.sources import Given
+from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession, with_functions
 from tokenref.floats import Floats, Type, nearest, pack, type_of, units_apart, unpack
-from tokenref.questions.parameters import pack_parameters, unpack_parameters
+from tokenref.questions.sampling import pack_parameters, unpack_parameters
 from tokenref.verdicts import Alternative, Close, Either, Exact, Verdict
 
 ALONE: Final[Mapping[str, Mapping[str, Any]]] = {

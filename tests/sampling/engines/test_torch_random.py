@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sampling_ref.drawing.exponential_race import exponential_race
-from sampling_ref.drawing.torch_cpu import (
+from sampling_ref.draws.exponential_race import exponential_race
+from sampling_ref.draws.torch_cpu import (
     Bits,
     multinomial_torch_cpu,
     multinomial_torch_cpu_with_replacement,
     multinomial_torch_cpu_without_replacement,
 )
-from sampling_ref.rng.mt19937 import mt19937, mt19937_state, mt19937_words
-from sampling_ref.rng.uniforms import torch_cpu_double, torch_cpu_float
+from sampling_ref.random.mt19937 import mt19937, mt19937_state, mt19937_words
+from sampling_ref.random.uniforms import torch_cpu_double, torch_cpu_float
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 
