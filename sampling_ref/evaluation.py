@@ -41,7 +41,6 @@ from sampling_ref.engines import PROFILES
 from sampling_ref.engines.profile import Draw, Logprobs, Profile, Stage
 from sampling_ref.errors import ParameterError, RowError, UnknownNameError, shown
 from sampling_ref.history import part_of, read_history
-from sampling_ref.lz.penalty import lz_penalty
 from sampling_ref.parameters import read_choice, read_uniforms
 from sampling_ref.random.sources import Given, Randomness
 from sampling_ref.row import (
@@ -57,6 +56,7 @@ from sampling_ref.row import (
 )
 from sampling_ref.situation import Situation, exactly
 from sampling_ref.softmax import log_softmax, softmax
+from sampling_ref.steps.lz import lz_penalty
 from sampling_ref.steps.step import Step, Use, Values, with_row
 from sampling_ref.steps.table import STEPS
 from sampling_ref.total_order import last_greatest

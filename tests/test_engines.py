@@ -27,8 +27,8 @@ from tests.strategies import (
     vocabularies_by_concatenation,
     vocabularies_by_pair,
 )
+from tokenref.answers import Answer, Engine, Ok, Refused, Session, Unsupported
 from tokenref.engines import table
-from tokenref.engines.answers import Answer, Engine, Ok, Refused, Session, Unsupported
 from tokenref.engines.node_packages import NODE_PACKAGES
 from tokenref.engines.oniguruma import UntranslatableError, to_oniguruma
 from tokenref.engines.registered import which

@@ -41,7 +41,7 @@ from authoring.cases.sampling.rounded_shares import enough
 from sampling_ref import PROFILES
 from sampling_ref.arithmetic.binary32 import Binary32, to_binary32
 from tests.test_cases import sections
-from tokenref.engines.answers import Answer, Ok, Refused
+from tokenref.answers import Answer, Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import unpack
 from tokenref.judge import judge

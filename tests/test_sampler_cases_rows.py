@@ -28,7 +28,7 @@ from authoring.cases.sampling.rows_asking import becomes, row_request, verdict_o
 from authoring.cases.sampling.rows_softmax import close_to
 from sampling_ref import PROFILES, STEPS
 from tests.test_cases import sections
-from tokenref.engines.answers import Ok
+from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import pack, unpack
 from tokenref.glossary import FLAGS

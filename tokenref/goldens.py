@@ -11,8 +11,7 @@ from bpe_ref import Pipeline, SentencePieceTokenizer, load_tokenizer
 from bpe_ref.formats.files import read_unpacked
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.manifest import FileEntry, Manifest, VocabularyEntry
-from tokenref.questions.pipelines import TokenizeInput
-from tokenref.questions.text import TextInput
+from tokenref.questions.text import TextInput, TokenizeInput
 from tokenref.record_files import dump_records, parse_records, read_file
 from tokenref.subjects import TokenizerFile, TokenizerSubject
 

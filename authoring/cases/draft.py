@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Struct
 
-from tokenref.engines.answers import Ok, Refused, Unsupported
+from tokenref.answers import Ok, Refused, Unsupported
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.judge import judge
 from tokenref.questions.text import TextInput

@@ -23,7 +23,7 @@ from bpe_ref.post_processors import (
 )
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.post_processors.truncation import Truncation
-from tokenref.engines.answers import Ok, Refused
+from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_pipeline import PipelineSession
 
 _PER_TOKEN: Final = (

@@ -8,7 +8,7 @@ from authoring.mutants.mutant import AskPipeline, Mutant, Witness, pipeline_muta
 from authoring.mutants.pipelines import streams_text, tokenize_request
 from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.like_tokenizers.decode_stream import DecodeStream
-from tokenref.engines.answers import Ok, Refused
+from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_pipeline import PipelineSession
 
 Parts = tuple[list[str | None], str]

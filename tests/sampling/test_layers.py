@@ -18,7 +18,7 @@ LAYERS = (
     ("arithmetic",),
     ("softmax", "temperature", "greedy"),
     ("mirostat", "dynamic_temperature"),
-    ("penalties", "lz", "filters", "adaptive", "random"),
+    ("lz", "filters", "adaptive", "random"),
     ("chatstream",),
     ("situation", "drawing", "speculative", "llama_cpp", "antigravity"),
     ("steps",),
@@ -30,7 +30,7 @@ LAYERS = (
 )
 """Imports go strictly downward: a part imports parts of earlier lines, and inside of itself."""
 
-APART = ("penalties", "filters", "adaptive")
+APART = ("filters", "adaptive")
 """Folders whose modules stand side by side: none imports another."""
 
 TOUCH_THE_WORLD = {

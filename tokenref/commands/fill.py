@@ -7,8 +7,7 @@ import click
 
 from bpe_ref import NamedVocabulary, Vocabulary, dump_plain_json
 from bpe_ref.registry import REGISTRY
-from tokenref.commands.bars import progress_bar
-from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, write
+from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, progress_bar, write
 from tokenref.corpus_files import read_text
 from tokenref.manifest import MANIFEST
 from tokenref.record import RecordError

@@ -19,7 +19,7 @@ from sampling_ref.parameters import read_fraction, read_uniforms
 from sampling_ref.row import read_possible_logits
 from sampling_ref.softmax import softmax
 from tokenref.floats import nearest, pack, type_of, unpack
-from tokenref.questions.parameters import unpack_parameters
+from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import Choices, all_choices
 
 Request: TypeAlias = Mapping[str, Any]

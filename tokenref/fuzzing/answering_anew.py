@@ -2,7 +2,7 @@
 
 import msgspec
 
-from tokenref.engines.answers import Answer, Ok, Refused, Unsupported
+from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.fuzzing.errors import CampaignError
 from tokenref.fuzzing.question import Question

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from sampling_ref import STEPS
-from tokenref.engines.answers import Answer, Ok, Refused
+from tokenref.answers import Answer, Ok, Refused
 from tokenref.fuzzing.question import Question
 from tokenref.fuzzing.sampler_verdicts import sampler_verdict
 from tokenref.record import (

@@ -15,13 +15,13 @@ from authoring.cases.sampling.ambiguity import TooAmbiguousError, verdict_of
 from authoring.cases.sampling.chains_asking import close_shares, prove_decided
 from authoring.cases.sampling.rows_asking import verdict_of_row
 from authoring.cases.sampling.rows_softmax import close_to
-from tokenref.engines.answers import Answer, Ok
+from tokenref.answers import Answer, Ok
 from tokenref.floats import type_of, unpack
 from tokenref.fuzzing.adaptive_verdicts import adaptive_verdict
 from tokenref.fuzzing.question import Question
 from tokenref.fuzzing.race_verdicts import prove_race
-from tokenref.races import RACE_PROFILES
 from tokenref.record import ADAPTIVE_OPS, FILTER_OPS, ROW_OPS
+from tokenref.rules import RACE_PROFILES
 from tokenref.verdicts import Close, Exact, Verdict
 
 CLOSE: Final = Close(ulp=2)

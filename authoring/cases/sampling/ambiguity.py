@@ -18,10 +18,10 @@ from authoring.cases.sampling.margins import FEWEST, Answers, Kind, answers, is_
 from authoring.cases.sampling.rounded_filters import ROUNDED
 from sampling_ref import PROFILES, ParameterError
 from sampling_ref.evaluation import read_parameters
-from tokenref.engines.answers import Ok
+from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import unpack
-from tokenref.questions.parameters import unpack_parameters
+from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import choices_of
 from tokenref.verdicts import Alternative, Either, Exact, Set
 

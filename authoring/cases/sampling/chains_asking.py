@@ -29,10 +29,10 @@ from sampling_ref.evaluation import (
     run,
 )
 from sampling_ref.random.sources import Given
-from tokenref.engines.answers import Ok
+from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession, with_functions
 from tokenref.floats import Floats, Type, nearest, pack, type_of, units_apart, unpack
-from tokenref.questions.parameters import pack_parameters, unpack_parameters
+from tokenref.questions.sampling import pack_parameters, unpack_parameters
 from tokenref.verdicts import Alternative, Close, Either, Exact, Verdict
 
 ALONE: Final[Mapping[str, Mapping[str, Any]]] = {

@@ -12,7 +12,7 @@ from authoring.cases.sampling.filters_engine_questions import QUESTIONS, ROW, Qu
 from sampling_ref import PROFILES
 from sampling_ref.engines.domains import Domain, Interval, OrNone, Whole
 from sampling_ref.engines.profile import Profile, Stage
-from tokenref.engines.answers import Refused
+from tokenref.answers import Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.record import FILTER_OPS
 

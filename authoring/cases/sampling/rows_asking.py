@@ -23,10 +23,10 @@ from sampling_ref.row import ReadRow
 from sampling_ref.situation import Situation
 from sampling_ref.tracing import apply_step
 from sampling_ref.twins.table import TWINS
-from tokenref.engines.answers import Ok
+from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession, with_functions
 from tokenref.floats import Type, nearest, pack, type_of, units_apart, unpack
-from tokenref.questions.parameters import pack_parameters, unpack_parameters
+from tokenref.questions.sampling import pack_parameters, unpack_parameters
 from tokenref.rules import choices_of
 from tokenref.verdicts import Close, Exact, Verdict
 

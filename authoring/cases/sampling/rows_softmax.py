@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from authoring.cases.sampling.ambiguity import TooAmbiguousError
 from authoring.cases.sampling.draft import SamplerDraft, differs_from, gives
 from authoring.cases.sampling.rows_asking import Topic
-from tokenref.engines.answers import Ok
+from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import Floats, Type, floats, nearest, pack, units_apart, unpack
 from tokenref.rules import rule_name
