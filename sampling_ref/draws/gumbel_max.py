@@ -26,9 +26,9 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
-from sampling_ref.arithmetic.reals import Real
-from sampling_ref.drawing.noise import Noise, argument, best_first, gumbel, near, plus, read_noise
+from sampling_ref.draws.noise import Noise, argument, best_first, gumbel, near, plus, read_noise
 from sampling_ref.errors import ParameterError
+from sampling_ref.numbers.reals import Real
 from sampling_ref.parameters import read_fraction, read_whole
 from sampling_ref.row import Number, TokenId, read_possible_logits
 

@@ -16,13 +16,14 @@ Minus infinity
 from bisect import bisect_left
 from collections import Counter
 from fractions import Fraction
-from math import inf, nextafter
+from math import inf, log, nextafter
 
-from sampling_ref.arithmetic.exponential_sums import sign_of_sum
-from sampling_ref.arithmetic.float_weights import SMALLEST_SUM, relative_error
-from sampling_ref.arithmetic.mass import Mass
-from sampling_ref.arithmetic.nearest import nearest
-from sampling_ref.arithmetic.reals import Real
+from sampling_ref.numbers.exponential_sums import sign_of_sum
+from sampling_ref.numbers.float_weights import SMALLEST_SUM, relative_error
+from sampling_ref.numbers.mass import Mass
+from sampling_ref.numbers.nearest import nearest
+from sampling_ref.numbers.reals import Real
+from sampling_ref.numbers.totals import counts_of_possible, float_mean, mean_logit
 from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number, Row, TokenId, read_logits, read_possible_logits
 
@@ -111,3 +112,33 @@ def _floats_around(threshold: Real, factor: Fraction) -> tuple[float, float]:
         return -inf, inf
     low, high = ((Fraction(bound, 2**_BITS) / factor).as_integer_ratio() for bound in bounds)
     return nextafter(nearest(*low), -inf), nextafter(nearest(*high), inf)
+
+
+def above_mean(
+    logits: Row, coefficient: Fraction, argument: Fraction, factor: Fraction, *, strictly: bool
+) -> list[TokenId]:
+    """Return the ids with factor * (logit - mean logit) at least coefficient * log(argument).
+
+    `UndecidedError` if the two cannot be told apart.
+
+    >>> above_mean([0.0, 1.0], Fraction(1), Fraction(1, 2), Fraction(1), strictly=False)
+    [1]
+    """
+    possible = counts_of_possible(logits)
+    middle, error = float_mean(possible, factor)
+    passing: set[Number] = set()
+    doubtful = set(possible)
+    if error < inf:
+        offset = float(coefficient) * (log(argument.numerator) - log(argument.denominator))
+        offset /= float(factor)
+        slack = error + (abs(middle) + abs(offset) + abs(float(coefficient / factor))) * 2.0**-40
+        low, high = middle + offset - slack, middle + offset + slack
+        # A comparison of a float with a rational number is exact in Python.
+        passing = {logit for logit in possible if logit > high}
+        doubtful = {logit for logit in possible if low <= logit <= high}
+    if doubtful:
+        threshold = mean_logit(logits, factor) * factor + Real(argument).log() * coefficient
+        row = list(doubtful)
+        places = logits_at_least(row, threshold, strictly=strictly, factor=factor)
+        passing.update(row[place] for place in places)
+    return [token for token, logit in enumerate(logits) if logit in passing]

@@ -18,9 +18,9 @@ from fractions import Fraction
 from functools import cached_property
 from math import inf
 
-from sampling_ref.arithmetic.float_weights import float_total, float_weights
-from sampling_ref.arithmetic.reals import Real
-from sampling_ref.arithmetic.totals import total_weight
+from sampling_ref.numbers.float_weights import float_total, float_weights
+from sampling_ref.numbers.reals import Real
+from sampling_ref.numbers.totals import total_weight
 from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number, Row, read_logits, read_possible_logits
 

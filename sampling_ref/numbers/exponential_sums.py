@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import inf, lcm
 
-from sampling_ref.arithmetic.enclosures import SLACK, exp_mantissa
+from sampling_ref.numbers.enclosures import SLACK, exp_mantissa
 from sampling_ref.row import Number
 
 

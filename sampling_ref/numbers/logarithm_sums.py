@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from math import fsum, gcd, log
 
-from sampling_ref.arithmetic.enclosures import log_bounds
+from sampling_ref.numbers.enclosures import log_bounds
 
 Term = tuple[Fraction | int, Fraction | int]
 """A coefficient, and the positive number whose logarithm it multiplies."""

@@ -24,8 +24,7 @@ Rounding
 from fractions import Fraction
 from typing import Any
 
-from sampling_ref.arithmetic.reals import Real
-from sampling_ref.drawing.noise import (
+from sampling_ref.draws.noise import (
     Noise,
     argument,
     best_first,
@@ -35,6 +34,7 @@ from sampling_ref.drawing.noise import (
     read_noise,
 )
 from sampling_ref.errors import ParameterError
+from sampling_ref.numbers.reals import Real
 from sampling_ref.parameters import read_whole
 from sampling_ref.row import Number, TokenId, read_weights
 

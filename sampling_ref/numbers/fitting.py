@@ -15,7 +15,7 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from math import inf
 
-from sampling_ref.arithmetic.exponential_sums import exponential_bounds, sign_of_sum
+from sampling_ref.numbers.exponential_sums import exponential_bounds, sign_of_sum
 from sampling_ref.row import Number, Row
 
 _PLACES = 128

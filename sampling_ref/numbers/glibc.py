@@ -37,7 +37,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import copysign, frexp, inf, isinf, isnan, isqrt, ldexp, nan
 
-from sampling_ref.arithmetic.binary32 import all_to_binary32, quotient, to_binary32
+from sampling_ref.numbers.binary32 import all_to_binary32, quotient, to_binary32
 from sampling_ref.row import Number
 
 

@@ -36,8 +36,8 @@ from itertools import accumulate, islice
 from math import inf, log1p
 from typing import Any, Literal, TypeAlias, get_args
 
-from sampling_ref.arithmetic.binary32 import to_binary32
 from sampling_ref.errors import ParameterError, RandomNumberError, RowError
+from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.parameters import is_whole, read_whole
 from sampling_ref.random.uniforms import torch_cpu_double
 from sampling_ref.row import Number, TokenId, read_weights

@@ -20,10 +20,10 @@ Limits
 
 from math import inf
 
-from sampling_ref.arithmetic.enclosures import SLACK, exp_mantissa, ln2_bounds, log_bounds
-from sampling_ref.arithmetic.nearest import BINARY32, BINARY64, nearest_to_enclosed
-from sampling_ref.arithmetic.reals import Real, round_real
 from sampling_ref.errors import ParameterError
+from sampling_ref.numbers.enclosures import SLACK, exp_mantissa, ln2_bounds, log_bounds
+from sampling_ref.numbers.nearest import BINARY32, BINARY64, nearest_to_enclosed
+from sampling_ref.numbers.reals import Real, round_real
 from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number
 

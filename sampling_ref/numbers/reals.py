@@ -24,9 +24,9 @@ from fractions import Fraction
 from math import isqrt
 from typing import Final, TypeAlias
 
-from sampling_ref.arithmetic.enclosures import LARGEST_EXPONENT, exp_bounds, log_bounds
-from sampling_ref.arithmetic.nearest import BINARY64, Format, nearest, nearest_to_enclosed
 from sampling_ref.errors import ParameterError, UndecidedError
+from sampling_ref.numbers.enclosures import LARGEST_EXPONENT, exp_bounds, log_bounds
+from sampling_ref.numbers.nearest import BINARY64, Format, nearest, nearest_to_enclosed
 from sampling_ref.parameters import is_finite
 from sampling_ref.row import Number
 
@@ -245,7 +245,7 @@ def sum_of(numbers: Iterable["Real | Number"]) -> Real:
 def formula(enclose: Callable[[int], tuple[int, int]]) -> Real:
     """Return the number that a function encloses, given a number of binary places.
 
-    >>> from sampling_ref.arithmetic.enclosures import ln2_bounds
+    >>> from sampling_ref.numbers.enclosures import ln2_bounds
     >>> float(formula(ln2_bounds))
     0.6931471805599453
     """

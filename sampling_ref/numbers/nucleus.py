@@ -27,12 +27,10 @@ from itertools import accumulate, takewhile
 from math import inf
 from typing import get_args
 
-from sampling_ref.arithmetic.float_weights import SMALLEST_SUM, relative_error
-from sampling_ref.arithmetic.largest import in_order
-from sampling_ref.arithmetic.mass import Mass
-from sampling_ref.arithmetic.reaching import mass_for
-from sampling_ref.arithmetic.walking import by_floats, exactly
-from sampling_ref.ordering import Ties
+from sampling_ref.numbers.float_weights import SMALLEST_SUM, relative_error
+from sampling_ref.numbers.mass import Mass
+from sampling_ref.numbers.orders import Ties, in_order
+from sampling_ref.numbers.reaching import by_floats, exactly, mass_for
 from sampling_ref.parameters import read_choice, read_fraction
 from sampling_ref.row import Number, Row, TokenId, read_logits
 
