@@ -58,7 +58,7 @@ from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Normalizer
 from bpe_ref.errors import ParameterError, SpecialTokenError, VocabularyError
 from bpe_ref.profile import HUGGING_FACE, Profile
-from bpe_ref.unicode_tables import TABLES, to_ranges
+from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 from bpe_ref.vocabulary.merges import TokenId
 
 MOST_REPEATED: Final = 1 << 24

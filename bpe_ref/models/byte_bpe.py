@@ -25,7 +25,7 @@ from typing import Any, Final, TypeAlias
 
 from bpe_ref.components import Draw, Token
 from bpe_ref.encoders.backtracking import encode_backtracking
-from bpe_ref.encoders.heap import encode_heap
+from bpe_ref.vocabulary.heap import encode_heap
 from bpe_ref.encoders.scan import encode_scan
 from bpe_ref.errors import ParameterError
 from bpe_ref.tracing import trace

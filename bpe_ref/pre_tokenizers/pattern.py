@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from bpe_ref.aligned_text import AlignedText
-from bpe_ref.pretokenization import Pretokenizer
+from bpe_ref.patterns.pretokenizer import Pretokenizer
 
 
 @dataclass(frozen=True)

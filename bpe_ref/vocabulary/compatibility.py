@@ -43,8 +43,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import add
 
-from bpe_ref.encoders.heap import encode_heap, merge_slots
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.heap import encode_heap, merge_slots
 from bpe_ref.vocabulary.merges import ByConcatenation, ByPair, Pair, Spelling, TokenId
 
 SeamTest = Callable[[int, int], bool]

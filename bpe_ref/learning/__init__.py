@@ -6,7 +6,7 @@
 
 Source: Sennrich et al., "Neural Machine Translation of Rare Words with Subword
 Units", ACL 2016, section 3.2 and algorithm 1 (https://aclanthology.org/P16-1162).
-`learn_naive` is that definition; `learning_incrementally` has the quick one.
+`learn_naive` is that definition; `learning.incremental` has the quick one.
 
 What the source leaves open
 

@@ -36,10 +36,10 @@ What this leaves open
 from collections.abc import Iterator
 from typing import Final
 
-from bpe_ref.compatibility import build_derivations, compatibility
 from bpe_ref.encoders.backtracking import trie_of_made_tokens
 from bpe_ref.errors import ParameterError
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.compatibility import build_derivations, compatibility
 
 State = tuple[int, int, int]
 """The last token of the row behind, that of the row ahead (both places), and the overhang."""

@@ -1,5 +1,36 @@
 r"""Read a pattern in Oniguruma's own syntax.
 
+Quantifiers
+-----------
+
+What a quantifier does to what stands before it, where that is a quantifier already.
+
+Definition
+    Oniguruma replaces a quantifier upon a quantifier by one of them, wherever both are among
+    `? * + ?? *? +?`: `a**` is `a*`, and so is `(?:a+)?`. `{2}` upon `{3}` is `{6}`. Upon `*` or
+    `+`, `{n,m}` is `{n}`.
+
+Where the definition differs from the words
+    Not every replacement keeps the preference: `(?:a+?)??` becomes `a*?`, `(?:a?)+?` stays.
+    `(?:ab){1}+` is `ab+`, since `{1}` vanishes together with the group.
+
+Source: https://github.com/kkos/oniguruma, src/regparse.c, `onig_reduce_nested_quantifier`.
+
+Back references
+---------------
+
+`\1`, `\k<1>`, `\k<name>`.
+
+Definition
+    The text that the group captured last. A name may belong to several groups; the last one of
+    them that captured something counts. A number that is no group is an error, or octal digits if
+    it has more than one digit.
+
+Source: https://github.com/kkos/oniguruma, doc/RE section 8, and tokenizers 0.23.3 as executed.
+
+The syntax
+----------
+
 Definition
     doc/RE of Oniguruma, for the syntax that the `onig` crate takes by default: Oniguruma's own,
     which is Ruby's with a few additions (`\N`, `\O`, `\x{...}`, look-behind of any width).
@@ -17,7 +48,7 @@ What is refused although Oniguruma takes it
     `\X`, `\y`, `\Y`, `\g<...>`, `(?~...)`, `(?(...)...)`, call-outs, the options W, D, S, P, y,
     C, I and L, `\k` with a level or a relative number, a back reference where case does not
     count, what `may_look` forbids in look-behind, a group without a name beside one with a name
-    if it holds a quantifier or ignores case, and what `escapes.py` and `brackets.py` name.
+    if it holds a quantifier or ignores case, and what `characters.py` names.
     Patterns of more than 20,000 characters, nesting deeper than 50.
 
 Source: https://github.com/kkos/oniguruma, doc/RE and src/regparse.c (`prs_exp`), and tokenizers
@@ -25,13 +56,14 @@ Source: https://github.com/kkos/oniguruma, doc/RE and src/regparse.c (`prs_exp`)
 """
 
 import re
+from dataclasses import replace
+from typing import TypeAlias
 
-from bpe_ref.oniguruma.brackets import read_bracket
-from bpe_ref.oniguruma.cursor import Cursor
-from bpe_ref.oniguruma.escapes import read_escape
-from bpe_ref.oniguruma.folding import fold_bracket
-from bpe_ref.oniguruma.nodes import (
+from bpe_ref.patterns.oniguruma.characters import Cursor, read_bracket, read_escape
+from bpe_ref.patterns.oniguruma.folding import fold_bracket
+from bpe_ref.patterns.oniguruma.nodes import (
     EMPTY,
+    Again,
     Atomic,
     Capture,
     Choice,
@@ -45,10 +77,134 @@ from bpe_ref.oniguruma.nodes import (
     Sequence,
     Text,
 )
-from bpe_ref.oniguruma.quantifiers import MOST_REPEATS, Quantifier, read_quantifier, repeated
-from bpe_ref.oniguruma.references import read_reference
-from bpe_ref.oniguruma.restrictions import may_be_repeated, may_look
-from bpe_ref.unicode_tables import EVERY_CODE_POINT
+from bpe_ref.patterns.oniguruma.translation import may_be_repeated, may_look
+from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT
+
+Quantifier: TypeAlias = tuple[int, int | None, str]
+"""How often at least, at most (None: no bound), and `?` if lazy, `+` if possessive, or nothing."""
+
+MOST_REPEATS = 100_000
+_MOST_DIGITS = 6
+
+_SIGN = re.compile(r"([*+?])([+?]?)")
+_BRACES = re.compile(r"\{(?:([0-9]+)(,?)([0-9]*)|,([0-9]+))\}")
+_SIGNS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+
+_KINDS = {
+    (0, 1, True): "?",
+    (0, None, True): "*",
+    (1, None, True): "+",
+    (0, 1, False): "??",
+    (0, None, False): "*?",
+    (1, None, False): "+?",
+}
+_BOUNDS = {kind: bounds for bounds, kind in _KINDS.items()}
+
+_KEPT = "kept"
+_SAME = "same"
+_LAZY_PLUS = "(+)??"
+_REDUCED = {
+    # inner: what comes of it under each of  ?  *  +  ??  *?  +?
+    "?": (_KEPT, "*", "*", "??", "*?", _SAME),
+    "*": (_KEPT, _KEPT, _KEPT, _LAZY_PLUS, _LAZY_PLUS, _KEPT),
+    "+": ("*", "*", _KEPT, _SAME, _LAZY_PLUS, _KEPT),
+    "??": (_KEPT, "*?", "*?", _KEPT, "*?", "*?"),
+    "*?": (_KEPT, _KEPT, _KEPT, _KEPT, _KEPT, _KEPT),
+    "+?": (_SAME, "*", "+", "*?", "*?", _KEPT),
+}
+
+
+def read_quantifier(cursor: Cursor) -> Quantifier | None:
+    """Read a quantifier, or return None if something else comes, as a brace that is a character.
+
+    >>> read_quantifier(Cursor("{,3}?")), read_quantifier(Cursor("{3,1}?"))
+    ((0, 3, '?'), (1, 3, '+'))
+    """
+    if match := cursor.accept_match(_SIGN):
+        return *_SIGNS[match[1]], match[2]
+    match = _BRACES.match(cursor.pattern, cursor.at)
+    if match is None:
+        return None
+    first, comma, second, only_most = match.groups()
+    if any(len(digits.lstrip("0")) > _MOST_DIGITS for digits in match.groups("")) or any(
+        int(digits) > MOST_REPEATS for digits in (first, second, only_most) if digits
+    ):
+        raise cursor.error(f"a quantifier may say at most {MOST_REPEATS}")
+    cursor.at = match.end()
+    if first and not comma:
+        return int(first), int(first), ""
+    least, most = int(first or "0"), int(second or only_most) if second or only_most else None
+    if most is not None and most < least:
+        return most, least, "+"
+    return least, most, "?" if cursor.accept("?") else ""
+
+
+def repeated(  # noqa: PLR0911 -- one answer for each kind of replacement
+    body: Node, least: int, most: int | None, *, greedy: bool
+) -> Node | None:
+    """Return `body` under a quantifier other than `{1}`; None if the product is too large.
+
+    >>> from bpe_ref.patterns.oniguruma.nodes import EMPTY
+    >>> repeated(Repeat(EMPTY, 0, 1), 1, None, greedy=True) == Repeat(EMPTY, 0, None)
+    True
+    """
+    outer = Repeat(body, least, most, greedy)
+    if not isinstance(body, Repeat):
+        return outer
+    kind = _KINDS.get((body.least, body.most, body.greedy))
+    outer_kind = _KINDS.get((least, most, greedy))
+    if kind is not None and outer_kind is None:
+        if kind in {"*", "+"} and most is not None and most > 1 and greedy:
+            return replace(outer, most=least or 1)
+        return outer
+    if kind is None or outer_kind is None:
+        if least == most and body.least == body.most:
+            product = least * body.least
+            return None if product > MOST_REPEATS else Repeat(body.body, product, product, greedy)
+        return outer
+    reduced = _REDUCED[kind][list(_REDUCED).index(outer_kind)]
+    if reduced == _KEPT:
+        return body
+    if reduced == _SAME:
+        return outer
+    if reduced == _LAZY_PLUS:
+        return Repeat(Repeat(body.body, 1, None), 0, 1, greedy=False)
+    return Repeat(body.body, *_BOUNDS[reduced])
+
+
+_REFERENCE = re.compile(r"k(?:<([A-Za-z_][A-Za-z0-9_]*)>|'([A-Za-z_][A-Za-z0-9_]*)')")
+_NUMBER = re.compile(r"k<([1-9][0-9]{0,3})>|k'([1-9][0-9]{0,3})'|([1-9][0-9]*)")
+_ALWAYS_A_REFERENCE = 9
+_MOST_REFERENCE_DIGITS = 4
+
+
+def read_reference(cursor: Cursor, *, folded: bool) -> Again | None:
+    """Read a back reference behind its backslash, or None if something else comes."""
+    start = cursor.at
+    if match := cursor.accept_match(_REFERENCE):
+        name = match[1] or match[2]
+        if name not in cursor.names:
+            raise cursor.error(f"no group before has the name {name!r}", start)
+        numbers = cursor.names[name]
+    elif match := _NUMBER.match(cursor.pattern, start):
+        digits = match[1] or match[2] or match[3]
+        number = int(digits[: _MOST_REFERENCE_DIGITS + 1])
+        if match[3] and number > max(_ALWAYS_A_REFERENCE, cursor.groups):
+            return None
+        if cursor.names_only:
+            raise cursor.error("a back reference by number does not go with named groups")
+        if number > cursor.groups:
+            raise cursor.error(f"there is no group {number}")
+        cursor.at = match.end()
+        numbers = (number,)
+    elif cursor.peek(2) in {"k<", "k'"}:
+        raise cursor.error("this kind of back reference has no translation")
+    else:
+        return None
+    if folded:
+        raise cursor.error("a back reference without regard to case has no translation", start)
+    return Again(numbers)
+
 
 MOST_CHARACTERS = 20_000
 MOST_NESTED = 50

@@ -1,6 +1,6 @@
 r"""Write a pre-tokenization pattern in Oniguruma's dialect, with the same meaning.
 
-Patterns with tiktoken's tables are in its dialect (see `bpe_ref.pattern_syntax`). The library
+Patterns with tiktoken's tables are in its dialect (see `bpe_ref.patterns.rust`). The library
 tokenizers reads patterns with Oniguruma in its Ruby syntax, where some of them compile and mean
 something else:
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from bpe_ref.unicode_tables import CodePoints
+from bpe_ref.patterns.unicode_tables import CodePoints
 
 
 @dataclass(frozen=True, slots=True)

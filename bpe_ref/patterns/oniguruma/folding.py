@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from bpe_ref.data import table
-from bpe_ref.oniguruma.nodes import (
+from bpe_ref.patterns.oniguruma.nodes import (
     Atomic,
     Capture,
     Choice,
@@ -33,7 +33,7 @@ from bpe_ref.oniguruma.nodes import (
     Sequence,
     Text,
 )
-from bpe_ref.unicode_tables import EVERY_CODE_POINT, CodePoints
+from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, CodePoints
 
 
 @dataclass(frozen=True)

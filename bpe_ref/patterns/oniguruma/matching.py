@@ -7,12 +7,12 @@ Definition
 
 The fast way
     Where the pattern has an exact translation, `re` or `regex` searches, over stand-ins (see
-    `bpe_ref/stand_ins.py`). Their own iteration is the same as long as no match is empty; where
+    `patterns/stand_ins.py`). Their own iteration is the same as long as no match is empty; where
     one may be, each search is a call of its own.
 
 Limits
     `re` has no time limit, so it gets only patterns whose attempts are cheap, and texts without
-    long runs (`costs.py`). `regex` gets SECONDS and SECONDS_PER_CHARACTER, the machine
+    long runs (`translation.cost`). `regex` gets SECONDS and SECONDS_PER_CHARACTER, the machine
     STEPS and STEPS_PER_CHARACTER. What takes longer is a `PatternError`.
     Where the engine differs: it gives up after ten million retries at one place, by a panic; and
     where a letter that every match needs is missing, it sees so at once, and we may not.
@@ -28,17 +28,14 @@ from functools import cached_property, lru_cache
 import regex
 
 from bpe_ref.errors import PatternError
-from bpe_ref.oniguruma.costs import Cost, cost
-from bpe_ref.oniguruma.cursor import MOST_SETS
-from bpe_ref.oniguruma.folding import fold
-from bpe_ref.oniguruma.machine import Machine, OutOfStepsError
-from bpe_ref.oniguruma.nodes import Node, One, Text, children, width
-from bpe_ref.oniguruma.program import Program, write_program
-from bpe_ref.oniguruma.properties import property_set
-from bpe_ref.oniguruma.reading import read
-from bpe_ref.oniguruma.translation import translate
-from bpe_ref.stand_ins import Alphabet, alphabet_of, set_source
-from bpe_ref.unicode_tables import CodePoints
+from bpe_ref.patterns.oniguruma.characters import MOST_SETS, property_set
+from bpe_ref.patterns.oniguruma.folding import fold
+from bpe_ref.patterns.oniguruma.machine import Machine, OutOfStepsError, Program, write_program
+from bpe_ref.patterns.oniguruma.nodes import Node, One, Text, children, width
+from bpe_ref.patterns.oniguruma.reading import read
+from bpe_ref.patterns.oniguruma.translation import Cost, cost, translate
+from bpe_ref.patterns.stand_ins import Alphabet, alphabet_of, set_source
+from bpe_ref.patterns.unicode_tables import CodePoints
 
 SECONDS = 2.0
 SECONDS_PER_CHARACTER = 1e-5

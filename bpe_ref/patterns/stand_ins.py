@@ -24,7 +24,12 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bpe_ref.unicode_tables import EVERY_CODE_POINT, CodePoints, code_point_range, to_ranges
+from bpe_ref.patterns.unicode_tables import (
+    EVERY_CODE_POINT,
+    CodePoints,
+    code_point_range,
+    to_ranges,
+)
 
 _ASCII: CodePoints = code_point_range(0, 0x7F)
 _BASIC: CodePoints = code_point_range(0, 0xFFFF)

@@ -36,7 +36,7 @@ from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from bpe_ref.errors import PatternError
-from bpe_ref.unicode_tables import (
+from bpe_ref.patterns.unicode_tables import (
     CODE_POINT_COUNT,
     EVERY_CODE_POINT,
     CodePoints,
@@ -84,7 +84,7 @@ def parse(pattern: str, tables: UnicodeTables) -> tuple[Part, ...]:
 
     Raises `PatternError` for what the module's introduction calls rejected, and for bad syntax.
 
-    >>> from bpe_ref.unicode_tables import TABLES
+    >>> from bpe_ref.patterns.unicode_tables import TABLES
     >>> table = TABLES["unicode-16.0"]
     >>> letters, quantifier = parse(r"\p{L}++", table)
     >>> quantifier, letters(table).bit_count()

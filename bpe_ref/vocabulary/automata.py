@@ -36,11 +36,11 @@ from array import array
 from collections.abc import Mapping
 from typing import Final
 
-from bpe_ref.compatibility import build_derivations
 from bpe_ref.errors import ParameterError
-from bpe_ref.tries import NOTHING
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.compatibility import build_derivations
 from bpe_ref.vocabulary.merges import Spelling
+from bpe_ref.vocabulary.tries import NOTHING
 
 ROOT: Final = 0
 """The state before the first letter."""

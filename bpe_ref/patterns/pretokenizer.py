@@ -21,7 +21,7 @@ What the sources leave open
     The empty text has no pieces. A pattern that may match the empty text is rejected: tiktoken
     panics when it does. Surrogates, which no engine accepts, count as category Cs.
 
-Source of the patterns' dialect: `pattern_syntax.py`; of the tables: `unicode_tables.py`.
+Source of the patterns' dialect: `rust.py`; of the tables: `unicode_tables.py`.
 """
 
 import re
@@ -35,9 +35,15 @@ from typing import Protocol
 import regex
 
 from bpe_ref.errors import ParameterError, PatternError
-from bpe_ref.pattern_syntax import Part, parse
-from bpe_ref.stand_ins import Alphabet, BasicAlphabet, alphabet_of, basic_alphabet_of, set_source
-from bpe_ref.unicode_tables import TABLES, CodePoints, UnicodeTables
+from bpe_ref.patterns.rust import Part, parse
+from bpe_ref.patterns.stand_ins import (
+    Alphabet,
+    BasicAlphabet,
+    alphabet_of,
+    basic_alphabet_of,
+    set_source,
+)
+from bpe_ref.patterns.unicode_tables import TABLES, CodePoints, UnicodeTables
 
 # Python 3.11.0 to 3.11.4 match possessive groups wrongly (python/cpython#106052).
 _NOT_FOR_RE = re.compile(r"\)(?:[*+?]|\{[0-9,]+\})\+|\(\?>")

@@ -16,7 +16,7 @@ from typing import Final
 
 from bpe_ref.errors import ParameterError
 from bpe_ref.learning import BYTES
-from bpe_ref.learning_incrementally import learn_incrementally
+from bpe_ref.learning.incremental import learn_incrementally
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_concatenation
 
