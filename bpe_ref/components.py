@@ -64,6 +64,10 @@ class Model(Protocol):
         """From the id of a token to its string."""
 
     @property
+    def ranks_of_tokens(self) -> Mapping[TokenId, float]:
+        """From each token that merging makes to its rank; the lower, the earlier."""
+
+    @property
     def drops_merges(self) -> bool:
         """Whether merges are passed over at random, so that `draw` is needed."""
 

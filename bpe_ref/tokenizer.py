@@ -46,7 +46,7 @@ from bpe_ref.added_tokens import (
     Treatment,
     treatment_of,
 )
-from bpe_ref.auditing import Audit, audit
+from bpe_ref.auditing import Audit, audit, audit_model
 from bpe_ref.components import Decoder, Draw, Model, Normalizer, PreTokenizer
 from bpe_ref.cutting import whole_of
 from bpe_ref.cutting.counting import count_till_limit
@@ -59,8 +59,9 @@ from bpe_ref.decoders.stream import Hopeless, Stream, continuations
 from bpe_ref.decoders.to_bytes import bytes_to_text, in_order
 from bpe_ref.decoders.utf8_stream import Utf8Stream, check_errors, never
 from bpe_ref.encoding import Encoding, merge
-from bpe_ref.errors import ParameterError, TokenIdError
+from bpe_ref.errors import ParameterError, TokenIdError, VocabularyError
 from bpe_ref.given_text import places_in, without_surrogates
+from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE, as_bytes
 from bpe_ref.normalizers.nfc import PinnedNFC
 from bpe_ref.pieces import Piece, encode_pieces, pieces_of
@@ -70,7 +71,7 @@ from bpe_ref.post_processors.truncation import Truncation
 from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.profile import STRICT
 from bpe_ref.quick_ids import QuickIds, reads_origins, writes_letters
-from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
 from bpe_ref.vocabulary.byte_alphabet import from_letters, to_letters
 from bpe_ref.vocabulary.merges import TokenId
 
@@ -174,6 +175,7 @@ class Tokenizer:
         >>> from bpe_ref import load
         >>> load("tiny").encode("to be<|endoftext|>")
         [298, 355, 2000]
+
         """
         if pair is not None or is_pretokenized or not self._is_quick:
             return list(
@@ -488,6 +490,7 @@ class Tokenizer:
         >>> from bpe_ref import load
         >>> load("tiny").decode([298, 355, 2000], skip_special_tokens=True)
         'to be'
+
         """
         if self._contents is not None:
             return bytes_to_text(
@@ -631,7 +634,11 @@ class Tokenizer:
         >>> load("tiny").audit().dead_tokens
         ()
         """
-        return audit(self)
+        model = self.model
+        try:
+            return audit(vocabulary_of(self))
+        except VocabularyError:  # it does not merge bytes
+            return audit_model(model, self.added.tokens, model.ranks_of_tokens)
 
     # ---- how
 
@@ -831,6 +838,46 @@ def tokenizer_of(vocabulary: Vocabulary, *, name: str | None = None) -> Tokenize
         added_tokens=AddedTokens(specials, profile=STRICT, ids_as_given=True),
         name=name,
     )
+
+
+def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
+    """Return the vocabulary of a tokenizer whose model merges bytes.
+
+    Of a tokenizer.json that is the merging, and whether a piece that is a token is taken whole,
+    but not how text is normalized and cut. Added tokens are its special tokens. Raises
+    `VocabularyError` for a model that does not spell bytes, or whose words have a prefix or suffix.
+
+    >>> from bpe_ref.models.bpe import BPE
+    >>> vocabulary_of(Tokenizer(BPE({"Ġ": 0, "a": 1, "Ġa": 2}, [("Ġ", "a")]))).tokens[2]
+    b' a'
+    """
+    model = tokenizer.model
+    if isinstance(model, ByteBPE):
+        return model.vocabulary
+    if not isinstance(model, BPE):
+        raise VocabularyError(
+            f"a vocabulary of bytes must merge bytes, which a {type(model).__name__} does not"
+        )
+    if model.continuing_subword_prefix or model.end_of_word_suffix:
+        raise VocabularyError(
+            "a vocabulary of bytes must have tokens without prefix and suffix, "
+            f"the model has {model.continuing_subword_prefix or model.end_of_word_suffix!r}"
+        )
+
+    def as_content(token: str) -> bytes:
+        try:
+            return from_letters(token)
+        except KeyError:
+            raise VocabularyError(
+                "a vocabulary of bytes must have tokens in the letters of the byte-level alphabet, "
+                f"got {token!r:.80}"
+            ) from None
+
+    added = tokenizer.added.ids
+    ids = {as_content(token): id_ for token, id_ in model.vocab.items() if token not in added}
+    merges = [(as_content(left), as_content(right)) for left, right in model.merges]
+    text = TextRules(whole_piece=model.ignore_merges)
+    return vocabulary_by_pair(ids, merges, text=text, special_tokens=added)
 
 
 def _batch(name: str, items: Iterable[Any]) -> Iterable[Any]:

@@ -124,6 +124,14 @@ class BPE:
         return ranked_merges(self.vocab, self.merges, skipped)
 
     @property
+    def ranks_of_tokens(self) -> Mapping[TokenId, float]:
+        """From each token that merging makes to its rank."""
+        ranks: dict[TokenId, float] = {}
+        for rank, result in enumerate(self.ranked.results):
+            ranks.setdefault(result, rank)
+        return ranks
+
+    @property
     def drops_merges(self) -> bool:
         """Whether merges are passed over at random, so that a random stream is needed."""
         return bool(self.dropout)

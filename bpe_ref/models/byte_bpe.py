@@ -25,13 +25,13 @@ from typing import Any, Final, TypeAlias
 
 from bpe_ref.components import Draw, Token
 from bpe_ref.encoders.backtracking import encode_backtracking
-from bpe_ref.vocabulary.heap import encode_heap
 from bpe_ref.encoders.scan import encode_scan
 from bpe_ref.errors import ParameterError
 from bpe_ref.tracing import trace
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.byte_alphabet import to_letters
-from bpe_ref.vocabulary.merges import TokenId
+from bpe_ref.vocabulary.heap import encode_heap
+from bpe_ref.vocabulary.merges import ByConcatenation, TokenId
 
 # Measured on cl100k_base: below the first length `scan` is the fastest encoder; above the
 # second one the tables that `backtracking` needs (half a second) have paid for themselves.
@@ -91,6 +91,14 @@ class ByteBPE:
         """From the id of a token to its string, in the byte alphabet."""
         tokens = self.vocabulary.tokens
         return dict(zip(tokens, map(to_letters, tokens.values()), strict=True))
+
+    @property
+    def ranks_of_tokens(self) -> Mapping[TokenId, float]:
+        """From each token that merging makes to its rank."""
+        rule = self.vocabulary.rule
+        if isinstance(rule, ByConcatenation):
+            return rule.ranks
+        return {merge.result: merge.rank for merge in rule.table.values()}
 
     def tokenize(self, piece: str, draw: Draw | None = None) -> list[Token]:
         """Return the tokens of a piece, and the bytes that each covers."""

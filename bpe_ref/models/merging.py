@@ -28,7 +28,7 @@ Why the fast ways are the same answer
     recognised when it is taken out, as its pair no longer stands there.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import pairwise

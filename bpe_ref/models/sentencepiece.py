@@ -190,6 +190,15 @@ class SentencePieceModel:
         return dict(enumerate(piece.text for piece in self.pieces))
 
     @property
+    def ranks_of_tokens(self) -> Mapping[TokenId, float]:
+        """From each token that merging can make to its score, negative."""
+        return {
+            token: -self.pieces[token].score
+            for string, token in self.ordinary.items()
+            if len(string) > 1
+        }
+
+    @property
     def unspellable(self) -> frozenset[str]:
         """The control pieces, which no text can become."""
         return frozenset(piece.text for piece in self.pieces if piece.kind == "control")

@@ -37,7 +37,6 @@ from typing import Final
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.normalizers.charsmap import Charsmap
 
-
 SPACE_SYMBOL: Final = "\u2581"
 """What a space is written as in pieces: U+2581, a low block."""
 
