@@ -48,9 +48,9 @@ from bpe_ref.added_tokens import (
 )
 from bpe_ref.auditing import Audit, audit, audit_model
 from bpe_ref.components import Decoder, Draw, Model, Normalizer, PreTokenizer
-from bpe_ref.cutting import whole_of
 from bpe_ref.cutting.counting import count_till_limit
 from bpe_ref.cutting.growing import AppendCounter
+from bpe_ref.cutting.pipelines import whole_of
 from bpe_ref.cutting.splitting import Chunk, chunks, split_at
 from bpe_ref.cutting.whole import Whole, by_definition
 from bpe_ref.decoders import ByteLevel, DecoderSequence, decode_tokens, with_errors

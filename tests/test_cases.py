@@ -19,7 +19,8 @@ from authoring.cases.draft import Draft, PurposeError, answers, finish, refuses
 from authoring.cases.splitmix import SplitMix64
 from authoring.cases.tokenizers import fixture_tokenizers
 from authoring.cases.vocabularies import REAL_NAMES, fixture_vocabularies, vocabulary_named
-from bpe_ref import UnknownVocabularyError, dump_plain_json, load_vocabulary
+from bpe_ref import UnknownVocabularyError, load_vocabulary
+from bpe_ref.formats.plain_json import dump_plain_json
 from tokenref.answers import TEXT_OPS, Unsupported
 from tokenref.catalogue import open_catalogue
 from tokenref.engines.reference import ReferenceEngine

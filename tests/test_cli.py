@@ -19,17 +19,10 @@ from rich.console import Console
 
 from authoring.mutants.gate import GateReport, Trial
 from authoring.mutants.table import MUTANTS
-from bpe_ref import (
-    NamedVocabulary,
-    TextRules,
-    dump_plain_json,
-    load,
-    read_tiktoken,
-    tiny_vocabulary,
-    vocabulary_by_concatenation,
-    write_tiktoken,
-)
-from bpe_ref.tiny import tiny_corpus
+from bpe_ref import TextRules, load, vocabulary_by_concatenation
+from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
+from bpe_ref.formats.tiktoken import read_tiktoken, write_tiktoken
+from bpe_ref.tiny import tiny_corpus, tiny_vocabulary
 from tokenref.catalogue import fixtures_folder, open_catalogue
 from tokenref.cli import main
 from tokenref.questions.text import TextInput

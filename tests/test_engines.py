@@ -10,16 +10,15 @@ from hypothesis import strategies as st
 
 from bpe_ref import (
     ENCODERS,
-    ByConcatenation,
-    ByPair,
-    Pretokenizer,
     TextRules,
     Tokenizer,
     Vocabulary,
     vocabulary_by_concatenation,
     vocabulary_by_pair,
 )
+from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
+from bpe_ref.vocabulary.merges import ByConcatenation, ByPair
 from tests.real_vocabularies import real_vocabulary
 from tests.strategies import (
     examples,

@@ -9,16 +9,14 @@ import pytest
 from hypothesis import given
 
 from bpe_ref import (
-    NamedVocabulary,
     TextRules,
     Vocabulary,
     VocabularyFileError,
-    dump_plain_json,
     load_vocabulary,
-    parse_plain_json,
     vocabulary_by_concatenation,
     vocabulary_by_pair,
 )
+from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json, parse_plain_json
 from tests.strategies import vocabularies
 
 BY_PAIR = vocabulary_by_pair(

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from bpe_ref import (
     DecodingError,
     ParameterError,
-    Pretokenizer,
     SpecialTokenError,
     SymbolError,
     TextRules,
@@ -21,11 +20,12 @@ from bpe_ref import (
     encoding_name_for_model,
     load,
     load_vocabulary,
-    tiny_vocabulary,
     vocabulary_by_concatenation,
 )
 from bpe_ref.given_text import without_surrogates
 from bpe_ref.models.piece_cache import LONGEST_PIECE, MOST_PIECES, PieceCache
+from bpe_ref.patterns.pretokenizer import Pretokenizer
+from bpe_ref.tiny import tiny_vocabulary
 from bpe_ref.tokenizer import _BACKTRACK_FROM, _SCAN_BELOW, encode_quickly
 
 ATOMS = [

@@ -21,8 +21,9 @@ from authoring.cases.sampling.canaries import sampler_canaries
 from authoring.cases.sampling.draft import finish_sampler
 from authoring.cases.tokenizers import fixture_tokenizers
 from authoring.cases.vocabularies import fixture_vocabularies
-from bpe_ref import BpeError, Vocabulary, dump_plain_json, load_vocabulary
+from bpe_ref import BpeError, Vocabulary, load_vocabulary
 from bpe_ref.formats.files import write_atomically
+from bpe_ref.formats.plain_json import dump_plain_json
 from tokenref.catalogue import check_together, fixtures_folder
 from tokenref.glossary import FLAGS
 from tokenref.judge import first_difference

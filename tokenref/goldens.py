@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from authoring.cases.draft import Draft, finish
-from bpe_ref import Pipeline, SentencePieceTokenizer, load_tokenizer
+from bpe_ref import SentencePieceTokenizer, Tokenizer, load_tokenizer
 from bpe_ref.formats.files import read_unpacked
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.manifest import FileEntry, Manifest, VocabularyEntry
@@ -44,7 +44,7 @@ def own_subject(name_or_path: str) -> TokenizerSubject:
         raise GoldensError(
             f"{name_or_path} must be a vocabulary or a tokenizer.json, it is a SentencePiece model"
         )
-    if not isinstance(loaded, Pipeline):
+    if not isinstance(loaded, Tokenizer):
         return loaded.vocabulary
     path = Path(name_or_path)
     path = path / "tokenizer.json" if path.is_dir() else path

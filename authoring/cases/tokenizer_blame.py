@@ -12,7 +12,7 @@ from authoring.cases.draft import Draft, tells_apart
 from authoring.cases.tokenizers import fixture_tokenizers
 from authoring.mutants.mutant import AskedPipeline, AskedPipelines
 from authoring.mutants.table import MUTANTS
-from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.tokenizer import Tokenizer
 from tokenref.answers import Answer, Crashed, Ok, Refused, Session
 from tokenref.engines.reference import read_tokenizer
 from tokenref.engines.reference_pipeline import PipelineSession
@@ -62,7 +62,7 @@ def _sessions(op: str, tokenizer: str, profile: str) -> list[tuple[str, Session]
             others.append((name, AskedPipeline(remembering, engine.begin())))
             continue
         prepared = guarded(lambda engine=engine: engine.prepare_pipeline(right))  # type: ignore[misc]
-        if prepared is not right and isinstance(prepared, Pipeline):
+        if prepared is not right and isinstance(prepared, Tokenizer):
             parts.append((name, PipelineSession(prepared)))
     return parts + others
 

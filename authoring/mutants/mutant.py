@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from bpe_ref.hugging_face.pipeline import Pipeline
+
 from bpe_ref import (
     Steps,
     TextRules,
@@ -16,7 +18,6 @@ from bpe_ref import (
     vocabulary_by_concatenation,
     vocabulary_by_pair,
 )
-from bpe_ref.hugging_face.pipeline import Pipeline
 from tokenref.answers import Answer, Engine, Ok, Refused, Unsupported
 from tokenref.engines.reference import ReferenceEngine, ReferenceSession
 from tokenref.engines.reference_pipeline import PipelineSession

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from bpe_ref.hugging_face.pipeline import Pipeline
+
 from authoring.cases.tokenizers import fixture_tokenizers, token_ids
 from authoring.mutants.mutant import AskPipeline, PreparePipeline, Witness
 from bpe_ref.added_tokens import AddedToken, AddedVocabulary, Cut
@@ -16,7 +18,6 @@ from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Token
 from bpe_ref.decoders import DecoderSequence
 from bpe_ref.encoding import Encoding
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.models.bpe import BPE
 from bpe_ref.normalizers import Sequence as NormalizerSequence
 from bpe_ref.post_processors import PostProcessor, PostProcessorSequence

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from bpe_ref.hugging_face.pipeline import Pipeline
+
 from authoring.mutants.mutant import AskPipeline, Mutant, PreparePipeline, pipeline_mutant
 from authoring.mutants.pipelines import (
     Processing,
@@ -12,7 +14,6 @@ from authoring.mutants.pipelines import (
     tokenizes,
 )
 from bpe_ref.encoding import Encoding
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.post_processors import (
     BertProcessing,
     ByteLevel,

@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from bpe_ref.hugging_face.pipeline import Pipeline
+
 from authoring.mutants.mutant import AskPipeline, Mutant, Witness, pipeline_mutant
 from authoring.mutants.pipelines import Cutting, changing, tokenizes
 from bpe_ref.aligned_text import AlignedText
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.pre_tokenizers import (
     BertPreTokenizer,

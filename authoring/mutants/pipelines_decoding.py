@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from bpe_ref.hugging_face.pipeline import Pipeline
+
 from authoring.mutants.mutant import AskPipeline, Mutant, Witness, pipeline_mutant
 from authoring.mutants.pipelines import (
     Decoding,
@@ -24,7 +26,6 @@ from bpe_ref.decoders import (
     Strip,
     WordPiece,
 )
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.patterns.matches import Regex, matches
 from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_pipeline import PipelineSession

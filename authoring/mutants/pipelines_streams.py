@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from bpe_ref.hugging_face.pipeline import Pipeline
+
 from authoring.cases.tokenizers import fixture_tokenizers
 from authoring.mutants.mutant import AskPipeline, Mutant, Witness, pipeline_mutant
 from authoring.mutants.pipelines import streams_text, tokenize_request
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.like_tokenizers.decode_stream import DecodeStream
 from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_pipeline import PipelineSession

@@ -5,7 +5,8 @@ from typing import Final
 
 import click
 
-from bpe_ref import NamedVocabulary, Vocabulary, dump_plain_json
+from bpe_ref import Vocabulary
+from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from bpe_ref.registry import REGISTRY
 from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, progress_bar, write
 from tokenref.corpus_files import read_text

@@ -9,7 +9,8 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from bpe_ref import Pipeline, SymbolError, Tokenizer, load_tokenizer, render_trace, trace
+from bpe_ref import SymbolError, Tokenizer, load_tokenizer
+from bpe_ref.tracing import render_trace, trace
 from tokenref.catalogue import open_catalogue
 from tokenref.commands.paths import FOLDER, InputError
 from tokenref.commands.text import argument_text
@@ -74,7 +75,7 @@ def _of_bytes(name_or_path: str) -> Tokenizer:
     loaded = load_tokenizer(name_or_path)
     if isinstance(loaded, Tokenizer):
         return loaded
-    kind = "tokenizer.json" if isinstance(loaded, Pipeline) else "SentencePiece model"
+    kind = "tokenizer.json" if isinstance(loaded, Tokenizer) else "SentencePiece model"
     raise InputError(
         f"{name_or_path} must be a vocabulary of bytes, whose merges can be shown, it is a {kind}: "
         "`tokenref encode` shows its tokens"

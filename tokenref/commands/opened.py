@@ -5,16 +5,15 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from bpe_ref import (
-    Pipeline,
     SentencePieceTokenizer,
     TokenId,
     Tokenizer,
-    Whole,
     load_tokenizer,
     whole_pipeline,
     whole_sentencepiece,
     whole_tokenizer,
 )
+from bpe_ref.cutting.whole import Whole
 from tokenref.commands.paths import InputError
 
 
@@ -51,7 +50,7 @@ def opened(name_or_path: str, *, special: bool | None) -> Opened:
     tokenizer = load_tokenizer(name_or_path)
     if isinstance(tokenizer, Tokenizer):
         return OpenedVocabulary(tokenizer, special=bool(special))
-    if isinstance(tokenizer, Pipeline):
+    if isinstance(tokenizer, Tokenizer):
         return OpenedPipeline(replace(tokenizer, encode_special_tokens=special is False))
     if special:
         raise InputError(f"{name_or_path} is a SentencePiece model, which takes no --special")
@@ -100,7 +99,7 @@ class OpenedVocabulary:
 class OpenedPipeline:
     """A whole tokenizer, from a tokenizer.json."""
 
-    pipeline: Pipeline
+    pipeline: Tokenizer
 
     @property
     def whole(self) -> Whole:

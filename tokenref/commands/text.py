@@ -8,8 +8,9 @@ from typing import Any, BinaryIO, Final
 
 import click
 
-from bpe_ref import ParameterError, count_till_limit
-from bpe_ref import chunks as cut_into_chunks
+from bpe_ref import ParameterError
+from bpe_ref.cutting.counting import count_till_limit
+from bpe_ref.cutting.splitting import chunks as cut_into_chunks
 from tokenref.commands.endings import standard_input
 from tokenref.commands.opened import opened
 from tokenref.commands.paths import FILE, InputError

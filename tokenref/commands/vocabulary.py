@@ -9,19 +9,18 @@ from rich.console import Console
 from rich.text import Text
 
 from bpe_ref import (
-    Audit,
-    ByConcatenation,
-    Pipeline,
     SentencePieceTokenizer,
+    Tokenizer,
     Vocabulary,
-    audit,
     load_tokenizer,
     train,
     vocabulary_of,
 )
+from bpe_ref.auditing import Audit, audit
 from bpe_ref.formats.tiktoken import write_tiktoken
 from bpe_ref.learning.training import TrainingProgress
 from bpe_ref.registry import REGISTRY
+from bpe_ref.vocabulary.merges import ByConcatenation
 from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, progress_bar
 from tokenref.corpus_files import read_text
 
@@ -59,7 +58,7 @@ def audit_command(name_or_path: str) -> None:
         raise InputError(
             f"{name_or_path} must hold a vocabulary of bytes, it is a SentencePiece model"
         )
-    vocabulary = vocabulary_of(loaded) if isinstance(loaded, Pipeline) else loaded.vocabulary
+    vocabulary = vocabulary_of(loaded) if isinstance(loaded, Tokenizer) else loaded.vocabulary
     print_audit(Console(), vocabulary, audit(vocabulary))
 
 

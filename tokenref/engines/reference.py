@@ -14,11 +14,11 @@ from bpe_ref import (
     TokenIdError,
     Tokenizer,
     Vocabulary,
-    trace,
 )
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.profile import PROFILES
+from bpe_ref.tokenizer import Tokenizer
+from bpe_ref.tracing import trace
 from tokenref.answers import Ok, Refused, Session, request_text
 from tokenref.engines.calls import SESSION, in_order
 from tokenref.engines.reference_parts import PARTS
@@ -41,12 +41,12 @@ _READ_FILES: Final = 16
 
 
 @lru_cache(maxsize=_READ_FILES)
-def read_tokenizer(content: bytes, name: str, profile: str) -> Pipeline:
+def read_tokenizer(content: bytes, name: str, profile: str) -> Tokenizer:
     """Return the tokenizer of a tokenizer.json; the last ones are remembered."""
     return parse_tokenizer_json(content, name, PROFILES[profile])
 
 
-def _unchanged_pipeline(pipeline: Pipeline) -> Pipeline:
+def _unchanged_pipeline(pipeline: Tokenizer) -> Tokenizer:
     return pipeline
 
 
@@ -67,7 +67,7 @@ class ReferenceEngine:
     """What is done to the vocabulary first: nothing, in a right engine."""
 
     tools: Tools = field(default_factory=Tools)
-    prepare_pipeline: Callable[[Pipeline], Pipeline] = _unchanged_pipeline
+    prepare_pipeline: Callable[[Tokenizer], Tokenizer] = _unchanged_pipeline
     """What is done to a whole tokenizer first: nothing, in a right engine."""
 
     with_stages: bool = True

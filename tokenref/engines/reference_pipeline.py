@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from bpe_ref.hugging_face.pipeline_stream import stream_decoder
+
 from bpe_ref import DecodingError, SymbolError, TokenIdError
 from bpe_ref.encoding import Encoding
-from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.hugging_face.pipeline_stream import stream_decoder
 from bpe_ref.like_tokenizers.decode_stream import DecodeStream
+from bpe_ref.tokenizer import Tokenizer
 from tokenref.answers import Ok, Refused
 
 
@@ -16,7 +17,7 @@ from tokenref.answers import Ok, Refused
 class PipelineSession:
     """A whole tokenizer, loaded."""
 
-    pipeline: Pipeline
+    pipeline: Tokenizer
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Ok | Refused:
         """Answer one request."""
@@ -30,7 +31,7 @@ class PipelineSession:
             return Refused("INVALID_PREFIX", str(error))
 
 
-def tokenize(pipeline: Pipeline, request: Mapping[str, Any]) -> dict[str, Any]:
+def tokenize(pipeline: Tokenizer, request: Mapping[str, Any]) -> dict[str, Any]:
     """Answer `tokenize`."""
     encoding = pipeline.encode(
         request["text"],
@@ -63,13 +64,13 @@ def part(encoding: Encoding) -> dict[str, Any]:
     }
 
 
-def detokenize(pipeline: Pipeline, request: Mapping[str, Any]) -> dict[str, Any]:
+def detokenize(pipeline: Tokenizer, request: Mapping[str, Any]) -> dict[str, Any]:
     """Answer `detokenize`."""
     skipped = request["skip_special_tokens"]
     return {"text": pipeline.decode(request["ids"], skip_special_tokens=skipped)}
 
 
-def detokenize_stream(pipeline: Pipeline, request: Mapping[str, Any]) -> dict[str, Any]:
+def detokenize_stream(pipeline: Tokenizer, request: Mapping[str, Any]) -> dict[str, Any]:
     """Answer `detokenize_stream`."""
     skipped = request["skip_special_tokens"]
     if request["mode"] == "engine":
@@ -80,7 +81,7 @@ def detokenize_stream(pipeline: Pipeline, request: Mapping[str, Any]) -> dict[st
     return {"parts": parts, "tail": decoder.finish()}
 
 
-_OPERATIONS: Final[Mapping[str, Callable[[Pipeline, Mapping[str, Any]], dict[str, Any]]]] = {
+_OPERATIONS: Final[Mapping[str, Callable[[Tokenizer, Mapping[str, Any]], dict[str, Any]]]] = {
     "tokenize": tokenize,
     "detokenize": detokenize,
     "detokenize_stream": detokenize_stream,

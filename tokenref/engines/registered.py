@@ -4,8 +4,9 @@ from base64 import b64encode
 from collections.abc import Iterable
 from hashlib import sha256
 
-from bpe_ref import ByConcatenation, Vocabulary
+from bpe_ref import Vocabulary
 from bpe_ref.registry import REGISTRY
+from bpe_ref.vocabulary.merges import ByConcatenation
 
 
 def which(vocabulary: Vocabulary, names: Iterable[str]) -> str | None:

@@ -8,22 +8,20 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from bpe_ref import (
-    AppendEncoder,
-    EagerEncoder,
-    IntervalCounter,
-    PrependEncoder,
     StreamDecoder,
     TokenId,
     Tokenizer,
     Vocabulary,
-    chunks,
-    count_till_limit,
     encode_with_unstable,
     is_canonical,
-    split_at,
     whole_tokenizer,
 )
+from bpe_ref.cutting.counting import count_till_limit
+from bpe_ref.cutting.splitting import chunks, split_at
 from bpe_ref.decoders.offsets import decode_with_offsets
+from bpe_ref.growing.counting import IntervalCounter
+from bpe_ref.growing.eager import EagerEncoder
+from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
 
 Completions: TypeAlias = tuple[list[TokenId], set[tuple[TokenId, ...]]]
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from authoring.cases.tokenizers import fixture_tokenizers
 from authoring.cases.vocabularies import fixture_vocabularies
-from bpe_ref import Pipeline, Vocabulary
+from bpe_ref import Tokenizer, Vocabulary
 from tokenref.engines.reference import read_tokenizer
 from tokenref.fuzzing.drawing import drawn
 from tokenref.fuzzing.plan import WHOLE, Plan, Shard
@@ -209,6 +209,6 @@ def _has_dropout(file: TokenizerFile) -> bool:
 
 
 @cache
-def _read(file: TokenizerFile) -> tuple[Pipeline, list[str]]:
+def _read(file: TokenizerFile) -> tuple[Tokenizer, list[str]]:
     pipeline = read_tokenizer(file.content, file.name, "hugging-face")
     return pipeline, words_of_tokenizer(pipeline)

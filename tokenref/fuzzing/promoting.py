@@ -14,7 +14,8 @@ from typing import Final
 
 import msgspec
 
-from bpe_ref import BpeError, NamedVocabulary, Vocabulary, dump_plain_json
+from bpe_ref import BpeError, Vocabulary
+from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from bpe_ref.registry import REGISTRY
 from tokenref.fuzzing.answering_anew import answered_anew
 from tokenref.fuzzing.errors import CampaignError

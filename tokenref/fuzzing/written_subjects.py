@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from authoring.cases.tokenizers import fixture_tokenizers
 from authoring.cases.vocabularies import fixture_vocabularies
-from bpe_ref import NamedVocabulary, Vocabulary, dump_plain_json
-from bpe_ref.formats.plain_json import parse_plain_json
+from bpe_ref import Vocabulary
+from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json, parse_plain_json
 from tokenref.goldens import own_subject
 from tokenref.record import canonical_json
 from tokenref.subjects import SAMPLERS, Samplers, Subject, TokenizerFile

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from hypothesis import strategies as st
 
-from bpe_ref import BpeError, Pipeline
+from bpe_ref import BpeError, Tokenizer
 from tokenref.strategies.texts import mostly, texts
 
 Request: TypeAlias = dict[str, Any]
@@ -15,13 +15,13 @@ Request: TypeAlias = dict[str, Any]
 _MOST_WORDS: Final = 400
 
 
-def tokens_of(pipeline: Pipeline) -> list[int]:
+def tokens_of(pipeline: Tokenizer) -> list[int]:
     """Return the ids of a tokenizer's tokens, its added ones included; of many, every n-th."""
     found = sorted(pipeline.vocabulary(with_added_tokens=True).values())
     return found[:: -(-len(found) // _MOST_WORDS)]
 
 
-def words_of_tokenizer(pipeline: Pipeline) -> list[str]:
+def words_of_tokenizer(pipeline: Tokenizer) -> list[str]:
     """Return the texts that a tokenizer knows: what each token decodes to, and how it is written.
 
     Added tokens come as often as a third of all others together: most goes wrong about them.
@@ -38,7 +38,7 @@ def words_of_tokenizer(pipeline: Pipeline) -> list[str]:
     return [*words, *added * times]
 
 
-def _decoded(pipeline: Pipeline, token: int) -> str:
+def _decoded(pipeline: Tokenizer, token: int) -> str:
     """Return the text of a token; nothing if its decoder refuses it."""
     try:
         return pipeline.decode([token], skip_special_tokens=False)
@@ -46,7 +46,7 @@ def _decoded(pipeline: Pipeline, token: int) -> str:
         return ""
 
 
-def _encoded(pipeline: Pipeline, text: str) -> list[int]:
+def _encoded(pipeline: Tokenizer, text: str) -> list[int]:
     """Return the ids of a text; none if it has a character without a token."""
     try:
         return pipeline.ids(text, add_special_tokens=True)
@@ -54,13 +54,13 @@ def _encoded(pipeline: Pipeline, text: str) -> list[int]:
         return []
 
 
-def _tokenize(pipeline: Pipeline, words: list[str]) -> st.SearchStrategy[Request]:
+def _tokenize(pipeline: Tokenizer, words: list[str]) -> st.SearchStrategy[Request]:
     one = {"text": texts(*words, longest=8), "add_special_tokens": st.booleans()}
     pair = st.fixed_dictionaries({**one, "pair": texts(*words, longest=4)})
     return mostly(st.fixed_dictionaries(one), pair, 4)
 
 
-def _ids(pipeline: Pipeline, words: list[str]) -> st.SearchStrategy[list[int]]:
+def _ids(pipeline: Tokenizer, words: list[str]) -> st.SearchStrategy[list[int]]:
     known = tokens_of(pipeline)
     unknown = st.sampled_from([known[-1] + 1, known[-1] + 2, 99_999])
     listed = st.lists(mostly(st.sampled_from(known), unknown, 32), max_size=8)
@@ -68,12 +68,12 @@ def _ids(pipeline: Pipeline, words: list[str]) -> st.SearchStrategy[list[int]]:
     return listed | st.tuples(listed, of_text).map(lambda drawn: drawn[0] + drawn[1])
 
 
-def _detokenize(pipeline: Pipeline, words: list[str]) -> st.SearchStrategy[Request]:
+def _detokenize(pipeline: Tokenizer, words: list[str]) -> st.SearchStrategy[Request]:
     ids = _ids(pipeline, words)
     return st.fixed_dictionaries({"ids": ids, "skip_special_tokens": st.booleans()})
 
 
-def _detokenize_stream(pipeline: Pipeline, words: list[str]) -> st.SearchStrategy[Request]:
+def _detokenize_stream(pipeline: Tokenizer, words: list[str]) -> st.SearchStrategy[Request]:
     parts: dict[str, st.SearchStrategy[Any]] = {
         "ids": _ids(pipeline, words),
         "skip_special_tokens": st.booleans(),
@@ -82,7 +82,7 @@ def _detokenize_stream(pipeline: Pipeline, words: list[str]) -> st.SearchStrateg
     return st.fixed_dictionaries(parts)
 
 
-Questions: TypeAlias = Callable[[Pipeline, list[str]], st.SearchStrategy[Request]]
+Questions: TypeAlias = Callable[[Tokenizer, list[str]], st.SearchStrategy[Request]]
 
 TOKENIZER_QUESTIONS: Final[Mapping[str, Questions]] = MappingProxyType(
     {
