@@ -174,7 +174,7 @@ class Tokenizer:
 
         >>> from bpe_ref import load
         >>> load("tiny").encode("to be<|endoftext|>")
-        [298, 355, 2000]
+        [555, 397, 2000]
 
         """
         if pair is not None or is_pretokenized or not self._is_quick:
@@ -282,7 +282,7 @@ class Tokenizer:
 
         >>> from bpe_ref import load
         >>> load("tiny").encode_batch(["to", " be"])
-        [[298], [355]]
+        [[555], [397]]
         """
         if self.padding is None:
             return [
@@ -358,7 +358,7 @@ class Tokenizer:
 
         >>> from bpe_ref import load
         >>> load("tiny").trace("to be")[0]
-        TracedPiece(piece='to', steps=[[116, 111], [298]])
+        TracedPiece(piece='to', steps=[[555]])
         """
         letters = writes_letters(self.normalizer, self.pre_tokenizer)
         traced: list[TracedPiece] = []
@@ -488,7 +488,7 @@ class Tokenizer:
         decode the tokens.
 
         >>> from bpe_ref import load
-        >>> load("tiny").decode([298, 355, 2000], skip_special_tokens=True)
+        >>> load("tiny").decode([555, 397, 2000], skip_special_tokens=True)
         'to be'
 
         """
@@ -516,7 +516,7 @@ class Tokenizer:
         r"""Return the bytes of tokens: UTF-8, except where tokens stand for other bytes.
 
         >>> from bpe_ref import load
-        >>> load("tiny").decode_bytes([298, 195])
+        >>> load("tiny").decode_bytes([555, 195])
         b'to\xc3'
         """
         if self._contents is not None:
@@ -542,7 +542,7 @@ class Tokenizer:
         """Return the text of each row of tokens, as `decode` does.
 
         >>> from bpe_ref import load
-        >>> load("tiny").decode_batch([[298], [355]])
+        >>> load("tiny").decode_batch([[555], [397]])
         ['to', ' be']
         """
         return [
@@ -599,7 +599,7 @@ class Tokenizer:
         """Return the string of a token. Raises `TokenIdError` for an id that no token has.
 
         >>> from bpe_ref import load
-        >>> load("tiny").id_to_token(355)
+        >>> load("tiny").id_to_token(397)
         'Ġbe'
         """
         return self._strings_of([token], skip_special_tokens=False, unknown="refuse", shown=True)[0]
@@ -611,7 +611,7 @@ class Tokenizer:
 
         >>> from bpe_ref import load
         >>> load("tiny").token_to_id(" be"), load("tiny").token_to_id(b" be")
-        (None, 355)
+        (None, 397)
         """
         if isinstance(token, str):
             return self.added.ids.get(token, self.model.vocab.get(token))
@@ -647,7 +647,7 @@ class Tokenizer:
 
         >>> from bpe_ref import load
         >>> sorted(load("tiny").treatment("ordinary").ordinary)
-        ['<|endoftext|>']
+        ["<|endoftext|>", "<|fim_middle|>", "<|fim_prefix|>", "<|fim_suffix|>"]
         """
         if isinstance(special, str) and special == "recognise":
             return RECOGNISE_ALL

@@ -7,15 +7,15 @@ from itertools import combinations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, normalizers
+from tokenizers import Tokenizer as EngineTokenizer, normalizers
 
 from bpe_ref.added_tokens import AddedToken, AddedVocabulary, longest_matches
 from bpe_ref.added_tokens.longest_matches import ByAutomaton, ByLength, Searcher, searcher_of
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.errors import SpecialTokenError, VocabularyError
+from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.models.bpe import BPE
 from bpe_ref.profile import HUGGING_FACE, STRICT
-from bpe_ref.tokenizer import Tokenizer
 from tests.engine_encodings import FAILED, engine_answer, our_answer
 from tests.synthetic_tokenizers import FLAGS, Document, added, document, engine, trained_model
 from tests.texts import drawn, text_of
@@ -61,7 +61,7 @@ def tokens_of(listed: Sequence[Document]) -> list[AddedToken]:
     return [AddedToken(**token) for token in listed]
 
 
-def both(listed: list[Document], *, lower: bool) -> tuple[Tokenizer, Tokenizer]:
+def both(listed: list[Document], *, lower: bool) -> tuple[Tokenizer, EngineTokenizer]:
     """Return our tokenizer and the library's."""
     normalizer = {"type": "Lowercase"} if lower else None
     theirs = engine(document(MODEL, added_tokens=listed, normalizer=normalizer))

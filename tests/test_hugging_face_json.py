@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer as EngineTokenizer
 
 from bpe_ref.errors import BpeError, VocabularyFileError
 from bpe_ref.formats import files
@@ -24,8 +24,8 @@ from bpe_ref.formats.hugging_face_components import (
     _declared,
 )
 from bpe_ref.formats.hugging_face_writing import dump_tokenizer_json
-from bpe_ref.profile import STRICT
 from bpe_ref.tokenizer import Tokenizer
+from bpe_ref.profile import STRICT
 from tests.synthetic_tokenizers import Document, added, document, engine, trained_model
 from tests.texts import drawn
 
@@ -160,7 +160,7 @@ def changed(content: Document, way: str, value: object) -> Document:
     return copied
 
 
-def loads(content: Document) -> Tokenizer | None:
+def loads(content: Document) -> EngineTokenizer | None:
     """Return the library's tokenizer, or None if it refuses the file."""
     try:
         return engine(content)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer as EngineTokenizer
 
 from bpe_ref.added_tokens import AddedToken
 from bpe_ref.decoders import ByteLevel
@@ -16,10 +16,10 @@ from bpe_ref.encoding import Encoding
 from bpe_ref.errors import ParameterError, TokenIdError
 from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.hugging_face import parse_tokenizer_json, read_tokenizer_json
-from bpe_ref.models.bpe import BPE
 from bpe_ref.pieces import character_of_byte
-from bpe_ref.profile import STRICT
 from bpe_ref.tokenizer import Tokenizer
+from bpe_ref.models.bpe import BPE
+from bpe_ref.profile import STRICT
 from tests.engine_encodings import FAILED, engine_answer, our_answer
 from tests.synthetic_tokenizers import Document, added, document, trained_model
 from tests.texts import drawn, text_of
@@ -70,7 +70,7 @@ def byte_model() -> Document:
 
     from tests.texts import SCRIPTS, WORDS
 
-    tokenizer = Tokenizer(models.BPE())
+    tokenizer = EngineTokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(vocab_size=500, show_progress=False, initial_alphabet=alphabet)
@@ -230,10 +230,10 @@ def files() -> dict[str, bytes]:
 
 
 @cache
-def pair_of(name: str) -> tuple[Tokenizer, Tokenizer]:
+def pair_of(name: str) -> tuple[Tokenizer, EngineTokenizer]:
     """Return our tokenizer and the library's."""
     data = files()[name]
-    return parse_tokenizer_json(data, name), Tokenizer.from_str(data.decode())
+    return parse_tokenizer_json(data, name), EngineTokenizer.from_str(data.decode())
 
 
 def rows(encoding: Any) -> list[Any]:

@@ -175,8 +175,9 @@ RECOGNISE_ALL: Final = Treatment(frozenset(), frozenset())
 def refusal(content: str, place: int) -> SpecialTokenError:
     """Return the error for a special token that is refused.
 
-    >>> str(refusal("<s>", 3))
-    "text must not spell a refused special token, got '<s>' at character 3; pass special=..."
+    >>> raise refusal("<s>", 3)
+    Traceback (most recent call last):
+    bpe_ref.errors.SpecialTokenError: text must not spell a refused special token, got '<s>' ...
     """
     return SpecialTokenError(
         f"text must not spell a refused special token, got {content!r:.80} at character {place}; "
@@ -329,15 +330,11 @@ class AddedVocabulary:
             behind = place + 1
             for length in lengths:
                 token, id_ = self._by_text[normalized][text[place : place + length]]
-                if token.content in treatment.ordinary or (
-                    token.single_word and _touches_a_letter(text, place, place + length)
-                ):
+                if _is_rejected(token, text, (place, place + length), treatment):
                     if self.profile.rejected_match_hides:
                         behind = place + length
                         break
                     continue
-                if token.content in treatment.refused:
-                    raise refusal(token.content, place)
                 start, stop = self._stripped(token, text, place, place + length, done)
                 left -= stop - start
                 if start > stop or left < 0:
@@ -377,12 +374,20 @@ class AddedVocabulary:
         return start, stop
 
 
-def _touches_a_letter(text: str, start: int, stop: int) -> bool:
-    """Return whether a letter stands right before or behind a match."""
+def _is_rejected(token: AddedToken, text: str, span: tuple[int, int], treatment: Treatment) -> bool:
+    """Return whether a match does not count. Raises `SpecialTokenError` if it is refused."""
+    if token.content in treatment.ordinary:
+        return True
+    start, stop = span
     is_letter = _one_of("word").match
-    return (start > 0 and is_letter(text, start - 1) is not None) or (
-        stop < len(text) and is_letter(text, stop) is not None
-    )
+    if token.single_word and (
+        (start > 0 and is_letter(text, start - 1) is not None)
+        or (stop < len(text) and is_letter(text, stop) is not None)
+    ):
+        return True
+    if token.content in treatment.refused:
+        raise refusal(token.content, start)
+    return False
 
 
 def _given_id(token: AddedToken) -> TokenId:

@@ -14,7 +14,8 @@ def added_spans(tokenizer: Components, text: str, treatment: Treatment) -> Seque
     >>> from bpe_ref.tokenizer import Tokenizer
     >>> from bpe_ref.added_tokens import RECOGNISE_ALL, AddedToken, AddedTokens
     >>> from bpe_ref.models.bpe import BPE
-    >>> added_spans(Tokenizer(BPE({"a": 0}, []), added_tokens=AddedTokens([AddedToken("<s>")])), "a<s>", RECOGNISE_ALL)
+    >>> tokenizer = Tokenizer(BPE({"a": 0}, []), added_tokens=AddedTokens([AddedToken("<s>")]))
+    >>> added_spans(tokenizer, "a<s>", RECOGNISE_ALL)
     [(1, 4)]
     """
     added, normalizer = tokenizer.added, tokenizer.normalizer
@@ -37,7 +38,8 @@ def written_tokens(tokenizer: Components) -> dict[str, bool]:
     >>> from bpe_ref.tokenizer import Tokenizer
     >>> from bpe_ref.added_tokens import AddedToken, AddedTokens
     >>> from bpe_ref.models.bpe import BPE
-    >>> written_tokens(Tokenizer(BPE({"a": 0}, []), added_tokens=AddedTokens([AddedToken("<s>", rstrip=True)])))
+    >>> added = AddedTokens([AddedToken("<s>", rstrip=True)])
+    >>> written_tokens(Tokenizer(BPE({"a": 0}, []), added_tokens=added))
     {'<s>': True}
     """
     normalizer = tokenizer.normalizer

@@ -138,7 +138,7 @@ def checked_whole(whole: object) -> None:
     """
     if not hasattr(whole, "is_safe_cut"):
         makers = "whole_of or by_definition"
-        raise ParameterError("whole", whole, f"must be what {makers} makes")
+        raise ParameterError("whole", whole, f"must be what {makers} returns")
 
 
 def checked_text(text: str) -> str:

@@ -43,7 +43,7 @@ class _Cutting:
     prefix: bool
 
 
-def by_pieces(tokenizer: Components, special: Recognised = "recognise") -> CountedByPieces | None:
+def by_pieces(tokenizer: Components, special: Recognised = "recognise") -> CountedByPieces | None:  # noqa: C901 -- one list of conditions
     """Return what is known of a pipeline of the first kind; None for any other.
 
     >>> from bpe_ref.tokenizer import Tokenizer

@@ -48,13 +48,13 @@ from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.merges import TokenId
 
 _Content = TypeVar("_Content")
-_Contravariant = TypeVar("_Contravariant", contravariant=True)
+_Content_contra = TypeVar("_Content_contra", contravariant=True)
 
 
-class Sink(Protocol[_Contravariant]):
+class Sink(Protocol[_Content_contra]):
     """Takes what tokens are to the decoder, and returns the text that is certain."""
 
-    def push(self, content: _Contravariant, /) -> str:
+    def push(self, content: _Content_contra, /) -> str:
         """Return the text that is certain now and was not before."""
 
     def finish(self) -> str:

@@ -95,7 +95,7 @@ class SentencePieceModel:
     """
 
     pieces: Sequence[Piece]
-    normalization: NormalizationRules = NormalizationRules()
+    normalization: NormalizationRules = field(default_factory=NormalizationRules)
     denormalization: NormalizationRules | None = None
     """What becomes of decoded text; None leaves it as it is."""
 

@@ -32,6 +32,7 @@ What the source leaves open, and what it does
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 from bpe_ref.aligned_text import AlignedText
@@ -110,7 +111,7 @@ class SentencePieceNormalizer:
             return AlignedText("", (), text.start, text.start)
         starts = [*(start for start, _ in text.spans), text.end]
         places = [starts[at] for at in changed.origins]
-        spans = tuple(zip(places, places[1:], strict=False))
+        spans = tuple(pairwise(places))
         return AlignedText(changed.text, spans, text.start, text.end)
 
     def normalize_text(self, text: str) -> str:
