@@ -10,7 +10,7 @@ _HEAD = """\
 
 Each of these is on the list of known differences (`tokenref/known.toml`), which is
 strict: a record on it that passes makes a run fail, so the list cannot outlive the
-difference. Written by `tokenref attest`.
+difference. Written by `python -m authoring attest`.
 """
 
 

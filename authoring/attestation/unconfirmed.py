@@ -28,7 +28,7 @@ def unconfirmed_page(runs: Sequence[Run], catalogue: Catalogue, known: Sequence[
         "# What no real engine confirms",
         "",
         f"Engines that were asked: {engines}.",
-        "Written by `tokenref attest`.",
+        "Written by `python -m authoring attest`.",
         "",
         "| records | all | confirmed by one or more | answered, by each otherwise | not asked |",
         "| --- | ---: | ---: | ---: | ---: |",

@@ -1,6 +1,6 @@
 r"""Ask the normalizers of `tokenizers` about every code point; write `normalizer_data.py`.
 
-Run it as `python make_normalizer_tables.py > bpe_ref/hugging_face/normalizer_data.py` from
+Run it as `python -m authoring tables normalizer > bpe_ref/hugging_face/normalizer_data.py` from
 the root, under Python 3.11 (Unicode 14.0) with tokenizers 0.23.3 installed. Nothing is copied from
 the Unicode character database: each line is an answer of the engine, and
 `tests/test_hugging_face_normalizers.py` asks for them again.
@@ -13,9 +13,10 @@ How grapheme clusters are asked for
 
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from textwrap import wrap
+from typing import Literal
 
 from tokenizers import normalizers
 
@@ -51,9 +52,8 @@ def unknown_to_the_forms() -> set[str]:
 
     Everything that Unicode 14.0 lacks is among them, so that newer versions of Python agree.
     """
-    forms = {
-        form: getattr(normalizers, form)().normalize_str for form in ("NFC", "NFD", "NFKC", "NFKD")
-    }
+    names: Sequence[Literal["NFC", "NFD", "NFKC", "NFKD"]] = ("NFC", "NFD", "NFKC", "NFKD")
+    forms = {form: getattr(normalizers, form)().normalize_str for form in names}
     unknown = {
         c
         for c in SCALARS
@@ -133,7 +133,8 @@ def bert(part: str) -> Callable[[str], str]:
     """Return a BertNormalizer that does one of its four things only."""
     parts = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
     normalizer = normalizers.BertNormalizer(**{name: name == part for name in parts})
-    return normalizer.normalize_str  # type: ignore[no-any-return]
+    normalize: Callable[[str], str] = normalizer.normalize_str
+    return normalize
 
 
 def assignment(name: str, why: str, words: Iterable[str]) -> str:

@@ -1,8 +1,8 @@
 r"""Ask Oniguruma about its properties and case foldings; write `bpe_ref/oniguruma/data.py`.
 
-Run it as `python make_oniguruma_tables.py [FILE] > data.py` with tokenizers 0.23.3 installed.
-A property can be asked for only by name, so the names come from FILE, one per line, or from the
-module as it stands. What a name holds is what the engine says about every code point.
+Run it as `python -m authoring tables oniguruma > bpe_ref/oniguruma/data.py` with tokenizers 0.23.3
+installed. A property can be asked for only by name, so the names come from the module as it
+stands. What a name holds is what the engine says about every code point.
 
 How an engine is asked for foldings
     Whatever folds is, by Unicode's definitions, changed by case mapping or folding. These few
@@ -12,7 +12,6 @@ How an engine is asked for foldings
 
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from textwrap import wrap
 
 from tokenizers import Regex, pre_tokenizers
@@ -60,8 +59,6 @@ def in_steps(ranges: Iterable[tuple[int, int]]) -> str:
 
 def known_names() -> list[str]:
     """Return the names to ask for."""
-    if len(sys.argv) > 1:
-        return Path(sys.argv[1]).read_text(encoding="utf-8").split()
     from bpe_ref.oniguruma import data
 
     return sorted({name for line in data.PROPERTIES for name in line.partition(": ")[0].split()})

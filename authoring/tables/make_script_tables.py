@@ -1,6 +1,6 @@
 """Ask the `UnicodeScripts` of tokenizers about every code point and write its table.
 
-Run it as `python make_script_tables.py > bpe_ref/hugging_face/pre_tokenizers/script_data.py`
+Run it as `python -m authoring tables script > bpe_ref/hugging_face/pre_tokenizers/script_data.py`
 with tokenizers 0.23.3 installed. Nothing is copied: each line of the output is an answer of the
 engine, and `tests/test_hugging_face_pre_tokenizers.py` asks for them again.
 

@@ -1,6 +1,6 @@
 r"""Ask the installed engines about every code point and write `bpe_ref/unicode_data.py`.
 
-Run it as `python make_unicode_tables.py > bpe_ref/unicode_data.py`, under Python 3.11 (the
+Run it as `python -m authoring tables unicode > bpe_ref/unicode_data.py`, under Python 3.11 (the
 supplement for NFC is relative to its Unicode 14.0) with tiktoken 0.14.0, tokenizers 0.23.3 and
 bpe-openai 0.1.4 installed. Nothing is copied from the Unicode character database: each line of
 the output is an answer of an engine, and `tests/test_unicode_tables.py` asks for them again.

@@ -27,7 +27,7 @@ def mutants_page(report: GateReport) -> str:
         "",
         "A mutant is the reference with one mistake in it. Each of these dies on the golden",
         "records: at least one record judges its answer wrong. So a real engine with the same",
-        "mistake fails, too. Written by `tokenref mutants --page`.",
+        "mistake fails, too. Written by `python -m authoring mutants`.",
         "",
         f"{len(report.trials):,} mutants: {killed} killed, {survived} survive; {crude} are too",
         "crude to count, since more than a quarter of the records find them.",
