@@ -37,6 +37,7 @@ def right_answer(
 ) -> Ok | Refused:
     """Return the reference's answer to a question. Raise `GoldensError` if it has none.
 
+    >>> from tokenref.subjects import SAMPLERS
     >>> right_answer("greedy", "standard", SAMPLERS, "", {"logits": {"f32": "0000000040000000"}})
     Ok(out={'token': 1})
     """
