@@ -19,8 +19,15 @@ from authoring.attestation.engines import REAL_ENGINES, opened, published
 from authoring.attestation.pages import SHARED, pages, says_the_same
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import OneSentence
-from tokenref.commands.bars import progress_bar
-from tokenref.commands.paths import FILE, FOLDER, InputError, is_current, must_be_writable, write
+from tokenref.commands.paths import (
+    FILE,
+    FOLDER,
+    InputError,
+    is_current,
+    must_be_writable,
+    progress_bar,
+    write,
+)
 from tokenref.known import default_path, read_known
 from tokenref.manifest import MANIFEST
 from tokenref.record_files import REGRESS
@@ -161,10 +168,11 @@ def profiles(ctx: click.Context, page: Path, *, only_check: bool) -> None:
 
 
 @main.command()
-@click.argument("name", type=click.Choice(sorted(TABLES)))
-def tables(name: str) -> None:
-    """Print a table that is measured from an engine; the script names its file."""
-    import_module(f"authoring.tables.{TABLES[name]}").main()
+@click.argument("names", nargs=-1, type=click.Choice(sorted(TABLES)), metavar="[NAME]...")
+def tables(names: Sequence[str]) -> None:
+    """Write the tables that are measured from engines, by default all of them."""
+    for name in names or TABLES:
+        import_module(f"authoring.tables.{TABLES[name]}").main()
 
 
 def _is_current(page: str, path: Path, *, only_check: bool) -> bool:

@@ -9,7 +9,7 @@ from tokenref.commands.sampling import choices_in_words, default_in_words, draw_
 BEGINNING: Final = """\
 # How engines sample
 
-Every engine here is a record in `sampling_ref/profiles`: frozen data, with the place in
+Every engine here is a record in `sampling_ref/engines`: frozen data, with the place in
 the engine's source from which each line was taken. This page is written from these records
 by `python -m authoring profiles`; nothing in it is written by hand.
 

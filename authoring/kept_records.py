@@ -16,7 +16,7 @@ import msgspec
 from bpe_ref import BpeError, Vocabulary, load_vocabulary
 from bpe_ref.formats.plain_json import parse_plain_json
 from bpe_ref.registry import REGISTRY
-from tokenref.engines.answers import Ok
+from tokenref.answers import Ok
 from tokenref.fuzzing.errors import CampaignError
 from tokenref.fuzzing.question import Question
 from tokenref.fuzzing.records import answered_anew, right_answer_to

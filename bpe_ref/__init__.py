@@ -1,18 +1,19 @@
 """Byte-pair encoding, readable: text to tokens and back.
 
-merges, vocabulary     what a tokenizer has learned, and the two kinds of merge rule
-encoders/              from symbols to tokens: the definition, and the clever ways
-compatibility, tries   what the clever ways need
-auditing, tracing      what is unusual about a vocabulary; the definition step by step
+vocabulary/            tokens, merges, and the byte alphabet
+encoders/              from symbols to tokens: the definition, and faster algorithms
+compatibility, tries   what the faster algorithms need
+auditing, tracing      unusual properties of a vocabulary; the definition step by step
+added_tokens/, normalizers/, pre_tokenizers/, models/, post_processors/, decoders/
+                       the components of a tokenizer, one file each
 pretokenization        text to pieces, over pinned Unicode tables
-special_tokens, normalization, decoding     the rest of the way
-tokenizer              all of it, put together
+tokenizer              all components together
 learning, learning_incrementally, training     a vocabulary from text
-formats/, registry, finding, models, loading     files, well-known vocabularies, `load`
+formats/, registry, finding, loading     files, well-known vocabularies, `load`
 
-incremental/, cutting/     texts that grow; counting and cutting by tokens
+incremental/, cutting/     text that grows; counting and cutting by tokens
 streaming, completions, canonical, dropout     tokens one by one, and questions about them
-hugging_face/, oniguruma/, sentencepiece/     whole tokenizers, as their files describe them
+patterns/, oniguruma/      regular expressions
 like_tiktoken/, like_tokenizers/     the same under the names of tiktoken and of tokenizers
 """
 
@@ -36,9 +37,8 @@ from bpe_ref.errors import (
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json, parse_plain_json
 from bpe_ref.formats.tiktoken import parse_tiktoken, read_tiktoken, write_tiktoken
 from bpe_ref.loading import load, load_tokenizer, load_vocabulary
-from bpe_ref.merges import ByConcatenation, ByPair, Merge, MergeRule, Pair, TokenId
-from bpe_ref.models import encoding_name_for_model
 from bpe_ref.pretokenization import Pretokenizer
+from bpe_ref.registry import encoding_name_for_model
 from bpe_ref.tiny import tiny_vocabulary
 from bpe_ref.tokenizer import Steps, Tokenizer
 from bpe_ref.tracing import MergeStep, render_trace, trace
@@ -49,8 +49,10 @@ from bpe_ref.vocabulary import (
     vocabulary_by_concatenation,
     vocabulary_by_pair,
 )
+from bpe_ref.vocabulary.merges import ByConcatenation, ByPair, Merge, MergeRule, Pair, TokenId
 
 if TYPE_CHECKING:
+    from bpe_ref.added_tokens import AddedToken
     from bpe_ref.canonical import is_canonical
     from bpe_ref.completions import encode_with_unstable
     from bpe_ref.cutting.counting import TextIntervalCounter, count_till_limit
@@ -59,42 +61,41 @@ if TYPE_CHECKING:
     from bpe_ref.cutting.reference import whole_tokenizer
     from bpe_ref.cutting.splitting import Chunk, chunks, split_at
     from bpe_ref.cutting.whole import Whole
+    from bpe_ref.encoding import Encoding
     from bpe_ref.formats.byte_level_json import write_tokenizer_json
     from bpe_ref.formats.generation import GenerationSettings, read_generation_settings
     from bpe_ref.formats.hugging_face import parse_tokenizer_json, read_tokenizer_json
     from bpe_ref.formats.hugging_face_writing import dump_tokenizer_json
-    from bpe_ref.hugging_face.added_tokens import AddedToken
     from bpe_ref.hugging_face.as_vocabulary import vocabulary_of
-    from bpe_ref.hugging_face.decode_stream import DecodeStream
-    from bpe_ref.hugging_face.encoding import Encoding
     from bpe_ref.hugging_face.pipeline import Pipeline
     from bpe_ref.hugging_face.pipeline_stream import PipelineStream, stream_decoder
-    from bpe_ref.hugging_face.profile import HUGGING_FACE, STRICT, Profile
     from bpe_ref.incremental.appending import AppendEncoder
     from bpe_ref.incremental.eager import EagerEncoder
     from bpe_ref.incremental.intervals import IntervalCounter
     from bpe_ref.incremental.prepending import PrependEncoder
+    from bpe_ref.like_tokenizers.decode_stream import DecodeStream
     from bpe_ref.pair_report import explain_pair, render_pair
+    from bpe_ref.profile import HUGGING_FACE, STRICT, Profile
     from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
     from bpe_ref.streaming import StreamDecoder, printed
 
 _LATER: Final = {
-    "AddedToken": "bpe_ref.hugging_face.added_tokens",
+    "AddedToken": "bpe_ref.added_tokens",
     "AppendCounter": "bpe_ref.cutting.growing",
     "AppendEncoder": "bpe_ref.incremental.appending",
     "Chunk": "bpe_ref.cutting.splitting",
-    "DecodeStream": "bpe_ref.hugging_face.decode_stream",
+    "DecodeStream": "bpe_ref.like_tokenizers.decode_stream",
     "EagerEncoder": "bpe_ref.incremental.eager",
-    "Encoding": "bpe_ref.hugging_face.encoding",
+    "Encoding": "bpe_ref.encoding",
     "GenerationSettings": "bpe_ref.formats.generation",
-    "HUGGING_FACE": "bpe_ref.hugging_face.profile",
+    "HUGGING_FACE": "bpe_ref.profile",
     "IntervalCounter": "bpe_ref.incremental.intervals",
     "Pipeline": "bpe_ref.hugging_face.pipeline",
     "PrependCounter": "bpe_ref.cutting.growing",
     "PrependEncoder": "bpe_ref.incremental.prepending",
     "PipelineStream": "bpe_ref.hugging_face.pipeline_stream",
-    "Profile": "bpe_ref.hugging_face.profile",
-    "STRICT": "bpe_ref.hugging_face.profile",
+    "Profile": "bpe_ref.profile",
+    "STRICT": "bpe_ref.profile",
     "SentencePieceTokenizer": "bpe_ref.sentencepiece.tokenizer",
     "StreamDecoder": "bpe_ref.streaming",
     "TextIntervalCounter": "bpe_ref.cutting.counting",

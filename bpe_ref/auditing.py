@@ -23,8 +23,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bpe_ref.compatibility import build_derivations
-from bpe_ref.merges import Pair, TokenId
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.merges import Pair, TokenId
 
 
 @dataclass(frozen=True)

@@ -38,9 +38,9 @@ from typing import Final
 
 from bpe_ref.compatibility import build_derivations
 from bpe_ref.errors import ParameterError
-from bpe_ref.merges import Spelling
 from bpe_ref.tries import NOTHING
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.merges import Spelling
 
 ROOT: Final = 0
 """The state before the first letter."""

@@ -44,8 +44,8 @@ from functools import lru_cache
 from operator import add
 
 from bpe_ref.encoders.heap import encode_heap, merge_slots
-from bpe_ref.merges import ByConcatenation, ByPair, Pair, Spelling, TokenId
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.merges import ByConcatenation, ByPair, Pair, Spelling, TokenId
 
 SeamTest = Callable[[int, int], bool]
 

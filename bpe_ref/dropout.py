@@ -23,9 +23,9 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from bpe_ref.errors import ParameterError
-from bpe_ref.merges import TokenId
 from bpe_ref.tries import NOTHING, trie_of_all_tokens
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.merges import TokenId
 
 Draws: TypeAlias = Iterator[float] | Callable[[], float]
 """Where random numbers in [0, 1) come from."""

@@ -26,9 +26,9 @@ from pathlib import Path
 from bpe_ref.errors import UnknownVocabularyError, VocabularyFileError
 from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.tiktoken import parse_tiktoken, read_tiktoken
-from bpe_ref.merges import TokenId
 from bpe_ref.registry import REGISTRY, RegisteredVocabulary, registered
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_concatenation
+from bpe_ref.vocabulary.merges import TokenId
 
 
 def default_folder() -> Path:

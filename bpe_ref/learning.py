@@ -50,7 +50,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from bpe_ref.merges import Pair, TokenId
+from bpe_ref.vocabulary.merges import Pair, TokenId
 
 BYTES: Final = 256
 """How many tokens there are before anything is learned."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from bpe_ref.learning import BYTES, Learned
-from bpe_ref.merges import Pair, TokenId
+from bpe_ref.vocabulary.merges import Pair, TokenId
 
 _NOWHERE = -1  # the neighbour of a piece's first and last slot
 _EMPTY = -1  # what a slot holds once its token went into the one before

@@ -17,8 +17,8 @@ from typing import Literal, TypeAlias
 
 from bpe_ref.encoders.heap import encode_heap, merge_slots
 from bpe_ref.errors import TokenIdError
-from bpe_ref.merges import Merge, Pair, TokenId
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.merges import Merge, Pair, TokenId
 
 Verdict: TypeAlias = Literal["compatible", "crossed", "left never made", "right never made"]
 

@@ -43,10 +43,10 @@ Printing as a runner does it
 from collections.abc import Iterable, Iterator
 from typing import Final, Protocol
 
-from bpe_ref.decoding import decode_bytes
-from bpe_ref.merges import TokenId
-from bpe_ref.utf8_stream import Utf8Stream, length_from, may_follow, never
+from bpe_ref.decoders.to_bytes import decode_bytes
+from bpe_ref.decoders.utf8_stream import Utf8Stream, length_from, may_follow, never
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.merges import TokenId
 
 
 class StreamDecoder:

@@ -21,8 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from bpe_ref.merges import TokenId
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.merges import TokenId
 
 
 @dataclass(frozen=True)

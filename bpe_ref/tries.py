@@ -21,8 +21,8 @@ To find what *ends* at a place, put the spellings in backwards.
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
-from bpe_ref.merges import Spelling
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.merges import Spelling
 
 Node: TypeAlias = dict[str, Any]
 """From letter to `Node`, and from the empty string to the value."""

@@ -30,6 +30,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TypeAlias
 
+from bpe_ref.data import table
 from bpe_ref.errors import ParameterError
 
 CodePoints: TypeAlias = int
@@ -180,20 +181,19 @@ def _check_code_point(code_point: int) -> None:
 
 
 @cache
-def _code_points(table: str, name: str) -> CodePoints:
+def _code_points(tables: str, name: str) -> CodePoints:
     """Return the set of a property that the table is known to have."""
-    from bpe_ref import unicode_data
-
-    if table == "tokenizers-digits":
-        return _code_points("unicode-16.0", "N") | _decode(unicode_data.DIGITS_EXTRA)
-    if table == "tokenizers-punctuation":
-        return _decode(unicode_data.PUNCTUATION)
+    data = table("unicode")
+    if tables == "tokenizers-digits":
+        return _code_points("unicode-16.0", "N") | _decode(data["DIGITS_EXTRA"])
+    if tables == "tokenizers-punctuation":
+        return _decode(data["PUNCTUATION"])
     if name == "word":
-        rust = table == "unicode-16.0"
-        extra = unicode_data.RUST_WORD_EXTRA if rust else unicode_data.ONIGURUMA_WORD_EXTRA
+        rust = tables == "unicode-16.0"
+        extra = data["RUST_WORD_EXTRA" if rust else "ONIGURUMA_WORD_EXTRA"]
         return _of_categories(_WORD_CATEGORIES) | _decode(extra)
     if name in {"White_Space", "Han"}:
-        return _decode(unicode_data.HAN if name == "Han" else unicode_data.WHITE_SPACE)
+        return _decode(data["HAN" if name == "Han" else "WHITE_SPACE"])
     if name == "LC":
         return _of_categories(_CASED_LETTERS)
     # `L` is every category that starts with it; `Lu` is only itself.
@@ -211,9 +211,7 @@ def _of_categories(wanted: frozenset[str]) -> CodePoints:
 @cache
 def _runs() -> list[tuple[str, int]]:
     """Return category and length of every run of code points, from code point 0 on."""
-    from bpe_ref import unicode_data
-
-    return [(run[:2], int(run[2:])) for run in unicode_data.CATEGORIES.split()]
+    return [(run[:2], int(run[2:])) for run in table("unicode")["CATEGORIES"].split()]
 
 
 def _decode(ranges: str) -> CodePoints:

@@ -20,10 +20,10 @@ from bisect import bisect_left
 from collections.abc import Collection
 from operator import itemgetter
 
-from bpe_ref.merges import TokenId
-from bpe_ref.special_tokens import split_special
+from bpe_ref.added_tokens.special_tokens import split_special
 from bpe_ref.tokenizer import Tokenizer, encode_quickly
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.merges import TokenId
 from bpe_ref.witnesses import WHITE
 
 Tokens = tuple[TokenId, ...]

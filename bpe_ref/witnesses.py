@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
+from bpe_ref.decoders.utf8_stream import length_from
 from bpe_ref.pattern_syntax import parse
 from bpe_ref.unicode_tables import EVERY_CODE_POINT, TABLES, CodePoints, to_ranges
-from bpe_ref.utf8_stream import length_from
 from bpe_ref.vocabulary import Vocabulary
 
 _ESCAPE = re.compile(r"\\[pP]\{[^}]*\}|\\.", re.DOTALL)

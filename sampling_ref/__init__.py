@@ -2,13 +2,13 @@
 
 row, ordering, history, candidates     what samplers work on
 arithmetic/, softmax     exact decisions about real numbers; 32-bit floats where engines round
-penalties/, lz/     what the past does to the logits
+lz/     the compressor behind the LZ penalty
 temperature, dynamic_temperature, smoothing, greedy     the shape of the distribution
 filters/, adaptive/     which tokens are kept
-rng/, drawing/     random bits and numbers, and what is drawn with them
+random/, drawing/     random bits and numbers, and what is drawn with them
 speculative/     drafts, and whether they are accepted
-chaining, trace, steps/     steps one after the other, and what each of them did
-profiles/, engines, sampler     what real engines do, as data; asking them
+steps/, tracing     steps one after the other, and what each of them did
+engines/, evaluation, sampler     what real engines do, as data; evaluating them
 llama_cpp/, antigravity/, twins/     engines in 32 bits, operation by operation
 chatstream/, generation/     three penalties as published; the loop around a model
 """
@@ -17,8 +17,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from sampling_ref.chaining import chain
-    from sampling_ref.engines import distribution, explain, logprobs, sample, step
+    from sampling_ref.engines import PROFILES
+    from sampling_ref.engines.profile import Profile
     from sampling_ref.errors import (
         HistoryError,
         ParameterError,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         UndecidedError,
         UnknownNameError,
     )
+    from sampling_ref.evaluation import chain, distribution, explain, logprobs, sample, step
     from sampling_ref.filters.epsilon import epsilon, epsilon_logits
     from sampling_ref.filters.eta import eta, eta_logits
     from sampling_ref.filters.min_p import min_p, min_p_logits
@@ -40,21 +41,19 @@ if TYPE_CHECKING:
     from sampling_ref.filters.typical import typical, typical_logits
     from sampling_ref.filters.xtc import xtc, xtc_logits
     from sampling_ref.generation import generate
-    from sampling_ref.lz.penalty import lz_penalty
-    from sampling_ref.profiles import PROFILES
-    from sampling_ref.profiles.model import Profile
     from sampling_ref.row import Number, Row, TokenId, mask
     from sampling_ref.sampler import Sampler
+    from sampling_ref.steps.lz import lz_penalty
     from sampling_ref.steps.step import Step, Use
     from sampling_ref.steps.table import STEPS
-    from sampling_ref.trace import Trace
+    from sampling_ref.tracing import Trace
 
 _WHERE: Final = {
     "HistoryError": "sampling_ref.errors",
     "Number": "sampling_ref.row",
-    "PROFILES": "sampling_ref.profiles",
+    "PROFILES": "sampling_ref.engines",
     "ParameterError": "sampling_ref.errors",
-    "Profile": "sampling_ref.profiles.model",
+    "Profile": "sampling_ref.engines.profile",
     "RandomNumberError": "sampling_ref.errors",
     "Row": "sampling_ref.row",
     "RowError": "sampling_ref.errors",
@@ -63,25 +62,25 @@ _WHERE: Final = {
     "SamplingError": "sampling_ref.errors",
     "Step": "sampling_ref.steps.step",
     "TokenId": "sampling_ref.row",
-    "Trace": "sampling_ref.trace",
+    "Trace": "sampling_ref.tracing",
     "UndecidedError": "sampling_ref.errors",
     "UnknownNameError": "sampling_ref.errors",
     "Use": "sampling_ref.steps.step",
-    "chain": "sampling_ref.chaining",
-    "distribution": "sampling_ref.engines",
+    "chain": "sampling_ref.evaluation",
+    "distribution": "sampling_ref.evaluation",
     "epsilon": "sampling_ref.filters.epsilon",
     "epsilon_logits": "sampling_ref.filters.epsilon",
     "eta": "sampling_ref.filters.eta",
     "eta_logits": "sampling_ref.filters.eta",
-    "explain": "sampling_ref.engines",
+    "explain": "sampling_ref.evaluation",
     "generate": "sampling_ref.generation",
-    "logprobs": "sampling_ref.engines",
-    "lz_penalty": "sampling_ref.lz.penalty",
+    "logprobs": "sampling_ref.evaluation",
+    "lz_penalty": "sampling_ref.steps.lz",
     "mask": "sampling_ref.row",
     "min_p": "sampling_ref.filters.min_p",
     "min_p_logits": "sampling_ref.filters.min_p",
-    "sample": "sampling_ref.engines",
-    "step": "sampling_ref.engines",
+    "sample": "sampling_ref.evaluation",
+    "step": "sampling_ref.evaluation",
     "tail_free": "sampling_ref.filters.tail_free",
     "tail_free_logits": "sampling_ref.filters.tail_free",
     "top_a": "sampling_ref.filters.top_a",

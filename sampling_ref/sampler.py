@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
-from sampling_ref.asking import (
+from sampling_ref.errors import HistoryError, ParameterError, RandomNumberError, RowError, shown
+from sampling_ref.evaluation import (
     Precision,
     draw,
     question_of,
@@ -13,12 +14,11 @@ from sampling_ref.asking import (
     read_profile,
     run,
 )
-from sampling_ref.errors import HistoryError, ParameterError, RandomNumberError, RowError, shown
 from sampling_ref.history import is_token, read_history
-from sampling_ref.random_numbers import read_uniforms
-from sampling_ref.randomness import Given, Randomness, Streams, TorchStream
+from sampling_ref.parameters import read_uniforms
+from sampling_ref.random.sources import Given, Randomness, Streams, TorchStream
 from sampling_ref.row import TokenId
-from sampling_ref.trace import Trace
+from sampling_ref.tracing import Trace
 
 Note: TypeAlias = Callable[[], Mapping[str, Any]]
 """What an adaptive step notes down, once a token is drawn or accepted: new parts of the state."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from sampling_ref.randomness import Given, Randomness
+from sampling_ref.random.sources import Given, Randomness
 from sampling_ref.row import Number, TokenId
 
 

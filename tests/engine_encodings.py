@@ -8,8 +8,8 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from bpe_ref.encoding import Encoding
 from bpe_ref.errors import BpeError
-from bpe_ref.hugging_face.encoding import Encoding
 
 os.environ["RUST_BACKTRACE"] = "0"  # where the library panics, it spends most of the time on these
 

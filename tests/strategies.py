@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from bpe_ref import Vocabulary, vocabulary_by_concatenation, vocabulary_by_pair
-from bpe_ref.merges import TokenId
+from bpe_ref.vocabulary.merges import TokenId
 
 ALPHABETS = (b"a", b"ab", b"abc", b"\x00\xff")
 """Runs of one letter compete most; 0x00 and 0xFF show that letters are bytes."""

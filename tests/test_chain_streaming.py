@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe_ref import DecodingError
-from bpe_ref.hugging_face.decoders import (
+from bpe_ref.components import Decoder
+from bpe_ref.decoders import (
     BPEDecoder,
     ByteFallback,
     ByteLevel,
@@ -19,10 +20,9 @@ from bpe_ref.hugging_face.decoders import (
     WordPiece,
     decode_tokens,
 )
-from bpe_ref.hugging_face.patterns import Literal, Regex
-from bpe_ref.hugging_face.profile import HUGGING_FACE, STRICT
-from bpe_ref.hugging_face.shapes import Decoder
-from bpe_ref.hugging_face.streaming import ChainStream
+from bpe_ref.decoders.chain_stream import ChainStream
+from bpe_ref.patterns.matches import Literal, Regex
+from bpe_ref.profile import HUGGING_FACE, STRICT
 from tests.texts import drawn
 
 TOKENS = [

@@ -19,7 +19,7 @@ from bpe_ref.compatibility import (
     split_by_definition,
 )
 from bpe_ref.encoders.naive import encode_naive
-from bpe_ref.merges import Pair, TokenId
+from bpe_ref.vocabulary.merges import Pair, TokenId
 from tests.strategies import (
     examples,
     vocabularies,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bpe_ref import Vocabulary
 from bpe_ref.encoders.naive import encode_naive
-from bpe_ref.merges import TokenId
+from bpe_ref.vocabulary.merges import TokenId
 from tests.strategies import (
     examples,
     spellings_in_tokens,

@@ -18,6 +18,7 @@ from bpe_ref import (
     Vocabulary,
     vocabulary_by_concatenation,
 )
+from bpe_ref.added_tokens import AddedToken
 from bpe_ref.cutting import growing
 from bpe_ref.cutting.borders import REACH, BorderRule, border_rule
 from bpe_ref.cutting.counting import TextIntervalCounter, count, count_till_limit, safe_cuts
@@ -26,11 +27,10 @@ from bpe_ref.cutting.pipelines import whole_pipeline, whole_sentencepiece
 from bpe_ref.cutting.reference import whole_tokenizer
 from bpe_ref.cutting.splitting import chunks, split_at
 from bpe_ref.cutting.whole import CountedFromScratch, Whole, by_definition
-from bpe_ref.hugging_face.added_tokens import AddedToken
-from bpe_ref.hugging_face.model import BPE
-from bpe_ref.hugging_face.normalizers import NORMALIZERS
 from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.hugging_face.truncation import Truncation
+from bpe_ref.models.bpe import BPE
+from bpe_ref.normalizers import NORMALIZERS
+from bpe_ref.post_processors.truncation import Truncation
 from bpe_ref.registry import REGISTRY
 from bpe_ref.sentencepiece.model import Piece, SentencePieceModel
 from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer

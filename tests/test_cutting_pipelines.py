@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe_ref import ParameterError, Pretokenizer
+from bpe_ref.added_tokens import AddedToken
 from bpe_ref.cutting import growing
 from bpe_ref.cutting.borders import REACH, BorderRule
 from bpe_ref.cutting.counting import TextIntervalCounter, count_till_limit, safe_cuts
@@ -27,18 +28,16 @@ from bpe_ref.cutting.longest import MOST_DECOMPOSED
 from bpe_ref.cutting.pipelines import whole_pipeline, whole_sentencepiece
 from bpe_ref.cutting.splitting import chunks, split_at
 from bpe_ref.cutting.whole import Whole, by_definition
-from bpe_ref.hugging_face.added_tokens import AddedToken
-from bpe_ref.hugging_face.byte_alphabet import LETTER_OF_BYTE, to_letters
-from bpe_ref.hugging_face.model import BPE
-from bpe_ref.hugging_face.normalizers import NFC, Lowercase, Prepend, Replace
-from bpe_ref.hugging_face.normalizers import Sequence as Normalizers
-from bpe_ref.hugging_face.patterns import Literal, Regex
 from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.hugging_face.post_processors import TemplateProcessing
-from bpe_ref.hugging_face.pre_tokenizers import ByteLevel, Digits, Metaspace, Split
-from bpe_ref.hugging_face.pre_tokenizers import Sequence as Steps
-from bpe_ref.hugging_face.templates import parse_template
+from bpe_ref.models.bpe import BPE
+from bpe_ref.normalizers import NFC, Lowercase, Prepend, Replace
+from bpe_ref.normalizers import Sequence as Normalizers
+from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.patterns_for_oniguruma import to_oniguruma
+from bpe_ref.post_processors import TemplateProcessing
+from bpe_ref.post_processors.templates import parse_template
+from bpe_ref.pre_tokenizers import ByteLevel, Digits, Metaspace, Split
+from bpe_ref.pre_tokenizers import Sequence as Steps
 from bpe_ref.registry import REGISTRY
 from bpe_ref.sentencepiece.model import (
     BYTE_PIECES,
@@ -48,6 +47,7 @@ from bpe_ref.sentencepiece.model import (
 )
 from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
 from bpe_ref.unicode_tables import TABLES, to_ranges
+from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
 from tests.cuts import chunks_by_definition, split_by_definition
 from tests.texts import drawn, text_of
 

@@ -11,12 +11,12 @@ from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream as EngineStream
 from tokenizers.models import BPE as EngineBPE  # noqa: N811 -- a name of the library's
 
+from bpe_ref.added_tokens import AddedToken
+from bpe_ref.decoders import BPEDecoder, ByteFallback, ByteLevel, Metaspace
 from bpe_ref.errors import DecodingError, ParameterError
-from bpe_ref.hugging_face.added_tokens import AddedToken
-from bpe_ref.hugging_face.decode_stream import DecodeStream
-from bpe_ref.hugging_face.decoders import BPEDecoder, ByteFallback, ByteLevel, Metaspace
-from bpe_ref.hugging_face.model import BPE
 from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.like_tokenizers.decode_stream import DecodeStream
+from bpe_ref.models.bpe import BPE
 from tests.engine_encodings import FAILED, engine_answer, our_answer
 from tests.test_hugging_face_decoders import ATOMS, KINDS, engine_of
 from tests.texts import drawn

@@ -19,7 +19,7 @@ from bpe_ref import (
     vocabulary_by_concatenation,
     vocabulary_by_pair,
 )
-from bpe_ref.hugging_face.byte_alphabet import LETTER_OF_BYTE, to_letters
+from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
 from tests.real_vocabularies import real_vocabulary
 from tests.strategies import (
     examples,
@@ -27,8 +27,8 @@ from tests.strategies import (
     vocabularies_by_concatenation,
     vocabularies_by_pair,
 )
+from tokenref.answers import Answer, Engine, Ok, Refused, Session, Unsupported
 from tokenref.engines import table
-from tokenref.engines.answers import Answer, Engine, Ok, Refused, Session, Unsupported
 from tokenref.engines.node_packages import NODE_PACKAGES
 from tokenref.engines.oniguruma import UntranslatableError, to_oniguruma
 from tokenref.engines.registered import which

@@ -26,10 +26,10 @@ from bpe_ref.formats.merges_text import (
     read_merges_text,
     write_merges_text,
 )
-from bpe_ref.hugging_face.byte_alphabet import to_letters
-from bpe_ref.hugging_face.profile import STRICT
+from bpe_ref.profile import STRICT
 from bpe_ref.tiny import tiny_vocabulary
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.byte_alphabet import to_letters
 from tests.broken_files import broken_bytes, broken_json, is_read_or_refused
 from tests.strategies import vocabularies_and_pieces
 from tests.texts import drawn, text_of

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe_ref.hugging_face.borders import Borders
-from bpe_ref.hugging_face.byte_alphabet import LETTER_OF_BYTE, to_letters
-from bpe_ref.hugging_face.character_borders import MOST_PAIRS, CharacterBorders
-from bpe_ref.hugging_face.model import BPE
 from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.hugging_face.pre_tokenizers import ByteLevel
+from bpe_ref.models.borders import Borders
+from bpe_ref.models.bpe import BPE
+from bpe_ref.models.character_borders import MOST_PAIRS, CharacterBorders
+from bpe_ref.pre_tokenizers import ByteLevel
+from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
 from tests.texts import drawn
 
 LETTERS = "_abc12xy"

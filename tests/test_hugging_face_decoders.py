@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from tokenizers import Regex as EngineRegex
 from tokenizers import decoders
 
-from bpe_ref.errors import DecodingError, ParameterError
-from bpe_ref.hugging_face.decoders import (
+from bpe_ref.decoders import (
     DECODERS,
     BPEDecoder,
     ByteFallback,
@@ -24,8 +23,9 @@ from bpe_ref.hugging_face.decoders import (
     WordPiece,
     decode_tokens,
 )
-from bpe_ref.hugging_face.patterns import Literal, Regex
-from bpe_ref.hugging_face.profile import STRICT
+from bpe_ref.errors import DecodingError, ParameterError
+from bpe_ref.patterns.matches import Literal, Regex
+from bpe_ref.profile import STRICT
 from tests.engine_encodings import FAILED, engine_answer, our_answer
 from tests.texts import drawn
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Encoding as EngineEncoding
 
+from bpe_ref.encoding import Encoding, merge
 from bpe_ref.errors import ParameterError
-from bpe_ref.hugging_face.encoding import Encoding, merge
-from bpe_ref.hugging_face.padding import Padding
+from bpe_ref.post_processors.padding import Padding
 from tests.engine_encodings import encoded, ours, shown, words
 from tests.texts import drawn
 

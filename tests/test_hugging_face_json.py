@@ -25,7 +25,7 @@ from bpe_ref.formats.hugging_face_components import (
 )
 from bpe_ref.formats.hugging_face_writing import dump_tokenizer_json
 from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.hugging_face.profile import STRICT
+from bpe_ref.profile import STRICT
 from tests.synthetic_tokenizers import Document, added, document, engine, trained_model
 from tests.texts import drawn
 
@@ -495,7 +495,7 @@ def test_what_is_written_is_read_by_the_library_with_the_same_ids() -> None:
 
 
 def test_half_a_surrogate_pair_cannot_be_written() -> None:
-    from bpe_ref.hugging_face.model import BPE
+    from bpe_ref.models.bpe import BPE
 
     with pytest.raises(BpeError, match="a tokenizer file must hold text"):
         dump_tokenizer_json(Pipeline(BPE({"\ud800": 0}, [])))

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from bpe_ref.errors import ParameterError, SymbolError, VocabularyError
-from bpe_ref.hugging_face import model as model_module
-from bpe_ref.hugging_face import partwise
-from bpe_ref.hugging_face.merging import (
+from bpe_ref.models import bpe as model_module
+from bpe_ref.models import partwise
+from bpe_ref.models.bpe import BPE
+from bpe_ref.models.merging import (
     RankedMerges,
     Symbol,
     merge,
@@ -22,8 +23,7 @@ from bpe_ref.hugging_face.merging import (
     merge_short,
     merge_with_dropout,
 )
-from bpe_ref.hugging_face.model import BPE
-from bpe_ref.hugging_face.profile import STRICT
+from bpe_ref.profile import STRICT
 from tests.synthetic_tokenizers import Document, document, engine, trained_model
 from tests.texts import drawn, text_of
 

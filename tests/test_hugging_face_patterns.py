@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe_ref.errors import ParameterError, PatternError
-from bpe_ref.hugging_face.patterns import Literal, Pattern, Regex, find_matches, matches
+from bpe_ref.patterns.matches import Literal, Pattern, Regex, find_matches, matches
 from tests.texts import drawn, text_of
 
 tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")

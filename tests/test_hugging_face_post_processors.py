@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers.processors import TemplateProcessing as EngineTemplate
 
+from bpe_ref.encoding import Encoding
 from bpe_ref.errors import ParameterError, VocabularyError
-from bpe_ref.hugging_face.encoding import Encoding
-from bpe_ref.hugging_face.post_processors import (
+from bpe_ref.post_processors import (
     POST_PROCESSORS,
     BertProcessing,
     ByteLevel,
@@ -22,7 +22,7 @@ from bpe_ref.hugging_face.post_processors import (
     TemplateProcessing,
     process,
 )
-from bpe_ref.hugging_face.templates import (
+from bpe_ref.post_processors.templates import (
     Piece,
     SequencePiece,
     SpecialPiece,
@@ -30,7 +30,7 @@ from bpe_ref.hugging_face.templates import (
     parse_piece,
     parse_template,
 )
-from bpe_ref.hugging_face.truncation import DIRECTIONS, STRATEGIES, Truncation
+from bpe_ref.post_processors.truncation import DIRECTIONS, STRATEGIES, Truncation
 from tests.engine_encodings import (
     FAILED,
     encoded,

@@ -15,18 +15,18 @@ from tokenizers import Regex as EngineRegex
 from tokenizers import pre_tokenizers as engine
 
 from bpe_ref import ParameterError
+from bpe_ref import pre_tokenizers as ours
 from bpe_ref.aligned_text import AlignedText
-from bpe_ref.hugging_face import pre_tokenizers as ours
-from bpe_ref.hugging_face.byte_alphabet import (
+from bpe_ref.patterns.matches import Literal, Regex
+from bpe_ref.pre_tokenizers.character_classes import CharacterClass, find_character
+from bpe_ref.pre_tokenizers.splitting import BEHAVIORS, ranges
+from bpe_ref.pre_tokenizers.unicode_scripts import script_of
+from bpe_ref.vocabulary.byte_alphabet import (
     BYTE_OF_LETTER,
     LETTER_OF_BYTE,
     from_letters,
     to_letters,
 )
-from bpe_ref.hugging_face.patterns import Literal, Regex
-from bpe_ref.hugging_face.pre_tokenizers.character_classes import CharacterClass, find_character
-from bpe_ref.hugging_face.pre_tokenizers.splitting import BEHAVIORS, ranges
-from bpe_ref.hugging_face.pre_tokenizers.unicode_scripts import script_of
 from tests.texts import CAMPAIGN, drawn, text_of
 
 BOTH: Final = (False, True)

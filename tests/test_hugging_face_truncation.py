@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bpe_ref.encoding import Encoding
 from bpe_ref.errors import ParameterError
-from bpe_ref.hugging_face.encoding import Encoding
-from bpe_ref.hugging_face.padding import LONGEST, Padding
-from bpe_ref.hugging_face.post_processors import process
-from bpe_ref.hugging_face.profile import STRICT
-from bpe_ref.hugging_face.truncation import DIRECTIONS, STRATEGIES, Truncation, truncate
+from bpe_ref.post_processors import process
+from bpe_ref.post_processors.padding import LONGEST, Padding
+from bpe_ref.post_processors.truncation import DIRECTIONS, STRATEGIES, Truncation, truncate
+from bpe_ref.profile import STRICT
 from tests.engine_encodings import (
     FAILED,
     encoded,

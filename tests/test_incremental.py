@@ -9,8 +9,8 @@ from bpe_ref import ENCODERS, ParameterError, SymbolError, Vocabulary, vocabular
 from bpe_ref.automata import ROOT, Automaton
 from bpe_ref.incremental.appending import AppendEncoder
 from bpe_ref.incremental.prepending import PrependEncoder
-from bpe_ref.merges import TokenId
 from bpe_ref.tries import NOTHING
+from bpe_ref.vocabulary.merges import TokenId
 from tests.strategies import examples, pieces_of, vocabularies, vocabularies_and_pieces
 from tests.texts import drawn
 

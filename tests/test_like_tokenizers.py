@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe_ref import like_tokenizers as ours
+from bpe_ref.encoding import Encoding
 from bpe_ref.errors import BpeError, ParameterError, TokenIdError, VocabularyFileError
-from bpe_ref.hugging_face.encoding import Encoding
 from tests.engine_encodings import FAILED, engine_answer, fields_of, our_answer, shown
 from tests.texts import drawn, text_of
 

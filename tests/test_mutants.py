@@ -24,7 +24,7 @@ from authoring.mutants.mutant import (
 from authoring.mutants.printing import print_gate
 from authoring.mutants.table import MUTANTS
 from bpe_ref import TextRules, Vocabulary
-from tokenref.engines.answers import Answer, Crashed
+from tokenref.answers import Answer, Crashed
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.questions.text import TextInput
 from tokenref.record import Case, make_case

@@ -15,13 +15,13 @@ from authoring.cases.tokenizers import described_tokenizers, fixture_tokenizers
 from authoring.cases.vocabularies import fixture_vocabularies
 from authoring.mutants.gate import run_gate
 from authoring.mutants.table import MUTANTS
+from bpe_ref.decoders import DECODERS
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
-from bpe_ref.hugging_face.decoders import DECODERS
-from bpe_ref.hugging_face.normalizers import NORMALIZERS
-from bpe_ref.hugging_face.post_processors import POST_PROCESSORS
-from bpe_ref.hugging_face.pre_tokenizers import PRE_TOKENIZERS
-from bpe_ref.hugging_face.profile import PROFILES
-from tokenref.engines.answers import Unsupported
+from bpe_ref.normalizers import NORMALIZERS
+from bpe_ref.post_processors import POST_PROCESSORS
+from bpe_ref.pre_tokenizers import PRE_TOKENIZERS
+from bpe_ref.profile import PROFILES
+from tokenref.answers import Unsupported
 from tokenref.engines.tokenizers import TokenizersEngine
 from tokenref.judge import judge
 from tokenref.record import PIPELINE_OPS, Case, MustRefuse, op_of

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe_ref.errors import VocabularyFileError
-from bpe_ref.precompiled import Charsmap, compile_charsmap
+from bpe_ref.normalizers.charsmap import Charsmap, compile_charsmap
 from tests.charsmaps import RULE_NAMES, trained_charsmap
 from tests.texts import drawn, text_of
 

@@ -14,8 +14,8 @@ import tokenizers
 from bpe_ref.errors import BpeError
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.hugging_face.profile import HUGGING_FACE, STRICT, Profile
-from bpe_ref.precompiled import compile_charsmap
+from bpe_ref.normalizers.charsmap import compile_charsmap
+from bpe_ref.profile import HUGGING_FACE, STRICT, Profile
 
 PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "tokenizers.md"
 FIELDS: Final = [field.name for field in fields(Profile) if field.name != "name"]

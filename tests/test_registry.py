@@ -21,8 +21,13 @@ from tiktoken_ext import openai_public
 from bpe_ref import finding, registry
 from bpe_ref.errors import UnknownVocabularyError, VocabularyFileError
 from bpe_ref.finding import default_folder, find, load_vocabulary
-from bpe_ref.models import MODEL_PREFIXES, MODELS, encoding_name_for_model
-from bpe_ref.registry import REGISTRY, RegisteredVocabulary
+from bpe_ref.registry import (
+    MODEL_PREFIXES,
+    MODELS,
+    REGISTRY,
+    RegisteredVocabulary,
+    encoding_name_for_model,
+)
 from bpe_ref.vocabulary import TextRules
 from tests.real_vocabularies import (
     gpt2_original_files,

@@ -27,8 +27,8 @@ from authoring.cases.sampling.filter_draft import FilterCase, Row, beside, eight
 from sampling_ref import PROFILES
 from sampling_ref.arithmetic.binary32 import Binary32, to_binary32
 from tests.test_cases import sections
+from tokenref.answers import Answer, Ok, Refused
 from tokenref.catalogue import BudgetError, check_budget
-from tokenref.engines.answers import Answer, Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import unpack
 from tokenref.judge import judge

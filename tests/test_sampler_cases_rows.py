@@ -21,7 +21,7 @@ from authoring.cases.sampling.draft import SamplerDraft, finish_sampler
 from authoring.cases.sampling.rows_asking import becomes, row_request
 from sampling_ref import PROFILES, STEPS
 from tests.test_cases import sections
-from tokenref.engines.answers import Ok
+from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import pack, unpack
 from tokenref.glossary import FLAGS

@@ -12,11 +12,11 @@ from authoring.mutants.mutant import Mutant
 from authoring.mutants.page import mutants_page
 from authoring.mutants.samplers import question, sampler_mutant
 from authoring.mutants.table import CONTROLS, MUTANTS
+from tokenref.answers import Ok
 from tokenref.catalogue import open_catalogue
-from tokenref.engines.answers import Ok
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.floats import grid, pack
-from tokenref.questions.parameters import pack_parameters
+from tokenref.questions.sampling import pack_parameters
 from tokenref.record import OPERATIONS, SAMPLER_OPS, Case, Exact, make_case, op_of
 from tokenref.subjects import SAMPLERS, Subject
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe_ref.errors import ParameterError, TokenIdError
-from bpe_ref.sentencepiece.merging import merge_heap, merge_naive
+from bpe_ref.models.sentencepiece import merge_heap, merge_naive
+from bpe_ref.normalizers.sentencepiece import normalize
 from bpe_ref.sentencepiece.model import NormalizationRules, Piece, PieceKind
-from bpe_ref.sentencepiece.normalizing import normalize
 from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.sentencepiece_models import (
     BYTES,

@@ -13,7 +13,7 @@ from authoring.cases.vocabularies import vocabulary_named
 from authoring.mutants.calls import CALLS
 from authoring.mutants.mutant import Mutant
 from bpe_ref import Vocabulary
-from tokenref.engines.answers import (
+from tokenref.answers import (
     Answer,
     Crashed,
     NotAsked,
@@ -27,7 +27,7 @@ from tokenref.engines.calls import in_order
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.table import Unavailable, engine
 from tokenref.judge import judge
-from tokenref.questions.sessions import SessionInput, SessionOutput
+from tokenref.questions.sequences import SessionInput, SessionOutput
 from tokenref.record import Exact, make_case
 from tokenref.runner import answers_of
 from tokenref.strategies import VOCABULARY_QUESTIONS

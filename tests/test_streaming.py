@@ -17,9 +17,9 @@ from bpe_ref import (
     Vocabulary,
     vocabulary_by_concatenation,
 )
-from bpe_ref.merges import TokenId
+from bpe_ref.decoders.utf8_stream import STREAM_ERRORS, Utf8Stream
 from bpe_ref.streaming import StreamDecoder, printed
-from bpe_ref.utf8_stream import STREAM_ERRORS, Utf8Stream
+from bpe_ref.vocabulary.merges import TokenId
 from tests.texts import drawn, text_of
 
 BYTES = [bytes([byte]) for byte in range(256)]

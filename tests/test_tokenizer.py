@@ -25,7 +25,7 @@ from bpe_ref import (
     vocabulary_by_concatenation,
 )
 from bpe_ref.given_text import without_surrogates
-from bpe_ref.piece_cache import LONGEST_PIECE, MOST_PIECES, PieceCache
+from bpe_ref.models.piece_cache import LONGEST_PIECE, MOST_PIECES, PieceCache
 from bpe_ref.tokenizer import _BACKTRACK_FROM, _SCAN_BELOW, encode_quickly
 
 ATOMS = [

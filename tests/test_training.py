@@ -19,9 +19,9 @@ from bpe_ref.errors import ParameterError, PatternError
 from bpe_ref.formats.tiktoken import read_tiktoken, write_tiktoken
 from bpe_ref.learning import Learned, learn_naive, merge_everywhere
 from bpe_ref.learning_incrementally import learn_incrementally
-from bpe_ref.merges import TokenId
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.training import TrainingProgress, train
+from bpe_ref.vocabulary.merges import TokenId
 from tests.strategies import examples
 
 WORDS = TextRules(pattern=r"\S+|\s+")

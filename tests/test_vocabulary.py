@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from bpe_ref import TextRules, Vocabulary, vocabulary_by_concatenation, vocabulary_by_pair
 from bpe_ref.errors import BpeError, SymbolError, TokenIdError, VocabularyError
-from bpe_ref.merges import ByConcatenation, ByPair, Merge
 from bpe_ref.vocabulary import canonical_lines
+from bpe_ref.vocabulary.merges import ByConcatenation, ByPair, Merge
 from tests.strategies import examples, vocabularies, vocabularies_by_pair
 
 Build = Callable[[], Vocabulary]

@@ -14,9 +14,14 @@ from typing import Any
 
 import click
 
-from tokenref.commands.endings import exit_code
-from tokenref.commands.interrupts import none_lost
-from tokenref.commands.streams import flush_output, forget_output, sentence_of, take_closed_streams
+from tokenref.commands.endings import (
+    exit_code,
+    flush_output,
+    forget_output,
+    none_lost,
+    sentence_of,
+    take_closed_streams,
+)
 from tokenref.commands.table import MOVED, CommandTable
 from tokenref.reports.short import visible
 

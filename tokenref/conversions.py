@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from sampling_ref import RandomNumberError, UnknownNameError
-from sampling_ref.rng import uniforms
+from sampling_ref.random import uniforms
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ CONVERSIONS: Final[Mapping[str, Conversion]] = MappingProxyType(
         "mlx-float": Conversion(uniforms.mlx_float, 1, 32, "f32"),
     }
 )
-"""Every conversion that records ask for: those of `sampling_ref.rng.uniforms`."""
+"""Every conversion that records ask for: those of `sampling_ref.random.uniforms`."""
 
 
 def numbers_of(name: str, words: Sequence[int]) -> list[float]:

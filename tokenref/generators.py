@@ -14,32 +14,32 @@ from typing import Final, Literal, TypeAlias
 
 from sampling_ref import UnknownNameError
 from sampling_ref.errors import ParameterError
-from sampling_ref.rng.chacha import Rounds, chacha, chacha_by_seed
-from sampling_ref.rng.isaac64 import isaac64, isaac64_by_seed
-from sampling_ref.rng.mt19937 import mt19937, mt19937_by_array, mt19937_by_seed_sequence
-from sampling_ref.rng.murmur import SECOND_DOMAIN, murmur3_32, murmur_noise
-from sampling_ref.rng.pcg64 import pcg64, pcg64_by_seed_sequence
-from sampling_ref.rng.philox import (
+from sampling_ref.random.chacha import Rounds, chacha, chacha_by_seed
+from sampling_ref.random.isaac64 import isaac64, isaac64_by_seed
+from sampling_ref.random.mt19937 import mt19937, mt19937_by_array, mt19937_by_seed_sequence
+from sampling_ref.random.murmur import SECOND_DOMAIN, murmur3_32, murmur_noise
+from sampling_ref.random.pcg64 import pcg64, pcg64_by_seed_sequence
+from sampling_ref.random.philox import (
     philox4x32_words,
     philox4x64_by_seed_sequence,
     philox4x64_words,
 )
-from sampling_ref.rng.seeding.splitmix64 import splitmix64
-from sampling_ref.rng.seeding.unsigned import read_words
-from sampling_ref.rng.threefry import (
+from sampling_ref.random.splitmix64 import splitmix64
+from sampling_ref.random.threefry import (
     threefry2x32,
     threefry2x32_bits,
     threefry2x32_key,
     threefry4x64,
 )
-from sampling_ref.rng.widths import (
+from sampling_ref.random.words import (
     high_halves,
     low_halves,
     low_then_high,
     pairs_high_first,
     pairs_low_first,
+    read_words,
 )
-from sampling_ref.rng.xoshiro256plusplus import xoshiro256plusplus, xoshiro256plusplus_by_seed
+from sampling_ref.random.xoshiro256plusplus import xoshiro256plusplus, xoshiro256plusplus_by_seed
 
 Bits: TypeAlias = Literal[32, 64]
 """The width of a word."""

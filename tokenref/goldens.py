@@ -12,8 +12,8 @@ import msgspec
 
 from bpe_ref import Pipeline, SentencePieceTokenizer, load_tokenizer
 from bpe_ref.formats.files import read_unpacked
+from tokenref.answers import Ok, Refused, Unsupported
 from tokenref.catalogue import Catalogue, open_catalogue
-from tokenref.engines.answers import Ok, Refused, Unsupported
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.manifest import FileEntry, Manifest, VocabularyEntry
 from tokenref.record import OPERATIONS, Case, Exact, MustRefuse, Verdict, answer_type, make_case

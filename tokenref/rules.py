@@ -209,3 +209,11 @@ def rule_names(op: str) -> list[str]:
             for point, choice in choices.items()
         )
     ]
+
+
+RACE_PROFILES: Final = tuple(
+    name
+    for name in rule_names("draw")
+    if (choices_of("draw", name) or {}).get("method") in {*RACES, "torch race", "torch walk"}
+)
+"""The rules of draws by noise, and of torch's draws, as profiles."""

@@ -20,10 +20,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from tokenref.batches import batches
-from tokenref.catalogue import Catalogue
-from tokenref.declared import judge_declared
-from tokenref.engines.answers import (
+from tokenref.answers import (
     UNDECLARED,
     Answer,
     AnswersMany,
@@ -37,9 +34,11 @@ from tokenref.engines.answers import (
     TimedOut,
     Unsupported,
 )
+from tokenref.catalogue import Catalogue
 from tokenref.engines.calls import asked
-from tokenref.judge import FAILURES, Judgement, Status
+from tokenref.judge import FAILURES, Judgement, Status, judge
 from tokenref.known import Known, stale_globs, with_known
+from tokenref.protocol.batches import batches
 from tokenref.record import Case, op_of
 from tokenref.subjects import Subject, load_subject
 
@@ -212,7 +211,7 @@ class Sessions:
             if isinstance(answer, NotAsked) and answer.reason not in self.lost:
                 self.lost.append(answer.reason)
         judged = [
-            judge_declared(case, answer, subject, declared)
+            judge(case, answer, subject, declared)
             for case, answer in zip(cases, answers, strict=True)
         ]
         each = (time.perf_counter() - start) * 1000 / len(cases)

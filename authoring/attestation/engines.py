@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from tokenref.answers import Engine
 from tokenref.commands.paths import InputError
-from tokenref.engines.answers import Engine
 from tokenref.engines.table import Unavailable, engine
 from tokenref.reports.results import DIFFERENCES
 from tokenref.runner import Run

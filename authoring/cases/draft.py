@@ -13,7 +13,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
-from tokenref.engines.answers import Unsupported
+from tokenref.answers import Unsupported
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.goldens import GoldensError, golden, right_answer
 from tokenref.judge import judge

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final, TypeAlias
 
 from authoring.mutants.mutant import Ask, Mutant, Witness, bytewise, mutant
-from tokenref.engines.answers import Ok, Refused
+from tokenref.answers import Ok, Refused
 from tokenref.engines.calls import SESSION, in_order
 from tokenref.engines.reference import ReferenceSession
 from tokenref.record import canonical_json

@@ -14,7 +14,7 @@ from authoring.mutants.mutant import (
     mutant,
 )
 from bpe_ref import DecodingError, Steps, TokenId, TokenIdError, Vocabulary
-from tokenref.engines.answers import Ok, Refused, as_text, request_text
+from tokenref.answers import Ok, Refused, as_text, request_text
 from tokenref.engines.reference import ReferenceSession
 
 DecodeBytes = Callable[[Vocabulary, Iterable[TokenId]], bytes]

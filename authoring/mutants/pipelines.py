@@ -11,18 +11,18 @@ from typing import Any, Final
 
 from authoring.cases.tokenizers import fixture_tokenizers, token_ids
 from authoring.mutants.mutant import AskPipeline, PreparePipeline, Witness
+from bpe_ref.added_tokens import AddedToken, AddedVocabulary, Cut
 from bpe_ref.aligned_text import AlignedText
-from bpe_ref.hugging_face.added_tokens import AddedToken, AddedVocabulary, Cut
-from bpe_ref.hugging_face.decoders import DecoderSequence
-from bpe_ref.hugging_face.encoding import Encoding
-from bpe_ref.hugging_face.model import BPE
-from bpe_ref.hugging_face.normalizers import Sequence as NormalizerSequence
+from bpe_ref.components import Token
+from bpe_ref.decoders import DecoderSequence
+from bpe_ref.encoding import Encoding
 from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.hugging_face.post_processors import PostProcessor, PostProcessorSequence
-from bpe_ref.hugging_face.pre_tokenizers import Sequence as PreSequence
-from bpe_ref.hugging_face.profile import Profile
-from bpe_ref.hugging_face.shapes import Token
-from tokenref.engines.answers import Ok, Refused
+from bpe_ref.models.bpe import BPE
+from bpe_ref.normalizers import Sequence as NormalizerSequence
+from bpe_ref.post_processors import PostProcessor, PostProcessorSequence
+from bpe_ref.pre_tokenizers import Sequence as PreSequence
+from bpe_ref.profile import Profile
+from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_pipeline import PipelineSession
 
 SEQUENCES: Final[Mapping[type, str]] = {
@@ -142,7 +142,7 @@ class Added:
 def mapped(part: Any, kind: type | tuple[type, ...], change: Callable[[Any], Any]) -> Any:
     """Return a component with the change made to all that are of a kind.
 
-    >>> from bpe_ref.hugging_face.decoders import Fuse
+    >>> from bpe_ref.decoders import Fuse
     >>> mapped(DecoderSequence((Fuse(),)), Fuse, lambda _: "?")
     DecoderSequence(decoders=('?',))
     """

@@ -12,7 +12,7 @@ from authoring.mutants.pipelines import (
     with_added,
     without_choice,
 )
-from bpe_ref.hugging_face.added_tokens import AddedToken, AddedVocabulary, Cut
+from bpe_ref.added_tokens import AddedToken, AddedVocabulary, Cut
 from bpe_ref.hugging_face.pipeline import Pipeline
 
 Order = Callable[[list[tuple[int, str]]], Iterable[tuple[int, str]]]

@@ -11,10 +11,9 @@ from authoring.mutants.pipelines import (
     changing,
     tokenizes,
 )
-from bpe_ref.hugging_face.encoding import Encoding
-from bpe_ref.hugging_face.padding import Padding
+from bpe_ref.encoding import Encoding
 from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.hugging_face.post_processors import (
+from bpe_ref.post_processors import (
     BertProcessing,
     ByteLevel,
     PostProcessor,
@@ -22,8 +21,9 @@ from bpe_ref.hugging_face.post_processors import (
     RobertaProcessing,
     TemplateProcessing,
 )
-from bpe_ref.hugging_face.truncation import Truncation
-from tokenref.engines.answers import Ok, Refused
+from bpe_ref.post_processors.padding import Padding
+from bpe_ref.post_processors.truncation import Truncation
+from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_pipeline import PipelineSession
 
 _PER_TOKEN: Final = (

@@ -7,9 +7,9 @@ from typing import Any, Final
 from authoring.mutants.mutant import AskPipeline, Mutant, Witness, pipeline_mutant
 from authoring.mutants.pipelines import Cutting, changing, tokenizes
 from bpe_ref.aligned_text import AlignedText
-from bpe_ref.hugging_face.patterns import Literal, Regex
 from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.hugging_face.pre_tokenizers import (
+from bpe_ref.patterns.matches import Literal, Regex
+from bpe_ref.pre_tokenizers import (
     BertPreTokenizer,
     ByteLevel,
     CharDelimiterSplit,
@@ -23,8 +23,8 @@ from bpe_ref.hugging_face.pre_tokenizers import (
     Whitespace,
     WhitespaceSplit,
 )
-from bpe_ref.hugging_face.pre_tokenizers.splitting import split
-from tokenref.engines.answers import Ok, Refused
+from bpe_ref.pre_tokenizers.splitting import split
+from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_pipeline import PipelineSession
 
 _ASCII_MARKS: Final = "!\"#%&'()*,-./:;?@[\\]_{}"  # of category P

@@ -12,7 +12,7 @@ from authoring.mutants.pipelines import (
     detokenizes,
     profile_without,
 )
-from bpe_ref.hugging_face.decoders import (
+from bpe_ref.decoders import (
     CLEANUP,
     BPEDecoder,
     ByteFallback,
@@ -24,9 +24,9 @@ from bpe_ref.hugging_face.decoders import (
     Strip,
     WordPiece,
 )
-from bpe_ref.hugging_face.patterns import Regex, matches
 from bpe_ref.hugging_face.pipeline import Pipeline
-from tokenref.engines.answers import Ok, Refused
+from bpe_ref.patterns.matches import Regex, matches
+from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_pipeline import PipelineSession
 
 _NOTHING: Final = DecoderSequence(())

@@ -13,11 +13,11 @@ from authoring.mutants.pipelines import (
     profile_without,
     tokenizes,
 )
-from bpe_ref.hugging_face.added_tokens import AddedToken
-from bpe_ref.hugging_face.merging import Symbol, merge
-from bpe_ref.hugging_face.model import BPE
+from bpe_ref.added_tokens import AddedToken
+from bpe_ref.components import Token
 from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.hugging_face.shapes import Token
+from bpe_ref.models.bpe import BPE
+from bpe_ref.models.merging import Symbol, merge
 from tokenref.engines.reference_pipeline import PipelineSession
 
 

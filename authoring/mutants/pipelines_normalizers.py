@@ -7,7 +7,8 @@ from typing import Any, Final
 from authoring.mutants.mutant import Mutant, PreparePipeline, Witness, pipeline_mutant
 from authoring.mutants.pipelines import Rewriting, changing, profile_without, tokenizes
 from bpe_ref.aligned_text import AlignedText
-from bpe_ref.hugging_face.normalizers import (
+from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.normalizers import (
     NFC,
     NFD,
     NFKC,
@@ -22,8 +23,7 @@ from bpe_ref.hugging_face.normalizers import (
     Strip,
     StripAccents,
 )
-from bpe_ref.hugging_face.patterns import Literal, Regex, matches
-from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.patterns.matches import Literal, Regex, matches
 
 _NOTHING: Final = Sequence(())
 

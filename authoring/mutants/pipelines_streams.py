@@ -6,9 +6,9 @@ from typing import Any, Final
 from authoring.cases.tokenizers import fixture_tokenizers
 from authoring.mutants.mutant import AskPipeline, Mutant, Witness, pipeline_mutant
 from authoring.mutants.pipelines import streams_text, tokenize_request
-from bpe_ref.hugging_face.decode_stream import DecodeStream
 from bpe_ref.hugging_face.pipeline import Pipeline
-from tokenref.engines.answers import Ok, Refused
+from bpe_ref.like_tokenizers.decode_stream import DecodeStream
+from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_pipeline import PipelineSession
 
 Parts = tuple[list[str | None], str]

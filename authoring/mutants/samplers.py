@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from authoring.mutants.mutant import Mutant, Witness
-from tokenref.engines.answers import Answer
+from tokenref.answers import Answer
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
 from tokenref.subjects import SAMPLERS

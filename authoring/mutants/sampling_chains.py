@@ -10,10 +10,10 @@ from authoring.mutants.mutant import Mutant
 from authoring.mutants.samplers import question, sampler_mutant
 from authoring.mutants.sampling_rows import CHAINS, Request, asking, other_question, row_request
 from sampling_ref import PROFILES, Profile
-from tokenref.engines.answers import Answer, Ok
+from tokenref.answers import Answer, Ok
 from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
 from tokenref.floats import pack, unpack
-from tokenref.questions.parameters import pack_parameters, unpack_parameters
+from tokenref.questions.sampling import pack_parameters, unpack_parameters
 from tokenref.record import ROW_OPS
 from tokenref.reordered import with_step_at
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from authoring.mutants.mutant import Mutant
 from authoring.mutants.sampling_filters import filtering
 from authoring.mutants.sampling_rows import Request, asking
-from tokenref.engines.answers import Answer, Ok
+from tokenref.answers import Answer, Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import FloatsError, pack, type_of, unpack
 

@@ -6,10 +6,10 @@ from typing import Any, Final, TypeAlias
 
 from authoring.mutants.mutant import Mutant
 from authoring.mutants.samplers import question, sampler_mutant
-from tokenref.engines.answers import Answer, Ok
+from tokenref.answers import Answer, Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import FloatsError, nearest, pack, type_of, unpack
-from tokenref.questions.parameters import pack_parameters, unpack_parameters
+from tokenref.questions.sampling import pack_parameters, unpack_parameters
 from tokenref.rules import choices_of, points, rule_name
 
 Request: TypeAlias = Mapping[str, Any]

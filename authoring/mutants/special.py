@@ -12,7 +12,7 @@ from authoring.mutants.mutant import (
     mutant,
 )
 from bpe_ref import Steps, Vocabulary
-from tokenref.engines.answers import Ok, Refused
+from tokenref.answers import Ok, Refused
 from tokenref.engines.reference import ReferenceSession
 
 Stretches = Iterator[tuple[str, str | None]]

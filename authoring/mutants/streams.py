@@ -17,8 +17,8 @@ from bpe_ref import (
     Tokenizer,
     Vocabulary,
 )
-from bpe_ref.decoding import bytes_to_text, decode_bytes
-from bpe_ref.offsets import decode_with_offsets
+from bpe_ref.decoders.offsets import decode_with_offsets
+from bpe_ref.decoders.to_bytes import bytes_to_text, decode_bytes
 from tokenref.engines.tools import Completions, Tools, completions
 
 _REPLACEMENT: Final = "\ufffd"

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.cutting.whole import Span
-from bpe_ref.hugging_face.encoding import Encoding
+from bpe_ref.encoding import Encoding
 from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.hugging_face.post_processors import process
+from bpe_ref.post_processors import process
 
 
 def repeats_nothing(pipeline: Pipeline) -> bool:
     """Return whether the template, without its special tokens, is the text.
 
-    >>> from bpe_ref.hugging_face.model import BPE
+    >>> from bpe_ref.models.bpe import BPE
     >>> repeats_nothing(Pipeline(BPE({"a": 0}, [])))
     True
     """
@@ -23,8 +23,8 @@ def repeats_nothing(pipeline: Pipeline) -> bool:
 def added_spans(pipeline: Pipeline, text: str) -> Sequence[Span]:
     """Return where the added tokens are in a text without surrogates, with what they strip.
 
-    >>> from bpe_ref.hugging_face.added_tokens import AddedToken
-    >>> from bpe_ref.hugging_face.model import BPE
+    >>> from bpe_ref.added_tokens import AddedToken
+    >>> from bpe_ref.models.bpe import BPE
     >>> added_spans(Pipeline(BPE({"a": 0}, []), added_tokens=[AddedToken("<s>")]), "a<s>")
     [(1, 4)]
     """
@@ -45,8 +45,8 @@ def added_spans(pipeline: Pipeline, text: str) -> Sequence[Span]:
 def written_tokens(pipeline: Pipeline) -> dict[str, bool]:
     """Return the added tokens as they are and as normalized, and which strip what follows.
 
-    >>> from bpe_ref.hugging_face.added_tokens import AddedToken
-    >>> from bpe_ref.hugging_face.model import BPE
+    >>> from bpe_ref.added_tokens import AddedToken
+    >>> from bpe_ref.models.bpe import BPE
     >>> written_tokens(Pipeline(BPE({"a": 0}, []), added_tokens=[AddedToken("<s>", rstrip=True)]))
     {'<s>': True}
     """

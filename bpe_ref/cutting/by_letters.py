@@ -42,11 +42,11 @@ What is not quick
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from bpe_ref.added_tokens import AddedVocabulary
 from bpe_ref.cutting.letter_borders import LetterBorders
 from bpe_ref.cutting.surrogates import any_surrogate, in_the_original
 from bpe_ref.cutting.whole import Span
 from bpe_ref.given_text import without_surrogates
-from bpe_ref.hugging_face.added_tokens import AddedVocabulary
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,8 @@ from bpe_ref.cutting.borders import (
     BorderRule,
 )
 from bpe_ref.cutting.kinds import kinds_of
-from bpe_ref.hugging_face.pre_tokenizers.byte_level import GPT2_PATTERN
 from bpe_ref.patterns_for_oniguruma import to_oniguruma
+from bpe_ref.pre_tokenizers.byte_level import GPT2_PATTERN
 from bpe_ref.registry import REGISTRY
 
 TABLES_OF_FILES: Final = "unicode-16.0-oniguruma"

@@ -5,14 +5,14 @@ Definition
     stand side by side, and both are tokens; or, instead of the latter, if every
     character that is no token becomes its bytes, and those never merge.
 
-`hugging_face.borders` proves that merging the letters of two texts side by side
+`models.borders` proves that merging the letters of two texts side by side
 then gives the tokens of the one and those of the other, and why no unknown
 token and no vanished character can change that.
 """
 
 from dataclasses import dataclass
 
-from bpe_ref.hugging_face.model import BPE
+from bpe_ref.models.bpe import BPE
 
 
 @dataclass(frozen=True)

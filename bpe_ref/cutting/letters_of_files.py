@@ -17,18 +17,18 @@ from bpe_ref.cutting.by_letters import CountedByLetters, Writing
 from bpe_ref.cutting.by_pieces import SpecialTokens
 from bpe_ref.cutting.letter_borders import borders_of
 from bpe_ref.cutting.longest import longest_of, normalizer_steps
-from bpe_ref.hugging_face.normalizers.replacing import Prepend, Replace
-from bpe_ref.hugging_face.patterns import Literal
 from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.hugging_face.pre_tokenizers.metaspace import Metaspace
-from bpe_ref.hugging_face.pre_tokenizers.split_by_pattern import Split
+from bpe_ref.normalizers.replacing import Prepend, Replace
+from bpe_ref.patterns.matches import Literal
+from bpe_ref.pre_tokenizers.metaspace import Metaspace
+from bpe_ref.pre_tokenizers.split_by_pattern import Split
 
 
 def by_letters(pipeline: Pipeline) -> CountedByLetters | None:
     """Return what is known of a pipeline of the second kind; None for any other.
 
-    >>> from bpe_ref.hugging_face.model import BPE
-    >>> from bpe_ref.hugging_face.pre_tokenizers import Metaspace
+    >>> from bpe_ref.models.bpe import BPE
+    >>> from bpe_ref.pre_tokenizers import Metaspace
     >>> model = BPE({"▁": 0, "a": 1, "▁a": 2}, [("▁", "a")])
     >>> mistral = Pipeline(model, pre_tokenizer=Metaspace(prepend_scheme="first", split=False))
     >>> found = by_letters(mistral)

@@ -23,19 +23,19 @@ from typing import Final
 
 from bpe_ref.cutting.file_patterns import BY_SOURCE
 from bpe_ref.cutting.letter_borders import gives_a_token, is_plain
-from bpe_ref.hugging_face.byte_alphabet import BYTE_OF_LETTER
-from bpe_ref.hugging_face.model import BPE
-from bpe_ref.hugging_face.normalizers.forms import NFC
-from bpe_ref.hugging_face.normalizers.replacing import Prepend, Replace
-from bpe_ref.hugging_face.normalizers.sequence import Sequence as NormalizerSequence
-from bpe_ref.hugging_face.patterns import Literal, Regex
 from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.hugging_face.pre_tokenizers.byte_level import ByteLevel
-from bpe_ref.hugging_face.pre_tokenizers.digits import Digits
-from bpe_ref.hugging_face.pre_tokenizers.metaspace import Metaspace
-from bpe_ref.hugging_face.pre_tokenizers.punctuation import Punctuation
-from bpe_ref.hugging_face.pre_tokenizers.sequence import Sequence
-from bpe_ref.hugging_face.pre_tokenizers.split_by_pattern import Split
+from bpe_ref.models.bpe import BPE
+from bpe_ref.normalizers.forms import NFC
+from bpe_ref.normalizers.replacing import Prepend, Replace
+from bpe_ref.normalizers.sequence import Sequence as NormalizerSequence
+from bpe_ref.patterns.matches import Literal, Regex
+from bpe_ref.pre_tokenizers.byte_level import ByteLevel
+from bpe_ref.pre_tokenizers.digits import Digits
+from bpe_ref.pre_tokenizers.metaspace import Metaspace
+from bpe_ref.pre_tokenizers.punctuation import Punctuation
+from bpe_ref.pre_tokenizers.sequence import Sequence
+from bpe_ref.pre_tokenizers.split_by_pattern import Split
+from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER
 
 MOST_DECOMPOSED: Final = 4
 """The most characters of a full canonical decomposition."""

@@ -22,14 +22,14 @@ from bpe_ref.cutting.longest import (
     pre_tokenizer_steps,
     spells_all_bytes,
 )
-from bpe_ref.hugging_face.byte_alphabet import BYTE_OF_LETTER, from_letters, to_letters
-from bpe_ref.hugging_face.model import BPE
-from bpe_ref.hugging_face.normalizers.forms import NFC
-from bpe_ref.hugging_face.patterns import Regex
 from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.hugging_face.pre_tokenizers.byte_level import GPT2_PATTERN, ByteLevel
-from bpe_ref.hugging_face.pre_tokenizers.split_by_pattern import Split
+from bpe_ref.models.bpe import BPE
+from bpe_ref.normalizers.forms import NFC
+from bpe_ref.patterns.matches import Regex
+from bpe_ref.pre_tokenizers.byte_level import GPT2_PATTERN, ByteLevel
+from bpe_ref.pre_tokenizers.split_by_pattern import Split
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
+from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, from_letters, to_letters
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class _Cutting:
 def by_pieces(pipeline: Pipeline) -> CountedByPieces | None:
     """Return what is known of a pipeline of the first kind; None for any other.
 
-    >>> from bpe_ref.hugging_face.pre_tokenizers import ByteLevel
+    >>> from bpe_ref.pre_tokenizers import ByteLevel
     >>> gpt2 = ByteLevel(add_prefix_space=False, trim_offsets=True)
     >>> found = by_pieces(Pipeline(BPE({"a": 0}, []), pre_tokenizer=gpt2))
     >>> found.is_safe_cut("", "a", " "), found.is_safe_cut("", " ", "a")

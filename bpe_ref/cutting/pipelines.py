@@ -37,8 +37,8 @@ from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
 def whole_pipeline(pipeline: Pipeline) -> Whole:
     """Return the pipeline of a Hugging Face file.
 
-    >>> from bpe_ref.hugging_face.added_tokens import AddedToken
-    >>> from bpe_ref.hugging_face.model import BPE
+    >>> from bpe_ref.added_tokens import AddedToken
+    >>> from bpe_ref.models.bpe import BPE
     >>> whole = whole_pipeline(Pipeline(BPE({"a": 0}, []), added_tokens=[AddedToken("<s>")]))
     >>> whole.count("a<s>"), whole.unbreakable("a<s>")
     (2, [(1, 4)])
@@ -59,7 +59,7 @@ def whole_pipeline(pipeline: Pipeline) -> Whole:
 def count_in(pipeline: Pipeline) -> Callable[[str], int]:
     """Return what counts the tokens of a text from scratch.
 
-    >>> from bpe_ref.hugging_face.model import BPE
+    >>> from bpe_ref.models.bpe import BPE
     >>> count_in(Pipeline(BPE({"a": 0}, [])))("aa")
     2
     """
@@ -69,7 +69,7 @@ def count_in(pipeline: Pipeline) -> Callable[[str], int]:
 def spans_in(pipeline: Pipeline) -> Callable[[str], Sequence[Span]]:
     r"""Return what finds the added tokens of a text, and the surrogate pairs.
 
-    >>> from bpe_ref.hugging_face.model import BPE
+    >>> from bpe_ref.models.bpe import BPE
     >>> spans_in(Pipeline(BPE({"a": 0}, [])))("\ud83d\ude00")
     [(0, 2)]
     """

@@ -7,12 +7,12 @@ normalized and cut by a pattern, or one piece without, and bytes merge.
 from collections.abc import Sequence
 from itertools import accumulate
 
+from bpe_ref.added_tokens.special_tokens import SpecialChoice, choose, split_special
 from bpe_ref.cutting.borders import border_rule
 from bpe_ref.cutting.by_pieces import CountedByPieces, Pieces, SpecialTokens
 from bpe_ref.cutting.whole import Span, Whole
 from bpe_ref.errors import ParameterError
 from bpe_ref.given_text import without_surrogates
-from bpe_ref.special_tokens import SpecialChoice, choose, split_special
 from bpe_ref.tokenizer import Tokenizer
 
 

@@ -26,8 +26,8 @@ from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Final
 
-from bpe_ref.merges import Pair, TokenId
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.merges import Pair, TokenId
 
 _EMPTY: Final = -1  # in a slot: its token was merged into the slot before it
 _NOWHERE: Final = -1  # in a link: there is no such neighbour

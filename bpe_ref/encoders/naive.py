@@ -20,8 +20,8 @@ what this one returns.
 from collections.abc import Sequence
 from itertools import pairwise
 
-from bpe_ref.merges import TokenId
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.merges import TokenId
 
 
 def encode_naive(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:

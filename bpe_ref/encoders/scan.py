@@ -27,8 +27,8 @@ from itertools import pairwise
 from operator import eq
 from typing import Final
 
-from bpe_ref.merges import ByConcatenation, Spelling, TokenId
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.merges import ByConcatenation, Spelling, TokenId
 
 NEVER: Final = float("inf")
 

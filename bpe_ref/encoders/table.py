@@ -11,8 +11,8 @@ from bpe_ref.encoders.minimal import encode_minimal
 from bpe_ref.encoders.naive import encode_naive
 from bpe_ref.encoders.prefix_table import encode_prefix_table
 from bpe_ref.encoders.scan import encode_scan
-from bpe_ref.merges import TokenId
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.merges import TokenId
 
 Encoder: TypeAlias = Callable[[Vocabulary, Sequence[TokenId]], list[TokenId]]
 

@@ -15,8 +15,8 @@ What a list of pairs does not say
 """
 
 from bpe_ref.compatibility import build_derivations
-from bpe_ref.merges import ByPair
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.merges import ByPair
 
 
 def byte_level_merges(vocabulary: Vocabulary) -> list[tuple[bytes, bytes]]:

@@ -35,9 +35,9 @@ from typing import Any, Final
 from bpe_ref.errors import PatternError, VocabularyError
 from bpe_ref.formats.byte_level import byte_level_merges
 from bpe_ref.formats.merges_text import write_file
-from bpe_ref.hugging_face.byte_alphabet import BYTE_OF_LETTER, to_letters
 from bpe_ref.patterns_for_oniguruma import asks_for_words, to_oniguruma
 from bpe_ref.vocabulary import TextRules, Vocabulary
+from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, to_letters
 
 _OWN_TABLES: Final = "unicode-16.0-oniguruma"
 _LIKE_OWN_TABLES: Final = "unicode-16.0"  # the same but for words

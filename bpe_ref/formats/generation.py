@@ -40,7 +40,7 @@ from typing import Final
 from bpe_ref.errors import VocabularyFileError
 from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.json_nodes import Node, parse_json
-from bpe_ref.merges import TokenId
+from bpe_ref.vocabulary.merges import TokenId
 
 GENERATION_CONFIG: Final = "generation_config.json"
 MODEL_CONFIG: Final = "config.json"

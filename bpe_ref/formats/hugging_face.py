@@ -28,16 +28,16 @@ import os
 from collections.abc import Sequence
 from typing import Any, Final
 
+from bpe_ref.added_tokens import AddedToken
 from bpe_ref.errors import BpeError, VocabularyFileError
 from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.hugging_face_components import read_component
 from bpe_ref.formats.json_nodes import Node, parse_json
-from bpe_ref.hugging_face.added_tokens import AddedToken
-from bpe_ref.hugging_face.model import BPE, ID_LIMIT
-from bpe_ref.hugging_face.padding import Padding
 from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.hugging_face.profile import HUGGING_FACE, Profile
-from bpe_ref.hugging_face.truncation import DIRECTIONS, STRATEGIES, Truncation
+from bpe_ref.models.bpe import BPE, ID_LIMIT
+from bpe_ref.post_processors.padding import Padding
+from bpe_ref.post_processors.truncation import DIRECTIONS, STRATEGIES, Truncation
+from bpe_ref.profile import HUGGING_FACE, Profile
 
 VERSION: Final = "1.0"
 """The only version of the format."""

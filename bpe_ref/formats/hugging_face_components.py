@@ -23,15 +23,15 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Final, get_type_hints
 
+from bpe_ref.decoders import DECODERS
 from bpe_ref.errors import BpeError, VocabularyFileError
 from bpe_ref.formats.json_nodes import Node
-from bpe_ref.hugging_face.decoders import DECODERS
-from bpe_ref.hugging_face.normalizers import NORMALIZERS
-from bpe_ref.hugging_face.patterns import Literal, Regex
-from bpe_ref.hugging_face.post_processors import POST_PROCESSORS
-from bpe_ref.hugging_face.pre_tokenizers import PRE_TOKENIZERS
-from bpe_ref.hugging_face.profile import Profile
-from bpe_ref.hugging_face.templates import SequencePiece, SpecialPiece, SpecialToken
+from bpe_ref.normalizers import NORMALIZERS
+from bpe_ref.patterns.matches import Literal, Regex
+from bpe_ref.post_processors import POST_PROCESSORS
+from bpe_ref.post_processors.templates import SequencePiece, SpecialPiece, SpecialToken
+from bpe_ref.pre_tokenizers import PRE_TOKENIZERS
+from bpe_ref.profile import Profile
 
 ID_LIMIT: Final = 1 << 32
 """Numbers of tokens and types are below this."""
@@ -89,7 +89,7 @@ def read_component(node: Node, kind: str, profile: Profile, depth: int = 0) -> A
 
     Raises `VocabularyFileError` for what is none.
 
-    >>> from bpe_ref.hugging_face.profile import STRICT
+    >>> from bpe_ref.profile import STRICT
     >>> read_component(Node({"type": "Fuse"}, "x.json"), "decoder", STRICT)
     Fuse()
     """
@@ -123,7 +123,7 @@ def read_component(node: Node, kind: str, profile: Profile, depth: int = 0) -> A
 def write_component(component: object, kind: str) -> dict[str, Any] | None:
     """Return the JSON value that describes a component.
 
-    >>> from bpe_ref.hugging_face.decoders import BPEDecoder
+    >>> from bpe_ref.decoders import BPEDecoder
     >>> write_component(BPEDecoder("_"), "decoder")
     {'type': 'BPEDecoder', 'suffix': '_'}
     """

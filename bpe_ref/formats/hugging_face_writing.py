@@ -11,10 +11,10 @@ from typing import Any
 from bpe_ref.errors import VocabularyError
 from bpe_ref.formats.hugging_face import VERSION
 from bpe_ref.formats.hugging_face_components import write_component
-from bpe_ref.hugging_face.model import BPE
-from bpe_ref.hugging_face.padding import Padding
 from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.hugging_face.truncation import Truncation
+from bpe_ref.models.bpe import BPE
+from bpe_ref.post_processors.padding import Padding
+from bpe_ref.post_processors.truncation import Truncation
 
 
 def dump_tokenizer_json(pipeline: Pipeline) -> bytes:

@@ -6,7 +6,7 @@
 
 `merges.txt` has a merge on each line, first merge first, as two tokens and one
 space between them. `vocab.json` has an object from token to id. Tokens are
-written in the letters of the byte-level alphabet (`hugging_face.byte_alphabet`).
+written in the letters of the byte-level alphabet (`vocabulary.byte_alphabet`).
 Pairs merge if they are on the list. GPT-2's `vocab.bpe` has the form of
 `merges.txt`.
 
@@ -36,10 +36,10 @@ from bpe_ref.errors import VocabularyError, VocabularyFileError
 from bpe_ref.formats.byte_level import byte_level_merges
 from bpe_ref.formats.files import read_unpacked, write_atomically
 from bpe_ref.formats.json_nodes import parse_json
-from bpe_ref.hugging_face.byte_alphabet import from_letters, to_letters
-from bpe_ref.hugging_face.profile import HUGGING_FACE, Profile
-from bpe_ref.merges import TokenId
+from bpe_ref.profile import HUGGING_FACE, Profile
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
+from bpe_ref.vocabulary.byte_alphabet import from_letters, to_letters
+from bpe_ref.vocabulary.merges import TokenId
 
 MAXIMUM_ID: Final = 2**32 - 1
 

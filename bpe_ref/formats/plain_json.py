@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from bpe_ref.errors import VocabularyError, VocabularyFileError
-from bpe_ref.merges import ByConcatenation
 from bpe_ref.vocabulary import (
     DEFAULT_TABLES,
     TextRules,
@@ -31,6 +30,7 @@ from bpe_ref.vocabulary import (
     vocabulary_by_concatenation,
     vocabulary_by_pair,
 )
+from bpe_ref.vocabulary.merges import ByConcatenation
 
 _KEYS: dict[str, type | tuple[type, ...]] = {
     "rule": str,

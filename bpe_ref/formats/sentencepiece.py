@@ -30,7 +30,7 @@ from typing import Final
 from bpe_ref.errors import VocabularyError, VocabularyFileError
 from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.protobuf import BYTES, FOUR_BYTES, NUMBER, Field, fields
-from bpe_ref.precompiled import Charsmap
+from bpe_ref.normalizers.charsmap import Charsmap
 from bpe_ref.sentencepiece.model import (
     NormalizationRules,
     Piece,

@@ -5,9 +5,9 @@ whole: not how text is normalized and cut. That is what an audit asks about.
 """
 
 from bpe_ref.errors import VocabularyError
-from bpe_ref.hugging_face.byte_alphabet import from_letters
 from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
+from bpe_ref.vocabulary.byte_alphabet import from_letters
 
 
 def vocabulary_of(pipeline: Pipeline) -> Vocabulary:
@@ -16,7 +16,7 @@ def vocabulary_of(pipeline: Pipeline) -> Vocabulary:
     Added tokens are its special tokens. Raises `VocabularyError` for a model
     that does not spell bytes, or whose words have a prefix or suffix.
 
-    >>> from bpe_ref.hugging_face.model import BPE
+    >>> from bpe_ref.models.bpe import BPE
     >>> vocabulary_of(Pipeline(BPE({"Ġ": 0, "a": 1, "Ġa": 2}, [("Ġ", "a")]))).tokens[2]
     b' a'
     """

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from bpe_ref.aligned_text import AlignedText, Span
-from bpe_ref.hugging_face.shapes import Token
+from bpe_ref.components import Token
 
 
 def offsets_of(piece: AlignedText, tokens: Iterable[Token], original: str) -> list[Span]:

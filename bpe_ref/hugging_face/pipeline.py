@@ -27,24 +27,24 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
+from bpe_ref.added_tokens import AddedToken, AddedVocabulary
+from bpe_ref.components import Decoder
+from bpe_ref.decoders import decode_tokens
+from bpe_ref.encoding import Encoding, merge
 from bpe_ref.errors import ParameterError
 from bpe_ref.given_text import without_surrogates
-from bpe_ref.hugging_face.added_tokens import AddedToken, AddedVocabulary
-from bpe_ref.hugging_face.decoders import decode_tokens
-from bpe_ref.hugging_face.encoding import Encoding, merge
-from bpe_ref.hugging_face.merging import Draw
-from bpe_ref.hugging_face.model import BPE
-from bpe_ref.hugging_face.normalizers.sequence import Step
-from bpe_ref.hugging_face.padding import Padding
-from bpe_ref.hugging_face.post_processors import PostProcessor, process
-from bpe_ref.hugging_face.pre_tokenizers.sequence import PreTokenizer
-from bpe_ref.hugging_face.profile import HUGGING_FACE, Profile
 from bpe_ref.hugging_face.quick_ids import QuickIds, reads_origins
-from bpe_ref.hugging_face.shapes import Decoder
 from bpe_ref.hugging_face.text_to_tokens import Piece, encode_pieces, pieces_of
 from bpe_ref.hugging_face.token_strings import TokenStrings
-from bpe_ref.hugging_face.truncation import Truncation
-from bpe_ref.merges import TokenId
+from bpe_ref.models.bpe import BPE
+from bpe_ref.models.merging import Draw
+from bpe_ref.normalizers.sequence import Step
+from bpe_ref.post_processors import PostProcessor, process
+from bpe_ref.post_processors.padding import Padding
+from bpe_ref.post_processors.truncation import Truncation
+from bpe_ref.pre_tokenizers.sequence import PreTokenizer
+from bpe_ref.profile import HUGGING_FACE, Profile
+from bpe_ref.vocabulary.merges import TokenId
 
 Text: TypeAlias = str | Sequence[str]
 """A text, or its words."""

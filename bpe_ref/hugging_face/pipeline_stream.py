@@ -11,10 +11,10 @@ What the source leaves open
 
 from typing import Final
 
+from bpe_ref.decoders.chain_stream import ChainStream
 from bpe_ref.errors import ParameterError
 from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.hugging_face.streaming import ChainStream
-from bpe_ref.merges import TokenId
+from bpe_ref.vocabulary.merges import TokenId
 
 
 class PipelineStream:
@@ -44,8 +44,8 @@ class PipelineStream:
 def stream_decoder(pipeline: Pipeline, *, skip_special_tokens: bool = True) -> PipelineStream:
     """Return a decoder that takes one token at a time.
 
-    >>> from bpe_ref.hugging_face.decoders import ByteFallback
-    >>> from bpe_ref.hugging_face.model import BPE
+    >>> from bpe_ref.decoders import ByteFallback
+    >>> from bpe_ref.models.bpe import BPE
     >>> vocab = {"a": 0, "<0xC3>": 1, "<0xA9>": 2}
     >>> stream = stream_decoder(Pipeline(BPE(vocab, []), decoder=ByteFallback()))
     >>> [stream.push(token) for token in (0, 1, 2, 0)], stream.finish()

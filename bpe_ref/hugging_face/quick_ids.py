@@ -23,22 +23,22 @@ Why this is the same answer
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from bpe_ref.hugging_face.added_tokens import AddedVocabulary
-from bpe_ref.hugging_face.byte_alphabet import to_letters
-from bpe_ref.hugging_face.character_borders import CharacterBorders
-from bpe_ref.hugging_face.merging import Draw
-from bpe_ref.hugging_face.model import BPE
-from bpe_ref.hugging_face.normalizers.sequence import Step
-from bpe_ref.hugging_face.pre_tokenizers.byte_level import ByteLevel
-from bpe_ref.hugging_face.pre_tokenizers.metaspace import Metaspace
-from bpe_ref.hugging_face.pre_tokenizers.sequence import (
+from bpe_ref.added_tokens import AddedVocabulary
+from bpe_ref.models.bpe import BPE
+from bpe_ref.models.character_borders import CharacterBorders
+from bpe_ref.models.merging import Draw
+from bpe_ref.models.piece_cache import PieceCache
+from bpe_ref.normalizers.sequence import Step
+from bpe_ref.pre_tokenizers.byte_level import ByteLevel
+from bpe_ref.pre_tokenizers.metaspace import Metaspace
+from bpe_ref.pre_tokenizers.sequence import (
     PreTokenizer,
     Sequence,
     needs_alignment,
     reads_start,
 )
-from bpe_ref.merges import TokenId
-from bpe_ref.piece_cache import PieceCache
+from bpe_ref.vocabulary.byte_alphabet import to_letters
+from bpe_ref.vocabulary.merges import TokenId
 
 _Cut: TypeAlias = Callable[[str, bool], list[str]]
 """Cuts a text; the flag tells whether the original begins with it."""

@@ -13,16 +13,16 @@ Source, and what it leaves open: see `pipeline`.
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from bpe_ref.added_tokens import AddedVocabulary
 from bpe_ref.aligned_text import AlignedText, Span
-from bpe_ref.hugging_face.added_tokens import AddedVocabulary
-from bpe_ref.hugging_face.encoding import Encoding
-from bpe_ref.hugging_face.merging import Draw
-from bpe_ref.hugging_face.model import BPE
-from bpe_ref.hugging_face.normalizers.sequence import Step
+from bpe_ref.components import Token
+from bpe_ref.encoding import Encoding
 from bpe_ref.hugging_face.piece_offsets import offsets_of
-from bpe_ref.hugging_face.pre_tokenizers.sequence import PreTokenizer
-from bpe_ref.hugging_face.shapes import Token
-from bpe_ref.merges import TokenId
+from bpe_ref.models.bpe import BPE
+from bpe_ref.models.merging import Draw
+from bpe_ref.normalizers.sequence import Step
+from bpe_ref.pre_tokenizers.sequence import PreTokenizer
+from bpe_ref.vocabulary.merges import TokenId
 
 Piece: TypeAlias = tuple[AlignedText, TokenId | None]
 """A piece of a text; of an added token also the id."""

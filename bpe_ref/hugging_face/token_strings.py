@@ -15,14 +15,14 @@ Where profiles differ: `Profile.unknown_ids_dropped` and
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from bpe_ref.added_tokens import AddedVocabulary
+from bpe_ref.components import Decoder
+from bpe_ref.decoders import ByteLevel, DecoderSequence
 from bpe_ref.errors import TokenIdError
-from bpe_ref.hugging_face.added_tokens import AddedVocabulary
-from bpe_ref.hugging_face.byte_alphabet import to_letters
-from bpe_ref.hugging_face.decoders import ByteLevel, DecoderSequence
-from bpe_ref.hugging_face.model import BPE
-from bpe_ref.hugging_face.profile import HUGGING_FACE, Profile
-from bpe_ref.hugging_face.shapes import Decoder
-from bpe_ref.merges import TokenId
+from bpe_ref.models.bpe import BPE
+from bpe_ref.profile import HUGGING_FACE, Profile
+from bpe_ref.vocabulary.byte_alphabet import to_letters
+from bpe_ref.vocabulary.merges import TokenId
 
 
 class TokenStrings:

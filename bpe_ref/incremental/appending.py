@@ -37,9 +37,9 @@ from bpe_ref.automata import KEYS, ROOT, automaton_of_made_tokens, lengths_of_ma
 from bpe_ref.compatibility import build_derivations, compatibility, joint_table
 from bpe_ref.incremental.checks import as_bytes_given, check_length, raise_for_byte
 from bpe_ref.incremental.seams import MOST_SEAMS, known_seams
-from bpe_ref.merges import TokenId
 from bpe_ref.tries import NOTHING
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.merges import TokenId
 
 
 class AppendEncoder:

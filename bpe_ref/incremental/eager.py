@@ -46,9 +46,9 @@ from typing import Final
 from bpe_ref.compatibility import build_derivations, compatibility
 from bpe_ref.encoders.backtracking import trie_of_made_tokens
 from bpe_ref.errors import ParameterError, SymbolError
-from bpe_ref.merges import TokenId
 from bpe_ref.tries import Node
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.merges import TokenId
 
 _START: Final = -1  # the last token of the empty text
 _DEAD_END: Final[Node] = {"": _START}

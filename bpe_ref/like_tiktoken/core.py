@@ -11,10 +11,10 @@ from importlib import import_module
 from operator import index
 from typing import Any, Final, Literal, TypeVar
 
+from bpe_ref.added_tokens.special_tokens import split_special
 from bpe_ref.completions import encode_with_unstable
+from bpe_ref.decoders.offsets import decode_with_offsets
 from bpe_ref.errors import SpecialTokenError
-from bpe_ref.offsets import decode_with_offsets
-from bpe_ref.special_tokens import split_special
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_concatenation
 

@@ -1,12 +1,12 @@
 """From the name of a model to its encoding, as `tiktoken.model` does it."""
 
-from bpe_ref import models
+from bpe_ref import registry
 from bpe_ref.errors import UnknownVocabularyError
 from bpe_ref.like_tiktoken.core import Encoding
 from bpe_ref.like_tiktoken.registry import get_encoding
 
-MODEL_TO_ENCODING = dict(models.MODELS)
-MODEL_PREFIX_TO_ENCODING = dict(models.MODEL_PREFIXES)
+MODEL_TO_ENCODING = dict(registry.MODELS)
+MODEL_PREFIX_TO_ENCODING = dict(registry.MODEL_PREFIXES)
 
 
 def encoding_name_for_model(model_name: str) -> str:
@@ -16,7 +16,7 @@ def encoding_name_for_model(model_name: str) -> str:
     'o200k_base'
     """
     try:
-        return models.encoding_name_for_model(model_name)
+        return registry.encoding_name_for_model(model_name)
     except UnknownVocabularyError:
         raise KeyError(
             f"Could not automatically map {model_name} to a tokeniser. "

@@ -3,11 +3,11 @@
 
 from collections.abc import Iterable
 
-from bpe_ref.hugging_face import decoders as definition
-from bpe_ref.hugging_face.decode_stream import DecodeStream
-from bpe_ref.hugging_face.patterns import Regex
-from bpe_ref.hugging_face.shapes import Decoder
+from bpe_ref import decoders as definition
+from bpe_ref.components import Decoder
+from bpe_ref.like_tokenizers.decode_stream import DecodeStream
 from bpe_ref.like_tokenizers.patterns import to_pattern
+from bpe_ref.patterns.matches import Regex
 
 __all__ = [
     "BPEDecoder",

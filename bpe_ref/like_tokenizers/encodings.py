@@ -3,13 +3,13 @@
 import warnings
 from collections.abc import Iterable
 
+from bpe_ref import encoding as definition
 from bpe_ref.aligned_text import Span
 from bpe_ref.errors import ParameterError
-from bpe_ref.hugging_face import encoding as definition
-from bpe_ref.hugging_face.padding import Padding
-from bpe_ref.hugging_face.parameters import check_count
-from bpe_ref.hugging_face.truncation import truncate
-from bpe_ref.merges import TokenId
+from bpe_ref.parameters import check_count
+from bpe_ref.post_processors.padding import Padding
+from bpe_ref.post_processors.truncation import truncate
+from bpe_ref.vocabulary.merges import TokenId
 
 SIDES = {"right": "Right", "left": "Left"}
 """The directions' names in Python, and in files."""

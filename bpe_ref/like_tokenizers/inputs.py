@@ -5,7 +5,7 @@ from operator import index
 from typing import Any, TypeAlias
 
 from bpe_ref.errors import ParameterError, TokenIdError
-from bpe_ref.merges import TokenId
+from bpe_ref.vocabulary.merges import TokenId
 
 Text: TypeAlias = str | list[str] | tuple[str, ...]
 """A text, or its words."""

@@ -3,8 +3,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from bpe_ref.hugging_face import model as definition
-from bpe_ref.merges import TokenId
+from bpe_ref.models import bpe as definition
+from bpe_ref.vocabulary.merges import TokenId
 
 
 def BPE(

@@ -1,7 +1,7 @@
 """`Regex` as the Python package `tokenizers` has it, and patterns that may be texts."""
 # ruff: noqa: N802 -- the library's names
 
-from bpe_ref.hugging_face import patterns as definition
+from bpe_ref.patterns import matches as definition
 
 
 def Regex(pattern: str) -> definition.Regex:

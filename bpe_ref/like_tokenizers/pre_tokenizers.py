@@ -3,10 +3,11 @@
 
 from collections.abc import Iterable
 
+from bpe_ref import pre_tokenizers as definition
 from bpe_ref.errors import ParameterError
-from bpe_ref.hugging_face import pre_tokenizers as definition
-from bpe_ref.hugging_face.patterns import Regex
-from bpe_ref.hugging_face.pre_tokenizers import (
+from bpe_ref.like_tokenizers.patterns import to_pattern
+from bpe_ref.patterns.matches import Regex
+from bpe_ref.pre_tokenizers import (
     BertPreTokenizer,
     CharDelimiterSplit,
     FixedLength,
@@ -16,7 +17,6 @@ from bpe_ref.hugging_face.pre_tokenizers import (
     Whitespace,
     WhitespaceSplit,
 )
-from bpe_ref.like_tokenizers.patterns import to_pattern
 
 __all__ = [
     "BertPreTokenizer",

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Row
 from typing import Any
 
+from bpe_ref import post_processors as definition
 from bpe_ref.errors import VocabularyError
-from bpe_ref.hugging_face import post_processors as definition
-from bpe_ref.hugging_face.templates import Piece, SequencePiece, SpecialToken, parse_template
+from bpe_ref.post_processors.templates import Piece, SequencePiece, SpecialToken, parse_template
 
 
 def ByteLevel(

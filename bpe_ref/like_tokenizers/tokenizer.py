@@ -10,22 +10,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from bpe_ref import added_tokens, encoding
+from bpe_ref.components import Decoder
 from bpe_ref.errors import ParameterError
 from bpe_ref.formats.hugging_face import parse_tokenizer_json, read_tokenizer_json
 from bpe_ref.formats.hugging_face_writing import dump_tokenizer_json
-from bpe_ref.hugging_face import added_tokens, encoding
-from bpe_ref.hugging_face.model import BPE
-from bpe_ref.hugging_face.normalizers.sequence import Step
-from bpe_ref.hugging_face.padding import Padding
 from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.hugging_face.post_processors import PostProcessor, process
-from bpe_ref.hugging_face.pre_tokenizers import PreTokenizer
-from bpe_ref.hugging_face.shapes import Decoder
-from bpe_ref.hugging_face.truncation import Truncation
 from bpe_ref.like_tokenizers.encodings import SIDES, Encoding, side
 from bpe_ref.like_tokenizers.inputs import Text, as_batch, as_id, as_ids, as_pair, as_text
 from bpe_ref.like_tokenizers.tokens import AddedToken
-from bpe_ref.merges import TokenId
+from bpe_ref.models.bpe import BPE
+from bpe_ref.normalizers.sequence import Step
+from bpe_ref.post_processors import PostProcessor, process
+from bpe_ref.post_processors.padding import Padding
+from bpe_ref.post_processors.truncation import Truncation
+from bpe_ref.pre_tokenizers import PreTokenizer
+from bpe_ref.vocabulary.merges import TokenId
 
 STRATEGIES = {
     "longest_first": "LongestFirst",

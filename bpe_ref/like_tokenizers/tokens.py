@@ -1,7 +1,7 @@
 """`AddedToken` as the Python package `tokenizers` has it."""
 
+from bpe_ref import added_tokens as definition
 from bpe_ref.errors import ParameterError
-from bpe_ref.hugging_face import added_tokens as definition
 
 
 class AddedToken:

@@ -20,6 +20,7 @@ tokenizers 0.23.3 as measured by `authoring/tables/make_oniguruma_tables.py`.
 from dataclasses import dataclass
 from functools import cache
 
+from bpe_ref.data import table
 from bpe_ref.oniguruma.nodes import (
     Atomic,
     Capture,
@@ -54,16 +55,14 @@ class _Folds:
 
 @cache
 def _folds() -> _Folds:
-    from bpe_ref.oniguruma import data
-
-    group = {c: line for entry in data.FOLD_ALIKE for line in entry.split() for c in line}
+    foldings = table("oniguruma_foldings")
+    group = {c: alike for alike in foldings["FOLD_ALIKE"].split() for c in alike}
     long: dict[str, str] = {}
     strings: dict[str, str] = {}
-    for entry in data.FOLD_LONG:
-        for word in entry.split():
-            string, _, characters = word.partition("=")
-            long["".join(group.get(c, c)[0] for c in string)] = characters
-            strings |= dict.fromkeys(characters, string)
+    for word in foldings["FOLD_LONG"].split():
+        string, _, characters = word.partition("=")
+        long["".join(group.get(c, c)[0] for c in string)] = characters
+        strings |= dict.fromkeys(characters, string)
     return _Folds(group, long, strings)
 
 

@@ -12,6 +12,7 @@ Source: doc/RE and doc/UNICODE_PROPERTIES of https://github.com/kkos/oniguruma, 
 
 from functools import cache, lru_cache
 
+from bpe_ref.data import table
 from bpe_ref.unicode_tables import CodePoints
 
 
@@ -21,8 +22,8 @@ def posix_set(name: str) -> CodePoints | None:
     >>> posix_set("ascii").bit_count(), posix_set("letter")
     (128, None)
     """
-    number = _lines().get(":" + name)
-    return None if number is None else _decode(number)
+    names = _sets().get(":" + name)
+    return None if names is None else _decode(names)
 
 
 def property_set(name: str) -> CodePoints | None:
@@ -31,30 +32,23 @@ def property_set(name: str) -> CodePoints | None:
     >>> property_set(" upper-case LETTER").bit_count(), property_set("Elvish")
     (1858, None)
     """
-    lines = _lines()
+    sets = _sets()
     bare = name.translate({ord(" "): None, ord("-"): None, ord("_"): None})
-    number = lines.get(bare.lower()) if bare.isascii() and ":" not in bare else None
-    return None if number is None else _decode(number)
+    names = sets.get(bare.lower()) if bare.isascii() and ":" not in bare else None
+    return None if names is None else _decode(names)
 
 
 @cache
-def _lines() -> dict[str, int]:
-    """Return the number of the line that each name is on."""
-    from bpe_ref.oniguruma import data
-
-    return {
-        name: number
-        for number, line in enumerate(data.PROPERTIES)
-        for name in line.partition(": ")[0].split()
-    }
+def _sets() -> dict[str, str]:
+    """Return for each name all names of the same set, by which the table has it."""
+    names_of_sets = table("oniguruma_properties")
+    return {name: names for names in names_of_sets for name in names.split()}
 
 
 @lru_cache(maxsize=128)
-def _decode(number: int) -> CodePoints:
-    """Return the set on a line: by turns how many code points are out, how many are in."""
-    from bpe_ref.oniguruma import data
-
-    steps = [int(step, 16) for step in data.PROPERTIES[number].partition(": ")[2].split()]
+def _decode(names: str) -> CodePoints:
+    """Return the set: the entry counts the code points that are out, in, out, in ..."""
+    steps = [int(step, 16) for step in table("oniguruma_properties")[names].split()]
     # Written as one binary number, last code point first: linear in the digits.
     digits = [("1" if at % 2 else "0") * length for at, length in enumerate(steps)]
     return int("".join(reversed(digits)) or "0", 2)

@@ -28,8 +28,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from bpe_ref.errors import VocabularyError
-from bpe_ref.merges import TokenId
-from bpe_ref.precompiled import Charsmap
+from bpe_ref.normalizers.charsmap import Charsmap
+from bpe_ref.vocabulary.merges import TokenId
 
 PieceKind: TypeAlias = Literal["normal", "unknown", "control", "user-defined", "unused", "byte"]
 

@@ -18,13 +18,13 @@ What the source leaves open, and what it does
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from bpe_ref.decoders.sentencepiece import decode_pieces
 from bpe_ref.errors import ParameterError, TokenIdError
 from bpe_ref.given_text import without_surrogates
-from bpe_ref.merges import TokenId
-from bpe_ref.sentencepiece.decoding import decode_pieces
-from bpe_ref.sentencepiece.merging import merge_heap
+from bpe_ref.models.sentencepiece import merge_heap
+from bpe_ref.normalizers.sentencepiece import Normalized, normalize
 from bpe_ref.sentencepiece.model import BYTE_PIECES, SentencePieceModel
-from bpe_ref.sentencepiece.normalizing import Normalized, normalize
+from bpe_ref.vocabulary.merges import TokenId
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,9 +44,8 @@ from typing import Any, Literal, Protocol, TypedDict, get_args
 
 from sampling_ref.errors import ParameterError, UnknownNameError
 from sampling_ref.history import counts_of, read_history
-from sampling_ref.logit_changes import change_logits
 from sampling_ref.parameters import read_choice, read_number
-from sampling_ref.row import Number, TokenId, read_logits
+from sampling_ref.row import Number, TokenId, change_logits, read_logits
 
 PenaltyMethod = Literal["multiplicative", "subtractive"]
 KNOWN_PARAMETERS = ("past_tokens", "penalty", "penalty_method")

@@ -39,7 +39,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from sampling_ref.arithmetic.binary32 import to_binary32
 from sampling_ref.errors import ParameterError, RandomNumberError, RowError
 from sampling_ref.parameters import is_whole, read_whole
-from sampling_ref.rng.uniforms import torch_cpu_double
+from sampling_ref.random.uniforms import torch_cpu_double
 from sampling_ref.row import Number, TokenId, read_weights
 
 Bits: TypeAlias = Literal[32, 64]
@@ -56,7 +56,7 @@ def multinomial_torch_cpu(
 ) -> TokenId:
     """Return the token of `torch.multinomial(probabilities, 1)`, taking two words per token.
 
-    >>> from sampling_ref.rng.mt19937 import mt19937
+    >>> from sampling_ref.random.mt19937 import mt19937
     >>> multinomial_torch_cpu([0.25, 0.5, 0.25], mt19937(0))
     2
     """
@@ -72,7 +72,7 @@ def multinomial_torch_cpu_without_replacement(
 ) -> list[TokenId]:
     """Return the tokens of `torch.multinomial(probabilities, count)`.
 
-    >>> from sampling_ref.rng.mt19937 import mt19937
+    >>> from sampling_ref.random.mt19937 import mt19937
     >>> sorted(multinomial_torch_cpu_without_replacement([0.5, 0.5], 2, mt19937(0)))
     [0, 1]
     """
@@ -99,7 +99,7 @@ def multinomial_torch_cpu_with_replacement(
 
     Two words per draw for a count of 2 and more; one draw is a race, as without replacement.
 
-    >>> from sampling_ref.rng.mt19937 import mt19937
+    >>> from sampling_ref.random.mt19937 import mt19937
     >>> multinomial_torch_cpu_with_replacement([0.0, 1.0], 3, mt19937(0))
     [1, 1, 1]
     """

@@ -3,7 +3,7 @@
 The C++ standard leaves the algorithms of its distributions open. These are those of libstdc++
 (bits/random.tcc of GCC, https://gcc.gnu.org/onlinedocs/libstdc++/) for a generator
 of 32-bit words such as std::mt19937. Its two conversions to uniform numbers stand in
-`sampling_ref.rng.uniforms`; std::discrete_distribution stands here.
+`sampling_ref.random.uniforms`; std::discrete_distribution stands here.
 
 std::discrete_distribution
     The weights are divided by their sum, the running sums of the quotients are taken, and
@@ -17,7 +17,7 @@ from itertools import accumulate
 
 from sampling_ref.errors import RandomNumberError, shown
 from sampling_ref.parameters import is_whole
-from sampling_ref.rng.uniforms import libstdcxx_double, libstdcxx_float
+from sampling_ref.random.uniforms import libstdcxx_double, libstdcxx_float
 
 
 def uniform_double(words: Iterator[int]) -> float:

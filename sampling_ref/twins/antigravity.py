@@ -13,7 +13,7 @@ from sampling_ref.antigravity.rounded import (
 )
 from sampling_ref.arithmetic.binary32 import Binary32, all_to_binary32, sum_in_binary32
 from sampling_ref.candidates import Candidates
-from sampling_ref.profiles.model import Draw
+from sampling_ref.engines.profile import Draw
 from sampling_ref.row import ReadRow, TokenId
 from sampling_ref.situation import Situation
 from sampling_ref.steps.step import Values

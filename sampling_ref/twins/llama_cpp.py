@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sampling_ref.candidates import Candidates
+from sampling_ref.engines.profile import Draw
 from sampling_ref.llama_cpp.adaptive_p import (
     AdaptiveState,
     adaptive_p_accept,
@@ -28,7 +29,6 @@ from sampling_ref.llama_cpp.top_n_sigma import top_n_sigma
 from sampling_ref.llama_cpp.top_p import top_p
 from sampling_ref.llama_cpp.typical import typical
 from sampling_ref.llama_cpp.xtc import xtc
-from sampling_ref.profiles.model import Draw
 from sampling_ref.row import Number, TokenId
 from sampling_ref.situation import Situation
 from sampling_ref.steps.step import Apply, Remember, Values

@@ -17,6 +17,7 @@ from sampling_ref.candidate_orders import walk
 from sampling_ref.candidates import Candidates
 from sampling_ref.drawing.exponential_race import exponential_race
 from sampling_ref.drawing.gumbel_max import gumbel_max
+from sampling_ref.engines.profile import Draw
 from sampling_ref.errors import RowError
 from sampling_ref.filters.epsilon import epsilon
 from sampling_ref.filters.min_p import min_p
@@ -25,11 +26,9 @@ from sampling_ref.filters.top_a import top_a
 from sampling_ref.filters.xtc import xtc
 from sampling_ref.greedy import only_greedy
 from sampling_ref.ordering import largest_first
-from sampling_ref.profiles.model import Draw
 from sampling_ref.row import Number, ReadRow, TokenId, read_possible_logits
 from sampling_ref.situation import Situation
-from sampling_ref.steps.making import at_places, known_arguments, with_places
-from sampling_ref.steps.step import Apply, Values
+from sampling_ref.steps.step import Apply, Values, at_places, known_arguments, with_places
 from sampling_ref.steps.table import steps_applying
 from sampling_ref.twins.twin import Twin
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sampling_ref.candidates import Candidates
-from sampling_ref.profiles.model import Draw
+from sampling_ref.engines.profile import Draw
 from sampling_ref.row import TokenId
 from sampling_ref.situation import Situation
 from sampling_ref.steps.step import Step

@@ -7,9 +7,9 @@ from typing import Any
 
 from sampling_ref.arithmetic.binary32 import to_binary32 as f32
 from sampling_ref.arithmetic.glibc import expf
-from tokenref.engines.answers import Answer, Ok, Refused
+from tokenref.answers import Answer, Ok, Refused
 from tokenref.floats import pack, type_of, unpack
-from tokenref.questions.parameters import unpack_parameters
+from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import Choices, all_choices, choices_of
 
 

@@ -13,7 +13,7 @@ from sampling_ref.drawing.torch_cpu import (
     multinomial_torch_cpu_without_replacement,
 )
 from sampling_ref.errors import ParameterError, RandomNumberError, RowError
-from sampling_ref.rng.mt19937 import mt19937
+from sampling_ref.random.mt19937 import mt19937
 
 # torch 2.13.0: multinomial(tensor(row), ..., generator=torch.Generator().manual_seed(seed))
 ROW = [0.125, 0.0, 0.5, 0.25, 0.125]

@@ -24,8 +24,8 @@ from sampling_ref.errors import RowError
 from sampling_ref.llama_cpp.min_p import min_p
 from sampling_ref.llama_cpp.top_k import top_k
 from sampling_ref.llama_cpp.top_p import top_p
-from sampling_ref.rng.chacha import chacha_by_seed
-from sampling_ref.rng.uniforms import rust_weighted_index
+from sampling_ref.random.chacha import chacha_by_seed
+from sampling_ref.random.uniforms import rust_weighted_index
 from sampling_ref.row import ReadRow
 from tests.sampling.records import alone, kept, logs
 

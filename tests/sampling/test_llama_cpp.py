@@ -47,7 +47,7 @@ from sampling_ref.llama_cpp.top_n_sigma import top_n_sigma
 from sampling_ref.llama_cpp.top_p import top_p
 from sampling_ref.llama_cpp.typical import typical
 from sampling_ref.llama_cpp.xtc import xtc
-from sampling_ref.rng.mt19937 import mt19937
+from sampling_ref.random.mt19937 import mt19937
 from tests.sampling.rows import rows
 
 

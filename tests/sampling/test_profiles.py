@@ -28,8 +28,8 @@ from sampling_ref import (
     step,
 )
 from sampling_ref.arithmetic.binary32 import to_binary32
-from sampling_ref.profiles.domains import Interval, OneOf, OrNone, Tokens, Whole, check
-from sampling_ref.profiles.model import Parameter, Stage
+from sampling_ref.engines.domains import Interval, OneOf, OrNone, Tokens, Whole, check
+from sampling_ref.engines.profile import Parameter, Stage
 from sampling_ref.steps.step import REQUIRED
 from tests.sampling.rows import histories, rows, shares, uniforms
 

@@ -10,17 +10,17 @@ from struct import pack, unpack
 
 import pytest
 
-from sampling_ref.rng.chacha import Rounds, chacha, chacha_block, chacha_by_seed
-from sampling_ref.rng.isaac64 import isaac64, isaac64_by_seed
-from sampling_ref.rng.mt19937 import mt19937, mt19937_by_array
-from sampling_ref.rng.murmur import SECOND_DOMAIN, murmur3_32, murmur_noise
-from sampling_ref.rng.pcg64 import pcg64
-from sampling_ref.rng.philox import philox4x32, philox4x32_words, philox4x64, philox4x64_words
-from sampling_ref.rng.seeding.splitmix64 import splitmix64
-from sampling_ref.rng.threefry import threefry2x32, threefry2x32_bits, threefry4x64
-from sampling_ref.rng.uniforms import mt19937_double
-from sampling_ref.rng.widths import low_then_high, pairs_low_first
-from sampling_ref.rng.xoshiro256plusplus import xoshiro256plusplus, xoshiro256plusplus_by_seed
+from sampling_ref.random.chacha import Rounds, chacha, chacha_block, chacha_by_seed
+from sampling_ref.random.isaac64 import isaac64, isaac64_by_seed
+from sampling_ref.random.mt19937 import mt19937, mt19937_by_array
+from sampling_ref.random.murmur import SECOND_DOMAIN, murmur3_32, murmur_noise
+from sampling_ref.random.pcg64 import pcg64
+from sampling_ref.random.philox import philox4x32, philox4x32_words, philox4x64, philox4x64_words
+from sampling_ref.random.splitmix64 import splitmix64
+from sampling_ref.random.threefry import threefry2x32, threefry2x32_bits, threefry4x64
+from sampling_ref.random.uniforms import mt19937_double
+from sampling_ref.random.words import low_then_high, pairs_low_first
+from sampling_ref.random.xoshiro256plusplus import xoshiro256plusplus, xoshiro256plusplus_by_seed
 
 
 def first(words: Iterator[int], count: int) -> list[int]:

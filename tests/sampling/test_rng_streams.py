@@ -10,35 +10,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.rng.chacha import chacha, chacha_block, chacha_by_seed
-from sampling_ref.rng.isaac64 import isaac64, isaac64_by_seed
-from sampling_ref.rng.mt19937 import (
+from sampling_ref.random.chacha import chacha, chacha_block, chacha_by_seed, pcg32_key
+from sampling_ref.random.isaac64 import isaac64, isaac64_by_seed
+from sampling_ref.random.mt19937 import (
     mt19937,
     mt19937_by_array,
     mt19937_by_seed_sequence,
     mt19937_state,
     mt19937_words,
 )
-from sampling_ref.rng.murmur import murmur3_32, murmur_noise
-from sampling_ref.rng.pcg64 import pcg64, pcg64_by_seed_sequence
-from sampling_ref.rng.philox import (
+from sampling_ref.random.murmur import murmur3_32, murmur_noise
+from sampling_ref.random.pcg64 import pcg64, pcg64_by_seed_sequence
+from sampling_ref.random.philox import (
     philox4x32,
     philox4x32_words,
     philox4x64_by_seed_sequence,
     philox4x64_words,
 )
-from sampling_ref.rng.seeding.pcg32_key import pcg32_key
-from sampling_ref.rng.seeding.seed_sequence import seed_sequence
-from sampling_ref.rng.seeding.splitmix64 import splitmix64
-from sampling_ref.rng.threefry import threefry2x32, threefry2x32_bits, threefry2x32_key
-from sampling_ref.rng.widths import (
+from sampling_ref.random.seed_sequence import seed_sequence
+from sampling_ref.random.splitmix64 import splitmix64
+from sampling_ref.random.threefry import threefry2x32, threefry2x32_bits, threefry2x32_key
+from sampling_ref.random.words import (
     high_halves,
     low_halves,
     low_then_high,
     pairs_high_first,
     pairs_low_first,
 )
-from sampling_ref.rng.xoshiro256plusplus import xoshiro256plusplus, xoshiro256plusplus_by_seed
+from sampling_ref.random.xoshiro256plusplus import xoshiro256plusplus, xoshiro256plusplus_by_seed
 
 STREAMS: dict[str, Callable[..., Iterator[int]]] = {
     "mt19937": mt19937,

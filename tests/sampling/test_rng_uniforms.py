@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from sampling_ref.arithmetic.binary32 import to_binary32
 from sampling_ref.errors import ParameterError, RandomNumberError
-from sampling_ref.rng import uniforms
-from sampling_ref.rng.chacha import chacha_by_seed
-from sampling_ref.rng.isaac64 import isaac64_by_seed
-from sampling_ref.rng.mt19937 import mt19937
-from sampling_ref.rng.threefry import threefry2x32_bits
-from sampling_ref.rng.widths import high_halves, low_then_high, pairs_low_first
-from sampling_ref.rng.xoshiro256plusplus import xoshiro256plusplus_by_seed
+from sampling_ref.random import uniforms
+from sampling_ref.random.chacha import chacha_by_seed
+from sampling_ref.random.isaac64 import isaac64_by_seed
+from sampling_ref.random.mt19937 import mt19937
+from sampling_ref.random.threefry import threefry2x32_bits
+from sampling_ref.random.words import high_halves, low_then_high, pairs_low_first
+from sampling_ref.random.xoshiro256plusplus import xoshiro256plusplus_by_seed
 
 WORD = 2**32 - 1
 LONG = 2**64 - 1

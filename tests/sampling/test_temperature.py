@@ -14,7 +14,7 @@ from sampling_ref.dynamic_temperature import dynamic_temperature, temperature_of
 from sampling_ref.errors import ParameterError, RowError
 from sampling_ref.greedy import Rule, greedy, is_greedy, only_greedy
 from sampling_ref.row import Number
-from sampling_ref.smoothing import smoothing
+from sampling_ref.steps.smoothing import smoothing
 from sampling_ref.temperature import temperature
 from tests.sampling.rows import rows
 from tests.texts import drawn

@@ -11,7 +11,7 @@ from tokenref.commands.paths import InputError
 
 if TYPE_CHECKING:
     from sampling_ref import Profile
-    from sampling_ref.profiles.model import Draw, Parameter, Stage
+    from sampling_ref.engines.profile import Draw, Parameter, Stage
 
 SHOWN: Final = 10
 """How many tokens of a distribution are printed."""
@@ -22,7 +22,7 @@ SHOWN: Final = 10
 def profiles(name: str | None) -> None:
     """List the sampling engines described, or show one of them."""
     from sampling_ref import PROFILES
-    from sampling_ref.asking import read_profile
+    from sampling_ref.evaluation import read_profile
 
     if name is not None:
         click.echo(_profile_in_words(read_profile(name)))
@@ -134,7 +134,7 @@ def sample(
     names (`tokenref profiles PROFILE` lists them), values are JSON: --set top_p=0.9.
     """
     from sampling_ref import Sampler
-    from sampling_ref.asking import (
+    from sampling_ref.evaluation import (
         ask,
         draw,
         probabilities,

@@ -9,7 +9,7 @@ import click
 
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
-        "answer": ("answering", "answer"),
+        "answer": ("exchange", "answer"),
         "audit": ("vocabulary", "audit_command"),
         "check": ("check", "check"),
         "chunks": ("text", "chunks"),

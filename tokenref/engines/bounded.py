@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bpe_ref import Vocabulary
-from tokenref.engines.answers import Answer, Engine, Session, Unsupported, request_text
+from tokenref.answers import Answer, Engine, Session, Unsupported, request_text
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bpe_ref import Vocabulary
-from tokenref.engines.answers import TEXT_OPS, Answer, Ok, Unsupported, as_text, request_text
+from tokenref.answers import TEXT_OPS, Answer, Ok, Unsupported, as_text, request_text
 from tokenref.engines.registered import which
 from tokenref.engines.tiktoken_api import answer_decode, answer_special
 

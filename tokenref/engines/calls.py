@@ -7,7 +7,7 @@ for an engine of this program: its calls are asked one after the other, and noth
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from tokenref.engines.answers import Answer, Ok, Refused, Session
+from tokenref.answers import Answer, Ok, Refused, Session
 
 SESSION: Final = "session"
 
@@ -34,7 +34,7 @@ def in_order(ask: Ask, request: Mapping[str, Any]) -> Answer:
 
     Stages are left out: a call is judged by what it gives.
 
-    >>> from tokenref.engines.answers import Unsupported
+    >>> from tokenref.answers import Unsupported
     >>> calls = [{"op": "a", "in": {}}]
     >>> in_order(lambda op, request: Unsupported(f"has no {op}"), {"calls": calls})
     Unsupported(reason='has no a')

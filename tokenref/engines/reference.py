@@ -18,8 +18,8 @@ from bpe_ref import (
 )
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.hugging_face.profile import PROFILES
-from tokenref.engines.answers import Ok, Refused, Session, request_text
+from bpe_ref.profile import PROFILES
+from tokenref.answers import Ok, Refused, Session, request_text
 from tokenref.engines.calls import SESSION, in_order
 from tokenref.engines.reference_parts import PARTS
 from tokenref.engines.reference_pipeline import PipelineSession

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bpe_ref import DecodingError, SymbolError, TokenIdError
-from bpe_ref.hugging_face.decode_stream import DecodeStream
-from bpe_ref.hugging_face.encoding import Encoding
+from bpe_ref.encoding import Encoding
 from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.hugging_face.pipeline_stream import stream_decoder
-from tokenref.engines.answers import Ok, Refused
+from bpe_ref.like_tokenizers.decode_stream import DecodeStream
+from tokenref.answers import Ok, Refused
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,14 @@ from sampling_ref import (
     UnknownNameError,
     Use,
 )
-from sampling_ref.asking import (
+from sampling_ref.candidates import Candidates
+from sampling_ref.evaluation import (
     Answer as Run,
 )
-from sampling_ref.asking import (
+from sampling_ref.evaluation import (
     Question,
     apply_stage,
+    chain,
     draw,
     is_greedy_instead,
     own_name,
@@ -39,16 +41,14 @@ from sampling_ref.asking import (
     read_parameters,
     run,
 )
-from sampling_ref.candidates import Candidates
-from sampling_ref.chaining import chain
 from sampling_ref.greedy import greedy
-from sampling_ref.random_numbers import read_uniforms
-from sampling_ref.randomness import Given
+from sampling_ref.parameters import read_uniforms
+from sampling_ref.random.sources import Given
 from sampling_ref.softmax import log_softmax, softmax
-from tokenref.engines.answers import Answer, Ok, Refused, Unsupported
+from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.reference_draws import DRAWS
 from tokenref.floats import Type, nearest, pack, type_of, unpack
-from tokenref.questions.parameters import unpack_parameters
+from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import FILTER_OPS, OWN_DRAW_OPS, ROW_OPS
 from tokenref.rules import Choices, choices_of
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bpe_ref import Vocabulary
-from tokenref.engines.answers import (
+from tokenref.answers import (
     TEXT_OPS,
     Answer,
     Ok,

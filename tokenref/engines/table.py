@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from bpe_ref import ENCODERS, Steps
-from tokenref.engines.answers import Engine
+from tokenref.answers import Engine
 from tokenref.engines.node_packages import NODE_PACKAGES, node_package
 from tokenref.protocol.opening import open_function
 

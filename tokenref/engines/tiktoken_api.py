@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, Literal, Protocol
 
-from tokenref.engines.answers import Ok, Refused
+from tokenref.answers import Ok, Refused
 
 _DISALLOWED: Final = "Encountered text corresponding to disallowed special token"
 

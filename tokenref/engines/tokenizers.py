@@ -37,8 +37,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from bpe_ref import ByPair, TextRules, Vocabulary
-from bpe_ref.hugging_face.byte_alphabet import BYTE_OF_LETTER, to_letters
-from tokenref.engines.answers import TEXT_OPS, Answer, Ok, Unsupported, as_text, request_text
+from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, to_letters
+from tokenref.answers import TEXT_OPS, Answer, Ok, Unsupported, as_text, request_text
 from tokenref.engines.oniguruma import UntranslatableError, asks_for_words, to_oniguruma
 from tokenref.engines.tokenizers_files import FileSession, load_file
 

@@ -23,7 +23,7 @@ from bpe_ref import (
     split_at,
     whole_tokenizer,
 )
-from bpe_ref.offsets import decode_with_offsets
+from bpe_ref.decoders.offsets import decode_with_offsets
 
 Completions: TypeAlias = tuple[list[TokenId], set[tuple[TokenId, ...]]]
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from bpe_ref import Vocabulary
-from tokenref.engines.answers import Answer, Ok, Refused, Unsupported
+from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.own_rules import NotExpressibleError
 from tokenref.engines.torch_draws import counted, drawn, refused
 from tokenref.engines.torch_rows import (
@@ -44,7 +44,7 @@ from tokenref.engines.transformers_steps import (
     steps,
 )
 from tokenref.floats import type_of, unpack
-from tokenref.questions.parameters import unpack_parameters
+from tokenref.questions.sampling import unpack_parameters
 
 if TYPE_CHECKING:
     import torch

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from itertools import groupby
 from typing import Any, Final, Literal, TypeAlias
 
-from tokenref.engines.answers import (
+from tokenref.answers import (
     Answer,
     AnswersMany,
     Crashed,

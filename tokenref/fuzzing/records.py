@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from sampling_ref import STEPS
-from tokenref.engines.answers import Answer, Ok, Refused
+from tokenref.answers import Answer, Ok, Refused
 from tokenref.fuzzing.errors import CampaignError
 from tokenref.fuzzing.question import Question
 from tokenref.goldens import GoldensError, golden, right_answer

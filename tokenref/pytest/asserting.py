@@ -11,13 +11,13 @@ from typing import Any, Final
 
 import msgspec
 
-from tokenref.engines.answers import Ok, Refused
+from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import FloatsError, Type, pack, units_apart, unpack
 from tokenref.judging_samplers import set_difference
 from tokenref.pytest.diagnosing import diagnose
 from tokenref.pytest.plain import plain
-from tokenref.questions.parameters import pack_parameters
+from tokenref.questions.sampling import pack_parameters
 from tokenref.rounding.margins import UndecidedError, filter_verdict
 from tokenref.verdicts import Either, Exact, Set
 

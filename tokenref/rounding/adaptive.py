@@ -23,7 +23,7 @@ from sampling_ref.adaptive.adaptive_p import (
 from sampling_ref.adaptive.mirostat_1 import mirostat_1_kept
 from sampling_ref.adaptive.mirostat_2 import mirostat_2_kept
 from tokenref.floats import nearest, type_of, unpack
-from tokenref.questions.parameters import unpack_parameters
+from tokenref.questions.sampling import unpack_parameters
 from tokenref.rounding.margins import UndecidedError
 from tokenref.rules import all_choices, choices_of
 from tokenref.verdicts import Close, Exact

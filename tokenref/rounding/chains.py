@@ -16,19 +16,12 @@ from math import inf
 from typing import Any, Final, NamedTuple
 
 from sampling_ref import PROFILES, ParameterError
-from sampling_ref.asking import (
-    Question,
-    draw,
-    probabilities,
-    question_of,
-    read_parameters,
-    run,
-)
 from sampling_ref.candidates import Candidates
-from sampling_ref.randomness import Given
+from sampling_ref.evaluation import Question, draw, probabilities, question_of, read_parameters, run
+from sampling_ref.random.sources import Given
 from tokenref.engines.reference_samplers import with_functions
 from tokenref.floats import nearest, type_of, units_apart, unpack
-from tokenref.questions.parameters import unpack_parameters
+from tokenref.questions.sampling import unpack_parameters
 from tokenref.rounding.filters import ROUNDED
 from tokenref.rounding.margins import UndecidedError, is_decided
 from tokenref.verdicts import Alternative, Close, Either, Exact, Verdict

@@ -29,11 +29,11 @@ from math import inf, sqrt
 from typing import Any, Final, Literal, TypeAlias
 
 from sampling_ref import PROFILES, STEPS, ParameterError
-from sampling_ref.asking import read_parameters
-from tokenref.engines.answers import Ok
+from sampling_ref.evaluation import read_parameters
+from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
 from tokenref.floats import unpack
-from tokenref.questions.parameters import unpack_parameters
+from tokenref.questions.sampling import unpack_parameters
 from tokenref.rounding.arithmetics import ARITHMETICS, Arithmetic
 from tokenref.rounding.filters import ROUNDED, Kept, Shares, Values
 from tokenref.rules import choices_of

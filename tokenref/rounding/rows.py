@@ -21,18 +21,18 @@ from typing import Any, Final, NamedTuple
 
 from sampling_ref import PROFILES, STEPS, SamplingError
 from sampling_ref.arithmetic.binary32 import Binary32
-from sampling_ref.asking import apply_stage, is_greedy_instead, own_name, question_of
-from sampling_ref.asking import read_parameters as read_parameters_of
 from sampling_ref.candidates import Candidates, all_candidates
-from sampling_ref.randomness import Given
+from sampling_ref.evaluation import apply_stage, is_greedy_instead, own_name, question_of
+from sampling_ref.evaluation import read_parameters as read_parameters_of
+from sampling_ref.random.sources import Given
 from sampling_ref.row import ReadRow
 from sampling_ref.situation import Situation
-from sampling_ref.trace import apply_step
+from sampling_ref.tracing import apply_step
 from sampling_ref.twins.table import TWINS
-from tokenref.engines.answers import Ok
+from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession, with_functions
 from tokenref.floats import Floats, Type, floats, nearest, pack, type_of, units_apart, unpack
-from tokenref.questions.parameters import unpack_parameters
+from tokenref.questions.sampling import unpack_parameters
 from tokenref.rounding.margins import UndecidedError
 from tokenref.rules import choices_of
 from tokenref.verdicts import Close, Exact, Verdict

@@ -9,15 +9,15 @@ made, an engine that differs is not wrong, and there is no verdict.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tokenref.engines.answers import Answer, Ok
+from tokenref.answers import Answer, Ok
 from tokenref.floats import type_of, unpack
-from tokenref.races import RACE_PROFILES
 from tokenref.record import ADAPTIVE_OPS, FILTER_OPS, ROW_OPS
 from tokenref.rounding.adaptive import adaptive_verdict
 from tokenref.rounding.chains import prove_decided, shares_verdict
 from tokenref.rounding.margins import UndecidedError, filter_verdict
 from tokenref.rounding.races import prove_race
 from tokenref.rounding.rows import row_verdict, softmax_verdict
+from tokenref.rules import RACE_PROFILES
 from tokenref.verdicts import Close, Exact, Verdict
 
 CLOSE: Final = Close(ulp=2)

@@ -5,7 +5,7 @@ rows, parameters     rows with ties and thresholds; numbers at which decisions c
 vocabulary_questions, tokenizer_questions, sampler_questions     what each operation is asked
 """
 
-from tokenref.races import RACE_PROFILES
+from tokenref.rules import RACE_PROFILES
 from tokenref.strategies.adaptive_questions import (
     ADAPTIVE_QUESTIONS,
     adaptive_p,

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 from hypothesis import strategies as st
 
 from tokenref.floats import pack
-from tokenref.questions.parameters import pack_parameters
+from tokenref.questions.sampling import pack_parameters
 from tokenref.strategies.rows import invalid_rows, stepped, uniforms
 from tokenref.strategies.texts import mostly
 

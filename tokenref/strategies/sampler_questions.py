@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from sampling_ref import PROFILES
 from tokenref.conversions import CONVERSIONS
 from tokenref.floats import Type, pack
-from tokenref.questions.parameters import pack_parameters
-from tokenref.races import RACE_PROFILES
+from tokenref.questions.sampling import pack_parameters
 from tokenref.record import FILTER_OPS, ROW_OPS
-from tokenref.rules import STANDARD, rule_name, rule_names
+from tokenref.rules import RACE_PROFILES, STANDARD, rule_name, rule_names
 from tokenref.strategies.adaptive_questions import ADAPTIVE_QUESTIONS
 from tokenref.strategies.parameters import profile_parameters, step_parameters
 from tokenref.strategies.race_questions import races

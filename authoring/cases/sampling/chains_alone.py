@@ -11,7 +11,7 @@ from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.rows_demonstrations import FILTERS, HEAD, ROWS, Shown
 from authoring.cases.sampling.rows_of_engines import parameters_of, shown_in
 from sampling_ref import PROFILES, Profile
-from sampling_ref.profiles.model import Stage
+from sampling_ref.engines.profile import Stage
 from tokenref.floats import Type
 
 FALLING: Final = [4.5, 3.75, 3.5, 2.25, 2.0, 1.25, 0.5, -0.25, -1.5, -3.0, -4.75, -6.0]

@@ -8,10 +8,10 @@ import msgspec
 from authoring.cases.draft import PurposeError
 from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose
 from authoring.cases.sampling.rows_asking import in_32_bits
-from tokenref.engines.answers import Ok
+from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import Floats, Type, nearest, pack, unpack
-from tokenref.questions.parameters import pack_parameters
+from tokenref.questions.sampling import pack_parameters
 from tokenref.record import Case
 from tokenref.rounding.chains import chain_alternatives, prove_decided, shares_verdict
 from tokenref.rounding.margins import UNDEFINED_TIES, UndecidedError, set_of_ties

@@ -14,11 +14,11 @@ import msgspec
 from authoring.cases.draft import PurposeError
 from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, gives, refuses
 from sampling_ref import PROFILES
-from tokenref.engines.answers import Ok, Refused
+from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import Floats, Type, from_digits, pack, to_digits
 from tokenref.judge import judge
-from tokenref.questions.parameters import pack_parameters
+from tokenref.questions.sampling import pack_parameters
 from tokenref.record import Case, op_of
 from tokenref.rounding.margins import UndecidedError, filter_verdict
 from tokenref.rules import STANDARD

@@ -9,9 +9,9 @@ from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.filter_draft import FilterCase, logits
 from authoring.cases.sampling.filters_engine_questions import QUESTIONS, ROW, Question
 from sampling_ref import PROFILES
-from sampling_ref.profiles.domains import Domain, Interval, OrNone, Whole
-from sampling_ref.profiles.model import Profile, Stage
-from tokenref.engines.answers import Refused
+from sampling_ref.engines.domains import Domain, Interval, OrNone, Whole
+from sampling_ref.engines.profile import Profile, Stage
+from tokenref.answers import Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.record import FILTER_OPS
 from tokenref.rounding.margins import UNDEFINED_TIES

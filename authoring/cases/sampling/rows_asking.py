@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, gives
 from tokenref.floats import Type, nearest, pack
-from tokenref.questions.parameters import pack_parameters
+from tokenref.questions.sampling import pack_parameters
 from tokenref.rounding.rows import row_verdict
 from tokenref.verdicts import Verdict
 

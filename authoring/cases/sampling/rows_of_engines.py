@@ -7,8 +7,8 @@ from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.rows_asking import Topic, row_request
 from authoring.cases.sampling.rows_demonstrations import ROWS, Shown
 from sampling_ref import PROFILES, Profile
-from sampling_ref.profiles.model import Stage
-from tokenref.engines.answers import Refused
+from sampling_ref.engines.profile import Stage
+from tokenref.answers import Refused
 from tokenref.engines.reference_samplers import SamplerSession
 
 FLAGS: Final[Mapping[str, str]] = {

@@ -25,8 +25,8 @@ from authoring.cases.draft import PurposeError
 from authoring.cases.sampling.chains_asking import ChainTopic, alone, chain_request
 from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, gives, refuses
 from authoring.cases.sampling.rows_asking import Topic, becomes, row_request
-from sampling_ref.rng.chacha import chacha_by_seed
-from sampling_ref.rng.uniforms import rust_weighted_index
+from sampling_ref.random.chacha import chacha_by_seed
+from sampling_ref.random.uniforms import rust_weighted_index
 from tokenref.floats import nearest, unpack
 from tokenref.record import Case
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bpe_ref.hugging_face.byte_alphabet import LETTER_OF_BYTE
+from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE
 from tokenref.subjects import TokenizerFile
 
 Content = dict[str, Any]

@@ -23,12 +23,12 @@ from itertools import accumulate, pairwise
 from math import exp, expm1, floor, inf, log, sqrt
 from typing import Any
 
-from sampling_ref.asking import Question
 from sampling_ref.candidates import Candidates
-from sampling_ref.profiles.model import Stage
-from sampling_ref.randomness import Given
+from sampling_ref.engines.profile import Stage
+from sampling_ref.evaluation import Question
+from sampling_ref.random.sources import Given
 from sampling_ref.situation import Situation
-from sampling_ref.trace import Applied
+from sampling_ref.tracing import Applied
 
 U = 2.0**-24
 TINY = 2.0**-149

@@ -37,7 +37,7 @@ from sampling_ref.llama_cpp.top_n_sigma import top_n_sigma
 from sampling_ref.llama_cpp.top_p import top_p
 from sampling_ref.llama_cpp.typical import typical
 from sampling_ref.llama_cpp.xtc import xtc
-from sampling_ref.rng.mt19937 import mt19937
+from sampling_ref.random.mt19937 import mt19937
 from tests.sampling.engines.llama_cpp_c import Result
 
 SEEDS = {"dist": 0, "xtc": 3, "mirostat": 1, "mirostat_v2": 0, "adaptive_p": 2}

@@ -30,10 +30,10 @@ from sampling_ref import (
     sample,
     step,
 )
-from sampling_ref.asking import Precision, Question, apply_stage, question_of, read_parameters
-from sampling_ref.randomness import Given
-from sampling_ref.rng.mt19937 import mt19937
-from sampling_ref.rng.uniforms import libstdcxx_double, libstdcxx_float
+from sampling_ref.evaluation import Precision, Question, apply_stage, question_of, read_parameters
+from sampling_ref.random.mt19937 import mt19937
+from sampling_ref.random.sources import Given
+from sampling_ref.random.uniforms import libstdcxx_double, libstdcxx_float
 from tests.sampling.engines.llama_cpp_c import Engine, Result
 from tests.sampling.engines.llama_cpp_chains import KINDS, history_of, random_of, row_of
 from tests.sampling.engines.llama_cpp_doubts import Decided, U, check_draw, compare
@@ -51,7 +51,7 @@ if sys.platform != "linux" or platform.machine() != "x86_64" or platform.libc_ve
 
 CAMPAIGN = int(os.environ.get("TOKENREF_CAMPAIGN", "1"))
 BOTH: tuple[Precision, ...] = ("exact", "f32")
-SIZES = (1, 2, 3, 7, 40, 130, 300)
+SIZES = (*(1, 2, 3, 7, 40, 130, 300) * 2, 1025, 2050, 3000)
 PROFILE = PROFILES["llama.cpp"]
 STAGES = {stage.step: stage for stage in PROFILE.stages}
 SAMPLERS = {step: sampler for sampler, step in STEPS_OF.items()} | {"temperature": "temp_ext"}

@@ -32,7 +32,7 @@ if find_spec("mlx_lm") is None:
 import mlx.core as mx
 
 from sampling_ref import ParameterError, distribution, explain, sample, step
-from sampling_ref.profiles.mlx_lm import MLX_LM
+from sampling_ref.engines.mlx_lm import MLX_LM
 from tests.sampling.engines.rounding import (
     ROWS,
     TINY,

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from sampling_ref.rng.mt19937 import (
+from sampling_ref.random.mt19937 import (
     mt19937,
     mt19937_by_array,
     mt19937_by_seed_sequence,
     mt19937_words,
 )
-from sampling_ref.rng.pcg64 import pcg64_by_seed_sequence
-from sampling_ref.rng.philox import philox4x64_by_seed_sequence, philox4x64_words
-from sampling_ref.rng.seeding.seed_sequence import seed_sequence, seed_sequence_64
-from sampling_ref.rng.uniforms import mt19937_double, numpy_double, numpy_float
-from sampling_ref.rng.widths import low_then_high
+from sampling_ref.random.pcg64 import pcg64_by_seed_sequence
+from sampling_ref.random.philox import philox4x64_by_seed_sequence, philox4x64_words
+from sampling_ref.random.seed_sequence import seed_sequence, seed_sequence_64
+from sampling_ref.random.uniforms import mt19937_double, numpy_double, numpy_float
+from sampling_ref.random.words import low_then_high
 
 numpy = pytest.importorskip("numpy", reason="numpy is not installed")
 

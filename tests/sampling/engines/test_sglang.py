@@ -28,7 +28,7 @@ import torch
 
 from sampling_ref import ParameterError, RowError, distribution, explain, sample, step
 from sampling_ref.arithmetic.binary32 import to_binary32
-from sampling_ref.profiles.sglang import SGLANG
+from sampling_ref.engines.sglang import SGLANG
 from tests.sampling.engines.rounding import (
     ROWS,
     TINY,

@@ -17,8 +17,8 @@ from sampling_ref.drawing.torch_cpu import (
     multinomial_torch_cpu_with_replacement,
     multinomial_torch_cpu_without_replacement,
 )
-from sampling_ref.rng.mt19937 import mt19937, mt19937_state, mt19937_words
-from sampling_ref.rng.uniforms import torch_cpu_double, torch_cpu_float
+from sampling_ref.random.mt19937 import mt19937, mt19937_state, mt19937_words
+from sampling_ref.random.uniforms import torch_cpu_double, torch_cpu_float
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 

@@ -36,8 +36,8 @@ from sampling_ref import (
     sample,
     step,
 )
-from sampling_ref.rng.mt19937 import mt19937
-from sampling_ref.rng.uniforms import torch_cpu_double
+from sampling_ref.random.mt19937 import mt19937
+from sampling_ref.random.uniforms import torch_cpu_double
 from tests.sampling.engines.rounding import TINY, Row, U, assert_same, kept_in, largest, long_row
 from tests.sampling.engines.test_transformers_filters import (
     assert_same_nucleus,

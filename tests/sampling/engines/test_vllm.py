@@ -26,7 +26,7 @@ import torch
 
 from sampling_ref import ParameterError, RowError, distribution, explain, sample, step
 from sampling_ref.arithmetic.binary32 import to_binary32
-from sampling_ref.profiles.vllm import VLLM
+from sampling_ref.engines.vllm import VLLM
 from tests.sampling.engines.rounding import (
     ROWS,
     TINY,

@@ -1,0 +1,264 @@
+"""Turn the strings of tokens into text.
+
+Definition
+    A decoder maps a list of strings to a list of strings; the text is the last list, joined.
+    Without a decoder the strings are joined with a space between them.
+
+Source: decoders/*.rs, pre_tokenizers/metaspace.rs and normalizers/replace.rs of Hugging Face
+tokenizers 0.23.3. `ByteLevel` and `ByteFallback` are in `byte_decoders`.
+
+What the source leaves open, and what it does unexpectedly
+    - `Strip` cannot strip a string that has fewer characters than it looks at
+      (`Profile.short_strip_fails`: the library panics): an empty one, for one.
+    - `Metaspace` removes every replacement from the first string, not only a leading one.
+    - `Replace` finds an empty pattern before, between and after all characters.
+    - `BPEDecoder` replaces the suffix wherever it stands in a string, and an empty one between
+      all characters.
+    - `WordPiece` puts the space before, and cleans up each string by itself: what spans two
+      strings stays.
+    - `CTC` is for speech, which byte-pair tokens are not: there is none here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import InitVar, dataclass
+from typing import Final
+
+from bpe_ref.components import Decoder
+from bpe_ref.decoders.byte_decoders import ByteFallback, ByteLevel
+from bpe_ref.errors import DecodingError, ParameterError
+from bpe_ref.normalizers.replacement_limit import check_growth
+from bpe_ref.parameters import (
+    check_character,
+    check_count,
+    check_flag,
+    check_text,
+)
+from bpe_ref.patterns.matches import Literal, Regex, find_matches
+from bpe_ref.pre_tokenizers.metaspace import Metaspace as MetaspacePreTokenizer
+from bpe_ref.profile import HUGGING_FACE, Profile
+
+__all__ = [
+    "DECODERS",
+    "BPEDecoder",
+    "ByteFallback",
+    "ByteLevel",
+    "DecoderSequence",
+    "Fuse",
+    "Metaspace",
+    "Replace",
+    "Strip",
+    "WordPiece",
+    "decode_tokens",
+]
+
+CLEANUP: Final = (
+    *((" .", "."), (" ?", "?"), (" !", "!"), (" ,", ","), (" ' ", "'"), (" n't", "n't")),
+    *((" 'm", "'m"), (" do not", " don't"), (" 's", "'s"), (" 've", "'ve"), (" 're", "'re")),
+)
+"""What `WordPiece` cleans up, in this order."""
+
+
+def decode_tokens(decoder: Decoder | None, tokens: Sequence[str]) -> str:
+    """Return the text of some tokens' strings.
+
+    >>> decode_tokens(None, ["a", "b"]), decode_tokens(Fuse(), ["a", "b"])
+    ('a b', 'ab')
+    """
+    return " ".join(tokens) if decoder is None else "".join(decoder.decode_chain(tokens))
+
+
+@dataclass(frozen=True)
+class DecoderSequence:
+    """One decoder after the other.
+
+    >>> DecoderSequence((Metaspace("▁"), Fuse())).decode_chain(["▁a", "▁b"])
+    ['a b']
+    """
+
+    decoders: tuple[Decoder, ...]
+
+    def decode_chain(self, tokens: Sequence[str]) -> list[str]:
+        """Return the new list."""
+        chain = list(tokens)
+        for decoder in self.decoders:
+            chain = decoder.decode_chain(chain)
+        return chain
+
+
+@dataclass(frozen=True)
+class Metaspace:
+    """Turns the replacement into spaces, but removes it from the first string.
+
+    `prepend_scheme` is "always", "first" or "never"; with "never" nothing is removed. `split`
+    means nothing here; nor do `add_prefix_space` and `str_rep`, which old files have.
+
+    >>> Metaspace("▁").decode_chain(["▁a▁b", "▁c"])
+    ['ab', ' c']
+    """
+
+    replacement: str
+    prepend_scheme: str = "always"
+    split: bool = True
+    add_prefix_space: InitVar[bool | None] = None
+    str_rep: InitVar[str | None] = None
+
+    def __post_init__(self, add_prefix_space: bool | None, str_rep: str | None) -> None:
+        """Refuse what the pre-tokenizer refuses, whose fields these are."""
+        fields = (self.replacement, self.prepend_scheme, self.split)
+        MetaspacePreTokenizer(*fields, add_prefix_space, str_rep)
+
+    def decode_chain(self, tokens: Sequence[str]) -> list[str]:
+        """Return the new list."""
+        first = " " if self.prepend_scheme == "never" else ""
+        return [
+            token.replace(self.replacement, " " if number else first)
+            for number, token in enumerate(tokens)
+        ]
+
+
+@dataclass(frozen=True)
+class Replace:
+    """Puts `content` for each match of a pattern, in each string by itself.
+
+    >>> Replace(Literal("_"), " ").decode_chain(["a_b"])
+    ['a b']
+    """
+
+    pattern: Literal | Regex
+    content: str
+
+    def __post_init__(self) -> None:
+        """Refuse what is no pattern, and what is not a text."""
+        if not isinstance(self.pattern, Literal | Regex):
+            raise ParameterError("pattern", self.pattern, "must be a Literal or a Regex")
+        check_text("content", self.content)
+
+    def decode_chain(self, tokens: Sequence[str]) -> list[str]:
+        """Return the new list."""
+        return list(map(self._replace, tokens))
+
+    def _replace(self, token: str) -> str:
+        check_growth(self.pattern, self.content, token)
+        return "".join(
+            self.content if is_match else token[start:end]
+            for start, end, is_match in find_matches(self.pattern, token)
+        )
+
+
+@dataclass(frozen=True)
+class Fuse:
+    """Joins all strings into one, so that the decoders after it see the whole.
+
+    >>> Fuse().decode_chain(["a", "b"])
+    ['ab']
+    """
+
+    def decode_chain(self, tokens: Sequence[str]) -> list[str]:
+        """Return a list of one string."""
+        return ["".join(tokens)]
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Removes `content`, a character, up to `start` times in front and `stop` times behind.
+
+    >>> Strip("_", start=1, stop=1).decode_chain(["__a", "b_"])
+    ['_a', 'b']
+    """
+
+    content: str
+    start: int
+    stop: int
+    profile: Profile = HUGGING_FACE
+
+    def __post_init__(self) -> None:
+        """Refuse what is no character, and what is no number of times."""
+        check_character("content", self.content)
+        check_count("start", self.start)
+        check_count("stop", self.stop)
+
+    def decode_chain(self, tokens: Sequence[str]) -> list[str]:
+        """Return the new list. Raises `DecodingError` for a string that is too short."""
+        return list(map(self._strip, tokens))
+
+    def _strip(self, token: str) -> str:
+        leading = min(len(token) - len(token.lstrip(self.content)), self.start)
+        trailing = len(token) - len(token.rstrip(self.content))
+        reads_on = trailing == len(token) and self.stop > trailing
+        trailing = min(trailing, self.stop)
+        if self.profile.short_strip_fails and (reads_on or leading + trailing > len(token)):
+            raise DecodingError(
+                f"Strip must be given tokens that are long enough to strip, got {token!r}"
+            )
+        return token[leading : max(len(token) - trailing, leading)]
+
+
+@dataclass(frozen=True)
+class BPEDecoder:
+    """Turns the suffix that ends a word into a space, in the last string into nothing.
+
+    >>> BPEDecoder("</w>").decode_chain(["a</w>", "b</w>"])
+    ['a ', 'b']
+    """
+
+    suffix: str
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a text."""
+        check_text("suffix", self.suffix)
+
+    def decode_chain(self, tokens: Sequence[str]) -> list[str]:
+        """Return the new list."""
+        last = len(tokens) - 1
+        return [
+            token.replace(self.suffix, "" if number == last else " ")
+            for number, token in enumerate(tokens)
+        ]
+
+
+@dataclass(frozen=True)
+class WordPiece:
+    """Puts a space before each string but the first, where it has no prefix to remove instead.
+
+    With `cleanup`, spaces before punctuation and English contractions are taken out.
+
+    >>> WordPiece("##", cleanup=True).decode_chain(["a", "##b", "c", "."])
+    ['a', 'b', ' c', '.']
+    """
+
+    prefix: str
+    cleanup: bool
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a text, and what is not a bool."""
+        check_text("prefix", self.prefix)
+        check_flag("cleanup", self.cleanup)
+
+    def decode_chain(self, tokens: Sequence[str]) -> list[str]:
+        """Return the new list."""
+        chain = []
+        for number, token in enumerate(tokens):
+            if number:
+                has_prefix = token.startswith(self.prefix)
+                word = token.removeprefix(self.prefix) if has_prefix else f" {token}"
+            else:
+                word = token
+            if self.cleanup:
+                for old, new in CLEANUP:
+                    word = word.replace(old, new)
+            chain.append(word)
+        return chain
+
+
+DECODERS: Final[Mapping[str, type]] = {
+    "Sequence": DecoderSequence,
+    "ByteLevel": ByteLevel,
+    "ByteFallback": ByteFallback,
+    "Metaspace": Metaspace,
+    "Replace": Replace,
+    "Fuse": Fuse,
+    "Strip": Strip,
+    "BPEDecoder": BPEDecoder,
+    "WordPiece": WordPiece,
+}
+"""The decoders by the format's type names. Their fields have the format's names."""

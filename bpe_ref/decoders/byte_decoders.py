@@ -1,0 +1,93 @@
+"""Decoders of tokens that stand for bytes: as letters, or as `<0xE4>`.
+
+Source: pre_tokenizers/byte_level.rs and decoders/byte_fallback.rs of Hugging Face tokenizers
+0.23.3.
+
+What the source does unexpectedly
+    - `ByteLevel` reads a string as bytes where all its letters are byte letters, whoever wrote
+      it: an added token `é!` becomes a lone byte E9 and an exclamation mark, and `Ġfoo` loses its
+      letter. (`Profile.byte_level_maps_added_tokens`; a decoder sees strings and not which of
+      them are added tokens, so the pipeline has to do otherwise.)
+    - `ByteFallback` decodes a run of byte tokens all or not at all, and reads `<0x+1>` as a byte.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bpe_ref.decoders.to_bytes import bytes_to_text
+from bpe_ref.parameters import check_flag
+from bpe_ref.profile import HUGGING_FACE, Profile
+from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, from_letters
+
+_REPLACEMENT = "\ufffd"
+_BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
+_NUMBER_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>")
+
+
+@dataclass(frozen=True)
+class ByteLevel:
+    """Reads byte letters as bytes; what is not UTF-8 becomes U+FFFD. The fields mean nothing here.
+
+    >>> ByteLevel(add_prefix_space=True, trim_offsets=True).decode_chain(["Ġa", "Ã", "©"])
+    [' aé']
+    """
+
+    add_prefix_space: bool
+    trim_offsets: bool
+    use_regex: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a bool."""
+        check_flag("add_prefix_space", self.add_prefix_space)
+        check_flag("trim_offsets", self.trim_offsets)
+        check_flag("use_regex", self.use_regex)
+
+    def decode_chain(self, tokens: Sequence[str]) -> list[str]:
+        """Return a list of one string."""
+        return [bytes_to_text(b"".join(map(self._bytes, tokens)), "replace")]
+
+    def _bytes(self, token: str) -> bytes:
+        if all(letter in BYTE_OF_LETTER for letter in token):
+            return from_letters(token)
+        return token.encode("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True)
+class ByteFallback:
+    """Reads tokens such as `<0xE4>` as bytes.
+
+    >>> ByteFallback().decode_chain(["<0xC3>", "<0xA9>", "a", "<0xC3>"])
+    ['é', 'a', '\ufffd']
+    """
+
+    profile: Profile = HUGGING_FACE
+
+    def decode_chain(self, tokens: Sequence[str]) -> list[str]:
+        """Return the list with a text in the place of each run of byte tokens."""
+        chain: list[str] = []
+        run = bytearray()
+        for token in tokens:
+            byte = self._byte(token)
+            if byte is None:
+                chain += [*self._text(bytes(run)), token]
+                run.clear()
+            else:
+                run.append(byte)
+        return chain + self._text(bytes(run))
+
+    def _byte(self, token: str) -> int | None:
+        any_number = self.profile.byte_fallback_reads_any_number
+        found = (_NUMBER_TOKEN if any_number else _BYTE_TOKEN).fullmatch(token)
+        return int(found[1], 16) if found else None
+
+    def _text(self, run: bytes) -> list[str]:
+        """Return the strings that a run becomes; none for an empty one."""
+        if not run:
+            return []
+        if not self.profile.byte_fallback_all_or_nothing:
+            return [bytes_to_text(run, "replace")]
+        try:
+            return [run.decode("utf-8")]
+        except UnicodeDecodeError:
+            return [_REPLACEMENT] * len(run)

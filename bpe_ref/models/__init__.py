@@ -1,0 +1,1 @@
+"""Models: from a piece of text to tokens."""

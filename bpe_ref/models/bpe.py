@@ -1,0 +1,224 @@
+"""The BPE model: a piece of text to tokens.
+
+Definition
+    1. Each character is looked up in the vocabulary: with
+       `continuing_subword_prefix` before it unless it is the first of the piece,
+       with `end_of_word_suffix` behind it if it is the last. What is found is a
+       symbol.
+    2. What is not found becomes, with `byte_fallback`, one symbol per byte, the
+       tokens `<0x00>` to `<0xFF>`, if the vocabulary has all that are needed. Else
+       it becomes the unknown token; with `fuse_unk`, unknown tokens that follow
+       one another are one.
+    3. Symbols merge (`merging`). Of the list of merges, the first one has the
+       lowest rank. A merge of a and b makes the token spelled a and then b, b
+       without the length of `continuing_subword_prefix`.
+    With `ignore_merges`, a piece that is itself a token is that token.
+
+Source: `BPE` of Hugging Face tokenizers 0.23.3
+(tokenizers/src/models/bpe/model.rs); the idea is that of Sennrich, Haddow and
+Birch, "Neural Machine Translation of Rare Words with Subword Units", ACL 2016.
+
+What the source leaves open
+    *A pair that is on the list of merges twice*: its last place counts.
+    *Bytes of the prefix and the suffix*: a missing character falls back to the
+    bytes of all that was looked up, prefix and suffix included, and each of them
+    counts as one byte of the piece. Positions may thus lie behind its end.
+    *No unknown token, and no bytes*: see `Profile.missing_characters_dropped`.
+    Positions are sums of lengths, so they shift where a character vanished.
+    *The unknown token itself is missing*: an error, but only when it is needed.
+    *Two tokens with one id*: the engine lets the order of a hash table decide
+    what the id means. Here it is an error.
+    *Dropout*: the engine's random numbers cannot be seeded. Here they are an
+    argument.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from bpe_ref.components import Token
+from bpe_ref.errors import ParameterError, VocabularyError
+from bpe_ref.models.borders import Borders
+from bpe_ref.models.merge_tables import ranked_merges
+from bpe_ref.models.merging import (
+    SHORT,
+    Draw,
+    RankedMerges,
+    Symbol,
+    merge,
+    merge_naive,
+    merge_with_dropout,
+)
+from bpe_ref.models.partwise import Partwise, merged_ids
+from bpe_ref.models.spelling import Speller
+from bpe_ref.profile import HUGGING_FACE, Profile
+from bpe_ref.vocabulary.merges import TokenId
+
+ID_LIMIT: Final = 1 << 32
+"""Ids are below this: the engine keeps them in 32 bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class BPE:
+    """The model of a tokenizer, as its file describes it.
+
+    Attributes:
+        vocab: from token to id.
+        merges: pairs of tokens, first merge first.
+        dropout: the probability that a merge is passed over, from 0 to 1, or None.
+        unk_token: what stands for a missing character, or None.
+        continuing_subword_prefix: what a symbol that is not the first of its piece begins with.
+        end_of_word_suffix: what the last symbol of a piece ends with.
+        fuse_unk: whether neighbouring unknown tokens are one.
+        byte_fallback: whether a missing character becomes its bytes.
+        ignore_merges: whether a piece that is a token is taken without merging.
+        profile: see `profile`.
+
+    Raises `VocabularyError` for merges of tokens that are not there, ids that two tokens have or
+    that do not fit in 32 bits, and a dropout out of range.
+
+    >>> model = BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")])
+    >>> model.tokenize("aba")
+    [Token(id=2, string='ab', start=0, end=2), Token(id=0, string='a', start=2, end=3)]
+
+    """
+
+    vocab: Mapping[str, TokenId]
+    merges: Sequence[tuple[str, str]] = field(repr=False)
+    dropout: float | None = None
+    unk_token: str | None = None
+    continuing_subword_prefix: str | None = None
+    end_of_word_suffix: str | None = None
+    fuse_unk: bool = False
+    byte_fallback: bool = False
+    ignore_merges: bool = False
+    profile: Profile = field(default=HUGGING_FACE, repr=False)
+
+    def __post_init__(self) -> None:
+        """Build the tables, so that what is wrong is found at once."""
+        if self.dropout is not None and not 0 <= self.dropout <= 1:
+            raise VocabularyError(f"dropout must be from 0 to 1, got {self.dropout!r}")
+        if self.vocab and not 0 <= min(self.vocab.values()) <= max(self.vocab.values()) < ID_LIMIT:
+            raise VocabularyError(
+                f"vocab must hold ids from 0 to {ID_LIMIT - 1}, "
+                f"got {min(self.vocab.values())} to {max(self.vocab.values())}"
+            )
+        if len(self.strings) < len(self.vocab):
+            token = next(token for token, id_ in self.vocab.items() if self.strings[id_] != token)
+            raise VocabularyError(
+                f"vocab must give each id to one token, but {self.vocab[token]} "
+                f"to both {token!r:.80} and {self.strings[self.vocab[token]]!r:.80}"
+            )
+        _ = self.ranked
+
+    @cached_property
+    def strings(self) -> Mapping[TokenId, str]:
+        """From id to token."""
+        return {id_: token for token, id_ in self.vocab.items()}
+
+    @cached_property
+    def ranked(self) -> RankedMerges:
+        """The merges, by ids."""
+        skipped = len((self.continuing_subword_prefix or "").encode())
+        return ranked_merges(self.vocab, self.merges, skipped)
+
+    @property
+    def drops_merges(self) -> bool:
+        """Whether merges are passed over at random, so that a random stream is needed."""
+        return bool(self.dropout)
+
+    @property
+    def always_merges(self) -> bool:
+        """Whether symbols are letters wherever they stand and all pieces merge: see `borders`."""
+        plain = not (self.continuing_subword_prefix or self.end_of_word_suffix)
+        return plain and not self.ignore_merges and not self.drops_merges
+
+    def tokenize(self, piece: str, draw: Draw | None = None) -> list[Token]:
+        """Return the tokens of a piece, and the bytes of the piece that each covers.
+
+        `draw` gives the random numbers for dropout, each from 0 up to and without 1; without
+        dropout it is not asked. Raises `ParameterError` if it is needed and missing, and
+        `SymbolError` for a character that no token can stand for.
+
+        >>> BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")], dropout=1.0).tokenize("ab", lambda: 0.5)[0]
+        Token(id=0, string='a', start=0, end=1)
+        """
+        strings = self.strings
+        tokens: list[Token] = []
+        start = 0
+        for token, length in self._merged(piece, draw):
+            tokens.append(Token(token, strings[token], start, start + length))
+            start += length
+        return tokens
+
+    def tokenize_ids(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
+        """Return the ids of the tokens of a piece.
+
+        >>> BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]).tokenize_ids("aba")
+        [2, 0]
+        """
+        if not self.always_merges:
+            return [token for token, _ in self._merged(piece, draw)]
+        if len(piece) <= SHORT:
+            return merged_ids(self._speller, self.ranked, piece)
+        return self.partwise.ids(piece)
+
+    def tokenize_by_definition(self, piece: str) -> list[Symbol]:
+        """Return each token and how many bytes it covers, by the definition; dropout apart.
+
+        >>> BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]).tokenize_by_definition("aba")
+        [(2, 2), (0, 1)]
+        """
+        if piece and self.ignore_merges and piece in self.vocab:
+            return [(self.vocab[piece], len(piece.encode()))]
+        return merge_naive(self.ranked, self.symbols(piece))
+
+    def symbols(self, piece: str) -> list[Symbol]:
+        """Return what a piece consists of before anything merges.
+
+        Raises `SymbolError` for a character that no token can stand for.
+
+        >>> model = BPE({"<unk>": 0, "<0x61>": 1}, [], unk_token="<unk>", byte_fallback=True)
+        >>> model.symbols("ba")
+        [(1, 1), (0, 1)]
+        """
+        return self._speller.symbols(piece)
+
+    def _merged(self, piece: str, draw: Draw | None) -> list[Symbol]:
+        drops = self.drops_merges
+        if self.ignore_merges and not (drops and self.profile.ignore_merges_off_with_dropout):
+            whole = self.vocab.get(piece)
+            if whole is not None and piece:
+                return [(whole, len(piece.encode()))]
+        symbols = self.symbols(piece)
+        if not drops:
+            return merge(self.ranked, symbols)
+        if draw is None:
+            raise ParameterError("draw", draw, f"must be given, as dropout is {self.dropout}")
+        return merge_with_dropout(self.ranked, symbols, self.dropout or 0.0, draw)
+
+    @cached_property
+    def borders(self) -> Borders:
+        """Where pieces may be cut, if symbols are letters and all pieces merge."""
+        made = list(map(self.strings.__getitem__, set(self.ranked.results)))
+        falls_back = self._speller.always_falls_back(self.ranked.ranks)
+        return Borders(self.vocab, made, falls_back=falls_back)
+
+    @cached_property
+    def partwise(self) -> Partwise:
+        """What merges long pieces part by part, if the model `always_merges`."""
+        return Partwise(self._speller, self.ranked, self.borders)
+
+    @cached_property
+    def _speller(self) -> Speller:
+        """What spells a piece before anything merges."""
+        return Speller(
+            self.vocab,
+            self.unk_token,
+            self.continuing_subword_prefix or "",
+            self.end_of_word_suffix or "",
+            self.fuse_unk,
+            self.byte_fallback,
+            self.profile,
+        )

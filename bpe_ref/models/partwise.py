@@ -1,0 +1,91 @@
+"""The ids of pieces, merged part by part where no merge crosses, and remembered.
+
+Definition: those of `BPE.tokenize_by_definition`, where symbols are characters
+wherever they stand, without `ignore_merges` and without dropout.
+
+The quick way
+    A piece of up to `SHORT` letters is merged as it is. A longer one may be a
+    whole text, if nothing cut it before. It is cut
+    before the letter that most tokens begin with. Of these words, most were seen
+    before. A new one that has more than a few letters is cut once more, by kind
+    of letter, and the parts are looked up. In what is new even then, and longer
+    than a piece that can be remembered, all borders are looked for.
+
+Why this is the same answer: no merge crosses a border (see `borders`), so the
+ids of a piece are those of its parts, in order, wherever it is cut at borders.
+"""
+
+from itertools import chain
+from typing import Final
+
+from bpe_ref.models.borders import Borders
+from bpe_ref.models.merging import SHORT, RankedMerges, merge_long, merge_short
+from bpe_ref.models.piece_cache import LONGEST_PIECE, PieceCache
+from bpe_ref.models.spelling import Speller
+from bpe_ref.vocabulary.merges import TokenId
+
+_WHOLE: Final = 5  # letters; looking for borders in shorter parts costs more than it saves
+_LONGEST_PART: Final = 2 * LONGEST_PIECE  # rules drawn with hyphens are as long as a line
+
+
+class Partwise:
+    """Encodes pieces part by part.
+
+    >>> from bpe_ref.models.merge_tables import ranked_merges
+    >>> vocab = {"a": 0, "b": 1, "ab": 2}
+    >>> merges = ranked_merges(vocab, [("a", "b")])
+    >>> partwise = Partwise(Speller(vocab), merges, Borders(vocab, ["ab"], falls_back=False))
+    >>> partwise.ids("ab" * 60) == [2] * 60
+    True
+    """
+
+    def __init__(self, speller: Speller, merges: RankedMerges, borders: Borders) -> None:
+        """Start with nothing seen."""
+        self._speller: Final = speller
+        self._merges: Final = merges
+        self._borders: Final = borders
+        self._heads: Final = PieceCache(self._word)
+        self._words: Final = PieceCache(lambda tail: self._word(borders.letter + tail))
+        self._parts: Final = PieceCache(self._part, _LONGEST_PART)
+
+    def ids(self, piece: str) -> list[TokenId]:
+        """Return the ids of a piece."""
+        # All words but the first begin with the same letter, so they are kept without it.
+        head, *tails = self._borders.cut_before_letter(piece)
+        words = chain.from_iterable(map(self._words.__getitem__, tails))
+        return [*self._heads[head], *words] if head else list(words)
+
+    def _word(self, word: str) -> list[TokenId]:
+        """Return the ids of a word, which may still be long."""
+        if len(word) <= _WHOLE:
+            return merged_ids(self._speller, self._merges, word)
+        parts = self._borders.cut_by_kind(word)
+        return self._parts.encode(parts) if len(parts) > 1 else self._part(word)
+
+    def _part(self, part: str) -> list[TokenId]:
+        """Return the ids of a part of letters of one kind."""
+        if len(part) > 1 and self._borders.is_unjoined(part):
+            return self._parts.encode(part)
+        if len(part) > _LONGEST_PART:
+            parts = self._borders.cut(part)
+            if len(parts) > 1:
+                return self._parts.encode(parts)
+        return merged_ids(self._speller, self._merges, part)
+
+
+def merged_ids(speller: Speller, merges: RankedMerges, part: str) -> list[TokenId]:
+    """Return the ids of a part, merged in one go.
+
+    >>> from bpe_ref.models.merge_tables import ranked_merges
+    >>> vocab = {"a": 0, "b": 1, "ab": 2}
+    >>> merged_ids(Speller(vocab), ranked_merges(vocab, [("a", "b")]), "aba")
+    [2, 0]
+    """
+    try:
+        tokens = list(map(speller.vocab.__getitem__, part))
+    except KeyError:  # a missing character
+        tokens = [token for token, _ in speller.symbols(part)]
+    if len(tokens) > SHORT:
+        return [token for token, _ in merge_long(merges, [(token, 1) for token in tokens])]
+    merge_short(merges, tokens)
+    return tokens

@@ -1,0 +1,48 @@
+"""Remember what pieces encode to: ordinary text says the same words again and again.
+
+The cache holds pieces only, never whole texts, and it is bounded twice: by the
+number of pieces, and by the length of each. When it is full it is emptied;
+a handful of words from the text at hand soon fill it with what is useful now,
+and nothing has to be counted or reordered on the way.
+
+Tokens are kept as tuples, which lie in memory as one block; a list is two.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from typing import Final
+
+from bpe_ref.vocabulary.merges import TokenId
+
+MOST_PIECES: Final = 1 << 16
+LONGEST_PIECE: Final = 64  # characters; longer ones are rare and seldom come again
+
+
+class PieceCache(dict[str, tuple[TokenId, ...]]):
+    """From piece to its tokens. Reading a key that is missing encodes it.
+
+    >>> cache = PieceCache(lambda piece: [len(piece)])
+    >>> cache.encode(["to", "be", "or", "to"]), sorted(cache)
+    ([2, 2, 2, 2], ['be', 'or', 'to'])
+    """
+
+    def __init__(
+        self, encode_piece: Callable[[str], Sequence[TokenId]], longest: int = LONGEST_PIECE
+    ) -> None:
+        """Remember the answers of `encode_piece`, for pieces of up to `longest` characters."""
+        super().__init__()
+        self._encode_piece = encode_piece
+        self._longest = longest
+
+    def __missing__(self, piece: str) -> tuple[TokenId, ...]:
+        """Encode the piece, and remember it if it is short."""
+        tokens = tuple(self._encode_piece(piece))
+        if len(piece) <= self._longest:
+            if len(self) >= MOST_PIECES:
+                self.clear()
+            self[piece] = tokens
+        return tokens
+
+    def encode(self, pieces: Iterable[str]) -> list[TokenId]:
+        """Return the tokens of all the pieces, in order."""
+        return list(chain.from_iterable(map(self.__getitem__, pieces)))

@@ -1,0 +1,135 @@
+"""NFC, NFD, NFKC and NFKD as Hugging Face has them: those of Unicode 9.0, with alignment.
+
+Definition
+    The three steps of Unicode Standard Annex 15 (see `bpe_ref.normalizers.nfc`), the compatibility
+    decomposition instead of the canonical one for NFKC and NFKD. Each character carries a change
+    (see `AlignedText`) along:
+
+    1. Of what a character decomposes into, the first replaces it (0), the others are inserted (1).
+    2. Marks keep their changes when they are ordered.
+    3. A composite has the sum of the changes of its two parts, less one.
+
+    So a mark that moved before others may stand for another's place, and a composite whose mark was
+    not next to it says that its neighbour was removed. That is how the engine counts, and the
+    reader of offsets sees it.
+
+Characters that came after Unicode 9.0 are starters without decomposition, the engine does not know
+them. All others never change their normalization, by the stability that Annex 15 promises, and
+Python's `unicodedata` is asked about them.
+
+Source: the crate unicode-normalization-alignments 0.1.12, in tokenizers 0.23.3.
+
+What the source leaves open
+    Surrogates are starters without decomposition.
+"""
+
+import unicodedata
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from bpe_ref.aligned_text import Change
+from bpe_ref.normalizers.normalizer_tables import known_to_forms, unknown_to_forms
+
+Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
+"""The name of a normalization form."""
+
+_REMEMBERED = 4096  # characters, pairs; a page of any script has fewer
+_STARTER = 0  # the combining class of what is no mark
+
+
+def to_form(form: Form, text: str) -> str:
+    """Return the text in that form.
+
+    Why this is the same answer as `form_changes`: nothing moves past a character that the engine
+    does not know, or composes with it; and a text of which both versions know every character
+    normalizes alike in both.
+
+    >>> to_form("NFKC", "\ufb01\u32ff") == "fi\u32ff"  # the second is of Unicode 12.1
+    True
+    """
+    if text.isascii():
+        return text
+    if not any(map(unknown_to_forms().match, set(text))):
+        return unicodedata.normalize(form, text)
+    return known_to_forms().sub(lambda known: unicodedata.normalize(form, known[0]), text)
+
+
+def form_changes(form: Form, text: str) -> list[Change]:
+    """Return the changes that bring a text into that form.
+
+    >>> form_changes("NFC", "e\u0301a") == [("\u00e9", -1), ("a", 0)]
+    True
+    """
+    decomposed = _decompose(text, "NFKD" if "K" in form else "NFD")
+    return _compose(decomposed) if form.endswith("C") else decomposed
+
+
+def _decompose(text: str, form: Form) -> list[Change]:
+    """Decompose every character, and sort each run of marks by class; the sort is stable."""
+    ordered: list[Change] = []
+    marks: list[Change] = []
+    for character in text:
+        for index, part in enumerate(_decomposition(character, form)):
+            change = (part, min(index, 1))
+            if _combining_class(part) == _STARTER:
+                ordered += [*sorted(marks, key=_class_of), change]
+                marks = []
+            else:
+                marks.append(change)
+    return ordered + sorted(marks, key=_class_of)
+
+
+def _compose(changes: list[Change]) -> list[Change]:
+    """Join each character with the last starter before it, where nothing blocks that.
+
+    Invariant: `composed[starter]` is the last starter, and the classes after it do not descend,
+    so that the last of them alone decides whether something blocks.
+    """
+    composed: list[Change] = []
+    starter: int | None = None
+    for character, change in changes:
+        own_class = _combining_class(character)
+        if starter is not None:
+            adjacent = starter == len(composed) - 1
+            if adjacent or _combining_class(composed[-1][0]) < own_class:
+                first, first_change = composed[starter]
+                joined = _composite(first, character)
+                if joined is not None:
+                    composed[starter] = (joined, first_change + change - 1)
+                    continue
+        if own_class == _STARTER:
+            starter = len(composed)
+        composed.append((character, change))
+    return composed
+
+
+def _class_of(change: Change) -> int:
+    return _combining_class(change[0])
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _combining_class(character: str) -> int:
+    if unknown_to_forms().match(character):
+        return _STARTER
+    return unicodedata.combining(character)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _decomposition(character: str, form: Form) -> str:
+    """Return the full decomposition; most characters are their own."""
+    if unknown_to_forms().match(character):
+        return character
+    return unicodedata.normalize(form, character)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _composite(first: str, second: str) -> str | None:
+    """Return the primary composite of two characters, if they have one.
+
+    Python is asked only for neighbours in canonical order, so that a single character in its
+    answer can only be their composite.
+    """
+    if unknown_to_forms().search(first + second):
+        return None
+    joined = unicodedata.normalize("NFC", first + second)
+    return joined if len(joined) == 1 else None

@@ -1,0 +1,130 @@
+"""`Prepend` and `Replace`: text is put before the text, or in the place of each match.
+
+Definition
+    `Prepend` puts its text before a text that is not empty; what it puts there
+    stands for what the first character stands for. `Replace` puts `content` in the place of
+    each match of `pattern`; it stands for what the character before the match's
+    end stands for, which is the last one matched, or if the match is empty the one before it.
+
+Source: normalizers/prepend.rs and replace.rs of Hugging Face tokenizers 0.23.3.
+
+What the source leaves open
+    *A match at the very beginning that is empty* has no character before it. In the engine,
+    `content` then stands for nothing there, and most normalizers that come after
+    it repeat the text's beginning, or crash: see `AlignedText`. Under the strict
+    profile it stands for what the first character stands for, as with `Prepend`.
+    *An empty text to prepend* makes the first character stand for nothing, with the same effect;
+    not so under the strict profile. *An empty text as pattern* matches before
+    every character and at the end. *Groups* cannot be referred to in `content`.
+"""
+
+from dataclasses import dataclass
+
+from bpe_ref.aligned_text import AlignedText, Span
+from bpe_ref.errors import ParameterError
+from bpe_ref.normalizers.replacement_limit import check_growth
+from bpe_ref.patterns.matches import Literal, Regex, find_matches
+from bpe_ref.profile import HUGGING_FACE, Profile
+
+
+@dataclass(frozen=True)
+class Prepend:
+    """Puts text before a text.
+
+    >>> Prepend("_").normalize(AlignedText.of("ab")).spans
+    ((0, 1), (0, 1), (1, 2))
+    >>> Prepend("_").normalize_text("")
+    ''
+    """
+
+    prepend: str
+    profile: Profile = HUGGING_FACE
+
+    def __post_init__(self) -> None:
+        """Refuse what is no text."""
+        if not isinstance(self.prepend, str):
+            raise ParameterError("prepend", self.prepend, "must be a str")
+
+    @property
+    def may_insert_first(self) -> bool:
+        """Whether the first character can come to stand for nothing."""
+        return not self.prepend and self.profile.insertions_may_stand_for_nothing
+
+    def normalize(self, text: AlignedText) -> AlignedText:
+        """Return the text with the other before it."""
+        if self.may_insert_first and text.text:
+            spans = ((text.start, text.start), *text.spans[1:])
+            return AlignedText(text.text, spans, text.start, text.end)
+        return text.prepend(self.prepend)
+
+    def normalize_text(self, text: str) -> str:
+        """Return the text only."""
+        return self.prepend + text if text else text
+
+
+@dataclass(frozen=True)
+class Replace:
+    r"""Puts text in the place of each match.
+
+    Raises `PatternError` when it normalizes with an expression that cannot be used, or that takes
+    too long.
+
+    >>> Replace(Literal(" "), "\u2581").normalize_text("a b") == "a\u2581b"
+    True
+    >>> Replace(Regex("b+"), "-").normalize(AlignedText.of("abbc")).spans
+    ((0, 1), (2, 3), (3, 4))
+    """
+
+    pattern: Literal | Regex
+    content: str
+    profile: Profile = HUGGING_FACE
+
+    def __post_init__(self) -> None:
+        """Refuse what is no pattern or no text."""
+        if not isinstance(self.pattern, Literal | Regex):
+            raise ParameterError("pattern", self.pattern, "must be a Literal or a Regex")
+        if not isinstance(self.content, str):
+            raise ParameterError("content", self.content, "must be a str")
+
+    @property
+    def may_insert_first(self) -> bool:
+        """Whether the first character can come to stand for nothing."""
+        if isinstance(self.pattern, Literal) and self.pattern.text:
+            return False
+        return self.profile.insertions_may_stand_for_nothing
+
+    def normalize(self, text: AlignedText) -> AlignedText:
+        """Return the text with the matches replaced.
+
+        Raises `ParameterError` if it becomes too long.
+        """
+        parts: list[str] = []
+        spans: list[Span] = []
+        check_growth(self.pattern, self.content, text.text)
+        for start, end, is_match in find_matches(self.pattern, text.text):
+            if is_match:
+                parts.append(self.content)
+                spans += [self._span_before(text, end)] * len(self.content)
+            else:
+                parts.append(text.text[start:end])
+                spans += text.spans[start:end]
+        return AlignedText("".join(parts), tuple(spans), text.start, text.end)
+
+    def normalize_text(self, text: str) -> str:
+        """Return the text only. Raises `ParameterError` if it becomes too long."""
+        check_growth(self.pattern, self.content, text)
+        if isinstance(self.pattern, Literal) and self.pattern.text:
+            return text.replace(self.pattern.text, self.content)
+        return "".join(
+            [
+                self.content if is_match else text[start:end]
+                for start, end, is_match in find_matches(self.pattern, text)
+            ]
+        )
+
+    def _span_before(self, text: AlignedText, end: int) -> Span:
+        if end:
+            return text.spans[end - 1]
+        if self.profile.insertions_may_stand_for_nothing:
+            return (text.start, text.start)
+        return text.spans[0]  # there is one: the empty text has no match

@@ -1,0 +1,74 @@
+"""`Strip` and `StripAccents`: white space at the ends, and marks, are left out.
+
+Source: normalizers/strip.rs of Hugging Face tokenizers 0.23.3.
+
+What the source leaves open
+    *White space* is the property White_Space: 25 characters, without the
+    separators U+001C to U+001F that Python's `str.strip` takes. *Accents* are
+    the categories Mn, Mc and Me of Unicode 9.0, whether vowel signs or accents; a letter with
+    an accent in it stays, unless NFD comes first.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from bpe_ref.aligned_text import AlignedText
+from bpe_ref.errors import ParameterError
+from bpe_ref.normalizers.normalizer_tables import one_of
+from bpe_ref.normalizers.removing import without
+from bpe_ref.unicode_tables import TABLES, to_ranges
+
+
+@lru_cache(maxsize=1)
+def _white_space() -> str:
+    ranges = to_ranges(TABLES["unicode-16.0"].code_points("White_Space"))
+    return "".join(chr(c) for first, last in ranges for c in range(first, last + 1))
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Leaves out white space at the beginning, the end, or both.
+
+    >>> Strip(strip_left=True, strip_right=False).normalize(AlignedText.of(" a ")).spans
+    ((1, 2), (2, 3))
+    """
+
+    strip_left: bool
+    strip_right: bool
+
+    def __post_init__(self) -> None:
+        """Refuse what is no bool."""
+        for name, value in (("strip_left", self.strip_left), ("strip_right", self.strip_right)):
+            if not isinstance(value, bool):
+                raise ParameterError(name, value, "must be a bool")
+
+    def normalize(self, text: AlignedText) -> AlignedText:
+        """Return the text without that white space."""
+        kept = self.normalize_text(text.text)
+        if len(kept) == len(text.text):
+            return text
+        leading = len(text.text) - len(text.text.lstrip(_white_space())) if self.strip_left else 0
+        return text.transform([(character, 0) for character in kept], leading)
+
+    def normalize_text(self, text: str) -> str:
+        """Return the text only."""
+        if self.strip_left:
+            text = text.lstrip(_white_space())
+        return text.rstrip(_white_space()) if self.strip_right else text
+
+
+@dataclass(frozen=True)
+class StripAccents:
+    """Leaves out combining marks.
+
+    >>> StripAccents().normalize(AlignedText.of("e\u0301a")).spans
+    ((0, 1), (2, 3))
+    """
+
+    def normalize(self, text: AlignedText) -> AlignedText:
+        """Return the text without marks."""
+        return without(text, one_of("COMBINING_MARKS"))
+
+    def normalize_text(self, text: str) -> str:
+        """Return the text only."""
+        return text if text.isascii() else one_of("COMBINING_MARKS").sub("", text)

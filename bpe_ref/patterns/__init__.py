@@ -1,0 +1,1 @@
+"""The patterns that components hold, in the dialects of their engines."""

@@ -1,0 +1,275 @@
+"""Put special tokens around the texts, number their parts, and trim offsets.
+
+Definition
+    A post-processor maps a row of encodings, at first one per text, to a row of encodings; in the
+    end they are merged. At the start every text's tokens, and those of its overflowing parts, are
+    ranged under the text's number, and the tokens (not those of the parts) get it as type id.
+    Without a post-processor, texts keep the type ids they were encoded with, the parts are not
+    ranged, and neither is a single text.
+
+Source: `PostProcessor::process` in tokenizer/mod.rs, processors/*.rs and
+pre_tokenizers/byte_level.rs of Hugging Face tokenizers 0.23.3.
+
+What the source leaves open, and what it does unexpectedly
+    - In a `Sequence`, later processors see a template's special tokens as texts of their own.
+      `ByteLevel` then numbers all of them; `BertProcessing` frames the first, and closes every
+      other one; a second template is an error, unless there are one or two.
+    - A template gives new type ids to the texts, but not to their overflowing parts.
+    - A special token that the table lacks, and a text B where there is none, are errors when the
+      template is used (the library panics). In counting added tokens they count nothing.
+    - See `framing` and `trimming` for the others.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+from bpe_ref.encoding import Encoding, merge
+from bpe_ref.errors import VocabularyError
+from bpe_ref.parameters import check_flag
+from bpe_ref.post_processors.framing import NamedId, check_named_id, frame, special_encoding
+from bpe_ref.post_processors.templates import Piece, SequencePiece, SpecialToken
+from bpe_ref.post_processors.trimming import trim_offsets
+
+
+class PostProcessor(Protocol):
+    """Changes the row of encodings that a text, or a pair of texts, became."""
+
+    def added_tokens(self, *, is_pair: bool) -> int:
+        """Return how many tokens it adds to a text or a pair."""
+
+    def process_encodings(
+        self, encodings: Sequence[Encoding], *, add_special_tokens: bool
+    ) -> list[Encoding]:
+        """Return the new row."""
+
+
+def process(
+    processor: PostProcessor | None,
+    encoding: Encoding,
+    pair: Encoding | None = None,
+    *,
+    add_special_tokens: bool = True,
+) -> Encoding:
+    """Return the one encoding that a text, or a pair of texts, becomes.
+
+    >>> a, b = (Encoding.of([(n, "ab"[n], (0, 1), 0)], n) for n in (0, 1))
+    >>> bert = BertProcessing(("[SEP]", 102), ("[CLS]", 101))
+    >>> process(bert, a, b).tokens
+    ('[CLS]', 'a', '[SEP]', 'b', '[SEP]')
+    """
+    texts = [encoding] if pair is None else [encoding, pair]
+    if processor is None:
+        if pair is None:
+            return encoding
+        return merge(text.of_sequence(number) for number, text in enumerate(texts))
+    row = []
+    for number, text in enumerate(texts):
+        parts = tuple(part.of_sequence(number) for part in text.overflowing)
+        row.append(replace(text.of_sequence(number).of_type(number), overflowing=parts))
+    return merge(processor.process_encodings(row, add_special_tokens=add_special_tokens))
+
+
+@dataclass(frozen=True)
+class PostProcessorSequence:
+    """One post-processor after the other; they add what all of them add.
+
+    >>> bert = BertProcessing(("[SEP]", 102), ("[CLS]", 101))
+    >>> PostProcessorSequence((bert,)).added_tokens(is_pair=True)
+    3
+    """
+
+    processors: tuple[PostProcessor, ...]
+
+    def added_tokens(self, *, is_pair: bool) -> int:
+        """Return how many tokens it adds to a text or a pair."""
+        return sum(processor.added_tokens(is_pair=is_pair) for processor in self.processors)
+
+    def process_encodings(
+        self, encodings: Sequence[Encoding], *, add_special_tokens: bool
+    ) -> list[Encoding]:
+        """Return the new row."""
+        row = list(encodings)
+        for processor in self.processors:
+            row = processor.process_encodings(row, add_special_tokens=add_special_tokens)
+        return row
+
+
+@dataclass(frozen=True)
+class ByteLevel:
+    """Trims offsets if asked to, and numbers the texts; `use_regex` means nothing here.
+
+    >>> trim = ByteLevel(add_prefix_space=False, trim_offsets=True)
+    >>> process(trim, Encoding.of([(0, "Ġa", (0, 2), 0)])).offsets
+    ((1, 2),)
+    """
+
+    add_prefix_space: bool
+    trim_offsets: bool
+    use_regex: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a bool."""
+        check_flag("add_prefix_space", self.add_prefix_space)
+        check_flag("trim_offsets", self.trim_offsets)
+        check_flag("use_regex", self.use_regex)
+
+    def added_tokens(self, *, is_pair: bool) -> int:
+        """Return 0."""
+        return 0
+
+    def process_encodings(
+        self,
+        encodings: Sequence[Encoding],
+        *,
+        add_special_tokens: bool,
+    ) -> list[Encoding]:
+        """Return the new row."""
+        if self.trim_offsets:
+            encodings = [
+                trim_offsets(encoding, add_prefix_space=self.add_prefix_space)
+                for encoding in encodings
+            ]
+        return [encoding.of_sequence(number) for number, encoding in enumerate(encodings)]
+
+
+@dataclass(frozen=True)
+class TemplateProcessing:
+    """Puts texts and special tokens in the order of a template: one for a text, one for a pair.
+
+    >>> cls = SpecialToken("[CLS]", (101,), ("[CLS]",))
+    >>> from bpe_ref.post_processors.templates import parse_template
+    >>> single, pair = map(parse_template, ("[CLS] $A:2", "$A $B"))
+    >>> template = TemplateProcessing(single, pair, {"[CLS]": cls})
+    >>> process(template, Encoding.of([(0, "a", (0, 1), 0)])).type_ids
+    (0, 2)
+    """
+
+    single: tuple[Piece, ...]
+    pair: tuple[Piece, ...]
+    special_tokens: Mapping[str, SpecialToken]
+
+    def added_tokens(self, *, is_pair: bool) -> int:
+        """Return how many tokens it adds to a text or a pair."""
+        pieces = self.pair if is_pair else self.single
+        names = [piece.id for piece in pieces if not isinstance(piece, SequencePiece)]
+        return sum(
+            len(self.special_tokens[name].ids) for name in names if name in self.special_tokens
+        )
+
+    def process_encodings(
+        self, encodings: Sequence[Encoding], *, add_special_tokens: bool
+    ) -> list[Encoding]:
+        """Return the new row. Raises `VocabularyError` for a piece that stands for nothing."""
+        if len(encodings) not in {1, 2}:
+            raise VocabularyError(
+                f"a template must be given one text or two, got {len(encodings)} parts "
+                "from the post-processor before it"
+            )
+        row = []
+        for piece in self.single if len(encodings) == 1 else self.pair:
+            if isinstance(piece, SequencePiece):
+                number = "AB".index(piece.id)
+                if number >= len(encodings):
+                    raise VocabularyError(
+                        "a template for a single text must not use the sequence B"
+                    )
+                row.append(encodings[number].of_type(piece.type_id).of_sequence(number))
+            elif add_special_tokens:
+                if piece.id not in self.special_tokens:
+                    raise VocabularyError(
+                        f"a template must use special tokens of its own table, got {piece.id!r}"
+                    )
+                token = self.special_tokens[piece.id]
+                row.append(
+                    special_encoding(list(zip(token.tokens, token.ids, strict=True)), piece.type_id)
+                )
+        return row
+
+
+@dataclass(frozen=True)
+class BertProcessing:
+    """Puts `cls` before the first text and `sep` after each.
+
+    >>> BertProcessing(("[SEP]", 102), ("[CLS]", 101)).added_tokens(is_pair=False)
+    2
+    """
+
+    sep: NamedId
+    cls: NamedId
+
+    def __post_init__(self) -> None:
+        """Refuse what is no token."""
+        check_named_id("sep", self.sep)
+        check_named_id("cls", self.cls)
+
+    def added_tokens(self, *, is_pair: bool) -> int:
+        """Return how many tokens it adds to a text or a pair."""
+        return 3 if is_pair else 2
+
+    def process_encodings(
+        self, encodings: Sequence[Encoding], *, add_special_tokens: bool
+    ) -> list[Encoding]:
+        """Return the new row."""
+        if not add_special_tokens:
+            return list(encodings)
+        return [
+            frame(encoding, [] if number else [self.cls], self.sep, min(number, 1))
+            for number, encoding in enumerate(encodings)
+        ]
+
+
+@dataclass(frozen=True)
+class RobertaProcessing:
+    """Puts `cls` before the first text, `sep` before the others and after each; all of type 0.
+
+    >>> sep, cls = ("</s>", 2), ("<s>", 0)
+    >>> roberta = RobertaProcessing(sep, cls, trim_offsets=True, add_prefix_space=True)
+    >>> roberta.added_tokens(is_pair=True)
+    4
+    """
+
+    sep: NamedId
+    cls: NamedId
+    trim_offsets: bool
+    add_prefix_space: bool
+
+    def __post_init__(self) -> None:
+        """Refuse what is no token, and what is not a bool."""
+        check_named_id("sep", self.sep)
+        check_named_id("cls", self.cls)
+        check_flag("trim_offsets", self.trim_offsets)
+        check_flag("add_prefix_space", self.add_prefix_space)
+
+    def added_tokens(self, *, is_pair: bool) -> int:
+        """Return how many tokens it adds to a text or a pair."""
+        return 4 if is_pair else 2
+
+    def process_encodings(
+        self, encodings: Sequence[Encoding], *, add_special_tokens: bool
+    ) -> list[Encoding]:
+        """Return the new row."""
+        row = [encoding.of_type(0) for encoding in encodings]
+        if self.trim_offsets:
+            row = [
+                trim_offsets(encoding, add_prefix_space=self.add_prefix_space) for encoding in row
+            ]
+        if not add_special_tokens:
+            return row
+        framed = []
+        for number, encoding in enumerate(row):
+            parts = tuple(part.of_type(0) for part in encoding.overflowing)
+            before = self.sep if number else self.cls
+            plain = replace(encoding, overflowing=parts)
+            framed.append(frame(plain, [before], self.sep, min(number, 1), sep_type=0))
+        return framed
+
+
+POST_PROCESSORS: Final[Mapping[str, type]] = {
+    "Sequence": PostProcessorSequence,
+    "ByteLevel": ByteLevel,
+    "TemplateProcessing": TemplateProcessing,
+    "BertProcessing": BertProcessing,
+    "RobertaProcessing": RobertaProcessing,
+}
+"""The post-processors by the format's type names. Their fields have the format's names."""

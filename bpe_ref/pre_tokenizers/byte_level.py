@@ -1,0 +1,117 @@
+r"""`ByteLevel`: cut as GPT-2 does, and write each byte as a letter.
+
+Definition
+    1. If `add_prefix_space`, prepend a space, unless the text is empty or
+       starts with one.
+    2. If `use_regex`, cut with GPT-2's pattern: each match is a piece. It
+       matches every text completely.
+    3. Write each character of each piece as the letters of its UTF-8 bytes
+       (`byte_alphabet`). All of them stand for the character.
+
+    `trim_offsets` is for the post-processor of the same name.
+
+Source: pre_tokenizers/byte_level.rs of Hugging Face tokenizers 0.23.3; the
+pattern is that of encoder.py of OpenAI's gpt-2 (2019).
+
+What the source leaves open
+    *Tables*: the library's regular expressions are Oniguruma's, of Unicode 16.0.
+    *In a `Sequence`*, step 1 applies to every piece, not to the first only.
+
+Where the engine differs
+    A normalizer may insert text before everything, where no character of the
+    original is near: a `Replace` with a pattern that matches the empty text, as
+    `^` does. The library panics at the letters of such a text, or, where the
+    inserted text is a piece of its own, writes it twice: as letters, and again
+    as it was. `cut` does as `AlignedText.transform` does there; `cut_text`, which
+    does not know, writes it as letters, once.
+"""
+
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Final
+
+from bpe_ref.aligned_text import AlignedText, Change
+from bpe_ref.parameters import check_flag
+from bpe_ref.pretokenization import Pretokenizer
+from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
+
+GPT2_PATTERN: Final = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+_GPT2: Final = Pretokenizer(GPT2_PATTERN, "unicode-16.0-oniguruma")
+_NUL: Final = "\0"
+_FEW: Final = 3
+
+
+@dataclass(frozen=True)
+class ByteLevel:
+    """Cuts as GPT-2 does and writes bytes as letters.
+
+    >>> ByteLevel(add_prefix_space=True, trim_offsets=True).cut_text("né it's")
+    ['ĠnÃ©', 'Ġit', "'s"]
+    """
+
+    add_prefix_space: bool
+    trim_offsets: bool
+    use_regex: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a bool."""
+        check_flag("add_prefix_space", self.add_prefix_space)
+        check_flag("trim_offsets", self.trim_offsets)
+        check_flag("use_regex", self.use_regex)
+
+    def cut(self, text: AlignedText) -> list[AlignedText]:
+        """Return the pieces."""
+        if self.add_prefix_space and not text.text.startswith(" "):
+            text = text.prepend(" ")
+        if not self.use_regex:
+            return [_in_letters(text)] if text.text else []
+        ends = accumulate(map(len, _GPT2.pieces(text.text)), initial=0)
+        return [_in_letters(text.slice(start, end)) for start, end in pairwise(ends)]
+
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
+        """Return the pieces' texts."""
+        return write_letters(self.plain_pieces(text))
+
+    @property
+    def only_writes(self) -> bool:
+        """Whether a piece stays one piece, with nothing before it."""
+        return not self.use_regex and not self.add_prefix_space
+
+    def plain_pieces(self, text: str) -> list[str]:
+        """Return the pieces' texts before their bytes are written as letters.
+
+        Whoever keeps the tokens of pieces seen before needs the letters of new ones only.
+
+        >>> ByteLevel(add_prefix_space=False, trim_offsets=True).plain_pieces("né it's")
+        ['né', ' it', "'s"]
+        """
+        if self.add_prefix_space and text and not text.startswith(" "):
+            text = " " + text
+        if self.use_regex:
+            return _GPT2.pieces(text)
+        return [text] if text else []
+
+
+def write_letters(pieces: list[str]) -> list[str]:
+    """Return each piece, none of them empty, with its bytes written as letters, all at once.
+
+    Why this is the same answer as `to_letters` of each: NUL is in no piece, so it stands between
+    them only, and no other character's UTF-8 has its byte.
+
+    >>> write_letters(["né", " it"])
+    ['nÃ©', 'Ġit']
+    """
+    text = _NUL.join(pieces)
+    if len(pieces) < _FEW or text.count(_NUL) >= len(pieces):
+        return [to_letters(piece.encode()) for piece in pieces]
+    return to_letters(text.encode()).split(LETTER_OF_BYTE[0])
+
+
+def _in_letters(text: AlignedText) -> AlignedText:
+    """Return the text with each character written as the letters of its bytes."""
+    changes: list[Change] = []
+    for character in text.text:
+        letters = to_letters(character.encode())
+        changes += [(letter, int(number > 0)) for number, letter in enumerate(letters)]
+    return text.transform(changes)

@@ -1,0 +1,40 @@
+"""`Punctuation`: cut at every punctuation character.
+
+Source: pre_tokenizers/punctuation.rs of Hugging Face tokenizers 0.23.3.
+
+What the source leaves open: punctuation is general category P of an old
+Unicode version, and the 32 punctuation and symbol characters of ASCII: `$` is
+one, `€` is none. The table `tokenizers-punctuation` holds these 726.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from bpe_ref.aligned_text import AlignedText
+from bpe_ref.pre_tokenizers.character_classes import CharacterClass
+from bpe_ref.pre_tokenizers.splitting import check_behavior, split
+
+_PUNCTUATION: Final = CharacterClass("tokenizers-punctuation", "P")
+
+
+@dataclass(frozen=True)
+class Punctuation:
+    """Cuts at punctuation.
+
+    >>> Punctuation().cut_text("a, €$")
+    ['a', ',', ' €', '$']
+    """
+
+    behavior: str = "Isolated"
+
+    def __post_init__(self) -> None:
+        """Refuse a behavior that does not exist."""
+        check_behavior(self.behavior)
+
+    def cut(self, text: AlignedText) -> list[AlignedText]:
+        """Return the pieces."""
+        return split(text, _PUNCTUATION.find(text.text), self.behavior)
+
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
+        """Return the pieces' texts."""
+        return _PUNCTUATION.cut(self.behavior, text)

@@ -1,0 +1,104 @@
+"""`Sequence`: one pre-tokenizer after the other.
+
+Definition: each one cuts every piece that those before it made.
+
+Source: pre_tokenizers/sequence.rs of Hugging Face tokenizers 0.23.3.
+
+What the source leaves open: an empty sequence leaves the text as it is, one
+piece.
+
+Text alone
+    `cut_text` knows of a piece's place in the original only what its caller
+    says. All components but one do with less; `Metaspace` with the scheme
+    `first`, after another component, needs to know where each piece came from
+    (`needs_alignment`). `cut_text` of such a sequence is right for a text that is
+    its own original, because it goes the slow way. (`ByteLevel` differs too
+    where a text `starts_with_insertion`: see there.)
+"""
+
+from collections.abc import Sequence as Many
+from dataclasses import dataclass
+from typing import Protocol
+
+from bpe_ref.aligned_text import AlignedText
+from bpe_ref.errors import ParameterError
+from bpe_ref.pre_tokenizers.byte_level import ByteLevel, write_letters
+from bpe_ref.pre_tokenizers.metaspace import Metaspace
+
+
+class PreTokenizer(Protocol):
+    """Cuts a text into pieces, with their origins or without."""
+
+    def cut(self, text: AlignedText) -> list[AlignedText]:
+        """Return the pieces, none of them empty."""
+
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
+        """Return the texts of the pieces; `at_start` if the original begins with this text."""
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """Applies pre-tokenizers in order.
+
+    >>> from bpe_ref.pre_tokenizers import Digits, WhitespaceSplit
+    >>> Sequence([WhitespaceSplit(), Digits(individual_digits=False)]).cut_text("a12 b")
+    ['a', '12', 'b']
+    """
+
+    pretokenizers: Many[PreTokenizer]
+
+    def __post_init__(self) -> None:
+        """Keep a tuple; refuse what is no list of pre-tokenizers."""
+        given: object = self.pretokenizers
+        if not isinstance(given, list | tuple) or not all(
+            callable(getattr(component, "cut_text", None)) for component in given
+        ):
+            raise ParameterError("pretokenizers", given, "must be a list of pre-tokenizers")
+        object.__setattr__(self, "pretokenizers", tuple(given))
+
+    def cut(self, text: AlignedText) -> list[AlignedText]:
+        """Return the pieces."""
+        pieces = [text] if text.text else []
+        for component in self.pretokenizers:
+            pieces = [part for piece in pieces for part in component.cut(piece)]
+        return pieces
+
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
+        """Return the pieces' texts."""
+        if needs_alignment(self):
+            original = AlignedText.of(text if at_start else " " + text)
+            return [
+                piece.text for piece in self.cut(original.slice(not at_start, len(original.text)))
+            ]
+        pieces = [text] if text else []
+        for component in self.pretokenizers:
+            if isinstance(component, ByteLevel) and component.only_writes:
+                pieces = write_letters(pieces)
+            else:
+                pieces = [part for piece in pieces for part in component.cut_text(piece, at_start)]
+        return pieces
+
+
+def needs_alignment(pre_tokenizer: PreTokenizer) -> bool:
+    """Tell whether the pieces depend on which characters of the original the text stands for.
+
+    >>> first = Metaspace("_", "first")
+    >>> needs_alignment(first), needs_alignment(Sequence([Metaspace(), first]))
+    (False, True)
+    """
+    if not isinstance(pre_tokenizer, Sequence):
+        return False
+    if any(needs_alignment(component) for component in pre_tokenizer.pretokenizers):
+        return True
+    return any(reads_start(component) for component in pre_tokenizer.pretokenizers[1:])
+
+
+def reads_start(pre_tokenizer: PreTokenizer) -> bool:
+    """Tell whether the pieces depend on whether the original begins with the text.
+
+    >>> reads_start(Metaspace()), reads_start(Metaspace("_", "first"))
+    (False, True)
+    """
+    if isinstance(pre_tokenizer, Sequence):
+        return any(map(reads_start, pre_tokenizer.pretokenizers))
+    return isinstance(pre_tokenizer, Metaspace) and pre_tokenizer.prepend_scheme == "first"

@@ -1,0 +1,82 @@
+"""Antigravity: the published sample() of a Rust runner for Llama 3.2."""
+
+from sampling_ref.engines.domains import Interval, Whole
+from sampling_ref.engines.profile import Condition, Draw, Greedy, Parameter, Profile, Stage
+
+TEXT = "Antigravity, chapter 5, Tokenizer and Sampling"
+
+ANTIGRAVITY = Profile(
+    name="antigravity",
+    title="Antigravity",
+    repository="the published text",
+    version=TEXT,
+    parameters=(
+        Parameter("temperature", 0.8, Interval(0), "f32", source=f"{TEXT}, 5.4"),
+        Parameter(
+            "top_p",
+            0.9,
+            Interval(0, 1),
+            "f32",
+            engine_rule="Not checked; above 1 keeps all of top_k, below 0 the first.",
+            source=f"{TEXT}, 5.4",
+        ),
+        Parameter("top_k", 40, Whole(1), source=f"{TEXT}, 5.4"),
+        Parameter(
+            "repetition_penalty",
+            1.1,
+            Interval(0, low_open=True),
+            "f32",
+            source=f"{TEXT}, 5.4",
+        ),
+        Parameter("repetition_window", 64, Whole(0), source=f"{TEXT}, 5.4"),
+    ),
+    stages=(
+        Stage(
+            "repetition_penalty",
+            {"penalty": "repetition_penalty", "window": "repetition_window"},
+            {"counting": "each occurrence"},
+            source=f"{TEXT}, 5.3, step 1",
+        ),
+        Stage("temperature", {"temperature": "temperature"}, source=f"{TEXT}, 5.3, step 2"),
+        Stage(
+            "top_k",
+            {"k": "top_k"},
+            order="sorted",
+            note="On probabilities: in 32 bits the logits of equal probabilities are equals.",
+            source=f"{TEXT}, 5.3, step 4",
+        ),
+        Stage(
+            "top_p",
+            {"p": "top_p"},
+            {"boundary": "exceed", "base": "the whole row", "zero": "best"},
+            source=f"{TEXT}, 5.3, step 5",
+        ),
+    ),
+    draw=Draw(
+        "subtraction",
+        "candidates",
+        "reach",
+        "as walked",
+        uniform="f32 in [0, 1), 24 bits",
+        source=f"{TEXT}, 5.3, step 6",
+    ),
+    greedy=Greedy(
+        if_any=((Condition("temperature", "==", 0.0),),),
+        ties="last in total order",
+        after=("repetition_penalty",),
+        source=f"{TEXT}, 5.3, step 2",
+    ),
+    twins="antigravity",
+    notes=(
+        (
+            "Where the 32-bit subtraction leaves more than nothing after the last candidate, the "
+            "text returns no token; a program made from it returned the first candidate. The last "
+            "one is taken here."
+        ),
+        "top_k = 0 leaves no token in the text, and is an error here.",
+        (
+            "The text gives NaN logits a place in Rust's total order; a profile takes no NaN. "
+            "`sampling_ref.antigravity.sample` does in 32 bits, at temperature 0."
+        ),
+    ),
+)

@@ -1,0 +1,111 @@
+"""ChatStream: the three penalties of the published article, and the scenario around them."""
+
+from sampling_ref.engines.domains import Interval, OneOf, OrNone, Whole
+from sampling_ref.engines.profile import Condition, Draw, Parameter, Profile, Stage
+
+ARTICLE = "Three penalties for LLM sampling (Qualiteg)"
+CODE = f"{ARTICLE}, the processors' code"
+SCALAR = "Any number; what divides must be above 0 here."
+MULTIPLICATIVE = Condition("penalty_method", "==", "multiplicative")
+SUBTRACTIVE = Condition("penalty_method", "==", "subtractive")
+
+
+def _penalty(step: str, method: str, unless: Condition, *more: tuple[Condition, ...]) -> Stage:
+    return Stage(
+        step,
+        {"penalty": step},
+        {"method": method, "scope": "all"},
+        off_if=((Condition(step, "is None"),), (unless,), *more),
+        source=CODE,
+    )
+
+
+CHATSTREAM = Profile(
+    name="chatstream",
+    title="ChatStream",
+    repository="the published article",
+    version=ARTICLE,
+    parameters=(
+        Parameter(
+            "penalty_method",
+            "multiplicative",
+            OneOf(("multiplicative", "subtractive")),
+            engine_rule="Each processor has one of its own.",
+            source=CODE,
+        ),
+        Parameter(
+            "repetition_penalty",
+            None,
+            OrNone(Interval()),
+            "f64",
+            engine_rule=SCALAR,
+            source=CODE,
+        ),
+        Parameter(
+            "frequency_penalty",
+            None,
+            OrNone(Interval()),
+            "f64",
+            engine_rule=SCALAR,
+            source=CODE,
+        ),
+        Parameter(
+            "presence_penalty",
+            None,
+            OrNone(Interval()),
+            "f64",
+            engine_rule=SCALAR,
+            source=CODE,
+        ),
+        Parameter(
+            "temperature",
+            1.0,
+            Interval(0, low_open=True),
+            "f64",
+            source=f"{ARTICLE}, scenario, step 3",
+        ),
+        Parameter("top_k", None, OrNone(Whole(1)), source=f"{ARTICLE}, scenario, step 4"),
+        Parameter(
+            "top_p", None, OrNone(Interval(0, 1)), "f64", source=f"{ARTICLE}, scenario, step 5"
+        ),
+    ),
+    stages=(
+        _penalty("repetition_penalty", "divide", SUBTRACTIVE),
+        _penalty("repetition_penalty", "subtract", MULTIPLICATIVE),
+        _penalty("frequency_penalty", "divide", SUBTRACTIVE),
+        _penalty("frequency_penalty", "subtract", MULTIPLICATIVE),
+        _penalty("presence_penalty", "divide", SUBTRACTIVE),
+        _penalty("presence_penalty", "subtract", MULTIPLICATIVE),
+        Stage(
+            "temperature",
+            {"temperature": "temperature"},
+            source=f"{ARTICLE}, scenario, step 3",
+        ),
+        Stage(
+            "top_k",
+            {"k": "top_k"},
+            off_if=((Condition("top_k", "is None"),),),
+            source=f"{ARTICLE}, scenario, step 4",
+        ),
+        Stage(
+            "top_p",
+            {"p": "top_p"},
+            {"boundary": "exceed", "zero": "best"},
+            off_if=((Condition("top_p", "is None"),),),
+            note="Tokens are chosen until the running sum exceeds p.",
+            source=f"{ARTICLE}, scenario, step 5",
+        ),
+    ),
+    draw=Draw("inverse CDF", uniform="not said", source=f"{ARTICLE}, scenario, step 6"),
+    notes=(
+        (
+            "Division by a penalty makes a token of negative logit likelier; the code divides "
+            "whatever the sign."
+        ),
+        (
+            "The frequency penalty divides by penalty ** count; the article's example multiplies "
+            "instead (`sampling_ref.chatstream` reproduces both)."
+        ),
+        "The processors can be composed in any order; this is the order of the example.",
+    ),
+)

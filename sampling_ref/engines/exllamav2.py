@@ -1,0 +1,269 @@
+"""exllamav2: `ExLlamaV2Sampler` with its C++ functions."""
+
+from sampling_ref.engines.domains import Flag, Interval, OrNone, TokenNumbers, Tokens, Whole
+from sampling_ref.engines.profile import (
+    Condition,
+    Draw,
+    Greedy,
+    Logprobs,
+    Parameter,
+    Profile,
+    Stage,
+    at_least,
+    at_most,
+    equals,
+    is_empty,
+)
+
+SAMPLER = "exllamav2/generator/sampler.py"
+NATIVE = "exllamav2/exllamav2_ext/cpp/sampling.cpp"
+BINDING = "exllamav2/exllamav2_ext/ext_sampling.cpp"
+
+NEUTRAL = (
+    Condition("token_repetition_penalty", "==", 1.0),
+    Condition("token_frequency_penalty", "==", 0.0),
+    Condition("token_presence_penalty", "==", 0.0),
+)
+PENALTIES = {
+    "repetition": "token_repetition_penalty",
+    "frequency": "token_frequency_penalty",
+    "presence": "token_presence_penalty",
+}
+
+EXLLAMAV2 = Profile(
+    name="exllamav2",
+    title="exllamav2",
+    repository="https://github.com/turboderp-org/exllamav2",
+    version="0.3.2, da07facd (2025-12-09)",
+    parameters=(
+        Parameter(
+            "token_repetition_penalty",
+            1.025,
+            Interval(0, low_open=True),
+            "f32",
+            aliases=("repetition_penalty",),
+            engine_rule="Nothing is checked anywhere in this engine.",
+            source=f"{SAMPLER}:54",
+        ),
+        Parameter(
+            "token_repetition_range",
+            -1,
+            Whole(-1),
+            engine_rule="-1 is the whole sequence.",
+            source=f"{SAMPLER}:55",
+        ),
+        Parameter("token_repetition_decay", 0, Whole(0), source=f"{SAMPLER}:56"),
+        Parameter(
+            "token_frequency_penalty",
+            0.0,
+            Interval(),
+            "f32",
+            aliases=("frequency_penalty",),
+            source=f"{SAMPLER}:58",
+        ),
+        Parameter(
+            "token_presence_penalty",
+            0.0,
+            Interval(),
+            "f32",
+            aliases=("presence_penalty",),
+            source=f"{SAMPLER}:59",
+        ),
+        Parameter("blocked_tokens", None, OrNone(Tokens()), source=f"{SAMPLER}:316"),
+        Parameter(
+            "token_bias",
+            None,
+            OrNone(TokenNumbers()),
+            "f32",
+            aliases=("logit_bias",),
+            engine_rule="A row of numbers, one for each token.",
+            source=f"{SAMPLER}:81",
+        ),
+        Parameter("dry_multiplier", 0.0, Interval(0), "f64", source=f"{SAMPLER}:88"),
+        Parameter("dry_base", 1.75, Interval(0, low_open=True), "f64", source=f"{SAMPLER}:87"),
+        Parameter("dry_allowed_length", 2, Whole(1), source=f"{SAMPLER}:86"),
+        Parameter(
+            "dry_sequence_breakers",
+            (),
+            Tokens(),
+            engine_rule="By default every token whose text has punctuation or a line break.",
+            source=f"{SAMPLER}:89",
+        ),
+        Parameter("dry_max_ngram", 20, Whole(1), source=f"{SAMPLER}:91"),
+        Parameter("temperature", 0.8, Interval(0), "f32", source=f"{SAMPLER}:61"),
+        Parameter("temperature_last", default=False, domain=Flag(), source=f"{SAMPLER}:74"),
+        Parameter("smoothing_factor", 0.0, Interval(), "f32", source=f"{SAMPLER}:62"),
+        Parameter("top_k", 50, Whole(), source=f"{SAMPLER}:66"),
+        Parameter("top_p", 0.8, Interval(), "f32", source=f"{SAMPLER}:67"),
+        Parameter("top_a", 0.0, Interval(high=1), "f32", source=f"{SAMPLER}:68"),
+        Parameter("min_p", 0.0, Interval(), "f32", source=f"{SAMPLER}:69"),
+        Parameter("tfs", 0.0, Interval(), "f32", source=f"{SAMPLER}:70"),
+        Parameter("typical", 0.0, Interval(), "f32", source=f"{SAMPLER}:71"),
+        Parameter("mirostat", default=False, domain=Flag(), source=f"{SAMPLER}:76"),
+        Parameter("mirostat_tau", 1.5, Interval(), "f32", source=f"{SAMPLER}:77"),
+        Parameter("mirostat_eta", 0.1, Interval(), "f32", source=f"{SAMPLER}:78"),
+    ),
+    stages=(
+        Stage(
+            "decaying_penalties",
+            PENALTIES,
+            off_if=(NEUTRAL, (Condition("token_repetition_range", "!=", -1),)),
+            note="The whole sequence, the prompt included.",
+            source=f"{NATIVE}:66-106",
+        ),
+        Stage(
+            "decaying_penalties",
+            {
+                **PENALTIES,
+                "sustain": "token_repetition_range",
+                "decay": "token_repetition_decay",
+            },
+            off_if=(NEUTRAL, equals("token_repetition_range", -1)),
+            note="A range, and behind it a decay; both from the newest token backwards.",
+            source=f"{NATIVE}:66-106",
+        ),
+        Stage(
+            "suppress",
+            {"tokens": "blocked_tokens"},
+            off_if=(is_empty("blocked_tokens"),),
+            note="The engine sets -1e30, not minus infinity, so that a bias can bring them back.",
+            source=f"{SAMPLER}:422",
+        ),
+        Stage(
+            "logit_bias",
+            {"biases": "token_bias"},
+            off_if=(is_empty("token_bias"),),
+            note="After the penalties.",
+            source=f"{SAMPLER}:427-429",
+        ),
+        Stage(
+            "dry_longest",
+            {
+                "multiplier": "dry_multiplier",
+                "base": "dry_base",
+                "allowed_length": "dry_allowed_length",
+                "breakers": "dry_sequence_breakers",
+                "most": "dry_max_ngram",
+            },
+            off_if=(at_most("dry_multiplier", 0.0),),
+            source=f"{SAMPLER}:192-272, 433",
+        ),
+        Stage(
+            "smoothing",
+            {"smoothing_factor": "smoothing_factor"},
+            off_if=(at_most("smoothing_factor", 0.0),),
+            note="In one step with the temperature, which is divided by the factor once for every "
+            "row of a batch: the second row gets it twice.",
+            source=f"{BINDING}:153-160, {NATIVE}:144",
+        ),
+        Stage(
+            "temperature",
+            {"temperature": "temperature"},
+            off_if=(equals("temperature_last", value=True),),
+            note="A product with the rounded 1 / temperature.",
+            source=f"{NATIVE}:126, 148",
+        ),
+        Stage(
+            "top_k",
+            {"k": "top_k"},
+            off_if=(at_most("top_k", 0),),
+            order="heap",
+            note="Of equals at the cut those stay that came first, unless a larger token came "
+            "later. Above k = 500 a quicksort, whose order of equals is not followed here.",
+            source=f"{NATIVE}:443-521",
+        ),
+        Stage(
+            "top_p",
+            {"p": "top_p"},
+            {"boundary": "fitting"},
+            off_if=(at_most("top_p", 0.0), at_least("top_p", 1.0)),
+            note="A heap: the token that crosses p leaves, and smaller ones may still come in. "
+            "What has less than 1e-6 is left out before. Sorts what it keeps.",
+            source=f"{NATIVE}:524-566",
+        ),
+        Stage(
+            "top_a",
+            {"a": "top_a"},
+            off_if=(at_most("top_a", 0.0),),
+            source=f"{NATIVE}:594-617",
+        ),
+        Stage(
+            "min_p",
+            {"m": "min_p"},
+            off_if=(at_most("min_p", 0.0), at_least("min_p", 1.0)),
+            note="Equality is kept.",
+            source=f"{NATIVE}:569-592, 620-639",
+        ),
+        Stage(
+            "tail_free",
+            {"z": "tfs"},
+            {"cut": "centred"},
+            off_if=(at_most("tfs", 0.0), at_least("tfs", 1.0)),
+            order="sorted",
+            source=f"{NATIVE}:642-688",
+        ),
+        Stage(
+            "typical",
+            {"mass": "typical"},
+            {"boundary": "short", "ties": "lowest id"},
+            off_if=(at_most("typical", 0.0), at_least("typical", 1.0)),
+            note="Ends before the token that carries the sum to the mass. The engine adds "
+            "probability and logarithm where the definition has the logarithm alone; that slip is "
+            "not reproduced.",
+            source=f"{NATIVE}:748-810",
+        ),
+        Stage(
+            "mirostat_2",
+            {"tau": "mirostat_tau", "eta": "mirostat_eta"},
+            {"whose": "kept"},
+            off_if=(equals("mirostat", value=False),),
+            order="sorted",
+            note="A mu of 0 means that there is none yet: 2 * tau.",
+            source=f"{NATIVE}:691-745",
+        ),
+        Stage(
+            "temperature",
+            {"temperature": "temperature"},
+            off_if=(equals("temperature_last", value=False),),
+            note="On probabilities: p ** (1 / temperature).",
+            source=f"{BINDING}:217-220, {NATIVE}:195-251",
+        ),
+    ),
+    draw=Draw(
+        "inverse CDF",
+        "candidates",
+        "reach",
+        "as walked",
+        uniform="Python's random.random(), 32-bit, times 0.9998 (`rng.uniforms.exllamav2_float`)",
+        source=f"{BINDING}:270-281, {NATIVE}:872-913",
+    ),
+    greedy=Greedy(
+        if_any=(
+            (
+                Condition("temperature", "<", 0.01),
+                Condition("temperature_last", "==", value=False),
+            ),
+        ),
+        after=("decaying_penalties", "suppress", "logit_bias", "dry_longest"),
+        note="temperature becomes 1 and top_k 1: the first of the largest.",
+        source=f"{BINDING}:147-151, {NATIVE}:456-462",
+    ),
+    logprobs=(Logprobs("kprobs", "everything", f"{BINDING}:244-256"),),
+    notes=(
+        (
+            "XTC in this engine is no coin but an average over both outcomes, and reads beyond its "
+            f"row ({NATIVE}:812-869); skew (u ** e**-skew on sorted candidates, {BINDING}:272) and "
+            f"the temperature by entropy (min_temp, max_temp, temp_exponent; {NATIVE}:208-234) are "
+            "not described here."
+        ),
+        (
+            "Random numbers are given as they are. The engine multiplies its own by 0.9998, so "
+            "that it never draws what lies in the last 0.0002 of the walk."
+        ),
+        (
+            "dry_range, which forgets what was long ago, is not described here. `greedy_clone` "
+            f"copies dry_base from dry_allowed_length ({SAMPLER}:129)."
+        ),
+        f"cfg_scale mixes two rows before everything ({SAMPLER}:390).",
+    ),
+)

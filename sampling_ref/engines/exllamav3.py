@@ -1,0 +1,181 @@
+"""exllamav3: `ComboSampler`, its steps one by one."""
+
+from sampling_ref.engines.domains import Flag, Interval, OrNone, TokenNumbers, Whole
+from sampling_ref.engines.profile import (
+    Condition,
+    Draw,
+    Greedy,
+    Parameter,
+    Profile,
+    Stage,
+    at_most,
+    equals,
+    is_empty,
+)
+
+CUSTOM = "exllamav3/generator/sampler/custom.py"
+PRESETS = "exllamav3/generator/sampler/presets.py"
+PENALTY = "exllamav3/exllamav3_ext/generator/rep_pen.cu"
+BASIC = "exllamav3/exllamav3_ext/generator/sampling_basic.cu"
+EXTRA = "exllamav3/exllamav3_ext/generator/sampling_extra.cu"
+FUSED = "exllamav3/exllamav3_ext/generator/sampling_fused.cu"
+
+EXLLAMAV3 = Profile(
+    name="exllamav3",
+    title="exllamav3",
+    repository="https://github.com/turboderp-org/exllamav3",
+    version="1.4.1, 4f8ad012 (2026-08-08)",
+    parameters=(
+        Parameter("logit_bias", None, OrNone(TokenNumbers()), "f32", source=f"{CUSTOM}:586"),
+        Parameter(
+            "rep_p",
+            1.0,
+            Interval(0, low_open=True),
+            "f32",
+            aliases=("repetition_penalty",),
+            engine_rule="Not checked.",
+            source=f"{PRESETS}:88",
+        ),
+        Parameter("rep_sustain_range", 10**8, Whole(0), source=f"{PRESETS}:91"),
+        Parameter("rep_decay_range", 0, Whole(0), source=f"{PRESETS}:92"),
+        Parameter(
+            "freq_p", 0.0, Interval(), "f32", aliases=("frequency_penalty",), source=f"{PRESETS}:89"
+        ),
+        Parameter(
+            "pres_p", 0.0, Interval(), "f32", aliases=("presence_penalty",), source=f"{PRESETS}:90"
+        ),
+        Parameter(
+            "temperature",
+            1.0,
+            Interval(0),
+            "f32",
+            engine_rule="Not checked.",
+            source=f"{PRESETS}:93",
+        ),
+        Parameter("temp_last", default=False, domain=Flag(), source=f"{PRESETS}:97"),
+        Parameter("min_p", 0.0, Interval(0, 1), "f32", source=f"{PRESETS}:94, {CUSTOM}:497"),
+        Parameter("top_k", 0, Whole(), source=f"{PRESETS}:95, {CUSTOM}:429"),
+        Parameter("top_p", 1.0, Interval(0, 1), "f32", source=f"{PRESETS}:96, {CUSTOM}:462"),
+        Parameter(
+            "adaptive_target",
+            1.0,
+            Interval(0, 1),
+            "f32",
+            engine_rule="Clamped to [0, 1] at every step.",
+            source=f"{PRESETS}:98, {CUSTOM}:890",
+        ),
+        Parameter(
+            "adaptive_decay",
+            0.9,
+            Interval(0, 0.99),
+            "f32",
+            engine_rule="Clamped to [0, 0.99] at the start, and not afterwards.",
+            source=f"{PRESETS}:99, {CUSTOM}:876",
+        ),
+    ),
+    stages=(
+        Stage(
+            "logit_bias",
+            {"biases": "logit_bias"},
+            off_if=(is_empty("logit_bias"),),
+            note="First. Zero, NaN and what is above the largest 32-bit float are dropped.",
+            source=f"{CUSTOM}:586-635",
+        ),
+        Stage(
+            "decaying_penalties",
+            {
+                "repetition": "rep_p",
+                "frequency": "freq_p",
+                "presence": "pres_p",
+                "sustain": "rep_sustain_range",
+                "decay": "rep_decay_range",
+            },
+            {"fading": "result", "line": "early", "last": "excluded"},
+            off_if=(
+                (
+                    Condition("rep_p", "==", 1.0),
+                    Condition("freq_p", "==", 0.0),
+                    Condition("pres_p", "==", 0.0),
+                ),
+                (
+                    Condition("rep_sustain_range", "<=", 0),
+                    Condition("rep_decay_range", "<=", 0),
+                ),
+            ),
+            note="Prompt and output. Without a decay the oldest token of the range is not seen. A "
+            "negative presence penalty has no effect in the engine.",
+            source=f"{PENALTY}:48-90, 165-200, {CUSTOM}:791, 856",
+        ),
+        Stage(
+            "temperature",
+            {"temperature": "temperature"},
+            off_if=(equals("temp_last", value=True), equals("temperature", 1.0)),
+            source=f"{PRESETS}:115, {CUSTOM}:353-368",
+        ),
+        Stage(
+            "min_p",
+            {"m": "min_p"},
+            off_if=(equals("min_p", 0.0),),
+            note="Equality is kept.",
+            source=f"{PRESETS}:116, {CUSTOM}:499-510",
+        ),
+        Stage(
+            "top_k",
+            {"k": "top_k"},
+            off_if=(at_most("top_k", 0),),
+            order="sorted",
+            note="The first of a sort downwards, which is not stable: which of equals stay is not "
+            "defined. The fused kernel keeps all equals.",
+            source=f"{PRESETS}:117, {CUSTOM}:432-438",
+        ),
+        Stage(
+            "top_p",
+            {"p": "top_p"},
+            {"boundary": "within", "zero": "best"},
+            off_if=(equals("top_p", 1.0),),
+            order="sorted",
+            note="The crossing token is dropped, unless it is the first, whatever the comment in "
+            "the engine says. The fused kernel drops it with all its equals (within 1/32768 of a "
+            "logit), but keeps the first ones together.",
+            source=f"{PRESETS}:118, {CUSTOM}:464-470, {FUSED}:409-473",
+        ),
+        Stage(
+            "temperature",
+            {"temperature": "temperature"},
+            off_if=(equals("temp_last", value=False), equals("temperature", 1.0)),
+            note="On probabilities: p ** (1 / temperature).",
+            source=f"{PRESETS}:119, {CUSTOM}:361-368",
+        ),
+        Stage(
+            "adaptive_p",
+            {"target": "adaptive_target", "decay": "adaptive_decay"},
+            off_if=(equals("adaptive_target", 1.0),),
+            note="The engine notes the probability down as it draws, not when the token is "
+            "accepted, and never draws what has less than 1e-8.",
+            source=f"{PRESETS}:122-125, {CUSTOM}:887-924, {EXTRA}:36-50",
+        ),
+    ),
+    draw=Draw(
+        "Gumbel-max",
+        noise="-log u",
+        uniform="curand: 32 bits, in (0, 1], of Philox4x32-10",
+        source=f"{BASIC}:16-129",
+    ),
+    greedy=Greedy(
+        if_any=(equals("temperature", 0.0), equals("top_k", 1)),
+        after=("logit_bias", "decaying_penalties"),
+        note="torch.argmax; on a CPU the first of equals.",
+        source=f"{PRESETS}:109-112",
+    ),
+    notes=(
+        "Logits come in 16 bits; the steps calculate in 32.",
+        (
+            "These are the steps one by one. Unless EXL3_FUSED_SAMPLER=0 is set, one kernel does "
+            f"everything behind the penalties, with other rules for equals ({CUSTOM}:278-343)."
+        ),
+        (
+            "XTC, as an average over both outcomes, is a step of this engine but not part of "
+            f"ComboSampler ({CUSTOM}:650-735)."
+        ),
+    ),
+)

@@ -1,0 +1,119 @@
+"""FlashInfer: the sampling kernels, as engines call them on probabilities."""
+
+from sampling_ref.engines.domains import Interval, OneOf, OrNone, Whole
+from sampling_ref.engines.profile import (
+    Draw,
+    Parameter,
+    Profile,
+    Stage,
+    at_most,
+    equals,
+    is_none,
+)
+
+PYTHON = "flashinfer/sampling.py"
+KERNELS = "include/flashinfer/sampling.cuh"
+
+FLASHINFER = Profile(
+    name="flashinfer",
+    title="FlashInfer",
+    repository="https://github.com/flashinfer-ai/flashinfer",
+    version="fb28d724 (2026-08-22)",
+    parameters=(
+        Parameter(
+            "temperature",
+            1.0,
+            Interval(0, low_open=True),
+            "f32",
+            engine_rule="0 is taken, and makes all logits 0: the uniform distribution.",
+            source=f"{PYTHON}:737",
+        ),
+        Parameter(
+            "top_k",
+            None,
+            OrNone(Whole(1)),
+            engine_rule="Not checked; at most 0 accepts nothing until the last resort.",
+            source=f"{PYTHON}:1579",
+        ),
+        Parameter(
+            "top_p",
+            None,
+            OrNone(Interval(0, 1, low_open=True)),
+            "f32",
+            engine_rule="Not checked; at most 0 accepts nothing.",
+            source=f"{PYTHON}:1579",
+        ),
+        Parameter("min_p", None, OrNone(Interval(0, 1)), "f32", source=f"{PYTHON}:1216"),
+        Parameter(
+            "filter_apply_order",
+            "top_k_first",
+            OneOf(("top_k_first", "joint")),
+            source=f"{PYTHON}:1584, 1738",
+        ),
+    ),
+    stages=(
+        Stage(
+            "temperature",
+            {"temperature": "temperature"},
+            off_if=(equals("temperature", 1.0),),
+            note="A product with the rounded 1 / temperature.",
+            source=f"{KERNELS}:310, 430, 514",
+        ),
+        Stage(
+            "top_k",
+            {"k": "top_k"},
+            {"ties": "all"},
+            off_if=(is_none("top_k"),),
+            note="Accepted if fewer than k are larger. A path for one k of at most 256 and 65,536 "
+            "or more tokens keeps exactly k.",
+            source=f"{KERNELS}:957, {PYTHON}:1341-1412",
+        ),
+        Stage(
+            "top_p",
+            {"p": "top_p"},
+            {"ties": "all"},
+            off_if=(is_none("top_p"), equals("filter_apply_order", "joint")),
+            note="Accepted if the sum of larger probabilities is below p.",
+            source=f"{KERNELS}:1083",
+        ),
+        Stage(
+            "top_p",
+            {"p": "top_p"},
+            {"ties": "all", "base": "the whole row"},
+            off_if=(is_none("top_p"), equals("filter_apply_order", "top_k_first")),
+            note="Both conditions on the probabilities of the whole row.",
+            source=f"{KERNELS}:1310",
+        ),
+        Stage(
+            "min_p",
+            {"m": "min_p"},
+            off_if=(is_none("min_p"), at_most("min_p", 0.0)),
+            note="A kernel of its own, which callers apply to what the others left; equality is "
+            "kept.",
+            source=f"{KERNELS}:1132, 1147",
+        ),
+    ),
+    draw=Draw(
+        "inverse CDF",
+        "vocabulary",
+        "exceed",
+        uniform="curand: 32 bits, in (0, 1], of Philox4x32-10",
+        source=f"{KERNELS}:614, 827-838",
+    ),
+    notes=(
+        (
+            "The kernels draw by rejection, each round with a number of its own: the law is that "
+            "of an inverse CDF over the accepted tokens, the token for given numbers is not."
+        ),
+        (
+            "Renormalising functions and reference functions in the same repository have two other "
+            "rules where a sum meets p exactly."
+        ),
+        f"From logits it draws by Gumbel-max ({KERNELS}:685-695).",
+        (
+            "With min_p = 0 the kernel takes tokens of probability 0 for valid; its random number "
+            f"can be 1, and then it returns the last token of the row ({KERNELS}:1166-1196)."
+        ),
+        "A row with NaN gives token 0 and says that it is not valid.",
+    ),
+)

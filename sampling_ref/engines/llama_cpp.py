@@ -1,0 +1,385 @@
+"""llama.cpp: the chain that its command line tools and its server build."""
+
+from sampling_ref.engines.domains import Interval, TokenNumbers, TokenSequences, Whole
+from sampling_ref.engines.profile import Condition, Draw, Logprobs, Parameter, Profile, Stage
+
+SAMPLER = "src/llama-sampler.cpp"
+SCHEMA = "tools/server/server-schema.cpp"
+LARGEST = 2**31 - 1
+"""The largest whole number that the engine holds."""
+
+DISCRETE = Draw(
+    "discrete distribution",
+    "candidates",
+    "reach",
+    "as walked",
+    uniform="libstdc++ double, two words",
+    own_stream="libstdc++ mt19937",
+    source=f"{SAMPLER}:217",
+)
+"""What mirostat and adaptive-p draw with."""
+
+
+def _is(parameter: str, value: object) -> Condition:
+    return Condition(parameter, "==", value)
+
+
+MIROSTAT_IS_ON = (Condition("mirostat", "!=", 0),)
+
+LLAMA_CPP = Profile(
+    name="llama.cpp",
+    title="llama.cpp",
+    repository="https://github.com/ggml-org/llama.cpp",
+    version="as shipped with llama-cpp-python 0.3.36",
+    parameters=(
+        Parameter(
+            "logit_bias",
+            {},
+            TokenNumbers(),
+            "f32",
+            engine_rule="minus infinity is added for tokens that the vocabulary suppresses",
+            source="common/sampling.cpp:325",
+        ),
+        Parameter(
+            "repeat_last_n",
+            64,
+            Whole(-1, LARGEST),
+            aliases=("penalty_last_n",),
+            engine_rule="the programs refuse -1; the sampler takes it for 0, which is off",
+            source=f"{SCHEMA}:126, {SAMPLER}:3209",
+        ),
+        Parameter(
+            "repeat_penalty",
+            1.0,
+            Interval(0, low_open=True),
+            "f32",
+            aliases=("penalty_repeat", "repetition_penalty"),
+            engine_rule="its reciprocal must be finite in 32 bits, too",
+            source="common/sampling.cpp:190",
+        ),
+        Parameter(
+            "frequency_penalty",
+            0.0,
+            Interval(),
+            "f32",
+            aliases=("penalty_freq",),
+            source="common/sampling.cpp:195",
+        ),
+        Parameter(
+            "presence_penalty",
+            0.0,
+            Interval(),
+            "f32",
+            aliases=("penalty_present",),
+            source="common/sampling.cpp:198",
+        ),
+        Parameter(
+            "dry_multiplier",
+            0.0,
+            Interval(0),
+            "f32",
+            engine_rule="negative ones are accepted, and favour repetition",
+            source=f"{SCHEMA}:139",
+        ),
+        Parameter(
+            "dry_base",
+            1.75,
+            Interval(),
+            "f32",
+            engine_rule="below 1 the programs take their default, the sampler is off",
+            source=f"{SCHEMA}:142, {SAMPLER}:3645",
+        ),
+        Parameter(
+            "dry_allowed_length",
+            2,
+            Whole(0, LARGEST),
+            engine_rule="the command line accepts negative ones",
+            source=f"{SCHEMA}:149",
+        ),
+        Parameter(
+            "dry_penalty_last_n",
+            64,
+            Whole(-1, LARGEST),
+            engine_rule="the programs refuse -1; the sampler takes it for 0, which is off",
+            source=f"{SCHEMA}:153, {SAMPLER}:3640",
+        ),
+        Parameter(
+            "dry_sequence_breakers",
+            (),
+            TokenSequences(),
+            aliases=("breakers",),
+            engine_rule="strings, by default a line break, a colon, a quotation mark and an "
+            "asterisk; here the sequences of tokens that they become",
+            source="common/common.h:261",
+        ),
+        Parameter("top_n_sigma", -1.0, Interval(), "f32", source=f"{SCHEMA}:101"),
+        Parameter(
+            "top_k",
+            40,
+            Whole(-LARGEST - 1, LARGEST),
+            engine_rule="the server takes negative ones for 0",
+            source=f"{SCHEMA}:89",
+        ),
+        Parameter(
+            "typical_p",
+            1.0,
+            Interval(0),
+            "f32",
+            aliases=("typ_p",),
+            engine_rule="any number; below 0 it is like 0",
+            source=f"{SCHEMA}:112",
+        ),
+        Parameter(
+            "top_p",
+            0.95,
+            Interval(0),
+            "f32",
+            engine_rule="the server brings it into 0 to 1",
+            source=f"{SCHEMA}:93",
+        ),
+        Parameter(
+            "min_p",
+            0.05,
+            Interval(0),
+            "f32",
+            engine_rule="the server brings it into 0 to 1",
+            source=f"{SCHEMA}:97",
+        ),
+        Parameter(
+            "xtc_probability",
+            0.0,
+            Interval(),
+            "f32",
+            engine_rule="the server brings it into 0 to 1",
+            source=f"{SCHEMA}:104",
+        ),
+        Parameter(
+            "xtc_threshold",
+            0.1,
+            Interval(0),
+            "f32",
+            engine_rule="the server brings it into 0 to 1",
+            source=f"{SCHEMA}:108",
+        ),
+        Parameter(
+            "temp",
+            0.8,
+            Interval(0),
+            "f32",
+            aliases=("temperature",),
+            engine_rule="the programs take 0 for negative ones, and the sampler does so, too",
+            source=f"{SCHEMA}:116, common/arg.cpp:2019, {SAMPLER}:270",
+        ),
+        Parameter("dynatemp_range", 0.0, Interval(), "f32", source=f"{SCHEMA}:120"),
+        Parameter(
+            "dynatemp_exponent",
+            1.0,
+            Interval(0),
+            "f32",
+            engine_rule="negative ones are accepted; without entropy they divide by zero",
+            source=f"{SCHEMA}:123",
+        ),
+        Parameter("mirostat", 0, Whole(0, 2), aliases=("mirostat_mode",), source=f"{SCHEMA}:157"),
+        Parameter(
+            "mirostat_tau",
+            5.0,
+            Interval(),
+            "f32",
+            aliases=("mirostat_ent",),
+            source=f"{SCHEMA}:161",
+        ),
+        Parameter(
+            "mirostat_eta",
+            0.1,
+            Interval(),
+            "f32",
+            aliases=("mirostat_lr",),
+            source=f"{SCHEMA}:164",
+        ),
+        Parameter(
+            "adaptive_target",
+            -1.0,
+            Interval(-1, 1),
+            "f32",
+            engine_rule="the server takes 1 for what is above; below 0 is off",
+            source=f"{SCHEMA}:167",
+        ),
+        Parameter(
+            "adaptive_decay",
+            0.9,
+            Interval(0, 0.99),
+            "f32",
+            engine_rule="the sampler brings it into 0 to 0.99",
+            source=f"{SCHEMA}:171, {SAMPLER}:3866",
+        ),
+        Parameter("min_keep", 0, Whole(0, LARGEST), source=f"{SCHEMA}:183"),
+    ),
+    stages=(
+        Stage(
+            "logit_bias",
+            {"biases": "logit_bias"},
+            off_if=((Condition("logit_bias", "is empty"),),),
+            source=f"{SAMPLER}:3902, common/sampling.cpp:325",
+        ),
+        Stage(
+            "penalties",
+            {
+                "window": "repeat_last_n",
+                "repetition": "repeat_penalty",
+                "frequency": "frequency_penalty",
+                "presence": "presence_penalty",
+            },
+            off_if=(
+                (Condition("repeat_last_n", "<=", 0),),
+                (
+                    _is("repeat_penalty", 1.0),
+                    _is("frequency_penalty", 0.0),
+                    _is("presence_penalty", 0.0),
+                ),
+                MIROSTAT_IS_ON,
+            ),
+            note="the window is of accepted tokens; the programs accept the prompt, too",
+            source=f"{SAMPLER}:2950, off :2885",
+        ),
+        Stage(
+            "dry",
+            {
+                "multiplier": "dry_multiplier",
+                "base": "dry_base",
+                "allowed_length": "dry_allowed_length",
+                "window": "dry_penalty_last_n",
+                "breakers": "dry_sequence_breakers",
+            },
+            off_if=(
+                (_is("dry_multiplier", 0.0),),
+                (Condition("dry_base", "<", 1.0),),
+                (Condition("dry_penalty_last_n", "<=", 0),),
+                MIROSTAT_IS_ON,
+            ),
+            source=f"{SAMPLER}:3386, off :3645",
+        ),
+        Stage(
+            "top_n_sigma",
+            {"n": "top_n_sigma"},
+            off_if=((Condition("top_n_sigma", "<=", 0.0),), MIROSTAT_IS_ON),
+            note="what is removed stays a candidate, at minus infinity",
+            source=f"{SAMPLER}:3237",
+        ),
+        Stage(
+            "top_k",
+            {"k": "top_k"},
+            off_if=((Condition("top_k", "<=", 0),), MIROSTAT_IS_ON),
+            order="libstdc++",
+            source=f"{SAMPLER}:321",
+        ),
+        Stage(
+            "typical",
+            {"mass": "typical_p", "least": "min_keep"},
+            {"boundary": "exceed", "ties": "lowest id"},
+            off_if=((Condition("typical_p", ">=", 1.0),), MIROSTAT_IS_ON),
+            order="libstdc++",
+            note="leaves the candidates in the order of their distance; beside an impossible one "
+            "all distances are not a number, and std::sort takes them for equal",
+            source=f"{SAMPLER}:1910",
+        ),
+        Stage(
+            "top_p",
+            {"p": "top_p", "least": "min_keep"},
+            {"zero": "best"},
+            off_if=((Condition("top_p", ">=", 1.0),), MIROSTAT_IS_ON),
+            order="libstdc++",
+            source=f"{SAMPLER}:1549",
+        ),
+        Stage(
+            "min_p",
+            {"m": "min_p", "least": "min_keep"},
+            {"above_one": "best"},
+            off_if=((Condition("min_p", "<=", 0.0),), MIROSTAT_IS_ON),
+            note="candidates that are not sorted stay in their order, unless they are too few: "
+            "then they are sorted",
+            source=f"{SAMPLER}:1749",
+        ),
+        Stage(
+            "xtc",
+            {
+                "probability": "xtc_probability",
+                "threshold": "xtc_threshold",
+                "least": "min_keep",
+            },
+            off_if=(
+                (Condition("xtc_probability", "<=", 0.0),),
+                (Condition("xtc_threshold", ">", 0.5),),
+                MIROSTAT_IS_ON,
+            ),
+            order="libstdc++",
+            note="sorts and draws with a stream of its own; nothing happens with one candidate",
+            source=f"{SAMPLER}:2344",
+        ),
+        Stage(
+            "dynamic_temperature",
+            {
+                "temperature": "temp",
+                "spread": "dynatemp_range",
+                "exponent": "dynatemp_exponent",
+            },
+            off_if=((Condition("dynatemp_range", "<=", 0.0),), MIROSTAT_IS_ON),
+            order="libstdc++",
+            note="nothing happens with one candidate, whatever the temperature",
+            source=f"{SAMPLER}:2133",
+        ),
+        Stage(
+            "temperature",
+            {"temperature": "temp"},
+            {"zero": "first largest"},
+            off_if=((Condition("dynatemp_range", ">", 0.0), _is("mirostat", 0)),),
+            source=f"{SAMPLER}:265, with mirostat common/sampling.cpp:401",
+        ),
+        Stage(
+            "mirostat_1",
+            {"tau": "mirostat_tau", "eta": "mirostat_eta"},
+            {"flat": "one", "whose": "kept"},
+            off_if=((Condition("mirostat", "!=", 1),),),
+            order="libstdc++",
+            draw=DISCRETE,
+            note="an impossible candidate among the first hundred leaves one, and so does a k "
+            "beyond 32 bits",
+            source=f"{SAMPLER}:2460, common/sampling.cpp:401",
+        ),
+        Stage(
+            "mirostat_2",
+            {"tau": "mirostat_tau", "eta": "mirostat_eta"},
+            {"whose": "kept"},
+            off_if=((Condition("mirostat", "!=", 2),),),
+            order="libstdc++",
+            draw=DISCRETE,
+            source=f"{SAMPLER}:2573, common/sampling.cpp:404",
+        ),
+        Stage(
+            "adaptive_p",
+            {"target": "adaptive_target", "decay": "adaptive_decay"},
+            off_if=((Condition("adaptive_target", "<", 0.0),), MIROSTAT_IS_ON),
+            draw=DISCRETE,
+            note="a target of 0 or more stands for adaptive_p among `samplers`, where it takes the "
+            "place of the last draw",
+            source=f"{SAMPLER}:3750, common/sampling.cpp:383",
+        ),
+    ),
+    draw=Draw(
+        "inverse CDF",
+        "candidates",
+        "reach",
+        "as walked",
+        uniform="libstdc++ double, two words",
+        own_stream="libstdc++ mt19937",
+        source=f"{SAMPLER}:1150",
+    ),
+    twins="llama.cpp",
+    notes=(
+        "The samplers stand in the order that the programs have without `samplers`.",
+        "Not described: grammars, the budget for reasoning, infill, sampling on a device.",
+    ),
+    logprobs=(
+        Logprobs("before sampling", "nothing", "tools/server/server-context.cpp:1945"),
+        Logprobs("post_sampling_probs", "everything", "tools/server/server-context.cpp:1948"),
+    ),
+)

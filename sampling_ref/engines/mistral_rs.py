@@ -1,0 +1,164 @@
+"""mistral.rs: the sampler on a CPU."""
+
+from sampling_ref.engines.domains import Interval, OrNone, TokenNumbers, Tokens, Whole
+from sampling_ref.engines.profile import (
+    Condition,
+    Draw,
+    Greedy,
+    Logprobs,
+    Parameter,
+    Profile,
+    Stage,
+    at_least,
+    at_most,
+    below,
+    equals,
+    is_empty,
+    is_none,
+)
+
+SAMPLER = "mistralrs-core/src/sampler.rs"
+
+MISTRAL_RS = Profile(
+    name="mistral.rs",
+    title="mistral.rs",
+    repository="https://github.com/EricLBuehler/mistral.rs",
+    version="9e922623 (2026-08-22)",
+    parameters=(
+        Parameter("dry_multiplier", 0.0, Interval(0), "f32", source=f"{SAMPLER}:214"),
+        Parameter("dry_base", 1.75, Interval(0, low_open=True), "f32", source=f"{SAMPLER}:215"),
+        Parameter("dry_allowed_length", 2, Whole(0), source=f"{SAMPLER}:216"),
+        Parameter(
+            "dry_sequence_breakers",
+            (),
+            Tokens(),
+            engine_rule="By default a line break, a colon, a quotation mark and an asterisk, each "
+            "encoded behind the letter a, of which the last token counts.",
+            source=f"{SAMPLER}:18, 217",
+        ),
+        Parameter("frequency_penalty", 0.0, Interval(), "f32", source=f"{SAMPLER}:68, 1701"),
+        Parameter("presence_penalty", 0.0, Interval(), "f32", source=f"{SAMPLER}:69, 1702"),
+        Parameter(
+            "repetition_penalty",
+            1.0,
+            Interval(0, low_open=True),
+            "f32",
+            source=f"{SAMPLER}:70, 1703",
+        ),
+        Parameter(
+            "logits_bias",
+            None,
+            OrNone(TokenNumbers()),
+            "f32",
+            aliases=("logit_bias",),
+            source=f"{SAMPLER}:75",
+        ),
+        Parameter(
+            "temperature",
+            1.0,
+            OrNone(Interval(0)),
+            "f64",
+            engine_rule="Nothing is checked; negative means greedy.",
+            source="mistralrs-core/src/engine/add_request.rs:522",
+        ),
+        Parameter("top_k", -1, Whole(), source=f"{SAMPLER}:64"),
+        Parameter(
+            "top_p",
+            1.0,
+            Interval(),
+            "f32",
+            source=f"{SAMPLER}:65, mistralrs-core/src/engine/add_request.rs:434",
+        ),
+        Parameter("min_p", 0.0, Interval(), "f32", source=f"{SAMPLER}:66"),
+    ),
+    stages=(
+        Stage(
+            "dry_nearby",
+            {
+                "multiplier": "dry_multiplier",
+                "base": "dry_base",
+                "allowed_length": "dry_allowed_length",
+                "breakers": "dry_sequence_breakers",
+            },
+            off_if=(equals("dry_multiplier", 0.0),),
+            source=f"{SAMPLER}:1742-1825",
+        ),
+        Stage(
+            "penalties",
+            {
+                "repetition": "repetition_penalty",
+                "frequency": "frequency_penalty",
+                "presence": "presence_penalty",
+            },
+            {"order": "repetition last", "additive_scope": "output", "window": None},
+            off_if=(
+                (
+                    Condition("repetition_penalty", "==", 1.0),
+                    Condition("frequency_penalty", "==", 0.0),
+                    Condition("presence_penalty", "==", 0.0),
+                ),
+            ),
+            note="Frequency and presence see the output; the repetition penalty, once and on what "
+            "they left, the prompt too.",
+            source=f"{SAMPLER}:1691-1735",
+        ),
+        Stage(
+            "logit_bias",
+            {"biases": "logits_bias"},
+            off_if=(is_empty("logits_bias"),),
+            note="After the penalties. Suppressed tokens get -1e9, not minus infinity.",
+            source=f"{SAMPLER}:20, 1682-1688",
+        ),
+        Stage(
+            "temperature",
+            {"temperature": "temperature"},
+            off_if=(is_none("temperature"),),
+            note="A product with 1 / temperature, rounded to 32 bits.",
+            source=f"{SAMPLER}:1922",
+        ),
+        Stage(
+            "top_k",
+            {"k": "top_k"},
+            off_if=(at_most("top_k", 0),),
+            note="Which of equals stay is not defined; the lowest ids here.",
+            source=f"{SAMPLER}:469-509, 1619-1626",
+        ),
+        Stage(
+            "top_p",
+            {"p": "top_p"},
+            off_if=(at_most("top_p", 0.0), at_least("top_p", 1.0)),
+            note="The cut is p times the sum of what top_k left.",
+            source=f"{SAMPLER}:532, 1628-1638",
+        ),
+        Stage(
+            "min_p",
+            {"m": "min_p"},
+            {"equality": "removed"},
+            off_if=(at_most("min_p", 0.0), at_least("min_p", 1.0)),
+            note="What is exactly min_p times the largest goes.",
+            source=f"{SAMPLER}:1640-1658",
+        ),
+    ),
+    draw=Draw(
+        "inverse CDF",
+        "vocabulary",
+        "exceed",
+        uniform="23 bits of Isaac64, f32, times the total (`rng.uniforms.rust_weighted_index`)",
+        source=f"{SAMPLER}:986-1020",
+    ),
+    greedy=Greedy(
+        if_any=(is_none("temperature"), below("temperature", 1e-7)),
+        after=("dry_nearby", "penalties", "logit_bias"),
+        note="The first maximum; NaN, plus infinity and a row without any possible token are "
+        "errors.",
+        source=f"{SAMPLER}:513-529, 576",
+    ),
+    logprobs=(Logprobs("before filters", ("temperature",), f"{SAMPLER}:1021, 1924"),),
+    notes=(
+        "On CUDA and Metal a request with top_k takes other paths, with kernels of their own.",
+        (
+            "With a draft model `sample_speculative_top_kp_min_p` returns the largest of what the "
+            f"filters left and draws nothing, and filters also for top_p = 0 ({SAMPLER}:899-977)."
+        ),
+    ),
+)

@@ -1,0 +1,162 @@
+"""mlx-lm: `make_logits_processors` and `make_sampler`."""
+
+from sampling_ref.engines.domains import Interval, OrNone, TokenNumbers, Tokens, Whole
+from sampling_ref.engines.profile import (
+    Draw,
+    Greedy,
+    Logprobs,
+    Parameter,
+    Profile,
+    Stage,
+    at_least,
+    at_most,
+    equals,
+    is_empty,
+    is_none,
+)
+
+SOURCE = "mlx_lm/sample_utils.py"
+
+MLX_LM = Profile(
+    name="mlx-lm",
+    title="mlx-lm",
+    repository="https://github.com/ml-explore/mlx-lm",
+    version="0.32.2",
+    parameters=(
+        Parameter("logit_bias", None, OrNone(TokenNumbers()), "f32", source=SOURCE),
+        Parameter(
+            "repetition_penalty",
+            None,
+            OrNone(Interval(0)),
+            "f32",
+            engine_rule="0 switches it off, as None does.",
+            source=SOURCE,
+        ),
+        Parameter(
+            "repetition_context_size",
+            20,
+            Whole(1),
+            engine_rule="The engine takes 0 for everything, and a negative number for all "
+            "tokens but so many of the first.",
+            source=SOURCE,
+        ),
+        Parameter("presence_penalty", None, OrNone(Interval()), "f32", source=SOURCE),
+        Parameter("presence_context_size", 20, Whole(1), source=SOURCE),
+        Parameter("frequency_penalty", None, OrNone(Interval()), "f32", source=SOURCE),
+        Parameter("frequency_context_size", 20, Whole(1), source=SOURCE),
+        Parameter(
+            "temp",
+            0.0,
+            Interval(0),
+            "f64",
+            aliases=("temperature",),
+            engine_rule="Not checked; below 0 it turns the distribution around.",
+            source=SOURCE,
+        ),
+        Parameter(
+            "top_p",
+            0.0,
+            Interval(),
+            "f32",
+            engine_rule="Below 2**-150, which 32 bits do not know, the engine removes every "
+            "token; here it is off.",
+            source=SOURCE,
+        ),
+        Parameter("min_p", 0.0, Interval(0, 1), "f64", source=SOURCE),
+        Parameter("min_tokens_to_keep", 1, Whole(1), source=SOURCE),
+        Parameter("xtc_probability", 0.0, Interval(0, 1), "f32", source=SOURCE),
+        Parameter("xtc_threshold", 0.1, Interval(0, 0.5), "f32", source=SOURCE),
+        Parameter("xtc_special_tokens", (), Tokens(), source=SOURCE),
+        Parameter(
+            "top_k",
+            0,
+            Whole(),
+            engine_rule="At most 0 is off. The engine refuses what is not below the size of the "
+            "vocabulary; here every token is kept.",
+            source=SOURCE,
+        ),
+    ),
+    stages=(
+        Stage(
+            "logit_bias",
+            {"biases": "logit_bias"},
+            off_if=(is_empty("logit_bias"),),
+            source=SOURCE,
+        ),
+        Stage(
+            "repetition_penalty",
+            {"penalty": "repetition_penalty", "window": "repetition_context_size"},
+            off_if=(is_none("repetition_penalty"), equals("repetition_penalty", 0.0)),
+            note="Prompt and output.",
+            source=SOURCE,
+        ),
+        Stage(
+            "presence_penalty",
+            {"penalty": "presence_penalty", "window": "presence_context_size"},
+            {"scope": "all"},
+            off_if=(is_none("presence_penalty"), equals("presence_penalty", 0.0)),
+            source=SOURCE,
+        ),
+        Stage(
+            "frequency_penalty",
+            {"penalty": "frequency_penalty", "window": "frequency_context_size"},
+            {"scope": "all", "arithmetic": "one by one"},
+            off_if=(is_none("frequency_penalty"), equals("frequency_penalty", 0.0)),
+            source=SOURCE,
+        ),
+        Stage(
+            "top_p",
+            {"p": "top_p"},
+            {"ties": "all"},
+            off_if=(at_most("top_p", 0.0), at_least("top_p", 1.0)),
+            note="Before the temperature. Up to 0.32.0 only the highest ids of equals stayed, "
+            "and a tiny top_p removed every token.",
+            source=SOURCE,
+        ),
+        Stage(
+            "min_p",
+            {"m": "min_p", "least": "min_tokens_to_keep"},
+            off_if=(equals("min_p", 0.0),),
+            source=SOURCE,
+        ),
+        Stage(
+            "xtc",
+            {
+                "probability": "xtc_probability",
+                "threshold": "xtc_threshold",
+                "protected": "xtc_special_tokens",
+            },
+            {"equality": "does not", "ties": "all"},
+            off_if=(at_most("xtc_probability", 0.0),),
+            note="One random number for a whole batch.",
+            source=SOURCE,
+        ),
+        Stage(
+            "top_k",
+            {"k": "top_k"},
+            off_if=(at_most("top_k", 0),),
+            note="Which of equals stay is not defined; the lowest ids here.",
+            source=SOURCE,
+        ),
+        Stage(
+            "temperature",
+            {"temperature": "temp"},
+            note="Last: the filters see the distribution without it. A product with the rounded "
+            "1 / temp.",
+            source=SOURCE,
+        ),
+    ),
+    draw=Draw(
+        "inverse CDF",
+        uniform="mx.random.uniform: 32 bits of Threefry, below 1",
+        source="mlx/random.cpp:392, categorical_inverse_cdf, of mlx 0.32.1 and later",
+    ),
+    greedy=Greedy(
+        if_any=(equals("temp", 0.0),),
+        after=("logit_bias", "repetition_penalty", "presence_penalty", "frequency_penalty"),
+        note="The largest of the log-probabilities: logits that differ by less than their "
+        "rounding are equals there.",
+        source=SOURCE,
+    ),
+    logprobs=(Logprobs("after penalties", ("frequency_penalty",), "mlx_lm/generate.py:398"),),
+)

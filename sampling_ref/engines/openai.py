@@ -1,0 +1,66 @@
+"""OpenAI: what the documentation of its interface says about sampling."""
+
+from sampling_ref.engines.domains import Interval, TokenNumbers
+from sampling_ref.engines.profile import Condition, Draw, Greedy, Parameter, Profile, Stage
+
+REFERENCE = "https://platform.openai.com/docs/api-reference/chat/create"
+FORMULA = "https://platform.openai.com/docs/advanced-usage#frequency-and-presence-penalties"
+
+OPENAI = Profile(
+    name="openai",
+    title="OpenAI",
+    repository="the published documentation",
+    version="2026-08",
+    parameters=(
+        Parameter("temperature", 1.0, Interval(0, 2), "f64", source=REFERENCE),
+        Parameter("top_p", 1.0, Interval(0, 1), "f64", source=REFERENCE),
+        Parameter("frequency_penalty", 0.0, Interval(-2, 2), "f64", source=REFERENCE),
+        Parameter("presence_penalty", 0.0, Interval(-2, 2), "f64", source=REFERENCE),
+        Parameter("logit_bias", {}, TokenNumbers(-100, 100), "f64", source=REFERENCE),
+    ),
+    stages=(
+        Stage(
+            "frequency_penalty",
+            {"penalty": "frequency_penalty"},
+            {"scope": "output"},
+            off_if=((Condition("frequency_penalty", "==", 0.0),),),
+            note="The formula counts the tokens that were sampled, so not the prompt.",
+            source=FORMULA,
+        ),
+        Stage(
+            "presence_penalty",
+            {"penalty": "presence_penalty"},
+            {"scope": "output"},
+            off_if=((Condition("presence_penalty", "==", 0.0),),),
+            source=FORMULA,
+        ),
+        Stage(
+            "logit_bias",
+            {"biases": "logit_bias"},
+            off_if=((Condition("logit_bias", "is empty"),),),
+            note="Added to the logits before sampling; three sums have no order.",
+            source=REFERENCE,
+        ),
+        Stage(
+            "temperature",
+            {"temperature": "temperature"},
+            off_if=((Condition("temperature", "==", 1.0),),),
+            source=REFERENCE,
+        ),
+        Stage(
+            "top_p",
+            {"p": "top_p"},
+            {"zero": "best"},
+            off_if=((Condition("top_p", ">=", 1.0),),),
+            note="'The tokens comprising the top_p probability mass': the definition's reading.",
+            source=REFERENCE,
+        ),
+    ),
+    draw=Draw("inverse CDF", uniform="not published"),
+    greedy=Greedy(
+        if_any=((Condition("temperature", "==", 0.0),),),
+        after=("frequency_penalty", "presence_penalty", "logit_bias"),
+        note="Not published; what a temperature of 0 is understood to mean.",
+    ),
+    notes=("Only the formula is published; what the servers do cannot be observed.",),
+)

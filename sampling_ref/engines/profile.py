@@ -1,0 +1,259 @@
+"""What an engine does, as frozen data: parameters, stages in order, a draw, and citations.
+
+Nothing here computes. `sampling_ref.evaluation` reads these records and applies the steps
+that they name, so that a difference between two engines is a difference between two
+records, and can be looked at, printed and tested as one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from operator import eq, ge, gt, le, lt, ne
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+from sampling_ref.engines.domains import Domain, check
+from sampling_ref.errors import ParameterError, UnknownNameError
+
+Width: TypeAlias = Literal["f32", "f64", "exact"]
+"""How an engine holds a parameter: as a 32-bit or 64-bit float, or exactly (integers, ids)."""
+
+_RELATIONS = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of an engine, under the engine's own name.
+
+    `domain` is the rule that this package checks; `engine_rule` says in words where the
+    engine itself accepts more, or less.
+    """
+
+    name: str
+    default: Any
+    domain: Domain
+    width: Width = "exact"
+    aliases: tuple[str, ...] = ()
+    engine_rule: str = ""
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        """Freeze a default that is a mapping."""
+        if isinstance(self.default, dict):
+            object.__setattr__(self, "default", MappingProxyType(self.default))
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A comparison of a parameter with a constant.
+
+    >>> print(Condition("top_p", ">=", 1.0))
+    top_p >= 1.0
+    >>> Condition("top_p", ">=", 1.0).holds({"top_p": 0.9})
+    False
+    """
+
+    parameter: str
+    relation: Literal["==", "!=", "<", "<=", ">", ">=", "is empty", "is None"]
+    value: Any = None
+
+    def holds(self, parameters: Mapping[str, Any]) -> bool:
+        """Say whether the comparison holds for these parameters."""
+        value = parameters[self.parameter]
+        if self.relation == "is None":
+            return value is None
+        if self.relation == "is empty":
+            return value is None or not value
+        return value is not None and bool(_RELATIONS[self.relation](value, self.value))
+
+    def __str__(self) -> str:
+        """Write the comparison as a program would."""
+        if self.relation in {"is empty", "is None"}:
+            return f"{self.parameter} {self.relation}"
+        return f"{self.parameter} {self.relation} {self.value!r}"
+
+
+def equals(parameter: str, value: Any) -> tuple[Condition, ...]:
+    """Return the condition that a parameter has a value, to stand alone in `off_if`."""
+    return (Condition(parameter, "==", value),)
+
+
+def is_none(parameter: str) -> tuple[Condition, ...]:
+    """Return the condition that a parameter is None, to stand alone."""
+    return (Condition(parameter, "is None"),)
+
+
+def is_empty(parameter: str) -> tuple[Condition, ...]:
+    """Return the condition that a parameter is None or holds nothing, to stand alone."""
+    return (Condition(parameter, "is empty"),)
+
+
+def at_most(parameter: str, value: float) -> tuple[Condition, ...]:
+    """Return the condition that a parameter is at most a value, to stand alone."""
+    return (Condition(parameter, "<=", value),)
+
+
+def at_least(parameter: str, value: float) -> tuple[Condition, ...]:
+    """Return the condition that a parameter is at least a value, to stand alone."""
+    return (Condition(parameter, ">=", value),)
+
+
+def below(parameter: str, value: float) -> tuple[Condition, ...]:
+    """Return the condition that a parameter is below a value, to stand alone."""
+    return (Condition(parameter, "<", value),)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """How an engine chooses a token from what its stages left.
+
+    `order` is the order in which an inverse CDF walks; `boundary`, `zero_weight` and
+    `noise` are the choices of `sampling_ref.drawing`. "discrete distribution" is the inverse
+    CDF of the C++ standard library, "subtraction" one that counts down. `uniform` says how
+    the engine makes its random number, `own_stream` which stream a `Sampler` can follow.
+    """
+
+    method: Literal[
+        "inverse CDF", "discrete distribution", "Gumbel-max", "exponential race", "subtraction"
+    ]
+    order: Literal["vocabulary", "candidates", "sorted"] = "vocabulary"
+    boundary: Literal["exceed", "reach"] = "exceed"
+    zero_weight: Literal["never", "as walked"] = "never"
+    noise: Literal["-log u", "-log(1-u)"] = "-log u"
+    uniform: str = ""
+    own_stream: Literal["", "libstdc++ mt19937", "torch mt19937"] = ""
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step at its place in an engine's order.
+
+    `takes` maps the step's parameters to the engine's ("name.1" is the second part of a
+    parameter that is a pair); `choices` fixes what the step
+    leaves open. The stage is left out where all conditions of one of `off_if` hold.
+    `order` says how the engine sorts the tokens before it: not at all, stably by falling
+    logit, so only if fewer are kept than there are, or as the C++ library of GCC or a heap
+    does it, which decides in which order equals stand and which of them are cut off.
+    `draw` replaces the engine's draw where this stage was applied.
+    """
+
+    step: str
+    takes: Mapping[str, str] = field(default_factory=dict)
+    choices: Mapping[str, Any] = field(default_factory=dict)
+    off_if: tuple[tuple[Condition, ...], ...] = ()
+    order: Literal["as they stand", "sorted", "sorted if cut", "libstdc++", "heap"] = (
+        "as they stand"
+    )
+    draw: Draw | None = None
+    note: str = ""
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        """Freeze the two mappings."""
+        object.__setattr__(self, "takes", MappingProxyType(dict(self.takes)))
+        object.__setattr__(self, "choices", MappingProxyType(dict(self.choices)))
+
+    def is_off(self, parameters: Mapping[str, Any]) -> bool:
+        """Say whether the engine leaves this stage out for these parameters."""
+        return any(
+            all(condition.holds(parameters) for condition in together) for together in self.off_if
+        )
+
+    def parameters(self) -> set[str]:
+        """Return the engine's parameters that this stage depends on."""
+        conditions = [condition for together in self.off_if for condition in together]
+        taken = {theirs.partition(".")[0] for theirs in self.takes.values()}
+        return taken | {condition.parameter for condition in conditions}
+
+    def off_in_words(self) -> str:
+        """State when the stage is left out; an empty text if never."""
+        return " or ".join(" and ".join(map(str, together)) for together in self.off_if)
+
+
+@dataclass(frozen=True)
+class Greedy:
+    """When an engine takes the largest logit and draws nothing, and which of equals it takes."""
+
+    if_any: tuple[tuple[Condition, ...], ...] = ()
+    ties: Literal["lowest id", "highest id", "first candidate", "last in total order"] = "lowest id"
+    after: tuple[str, ...] = ()
+    note: str = ""
+    source: str = ""
+
+    def holds(self, parameters: Mapping[str, Any]) -> bool:
+        """Say whether these parameters make the engine greedy."""
+        return any(
+            all(condition.holds(parameters) for condition in together) for together in self.if_any
+        )
+
+    def in_words(self) -> str:
+        """State when the engine is greedy."""
+        return " or ".join(" and ".join(map(str, together)) for together in self.if_any) or "never"
+
+
+@dataclass(frozen=True)
+class Logprobs:
+    """Which logits an engine reports the logarithms of the probabilities of.
+
+    `after` is the step behind which it looks: "nothing" for the model's own logits,
+    "everything" for the whole chain, or the last of some steps.
+    """
+
+    name: str
+    after: tuple[str, ...] | Literal["nothing", "everything"]
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Everything that is known about how one engine samples.
+
+    `stages` are in the engine's order. `greedy` is decided first: a greedy engine applies
+    only the stages named in `greedy.after`. `twins` names the set of 32-bit steps that was
+    proven against the engine; without one, 32-bit answers follow the plain order of
+    operations. `logprobs` are the ways in which it reports log-probabilities, its default
+    first; none are known for some engines.
+    """
+
+    name: str
+    title: str
+    repository: str
+    version: str
+    parameters: tuple[Parameter, ...]
+    stages: tuple[Stage, ...]
+    draw: Draw
+    greedy: Greedy = field(default_factory=Greedy)
+    twins: str = ""
+    logprobs: tuple[Logprobs, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def parameter(self, name: str) -> Parameter:
+        """Return a parameter by its name or one of its aliases."""
+        for parameter in self.parameters:
+            if name == parameter.name or name in parameter.aliases:
+                return parameter
+        known = [parameter.name for parameter in self.parameters]
+        raise UnknownNameError(f"parameter of {self.name}", name, known)
+
+    def defaults(self) -> dict[str, Any]:
+        """Return every parameter at its default."""
+        return {parameter.name: parameter.default for parameter in self.parameters}
+
+    def read_parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the given parameters under the engine's names, checked against their domains."""
+        values: dict[str, Any] = {}
+        for name, value in given.items():
+            parameter = self.parameter(name)
+            check(name, value, parameter.domain)
+            if parameter.name in values:
+                raise ParameterError(name, value, f"is {parameter.name}, which is given already")
+            values[parameter.name] = value
+        return values
+
+    def stages_of(self, step: str) -> tuple[Stage, ...]:
+        """Return the stages that apply a step."""
+        found = tuple(stage for stage in self.stages if stage.step == step)
+        if not found:
+            names = {stage.step for stage in self.stages}
+            raise UnknownNameError(f"step of {self.name}", step, names)
+        return found

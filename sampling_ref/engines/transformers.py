@@ -1,0 +1,468 @@
+"""Hugging Face transformers: the processors of `generate()`, sampling."""
+
+from sampling_ref.engines.domains import (
+    Anything,
+    DecayStart,
+    Flag,
+    Interval,
+    OrNone,
+    SequenceNumbers,
+    Tokens,
+    TokenSequences,
+    Whole,
+)
+from sampling_ref.engines.profile import (
+    Condition,
+    Draw,
+    Greedy,
+    Logprobs,
+    Parameter,
+    Profile,
+    Stage,
+    at_least,
+    equals,
+    is_none,
+)
+
+PROCESS = "src/transformers/generation/logits_process.py"
+UTILS = "src/transformers/generation/utils.py"
+CONFIG = "src/transformers/generation/configuration_utils.py"
+
+POSITIVE = Interval(0, low_open=True)
+SHARE = Interval(0, 1)
+INNER = Interval(0, 1, low_open=True)
+
+NO_FLOAT = "The engine refuses what is no Python float, so 2 instead of 2.0."
+FITS = f"{NO_FLOAT} It takes infinity, and what is 0 or infinite in 32 bits: then rows hold NaN."
+NEGATIVE = "generate() takes less than 0 for 0."
+OUTSIDE = "The engine passes over ids outside the row, or fails in torch; here they are errors."
+NEW_BY_DEFAULT = 20
+GIVEN = {
+    name: (Condition(name, ">=", 0),) for name in ("min_new_tokens", "max_new_tokens", "max_length")
+}
+"""A length that is given; None is not compared."""
+
+OUTER = "generate() leaves it out from 1 on and from 0 on down; the processor refuses these."
+
+TRANSFORMERS = Profile(
+    name="transformers",
+    title="Hugging Face transformers",
+    repository="https://github.com/huggingface/transformers",
+    version="5.23.0",
+    parameters=(
+        Parameter(
+            "do_sample",
+            default=True,
+            domain=Flag(),
+            engine_rule="The engine's own default is False: it samples only if told to.",
+            source=f"{CONFIG}:613",
+        ),
+        Parameter(
+            "sequence_bias",
+            None,
+            OrNone(SequenceNumbers(least=1)),
+            "f32",
+            engine_rule=f"{NO_FLOAT} It takes NaN and infinite biases.",
+            source=f"{PROCESS}:1352",
+        ),
+        Parameter(
+            "encoder_input_ids",
+            None,
+            OrNone(Tokens()),
+            engine_rule="None is the prompt, as generate() has it for decoder-only models.",
+            source=f"{UTILS}:2986",
+        ),
+        Parameter(
+            "encoder_repetition_penalty",
+            1.0,
+            OrNone(POSITIVE),
+            "f64",
+            engine_rule=f"{FITS} The reciprocal is calculated with 64 bits, and used with 32.",
+            source=f"{PROCESS}:479",
+        ),
+        Parameter(
+            "repetition_penalty",
+            1.0,
+            OrNone(POSITIVE),
+            "f32",
+            engine_rule=FITS,
+            source=f"{PROCESS}:358",
+        ),
+        Parameter(
+            "prompt_ignore_length",
+            0,
+            Whole(0),
+            engine_rule="generate() gives the length of the padding on the left. None is 0.",
+            source=f"{PROCESS}:358",
+        ),
+        Parameter(
+            "no_repeat_ngram_size",
+            0,
+            OrNone(Whole(0)),
+            engine_rule=NEGATIVE,
+            source=f"{PROCESS}:1144",
+        ),
+        Parameter(
+            "encoder_no_repeat_ngram_size",
+            0,
+            OrNone(Whole(0)),
+            engine_rule=NEGATIVE,
+            source=f"{PROCESS}:1211",
+        ),
+        Parameter(
+            "bad_words_ids",
+            None,
+            OrNone(TokenSequences(least=1)),
+            engine_rule="An empty word among others is passed over by the engine.",
+            source=f"{PROCESS}:1487",
+        ),
+        Parameter(
+            "min_length",
+            0,
+            OrNone(Whole(0)),
+            engine_rule=f"Not looked at where min_new_tokens is given, even as 0. {NEGATIVE}",
+            source=f"{UTILS}:2053",
+        ),
+        Parameter(
+            "min_new_tokens",
+            None,
+            OrNone(Whole(0)),
+            engine_rule=NEGATIVE,
+            source=f"{PROCESS}:203",
+        ),
+        Parameter(
+            "eos_token_id",
+            None,
+            OrNone(Tokens(single=True)),
+            engine_rule=f"{OUTSIDE} generate() fails if none of several is given.",
+            source=f"{UTILS}:2405",
+        ),
+        Parameter("prefix_allowed_tokens_fn", None, Anything(), source=f"{PROCESS}:1568"),
+        Parameter(
+            "forced_bos_token_id",
+            None,
+            OrNone(Whole(0)),
+            engine_rule="The engine counts negative ids from the end.",
+            source=f"{PROCESS}:1628",
+        ),
+        Parameter(
+            "forced_eos_token_id", None, OrNone(Tokens(single=True)), source=f"{PROCESS}:1675"
+        ),
+        Parameter(
+            "max_length",
+            None,
+            OrNone(Whole(1)),
+            engine_rule="Without max_new_tokens; without both, 20 tokens follow the prompt. "
+            "generate() refuses what the prompt has already.",
+            source=f"{UTILS}:2046",
+        ),
+        Parameter("max_new_tokens", None, OrNone(Whole(1)), source=f"{UTILS}:2027"),
+        Parameter("remove_invalid_values", default=False, domain=Flag()),
+        Parameter(
+            "exponential_decay_length_penalty",
+            None,
+            OrNone(DecayStart()),
+            "f64",
+            engine_rule="The engine takes negative starts and factors too, and fails without "
+            "eos_token_id; here nothing ends then.",
+            source=f"{PROCESS}:1786",
+        ),
+        Parameter(
+            "suppress_tokens",
+            None,
+            OrNone(Tokens()),
+            engine_rule=OUTSIDE,
+            source=f"{PROCESS}:1939",
+        ),
+        Parameter(
+            "begin_suppress_tokens",
+            None,
+            OrNone(Tokens()),
+            engine_rule=OUTSIDE,
+            source=f"{PROCESS}:1892",
+        ),
+        Parameter(
+            "temperature",
+            1.0,
+            OrNone(POSITIVE),
+            "f32",
+            engine_rule=f"0 is refused with the advice to set do_sample to False. {FITS}",
+            source=f"{PROCESS}:288",
+        ),
+        Parameter("top_h", None, OrNone(INNER), "f64", source=f"{PROCESS}:663"),
+        Parameter(
+            "top_k",
+            50,
+            OrNone(Whole(0)),
+            engine_rule="None among the arguments of generate() switches it off; in a "
+            "GenerationConfig it stands for the default.",
+            source=f"{PROCESS}:610",
+        ),
+        Parameter(
+            "top_p",
+            1.0,
+            OrNone(SHARE),
+            "f64",
+            engine_rule="The message says '> 0 and < 1'; 0 and 1 are accepted, and NaN is, "
+            "which generate() leaves out. More than 1 is left out by it too.",
+            source=f"{PROCESS}:544",
+        ),
+        Parameter("min_p", None, OrNone(SHARE), "f32", source=f"{PROCESS}:780"),
+        Parameter(
+            "typical_p",
+            1.0,
+            OrNone(INNER),
+            "f64",
+            aliases=("typical",),
+            engine_rule="1 and more switch it off; the processor itself wants less than 1.",
+            source=f"{PROCESS}:862",
+        ),
+        Parameter(
+            "epsilon_cutoff",
+            0.0,
+            OrNone(SHARE),
+            "f64",
+            engine_rule=OUTER,
+            source=f"{PROCESS}:937",
+        ),
+        Parameter(
+            "eta_cutoff", 0.0, OrNone(SHARE), "f64", engine_rule=OUTER, source=f"{PROCESS}:1018"
+        ),
+        Parameter("min_tokens_to_keep", 1, Whole(1), source=f"{UTILS}:1608"),
+        Parameter("renormalize_logits", default=False, domain=Flag(), source=f"{UTILS}:1655"),
+    ),
+    stages=(
+        Stage(
+            "sequence_bias",
+            {"biases": "sequence_bias"},
+            off_if=(is_none("sequence_bias"),),
+            source=f"{PROCESS}:1242",
+        ),
+        Stage(
+            "encoder_repetition",
+            {"penalty": "encoder_repetition_penalty", "encoder_input": "encoder_input_ids"},
+            off_if=(
+                is_none("encoder_repetition_penalty"),
+                equals("encoder_repetition_penalty", 1.0),
+            ),
+            source=f"{PROCESS}:440",
+        ),
+        Stage(
+            "repetition_penalty",
+            {"penalty": "repetition_penalty", "skipped": "prompt_ignore_length"},
+            off_if=(is_none("repetition_penalty"), equals("repetition_penalty", 1.0)),
+            note="The prompt counts; generate() leaves out only the padding on its left.",
+            source=f"{PROCESS}:306",
+        ),
+        Stage(
+            "no_repeat_ngram",
+            {"ngram_size": "no_repeat_ngram_size"},
+            off_if=(is_none("no_repeat_ngram_size"), equals("no_repeat_ngram_size", 0)),
+            source=f"{PROCESS}:1102",
+        ),
+        Stage(
+            "encoder_no_repeat_ngram",
+            {"ngram_size": "encoder_no_repeat_ngram_size", "encoder_input": "encoder_input_ids"},
+            off_if=(
+                is_none("encoder_no_repeat_ngram_size"),
+                equals("encoder_no_repeat_ngram_size", 0),
+            ),
+            source=f"{PROCESS}:1173",
+        ),
+        Stage(
+            "bad_words",
+            {"words": "bad_words_ids", "ends": "eos_token_id"},
+            off_if=(is_none("bad_words_ids"),),
+            note="A word that is nothing but an end token is left out.",
+            source=f"{PROCESS}:1432",
+        ),
+        Stage(
+            "min_length",
+            {"length": "min_length", "ends": "eos_token_id"},
+            off_if=(
+                is_none("min_length"),
+                equals("min_length", 0),
+                is_none("eos_token_id"),
+                GIVEN["min_new_tokens"],
+            ),
+            note="min_new_tokens takes its place.",
+            source=f"{PROCESS}:101",
+        ),
+        Stage(
+            "min_new_tokens",
+            {"count": "min_new_tokens", "ends": "eos_token_id"},
+            off_if=(
+                is_none("min_new_tokens"),
+                equals("min_new_tokens", 0),
+                is_none("eos_token_id"),
+            ),
+            source=f"{PROCESS}:164",
+        ),
+        Stage(
+            "prefix_allowed_tokens",
+            {"allowed_after": "prefix_allowed_tokens_fn"},
+            off_if=(is_none("prefix_allowed_tokens_fn"),),
+            note="The function takes the history; the engine's takes a batch index before it.",
+            source=f"{PROCESS}:1521",
+        ),
+        Stage(
+            "forced_bos",
+            {"token": "forced_bos_token_id"},
+            off_if=(is_none("forced_bos_token_id"),),
+            source=f"{PROCESS}:1596",
+        ),
+        Stage(
+            "forced_eos",
+            {"max_length": "max_length", "ends": "forced_eos_token_id"},
+            off_if=(
+                is_none("forced_eos_token_id"),
+                is_none("max_length"),
+                GIVEN["max_new_tokens"],
+            ),
+            source=f"{PROCESS}:1641",
+        ),
+        Stage(
+            "forced_eos",
+            {"new_tokens": "max_new_tokens", "ends": "forced_eos_token_id"},
+            {"max_length": None},
+            off_if=(is_none("forced_eos_token_id"), is_none("max_new_tokens")),
+            note="It takes the place of max_length.",
+            source=f"{UTILS}:2027",
+        ),
+        Stage(
+            "forced_eos",
+            {"ends": "forced_eos_token_id"},
+            {"max_length": None, "new_tokens": NEW_BY_DEFAULT},
+            off_if=(
+                is_none("forced_eos_token_id"),
+                GIVEN["max_length"],
+                GIVEN["max_new_tokens"],
+            ),
+            note="Without both lengths, 20 tokens follow the prompt.",
+            source=f"{UTILS}:2046",
+        ),
+        Stage(
+            "remove_invalid_values",
+            off_if=(equals("remove_invalid_values", value=False),),
+            note="What was impossible gets a finite logit here.",
+            source=f"{PROCESS}:1697",
+        ),
+        Stage(
+            "exponential_decay_length",
+            {
+                "start": "exponential_decay_length_penalty.0",
+                "growth": "exponential_decay_length_penalty.1",
+                "ends": "eos_token_id",
+            },
+            off_if=(is_none("exponential_decay_length_penalty"), is_none("eos_token_id")),
+            source=f"{PROCESS}:1718",
+        ),
+        Stage(
+            "suppress",
+            {"tokens": "suppress_tokens"},
+            off_if=(is_none("suppress_tokens"),),
+            source=f"{PROCESS}:1910",
+        ),
+        Stage(
+            "begin_suppress",
+            {"tokens": "begin_suppress_tokens", "forced": "forced_bos_token_id"},
+            off_if=(is_none("begin_suppress_tokens"),),
+            source=f"{PROCESS}:1857",
+        ),
+        Stage(
+            "temperature",
+            {"temperature": "temperature"},
+            off_if=(is_none("temperature"), equals("temperature", 1.0)),
+            source=f"{PROCESS}:238",
+        ),
+        Stage(
+            "top_h",
+            {"alpha": "top_h"},
+            {"entropy": "shared", "best": 100},
+            off_if=(is_none("top_h"),),
+            source=f"{PROCESS}:627",
+        ),
+        Stage(
+            "top_k",
+            {"k": "top_k", "least": "min_tokens_to_keep"},
+            {"ties": "all"},
+            off_if=(is_none("top_k"), equals("top_k", 0)),
+            source=f"{PROCESS}:571",
+        ),
+        Stage(
+            "top_p",
+            {"p": "top_p", "least": "min_tokens_to_keep"},
+            {"ties": "highest id", "zero": "best"},
+            off_if=(is_none("top_p"), at_least("top_p", 1.0)),
+            note="An ascending sort; tokens are removed while the sum is at most 1 - p.",
+            source=f"{PROCESS}:502",
+        ),
+        Stage(
+            "min_p",
+            {"m": "min_p", "least": "min_tokens_to_keep"},
+            off_if=(is_none("min_p"),),
+            source=f"{PROCESS}:733",
+        ),
+        Stage(
+            "typical",
+            {"mass": "typical_p", "least": "min_tokens_to_keep"},
+            off_if=(is_none("typical_p"), at_least("typical_p", 1.0)),
+            source=f"{PROCESS}:809",
+        ),
+        Stage(
+            "epsilon",
+            {"cutoff": "epsilon_cutoff", "least": "min_tokens_to_keep"},
+            {"ties": "all"},
+            off_if=(
+                is_none("epsilon_cutoff"),
+                equals("epsilon_cutoff", 0.0),
+                at_least("epsilon_cutoff", 1.0),
+            ),
+            source=f"{PROCESS}:897",
+        ),
+        Stage(
+            "eta",
+            {"cutoff": "eta_cutoff", "least": "min_tokens_to_keep"},
+            {"ties": "all"},
+            off_if=(
+                is_none("eta_cutoff"),
+                equals("eta_cutoff", 0.0),
+                at_least("eta_cutoff", 1.0),
+            ),
+            source=f"{PROCESS}:966",
+        ),
+        Stage(
+            "logprobs",
+            off_if=(equals("renormalize_logits", value=False),),
+            source=f"{PROCESS}:1820",
+        ),
+    ),
+    draw=Draw(
+        "exponential race",
+        noise="-log(1-u)",
+        uniform="53 bits of two words, the high one first; one for each token",
+        own_stream="torch mt19937",
+        source=f"{UTILS}:3122, torch.multinomial on a CPU",
+    ),
+    twins="transformers",
+    greedy=Greedy(
+        if_any=(equals("do_sample", value=False),),
+        after=(
+            *("sequence_bias", "encoder_repetition", "repetition_penalty", "no_repeat_ngram"),
+            *("encoder_no_repeat_ngram", "bad_words", "min_length", "min_new_tokens"),
+            *("prefix_allowed_tokens", "forced_bos", "forced_eos", "remove_invalid_values"),
+            *("exponential_decay_length", "suppress", "begin_suppress", "logprobs"),
+        ),
+        note="torch.argmax; on a CPU the first of equals.",
+        source=f"{UTILS}:3122",
+    ),
+    logprobs=(
+        Logprobs("output_scores", "everything", f"{UTILS}:3122"),
+        Logprobs("output_logits", "nothing", f"{UTILS}:3122"),
+    ),
+    notes=(
+        "Classifier-free guidance and watermarks need a model or a key, and are left out.",
+        "With beams, min_tokens_to_keep is one more than the number of end tokens.",
+        "On a graphics card torch has another random stream.",
+    ),
+)

@@ -1,0 +1,189 @@
+"""vLLM: the sampler of its engine version 1, PyTorch path."""
+
+from sampling_ref.engines.domains import (
+    Interval,
+    OrNone,
+    TokenNumbers,
+    Tokens,
+    TokenSequences,
+    Whole,
+)
+from sampling_ref.engines.profile import (
+    Draw,
+    Greedy,
+    Logprobs,
+    Parameter,
+    Profile,
+    Stage,
+    at_least,
+    at_most,
+    below,
+    equals,
+    is_empty,
+    is_none,
+)
+
+PARAMS = "vllm/sampling_params.py"
+SAMPLER = "vllm/v1/sample/sampler.py"
+FILTERS = "vllm/v1/sample/ops/topk_topp_sampler.py"
+PENALTIES = "vllm/model_executor/layers/utils.py"
+PROCESSORS = "vllm/v1/sample/logits_processor/builtin.py"
+
+LOWEST_TEMPERATURE = 0.009999999776482582
+"""0.01 in 32 bits."""
+
+VLLM = Profile(
+    name="vllm",
+    title="vLLM",
+    repository="https://github.com/vllm-project/vllm",
+    version="0.33.0",
+    parameters=(
+        Parameter("allowed_token_ids", None, OrNone(Tokens()), source=f"{PARAMS}:412"),
+        Parameter(
+            "bad_words",
+            None,
+            OrNone(TokenSequences()),
+            engine_rule="The engine takes words, and tokenizes each with and without a space.",
+            source=f"{PARAMS}:420",
+        ),
+        Parameter("min_tokens", 0, Whole(0), source=f"{PARAMS}:339"),
+        Parameter("stop_token_ids", None, OrNone(Tokens(single=True)), aliases=("eos_token_id",)),
+        Parameter(
+            "logit_bias",
+            None,
+            OrNone(TokenNumbers()),
+            "f32",
+            engine_rule="Clamped to [-100, 100] where requests are read, and nowhere else.",
+            source=f"{PARAMS}:409",
+        ),
+        Parameter(
+            "repetition_penalty", 1.0, Interval(0, low_open=True), "f32", source=f"{PARAMS}:304"
+        ),
+        Parameter("frequency_penalty", 0.0, Interval(-2, 2), "f32", source=f"{PARAMS}:300"),
+        Parameter("presence_penalty", 0.0, Interval(-2, 2), "f32", source=f"{PARAMS}:296"),
+        Parameter(
+            "temperature",
+            1.0,
+            Interval(0, 2),
+            "f32",
+            engine_rule="Between 0 and 0.01 it is raised to 0.01 with a warning; below 2**-150, "
+            "which 32 bits do not know, it is 0 here.",
+            source=f"{PARAMS}:308",
+        ),
+        Parameter("min_p", 0.0, Interval(0, 1), "f32", source=f"{PARAMS}:321"),
+        Parameter("top_k", 0, Whole(-1), source=f"{PARAMS}:318"),
+        Parameter("top_p", 1.0, Interval(0, 1, low_open=True), "f32", source=f"{PARAMS}:315"),
+    ),
+    stages=(
+        Stage(
+            "allowed_tokens",
+            {"tokens": "allowed_token_ids"},
+            off_if=(is_none("allowed_token_ids"),),
+            note="First, so that no bias brings a token back.",
+            source=f"{SAMPLER}:480",
+        ),
+        Stage(
+            "bad_words",
+            {"words": "bad_words"},
+            {"scope": "output"},
+            off_if=(is_empty("bad_words"),),
+            source="vllm/v1/sample/ops/bad_words.py:9",
+        ),
+        Stage(
+            "min_new_tokens",
+            {"count": "min_tokens", "ends": "stop_token_ids"},
+            off_if=(equals("min_tokens", 0), is_none("stop_token_ids")),
+            source=PROCESSORS,
+        ),
+        Stage(
+            "logit_bias",
+            {"biases": "logit_bias"},
+            off_if=(is_empty("logit_bias"),),
+            source=PROCESSORS,
+        ),
+        Stage(
+            "repetition_penalty",
+            {"penalty": "repetition_penalty"},
+            {"arithmetic": "reciprocal"},
+            off_if=(equals("repetition_penalty", 1.0),),
+            note="Prompt or output, once; a product with the rounded 1 / penalty.",
+            source="vllm/_custom_ops.py:372",
+        ),
+        Stage(
+            "frequency_penalty",
+            {"penalty": "frequency_penalty"},
+            off_if=(equals("frequency_penalty", 0.0),),
+            source=f"{PENALTIES}:78",
+        ),
+        Stage(
+            "presence_penalty",
+            {"penalty": "presence_penalty"},
+            off_if=(equals("presence_penalty", 0.0),),
+            source=f"{PENALTIES}:79",
+        ),
+        Stage(
+            "temperature",
+            {"temperature": "temperature"},
+            off_if=(below("temperature", LOWEST_TEMPERATURE),),
+            source=f"{SAMPLER}:148",
+        ),
+        Stage(
+            "temperature",
+            choices={"temperature": LOWEST_TEMPERATURE},
+            off_if=(at_least("temperature", LOWEST_TEMPERATURE),),
+            note="Lower temperatures are raised.",
+            source=f"{PARAMS}:560",
+        ),
+        Stage(
+            "min_p",
+            {"m": "min_p"},
+            off_if=(equals("min_p", 0.0),),
+            note="Before top-k and top-p.",
+            source=f"{PROCESSORS}:98",
+        ),
+        Stage(
+            "top_k",
+            {"k": "top_k"},
+            {"ties": "all"},
+            off_if=(at_most("top_k", 0),),
+            note="The Triton kernel, used from 8 rows on, keeps exactly k.",
+            source=f"{FILTERS}:547",
+        ),
+        Stage(
+            "top_p",
+            {"p": "top_p"},
+            {"ties": "highest id", "zero": "best"},
+            off_if=(equals("top_p", 1.0),),
+            note="Ascending; removed while the sum is at most 1 - p. The sort is not stable in "
+            "rows longer than 16: which of equals stay is not defined. The Triton kernel differs.",
+            source=f"{FILTERS}:555",
+        ),
+    ),
+    draw=Draw(
+        "exponential race",
+        noise="-log u",
+        uniform="torch's exponential, one for each token, 32-bit",
+        source=f"{FILTERS}:590",
+    ),
+    greedy=Greedy(
+        if_any=(equals("temperature", 0.0),),
+        after=(
+            *("allowed_tokens", "bad_words", "min_new_tokens", "logit_bias"),
+            *("repetition_penalty", "frequency_penalty", "presence_penalty"),
+        ),
+        note="torch.argmax; on a CPU the first of equals. The sampler asks for less than 1e-5, "
+        "but requests leave nothing between 0 and 0.01.",
+        source=f"{SAMPLER}:148",
+    ),
+    logprobs=(
+        Logprobs("raw_logprobs", "nothing", f"{SAMPLER}:148"),
+        Logprobs("processed_logprobs", "everything", f"{SAMPLER}:148"),
+    ),
+    notes=(
+        (
+            "Which kernel filters depends on the batch: PyTorch, Triton, or FlashInfer, with "
+            "different rules for equals."
+        ),
+        "With speculative decoding min_p and logit_bias are refused.",
+    ),
+)

@@ -1,1 +1,0 @@
-"""How seeds become states: what several generators share, below the generators themselves."""
