@@ -15,7 +15,6 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-import bpe_openai
 import tiktoken
 from tokenizers import Regex, pre_tokenizers
 
@@ -84,6 +83,8 @@ def normalization_supplement(category: dict[int, str]) -> tuple[dict[int, int], 
     """Return what Unicode 14.0 lacks: combining classes, and canonical decompositions."""
     if unicodedata.unidata_version != "14.0.0":
         raise ValueError(f"Unicode must be 14.0.0, got {unicodedata.unidata_version}")
+    import bpe_openai  # warns when it is imported
+
     voyage = bpe_openai.get_encoding("voyage3_base")
 
     def nfc(text: str) -> str:
