@@ -20,7 +20,7 @@ from bpe_ref import (
     vocabulary_by_pair,
 )
 from bpe_ref.errors import PatternError
-from bpe_ref.patterns_for_oniguruma import to_oniguruma
+from bpe_ref.patterns.to_oniguruma import to_oniguruma
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
 from tests.real_vocabularies import real_vocabulary
 from tests.strategies import (

@@ -39,7 +39,7 @@ from authoring.cases.sampling.filter_draft import FilterCase, Row, beside, eight
 from authoring.cases.sampling.margins import FEWEST, UNIT
 from authoring.cases.sampling.rounded_shares import enough
 from sampling_ref import PROFILES
-from sampling_ref.arithmetic.binary32 import Binary32, to_binary32
+from sampling_ref.numbers.binary32 import Binary32, to_binary32
 from tests.test_cases import sections
 from tokenref.answers import Answer, Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
@@ -335,7 +335,7 @@ def test_a_p_at_a_sum_of_logits_is_not_decided(row: list[float], place: int) -> 
     line = sorted(set(row), reverse=True)
     if len(line) < 3 or line[0] - line[-1] > 12:
         return
-    from sampling_ref.softmax import softmax
+    from sampling_ref.numbers.softmax import softmax
 
     place %= len(line) - 1
     total = sum(map(Fraction, softmax(line)[: place + 1]))
@@ -351,7 +351,7 @@ def test_the_margin_is_that_of_the_root_of_the_length() -> None:
         p = float(third + Fraction(units * factor * UNIT))
         assert is_decided(row, "top_p", {"p": p}) is decided
     wide = [5.0, *([0.0] * 4095)]
-    from sampling_ref.softmax import softmax
+    from sampling_ref.numbers.softmax import softmax
 
     for factor, decided in ((1.5, True), (0.5, False)):
         p = softmax(wide)[0] + 64 * factor * UNIT

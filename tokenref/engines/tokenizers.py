@@ -7,7 +7,7 @@ What it can express
     of the ranks; the table of splits that our own encoders use is not asked.
     The order among the splits of one token cannot matter: whenever a token is
     made, its last merge is the last merge of its own bytes by themselves, and
-    that is always the same one (`bpe_ref.compatibility` has the proof). So of
+    that is always the same one (`bpe_ref.vocabulary.compatibility` has the proof). So of
     all those splits only one ever occurs.
 
     `ignore_merges` is taking a piece whole that is a token. A pattern with
@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bpe_ref import ByPair, TextRules, Vocabulary
 from bpe_ref.errors import PatternError
-from bpe_ref.patterns_for_oniguruma import asks_for_words, to_oniguruma
+from bpe_ref.patterns.to_oniguruma import asks_for_words, to_oniguruma
 from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, to_letters
 from tokenref.answers import TEXT_OPS, Answer, Ok, Refused, Unsupported, as_text, request_text
 

@@ -25,7 +25,7 @@ from authoring.cases.sampling.rounded_shares import (
     first_of,
     ordered,
 )
-from sampling_ref.arithmetic.rounding import rounded_exp
+from sampling_ref.numbers.rounding import rounded_exp
 
 
 def top_p(row: Shares, values: Values) -> Iterator[Kept]:

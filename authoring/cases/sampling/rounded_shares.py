@@ -8,8 +8,7 @@ from itertools import accumulate
 from typing import Any, TypeAlias
 
 from authoring.cases.sampling.arithmetics import Arithmetic
-from sampling_ref.arithmetic.largest import largest
-from sampling_ref.ordering import Ties, largest_first
+from sampling_ref.numbers.orders import Ties, largest, largest_first
 
 Values: TypeAlias = Mapping[str, Any]
 """A step's parameters and choices, under the names of `sampling_ref.STEPS`."""
