@@ -9,23 +9,23 @@ from tokenref.commands.sampling import choices_in_words, default_in_words, draw_
 BEGINNING: Final = """\
 # How engines sample
 
-Every engine here is a record in `sampling_ref/engines`: frozen data, with the place in
-the engine's source from which each line was taken. This page is written from these records
-by `python -m authoring profiles`; nothing in it is written by hand.
+This page compares fourteen engines, step by step. Each engine is described by a profile in
+`sampling_ref/engines`: frozen data, with the place in the engine's source for each line. The page
+is generated from the profiles by `python -m authoring profiles`.
 
 A step has one name on this page, whatever the engine calls it. `sampling_ref.step`,
-`distribution`, `sample` and `Sampler` apply the records; parameters carry the engine's own
-names there.
+`distribution`, `sample` and `Sampler` use the profiles; their parameters have the engine's own
+names.
 """
 
 OPEN_POINTS: Final = """\
-What a step leaves open, and what each engine does. A choice that is not named is the
-step's default (see the names of the steps, below).
+These tables show what each engine does at the points that a step leaves open. If a choice is not
+listed, the engine uses the step's default (see "The names of the steps" below).
 """
 
 CLOSED_LIST: Final = """\
-This list is closed. A chain of one's own (`sampling_ref.chain`) takes these steps with the
-parameters and choices named here.
+This list is complete. Your own chain (`sampling_ref.chain`) can use these steps with the
+parameters and choices listed here.
 """
 
 
@@ -34,7 +34,7 @@ def engines_page(profiles: Mapping[str, Profile] = PROFILES) -> str:
     records = list(profiles.values())
     parts = [
         BEGINNING,
-        _heading("What was read"),
+        _heading("Sources"),
         _table(
             ("profile", "engine", "repository", "version"),
             [(f"`{one.name}`", one.title, one.repository, one.version) for one in records],
@@ -46,7 +46,12 @@ def engines_page(profiles: Mapping[str, Profile] = PROFILES) -> str:
         ),
         _heading("When an engine draws nothing"),
         _table(
-            ("profile", "greedy if", "of equals it takes", "steps that it applies still"),
+            (
+                "profile",
+                "greedy if",
+                "among equal tokens it chooses",
+                "steps that it still applies",
+            ),
             [
                 (
                     f"`{one.name}`",
@@ -60,7 +65,7 @@ def engines_page(profiles: Mapping[str, Profile] = PROFILES) -> str:
         ),
         _heading("Which log-probabilities are reported"),
         _table(
-            ("profile", "name, the default first", "of the logits after", "source"),
+            ("profile", "name, the default first", "logits after", "source"),
             [
                 (
                     f"`{one.name}`",
@@ -118,7 +123,7 @@ def _step_section(name: str, profiles: Sequence[Profile]) -> str:
     ]
     if not rows:
         return ""
-    columns = ("profile", "parameters", "choices", "left out if", "note and source")
+    columns = ("profile", "parameters", "choices", "skipped if", "note and source")
     return f"### `{name}`\n\n{_table(columns, rows)}"
 
 
@@ -138,8 +143,8 @@ def _parameter_section(profile: Profile) -> str:
         "parameter",
         "also",
         "default",
-        "rule here",
-        "held as",
+        "allowed here",
+        "stored as",
         "the engine's own rule, source",
     )
     notes = "".join(f"\n{note}\n" for note in profile.notes)

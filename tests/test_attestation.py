@@ -144,7 +144,7 @@ def test_a_difference_counts_for_the_first_entry_that_covers_it(runs: list[Run])
     first, second = page.split("title b")
     assert "1 record (fail), for example `bpe/count/topic/two`. See <https://example.org>" in first
     assert "0 records (fail). See" in second
-    assert "None is known." in second
+    assert "No differences are known." in second
 
 
 def test_what_no_engine_confirms_is_counted_and_listed_where_one_had_a_say(

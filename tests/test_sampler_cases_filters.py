@@ -25,7 +25,7 @@ from authoring.cases.sampling.canaries_filters import filter_canaries
 from authoring.cases.sampling.draft import finish_sampler
 from authoring.cases.sampling.filter_draft import FilterCase, Row, beside, eighths, logits
 from sampling_ref import PROFILES
-from sampling_ref.arithmetic.binary32 import Binary32, to_binary32
+from sampling_ref.numbers.binary32 import Binary32, to_binary32
 from tests.test_cases import sections
 from tokenref.answers import Answer, Ok, Refused
 from tokenref.catalogue import BudgetError, check_budget
@@ -336,7 +336,7 @@ def test_a_p_at_a_sum_of_logits_is_not_decided(row: list[float], place: int) -> 
     line = sorted(set(row), reverse=True)
     if len(line) < 3 or line[0] - line[-1] > 12:
         return
-    from sampling_ref.softmax import softmax
+    from sampling_ref.numbers.softmax import softmax
 
     place %= len(line) - 1
     total = sum(map(Fraction, softmax(line)[: place + 1]))
@@ -352,7 +352,7 @@ def test_the_margin_is_that_of_the_root_of_the_length() -> None:
         p = float(third + Fraction(units * factor * UNIT))
         assert is_decided(row, "top_p", {"p": p}) is decided
     wide = [5.0, *([0.0] * 4095)]
-    from sampling_ref.softmax import softmax
+    from sampling_ref.numbers.softmax import softmax
 
     for factor, decided in ((1.5, True), (0.5, False)):
         p = softmax(wide)[0] + 64 * factor * UNIT

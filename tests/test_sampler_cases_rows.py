@@ -28,6 +28,7 @@ from tokenref.glossary import FLAGS
 from tokenref.judge import judge
 from tokenref.record import ROW_OPS, Case, canonical_json, op_of
 from tokenref.rounding.chains import asked, prove_decided
+from tokenref.rounding.margins import UndecidedError
 from tokenref.rounding.rows import row_verdict, softmax_verdict
 from tokenref.rules import rule_name
 from tokenref.subjects import SAMPLERS
@@ -284,13 +285,13 @@ def test_probabilities_near_nothing_may_be_flushed_and_others_may_not() -> None:
 def test_a_cut_on_a_boundary_is_not_decided_and_one_between_two_sums_is() -> None:
     prove_decided("vllm", chain_request([2.0, 1.0, 0.0], {"top_p": 0.8125}))
     for p in (0.6652409, 0.66524094, 0.665241):  # the first of three shares, e**2 / sum
-        with pytest.raises(PurposeError, match=r"rounding decides|no margin"):
+        with pytest.raises(UndecidedError, match=r"rounding decides|no margin"):
             prove_decided("vllm", chain_request([2.0, 1.0, 0.0], {"top_p": p}))
 
 
 def test_a_draw_on_a_boundary_is_not_decided() -> None:
     request = chain_request([1.0, 0.0], {}, uniforms=[0.7310585786300049])
-    with pytest.raises(PurposeError, match="rounding decides"):
+    with pytest.raises(UndecidedError, match="rounding decides"):
         prove_decided("openai", request)
 
 

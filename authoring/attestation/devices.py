@@ -24,7 +24,7 @@ def with_processor(page: str, runs: Sequence[Run]) -> str:
     Raises `AttestationError` if it has no place.
     """
     lines = [
-        "| engine | numbers | asked | agree | known differences |",
+        "| engine | numbers | tested | agree | known differences |",
         "| --- | --- | ---: | ---: | ---: |",
     ]
     for run in runs:

@@ -19,7 +19,7 @@ START: Final = "<!-- what real engines say: written by `python -m authoring atte
 _COUNTED: Final[Sequence[tuple[str, AbstractSet[str]]]] = (
     ("agree", frozenset({"pass"})),
     ("known differences", frozenset({"xfail"})),
-    ("not asked", UNJUDGED),
+    ("not tested", UNJUDGED),
 )
 """An engine that fails a record otherwise is never written down: `attest` refuses."""
 

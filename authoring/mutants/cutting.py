@@ -23,8 +23,8 @@ from authoring.mutants.mutant import (
     pieces,
 )
 from bpe_ref import PatternError, Pretokenizer, Steps, TextRules, Vocabulary
+from bpe_ref.patterns.unicode_tables import category
 from bpe_ref.registry import registered
-from bpe_ref.unicode_tables import category
 
 Cut = Callable[[str], list[str]]
 

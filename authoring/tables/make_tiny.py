@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from bpe_ref.formats.tiktoken import write_tiktoken
+from bpe_ref.learning.training import TrainingProgress
 from bpe_ref.tiny import train_tiny
-from bpe_ref.training import TrainingProgress
 
 REPORT_EVERY = 250
 

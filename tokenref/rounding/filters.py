@@ -16,9 +16,8 @@ from math import frexp, inf, sqrt
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from sampling_ref.arithmetic.largest import largest
-from sampling_ref.arithmetic.rounding import rounded_exp
-from sampling_ref.ordering import Ties, largest_first
+from sampling_ref.numbers.orders import Ties, largest, largest_first
+from sampling_ref.numbers.rounding import rounded_exp
 from tokenref.rounding.arithmetics import Arithmetic
 
 Values: TypeAlias = Mapping[str, Any]

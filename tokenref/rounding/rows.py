@@ -20,10 +20,10 @@ from math import exp, exp2, inf, log
 from typing import Any, Final, NamedTuple
 
 from sampling_ref import PROFILES, STEPS, SamplingError
-from sampling_ref.arithmetic.binary32 import Binary32
 from sampling_ref.candidates import Candidates, all_candidates
 from sampling_ref.evaluation import apply_stage, is_greedy_instead, own_name, question_of
 from sampling_ref.evaluation import read_parameters as read_parameters_of
+from sampling_ref.numbers.binary32 import Binary32
 from sampling_ref.random.sources import Given
 from sampling_ref.row import ReadRow
 from sampling_ref.situation import Situation

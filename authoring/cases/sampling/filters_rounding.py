@@ -13,7 +13,7 @@ from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.filter_draft import FilterCase, Row, eighths
 from authoring.cases.sampling.filters_margin import usual_row
 from sampling_ref import PROFILES
-from sampling_ref.softmax import softmax
+from sampling_ref.numbers.softmax import softmax
 from tokenref.floats import grid, nearest
 from tokenref.rounding.margins import UndecidedError, filter_verdict
 from tokenref.verdicts import Either, Set
