@@ -21,14 +21,12 @@ import msgspec
 from tokenref.catalogue import Catalogue
 from tokenref.floats import Floats, pack
 from tokenref.manifest import Manifest
-from tokenref.protocol.asked import read_requests
-from tokenref.protocol.exporting import export
 from tokenref.protocol.messages import RunAnswer
-from tokenref.protocol.offline import judge_responses
 from tokenref.protocol.opening import open_program
 from tokenref.protocol.reading import EXAMPLES
-from tokenref.questions.parameters import pack_parameters
-from tokenref.questions.sampling import FilterInput, KeepOutput
+from tokenref.protocol.requests import export, read_requests
+from tokenref.protocol.responses import judge_responses
+from tokenref.questions.sampling import FilterInput, KeepOutput, pack_parameters
 from tokenref.record import Case, Exact, make_case
 from tokenref.runner import run_engine
 

@@ -1,8 +1,8 @@
 """Sampling in readable Python: from a row of logits to a token.
 
-row, ordering, history, candidates     what samplers work on
-arithmetic/, softmax     exact decisions about real numbers; 32-bit floats where engines round
-penalties/, lz/     what the past does to the logits
+row, history, candidates     what samplers work on
+numbers/     exact decisions about real numbers; 32-bit floats where engines round; orders
+lz/     the compressor behind the LZ penalty
 temperature, dynamic_temperature, smoothing, greedy     the shape of the distribution
 filters/, adaptive/     which tokens are kept
 random/, drawing/     random bits and numbers, and what is drawn with them
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from sampling_ref.filters.typical import typical, typical_logits
     from sampling_ref.filters.xtc import xtc, xtc_logits
     from sampling_ref.generation import generate
-    from sampling_ref.lz.penalty import lz_penalty
     from sampling_ref.row import Number, Row, TokenId, mask
     from sampling_ref.sampler import Sampler
+    from sampling_ref.steps.lz import lz_penalty
     from sampling_ref.steps.step import Step, Use
     from sampling_ref.steps.table import STEPS
     from sampling_ref.tracing import Trace
@@ -75,7 +75,7 @@ _WHERE: Final = {
     "explain": "sampling_ref.evaluation",
     "generate": "sampling_ref.generation",
     "logprobs": "sampling_ref.evaluation",
-    "lz_penalty": "sampling_ref.lz.penalty",
+    "lz_penalty": "sampling_ref.steps.lz",
     "mask": "sampling_ref.row",
     "min_p": "sampling_ref.filters.min_p",
     "min_p_logits": "sampling_ref.filters.min_p",

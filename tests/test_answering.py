@@ -10,9 +10,8 @@ from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
 from tokenref.engines.table import Unavailable, engine
 from tokenref.protocol.answering import answer_requests
-from tokenref.protocol.asked import ExchangeError, read_requests
-from tokenref.protocol.exporting import export
-from tokenref.protocol.offline import judge_responses
+from tokenref.protocol.requests import ExchangeError, export, read_requests
+from tokenref.protocol.responses import judge_responses
 from tokenref.record import op_of
 
 

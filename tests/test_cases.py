@@ -20,8 +20,8 @@ from authoring.cases.splitmix import SplitMix64
 from authoring.cases.tokenizers import fixture_tokenizers
 from authoring.cases.vocabularies import REAL_NAMES, fixture_vocabularies, vocabulary_named
 from bpe_ref import UnknownVocabularyError, dump_plain_json, load_vocabulary
+from tokenref.answers import TEXT_OPS, Unsupported
 from tokenref.catalogue import open_catalogue
-from tokenref.engines.answers import TEXT_OPS, Unsupported
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.glossary import FLAGS
 from tokenref.judge import judge

@@ -11,9 +11,9 @@ import pytest
 from bpe_ref import ENCODERS, Steps, Vocabulary
 from tests.real_vocabularies import real_vocabulary
 from tokenref import corpus, corpus_files
+from tokenref.answers import Answer, Engine, Ok, Refused, Session, Unsupported
 from tokenref.corpus import compare_corpus, shrink
 from tokenref.corpus_files import CorpusError, read_text
-from tokenref.engines.answers import Answer, Engine, Ok, Refused, Session, Unsupported
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.table import Unavailable, engine
 

@@ -11,13 +11,12 @@ from click.testing import CliRunner
 
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.cli import main
-from tokenref.doctor.finding import Finding
+from tokenref.doctor.conversation import Finding
 from tokenref.doctor.hints import hint, hint_on_answer, near
 from tokenref.doctor.smoke import trials
 from tokenref.doctor.walk import examine
-from tokenref.protocol import process
-from tokenref.protocol.patience import Patience
-from tokenref.protocol.process import StartError
+from tokenref.protocol import channel
+from tokenref.protocol.channel import Patience, StartError
 
 PATIENT = Path(__file__).parent / "fakes" / "doctor_patient.py"
 CALM = Patience(per_batch=60, per_case=0, to_start=60)
@@ -37,8 +36,8 @@ def catalogue() -> Catalogue:
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for the end of a program, and for its last words, however long that takes."""
-    monkeypatch.setattr(process, "GRACE", 60.0)
-    monkeypatch.setattr(process, "_LAST_WORDS", 60.0)
+    monkeypatch.setattr(channel, "GRACE", 60.0)
+    monkeypatch.setattr(channel, "_LAST_WORDS", 60.0)
 
 
 def command(mistake: str) -> str:
@@ -191,7 +190,7 @@ def test_what_is_no_mistake_but_odd_is_noted(
     mistake: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if mistake == "no bye":
-        monkeypatch.setattr(process, "GRACE", 0.2)
+        monkeypatch.setattr(channel, "GRACE", 0.2)
     found = findings(mistake)
     assert not [each for each in found if each.kind == "problem"]
     assert any(said in each.text for each in found)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tokenref.doctor.finding import Finding
-from tokenref.doctor.hello import about_hello
+from tokenref.doctor.conversation import Finding
+from tokenref.doctor.walk import about_hello
 from tokenref.protocol.messages import Ability, HelloAnswer, Implementation
 from tokenref.rules import rule_names
 

@@ -26,7 +26,7 @@ from tokenref.floats import (
     units_apart,
     unpack,
 )
-from tokenref.questions.parameters import pack_parameters, unpack_parameters
+from tokenref.questions.sampling import pack_parameters, unpack_parameters
 
 types = st.sampled_from(TYPES)
 

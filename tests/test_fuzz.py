@@ -18,8 +18,8 @@ from rich.console import Console
 
 from authoring.mutants.table import MUTANTS
 from bpe_ref import Vocabulary, vocabulary_by_concatenation
+from tokenref.answers import Answer, Ok
 from tokenref.cli import main
-from tokenref.engines.answers import Answer, Ok
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.reference_samplers import FilterFunction, SamplerTools
 from tokenref.floats import nearest, pack, unpack
@@ -39,7 +39,7 @@ from tokenref.fuzzing.records import case_of
 from tokenref.fuzzing.selection import GROUP, Selection
 from tokenref.fuzzing.smaller_rows import smaller_sampling
 from tokenref.judge import judge
-from tokenref.protocol.patience import Patience
+from tokenref.protocol.channel import Patience
 from tokenref.subjects import SAMPLERS
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from authoring.mutants.table import MUTANTS
 from tests.fakes.honest_in_32_bits import answer_in_32_bits
 from tests.strategies import examples
-from tokenref.engines.answers import Ok
+from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import nearest, pack, unpack
 from tokenref.fuzzing.comparing import Comparer

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bpe_ref import Vocabulary, vocabulary_by_concatenation
+from tokenref.answers import Answer, Ok
 from tokenref.cli import main
-from tokenref.engines.answers import Answer, Ok
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.fuzzing import campaign, shrinking
 from tokenref.fuzzing.campaign import run_campaign
@@ -28,7 +28,7 @@ from tokenref.fuzzing.plan import Plan
 from tokenref.fuzzing.question import Question
 from tokenref.fuzzing.selection import Selection
 from tokenref.fuzzing.shrinking import Shrunk, shrunk
-from tokenref.protocol.patience import Patience
+from tokenref.protocol.channel import Patience
 
 LETTERS = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"c": 2})
 TEXT = "acab" * 6 + "bca" * 5

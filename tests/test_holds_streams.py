@@ -118,7 +118,7 @@ INTERRUPTED = {
     "mutants": ("mutants --fixtures fixtures", "tokenref.judge.judge"),
     "fill": ("fill --folder filled", "tokenref.record.make_case"),
     "fuzz": ("fuzz reference --op encode", "tokenref.fuzzing.groups.run_group"),
-    "export": ("export --fixtures fixtures", "tokenref.protocol.exporting.export"),
+    "export": ("export --fixtures fixtures", "tokenref.protocol.requests.export"),
 }
 
 WAITING = {
@@ -182,13 +182,13 @@ def test_a_command_that_waits_is_interrupted_in_the_same_way(
 LOSING = """
 import gc, os, signal, sys, time
 from tokenref.cli import main
-from tokenref.commands import interrupts
+from tokenref.commands import endings
 import tokenref.commands.rules
-timer = interrupts.Timer
+timer = endings.Timer
 def noted(*given):
     os.write(1, b"lost")
     return timer(*given)
-interrupts.Timer = noted
+endings.Timer = noted
 signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored
 lost = []
 def callback(phase, info):
@@ -318,7 +318,7 @@ def test_streams_that_are_closed_or_that_nobody_reads_are_no_bug_and_no_failure(
 def test_a_file_that_is_opened_never_gets_the_number_of_a_closed_stream() -> None:
     """What anybody writes to that stream would go into the file."""
     program = (
-        "import os, sys; from tokenref.commands.streams import take_closed_streams as take; "
+        "import os, sys; from tokenref.commands.endings import take_closed_streams as take; "
         "take(); sys.exit(os.open(os.devnull, os.O_RDONLY))"
     )
     command = f'{sys.executable} -c "{program}" <&- >&- 2>&-'

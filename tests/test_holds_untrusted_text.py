@@ -20,9 +20,9 @@ import tokenref
 from tests.broken_files import broken_json
 from tests.results_files import line, whole, write
 from tests.small_fixtures import small_fixtures
+from tokenref.answers import Answer, Ok, Session
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
-from tokenref.engines.answers import Answer, Ok, Session
 from tokenref.reports.results import EngineEntry, KnownEntry
 
 EVIL: Final = (

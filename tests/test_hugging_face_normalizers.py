@@ -14,15 +14,16 @@ from hypothesis import strategies as st
 
 from bpe_ref import normalizers
 from bpe_ref.aligned_text import AlignedText, Span
+from bpe_ref.data import table
 from bpe_ref.errors import ParameterError, VocabularyFileError
-from bpe_ref.normalizers import NORMALIZERS, normalizer_data
+from bpe_ref.normalizers import NORMALIZERS
 from bpe_ref.normalizers.charsmap import compile_charsmap
 from bpe_ref.normalizers.grapheme_clusters import grapheme_clusters
 from bpe_ref.normalizers.normalization_forms import Form, form_changes
 from bpe_ref.normalizers.normalizer_tables import ranges_of
 from bpe_ref.patterns.matches import Literal, Regex
+from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, TABLES, to_ranges
 from bpe_ref.profile import STRICT
-from bpe_ref.unicode_tables import EVERY_CODE_POINT, TABLES, to_ranges
 from tests.charsmaps import RULE_NAMES, trained_charsmap
 from tests.texts import drawn, text_of
 
@@ -456,7 +457,7 @@ def test_the_tables_hold_what_the_engine_counts() -> None:
         for name in ("COMBINING_MARKS", "BERT_REMOVED", "BERT_ACCENTS")
     }
     assert counts == {"COMBINING_MARKS": 2097, "BERT_REMOVED": 137681, "BERT_ACCENTS": 1567}
-    assert len(normalizer_data.LOWERCASE) < 3000
+    assert len(table("normalizers")["LOWERCASE"]) < 3000
 
 
 def test_replacing_in_a_row_cannot_fill_the_memory() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from bpe_ref import vocabulary_by_concatenation
-from tokenref.engines.answers import Ok
+from tokenref.answers import Ok
 from tokenref.judge import judge
 from tokenref.questions.text import IdsOutput, Recipe, TextInput
 from tokenref.record import Case, Exact, make_case

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from tokenref.engines.answers import UNDECLARED, Declared, Ok
+from tokenref.answers import UNDECLARED, Declared, Ok
 from tokenref.floats import floats, pack
 from tokenref.judge import Judgement, judge
-from tokenref.questions.parameters import pack_parameters
+from tokenref.questions.sampling import pack_parameters
 from tokenref.record import OPERATIONS, Case, Exact, Verdict, answer_type, make_case
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Alternative, Close, Either, Set, Stat, Survey

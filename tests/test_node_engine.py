@@ -24,8 +24,8 @@ from bpe_ref import (
 )
 from bpe_ref.errors import BpeError
 from bpe_ref.vocabulary import TextRules
+from tokenref.answers import Answer, Ok, Refused, Skipped, Unsupported
 from tokenref.catalogue import Catalogue, Selection, open_catalogue
-from tokenref.engines.answers import Answer, Ok, Refused, Skipped, Unsupported
 from tokenref.engines.node_packages import NODE_PACKAGES, NodePackage, node_command, node_package
 from tokenref.engines.table import Unavailable, engine
 from tokenref.known import default_path, read_known

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe_ref import unicode_data
+from bpe_ref.data import table
 from bpe_ref.normalizers import nfc as normalization
 from bpe_ref.normalizers.nfc import nfc, nfc_by_definition
-from bpe_ref.unicode_tables import TABLES, to_ranges
+from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 
 SCALARS = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 MARKS = [
@@ -20,10 +20,12 @@ MARKS = [
 ]
 COMPOSITIONS = {
     chr(int(composite, 16)): "".join(chr(int(part, 16)) for part in parts.split("+"))
-    for composite, parts in (entry.split("=") for entry in unicode_data.NEW_COMPOSITIONS.split())
+    for composite, parts in (
+        entry.split("=") for entry in table("unicode")["NEW_COMPOSITIONS"].split()
+    )
 }
 NEW_MARKS = [
-    chr(int(entry.split("=")[0], 16)) for entry in unicode_data.NEW_COMBINING_CLASSES.split()
+    chr(int(entry.split("=")[0], 16)) for entry in table("unicode")["NEW_COMBINING_CLASSES"].split()
 ]
 BASES = [*"ae \u00e2\u1ea1\uac00\u1100\u1161\u11a8\u0958\u2126\u212b", *COMPOSITIONS]
 PARTS = sorted({part for parts in COMPOSITIONS.values() for part in parts})

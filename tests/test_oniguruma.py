@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bpe_ref.data import table
 from bpe_ref.errors import PatternError
-from bpe_ref.oniguruma import data, matching
-from bpe_ref.oniguruma.matching import compile_oniguruma
-from bpe_ref.oniguruma.properties import posix_set, property_set
-from bpe_ref.unicode_tables import TABLES, to_ranges
+from bpe_ref.patterns.oniguruma import matching
+from bpe_ref.patterns.oniguruma.characters import posix_set, property_set
+from bpe_ref.patterns.oniguruma.matching import compile_oniguruma
+from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 from tests.oniguruma_patterns import pattern_from, text_from
 from tests.texts import CAMPAIGN, drawn
 
@@ -253,7 +254,7 @@ def members(pattern: str) -> int:
     return int(digits[::-1], 2)
 
 
-NAMES = sorted(name for line in data.PROPERTIES for name in line.partition(": ")[0].split())
+NAMES = sorted(name for names in table("oniguruma_properties") for name in names.split())
 
 
 @pytest.mark.parametrize("name", NAMES if CAMPAIGN > 1 else random.Random(2).sample(NAMES, 4))
@@ -281,8 +282,8 @@ def test_the_sets_are_those_measured() -> None:
 
 
 def test_every_folding_is_the_engine_s() -> None:
-    foldable = "".join(data.FOLD_ALIKE).replace(" ", "")
-    longer = [word for line in data.FOLD_LONG for word in line.split()]
+    foldable = table("oniguruma_foldings")["FOLD_ALIKE"].replace(" ", "")
+    longer = table("oniguruma_foldings")["FOLD_LONG"].split()
     texts = ["\n".join(foldable), "\n".join(string for string in longer), foldable[::-1]]
     sample = random.Random(3).sample(foldable, len(foldable) if CAMPAIGN > 1 else 40)
     for c in [*sample, *(word[-1] for word in longer)]:

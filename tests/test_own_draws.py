@@ -20,16 +20,15 @@ from authoring.cases.sampling.statistics_bins import EXPECTED, SURE, judged, jud
 from authoring.mutants import sampling_own_numbers
 from authoring.mutants.mutant import Mutant, declared
 from authoring.mutants.own_numbers import OwnNumbersEngine
+from tokenref.answers import Answer, LoadsProfiles, Ok, Refused, Unsupported
 from tokenref.catalogue import open_catalogue
-from tokenref.engines.answers import Answer, LoadsProfiles, Ok, Refused, Unsupported
 from tokenref.engines.reference_laws import law_of_step, rows_of_step, shares_of_row
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import floats, pack
 from tokenref.judge import Judgement, judge
 from tokenref.protocol.answering import answer_requests
-from tokenref.protocol.asked import read_requests
-from tokenref.protocol.exporting import export
-from tokenref.protocol.offline import judge_responses
+from tokenref.protocol.requests import export, read_requests
+from tokenref.protocol.responses import judge_responses
 from tokenref.questions.own_draws import BatchStatInput, SeedsInput, SpeculativeStatInput
 from tokenref.record import OPERATIONS, OWN_DRAW_OPS, Case, make_case, op_of
 from tokenref.rules import choices_of

@@ -21,7 +21,7 @@ from bpe_ref.normalizers import NORMALIZERS
 from bpe_ref.post_processors import POST_PROCESSORS
 from bpe_ref.pre_tokenizers import PRE_TOKENIZERS
 from bpe_ref.profile import PROFILES
-from tokenref.engines.answers import Unsupported
+from tokenref.answers import Unsupported
 from tokenref.engines.tokenizers import TokenizersEngine
 from tokenref.judge import judge
 from tokenref.record import PIPELINE_OPS, Case, MustRefuse, op_of

@@ -14,16 +14,14 @@ import pytest
 from msgspec import UNSET, UnsetType
 
 from bpe_ref import vocabulary_by_concatenation
-from tokenref.batches import batches
+from tokenref.answers import Answer, Ok
 from tokenref.catalogue import Catalogue
-from tokenref.engines.answers import Answer, Ok
 from tokenref.manifest import Manifest, VocabularyEntry
-from tokenref.protocol import process
+from tokenref.protocol import channel
+from tokenref.protocol.batches import Loading, batches
+from tokenref.protocol.channel import Patience, Process, StartError
 from tokenref.protocol.engine import ProtocolEngine
-from tokenref.protocol.loading import Loading
 from tokenref.protocol.opening import GreetingError, open_program
-from tokenref.protocol.patience import Patience
-from tokenref.protocol.process import Process, StartError
 from tokenref.questions.text import CountOutput, IdsOutput, Stages, TextInput
 from tokenref.record import Case, Exact, MustRefuse, make_case, op_of
 from tokenref.runner import Run, run_engine
@@ -129,14 +127,14 @@ def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Let time pass by a program's notes alone, and return their path."""
     path = tmp_path / "notes"
     monkeypatch.setenv("FAKE_NOTES", str(path))
-    monkeypatch.setattr(process, "time", Clock(path))
+    monkeypatch.setattr(channel, "time", Clock(path))
     return path
 
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for what a program that dies leaves, however long that takes."""
-    monkeypatch.setattr(process, "_LAST_WORDS", 60.0)
+    monkeypatch.setattr(channel, "_LAST_WORDS", 60.0)
 
 
 def statuses(finished: Run) -> Counter[str]:
@@ -207,7 +205,7 @@ def test_a_broken_answer_is_a_crash_of_the_guilty_case_alone(
     mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if mode == "close":  # it does not die, and nothing is to be waited for
-        monkeypatch.setattr(process, "_LAST_WORDS", 0.05)
+        monkeypatch.setattr(channel, "_LAST_WORDS", 0.05)
     finished = run(mode)
     detail = guilty_alone(finished, "crash")
     assert BROKEN[mode] in detail
@@ -245,7 +243,7 @@ def test_a_program_that_hangs_is_ended_and_the_case_timed_out(mode: str) -> None
 
 
 def test_a_flood_without_a_line_feed_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "LONGEST_LINE", 2**21)
+    monkeypatch.setattr(channel, "LONGEST_LINE", 2**21)
     detail = guilty_alone(run("flood-line"), "crash")
     assert detail.startswith("it wrote a line of more than 2,097,152 bytes: xxx")
 
@@ -259,7 +257,7 @@ def test_standard_error_is_read_and_its_end_is_kept() -> None:
     with fake("flood-log") as engine:
         finished = run_engine(engine, CASES, catalogue())
         assert engine._channel is not None
-        assert len(engine._channel.log) <= process.KEPT_LOG
+        assert len(engine._channel.log) <= channel.KEPT_LOG
         assert engine._channel.log.endswith("the last words\n")
     assert statuses(finished) == {"pass": OTHERS + 1}
     finished = run("crash")
@@ -410,7 +408,7 @@ def test_what_cannot_be_loaded_is_tried_once(
 
 
 def test_a_program_that_ignores_bye_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "GRACE", 0.2)
+    monkeypatch.setattr(channel, "GRACE", 0.2)
     with fake("ignore-bye") as engine:
         assert statuses(run_engine(engine, CASES, catalogue())) == {"pass": OTHERS + 1}
         pid = engine._channel._process.pid  # type: ignore[union-attr]

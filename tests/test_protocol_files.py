@@ -16,9 +16,9 @@ from click.testing import CliRunner, Result
 from tests.fakes import honest
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.cli import main
-from tokenref.protocol.asked import ExchangeError, read_requests
-from tokenref.protocol.function import Function
-from tokenref.protocol.offline import judge_responses
+from tokenref.protocol.channel import Function
+from tokenref.protocol.requests import ExchangeError, read_requests
+from tokenref.protocol.responses import judge_responses
 
 SELECTION = ("--op", "limit", "--op", "decode")
 Message = dict[str, Any]
@@ -364,7 +364,7 @@ def test_a_file_that_cannot_be_read_is_said_in_a_sentence(exported: Path, tmp_pa
 def test_a_line_without_end_is_not_read_into_memory(
     exported: Path, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tokenref.protocol.offline.LONGEST_LINE", 1000)
+    monkeypatch.setattr("tokenref.protocol.responses.LONGEST_LINE", 1000)
     questions = read_requests(exported / "requests.jsonl", catalogue)
     with pytest.raises(ExchangeError, match="a line has at most 1,000 bytes"):
         judge_responses(exported / "responses.jsonl", questions, catalogue)

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tokenref.cli import main
+from tokenref.protocol.channel import StartError
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import GreetingError, open_function
-from tokenref.protocol.process import StartError
 
 PAGE = Path(__file__).parent.parent / "docs" / "protocol.md"
 FAKE = Path(__file__).parent / "fakes" / "fake.py"

@@ -12,8 +12,7 @@ from tokenref.judge import Status
 from tokenref.questions.text import TextInput
 from tokenref.reports.changes import changes
 from tokenref.reports.html.page import html_report
-from tokenref.reports.reading import read_results
-from tokenref.reports.results import EngineEntry, KnownEntry
+from tokenref.reports.results import EngineEntry, KnownEntry, read_results
 
 pytestmark = pytest.mark.skipif(
     not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not installed"

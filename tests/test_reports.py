@@ -22,15 +22,23 @@ from tokenref.judge import Judgement, Status
 from tokenref.known import default_path, read_known, with_known
 from tokenref.manifest import manifest_digest
 from tokenref.reports.changes import Change, changes, notes
-from tokenref.reports.html.data import inert_json
+from tokenref.reports.html.data import inert_json, lengths, packed
 from tokenref.reports.html.matrix import table
-from tokenref.reports.html.packing import lengths, packed
 from tokenref.reports.html.page import html_report, pages_beside
 from tokenref.reports.junit import junit_report
 from tokenref.reports.lines import dump_report
 from tokenref.reports.readable import readable, readable_answer
-from tokenref.reports.reading import LONGEST_LINE, ResultsError, read_results
-from tokenref.reports.results import CaseLine, EngineEntry, EngineLine, Footer, Header, KnownEntry
+from tokenref.reports.results import (
+    LONGEST_LINE,
+    CaseLine,
+    EngineEntry,
+    EngineLine,
+    Footer,
+    Header,
+    KnownEntry,
+    ResultsError,
+    read_results,
+)
 from tokenref.runner import Result as CaseResult
 from tokenref.runner import Run
 
@@ -665,7 +673,7 @@ def test_more_results_than_readers_can_hold_are_refused(
     whole_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module, option, sentence in (
-        ("html.gathering", "--html", "an HTML report holds at most 5 results, got 6: select fewer"),
+        ("html.data", "--html", "an HTML report holds at most 5 results, got 6: select fewer"),
         ("junit", "--junit", "JUnit XML holds at most 5 results, got 6"),
     ):
         monkeypatch.setattr(f"tokenref.reports.{module}.MOST_LINES", 5)

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias
 import pytest
 
 from bpe_ref import Vocabulary, vocabulary_by_concatenation
+from tokenref.answers import Answer, Ok, Refused, Session, Unsupported
 from tokenref.catalogue import Catalogue, Selection, SelectionError
-from tokenref.engines.answers import Answer, Ok, Refused, Session, Unsupported
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.table import engine_names
 from tokenref.known import Known, default_path, read_known

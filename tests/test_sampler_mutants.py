@@ -9,16 +9,16 @@ import pytest
 from authoring.mutants.beyond import BEYOND
 from authoring.mutants.gate import run_gate
 from authoring.mutants.mutant import Mutant
+from authoring.mutants.page import mutants_page
 from authoring.mutants.samplers import Request, asking
 from authoring.mutants.table import CONTROLS, MUTANTS
+from tokenref.answers import Ok
 from tokenref.catalogue import open_catalogue
-from tokenref.engines.answers import Ok
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import grid, pack
-from tokenref.questions.parameters import pack_parameters
+from tokenref.questions.sampling import pack_parameters
 from tokenref.record import OPERATIONS, SAMPLER_OPS, Case, Exact, make_case, op_of
-from tokenref.reports.mutants_page import mutants_page
 from tokenref.subjects import SAMPLERS, Subject
 
 SAMPLER_MUTANTS = {

@@ -16,15 +16,14 @@ from click.testing import CliRunner
 
 from sampling_ref import top_k, top_k_logits
 from sampling_ref.errors import ParameterError, RowError
+from tokenref.answers import Answer, Crashed, Ok, Refused, Skipped
 from tokenref.catalogue import Catalogue, Selection, open_catalogue
 from tokenref.cli import main
 from tokenref.doctor.walk import examine
-from tokenref.engines.answers import Answer, Crashed, Ok, Refused, Skipped
 from tokenref.floats import Type, grid, pack
+from tokenref.protocol.channel import Patience, Process
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import open_program
-from tokenref.protocol.patience import Patience
-from tokenref.protocol.process import Process
 from tokenref.runner import run_engine
 from tokenref.skeletons import LANGUAGES, SkeletonError, write_skeleton
 

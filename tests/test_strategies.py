@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from bpe_ref import ByConcatenation, ByPair, Vocabulary
 from tests.strategies import examples
-from tokenref.engines.answers import Ok, Refused
+from tokenref.answers import Ok, Refused
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.floats import FloatsError, Type, pack, unpack
 from tokenref.fuzzing.drawing import drawn

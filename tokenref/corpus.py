@@ -27,8 +27,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from bpe_ref import BpeError, TokenId, TokenIdError, Tokenizer, Vocabulary, load_vocabulary
-from tokenref.corpus_files import CorpusError, read_text
-from tokenref.engines.answers import (
+from tokenref.answers import (
     Answer,
     Crashed,
     Engine,
@@ -39,6 +38,7 @@ from tokenref.engines.answers import (
     TimedOut,
     Unsupported,
 )
+from tokenref.corpus_files import CorpusError, read_text
 from tokenref.judge import first_difference
 from tokenref.runner import guarded, quiet_standard_error
 
@@ -239,3 +239,15 @@ def _encode(session: Session, text: str) -> Answer:
     if isinstance(ids, Crashed) or not all(type(each) is int for each in ids):
         return Crashed(f"its answer must have a list of ids, got {answer.out!r:.200}")
     return Ok({"ids": ids})
+
+
+def corpus_exit_code(results: Sequence[CorpusResult]) -> int:
+    """Return 0 if all engines that could encode the text agree, 1 if not, 3 if none could.
+
+    >>> corpus_exit_code([])
+    3
+    """
+    judged = [result for result in results if result.status != "unsupported"]
+    if not judged:
+        return 3
+    return int(any(result.status != "same" for result in judged))

@@ -17,10 +17,25 @@ from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from sampling_ref.random.splitmix64 import splitmix64
-from tokenref.questions.base import Hex, Strict
+
+Hex: TypeAlias = Annotated[str, Meta(pattern="^([0-9a-f]{2})*$")]
+"""Bytes, as lower-case hexadecimal digits."""
+
+
+Id: TypeAlias = Annotated[int, Meta(ge=0)]
+"""The id of a token, where the reference gave it."""
+
+
+Count: TypeAlias = Annotated[int, Meta(ge=0)]
+"""A number of tokens, characters or bytes."""
+
+
+class Strict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What has no field but those it names."""
+
 
 Type: TypeAlias = Literal["f64", "f32", "f16", "bf16"]
 """The type of a number: binary64, binary32, binary16, or bfloat16 (the upper half of binary32)."""

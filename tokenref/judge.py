@@ -6,9 +6,10 @@ from itertools import groupby
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
+from msgspec import UNSET
 
 from bpe_ref import TokenIdError, Vocabulary
-from tokenref.engines.answers import (
+from tokenref.answers import (
     UNDECLARED,
     Answer,
     Crashed,
@@ -67,12 +68,14 @@ def judge(
     subject: Subject,
     declared: Declared = UNDECLARED,
 ) -> Judgement:
-    """Return the judgement of an answer. Codes of refusals are compared, messages are not.
+    """Return the judgement of an answer. Error codes are compared, error messages are not.
 
-    `declared` is what an engine says of its arithmetic and its ties, see `judging_samplers`.
+    `declared` is what the engine declared about its arithmetic and its ties (see
+    `judging_samplers`), and about its stages: an answer that passes fails if it lacks a declared
+    stage that the record has. A record of a long text has none.
 
     >>> from bpe_ref import vocabulary_by_concatenation
-    >>> from tokenref.engines.answers import Ok
+    >>> from tokenref.answers import Ok
     >>> from tokenref.questions.text import CountOutput, TextInput
     >>> from tokenref.record import Exact, make_case
     >>> vocabulary = vocabulary_by_concatenation({b"a": 0})
@@ -95,10 +98,15 @@ def judge(
     if case.vocab is None:
         found = compare(case, answer.out, declared)
         status: Status = "fail" if found.detail else "pass"
-        return Judgement(status, found.detail, found.remark, found.ulp)
-    expected = _plain(msgspec.to_builtins(case.out))
-    difference = _difference(expected, answer.out, subject)
-    return PASS if difference is None else Judgement("fail", difference)
+        judgement = Judgement(status, found.detail, found.remark, found.ulp)
+    else:
+        expected = _plain(msgspec.to_builtins(case.out))
+        difference = _difference(expected, answer.out, subject)
+        judgement = PASS if difference is None else Judgement("fail", difference)
+    missing = _missing_stage(case, answer.out, declared) if judgement.status == "pass" else ""
+    if missing:
+        return Judgement("fail", f"stage {missing}: declared in hello, and not in the answer")
+    return judgement
 
 
 def _without_answer(
@@ -237,3 +245,12 @@ def _plain(value: Any) -> Any:
 def _short(out: Mapping[str, Any]) -> str:
     """Show an answer in few characters."""
     return ", ".join(f"{key} {value!r:.80}" for key, value in out.items() if key != "stages")
+
+
+def _missing_stage(case: Case, out: Mapping[str, Any], declared: Declared) -> str:
+    """Return a declared stage that the record has and the answer has not, or nothing."""
+    expected, got = getattr(case.out, "stages", UNSET), out.get("stages") or {}
+    for stage in declared.stages:
+        if getattr(expected, stage, UNSET) is not UNSET and stage not in got:
+            return stage
+    return ""

@@ -12,10 +12,9 @@ from typing import Any
 
 import msgspec
 
-from tokenref.engines.answers import Declared
+from tokenref.answers import Declared
 from tokenref.floats import DIGITS, TYPES, Type, from_digits, type_of, units_apart, unpack
-from tokenref.judging_own_draws import compare_own_draws
-from tokenref.judging_sentences import are_ids, ids, short
+from tokenref.judging_own_draws import are_ids, compare_own_draws, ids, short
 from tokenref.record import Case, op_of
 from tokenref.verdicts import Close, Either, Seeds, Set, Stat, Survey
 

@@ -17,49 +17,46 @@ import msgspec
 from msgspec import Meta, Struct
 
 from sampling_ref import STEPS
+from tokenref.floats import Strict
 from tokenref.questions import own_draws
 from tokenref.questions import sampling as samplers
-from tokenref.questions.base import Strict
-from tokenref.questions.cutting import (
+from tokenref.questions.sequences import (
+    CallsInput,
+    EagerInput,
+    EagerOutput,
+    GrowingOutput,
+    SessionInput,
+    SessionOutput,
+    StreamInput,
+    StreamOutput,
+)
+from tokenref.questions.text import (
     CanonicalInput,
     CanonicalOutput,
     ChunksInput,
     ChunksOutput,
     CompletionsInput,
     CompletionsOutput,
+    CountOutput,
     CountsOutput,
-    IntervalsInput,
-    LimitInput,
-    LimitOutput,
-    OffsetsOutput,
-    SplitInput,
-    SplitOutput,
-)
-from tokenref.questions.pipelines import (
+    DecodeInput,
+    DecodeOutput,
     DetokenizeInput,
     DetokenizeOutput,
     DetokenizeStreamInput,
     DetokenizeStreamOutput,
-    TokenizeInput,
-    TokenizeOutput,
-)
-from tokenref.questions.sequences import (
-    CallsInput,
-    EagerInput,
-    EagerOutput,
-    GrowingOutput,
-    StreamInput,
-    StreamOutput,
-)
-from tokenref.questions.sessions import SessionInput, SessionOutput
-from tokenref.questions.text import (
-    CountOutput,
-    DecodeInput,
-    DecodeOutput,
     IdsOutput,
+    IntervalsInput,
+    LimitInput,
+    LimitOutput,
+    OffsetsOutput,
     PiecesOutput,
     SpecialInput,
+    SplitInput,
+    SplitOutput,
     TextInput,
+    TokenizeInput,
+    TokenizeOutput,
 )
 from tokenref.verdicts import ErrorCode, Exact, MustRefuse, Seeds, Stat, Survey, Verdict
 

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from tokenref.floats import Strict
 from tokenref.protocol.messages import schema as protocol_schema
-from tokenref.questions.base import Strict
 from tokenref.record import (
     ANY_CASE,
     FORMAT,

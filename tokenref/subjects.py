@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Final, TypeAlias
 
 from bpe_ref import Vocabulary
-from tokenref.engines.answers import (
+from tokenref.answers import (
     Engine,
     LoadsForProfile,
     LoadsProfiles,

@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
-from tokenref.floats import Floats
-from tokenref.questions.base import Count, Id, Strict
+from tokenref.floats import Count, Floats, Id, Strict
 
 TokenizerErrorCode: TypeAlias = Literal[
     "MISSING_BYTE",

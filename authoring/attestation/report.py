@@ -12,7 +12,7 @@ from tokenref.known import Known
 from tokenref.manifest import manifest_digest
 from tokenref.reports.html.page import html_report
 from tokenref.reports.lines import dump_report
-from tokenref.reports.reading import read_results
+from tokenref.reports.results import read_results
 from tokenref.runner import Run
 
 PAGES: Final = "../"

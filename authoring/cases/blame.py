@@ -10,7 +10,7 @@ from msgspec import Struct
 from authoring.cases.draft import Draft, Purpose, PurposeError, tells_apart
 from authoring.cases.vocabularies import vocabulary_named
 from authoring.mutants.table import MUTANTS
-from tokenref.engines.answers import Answer, Crashed, Refused, Session
+from tokenref.answers import Answer, Crashed, Refused, Session
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.runner import guarded
 
@@ -35,7 +35,7 @@ def _answer(mutant: str, vocabulary: str, op: str, request: dict[str, Any]) -> A
 def blamed(op: str, vocabulary: str, request: Struct) -> list[str]:
     """Return the mutants of an operation that answer otherwise than the reference.
 
-    >>> from tokenref.questions.cutting import LimitInput
+    >>> from tokenref.questions.text import LimitInput
     >>> blamed("limit", "doubles", LimitInput(text="aa", limit=1))
     ['excluded']
     """

@@ -10,18 +10,27 @@ from msgspec import Struct
 from authoring.cases.draft import Draft, finish
 from authoring.cases.tokenizers import fixture_tokenizers, token_ids
 from authoring.cases.vocabularies import vocabulary_named
-from tokenref.questions.cutting import (
+from tokenref.questions.sequences import (
+    Call,
+    CallAnswer,
+    CallsInput,
+    DecodeCall,
+    EagerInput,
+    SessionInput,
+    StreamInput,
+)
+from tokenref.questions.text import (
     CanonicalInput,
     ChunksInput,
     CompletionsInput,
+    DecodeInput,
+    DetokenizeInput,
+    DetokenizeStreamInput,
     IntervalsInput,
     LimitInput,
     SplitInput,
+    TokenizeInput,
 )
-from tokenref.questions.pipelines import DetokenizeInput, DetokenizeStreamInput, TokenizeInput
-from tokenref.questions.sequences import Call, CallsInput, EagerInput, StreamInput
-from tokenref.questions.sessions import CallAnswer, DecodeCall, SessionInput
-from tokenref.questions.text import DecodeInput
 from tokenref.record import PIPELINE_OPS, Case, Exact, make_case, op_of
 
 Change = Callable[[Any], dict[str, Any]]

@@ -9,7 +9,7 @@ from authoring.cases.random_texts import row_of_tokens
 from authoring.cases.splitmix import SplitMix64
 from authoring.cases.vocabularies import FAR_LETTERS, vocabulary_named
 from bpe_ref import Tokenizer
-from tokenref.questions.cutting import ChunksInput, LimitInput, SplitInput
+from tokenref.questions.text import ChunksInput, LimitInput, SplitInput
 
 SPEC: Final = "docs/cutting.md#cutting"
 SEED: Final = 0x63_75_74

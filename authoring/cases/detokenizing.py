@@ -12,7 +12,7 @@ from authoring.cases.tokenizer_texts import FAMILIES
 from authoring.cases.tokenizers import described_tokenizers, ids_of_text, token_ids
 from authoring.cases.tokenizing import flags_of
 from bpe_ref.vocabulary.byte_alphabet import to_letters
-from tokenref.questions.pipelines import DetokenizeInput, DetokenizeStreamInput
+from tokenref.questions.text import DetokenizeInput, DetokenizeStreamInput
 
 Mode = Literal["certain", "engine"]
 

@@ -9,7 +9,7 @@ from authoring.cases.draft import Draft
 from authoring.cases.tokenizer_blame import blamed, blaming, right_answer
 from authoring.cases.tokenizers import fixture_tokenizers
 from bpe_ref import BpeError
-from tokenref.engines.answers import Crashed
+from tokenref.answers import Crashed
 from tokenref.engines.reference import read_tokenizer
 
 

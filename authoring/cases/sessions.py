@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final, Literal, TypeAlias
 
 from authoring.cases.draft import Draft
-from tokenref.questions.sessions import (
+from tokenref.questions.sequences import (
     CountCall,
     DecodeCall,
     EncodeCall,

@@ -11,8 +11,8 @@ from authoring.cases.random_texts import row_of_tokens
 from authoring.cases.splitmix import SplitMix64
 from authoring.cases.vocabularies import vocabulary_named
 from bpe_ref import Tokenizer, Vocabulary
-from tokenref.questions.cutting import CanonicalInput, CompletionsInput
 from tokenref.questions.sequences import StreamInput
+from tokenref.questions.text import CanonicalInput, CompletionsInput
 
 STREAM: Final = "docs/streaming.md#certain"
 OFFSETS: Final = "docs/streaming.md#offsets"

@@ -13,7 +13,7 @@ from authoring.cases.tokenizers import fixture_tokenizers
 from authoring.mutants.mutant import AskedPipeline, AskedPipelines
 from authoring.mutants.table import MUTANTS
 from bpe_ref.hugging_face.pipeline import Pipeline
-from tokenref.engines.answers import Answer, Crashed, Ok, Refused, Session
+from tokenref.answers import Answer, Crashed, Ok, Refused, Session
 from tokenref.engines.reference import read_tokenizer
 from tokenref.engines.reference_pipeline import PipelineSession
 from tokenref.runner import guarded
@@ -83,7 +83,7 @@ def right_answer(op: str, tokenizer: str, profile: str, request: Struct) -> Answ
 def blamed(op: str, tokenizer: str, profile: str, request: Struct) -> list[str]:
     """Return the mutants of an operation that answer otherwise than the reference.
 
-    >>> from tokenref.questions.pipelines import DetokenizeInput
+    >>> from tokenref.questions.text import DetokenizeInput
     >>> request = DetokenizeInput(ids=[9999], skip_special_tokens=True)
     >>> blamed("detokenize", "unk", "hugging-face", request)
     ['detokenize-unknown-id-refused', 'detokenize-unknown-id-as-unk']

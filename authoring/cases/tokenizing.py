@@ -30,7 +30,7 @@ from authoring.cases.tokenizer_texts import (
     PRE_TOKENIZERS,
     Asked,
 )
-from tokenref.questions.pipelines import TokenizeInput
+from tokenref.questions.text import TokenizeInput
 
 
 @dataclass(frozen=True)

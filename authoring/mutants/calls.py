@@ -5,12 +5,11 @@ remember begins anew with each question.
 """
 
 from collections.abc import Callable, Hashable, Mapping
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Final, TypeAlias
 
 from authoring.mutants.mutant import AskedEngine, Mutant, Witness, bytewise, mutant
-from tokenref.engines.answers import Ok, Refused
-from tokenref.engines.calls import SESSION, in_order
+from tokenref.answers import SESSION, Ok, Refused, answer_calls
 from tokenref.engines.reference import ReferenceSession
 from tokenref.record import canonical_json
 
@@ -37,7 +36,9 @@ def remembering(witness: Witness) -> Callable[[Callable[[], Call]], Mutant]:
             if op != SESSION:
                 return session.answer(op, request)
             call = begin()
-            answer = in_order(lambda called, given: call(session.answer, called, given), request)
+            answer = answer_calls(
+                lambda called, given: call(session.answer, called, given), request
+            )
             assert isinstance(answer, Ok)  # noqa: S101 - as of the reference
             return answer
 

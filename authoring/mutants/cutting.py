@@ -23,8 +23,8 @@ from authoring.mutants.mutant import (
     replacing,
 )
 from bpe_ref import PatternError, Pretokenizer, TextRules, Vocabulary
+from bpe_ref.patterns.unicode_tables import category
 from bpe_ref.registry import registered
-from bpe_ref.unicode_tables import category
 
 Cut: TypeAlias = Callable[[str], list[str]]
 Cutter: TypeAlias = Callable[[Vocabulary], Cut]

@@ -16,7 +16,7 @@ from authoring.mutants.mutant import (
     replacing,
 )
 from bpe_ref import DecodingError, TokenId, TokenIdError, Vocabulary
-from tokenref.engines.answers import Ok, Refused, as_text, request_text
+from tokenref.answers import Ok, Refused, as_text, request_text
 from tokenref.engines.reference import ReferenceSession
 
 # ---- from tokens to bytes, and from bytes to text

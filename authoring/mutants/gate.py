@@ -30,7 +30,7 @@ import msgspec
 from authoring.mutants.mutant import Mutant
 from authoring.mutants.own_numbers import OwnNumbersEngine
 from authoring.mutants.table import CONTROLS, MUTANTS
-from tokenref.engines.answers import Answer, Crashed, Unsupported, request_text
+from tokenref.answers import Answer, Crashed, Unsupported, request_text
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.judge import FAILURES, judge
 from tokenref.record import Case, canonical_json, op_of

@@ -33,7 +33,7 @@ from bpe_ref import (
     Vocabulary,
     vocabulary_by_concatenation,
 )
-from bpe_ref.compatibility import build_derivations
+from bpe_ref.vocabulary.compatibility import build_derivations
 
 EncodeSymbols: TypeAlias = Callable[[Vocabulary, Sequence[TokenId]], list[TokenId]]
 

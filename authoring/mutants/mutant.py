@@ -18,7 +18,7 @@ from bpe_ref import (
     vocabulary_by_pair,
 )
 from bpe_ref.hugging_face.pipeline import Pipeline
-from tokenref.engines.answers import Answer, Engine, Ok, Refused, Unsupported
+from tokenref.answers import Answer, Engine, Ok, Refused, Unsupported
 from tokenref.engines.reference import EncodeSymbols, ReferenceEngine, ReferenceSession
 from tokenref.engines.reference_pipeline import PipelineSession
 from tokenref.engines.tools import Tools
@@ -96,7 +96,7 @@ class Mutant:
 class AskedEngine(ReferenceEngine):
     """A reference whose requests and answers go through `ask`.
 
-    >>> from tokenref.engines.answers import Ok
+    >>> from tokenref.answers import Ok
     >>> engine = AskedEngine(ask=lambda session, op, request: Ok({"count": 7}))
     >>> engine.load(vocabulary_by_concatenation({b"a": 0}), "one").answer("count", {"text": "a"})
     Ok(out={'count': 7})

@@ -15,12 +15,12 @@ from random import Random
 from typing import Any, TypeAlias
 
 from sampling_ref.errors import ParameterError, RowError
-from tokenref.engines.answers import Answer, Ok, Refused, Unsupported
+from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.reference_laws import Shares, shares_of_logits, shares_of_row
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import unpack
-from tokenref.questions.parameters import unpack_parameters
+from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import OWN_DRAW_OPS, canonical_json
 from tokenref.rules import STANDARD, all_choices, choices_of
 

@@ -30,7 +30,7 @@ from bpe_ref.normalizers import Sequence as NormalizerSequence
 from bpe_ref.post_processors import PostProcessor, PostProcessorSequence
 from bpe_ref.pre_tokenizers import Sequence as PreSequence
 from bpe_ref.profile import Profile
-from tokenref.engines.answers import Ok, Refused
+from tokenref.answers import Ok, Refused
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.reference_pipeline import PipelineSession
 

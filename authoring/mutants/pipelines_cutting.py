@@ -28,7 +28,7 @@ from bpe_ref.pre_tokenizers import (
     WhitespaceSplit,
 )
 from bpe_ref.pre_tokenizers.splitting import split
-from tokenref.engines.answers import Ok, Refused
+from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_pipeline import PipelineSession
 
 _ASCII_MARKS: Final = "!\"#%&'()*,-./:;?@[\\]_{}"  # of category P

@@ -30,7 +30,7 @@ from bpe_ref.decoders import (
 )
 from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.patterns.matches import Regex, matches
-from tokenref.engines.answers import Ok, Refused
+from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_pipeline import PipelineSession
 
 _NOTHING: Final = DecoderSequence(())

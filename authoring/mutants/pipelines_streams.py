@@ -13,7 +13,7 @@ from authoring.mutants.pipelines import (
 )
 from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.like_tokenizers.decode_stream import DecodeStream
-from tokenref.engines.answers import Ok, Refused
+from tokenref.answers import Ok, Refused
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.reference_pipeline import PipelineSession
 

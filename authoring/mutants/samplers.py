@@ -6,11 +6,11 @@ from functools import wraps
 from typing import Any, TypeAlias
 
 from authoring.mutants.mutant import Mutant, Witness, mutant
-from tokenref.engines.answers import Answer, Ok
+from tokenref.answers import Answer, Ok
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import nearest, pack, type_of, unpack
-from tokenref.questions.parameters import pack_parameters, unpack_parameters
+from tokenref.questions.sampling import pack_parameters, unpack_parameters
 from tokenref.rules import choices_of, points, rule_name
 from tokenref.subjects import SAMPLERS
 

@@ -18,11 +18,11 @@ from authoring.mutants.samplers import (
     row_request,
 )
 from sampling_ref import PROFILES, Profile
-from tokenref.engines.answers import Answer, Ok
+from tokenref.answers import Answer, Ok
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
 from tokenref.floats import pack, type_of, unpack
-from tokenref.questions.parameters import pack_parameters, unpack_parameters
+from tokenref.questions.sampling import pack_parameters, unpack_parameters
 from tokenref.record import ROW_OPS
 from tokenref.reordered import with_step_at
 

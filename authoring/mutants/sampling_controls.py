@@ -8,7 +8,7 @@ from math import inf
 
 from authoring.mutants.samplers import Request, asking
 from authoring.mutants.sampling_filters import Kept, Right, Row, Values, filtering
-from tokenref.engines.answers import Answer, Ok
+from tokenref.answers import Answer, Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import FloatsError, pack, type_of, unpack
 

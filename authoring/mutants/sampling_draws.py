@@ -16,10 +16,10 @@ from authoring.mutants.samplers import (
     other_question,
     other_rule,
 )
-from tokenref.engines.answers import Answer, Ok
+from tokenref.answers import Answer, Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import FloatsError, nearest, pack, type_of, unpack
-from tokenref.questions.parameters import pack_parameters
+from tokenref.questions.sampling import pack_parameters
 
 # ---- draws
 

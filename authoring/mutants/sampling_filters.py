@@ -14,7 +14,7 @@ from sampling_ref import ParameterError
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.reference_samplers import SamplerTools
 from tokenref.floats import Type, nearest, pack
-from tokenref.questions.parameters import pack_parameters
+from tokenref.questions.sampling import pack_parameters
 
 Kept: TypeAlias = frozenset[int]
 Row: TypeAlias = Sequence[float]

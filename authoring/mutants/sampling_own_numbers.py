@@ -18,7 +18,7 @@ from authoring.mutants.own_numbers import (
 from authoring.mutants.samplers import question
 from tokenref.engines.reference_laws import Shares, shares_of_logits
 from tokenref.floats import nearest, pack
-from tokenref.questions.parameters import pack_parameters
+from tokenref.questions.sampling import pack_parameters
 
 
 def _noise(step: Step, number: Numbers) -> list[float]:

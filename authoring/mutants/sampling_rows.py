@@ -17,10 +17,10 @@ from authoring.mutants.samplers import (
     row_request,
     twice,
 )
-from tokenref.engines.answers import Answer, Ok
+from tokenref.answers import Answer, Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import FloatsError, nearest, pack, type_of, unpack
-from tokenref.questions.parameters import unpack_parameters
+from tokenref.questions.sampling import unpack_parameters
 
 PENALTIES: Final = ("repetition_penalty", "frequency_penalty", "presence_penalty", "penalties")
 

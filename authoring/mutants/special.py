@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from authoring.mutants.mutant import RIGHT, Witness, answering, bytewise, encode, replacing
 from bpe_ref import Vocabulary
-from tokenref.engines.answers import Ok, Refused
+from tokenref.answers import Ok, Refused
 from tokenref.engines.reference import ReferenceSession
 
 Stretches: TypeAlias = Iterator[tuple[str, str | None]]

@@ -23,7 +23,7 @@ from bpe_ref import (
     vocabulary_by_concatenation,
     vocabulary_by_pair,
 )
-from bpe_ref.compatibility import build_derivations
+from bpe_ref.vocabulary.compatibility import build_derivations
 
 
 def renumbered(vocabulary: Vocabulary, new: Callable[[TokenId], TokenId]) -> Vocabulary:

@@ -1,8 +1,8 @@
-r"""Ask Oniguruma about its properties and case foldings; write `bpe_ref/oniguruma/data.py`.
+r"""Ask Oniguruma about its properties and case foldings.
 
-Run it as `python make_oniguruma_tables.py [FILE] > data.py` with tokenizers 0.23.3 installed.
-A property can be asked for only by name, so the names come from FILE, one per line, or from the
-module as it stands. What a name holds is what the engine says about every code point.
+Run it as `python -m authoring tables oniguruma` with tokenizers 0.23.3 installed. It writes
+`oniguruma_properties.json` and `oniguruma_foldings.json` in `bpe_ref/data`. Properties can be
+asked for only by name. The names come from the existing table.
 
 How an engine is asked for foldings
     Whatever folds is, by Unicode's definitions, changed by case mapping or folding. These few
@@ -10,25 +10,18 @@ How an engine is asked for foldings
     Python knows one.
 """
 
-import sys
 from collections.abc import Iterable
-from pathlib import Path
-from textwrap import wrap
 
 from tokenizers import Regex, pre_tokenizers
 
-CODE_POINT_COUNT = 0x110000
-SURROGATES = range(0xD800, 0xE000)
+from authoring.tables import CODE_POINT_COUNT, SURROGATES, write_table, written_table
+from bpe_ref.data import table
+
 FIRST_HIGH = 0x20000
 LOW = "".join(chr(c) for c in range(FIRST_HIGH) if c not in SURROGATES)
 HIGH = "".join(map(chr, range(FIRST_HIGH, CODE_POINT_COUNT)))
 SAMPLED = "".join(c for c in HIGH if ord(c) % 32 in {0, 1, 30, 31})
-WIDTH = 84
-HEADER = '''r"""What Oniguruma answered, as tokenizers 0.23.3 has it: properties and case foldings.
-
-Written by `make_oniguruma_tables.py`; do not edit. Read by `properties.py`, `folding.py`.
-"""
-'''
+SCRIPT = "make_oniguruma_tables.py"
 
 
 def matches(pattern: str, text: str) -> list[tuple[int, int]]:
@@ -60,11 +53,7 @@ def in_steps(ranges: Iterable[tuple[int, int]]) -> str:
 
 def known_names() -> list[str]:
     """Return the names to ask for."""
-    if len(sys.argv) > 1:
-        return Path(sys.argv[1]).read_text(encoding="utf-8").split()
-    from bpe_ref.oniguruma import data
-
-    return sorted({name for line in data.PROPERTIES for name in line.partition(": ")[0].split()})
+    return sorted({name for names in table("oniguruma_properties") for name in names.split()})
 
 
 def pattern_of(name: str) -> str:
@@ -72,8 +61,8 @@ def pattern_of(name: str) -> str:
     return f"[:{name[1:]}:]" if name[0] == ":" else rf"\p{{{name}}}"
 
 
-def properties() -> list[str]:
-    """Return one line for each set: its names, and its steps.
+def properties() -> dict[str, str]:
+    """Return the steps of each set by its names.
 
     Most sets have nothing beyond U+20000. These are asked for all at once there.
     """
@@ -97,7 +86,7 @@ def properties() -> list[str]:
     names: dict[str, list[str]] = {}
     for name, ranges in sets.items():
         names.setdefault(in_steps(ranges), []).append(name)
-    return sorted(f"{' '.join(sorted(group))}: {steps}" for steps, group in names.items())
+    return dict(sorted((" ".join(sorted(group)), steps) for steps, group in names.items()))
 
 
 def found_in(names: list[str], text: str) -> list[str]:
@@ -151,46 +140,18 @@ def foldings() -> tuple[list[str], list[str]]:
     return sorted(groups), [f"{key}={''.join(chars)}" for key, chars in sorted(long.items())]
 
 
-def escaped(text: str) -> str:
-    """Return the text in ASCII, as Python reads it."""
-    return text.encode("unicode_escape").decode("ascii")
-
-
-def constant(name: str, why: str, lines: Iterable[str]) -> str:
-    """Return the source of a tuple of long strings."""
-    out = [f"# {why}", f"{name} = ("]
-    for line in lines:
-        parts = wrap(line, WIDTH)
-        last = len(parts) - 1
-        texts = [f'"{part}{" " if at < last else ""}"' for at, part in enumerate(parts)]
-        if len(texts) == 1:
-            out.append(f"    {texts[0]},")
-        else:
-            out += ["    (", *(f"        {text}" for text in texts), "    ),"]
-    return "\n".join([*out, ")\n"])
-
-
 def main() -> None:
-    """Print the module."""
+    """Write both tables."""
+    origin = "What Oniguruma answered, as it is built into tokenizers 0.23.3. "
+    explained = "Hexadecimal: how many code points are not in the set, how many are, and so on."
+    sets = {name: ("", steps) for name, steps in properties().items()}
+    write_table("oniguruma_properties", written_table(SCRIPT, origin + explained, sets))
     groups, long = foldings()
-    sys.stdout.write(
-        "\n".join(
-            (
-                HEADER,
-                constant(
-                    "PROPERTIES",
-                    "Names, then in hexadecimal by turns: code points left out, code points in it.",
-                    properties(),
-                ),
-                constant("FOLD_ALIKE", "Characters that fold alike.", [escaped(" ".join(groups))]),
-                constant(
-                    "FOLD_LONG",
-                    "Strings, and the characters that fold like each.",
-                    [escaped(" ".join(long))],
-                ),
-            )
-        )
-    )
+    entries = {
+        "FOLD_ALIKE": ("Groups of characters that fold alike.", " ".join(groups)),
+        "FOLD_LONG": ("Strings, and the characters that fold like each.", " ".join(long)),
+    }
+    write_table("oniguruma_foldings", written_table(SCRIPT, origin.strip(), entries))
 
 
 if __name__ == "__main__":

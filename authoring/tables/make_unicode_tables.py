@@ -1,9 +1,9 @@
-r"""Ask the installed engines about every code point and write `bpe_ref/unicode_data.py`.
+r"""Ask the installed engines about every code point and write `bpe_ref/data/unicode.json`.
 
-Run it as `python make_unicode_tables.py > bpe_ref/unicode_data.py`, under Python 3.11 (the
-supplement for NFC is relative to its Unicode 14.0) with tiktoken 0.14.0, tokenizers 0.23.3 and
-bpe-openai 0.1.4 installed. Nothing is copied from the Unicode character database: each line of
-the output is an answer of an engine, and `tests/test_unicode_tables.py` asks for them again.
+Run it as `python -m authoring tables unicode`, under Python 3.11 (the supplement for
+NFC is relative to its Unicode 14.0) with tiktoken 0.14.0, tokenizers 0.23.3 and bpe-openai 0.1.4
+installed. Nothing is copied from the Unicode character database: each entry is an answer of an
+engine, and `tests/test_unicode_tables.py` asks for them again.
 
 How an engine is asked
     tiktoken drops the text that its pattern does not match. So with a vocabulary of the 256 bytes
@@ -11,35 +11,33 @@ How an engine is asked
     bpe-openai's voyage3_base normalizes before it encodes, so decoding its tokens is its NFC.
 """
 
-import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
-from textwrap import wrap
 
-import bpe_openai
 import tiktoken
 from tokenizers import Regex, pre_tokenizers
+
+from authoring.tables import (
+    CODE_POINT_COUNT,
+    SCALARS,
+    SURROGATES,
+    as_ranges,
+    write_table,
+    written_table,
+)
 
 CATEGORIES = (
     *("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No"),
     *("Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So"),
     *("Zs", "Zl", "Zp", "Cc", "Cf", "Co", "Cn"),
 )
-CODE_POINT_COUNT = 0x110000
 FIRST_IDEOGRAPHIC_PLANE = 0x20000
-SURROGATES = range(0xD800, 0xE000)  # not in any text that an engine takes
-EVERYTHING = "".join(chr(c) for c in range(CODE_POINT_COUNT) if c not in SURROGATES)
+EVERYTHING = "".join(SCALARS)
 BYTES = {bytes([byte]): byte for byte in range(256)}
-WIDTH = 80
 WORD_CATEGORIES = {"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "Pc"}
 
-
-HEADER = '''"""What the engines answered, code point by code point; see `unicode_tables.py`.
-
-Written by `make_unicode_tables.py`; do not edit.
-"""
-'''
+ORIGIN = "What the engines answered, code point by code point; ranges include both ends."
 
 
 def tiktoken_class(pattern: str) -> set[int]:
@@ -69,17 +67,6 @@ def categories() -> dict[int, str]:
     return category
 
 
-def as_ranges(code_points: Iterable[int]) -> str:
-    """Return code points as hexadecimal ranges, inclusive: `41-5A 61`."""
-    texts = []
-    numbered = enumerate(sorted(code_points))
-    for _, group in groupby(numbered, key=lambda item: item[1] - item[0]):
-        members = [code_point for _, code_point in group]
-        first, last = members[0], members[-1]
-        texts.append(f"{first:X}" if first == last else f"{first:X}-{last:X}")
-    return " ".join(texts)
-
-
 def combining_class(voyage_nfc: Callable[[str], str], mark: str, known: dict[int, str]) -> int:
     """Return the combining class of `mark`: the one that it neither passes nor is passed by."""
     moves = [
@@ -96,6 +83,8 @@ def normalization_supplement(category: dict[int, str]) -> tuple[dict[int, int], 
     """Return what Unicode 14.0 lacks: combining classes, and canonical decompositions."""
     if unicodedata.unidata_version != "14.0.0":
         raise ValueError(f"Unicode must be 14.0.0, got {unicodedata.unidata_version}")
+    import bpe_openai  # warns when it is imported
+
     voyage = bpe_openai.get_encoding("voyage3_base")
 
     def nfc(text: str) -> str:
@@ -134,17 +123,8 @@ def normalization_supplement(category: dict[int, str]) -> tuple[dict[int, int], 
     return classes, decompositions
 
 
-def assignment(name: str, why: str, words: Iterable[str]) -> str:
-    """Return the source of a constant whose value is one long string."""
-    lines = wrap(" ".join(words), WIDTH)
-    if len(lines) == 1:
-        return f'# {why}\n{name} = "{lines[0]}"\n'
-    body = ' "\n    "'.join(lines)
-    return f'# {why}\n{name} = (\n    "{body}"\n)\n'
-
-
-def main() -> None:
-    """Print the module."""
+def content() -> str:
+    """Return the content of the table's file."""
     category = categories()
     in_order = (category[c] for c in range(CODE_POINT_COUNT))
     runs = [f"{name}{len(list(group))}" for name, group in groupby(in_order)]
@@ -160,48 +140,40 @@ def main() -> None:
     composition_words = [
         f"{c:X}={ord(parts[0]):X}+{ord(parts[1]):X}" for c, parts in sorted(decompositions.items())
     ]
-    parts = [
-        HEADER,
-        assignment(
-            "CATEGORIES",
+    entries = {
+        "CATEGORIES": (
             "General category and length of each run of code points, from 0: tiktoken 0.14.0.",
-            runs,
+            " ".join(runs),
         ),
-        assignment("WHITE_SPACE", r"`\s` of tiktoken.", as_ranges(tiktoken_class(r"\s")).split()),
-        assignment("HAN", r"`\p{Han}` of tiktoken.", as_ranges(tiktoken_class(r"\p{Han}")).split()),
-        assignment(
-            "RUST_WORD_EXTRA",
+        "WHITE_SPACE": (r"`\s` of tiktoken.", as_ranges(tiktoken_class(r"\s"))),
+        "HAN": (r"`\p{Han}` of tiktoken.", as_ranges(tiktoken_class(r"\p{Han}"))),
+        "RUST_WORD_EXTRA": (
             r"`\w` of tiktoken beyond the categories L, M, Nd, Nl and Pc.",
-            as_ranges(rust_word - word).split(),
+            as_ranges(rust_word - word),
         ),
-        assignment(
-            "ONIGURUMA_WORD_EXTRA",
+        "ONIGURUMA_WORD_EXTRA": (
             r"`\w` of the `Split` of tokenizers 0.23.3 beyond the same categories.",
-            as_ranges(oniguruma_word - word).split(),
+            as_ranges(oniguruma_word - word),
         ),
-        assignment(
-            "DIGITS_EXTRA",
+        "DIGITS_EXTRA": (
             "What the `Digits` of tokenizers 0.23.3 isolates beyond the category N.",
-            as_ranges(digits - numbers).split(),
+            as_ranges(digits - numbers),
         ),
-        assignment(
-            "PUNCTUATION",
+        "PUNCTUATION": (
             "What the `Punctuation` of tokenizers 0.23.3 isolates.",
-            as_ranges(punctuation).split(),
+            as_ranges(punctuation),
         ),
-        assignment(
-            "NEW_COMBINING_CLASSES",
+        "NEW_COMBINING_CLASSES": (
             "Canonical combining classes that Unicode 14.0 lacks: bpe-openai 0.1.4, voyage3_base.",
-            class_words,
+            " ".join(class_words),
         ),
-        assignment(
-            "NEW_COMPOSITIONS",
+        "NEW_COMPOSITIONS": (
             "Primary composites that Unicode 14.0 lacks, with their two parts: the same engine.",
-            composition_words,
+            " ".join(composition_words),
         ),
-    ]
-    sys.stdout.write("\n".join(parts))
+    }
+    return written_table("make_unicode_tables.py", ORIGIN, entries)
 
 
 if __name__ == "__main__":
-    main()
+    write_table("unicode", content())

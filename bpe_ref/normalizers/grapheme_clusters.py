@@ -15,8 +15,8 @@ Definition (Unicode Standard Annex 29 for Unicode 16.0, section 3.1.1)
       a row of them starts.
 
 Source: the crate unicode-segmentation in tokenizers 0.23.3, which `Precompiled` uses. Its classes
-were measured through that (see `make_normalizer_tables.py`), as far as they show there:
-all of them but the regional indicators.
+were measured through that (see `authoring/tables/make_tokenizers_tables.py`), as far as they
+show there: all of them but the regional indicators.
 """
 
 from functools import lru_cache

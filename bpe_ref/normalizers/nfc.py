@@ -13,8 +13,8 @@ Python's own `unicodedata.normalize` gives the same answer for a text in which i
 character that Unicode 16.0 knows, and no other. `nfc` leaves such texts to it.
 
 The data
-    Python 3.11 has Unicode 14.0; `unicode_data` holds what 15.0 to 16.0 added, which is all that
-    the definition needs beyond it: 21 combining classes and 20 composites. What a newer Python
+    Python 3.11 has Unicode 14.0; `data/unicode.json` holds what 15.0 to 16.0 added, which is all
+    that the definition needs beyond it: 21 combining classes and 20 composites. What a newer Python
     knows beyond 16.0 is hidden.
 
 Which engine
@@ -29,7 +29,8 @@ What the sources leave open
 import unicodedata
 from functools import cache
 
-from bpe_ref.unicode_tables import TABLES, to_ranges
+from bpe_ref.data import table
+from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 
 _PINNED_VERSION = (16, 0, 0)
 _STARTER = 0  # the combining class of what is no mark
@@ -131,18 +132,14 @@ def _composite(first: str, second: str) -> str | None:
 @cache
 def _new_classes() -> dict[str, int]:
     """Return the combining class of each mark that Unicode 14.0 lacks."""
-    from bpe_ref import unicode_data
-
-    entries = (entry.split("=") for entry in unicode_data.NEW_COMBINING_CLASSES.split())
+    entries = (entry.split("=") for entry in table("unicode")["NEW_COMBINING_CLASSES"].split())
     return {chr(int(mark, 16)): int(number) for mark, number in entries}
 
 
 @cache
 def _new_decompositions() -> dict[str, str]:
     """Return the two parts of each primary composite that Unicode 14.0 lacks."""
-    from bpe_ref import unicode_data
-
-    entries = (entry.split("=") for entry in unicode_data.NEW_COMPOSITIONS.split())
+    entries = (entry.split("=") for entry in table("unicode")["NEW_COMPOSITIONS"].split())
     return {
         chr(int(composite, 16)): "".join(chr(int(part, 16)) for part in parts.split("+"))
         for composite, parts in entries

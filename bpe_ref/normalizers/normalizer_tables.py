@@ -2,7 +2,7 @@
 
 The engine takes them from five crates with as many versions of Unicode: its
 accents are of Unicode 8 and 9, its capitals of Unicode 17. They were measured over all code points
-and stand in `normalizer_data`, written by `authoring/tables/make_normalizer_tables.py`.
+and are in `data/normalizers.json`, written by `authoring/tables/make_tokenizers_tables.py`.
 
 Representation
     A set is a compiled pattern `[...]` of the standard library's `re`: explicit ranges mean the
@@ -12,21 +12,21 @@ Representation
 import re
 from functools import lru_cache
 
-from bpe_ref.normalizers import normalizer_data
-from bpe_ref.unicode_tables import TABLES, to_ranges
+from bpe_ref.data import table
+from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 
 _TABLE_COUNT = 16  # there are ten sets
 _FURTHER = re.compile(r"([0-9A-F]+)-([0-9A-F]+)/(\d)([+-][0-9A-F]+)")  # see LOWERCASE
 
 
 def ranges_of(name: str) -> list[tuple[int, int]]:
-    """Return the ranges of a set of `normalizer_data`, both ends included.
+    """Return the ranges of a set of that table, both ends included.
 
     >>> ranges_of("LEADING")
     [(4352, 4447), (43360, 43388)]
     """
     ranges = []
-    for text in getattr(normalizer_data, name).split():
+    for text in table("normalizers")[name].split():
         first, _, last = text.partition("-")
         ranges.append((int(first, 16), int(last or first, 16)))
     return ranges
@@ -34,7 +34,7 @@ def ranges_of(name: str) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=_TABLE_COUNT)
 def one_of(name: str) -> re.Pattern[str]:
-    """Return a pattern that matches one character of a set of `normalizer_data`.
+    """Return a pattern that matches one character of a set of that table.
 
     >>> bool(one_of("COMBINING_MARKS").match("\u0301"))
     True
@@ -79,12 +79,12 @@ def lowercase_table() -> dict[int, str]:
     >>> lowercase_table()[ord("A")]
     'a'
     """
-    table = {0x130: "i\u0307"}
-    for run in normalizer_data.LOWERCASE.split():
+    lowered = {0x130: "i\u0307"}
+    for run in table("normalizers")["LOWERCASE"].split():
         first, last, step, distance = _FURTHER.fullmatch(run).groups()  # type: ignore[union-attr]  # generated
         for code_point in range(int(first, 16), int(last, 16) + 1, int(step)):
-            table[code_point] = chr(code_point + int(distance, 16))
-    return table
+            lowered[code_point] = chr(code_point + int(distance, 16))
+    return lowered
 
 
 def _written(ranges: list[tuple[int, int]]) -> str:

@@ -8,7 +8,7 @@ Definition
 
 Source: pre_tokenizers/unicode_scripts/ of Hugging Face tokenizers 0.23.3, after
 SentencePiece's trainer. The table is its own, of about Unicode 9, measured by
-`authoring/tables/make_script_tables.py`. Hiragana, katakana and the mark U+30FC count as
+`authoring/tables/make_tokenizers_tables.py`. Hiragana, katakana and the mark U+30FC count as
 Han there; the space has no script, and neither has what that table does not
 know. Digits and punctuation are of a script of their own, Common.
 
@@ -24,6 +24,7 @@ from functools import lru_cache
 from typing import Final
 
 from bpe_ref.aligned_text import AlignedText, Span
+from bpe_ref.data import table
 
 _NONE: Final = 0
 _PIECE: Final = re.compile(r"([^\0])(?:\1|\0)*")
@@ -81,12 +82,8 @@ def script_of(character: str) -> int:
 @lru_cache(maxsize=1)
 def _table() -> tuple[list[int], list[int]]:
     """Return two parallel lists: from `firsts[i]` up to the next one, all have `scripts[i]`."""
-    from bpe_ref.pre_tokenizers import (
-        script_data,
-    )
-
     ranges = []
-    for number, parts in enumerate(script_data.SCRIPTS, start=1):
+    for number, parts in enumerate(table("scripts").values(), start=1):
         for part in parts.split():
             low, _, high = part.partition("-")
             ranges.append((int(low, 16), int(high or low, 16), number))

@@ -107,7 +107,7 @@ class Draw:
     """How an engine chooses a token from what its stages left.
 
     `order` is the order in which an inverse CDF walks; `boundary`, `zero_weight` and
-    `noise` are the choices of `sampling_ref.drawing`. "discrete distribution" is the inverse
+    `noise` are the choices of `sampling_ref.draws`. "discrete distribution" is the inverse
     CDF of the C++ standard library, "subtraction" one that counts down. `uniform` says how
     the engine makes its random number, `own_stream` which stream a `Sampler` can follow.
     """

@@ -2,14 +2,13 @@
 
 What the penalty is built of, in reading order:
 
-    window              window and buffer of a history (equation 1)
-    matches             the longest match (definition 7); `match_lengths`, the same faster
+    matches             window and buffer of a history (equation 1), the longest match
+                        (definition 7), which tokens extend it and how far back each token is
     code_lengths        bits of a match, bits of a literal (propositions 1 and 2)
     compressor          the compressor (definition 8), with bits that can be read back
-    surroundings        which tokens extend a longest match, and how far back each token is
-    changes, adding     exact changes of length; added to logits with one rounding
+    changes             exact changes of length; added to logits with one rounding
     variants            what the paper prints, what it means, what was published
-    penalty             `lz_penalty`: logits and a history in, logits out (equation 3)
+    steps/lz.py         `lz_penalty`: logits and a history in, logits out (equation 3)
 
 The duality of prediction and compression (section 2.3), as running code:
 

@@ -23,6 +23,10 @@ Whole bits
     real bits, and they are never fewer.
 """
 
+from typing import Any
+
+from sampling_ref.errors import ParameterError
+
 
 def pair_power(length: int, distance: int) -> int:
     """Return 2 to the length in bits of the code of a match: proposition 1.
@@ -42,3 +46,15 @@ def literal_power(size: int) -> int:
     16
     """
     return 2 * size
+
+
+def read_bits(value: Any) -> str:
+    """Return the parameter `bits`: a string of the digits 0 and 1.
+
+    >>> read_bits("012")
+    Traceback (most recent call last):
+    sampling_ref.errors.ParameterError: bits must be a string of the digits 0 and 1, got '012'
+    """
+    if not isinstance(value, str) or not set(value) <= {"0", "1"}:
+        raise ParameterError("bits", value, "must be a string of the digits 0 and 1")
+    return value

@@ -31,10 +31,8 @@ from typing import TypeAlias
 
 from sampling_ref.errors import ParameterError
 from sampling_ref.history import read_history
-from sampling_ref.lz.bits import read_bits
-from sampling_ref.lz.code_lengths import literal_power, pair_power
-from sampling_ref.lz.matches import Match, longest_match
-from sampling_ref.lz.window import window_and_buffer
+from sampling_ref.lz.code_lengths import literal_power, pair_power, read_bits
+from sampling_ref.lz.matches import Match, longest_match, window_and_buffer
 from sampling_ref.parameters import read_whole
 from sampling_ref.row import TokenId
 

@@ -25,15 +25,21 @@ What the penalty is then
     weight of the token by p(a)^(strength / ln 2), up to a common factor.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.lz.models import Model
-from sampling_ref.lz.penalty import lz_changes
+from sampling_ref.lz.variants import lz_changes
 from sampling_ref.parameters import read_choice
-from sampling_ref.row import TokenId
+from sampling_ref.row import Row, TokenId
+
+Model: TypeAlias = Callable[[Sequence[TokenId]], Row]
+"""The tokens so far in, oldest first; one weight for each next token out.
+
+Weights are finite, not negative and not all zero, with any common factor. Floats are taken
+as the rational numbers they are."""
+
 
 DualVariant: TypeAlias = Literal["corrected", "codelength"]
 """The variants of the penalty whose changes are lengths of codes."""

@@ -11,7 +11,7 @@ from sampling_ref.filters.top_n_sigma import top_n_sigma_logits
 from sampling_ref.filters.top_p import top_p_logits
 from sampling_ref.filters.typical import typical_logits
 from sampling_ref.filters.xtc import xtc_logits
-from sampling_ref.steps.making import filter_step
+from sampling_ref.steps.step import filter_step
 
 FILTER_STEPS = (
     filter_step("top_k", top_k_logits, "the {k} largest are kept"),

@@ -1,18 +1,15 @@
 """The steps that change the shape of a distribution: temperature, smoothing, a greedy choice."""
 
-from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from sampling_ref.candidates import Candidates
 from sampling_ref.dynamic_temperature import dynamic_temperature
 from sampling_ref.greedy import only_greedy
+from sampling_ref.numbers.softmax import log_softmax
 from sampling_ref.parameters import read_number
-from sampling_ref.row import Number, ReadRow
+from sampling_ref.row import ReadRow
 from sampling_ref.situation import Situation
-from sampling_ref.smoothing import smoothing
-from sampling_ref.softmax import log_softmax
-from sampling_ref.steps.making import own_parameters
-from sampling_ref.steps.step import REQUIRED, Step, Values
+from sampling_ref.steps.step import REQUIRED, Step, Values, entries_step
 
 
 def _tempered(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
@@ -32,22 +29,6 @@ def _tempered(candidates: Candidates, situation: Situation, values: Values) -> C
     )
 
 
-def _on_entries(name: str, function: Callable[..., Sequence[Number]], why: str) -> Step:
-    """Make a step of a function that looks at all logits in play and needs no history.
-
-    Behind a temperature the logits are rounded to floats once, because such a function
-    gives irrational numbers anyway.
-    """
-    parameters, choices = own_parameters(function)
-
-    def apply(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
-        logits = [situation.number(logit) for logit in candidates.true_logits()]
-        changed = ReadRow(function(logits, **values))
-        return Candidates(candidates.tokens, changed, is_sorted=candidates.is_sorted)
-
-    return Step(name, apply, parameters, choices, why)
-
-
 SHAPE_STEPS = (
     Step(
         "temperature",
@@ -56,13 +37,12 @@ SHAPE_STEPS = (
         {"zero": ("error", "first largest")},
         "divided by {temperature}",
     ),
-    _on_entries(
+    entries_step(
         "dynamic_temperature",
         dynamic_temperature,
         "divided by a temperature between {temperature} - {spread} and "
         "{temperature} + {spread}, the higher the more even they are",
     ),
-    _on_entries("smoothing", smoothing, "logits fall with the square of their distance"),
-    _on_entries("greedy", only_greedy, "only the largest is kept"),
-    _on_entries("logprobs", log_softmax, "logarithms of the probabilities"),
+    entries_step("greedy", only_greedy, "only the largest is kept"),
+    entries_step("logprobs", log_softmax, "logarithms of the probabilities"),
 )

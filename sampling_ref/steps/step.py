@@ -1,13 +1,25 @@
-"""What a step of a chain is: a name, parameters, open points, and a function of candidates."""
+"""A step of a chain: a name, parameters, choices at open points, a function of candidates.
 
-from collections.abc import Callable, Mapping
+Each rule has one file in this folder, named after its step. The file contains the rule in
+words and its source, one function that implements it, and at its end `STEP`, which makes the
+function a step of a chain. `table.py` collects them. Files of rules do not import each other.
+
+A function on rows says in its signature what it needs. Whatever a chain knows (the
+history, the length of the prompt, a random number, the factor that stands for the
+temperature) is given to it by name. What remains are the step's own parameters.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from inspect import Parameter, signature
+from math import inf
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from sampling_ref.candidates import Candidates
 from sampling_ref.errors import ParameterError, UnknownNameError
-from sampling_ref.row import TokenId
+from sampling_ref.row import Number, ReadRow, TokenId, already_read
 from sampling_ref.situation import Situation
 
 Values: TypeAlias = Mapping[str, Any]
@@ -75,3 +87,196 @@ class Use:
     def __init__(self, step: str, **values: Any) -> None:
         object.__setattr__(self, "step", step)
         object.__setattr__(self, "values", MappingProxyType(values))
+
+
+KNOWN_TO_A_CHAIN = ("logits", "history", "prompt_length", "uniform", "factor", "total", "begin")
+"""Parameters of functions that a chain fills in itself."""
+
+Touched: TypeAlias = Callable[[Situation, Values], Iterable[TokenId]]
+"""Which tokens' logits a function may calculate with."""
+
+
+def own_parameters(
+    function: Callable[..., Any],
+) -> tuple[dict[str, Any], dict[str, tuple[Any, ...]]]:
+    """Return a function's own parameters with their defaults, and the names at its open points.
+
+    >>> def halve(logits, history, by, *, ties: Literal["low", "high"] = "low"): ...
+    >>> parameters, choices = own_parameters(halve)
+    >>> parameters == {"by": REQUIRED}, choices
+    (True, {'ties': ('low', 'high')})
+    """
+    hints = get_type_hints(function)
+    parameters: dict[str, Any] = {}
+    choices: dict[str, tuple[Any, ...]] = {}
+    for name, parameter in signature(function).parameters.items():
+        if name in KNOWN_TO_A_CHAIN:
+            continue
+        has_default = parameter.default is not Parameter.empty
+        if has_default and get_origin(hints.get(name)) is Literal:
+            others = [value for value in get_args(hints[name]) if value != parameter.default]
+            choices[name] = (parameter.default, *others)
+        else:
+            parameters[name] = parameter.default if has_default else REQUIRED
+    return parameters, choices
+
+
+def history_tokens(situation: Situation, values: Values) -> Iterable[TokenId]:
+    """Return the tokens of the history: what most penalties touch."""
+    return set(situation.history)
+
+
+def all_tokens(situation: Situation, values: Values) -> Iterable[TokenId]:
+    """Return every token: what a step touches that looks at the whole row."""
+    return range(situation.size)
+
+
+def no_tokens(situation: Situation, values: Values) -> Iterable[TokenId]:
+    """Return nothing: what a step touches that only bans, forces or allows."""
+    return ()
+
+
+def row_step(
+    name: str,
+    function: Callable[..., Sequence[Number]],
+    why: str,
+    *,
+    touched: Touched = history_tokens,
+    numbers: Sequence[str] = (),
+) -> Step:
+    """Make a step of a function from a row to a row.
+
+    Only the logits in `touched` are turned into exact numbers before, and `numbers` names
+    the parameters to turn into such numbers too: so a penalty rounds nothing, and costs
+    nothing for the tokens that it leaves alone.
+    """
+    parameters, choices = own_parameters(function)
+    known = known_arguments(function)
+
+    def apply(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
+        row = entries(candidates, situation.size)
+        changing = set(touched(situation, values))
+        for token in changing:
+            if row[token] != -inf:
+                row[token] = situation.number(row[token] * candidates.factor)
+        given = {
+            key: exact(value, situation) if key in numbers else value
+            for key, value in values.items()
+        }
+        changed = ReadRow(function(ReadRow(row), **known(situation, candidates), **given))
+        if candidates.factor != 1:
+            for token in changing:
+                if changed[token] != -inf:
+                    changed[token] = changed[token] / candidates.factor
+        known_others = candidates.logits.others if isinstance(candidates.logits, ReadRow) else None
+        if known_others is not None and len(changing) < situation.size:
+            changed.others = sorted(changing.union(known_others))
+        return with_row(candidates, changed)
+
+    return Step(name, apply, parameters, choices, why)
+
+
+def entries_step(name: str, function: Callable[..., Sequence[Number]], why: str) -> Step:
+    """Make a step of a function that looks at all logits in play and needs no history.
+
+    Behind a temperature the logits are rounded to floats once, because such a function
+    gives irrational numbers anyway.
+    """
+    parameters, choices = own_parameters(function)
+
+    def apply(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
+        logits = [situation.number(logit) for logit in candidates.true_logits()]
+        changed = ReadRow(function(logits, **values))
+        return Candidates(candidates.tokens, changed, is_sorted=candidates.is_sorted)
+
+    return Step(name, apply, parameters, choices, why)
+
+
+def filter_step(name: str, function: Callable[..., Iterable[int]], why: str) -> Step:
+    """Make a step of a filter on logits; of equals it takes those that stand first."""
+    parameters, choices = own_parameters(function)
+    if "total" in signature(function).parameters:
+        choices["base"] = ("what is left", "the whole row")
+    known = known_arguments(function)
+
+    def apply(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
+        given = at_places(candidates, values)
+        if given.pop("base", "") == "the whole row":
+            given["total"] = candidates.whole
+        kept = function(already_read(candidates.logits), **known(situation, candidates), **given)
+        return with_places(candidates, sorted(kept))
+
+    return Step(name, apply, parameters, choices, why)
+
+
+def at_places(candidates: Candidates, values: Values) -> dict[str, Any]:
+    """Return a filter's values with places for tokens: it sees candidates, not a vocabulary.
+
+    >>> at_places(Candidates([4, 2], [0.0, 1.0]), {"protected": [2, 3], "least": 1})
+    {'protected': [1], 'least': 1}
+    """
+    given = dict(values)
+    if "protected" in given:
+        protected = set(given["protected"])
+        pairs = enumerate(candidates.tokens)
+        given["protected"] = [place for place, token in pairs if token in protected]
+    return given
+
+
+def exact(value: Any, situation: Situation) -> Any:
+    """Return a parameter as the kind of number that the situation calculates with."""
+    if isinstance(value, Mapping):
+        return {token: exact(number, situation) for token, number in value.items()}
+    if isinstance(value, list | tuple):  # pairs of a sequence and its bias
+        return [(tokens, exact(number, situation)) for tokens, number in value]
+    return situation.number(value)
+
+
+@cache
+def known_arguments(
+    function: Callable[..., Any],
+) -> Callable[[Situation, Candidates], dict[str, Any]]:
+    """Return a function that picks what a function's signature asks of a chain."""
+    wanted = [name for name in signature(function).parameters if name in KNOWN_TO_A_CHAIN]
+
+    def pick(situation: Situation, candidates: Candidates) -> dict[str, Any]:
+        offered: dict[str, Callable[[], Any]] = {
+            "history": lambda: situation.history,
+            "prompt_length": lambda: situation.prompt_length,
+            "uniform": lambda: situation.randomness.uniform(function.__name__, "f32"),
+            "factor": lambda: candidates.factor,
+            "begin": lambda: situation.prompt_length,
+        }
+        return {name: offered[name]() for name in wanted if name in offered}
+
+    return pick
+
+
+def entries(candidates: Candidates, size: int) -> list[Number]:
+    """Return the candidates' entries as a row, not yet multiplied by their factor."""
+    if isinstance(candidates.tokens, range) and len(candidates.tokens) == size:
+        return list(candidates.logits)
+    row: list[Number] = [-inf] * size
+    for token, logit in zip(candidates.tokens, candidates.logits, strict=True):
+        row[token] = logit
+    return row
+
+
+def with_row(candidates: Candidates, row: Sequence[Number]) -> Candidates:
+    """Return the candidates in their order, with the entries of a row."""
+    if isinstance(row, ReadRow) and isinstance(candidates.tokens, range):
+        return Candidates(candidates.tokens, row, candidates.factor)
+    logits = ReadRow(row[token] for token in candidates.tokens)
+    return Candidates(candidates.tokens, logits, candidates.factor)
+
+
+def with_places(candidates: Candidates, places: Sequence[int]) -> Candidates:
+    """Return only the candidates at these places, in this order."""
+    tokens, logits = candidates.tokens, candidates.logits
+    return Candidates(
+        [tokens[place] for place in places],
+        ReadRow(logits[place] for place in places),
+        candidates.factor,
+        candidates.is_sorted,
+        logits if candidates.whole is None else candidates.whole,
+    )

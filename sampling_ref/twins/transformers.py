@@ -27,17 +27,16 @@ from itertools import accumulate
 from math import inf, nan, sqrt
 from types import MappingProxyType
 
-from sampling_ref.arithmetic.binary32 import all_to_binary32, sum_in_binary32, to_binary32
-from sampling_ref.arithmetic.glibc import expf, expf_of_all, logf
-from sampling_ref.arithmetic.largest import largest
 from sampling_ref.candidates import Candidates
-from sampling_ref.drawing.torch_cpu import multinomial_torch_cpu
+from sampling_ref.draws.torch_cpu import multinomial_torch_cpu
 from sampling_ref.engines.profile import Draw
+from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_binary32
+from sampling_ref.numbers.glibc import expf, expf_of_all, logf
+from sampling_ref.numbers.orders import largest
 from sampling_ref.row import Number, ReadRow, TokenId, already_read, read_possible_logits
 from sampling_ref.situation import Situation
-from sampling_ref.steps.making import with_places
-from sampling_ref.steps.penalties import REWARD_OF_64_BITS
-from sampling_ref.steps.step import Values
+from sampling_ref.steps import encoder_repetition
+from sampling_ref.steps.step import Values, with_places
 from sampling_ref.steps.table import steps_applying
 from sampling_ref.twins.plain import PLAIN
 from sampling_ref.twins.twin import Twin
@@ -174,7 +173,7 @@ def _words(numbers: Iterable[Number]) -> Iterator[int]:
 TRANSFORMERS = Twin(
     MappingProxyType(
         {
-            REWARD_OF_64_BITS.name: REWARD_OF_64_BITS,
+            encoder_repetition.STEP.name: encoder_repetition.IN_64_BITS,
             "temperature": PLAIN.steps["temperature"],
             **steps_applying(
                 {

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from bpe_ref import load_vocabulary
+from tokenref.answers import Answer, Crashed, Ok, Refused, Session, Unsupported
 from tokenref.catalogue import open_catalogue
-from tokenref.engines.answers import Answer, Crashed, Ok, Refused, Session, Unsupported
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.record import op_of
 

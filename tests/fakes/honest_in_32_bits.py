@@ -5,11 +5,11 @@ from itertools import accumulate
 from math import inf, isnan, log, log1p, log2
 from typing import Any
 
-from sampling_ref.arithmetic.binary32 import to_binary32 as f32
-from sampling_ref.arithmetic.glibc import expf
-from tokenref.engines.answers import Answer, Ok, Refused
+from sampling_ref.numbers.binary32 import to_binary32 as f32
+from sampling_ref.numbers.glibc import expf
+from tokenref.answers import Answer, Ok, Refused
 from tokenref.floats import pack, type_of, unpack
-from tokenref.questions.parameters import unpack_parameters
+from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import Choices, all_choices, choices_of
 
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from sampling_ref.errors import HistoryError, ParameterError, RowError
 from sampling_ref.lz.arithmetic_coder import decode, encode, probability
-from sampling_ref.lz.compressor_as_model import dual_distribution, kraft_sum, lz_model
-from sampling_ref.lz.models import Model
-from sampling_ref.lz.penalty import lz_changes
+from sampling_ref.lz.compressor_as_model import Model, dual_distribution, kraft_sum, lz_model
+from sampling_ref.lz.variants import lz_changes
 from sampling_ref.row import Number
 from tests.sampling.lz_histories import Wrong, repetitive
 

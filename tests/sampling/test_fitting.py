@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref import step, top_p, top_p_logits
-from sampling_ref.arithmetic.fitting import fitting, fitting_logits
 from sampling_ref.candidate_orders import ORDERS
 from sampling_ref.candidates import Candidates
-from sampling_ref.penalties.frequency import frequency
-from sampling_ref.penalties.presence import presence
+from sampling_ref.numbers.fitting import fitting, fitting_logits
+from sampling_ref.steps.frequency_penalty import frequency_penalty
+from sampling_ref.steps.presence_penalty import presence_penalty
 from tests.sampling.filtering import weights_of
 from tests.sampling.rows import rows, shares, weights
 from tests.texts import drawn
@@ -106,7 +106,7 @@ def test_a_newcomer_of_the_same_size_does_not_enter_the_heap() -> None:
     assert list(ORDERS["heap"](Candidates(range(4), [1.0, 1.0, 1.0, 2.0]), 2).tokens) == [3, 1]
 
 
-@pytest.mark.parametrize("penalty", [frequency, presence])
+@pytest.mark.parametrize("penalty", [frequency_penalty, presence_penalty])
 def test_the_oldest_tokens_of_the_prompt_may_be_left_out_but_no_others(
     penalty: Callable[..., list[Any]],
 ) -> None:

@@ -33,17 +33,17 @@ from sampling_ref import (
 )
 from sampling_ref.adaptive.mirostat_1 import mirostat_1_kept
 from sampling_ref.adaptive.mirostat_2 import mirostat_2
-from sampling_ref.arithmetic.binary32 import to_binary32
-from sampling_ref.drawing.exponential_race import exponential_race
-from sampling_ref.drawing.gumbel_max import gumbel_max
-from sampling_ref.drawing.inverse_cdf import inverse_cdf
-from sampling_ref.lz.penalty import lz_penalty
-from sampling_ref.penalties.dry import dry
-from sampling_ref.penalties.frequency import frequency
-from sampling_ref.penalties.presence import presence
-from sampling_ref.penalties.repetition import repetition
-from sampling_ref.penalties.repetition_frequency_presence import penalties
+from sampling_ref.draws.exponential_race import exponential_race
+from sampling_ref.draws.gumbel_max import gumbel_max
+from sampling_ref.draws.inverse_cdf import inverse_cdf
+from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.speculative import accept, acceptance_rate, law_of, residual, verify_chain
+from sampling_ref.steps.dry import dry
+from sampling_ref.steps.frequency_penalty import frequency_penalty
+from sampling_ref.steps.lz import lz_penalty
+from sampling_ref.steps.penalties import penalties
+from sampling_ref.steps.presence_penalty import presence_penalty
+from sampling_ref.steps.repetition_penalty import repetition_penalty
 from tests.sampling.records import alone, kept, kept_of_weights, logs, support
 
 YES, NO = True, False
@@ -186,7 +186,7 @@ PENALTIES = [
         "huggingface/transformers#2302, NVIDIA/NeMo#8194",
         lambda: after("transformers", [-2, -0.0, 0, 2], [0, 1, 2, 3], repetition_penalty=2.0),
         [-4, 0, 0, 1],
-        lambda: repetition([-2.0, -0.0, 0.0, 2.0], [0, 1, 2, 3], 2, method="divide"),
+        lambda: repetition_penalty([-2.0, -0.0, 0.0, 2.0], [0, 1, 2, 3], 2, method="divide"),
         [-1, 0, 0, 1],
     ),
     Bug(
@@ -197,7 +197,7 @@ PENALTIES = [
             for row in ([2.0, 1.0], [4.0, 3.0])
         ],
         [True, False],
-        lambda: [presence(row, [0], 1) == [row[1]] * 2 for row in ([2.0, 1.0], [4.0, 3.0])],
+        lambda: [presence_penalty(row, [0], 1) == [row[1]] * 2 for row in ([2.0, 1.0], [4.0, 3.0])],
         [True, True],
     ),
     Bug(
@@ -213,7 +213,7 @@ PENALTIES = [
         "ohdearquant/lattice#312, huggingface/transformers.js#1062, private-mind#255",
         lambda: after("transformers", [8, 0], [0, 0, 0], repetition_penalty=2.0),
         [4, 0],
-        lambda: repetition([8.0, 0.0], [0, 0, 0], 2, counting="each occurrence"),
+        lambda: repetition_penalty([8.0, 0.0], [0, 0, 0], 2, counting="each occurrence"),
         [1, 0],
     ),
     Bug(
@@ -231,7 +231,7 @@ PENALTIES = [
         "osaurus-ai/vmlx-swift#294, #295, #296",
         lambda: after("vllm", [0, 0], [1] * 10 + [0] * 30, prompt_length=10, frequency_penalty=0.5),
         [-15, 0],
-        lambda: frequency([0.0, 0.0], [1] * 10 + [0] * 30, 0.5, window=20),
+        lambda: frequency_penalty([0.0, 0.0], [1] * 10 + [0] * 30, 0.5, window=20),
         [-10, 0],
     ),
     Bug(
@@ -281,7 +281,7 @@ PENALTIES = [
         "sgl-project/sglang-omni#1360",
         lambda: after("sglang", [2, 2], [0], repetition_penalty=2.0),
         [1, 2],
-        lambda: repetition(repetition([2.0, 2.0], [0], 2), [0], 2),
+        lambda: repetition_penalty(repetition_penalty([2.0, 2.0], [0], 2), [0], 2),
         [0.5, 2],
     ),
     Bug(
@@ -289,7 +289,7 @@ PENALTIES = [
         "abetlen/llama-cpp-python#1295",
         lambda: after("llama.cpp", [2, 2, 2], [0, 1, 2], repeat_penalty=2.0, repeat_last_n=2),
         [2, 1, 1],
-        lambda: repetition([2.0, 2.0, 2.0], [0, 1, 2][:2], 2),
+        lambda: repetition_penalty([2.0, 2.0, 2.0], [0, 1, 2][:2], 2),
         [1, 1, 2],
     ),
     Bug(
@@ -297,7 +297,7 @@ PENALTIES = [
         "NVIDIA/TensorRT-LLM#13633",
         lambda: after("tensorrt-llm", [1, 0], [0], prompt_length=1, presence_penalty=0.5),
         [0.5, 0],
-        lambda: presence([1.0, 0.0], [0], 0.5, scope="all", skipped=1, prompt_length=1),
+        lambda: presence_penalty([1.0, 0.0], [0], 0.5, scope="all", skipped=1, prompt_length=1),
         [1, 0],
     ),
     Bug(

@@ -13,14 +13,14 @@ ROOT = Path(__file__).parent.parent.parent
 LAYERS = (
     ("errors",),
     ("row",),
-    ("parameters", "total_order", "candidates"),
-    ("history", "ordering"),
-    ("arithmetic",),
-    ("softmax", "temperature", "greedy"),
-    ("mirostat", "dynamic_temperature", "smoothing"),
-    ("penalties", "lz", "filters", "adaptive", "random"),
+    ("parameters", "candidates"),
+    ("history",),
+    ("numbers",),
+    ("temperature", "greedy"),
+    ("mirostat", "dynamic_temperature"),
+    ("lz", "filters", "adaptive", "random"),
     ("chatstream",),
-    ("situation", "drawing", "speculative", "llama_cpp", "antigravity"),
+    ("situation", "draws", "speculative", "llama_cpp", "antigravity"),
     ("steps",),
     ("tracing", "candidate_orders", "engines"),
     ("twins",),
@@ -30,7 +30,7 @@ LAYERS = (
 )
 """Imports go strictly downward: a part imports parts of earlier lines, and inside of itself."""
 
-APART = ("penalties", "filters", "adaptive")
+APART = ("filters", "adaptive")
 """Folders whose modules stand side by side: none imports another."""
 
 TOUCH_THE_WORLD = {

@@ -3,10 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.lz.match_lengths import match_lengths, own_beginnings
-from sampling_ref.lz.matches import Match, agreement, longest_match
-from sampling_ref.lz.surroundings import look_around
-from sampling_ref.lz.window import window_and_buffer
+from sampling_ref.lz.matches import (
+    Match,
+    agreement,
+    longest_match,
+    look_around,
+    match_lengths,
+    own_beginnings,
+    window_and_buffer,
+)
 from tests.sampling.lz_histories import Setting, repetitive, settings_
 
 

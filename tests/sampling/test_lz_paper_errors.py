@@ -9,7 +9,7 @@ import pytest
 from sampling_ref.lz.changes import Changes
 from sampling_ref.lz.code_lengths import pair_power
 from sampling_ref.lz.matches import Match, longest_match
-from sampling_ref.lz.penalty import Variant, lz_changes
+from sampling_ref.lz.variants import Variant, lz_changes
 
 
 def printed(length: int, d: int) -> Fraction:

@@ -10,18 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.arithmetic.reals import Real
 from sampling_ref.errors import HistoryError, ParameterError, RowError
-from sampling_ref.lz.adding import add_to_all, add_to_one, amount_of
-from sampling_ref.lz.changes import Change
+from sampling_ref.lz.changes import Change, add_to_all, add_to_one, amount_of
 from sampling_ref.lz.compressor import code_power
-from sampling_ref.lz.matches import longest_match
-from sampling_ref.lz.penalty import VARIANTS, Variant, lz_changes, lz_penalty
+from sampling_ref.lz.matches import longest_match, window_and_buffer
+from sampling_ref.lz.variants import VARIANTS, Variant, lz_changes
 from sampling_ref.lz.variants.codelength import codelength, codelength_by_definition
 from sampling_ref.lz.variants.corrected import corrected
 from sampling_ref.lz.variants.paper import paper
-from sampling_ref.lz.window import window_and_buffer
+from sampling_ref.numbers.reals import Real
 from sampling_ref.row import Number
+from sampling_ref.steps.lz import lz_penalty
 from tests.sampling.lz_histories import Setting, Wrong, settings_
 from tests.sampling.rows import rows
 

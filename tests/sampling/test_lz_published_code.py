@@ -9,8 +9,9 @@ from math import isclose
 
 import pytest
 
-from sampling_ref.lz.penalty import Variant, lz_penalty
+from sampling_ref.lz.variants import Variant
 from sampling_ref.lz.variants.script import shortest_match
+from sampling_ref.steps.lz import lz_penalty
 from tests.sampling.lz_published_numbers import CASES, Case
 
 VARIANTS_PUBLISHED: tuple[Variant, ...] = ("script", "fork_march", "fork_july")

@@ -9,7 +9,8 @@ from fractions import Fraction
 import pytest
 
 from sampling_ref.lz.changes import Change
-from sampling_ref.lz.penalty import VARIANTS, Variant, lz_changes, lz_penalty
+from sampling_ref.lz.variants import VARIANTS, Variant, lz_changes
+from sampling_ref.steps.lz import lz_penalty
 
 SUBTRACTED = {"script", "fork_march", "fork_july"}
 

@@ -5,22 +5,23 @@ floats and 32-bit floats make of it is claimed against engines.
 """
 
 from fractions import Fraction
-from math import copysign, inf
-from typing import get_args
+from math import copysign, inf, nan
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.arithmetic.binary32 import Binary32
+from sampling_ref.errors import ParameterError
+from sampling_ref.evaluation import explain, step
 from sampling_ref.history import Scope
-from sampling_ref.penalties.decaying import Fading, Line, decaying
-from sampling_ref.penalties.frequency import frequency
-from sampling_ref.penalties.openai import openai
-from sampling_ref.penalties.presence import presence
-from sampling_ref.penalties.repetition import repetition
-from sampling_ref.penalties.repetition_frequency_presence import penalties
+from sampling_ref.numbers.binary32 import Binary32
 from sampling_ref.row import Number
+from sampling_ref.steps.decaying_penalties import Fading, Line, decaying_penalties
+from sampling_ref.steps.frequency_penalty import frequency_penalty
+from sampling_ref.steps.penalties import penalties
+from sampling_ref.steps.presence_penalty import presence_penalty
+from sampling_ref.steps.repetition_penalty import repetition_penalty
 from tests.sampling.rows import rows
 from tests.texts import drawn
 
@@ -49,7 +50,7 @@ def test_repetition_divides_the_positive_and_multiplies_the_negative(
 ) -> None:
     row, history, _ = case
     for token, (before, after) in enumerate(
-        zip(row, repetition(row, history, penalty), strict=True)
+        zip(row, repetition_penalty(row, history, penalty), strict=True)
     ):
         if token not in history or before == -inf:
             assert after == before
@@ -65,26 +66,26 @@ def test_a_repetition_penalty_of_at_least_one_raises_nothing(
     row, history, _ = case
     assert all(
         after <= before
-        for before, after in zip(row, repetition(row, history, penalty), strict=True)
+        for before, after in zip(row, repetition_penalty(row, history, penalty), strict=True)
     )
 
 
 def test_dividing_a_negative_logit_makes_a_repeat_likelier() -> None:
-    assert repetition([-2.0, 0.0], [0], 2.0, method="divide") == [-1.0, 0.0]
-    assert repetition([-2.0, 0.0], [0], 2.0) == [-4.0, 0.0]
+    assert repetition_penalty([-2.0, 0.0], [0], 2.0, method="divide") == [-1.0, 0.0]
+    assert repetition_penalty([-2.0, 0.0], [0], 2.0) == [-4.0, 0.0]
 
 
 def test_a_number_added_to_all_logits_changes_what_a_repetition_penalty_does() -> None:
-    lowered = repetition([2.0, 1.0], [0], 2.0)
+    lowered = repetition_penalty([2.0, 1.0], [0], 2.0)
     assert lowered[0] - lowered[1] == 0.0
-    lowered = repetition([12.0, 11.0], [0], 2.0)
+    lowered = repetition_penalty([12.0, 11.0], [0], 2.0)
     assert lowered[0] - lowered[1] == -5.0
 
 
 @pytest.mark.parametrize("method", ["by sign", "divide"])
 @pytest.mark.parametrize("penalty", [0.5, 1.0, 3.0])
 def test_zero_stays_zero_with_its_sign(method: str, penalty: float) -> None:
-    row = repetition([0.0, -0.0], [0, 1], penalty, method=method)  # type: ignore[arg-type]
+    row = repetition_penalty([0.0, -0.0], [0, 1], penalty, method=method)  # type: ignore[arg-type]
     assert [copysign(1.0, logit) for logit in row] == [1.0, -1.0]
 
 
@@ -94,8 +95,8 @@ def test_subtraction_needs_no_sign(
     case: tuple[list[Number], list[int], int], penalty: Fraction
 ) -> None:
     row, history, _ = case
-    lowered = repetition(row, history, penalty, method="subtract")
-    assert lowered == presence(row, history, penalty)
+    lowered = repetition_penalty(row, history, penalty, method="subtract")
+    assert lowered == presence_penalty(row, history, penalty)
     assert lowered == [
         logit if logit == -inf else logit - penalty * (token in history)
         for token, logit in enumerate(row)
@@ -108,32 +109,32 @@ def test_each_occurrence_compounds(
     case: tuple[list[Number], list[int], int], penalty: Fraction, method: str
 ) -> None:
     row, history, _ = case
-    together = repetition(row, history, penalty, counting="each occurrence", method=method)  # type: ignore[arg-type]
+    together = repetition_penalty(row, history, penalty, counting="each occurrence", method=method)  # type: ignore[arg-type]
     one_by_one = row
     for token in history:
-        one_by_one = repetition(one_by_one, [token], penalty, method=method)  # type: ignore[arg-type]
+        one_by_one = repetition_penalty(one_by_one, [token], penalty, method=method)  # type: ignore[arg-type]
     assert together == one_by_one
 
 
 def test_each_occurrence_rounds_after_every_division() -> None:
-    row = repetition([1.0], [0, 0, 0], 3.0, counting="each occurrence")
+    row = repetition_penalty([1.0], [0, 0, 0], 3.0, counting="each occurrence")
     assert row == [1.0 / 3.0 / 3.0 / 3.0]
     assert 1.0 / 1.2 / 1.2 != 1.0 / 1.2**2  # why it matters
-    assert repetition([1.0], [0, 0], 1.2, counting="each occurrence") == [1.0 / 1.2 / 1.2]
+    assert repetition_penalty([1.0], [0, 0], 1.2, counting="each occurrence") == [1.0 / 1.2 / 1.2]
 
 
 def test_distinct_tokens_count_once() -> None:
-    assert repetition([8.0, 8.0], [0, 0, 0], 2.0) == [4.0, 8.0]
+    assert repetition_penalty([8.0, 8.0], [0, 0, 0], 2.0) == [4.0, 8.0]
 
 
 def test_the_reciprocal_is_rounded_before_the_multiplication() -> None:
     ten, three = Binary32(10.0), Binary32(3.0)
-    divided = repetition([ten], [0], three)
-    multiplied = repetition([ten], [0], three, arithmetic="reciprocal")
+    divided = repetition_penalty([ten], [0], three)
+    multiplied = repetition_penalty([ten], [0], three, arithmetic="reciprocal")
     assert divided == [ten / three]
     assert multiplied == [ten * (1 / three)]
     assert divided != multiplied
-    assert repetition([-ten], [0], three, arithmetic="reciprocal") == [-ten * three]
+    assert repetition_penalty([-ten], [0], three, arithmetic="reciprocal") == [-ten * three]
 
 
 @drawn(50)
@@ -142,7 +143,7 @@ def test_over_rationals_the_reciprocal_is_the_division(
     case: tuple[list[Number], list[int], int], penalty: Fraction
 ) -> None:
     row, history, _ = case
-    assert repetition(row, history, penalty) == repetition(
+    assert repetition_penalty(row, history, penalty) == repetition_penalty(
         row, history, penalty, arithmetic="reciprocal"
     )
 
@@ -154,18 +155,18 @@ def test_a_window_sees_the_last_tokens_only(
 ) -> None:
     row, history, _ = case
     last = history[len(history) - window :] if window < len(history) else history
-    assert repetition(row, history, 2, window=window) == repetition(row, last, 2)
-    assert frequency(row, history, 1, window=window) == frequency(row, last, 1)
-    assert presence(row, history, 1, window=window) == presence(row, last, 1)
+    assert repetition_penalty(row, history, 2, window=window) == repetition_penalty(row, last, 2)
+    assert frequency_penalty(row, history, 1, window=window) == frequency_penalty(row, last, 1)
+    assert presence_penalty(row, history, 1, window=window) == presence_penalty(row, last, 1)
     assert penalties(row, history, 2, 1, 3, window=window) == penalties(
         row, last, 2, 1, 3, window=None
     )
 
 
 def test_the_window_ends_exactly_n_tokens_back() -> None:
-    assert presence([0.0, 0.0], [0, 1, 1], 1.0, window=3) == [-1.0, -1.0]
-    assert presence([0.0, 0.0], [0, 1, 1], 1.0, window=2) == [0.0, -1.0]
-    assert presence([0.0, 0.0], [0, 1, 1], 1.0, window=0) == [0.0, 0.0]
+    assert presence_penalty([0.0, 0.0], [0, 1, 1], 1.0, window=3) == [-1.0, -1.0]
+    assert presence_penalty([0.0, 0.0], [0, 1, 1], 1.0, window=2) == [0.0, -1.0]
+    assert presence_penalty([0.0, 0.0], [0, 1, 1], 1.0, window=0) == [0.0, 0.0]
 
 
 @drawn(50)
@@ -174,7 +175,7 @@ def test_scopes_split_the_history_at_the_prompt(
     case: tuple[list[Number], list[int], int],
 ) -> None:
     row, history, length = case
-    for penalty in (repetition, frequency, presence):
+    for penalty in (repetition_penalty, frequency_penalty, presence_penalty):
         prompt = penalty(row, history, 2, scope="prompt", prompt_length=length)
         output = penalty(row, history, 2, scope="output", prompt_length=length)
         assert prompt == penalty(row, history[:length], 2, scope="all")
@@ -182,9 +183,9 @@ def test_scopes_split_the_history_at_the_prompt(
 
 
 def test_repetition_counts_the_prompt_and_the_additive_penalties_do_not() -> None:
-    assert repetition([4.0, 4.0], [0, 1], 2.0, prompt_length=1) == [2.0, 2.0]
-    assert frequency([4.0, 4.0], [0, 1], 2.0, prompt_length=1) == [4.0, 2.0]
-    assert presence([4.0, 4.0], [0, 1], 2.0, prompt_length=1) == [4.0, 2.0]
+    assert repetition_penalty([4.0, 4.0], [0, 1], 2.0, prompt_length=1) == [2.0, 2.0]
+    assert frequency_penalty([4.0, 4.0], [0, 1], 2.0, prompt_length=1) == [4.0, 2.0]
+    assert presence_penalty([4.0, 4.0], [0, 1], 2.0, prompt_length=1) == [4.0, 2.0]
 
 
 @drawn(50)
@@ -194,14 +195,18 @@ def test_skipped_tokens_are_as_if_they_had_never_been(
 ) -> None:
     row, history, length = case
     for scope in get_args(Scope):
-        without = repetition(row, history, 2, scope=scope, prompt_length=length, skipped=skipped)
-        assert without == repetition(
+        without = repetition_penalty(
+            row, history, 2, scope=scope, prompt_length=length, skipped=skipped
+        )
+        assert without == repetition_penalty(
             row, history[skipped:], 2, scope=scope, prompt_length=max(0, length - skipped)
         )
 
 
 def test_the_window_is_taken_after_the_scope() -> None:
-    row = presence([0.0, 0.0, 0.0], [0, 1, 2], 1.0, scope="prompt", prompt_length=2, window=1)
+    row = presence_penalty(
+        [0.0, 0.0, 0.0], [0, 1, 2], 1.0, scope="prompt", prompt_length=2, window=1
+    )
     assert row == [0.0, -1.0, 0.0]
 
 
@@ -215,8 +220,8 @@ def test_frequency_lowers_by_the_number_of_occurrences(
         logit if logit == -inf else logit - history.count(token) * penalty
         for token, logit in enumerate(row)
     ]
-    assert frequency(row, history, penalty) == expected
-    assert frequency(row, history, penalty, arithmetic="one by one") == expected
+    assert frequency_penalty(row, history, penalty) == expected
+    assert frequency_penalty(row, history, penalty, arithmetic="one by one") == expected
 
 
 @drawn(50)
@@ -229,18 +234,27 @@ def test_a_dividing_frequency_penalty_is_a_power(
         logit if logit == -inf else logit / penalty ** history.count(token)
         for token, logit in enumerate(row)
     ]
-    assert frequency(row, history, penalty, method="divide") == expected
-    assert frequency(row, history, penalty, method="divide", arithmetic="one by one") == expected
+    assert frequency_penalty(row, history, penalty, method="divide") == expected
+    assert (
+        frequency_penalty(row, history, penalty, method="divide", arithmetic="one by one")
+        == expected
+    )
 
 
 def test_at_once_and_one_by_one_round_differently() -> None:
-    assert frequency([1.0], [0, 0, 0], 0.1) == [1.0 - 0.1 * 3]
-    assert frequency([1.0], [0, 0, 0], 0.1, arithmetic="one by one") == [1.0 - 0.1 - 0.1 - 0.1]
+    assert frequency_penalty([1.0], [0, 0, 0], 0.1) == [1.0 - 0.1 * 3]
+    assert frequency_penalty([1.0], [0, 0, 0], 0.1, arithmetic="one by one") == [
+        1.0 - 0.1 - 0.1 - 0.1
+    ]
     assert 1.0 - 0.1 * 3 != 1.0 - 0.1 - 0.1 - 0.1
 
 
 def test_a_dividing_presence_penalty_divides_once() -> None:
-    assert presence([8.0, -8.0, 8.0], [0, 1, 1, 0], 2.0, method="divide") == [4.0, -4.0, 8.0]
+    assert presence_penalty([8.0, -8.0, 8.0], [0, 1, 1, 0], 2.0, method="divide") == [
+        4.0,
+        -4.0,
+        8.0,
+    ]
 
 
 BIASES = st.dictionaries(
@@ -273,11 +287,29 @@ def test_openai_s_formula(
         + biases.get(token, 0)
         for token, logit in enumerate(row)
     ]
-    assert openai(row, history, per_count, per_token, biases, prompt_length=length) == expected
+    trace = explain(
+        "openai",
+        row,
+        history,
+        prompt_length=length,
+        frequency_penalty=per_count,
+        presence_penalty=per_token,
+        logit_bias=biases,
+    )
+    assert (trace.steps[-1].row_after if trace.steps else row) == expected
 
 
-def test_openai_rounds_in_the_order_frequency_presence_bias() -> None:
-    assert openai([1.0], [0, 0, 0], 0.1, 0.7, {0: 0.3}) == [((1.0 - 3 * 0.1) - 0.7) + 0.3]
+@pytest.mark.parametrize(
+    ("step_name", "value"),
+    [
+        *(("frequency_penalty", value) for value in (2.0 + 2.0**-51, -2.5)),
+        *(("presence_penalty", value) for value in (2.0 + 2.0**-51, -2.5)),
+        *(("logit_bias", {0: bias}) for bias in (100.5, -101, nan, -inf)),
+    ],
+)
+def test_openai_s_ranges(step_name: str, value: Any) -> None:
+    with pytest.raises(ParameterError):
+        step("openai", step_name, [1.0], [0], **{step_name: value})
 
 
 @drawn(50)
@@ -287,7 +319,9 @@ def test_the_combination_is_repetition_then_the_sum_of_the_others(
 ) -> None:
     row, history, length = case
     together = penalties(row, history, rep, freq, pres, window=None)
-    apart = presence(frequency(repetition(row, history, rep), history, freq), history, pres)
+    apart = presence_penalty(
+        frequency_penalty(repetition_penalty(row, history, rep), history, freq), history, pres
+    )
     assert together == apart
     last = penalties(
         row,
@@ -300,9 +334,9 @@ def test_the_combination_is_repetition_then_the_sum_of_the_others(
         additive_scope="output",
         prompt_length=length,
     )
-    subtracted = frequency(row, history, freq, prompt_length=length)
-    subtracted = presence(subtracted, history, pres, prompt_length=length)
-    assert last == repetition(subtracted, history, rep)
+    subtracted = frequency_penalty(row, history, freq, prompt_length=length)
+    subtracted = presence_penalty(subtracted, history, pres, prompt_length=length)
+    assert last == repetition_penalty(subtracted, history, rep)
 
 
 def test_subtracting_first_can_turn_the_sign_that_decides() -> None:
@@ -379,7 +413,7 @@ def test_decaying_penalties_follow_the_line(
 ) -> None:
     row, history, _ = case
     sustain, decay = ranges
-    after = decaying(
+    after = decaying_penalties(
         row, history, rep, freq, pres, sustain=sustain, decay=decay, line=line, fading=fading
     )
     for token, before in enumerate(row):
@@ -407,11 +441,11 @@ def test_without_decay_all_is_as_with_a_window(
 ) -> None:
     row, history, length = case
     plain = penalties(row, history, rep, 0, pres, window=length)
-    assert decaying(row, history, rep, 0, pres, sustain=length) == plain
-    assert decaying(row, history, rep, 0, pres) == penalties(
+    assert decaying_penalties(row, history, rep, 0, pres, sustain=length) == plain
+    assert decaying_penalties(row, history, rep, 0, pres) == penalties(
         row, history, rep, 0, pres, window=None
     )
-    shorter = decaying(row, history, rep, 0, pres, sustain=length, last="excluded")
+    shorter = decaying_penalties(row, history, rep, 0, pres, sustain=length, last="excluded")
     assert shorter == penalties(row, history, rep, 0, pres, window=max(0, length - 1))
 
 
@@ -419,7 +453,10 @@ def test_the_oldest_token_is_excluded_only_without_decay() -> None:
     row, history = [4.0, 4.0], [0, 1]
     for line in LINES:
         for past in ([0, 1], [0, 1, 1], [0, 1, 1, 1]):
-            full = decaying(row, past, 2.0, sustain=1, decay=2, line=line)
-            assert decaying(row, past, 2.0, sustain=1, decay=2, line=line, last="excluded") == full
-    assert decaying(row, history, 2.0, sustain=2, last="excluded") == [4.0, 2.0]
-    assert decaying(row, history, 2.0, last="excluded") == [2.0, 2.0]
+            full = decaying_penalties(row, past, 2.0, sustain=1, decay=2, line=line)
+            assert (
+                decaying_penalties(row, past, 2.0, sustain=1, decay=2, line=line, last="excluded")
+                == full
+            )
+    assert decaying_penalties(row, history, 2.0, sustain=2, last="excluded") == [4.0, 2.0]
+    assert decaying_penalties(row, history, 2.0, last="excluded") == [2.0, 2.0]

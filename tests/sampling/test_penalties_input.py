@@ -10,32 +10,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref.errors import HistoryError, ParameterError, RowError, SamplingError
-from sampling_ref.penalties.allowed import allowed
-from sampling_ref.penalties.bad_words import bad_words
-from sampling_ref.penalties.begin_suppress import begin_suppress
-from sampling_ref.penalties.decaying import decaying
-from sampling_ref.penalties.dry import dry
-from sampling_ref.penalties.dry_longest import dry_longest
-from sampling_ref.penalties.dry_nearby import dry_nearby
-from sampling_ref.penalties.encoder_no_repeat_ngram import encoder_no_repeat_ngram
-from sampling_ref.penalties.encoder_repetition import encoder_repetition
-from sampling_ref.penalties.exponential_decay_length import exponential_decay_length
-from sampling_ref.penalties.forced_bos import forced_bos
-from sampling_ref.penalties.forced_eos import forced_eos
-from sampling_ref.penalties.frequency import frequency
-from sampling_ref.penalties.logit_bias import logit_bias
-from sampling_ref.penalties.min_length import min_length
-from sampling_ref.penalties.min_new_tokens import min_new_tokens
-from sampling_ref.penalties.no_repeat_ngram import no_repeat_ngram
-from sampling_ref.penalties.openai import openai
-from sampling_ref.penalties.prefix_allowed import prefix_allowed
-from sampling_ref.penalties.presence import presence
-from sampling_ref.penalties.remove_invalid import remove_invalid_values
-from sampling_ref.penalties.repetition import repetition
-from sampling_ref.penalties.repetition_frequency_presence import penalties
-from sampling_ref.penalties.sequence_bias import sequence_bias
-from sampling_ref.penalties.suppress import suppress
 from sampling_ref.row import ban, change_logits
+from sampling_ref.steps.allowed_tokens import allowed_tokens
+from sampling_ref.steps.bad_words import bad_words
+from sampling_ref.steps.begin_suppress import begin_suppress
+from sampling_ref.steps.decaying_penalties import decaying_penalties
+from sampling_ref.steps.dry import dry
+from sampling_ref.steps.dry_longest import dry_longest
+from sampling_ref.steps.dry_nearby import dry_nearby
+from sampling_ref.steps.encoder_no_repeat_ngram import encoder_no_repeat_ngram
+from sampling_ref.steps.encoder_repetition import encoder_repetition
+from sampling_ref.steps.exponential_decay_length import exponential_decay_length
+from sampling_ref.steps.forced_bos import forced_bos
+from sampling_ref.steps.forced_eos import forced_eos
+from sampling_ref.steps.frequency_penalty import frequency_penalty
+from sampling_ref.steps.logit_bias import logit_bias
+from sampling_ref.steps.min_length import min_length
+from sampling_ref.steps.min_new_tokens import min_new_tokens
+from sampling_ref.steps.no_repeat_ngram import no_repeat_ngram
+from sampling_ref.steps.penalties import penalties
+from sampling_ref.steps.prefix_allowed_tokens import prefix_allowed_tokens
+from sampling_ref.steps.presence_penalty import presence_penalty
+from sampling_ref.steps.remove_invalid_values import remove_invalid_values
+from sampling_ref.steps.repetition_penalty import repetition_penalty
+from sampling_ref.steps.sequence_bias import sequence_bias
+from sampling_ref.steps.suppress import suppress
 from tests.texts import drawn
 
 Penalty = Callable[..., list[Any]]
@@ -58,7 +57,7 @@ SEQUENCES = ([[[0, 1], [2]], [2], ()], [[[]], [[3]], [3], "ab", None, 5, [None],
 BIAS = ([{0: -inf}, {2: 1.5}, {}], [{0: inf}, {0: nan}, {3: 1.0}, {-1: 1}, {True: 1}, [1], None])
 
 CASES: dict[Penalty, tuple[dict[str, Any], dict[str, tuple[Sequence[Any], Sequence[Any]]]]] = {
-    repetition: (
+    repetition_penalty: (
         {"penalty": 2.0},
         {
             "penalty": ABOVE_0,
@@ -71,7 +70,7 @@ CASES: dict[Penalty, tuple[dict[str, Any], dict[str, tuple[Sequence[Any], Sequen
             "arithmetic": (["division", "reciprocal"], ["", None, 0]),
         },
     ),
-    frequency: (
+    frequency_penalty: (
         {"penalty": 2.0},
         {
             "penalty": ANY_NUMBER,
@@ -82,7 +81,7 @@ CASES: dict[Penalty, tuple[dict[str, Any], dict[str, tuple[Sequence[Any], Sequen
             "arithmetic": (["at once", "one by one"], ["", None, 0]),
         },
     ),
-    presence: (
+    presence_penalty: (
         {"penalty": 2.0},
         {
             "penalty": ANY_NUMBER,
@@ -90,18 +89,6 @@ CASES: dict[Penalty, tuple[dict[str, Any], dict[str, tuple[Sequence[Any], Sequen
             "prompt_length": PROMPT,
             "scope": SCOPE,
             "method": (["subtract", "divide"], ["", None, 0]),
-        },
-    ),
-    openai: (
-        {},
-        {
-            "frequency_penalty": ([-2, 2.0], [2.0 + 2.0**-51, -2.5, nan, inf, "1", None, True]),
-            "presence_penalty": ([-2, 2.0], [2.0 + 2.0**-51, -2.5, nan, inf, "1", None, True]),
-            "logit_bias": (
-                [{0: 100, 1: -100.0}, None],
-                [{0: 100.5}, {0: -101}, {0: nan}, {0: -inf}, {3: 1}, {-1: 1}, {"0": 1}, [1], 1],
-            ),
-            "prompt_length": PROMPT,
         },
     ),
     penalties: (
@@ -116,7 +103,7 @@ CASES: dict[Penalty, tuple[dict[str, Any], dict[str, tuple[Sequence[Any], Sequen
             "additive_scope": (["all", "output"], ["prompt", None, 0]),
         },
     ),
-    decaying: (
+    decaying_penalties: (
         {},
         {
             "repetition": ABOVE_0,
@@ -210,8 +197,8 @@ CASES: dict[Penalty, tuple[dict[str, Any], dict[str, tuple[Sequence[Any], Sequen
             "prompt_length": PROMPT,
         },
     ),
-    allowed: ({"tokens": 0}, {"tokens": ([0, [0, 1]], [*TOKENS[1], [], ()])}),
-    prefix_allowed: (
+    allowed_tokens: ({"tokens": 0}, {"tokens": ([0, [0, 1]], [*TOKENS[1], [], ()])}),
+    prefix_allowed_tokens: (
         {"allowed_after": lambda _: [0]},
         {
             "allowed_after": (
@@ -303,7 +290,7 @@ def test_a_row_that_was_read_is_not_changed_either() -> None:
     assert row == [1.0, 2.0]
 
 
-FORCING = (forced_bos, remove_invalid_values, prefix_allowed)
+FORCING = (forced_bos, remove_invalid_values, prefix_allowed_tokens)
 
 
 @every_penalty
@@ -342,12 +329,12 @@ def test_extreme_numbers_give_a_row_or_a_sentence(penalty: Penalty, data: st.Dat
 
 def test_a_power_that_no_float_can_hold_is_a_sentence() -> None:
     with pytest.raises(RowError, match=r"^the frequency penalty makes no finite number of"):
-        frequency([1.0], [0] * 2000, 0.5, method="divide")
+        frequency_penalty([1.0], [0] * 2000, 0.5, method="divide")
     with pytest.raises(RowError, match=r"^the frequency penalty makes no finite number of"):
-        frequency([1.0], [0] * 2000, Fraction(2), method="divide")
+        frequency_penalty([1.0], [0] * 2000, Fraction(2), method="divide")
     one, two = Fraction(1), Fraction(2)
-    assert frequency([one], [0] * 2000, two, method="divide") == [one / two**2000]
+    assert frequency_penalty([one], [0] * 2000, two, method="divide") == [one / two**2000]
     with pytest.raises(RowError, match=r"^the repetition penalty makes no finite number of"):
-        repetition([0.25], [0], 5e-324)
+        repetition_penalty([0.25], [0], 5e-324)
     with pytest.raises(RowError, match=r"^the exponential length decay makes no finite number"):
         exponential_decay_length([1.0], [0] * 2000, 0, 2.0, 0)

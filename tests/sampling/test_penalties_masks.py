@@ -6,19 +6,19 @@ from math import inf, nan
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.penalties.allowed import allowed
-from sampling_ref.penalties.begin_suppress import begin_suppress
-from sampling_ref.penalties.encoder_repetition import encoder_repetition
-from sampling_ref.penalties.exponential_decay_length import exponential_decay_length
-from sampling_ref.penalties.forced_bos import forced_bos
-from sampling_ref.penalties.forced_eos import forced_eos
-from sampling_ref.penalties.logit_bias import logit_bias
-from sampling_ref.penalties.min_length import min_length
-from sampling_ref.penalties.min_new_tokens import min_new_tokens
-from sampling_ref.penalties.prefix_allowed import prefix_allowed
-from sampling_ref.penalties.remove_invalid import LARGEST_BINARY32, remove_invalid_values
-from sampling_ref.penalties.repetition import repetition
-from sampling_ref.penalties.suppress import suppress
+from sampling_ref.steps.allowed_tokens import allowed_tokens
+from sampling_ref.steps.begin_suppress import begin_suppress
+from sampling_ref.steps.encoder_repetition import encoder_repetition
+from sampling_ref.steps.exponential_decay_length import exponential_decay_length
+from sampling_ref.steps.forced_bos import forced_bos
+from sampling_ref.steps.forced_eos import forced_eos
+from sampling_ref.steps.logit_bias import logit_bias
+from sampling_ref.steps.min_length import min_length
+from sampling_ref.steps.min_new_tokens import min_new_tokens
+from sampling_ref.steps.prefix_allowed_tokens import prefix_allowed_tokens
+from sampling_ref.steps.remove_invalid_values import LARGEST_BINARY32, remove_invalid_values
+from sampling_ref.steps.repetition_penalty import repetition_penalty
+from sampling_ref.steps.suppress import suppress
 from tests.sampling.rows import rows
 from tests.texts import drawn
 
@@ -36,11 +36,11 @@ def test_what_is_suppressed_and_what_is_allowed_are_opposites(
     kept = [logit if token in others else -inf for token, logit in enumerate(row)]
     assert suppress(row, [], tokens) == kept
     if others:
-        assert allowed(row, [], others) == kept
+        assert allowed_tokens(row, [], others) == kept
 
 
 def test_an_allowed_token_that_was_impossible_stays_impossible() -> None:
-    assert allowed([-inf, 1.0], [], [0]) == [-inf, -inf]
+    assert allowed_tokens([-inf, 1.0], [], [0]) == [-inf, -inf]
 
 
 @drawn(60)
@@ -123,7 +123,9 @@ def test_the_encoder_penalty_is_the_inverse_of_repetition(
 ) -> None:
     text = [token for token in given_text if token < len(row)]
     exact = [logit if logit == -inf else Fraction(logit) for logit in row]
-    assert encoder_repetition(exact, [0], penalty, text) == repetition(exact, text, 1 / penalty)
+    assert encoder_repetition(exact, [0], penalty, text) == repetition_penalty(
+        exact, text, 1 / penalty
+    )
 
 
 def test_the_encoder_penalty_divides_by_the_rounded_reciprocal() -> None:
@@ -155,15 +157,15 @@ def test_a_function_says_what_may_follow() -> None:
         return [history[0] + 1]
 
     past = [1]
-    assert prefix_allowed(ROW, past, next_one) == [-inf, -inf, 0.5]
+    assert prefix_allowed_tokens(ROW, past, next_one) == [-inf, -inf, 0.5]
     assert past == [1]
 
 
 def test_if_nothing_allowed_is_possible_the_allowed_are_forced() -> None:
     row = [1.0, -inf, -inf]
-    assert prefix_allowed(row, [], lambda _: [1, 2]) == [-inf, 0.0, 0.0]
-    assert prefix_allowed(row, [], lambda _: [1, 2], when_none="leave") == [-inf] * 3
-    assert prefix_allowed(row, [], lambda _: [0, 1]) == [1.0, -inf, -inf]
+    assert prefix_allowed_tokens(row, [], lambda _: [1, 2]) == [-inf, 0.0, 0.0]
+    assert prefix_allowed_tokens(row, [], lambda _: [1, 2], when_none="leave") == [-inf] * 3
+    assert prefix_allowed_tokens(row, [], lambda _: [0, 1]) == [1.0, -inf, -inf]
 
 
 def test_invalid_numbers_are_replaced() -> None:

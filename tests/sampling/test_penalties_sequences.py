@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.penalties.bad_words import bad_words
-from sampling_ref.penalties.dry import common_suffixes, dry, log_limit, since_breaker
-from sampling_ref.penalties.dry_longest import dry_longest
-from sampling_ref.penalties.dry_nearby import dry_nearby
-from sampling_ref.penalties.encoder_no_repeat_ngram import encoder_no_repeat_ngram
-from sampling_ref.penalties.no_repeat_ngram import no_repeat_ngram
-from sampling_ref.penalties.sequence_bias import sequence_bias
+from sampling_ref.steps.bad_words import bad_words
+from sampling_ref.steps.dry import common_suffixes, dry, log_limit, since_breaker
+from sampling_ref.steps.dry_longest import dry_longest
+from sampling_ref.steps.dry_nearby import dry_nearby
+from sampling_ref.steps.encoder_no_repeat_ngram import encoder_no_repeat_ngram
+from sampling_ref.steps.no_repeat_ngram import no_repeat_ngram
+from sampling_ref.steps.sequence_bias import sequence_bias
 from tests.texts import drawn
 
 SIZE = 4

@@ -12,25 +12,22 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from bpe_ref import NOT_BPE
+from tokenref.answers import Engine
 from tokenref.catalogue import Catalogue, Selection, UnknownSubjectError, open_catalogue
-from tokenref.commands.bars import progress_bar
-from tokenref.commands.operations import OPERATION
-from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, write
-from tokenref.commands.patience import patience_options
-from tokenref.commands.reports import Wanted, report_options
-from tokenref.corpus import compare_corpus
-from tokenref.engines.answers import Engine
+from tokenref.commands.options import OPERATION, patience_options
+from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, progress_bar, write
+from tokenref.commands.report import Wanted, report_options
+from tokenref.corpus import compare_corpus, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
 from tokenref.known import Known, default_path, read_known
 from tokenref.manifest import dump_manifest
+from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import open_program
-from tokenref.protocol.patience import Patience
 from tokenref.record import Case, RecordError
-from tokenref.reports.corpus import exit_code, print_corpus
 from tokenref.reports.lines import dump_corpus_report, dump_report
 from tokenref.reports.short import visible
-from tokenref.reports.terminal import print_runs
+from tokenref.reports.terminal import print_corpus, print_runs
 from tokenref.runner import Run, run_engine
 
 
@@ -249,7 +246,7 @@ def _check_corpus(
     if json_path is not None:
         write(dump_corpus_report(compared, about), json_path)
     print_corpus(console, compared.results)
-    return exit_code(compared.results)
+    return corpus_exit_code(compared.results)
 
 
 def _own_catalogue(records: Path, vocabularies: Sequence[str]) -> Catalogue:

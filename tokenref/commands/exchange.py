@@ -11,21 +11,26 @@ from typing import Final
 
 import click
 from rich.console import Console
+from rich.markup import escape
 
 from bpe_ref.formats.files import replacing
-from tokenref.batches import LARGEST
+from tokenref.answers import Engine
 from tokenref.catalogue import Catalogue, Selection, SelectionError, open_catalogue
-from tokenref.commands.operations import OPERATION
-from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, write
-from tokenref.commands.streams import standard_output
+from tokenref.commands.endings import standard_output
+from tokenref.commands.options import OPERATION
+from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, progress_bar, write
+from tokenref.engines.table import Unavailable, engine
 from tokenref.known import default_path, read_known
 from tokenref.manifest import dump_manifest
-from tokenref.protocol.asked import read_requests
-from tokenref.protocol.exporting import export as export_lines
-from tokenref.protocol.loading import Loading
-from tokenref.protocol.offline import judge_responses
+from tokenref.protocol.answering import answer_requests
+from tokenref.protocol.batches import LARGEST, Loading
+from tokenref.protocol.opening import open_function
+from tokenref.protocol.requests import export as export_lines
+from tokenref.protocol.requests import read_requests
+from tokenref.protocol.responses import judge_responses
 from tokenref.record import Case, RecordError, op_of
 from tokenref.reports.lines import dump_report
+from tokenref.reports.short import visible
 from tokenref.reports.terminal import print_runs
 from tokenref.runner import Run, conclude, with_known_results
 
@@ -203,3 +208,32 @@ def _write_lines(lines: Iterable[bytes], path: Path) -> None:
             file.writelines(lines)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+@click.command()
+@click.argument("name", metavar="ENGINE")
+@click.argument("requests", type=FILE)
+def answer(name: str, requests: Path) -> None:
+    """Answer exported questions with an engine of this program.
+
+    REQUESTS is what `tokenref export` made. The responses go to standard output.
+    `tokenref judge` judges them, here or on another machine:
+
+    \b
+        tokenref export > requests.jsonl
+        TOKENREF_TORCH_DEVICE=cuda tokenref answer transformers requests.jsonl > responses.jsonl
+        tokenref judge requests.jsonl responses.jsonl
+    """  # noqa: D301 - a mark of click
+    found, output = _opened(name), standard_output()
+    with progress_bar() as progress:
+        task = progress.add_task(escape(visible(found.name)), total=None)
+        for line in answer_requests(found, requests, lambda done: progress.advance(task, done)):
+            output.write(line)
+    output.flush()
+
+
+def _opened(name: str) -> Engine:
+    found = open_function(name) if name.startswith("py:") else engine(name)
+    if isinstance(found, Unavailable):
+        raise InputError(f"{name} is unavailable: {found.reason}")
+    return found

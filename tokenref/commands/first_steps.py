@@ -6,11 +6,11 @@ from shlex import quote
 import click
 
 from tokenref.catalogue import open_catalogue
+from tokenref.commands.options import patience_options
 from tokenref.commands.paths import FOLDER, InputError
-from tokenref.commands.patience import patience_options
-from tokenref.doctor.finding import Finding
+from tokenref.doctor.conversation import Finding
 from tokenref.doctor.walk import examine
-from tokenref.protocol.patience import Patience
+from tokenref.protocol.channel import Patience
 from tokenref.reports.short import visible
 from tokenref.skeletons import LANGUAGES, SkeletonError, write_skeleton
 

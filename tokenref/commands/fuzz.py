@@ -6,11 +6,10 @@ from pathlib import Path
 
 import click
 
-from tokenref.commands.operations import OPERATION
+from tokenref.commands.options import OPERATION, number_of_seconds, patience_options
 from tokenref.commands.paths import FILE, FOLDER, InputError, write
-from tokenref.commands.patience import number_of_seconds, patience_options
 from tokenref.fuzzing.limits import SECONDS
-from tokenref.protocol.patience import Patience
+from tokenref.protocol.channel import Patience
 
 
 @click.command()

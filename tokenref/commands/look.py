@@ -2,17 +2,21 @@
 
 import difflib
 from pathlib import Path
+from typing import Final
 
 import click
 import msgspec
 from rich.console import Console
+from rich.text import Text
 
 from bpe_ref import Pipeline, SymbolError, Tokenizer, load_tokenizer, render_trace, trace
 from tokenref.catalogue import open_catalogue
 from tokenref.commands.paths import FOLDER, InputError
 from tokenref.commands.text import argument_text
 from tokenref.engines.table import Unavailable, engine, engine_names
-from tokenref.record import canonical_json
+from tokenref.record import Case, canonical_json, op_of
+from tokenref.reports.readable import readable_json
+from tokenref.reports.short import visible
 
 
 @click.command()
@@ -34,8 +38,6 @@ def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
     if as_line:
         click.echo(canonical_json(msgspec.to_builtins(case)))
         return
-    from tokenref.reports.single import print_case
-
     print_case(Console(), case, catalogue.name(case.vocab))
 
 
@@ -86,3 +88,33 @@ def engines() -> None:
         entry = engine(name)
         state = f"unavailable: {entry.reason}" if isinstance(entry, Unavailable) else entry.version
         click.echo(f"{name:14} {state}")
+
+
+_WIDEST: Final = 400
+
+
+def print_case(console: Console, case: Case, vocabulary: str) -> None:
+    """Print a record with its reason, question and answer, numbers in decimal."""
+    from sampling_ref import STEPS
+    from tokenref.rules import rule_of
+
+    content = msgspec.to_builtins(case)
+    console.print(Text(case.id, style="bold"))
+    for label, value in (
+        ("why", case.why),
+        ("asks", op_of(case)),
+        ("of", f"{vocabulary} ({case.vocab})" if case.vocab else vocabulary),
+        ("in", readable_json(content["in"], _WIDEST)),
+        ("out", readable_json(content["out"], _WIDEST) if content["out"] is not None else "none"),
+        ("verdict", readable_json(content["verdict"], _WIDEST)),
+        ("flags", ", ".join(case.flags) or "none"),
+        (
+            "rules",
+            f"{case.profile}: {rule_of(op_of(case), case.profile)}"
+            if op_of(case) in STEPS
+            else case.profile,
+        ),
+        ("see", case.spec),
+    ):
+        shown = Text(visible(value))
+        console.print(Text(f"  {label:8}", style="dim"), shown, sep="", soft_wrap=True)

@@ -1,12 +1,15 @@
-"""Paths that commands take, and writing to them."""
+"""What commands read, write and show: paths, files written atomically, a progress bar."""
 
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from bpe_ref.formats.files import write_atomically
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 FOLDER: Final = click.Path(path_type=Path, file_okay=False)
 FILE: Final = click.Path(path_type=Path, dir_okay=False)
@@ -44,3 +47,17 @@ def write(content: bytes, path: Path) -> None:
         write_atomically(content, path)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def progress_bar() -> "Progress":
+    """Return a bar that is gone in the end. Where nobody watches there is none at all.
+
+    >>> with progress_bar() as bar:
+    ...     bar.add_task("a test", total=1)
+    0
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    return Progress(console=console, transient=True, disable=not console.is_terminal)

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sampling_ref import PROFILES
-from tokenref.commands.operations import SAMPLER_OPERATION
+from tokenref.commands.options import SAMPLER_OPERATION
 from tokenref.definitions import definition_of
 from tokenref.record import SAMPLER_OPS
 from tokenref.rules import STANDARD, points, rule_names, slug

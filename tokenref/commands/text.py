@@ -10,9 +10,9 @@ import click
 
 from bpe_ref import ParameterError, count_till_limit
 from bpe_ref import chunks as cut_into_chunks
+from tokenref.commands.endings import standard_input
 from tokenref.commands.opened import opened
 from tokenref.commands.paths import FILE, InputError
-from tokenref.commands.streams import standard_input
 from tokenref.corpus_files import LARGEST
 
 _Command = Callable[..., Any]

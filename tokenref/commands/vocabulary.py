@@ -2,23 +2,27 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import click
 from rich.console import Console
+from rich.text import Text
 
 from bpe_ref import (
+    Audit,
+    ByConcatenation,
     Pipeline,
     SentencePieceTokenizer,
+    Vocabulary,
     audit,
     load_tokenizer,
     train,
     vocabulary_of,
 )
 from bpe_ref.formats.tiktoken import write_tiktoken
+from bpe_ref.learning.training import TrainingProgress
 from bpe_ref.registry import REGISTRY
-from bpe_ref.training import TrainingProgress
-from tokenref.commands.bars import progress_bar
-from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable
+from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, progress_bar
 from tokenref.corpus_files import read_text
 
 
@@ -48,7 +52,7 @@ def audit_command(name_or_path: str) -> None:
 
     That is: dead and improper tokens, holes, missing bytes.
     """
-    from tokenref.reports.vocabulary import print_audit
+    from tokenref.commands.vocabulary import print_audit
 
     loaded = load_tokenizer(name_or_path)
     if isinstance(loaded, SentencePieceTokenizer):
@@ -90,3 +94,49 @@ def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) 
         raise InputError(f"{out} cannot be written: {error.strerror or error}") from None
     fewer = f", no pair is left to merge for {size:,}" if len(ranks) < size else ""
     click.echo(f"{out}: {len(ranks):,} tokens{fewer}")
+
+
+_SHOWN: Final = 5
+
+
+def print_audit(console: Console, vocabulary: Vocabulary, found: Audit) -> None:
+    """Print one line per finding, with the first few tokens that it concerns."""
+    by_concatenation = isinstance(vocabulary.rule, ByConcatenation)
+    holes = sum(map(len, found.holes))
+    for label, value in (
+        ("digest", vocabulary.digest()),
+        ("merge rule", "by concatenation" if by_concatenation else "by pair"),
+        ("tokens", f"{len(vocabulary.tokens):,}, of them {len(found.splits):,} made by merging"),
+        ("special tokens", f"{len(vocabulary.special_tokens):,}"),
+        ("dead tokens", _tokens(vocabulary, found.dead_tokens)),
+        ("improper tokens", _tokens(vocabulary, found.improper_tokens)),
+        ("holes", f"{holes:,}" + (f", the first at {found.holes[0].start}" if holes else "")),
+        ("missing bytes", _bytes(found.missing_bytes)),
+        ("ids follow ranks", "yes" if found.ids_follow_ranks else "no"),
+        (
+            "fast seam test",
+            "holds for every token" if found.is_orderly else "holds for a part of the tokens",
+        ),
+    ):
+        # Not a table: that would break a long line, and a digest must be whole to be copied.
+        console.print(Text(f"{label:18}", style="dim"), Text(value), sep="", soft_wrap=True)
+
+
+def _tokens(vocabulary: Vocabulary, ids: Sequence[int]) -> str:
+    """Show how many tokens these are, and the first few of them."""
+    return _few([f"{token} {vocabulary.tokens[token]!r}" for token in ids[:_SHOWN]], len(ids), ", ")
+
+
+def _bytes(missing: bytes) -> str:
+    r"""Show how many bytes these are, and the first few of them.
+
+    >>> _bytes(b""), _bytes(b"\x00\x01"), _bytes(bytes(254))
+    ('0', '2: 00 01', '254: 00 00 00 00 00, ...')
+    """
+    return _few([f"{byte:02x}" for byte in missing[:_SHOWN]], len(missing), " ")
+
+
+def _few(shown: Sequence[str], count: int, between: str) -> str:
+    """Return the count, then what is shown, and whether that is not all."""
+    more = ", ..." if count > len(shown) else ""
+    return f"{count:,}" + (f": {between.join(shown)}{more}" if shown else "")

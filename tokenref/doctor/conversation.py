@@ -10,16 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from tokenref.doctor.finding import Finding, StopError
+from tokenref.answers import Answer, Crashed
 from tokenref.doctor.hints import hint
-from tokenref.engines.answers import Answer, Crashed
+from tokenref.protocol.channel import ChannelError, LateError, Patience, Process
 from tokenref.protocol.messages import PROTO, HelloAnswer
-from tokenref.protocol.patience import Patience
-from tokenref.protocol.process import ChannelError, LateError, Process
 from tokenref.protocol.reading import (
     EXAMPLES,
     ProtocolError,
@@ -29,6 +27,40 @@ from tokenref.protocol.reading import (
     read_run,
     shown,
 )
+
+Kind: TypeAlias = Literal["ok", "note", "problem"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is well, worth knowing, or wrong."""
+
+    kind: Kind
+    about: str
+    """Which part of the conversation: start, hello, load, an operation, bye."""
+
+    text: str
+    wrote: str = ""
+    """The line at fault, as it can be shown."""
+
+    right: str = ""
+    """What would have been right."""
+
+    hint: str = ""
+    """What to do about it."""
+
+    asked: str = ""
+    """The question that was put, its numbers in decimal."""
+
+
+class StopError(Exception):
+    """Nothing more can be found out; the finding says why."""
+
+    def __init__(self, finding: Finding) -> None:
+        """Take the last finding."""
+        super().__init__(finding.text)
+        self.finding = finding
+
 
 _READ_AT_THE_END: Final = 1 << 20
 """Bytes that are read of a program that would not answer, once its input is closed."""

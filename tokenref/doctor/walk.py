@@ -7,6 +7,7 @@ next operation, so that one visit finds the mistakes of all operations.
 import shlex
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -17,20 +18,18 @@ import msgspec
 
 from bpe_ref import Vocabulary
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
+from tokenref.answers import Answer, Crashed, Ok, Refused, Skipped
 from tokenref.catalogue import Catalogue
-from tokenref.doctor.conversation import Conversation, Said
-from tokenref.doctor.finding import Finding, StopError
-from tokenref.doctor.hello import about_hello, profiles_of
-from tokenref.doctor.hints import hint_on_answer, hint_on_code
+from tokenref.doctor.conversation import Conversation, Finding, Said, StopError
+from tokenref.doctor.hints import hint_on_answer, hint_on_code, near
 from tokenref.doctor.smoke import Trial, canaries, trials
-from tokenref.engines.answers import Answer, Crashed, Ok, Refused, Skipped
 from tokenref.judge import judge
+from tokenref.protocol.channel import Patience, StartError
 from tokenref.protocol.messages import HelloAnswer
-from tokenref.protocol.patience import Patience
-from tokenref.protocol.process import StartError
 from tokenref.protocol.reading import shown
-from tokenref.record import PIPELINE_OPS, Case, MustRefuse, op_of
+from tokenref.record import PIPELINE_OPS, SAMPLER_OPS, Case, MustRefuse, op_of
 from tokenref.reports.readable import readable_json
+from tokenref.rules import rule_names
 
 _MANY: Final = 64
 """Questions of the largest run that a runner sends."""
@@ -320,3 +319,59 @@ def _reason(answer: Answer) -> str:
 
 def _short(answer: Answer) -> str:
     return f"{answer!r:.120}"
+
+
+__all__ = ["about_hello", "profiles_of"]
+
+
+def profiles_of(cases: Iterable[Case]) -> dict[str, set[str]]:
+    """Return the profiles that the records of each operation have."""
+    found: dict[str, set[str]] = {}
+    for case in cases:
+        found.setdefault(op_of(case), set()).add(case.profile)
+    return found
+
+
+def about_hello(hello: HelloAnswer, profiles: Mapping[str, AbstractSet[str]]) -> Iterator[Finding]:
+    """Say what the program is, and which of what it names no record asks for.
+
+    `profiles` are those of each operation that are in the records.
+    """
+    language = f", {hello.impl.language}" if hello.impl.language else ""
+    yield Finding(
+        "ok",
+        "hello",
+        f"it is {hello.impl.name} {hello.impl.version}{language}; "
+        f"operations: {', '.join(hello.ops) or 'none'}",
+    )
+    if not hello.ops:
+        yield Finding(
+            "problem",
+            "hello",
+            "without any operation nothing can be asked",
+            right='"ops":{"encode":{"profiles":["definition"]}}',
+        )
+    for op, ability in hello.ops.items():
+        if op not in profiles:
+            yield Finding("note", op, "the fixtures have no record of this operation")
+            continue
+        yield from _about_profiles(op, ability.profiles, sorted(profiles[op]))
+
+
+def _about_profiles(op: str, named: Sequence[str], known: Sequence[str]) -> Iterator[Finding]:
+    """Say which of the profiles that the program names are in no record."""
+    asked = set(known) & set(named)
+    rules = set(rule_names(op)) if asked and op in SAMPLER_OPS else set()
+    rare = [profile for profile in named if profile not in asked and profile in rules]
+    if rare:
+        verb = "rule that it names has" if len(rare) == 1 else "rules that it names have"
+        said = f"{len(rare)} {verb} no record; only `tokenref fuzz` asks for them"
+        yield Finding("note", op, said, hint=", ".join(rare)[:400])
+    for profile in named:
+        if profile not in asked and profile not in rare:
+            yield Finding(
+                "note" if asked else "problem",
+                op,
+                f"no record of {op} has the profile {profile!r}{near(profile, known)}",
+                hint=f"profiles of {op}: {', '.join(known)}"[:400],
+            )

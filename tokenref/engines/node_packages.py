@@ -16,10 +16,10 @@ from types import MappingProxyType
 from typing import Final
 
 from bpe_ref import Vocabulary
-from tokenref.engines.answers import Session, Unsupported
+from tokenref.answers import Session, Unsupported
+from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import open_program
-from tokenref.protocol.patience import Patience
 
 NODE_PACKAGES: Final[Mapping[str, str]] = MappingProxyType(
     {"gpt-tokenizer": "4.0.0", "js-tiktoken": "1.0.21"}

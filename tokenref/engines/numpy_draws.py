@@ -15,7 +15,7 @@ from math import inf
 from typing import Any, Final
 
 from bpe_ref import Vocabulary
-from tokenref.engines.answers import Answer, Ok, Refused, Unsupported
+from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.chosen_words import WORDS, in_53_bits, state_of
 from tokenref.floats import pack, unpack
 from tokenref.rules import STANDARD

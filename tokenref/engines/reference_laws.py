@@ -15,10 +15,10 @@ from sampling_ref.speculative.block import block_breakpoints, verify_block
 from sampling_ref.speculative.chain import chain_breakpoints, verify_chain
 from sampling_ref.speculative.law import law_of
 from sampling_ref.speculative.matching import matching_breakpoints, verify_by_matching
-from tokenref.engines.answers import Ok
+from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import pack, unpack
-from tokenref.questions.parameters import unpack_parameters
+from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, Choices, all_choices
 
 Shares: TypeAlias = list[Fraction]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from bpe_ref import ParameterError, TokenId, Tokenizer
-from tokenref.engines.answers import Ok, Refused
+from tokenref.answers import Ok, Refused
 from tokenref.engines.tools import Growing, Tools
 
 Request: TypeAlias = Mapping[str, Any]

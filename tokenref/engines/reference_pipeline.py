@@ -9,7 +9,7 @@ from bpe_ref.encoding import Encoding
 from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.hugging_face.pipeline_stream import stream_decoder
 from bpe_ref.like_tokenizers.decode_stream import DecodeStream
-from tokenref.engines.answers import Ok, Refused
+from tokenref.answers import Ok, Refused
 
 
 @dataclass(frozen=True)

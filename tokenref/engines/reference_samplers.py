@@ -42,13 +42,13 @@ from sampling_ref.evaluation import (
     run,
 )
 from sampling_ref.greedy import greedy
+from sampling_ref.numbers.softmax import log_softmax, softmax
 from sampling_ref.parameters import read_uniforms
 from sampling_ref.random.sources import Given
-from sampling_ref.softmax import log_softmax, softmax
-from tokenref.engines.answers import Answer, Ok, Refused, Unsupported
+from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.reference_draws import DRAWS
 from tokenref.floats import Type, nearest, pack, type_of, unpack
-from tokenref.questions.parameters import unpack_parameters
+from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import FILTER_OPS, OWN_DRAW_OPS, ROW_OPS
 from tokenref.rules import Choices, choices_of
 

@@ -14,7 +14,7 @@ from sampling_ref.speculative.target_only import verify_target_only
 from sampling_ref.speculative.tree import read_children, verify_tree
 from sampling_ref.speculative.typical import best_typical_candidate
 from tokenref.floats import nearest, pack, type_of, unpack
-from tokenref.questions.parameters import unpack_parameters
+from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import Choices, all_choices
 
 Request: TypeAlias = Mapping[str, Any]

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bpe_ref import Vocabulary
-from tokenref.engines.answers import (
+from tokenref.answers import (
     TEXT_OPS,
     Answer,
     Ok,
@@ -30,7 +30,7 @@ from tokenref.engines.answers import (
     as_text,
     request_text,
 )
-from tokenref.engines.registered import which
+from tokenref.engines.tiktoken_api import which
 
 _OWN: Final = ("cl100k_base", "o200k_base")
 _IDS: Final = 1 << 32

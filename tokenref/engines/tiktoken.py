@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from bpe_ref import ByConcatenation, Vocabulary, audit
-from tokenref.engines.answers import Answer, Ok, Refused, Unsupported, as_text, request_text
+from tokenref.answers import Answer, Ok, Refused, Unsupported, as_text, request_text
 from tokenref.engines.tiktoken_api import answer_decode, answer_special
 
 if TYPE_CHECKING:

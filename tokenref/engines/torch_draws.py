@@ -14,7 +14,7 @@ from functools import cache
 from math import log1p
 from typing import TYPE_CHECKING, Final
 
-from tokenref.engines.answers import Refused, Unsupported
+from tokenref.answers import Refused, Unsupported
 from tokenref.engines.chosen_words import WORDS, in_53_bits, state_of
 from tokenref.engines.torch_rows import device_name
 

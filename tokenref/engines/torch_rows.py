@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from tokenref.engines.answers import Refused
+from tokenref.answers import Refused
 from tokenref.floats import Type, to_digits, type_of, unpack
 
 if TYPE_CHECKING:

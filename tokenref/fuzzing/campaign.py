@@ -17,7 +17,7 @@ from tokenref.fuzzing.groups import Done, run_group
 from tokenref.fuzzing.journal import Journal
 from tokenref.fuzzing.limits import Limits
 from tokenref.fuzzing.plan import Plan
-from tokenref.protocol.patience import Patience
+from tokenref.protocol.channel import Patience
 
 WAITING: Final = 64
 """Groups that an executor has at a time: enough for many workers, few to lose."""

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from tokenref.engines.answers import Answer, Ok, Refused
+from tokenref.answers import Answer, Ok, Refused
 from tokenref.fuzzing.comparing import Outcome
 from tokenref.fuzzing.question import Question
 from tokenref.fuzzing.records import case_of

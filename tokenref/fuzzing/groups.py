@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from tokenref.engines.answers import Engine, NotAsked
+from tokenref.answers import Engine, NotAsked
 from tokenref.engines.table import EngineError, Unavailable, engine
 from tokenref.fuzzing.comparing import Comparer, Outcome
 from tokenref.fuzzing.drawn_questions import questions_of
@@ -24,8 +24,8 @@ from tokenref.fuzzing.limits import Limits
 from tokenref.fuzzing.plan import Plan
 from tokenref.fuzzing.selection import GROUP
 from tokenref.fuzzing.shrinking import shrunk
+from tokenref.protocol.channel import Patience
 from tokenref.protocol.opening import open_program
-from tokenref.protocol.patience import Patience
 from tokenref.runner import quiet_standard_error
 
 COMMAND: Final = "cmd:"

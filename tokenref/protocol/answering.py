@@ -19,8 +19,7 @@ from msgspec import UNSET
 from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.plain_json import parse_plain_json
-from tokenref.catalogue import fixtures_folder
-from tokenref.engines.answers import (
+from tokenref.answers import (
     Answer,
     Crashed,
     Engine,
@@ -32,8 +31,9 @@ from tokenref.engines.answers import (
     TimedOut,
     Unsupported,
 )
-from tokenref.protocol.asked import ExchangeError, requests_of
+from tokenref.catalogue import fixtures_folder
 from tokenref.protocol.messages import PROTO, HelloRequest, LoadRequest, RunRequest
+from tokenref.protocol.requests import ExchangeError, requests_of
 from tokenref.runner import answers_of, guarded, quiet_standard_error
 from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, load_subject
 

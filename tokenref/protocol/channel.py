@@ -1,6 +1,27 @@
-"""What messages go through: the pipes of a child process, or a function."""
+"""Channels to a program under test: a child process, or a Python function.
 
-from typing import Protocol
+A child process has its own process group, so that everything it starts ends with it. It is
+never started by a shell. Its output is read while its input is written, so neither side can
+block the other; its standard error is read as well, and the last part of it is kept.
+
+The death of a child is detected at the end of its output, not by asking for its status. Until
+the status is collected, the process id cannot be reused, so killing the process group cannot
+hit an unrelated process.
+"""
+
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO, Any, Final, Protocol
+
+import msgspec
+
+from tokenref.protocol.reading import shown
 
 
 class Channel(Protocol):
@@ -18,3 +39,317 @@ class Channel(Protocol):
 
     def end(self) -> None:
         """End the program now."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Seconds, and the number of restarts.
+
+    >>> Patience().seconds(64), Patience().sentence()
+    (5.2, '2 s + 0.05 s per case; 30 s to start or load; at most 20 restarts')
+    """
+
+    per_batch: float = 2.0
+    per_case: float = 0.05
+    """Seconds that a batch may take are `per_batch`, and this for each case."""
+
+    to_start: float = 30.0
+    """Seconds for the answer to hello, and to load."""
+
+    restarts: int = 20
+    """After so many restarts the run is given up."""
+
+    def seconds(self, cases: int) -> float:
+        """Return how long a batch of so many cases may take."""
+        return self.per_batch + self.per_case * cases
+
+    def sentence(self) -> str:
+        """Say it in one line, for the report."""
+        return (
+            f"{self.per_batch:g} s + {self.per_case:g} s per case; "
+            f"{self.to_start:g} s to start or load; at most {self.restarts} restarts"
+        )
+
+
+LONGEST_LINE: Final = 16 * 2**20
+"""Bytes of the longest answer that is read."""
+
+KEPT_LOG: Final = 64 * 2**10
+"""Bytes of standard error that are kept: the last ones."""
+
+GRACE: Final = 1.0
+"""Seconds that a program has to end by itself, after bye."""
+
+_LAST_WORDS: Final = 1.0
+"""Seconds for what it wrote to standard error before it died, and for its exit status.
+
+Both are there at once, but on a machine that has other things to do."""
+
+_CHUNK: Final = 2**16
+
+
+class StartError(Exception):
+    """A program that cannot be started."""
+
+
+class ChannelError(Exception):
+    """There is no answer to be had: the program died, or wrote what cannot be one."""
+
+
+class LateError(Exception):
+    """There is no answer to be had in time."""
+
+
+class Process:
+    r"""A running program, spoken to in lines.
+
+    >>> cat = Process(["cat"])
+    >>> cat.exchange(b"one\ntwo\n", lines=2, seconds=10)
+    [b'one', b'two']
+    >>> cat.end()
+    """
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        """Start the program. Raises `StartError`."""
+        if os.name != "posix":
+            raise StartError(
+                "programs are run on Unix only; elsewhere use `tokenref export` and `judge`"
+            )
+        try:
+            self._process = subprocess.Popen(
+                arguments,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:  # a ValueError is a NUL in an argument
+            reason = (error.strerror if isinstance(error, OSError) else None) or error
+            raise StartError(f"{arguments[0]!r} cannot be started: {reason}") from None
+        self._input, self._output, self._errors = map(
+            _pipe, (self._process.stdin, self._process.stdout, self._process.stderr)
+        )
+        self._selector = selectors.DefaultSelector()
+        for pipe in (self._output, self._errors):
+            self._selector.register(pipe, selectors.EVENT_READ)
+        self._lines: list[bytes] = []
+        self._partial = bytearray()
+        self._log = bytearray()
+        self._is_open = True
+
+    @property
+    def log(self) -> str:
+        """The end of what it wrote to standard error."""
+        return self._log.decode("utf-8", "replace")
+
+    def exchange(self, message: bytes, lines: int, seconds: float) -> list[bytes]:
+        """Write a message, of one line or more, and return so many lines, or more if there are.
+
+        Raises `LateError`, or `ChannelError` if the program died, or wrote a line that is too long.
+        """
+        deadline = time.monotonic() + seconds
+        rest = memoryview(message)
+        try:
+            self._selector.register(self._input, selectors.EVENT_WRITE)
+            while len(self._lines) < lines or (rest and len(self._lines) == lines):
+                self._refuse_floods()
+                for key, _ in self._ready(deadline, seconds):
+                    if key.fileobj is self._input:
+                        rest = self._write(rest)
+                    elif key.fileobj is self._errors:
+                        self._read_log()
+                    elif not self._read_output():
+                        raise ChannelError(self._how_it_ended())
+        finally:
+            self._stop_writing()
+        taken, self._lines = self._lines, []
+        if self._partial:
+            taken.append(bytes(self._partial))
+            self._partial.clear()
+        return taken
+
+    def bye(self, message: bytes) -> bool:
+        """Say goodbye and end the program; tell whether it ended by itself."""
+        with suppress(ChannelError, LateError):
+            self.exchange(message, 0, GRACE)
+        self._input.close()
+        deadline = time.monotonic() + GRACE
+        by_itself = False
+        with suppress(LateError):
+            while not by_itself:
+                for key, _ in self._ready(deadline, GRACE):
+                    if key.fileobj is self._errors:
+                        self._read_log()
+                    elif not self._read_output():
+                        by_itself = True
+                    self._lines.clear()
+                    self._partial.clear()
+        self.end()
+        return by_itself
+
+    def end(self) -> None:
+        """End the program and all that it started. Nothing happens if that was done already."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        self._kill()
+        self._selector.unregister(self._output)
+        self._drain_log()
+        self._process.wait()
+        self._selector.close()
+        for pipe in (self._input, self._output, self._errors):
+            with suppress(OSError):
+                pipe.close()
+
+    def _ready(self, deadline: float, seconds: float) -> list[tuple[selectors.SelectorKey, int]]:
+        """Wait until something can be read or written. Raises `LateError`."""
+        ready = self._selector.select(max(0.0, deadline - time.monotonic()))
+        if time.monotonic() >= deadline:
+            raise LateError(f"it gave no answer within {seconds:g} seconds")
+        return ready
+
+    def _write(self, rest: memoryview) -> memoryview:
+        """Write a part; nothing more is written to a program that reads no more."""
+        try:
+            rest = rest[os.write(self._input.fileno(), rest[:_CHUNK]) :]
+        except BlockingIOError:
+            return rest
+        except BrokenPipeError:
+            rest = rest[:0]
+        if not rest:
+            self._stop_writing()
+        return rest
+
+    def _stop_writing(self) -> None:
+        with suppress(KeyError, ValueError):
+            self._selector.unregister(self._input)
+
+    def _read_output(self) -> bool:
+        """Read what there is; tell whether there may be more."""
+        chunk = _read(self._output)
+        if not chunk:
+            return chunk is None
+        *whole, rest = chunk.split(b"\n")
+        for line in whole:
+            self._lines.append(bytes(self._partial) + line)
+            self._partial.clear()
+        self._partial += rest
+        return True
+
+    def _refuse_floods(self) -> None:
+        """Raise `ChannelError` for a line that is too long."""
+        if len(self._partial) > LONGEST_LINE:
+            raise ChannelError(
+                f"it wrote a line of more than {LONGEST_LINE:,} bytes: "
+                f"{shown(bytes(self._partial[:1000]))}"
+            )
+
+    def _read_log(self) -> bool:
+        """Read standard error, keep the end of it; tell whether there may be more."""
+        chunk = _read(self._errors)
+        if chunk == b"":
+            with suppress(KeyError, ValueError):
+                self._selector.unregister(self._errors)
+            return False
+        self._log += chunk or b""
+        del self._log[:-KEPT_LOG]
+        return True
+
+    def _drain_log(self) -> None:
+        """Read what is left of standard error, now that nobody writes any more."""
+        deadline = time.monotonic() + _LAST_WORDS
+        while self._errors in self._selector.get_map() and time.monotonic() < deadline:
+            with suppress(LateError):
+                if any(key.fileobj is self._errors for key, _ in self._ready(deadline, 0)):
+                    self._read_log()
+
+    def _how_it_ended(self) -> str:
+        """Say how the program ended, without asking for its status in the way that frees it."""
+        if hasattr(os, "waitid"):  # macOS has had it since Python 3.13
+            deadline = time.monotonic() + _LAST_WORDS
+            options = os.WEXITED | os.WNOWAIT | os.WNOHANG
+            while time.monotonic() < deadline:
+                status = os.waitid(os.P_PID, self._process.pid, options)
+                if status is not None:
+                    cut = f" after {shown(bytes(self._partial))}" if self._partial else ""
+                    if status.si_code == os.CLD_EXITED:
+                        return f"it ended with exit status {status.si_status}{cut}"
+                    return f"it was ended by {_signal_name(status.si_status)}{cut}"
+                time.sleep(0.001)
+        return "it closed its standard output"
+
+    def _kill(self) -> None:
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            with suppress(OSError):
+                self._process.kill()
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    """Return a pipe of a child, set so that nothing waits for it."""
+    assert pipe is not None  # noqa: S101 - asked for when the child was started
+    os.set_blocking(pipe.fileno(), False)
+    return pipe
+
+
+def _read(pipe: IO[bytes]) -> bytes | None:
+    """Return what there is, None if nothing is there yet, and no bytes at the end."""
+    try:
+        return os.read(pipe.fileno(), _CHUNK)
+    except BlockingIOError:
+        return None
+
+
+def _signal_name(number: int) -> str:
+    """Return a signal's name.
+
+    >>> _signal_name(11), _signal_name(999)
+    ('SIGSEGV', 'signal 999')
+    """
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+class Function:
+    """A function that is given each message as a dict, and returns the answer as one.
+
+    What it raises is a crash of the run that it was asked. There is no time limit: use
+    a program for that.
+
+    >>> echo = Function(lambda message: {"id": message["id"], "results": []})
+    >>> echo.exchange(b'{"cmd":"run","id":"b1","cases":[]}', lines=1, seconds=0)
+    [b'{"id":"b1","results":[]}']
+    """
+
+    log = ""
+    """There is no standard error of its own."""
+
+    def __init__(self, answer: Callable[[Mapping[str, Any]], Any]) -> None:
+        """Take the function."""
+        self._answer = answer
+
+    def exchange(self, message: bytes, lines: int, seconds: float) -> list[bytes]:
+        """Call the function with each message, and return its answers as lines."""
+        return [self._call(msgspec.json.decode(line)) for line in message.splitlines()][:lines]
+
+    def bye(self, message: bytes) -> bool:
+        """Do nothing: there is nothing to end."""
+        return True
+
+    def end(self) -> None:
+        """Do nothing: there is nothing to end."""
+
+    def _call(self, message: Mapping[str, Any]) -> bytes:
+        try:
+            return msgspec.json.encode(self._answer(message))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a Rust panic is a BaseException
+            sentence = f"{type(error).__name__}: {error}"[:300]
+        if "id" not in message:
+            raise ChannelError(f"it raised {sentence}")
+        return msgspec.json.encode({"id": message["id"], "crash": {"msg": sentence}})

@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from bpe_ref import Vocabulary
-from tokenref.engines.answers import (
+from tokenref.answers import (
     UNDECLARED,
     Answer,
     Crashed,
@@ -27,12 +27,9 @@ from tokenref.engines.answers import (
     TimedOut,
     Unsupported,
 )
-from tokenref.protocol.channel import Channel
-from tokenref.protocol.heavy import parts
-from tokenref.protocol.loading import Loading, load_tokenizer, load_vocabulary
+from tokenref.protocol.batches import Loading, load_tokenizer, load_vocabulary, parts
+from tokenref.protocol.channel import Channel, ChannelError, LateError, Patience, StartError
 from tokenref.protocol.messages import PROTO, HelloAnswer
-from tokenref.protocol.patience import Patience
-from tokenref.protocol.process import ChannelError, LateError, StartError
 from tokenref.protocol.reading import (
     ProtocolError,
     WholeRunError,

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from tokenref.engines.answers import Declared
-from tokenref.questions.base import Strict
+from tokenref.answers import Declared
+from tokenref.floats import Strict
 from tokenref.record import Digest
 
 PROTO: Final = 1

@@ -8,11 +8,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tokenref.engines.answers import Engine
+from tokenref.answers import Engine
+from tokenref.protocol.channel import (
+    ChannelError,
+    Function,
+    LateError,
+    Patience,
+    Process,
+    StartError,
+)
 from tokenref.protocol.engine import ProtocolEngine
-from tokenref.protocol.function import Function
-from tokenref.protocol.patience import Patience
-from tokenref.protocol.process import ChannelError, LateError, Process, StartError
 from tokenref.protocol.reading import ProtocolError
 
 
@@ -28,7 +33,7 @@ def open_program(command: str, patience: Patience | None = None) -> ProtocolEngi
 
     >>> open_program("'true")
     Traceback (most recent call last):
-    tokenref.protocol.process.StartError: the command "'true" cannot be split: No closing quotation
+    tokenref.protocol.channel.StartError: the command "'true" cannot be split: No closing quotation
     """
     try:
         arguments = shlex.split(command)
@@ -42,7 +47,7 @@ def open_program(command: str, patience: Patience | None = None) -> ProtocolEngi
 def open_function(name: str, patience: Patience | None = None) -> Engine:
     """Return the engine that a Python function makes, given as `py:module:function`.
 
-    The function takes no arguments. It returns an engine (`tokenref.engines.answers`),
+    The function takes no arguments. It returns an engine (`tokenref.answers`),
     or a function that is given each message as a dict and returns the answer as one.
     Modules are found from the current folder as well. Raises `StartError`, `GreetingError`.
     """

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, get_args
 import msgspec
 from msgspec import UNSET
 
-from tokenref.engines.answers import Answer, Crashed, Ok, Refused, Skipped
+from tokenref.answers import Answer, Crashed, Ok, Refused, Skipped
 from tokenref.protocol.messages import (
     Crash,
     HelloAnswer,

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 import pytest
 
+from tokenref.protocol.channel import StartError
 from tokenref.protocol.opening import GreetingError, open_program
-from tokenref.protocol.process import StartError
 from tokenref.pytest.golden import Golden, catalogue
 from tokenref.runner import Sessions
 

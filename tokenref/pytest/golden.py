@@ -10,13 +10,13 @@ from typing import Any, Final
 import msgspec
 import pytest
 
+from tokenref.answers import Ok, Refused
 from tokenref.catalogue import Catalogue, open_catalogue
-from tokenref.engines.answers import Ok, Refused
 from tokenref.floats import FloatsError, Type, pack, type_of, unpack
 from tokenref.judge import judge
 from tokenref.pytest.plain import plain
 from tokenref.pytest_plugin import SELECTED
-from tokenref.questions.parameters import unpack_parameters
+from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import OPS, Case, op_of
 from tokenref.reports.readable import readable_json
 from tokenref.verdicts import ErrorCode, MustRefuse

@@ -4,8 +4,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from tokenref.floats import Floats
-from tokenref.questions.base import Count, Id, Strict
+from tokenref.floats import Count, Floats, Id, Strict
 from tokenref.questions.sampling import Parameters, one_row
 
 Seed = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]

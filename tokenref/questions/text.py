@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from tokenref.questions.base import Count, Hex, Id, Strict
+from tokenref.floats import Count, Hex, Id, Strict
 
 LONGEST_TEXT: Final = 1 << 26
 """The most bytes of a text that a recipe may mean."""
@@ -119,3 +119,151 @@ class CountOutput(Strict, frozen=True, kw_only=True):
     """The number of tokens."""
 
     count: Count
+
+
+class IntervalsInput(Strict, frozen=True, kw_only=True):
+    """The bytes of one piece, and some ranges of them, start included, stop not."""
+
+    octets: Hex = msgspec.field(name="bytes")
+    ranges: list[tuple[Count, Count]]
+
+
+class CountsOutput(Strict, frozen=True, kw_only=True):
+    """How many tokens each of them has, encoded alone."""
+
+    counts: list[Count]
+
+
+class LimitInput(Strict, frozen=True, kw_only=True):
+    """A text in which nothing is special, and how many tokens it may have."""
+
+    text: str
+    limit: Count
+
+
+class LimitOutput(Strict, frozen=True, kw_only=True):
+    """The number of tokens; null if they are more."""
+
+    count: Count | None
+
+
+class SplitInput(Strict, frozen=True, kw_only=True):
+    """A text that may hold special tokens, and how many tokens its first part may have."""
+
+    text: str
+    most: Annotated[int, Meta(ge=1)]
+
+
+class SplitOutput(Strict, frozen=True, kw_only=True):
+    """The number of characters of the longest first part that has no more tokens."""
+
+    characters: Count
+
+
+class ChunksInput(Strict, frozen=True, kw_only=True):
+    """A text that may hold special tokens, how many a chunk may have, and how many overlap."""
+
+    text: str
+    most: Annotated[int, Meta(ge=1)]
+    overlap: Count
+
+
+class ChunksOutput(Strict, frozen=True, kw_only=True):
+    """The chunks as ranges of characters."""
+
+    chunks: list[tuple[Count, Count]]
+
+
+class CompletionsInput(Strict, frozen=True, kw_only=True):
+    """A text that will go on; and whether all completions are wanted, or those tiktoken finds."""
+
+    text: str
+    complete: bool
+
+
+class CompletionsOutput(Strict, frozen=True, kw_only=True):
+    """The tokens that stay whatever follows, and all that the rest may become, sorted."""
+
+    stable: list[Id]
+    completions: list[list[Id]]
+
+
+class CanonicalInput(Strict, frozen=True, kw_only=True):
+    """Tokens."""
+
+    ids: list[int]
+
+
+class CanonicalOutput(Strict, frozen=True, kw_only=True):
+    """Whether encoding what they decode to gives them back."""
+
+    canonical: bool
+
+
+class OffsetsOutput(Strict, frozen=True, kw_only=True):
+    """The text of some tokens, and for each the character it starts in."""
+
+    text: str
+    offsets: list[Count]
+
+
+class TokenizeInput(Strict, frozen=True, kw_only=True):
+    """A text, or a pair of them; and whether the template's special tokens are added."""
+
+    text: str
+    pair: str | UnsetType = UNSET
+    add_special_tokens: bool
+
+
+class Part(Strict, frozen=True, kw_only=True):
+    """Tokens with all that is known about each."""
+
+    ids: list[Id]
+    tokens: list[str]
+    offsets: list[tuple[Count, Count]]
+    """Characters of the text, start included, stop not."""
+
+    type_ids: list[Count]
+    words: list[Count | None]
+    """The number of the piece that a token is from; null for one that was added."""
+
+    special_tokens_mask: list[Literal[0, 1]]
+    attention_mask: list[Literal[0, 1]]
+
+
+class TokenizeOutput(Part, frozen=True, kw_only=True):
+    """The tokens, and where truncation cut some off, the parts that it cut."""
+
+    overflowing: list[Part]
+
+
+class DetokenizeInput(Strict, frozen=True, kw_only=True):
+    """Token ids, and whether special tokens are left out."""
+
+    ids: list[int]
+    skip_special_tokens: bool
+
+
+class DetokenizeOutput(Strict, frozen=True, kw_only=True):
+    """The text."""
+
+    text: str
+
+
+class DetokenizeStreamInput(Strict, frozen=True, kw_only=True):
+    """Token ids, given one by one.
+
+    `certain`: each id gives the text that it makes certain. `engine`: what the
+    `DecodeStream` of tokenizers gives, which is null where it waits.
+    """
+
+    ids: list[int]
+    skip_special_tokens: bool
+    mode: Literal["certain", "engine"]
+
+
+class DetokenizeStreamOutput(Strict, frozen=True, kw_only=True):
+    """What each id gives, and what the end adds; an engine's stream has no end."""
+
+    parts: list[str | None]
+    tail: str

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tokenref.judge import FAILURES
-from tokenref.reports.reading import Results
+from tokenref.reports.results import Results
 from tokenref.reports.short import visible
 
 Kind: TypeAlias = Literal["new failure", "newly passing", "appeared", "disappeared", "other"]

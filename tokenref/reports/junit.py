@@ -6,8 +6,7 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from tokenref.judge import FAILURES
-from tokenref.reports.reading import Results, ResultsError
-from tokenref.reports.results import CaseLine, EngineLine, Header
+from tokenref.reports.results import CaseLine, EngineLine, Header, Results, ResultsError
 from tokenref.reports.short import visible
 
 MOST_LINES: Final = 300_000

@@ -13,10 +13,9 @@ from typing import Final
 
 import msgspec
 
-from tokenref.corpus import Comparison, CorpusResult, Tokens
+from tokenref.corpus import Comparison, CorpusResult, Tokens, corpus_exit_code
 from tokenref.known import Known
 from tokenref.record import canonical_json, op_of
-from tokenref.reports.corpus import exit_code
 from tokenref.reports.results import (
     FORMAT,
     CaseLine,
@@ -144,7 +143,7 @@ def dump_corpus_report(compared: Comparison, about: Mapping[str, object]) -> byt
         "kind": "footer",
         "engines": len(results),
         "statuses": dict(Counter(result.status for result in results)),
-        "complete": exit_code(results) in {0, 1},
+        "complete": corpus_exit_code(results) in {0, 1},
     }
     return _json_lines([header, *map(_corpus_line, results), footer])
 

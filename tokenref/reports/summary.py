@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import Final
 
+import msgspec
+
 from tokenref.judge import FAILURES
-from tokenref.record import OPS, Case
+from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
+from tokenref.record import OPS, Case, canonical_json
 from tokenref.reports.lines import case_line, engine_line, entry_of
-from tokenref.reports.questions import length
-from tokenref.reports.reading import Results
-from tokenref.reports.results import CaseLine, EngineEntry, EngineLine, options_again
+from tokenref.reports.results import CaseLine, EngineEntry, EngineLine, Results, options_again
 from tokenref.runner import Run
 
 SHOWN_FAILURES: Final = 5
@@ -113,3 +114,14 @@ def _smallest(lines: Sequence[CaseLine], records: Mapping[str, Case]) -> list[Ca
         return (0 if record is None else length(record), line.id)
 
     return nsmallest(SHOWN_FAILURES, lines, key=size)
+
+
+def length(case: Case) -> int:
+    """Return how long the question is: characters, bytes or ids; else as written."""
+    if isinstance(case.input, DecodeInput):
+        return len(case.input.ids)
+    if isinstance(case.input, TextInput):
+        return len(case.input.content())
+    if isinstance(case.input, SpecialInput):
+        return len(case.input.text)
+    return len(canonical_json(msgspec.to_builtins(case.input)))

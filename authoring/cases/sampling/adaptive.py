@@ -21,10 +21,10 @@ from authoring.cases.sampling.draft import (
 )
 from authoring.cases.sampling.sentences import told_apart
 from authoring.cases.sampling.uniform_points import LARGEST, step
-from tokenref.engines.answers import Ok
+from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import Type, pack, unpack
-from tokenref.questions.parameters import pack_parameters
+from tokenref.questions.sampling import pack_parameters
 from tokenref.record import Case, Exact, Verdict, op_of
 from tokenref.rules import STANDARD, rule_name
 from tokenref.verdicts import Close

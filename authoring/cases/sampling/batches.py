@@ -13,10 +13,10 @@ import msgspec
 from authoring.cases.draft import PurposeError
 from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, refuses
 from authoring.cases.sampling.sentences import told_apart
-from tokenref.engines.answers import Ok
+from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import pack
-from tokenref.questions.parameters import pack_parameters
+from tokenref.questions.sampling import pack_parameters
 from tokenref.record import Case
 from tokenref.rules import STANDARD
 

@@ -12,7 +12,7 @@ import msgspec
 from authoring.cases.sampling.adaptive import ULP, asked
 from authoring.cases.sampling.draft import SamplerDraft, finish_sampler
 from tokenref.floats import pack, type_of
-from tokenref.questions.parameters import pack_parameters
+from tokenref.questions.sampling import pack_parameters
 from tokenref.record import Case, answer_type, make_case
 from tokenref.rules import STANDARD, rule_name
 from tokenref.verdicts import Close, Exact, MustRefuse, Verdict

@@ -8,7 +8,7 @@ from authoring.cases.sampling.rows_asking import Topic, row_request
 from authoring.cases.sampling.rows_demonstrations import ROWS, Shown
 from sampling_ref import PROFILES, Profile
 from sampling_ref.engines.profile import Stage
-from tokenref.engines.answers import Refused
+from tokenref.answers import Refused
 from tokenref.engines.reference_samplers import SamplerSession
 
 FLAGS: Final[Mapping[str, str]] = {

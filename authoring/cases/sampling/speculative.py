@@ -26,7 +26,7 @@ from sampling_ref.speculative import (
     verify_tree,
 )
 from tokenref.floats import pack
-from tokenref.questions.parameters import pack_parameters
+from tokenref.questions.sampling import pack_parameters
 from tokenref.rules import rule_name
 
 SPEC: Final = "docs/sampling.md#speculative-decoding"

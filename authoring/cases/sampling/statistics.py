@@ -13,10 +13,10 @@ from authoring.cases.draft import PurposeError
 from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.sentences import asked_as
 from authoring.cases.sampling.statistics_bins import judged
-from tokenref.engines.answers import Ok
+from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import pack, unpack
-from tokenref.questions.parameters import pack_parameters
+from tokenref.questions.sampling import pack_parameters
 from tokenref.rules import STANDARD
 
 DRAWS: Final = 100_000

@@ -13,7 +13,7 @@ from authoring.cases.sampling.sentences import asked_as
 from authoring.cases.sampling.statistics_bins import judged
 from tokenref.engines.reference_laws import law_of_step, rows_of_step
 from tokenref.floats import pack
-from tokenref.questions.parameters import pack_parameters
+from tokenref.questions.sampling import pack_parameters
 from tokenref.rules import STANDARD, choices_of, rule_name
 
 DRAWS: Final = 20_000

@@ -24,9 +24,7 @@ from fractions import Fraction
 from sampling_ref.lz.changes import Change, Changes
 from sampling_ref.lz.code_lengths import literal_power, pair_power
 from sampling_ref.lz.compressor import code_power
-from sampling_ref.lz.match_lengths import match_lengths
-from sampling_ref.lz.matches import Match
-from sampling_ref.lz.window import window_and_buffer
+from sampling_ref.lz.matches import Match, match_lengths, window_and_buffer
 from sampling_ref.row import TokenId
 
 

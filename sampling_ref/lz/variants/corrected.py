@@ -28,8 +28,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from sampling_ref.lz.changes import Change, Changes
-from sampling_ref.lz.surroundings import look_around
-from sampling_ref.lz.window import window_and_buffer
+from sampling_ref.lz.matches import look_around, window_and_buffer
 from sampling_ref.row import TokenId
 
 

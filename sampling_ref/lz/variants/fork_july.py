@@ -30,8 +30,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from sampling_ref.lz.changes import Change, Changes
-from sampling_ref.lz.match_lengths import own_beginnings
-from sampling_ref.lz.matches import Match
+from sampling_ref.lz.matches import Match, own_beginnings
 from sampling_ref.row import TokenId
 
 

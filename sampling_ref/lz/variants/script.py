@@ -36,8 +36,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from sampling_ref.lz.changes import Change, Changes
-from sampling_ref.lz.match_lengths import match_lengths
-from sampling_ref.lz.window import window_and_buffer
+from sampling_ref.lz.matches import match_lengths, window_and_buffer
 from sampling_ref.row import TokenId
 
 LONGEST_TRIED = 99

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tokenref.engines.answers import Answer, LoadsProfiles, Ok, Unsupported
+from tokenref.answers import Answer, LoadsProfiles, Ok, Unsupported
 from tokenref.engines.table import Unavailable, engine
 from tokenref.floats import Type, pack, unpack
-from tokenref.questions.parameters import pack_parameters
+from tokenref.questions.sampling import pack_parameters
 
 
 def question(

@@ -20,11 +20,11 @@ from tests.sampling.engines.asking_adapters import out, question
 from tests.sampling.engines.llama_cpp_chains import KINDS, history_of, random_of, row_of
 from tests.sampling.engines.llama_cpp_parameters import parameters_of
 from tests.texts import CAMPAIGN
-from tokenref.engines.answers import Crashed, Ok, Refused, Unsupported
+from tokenref.answers import Crashed, Ok, Refused, Unsupported
 from tokenref.engines.llama_cpp_samplers import ROWS as LLAMA_ROWS
 from tokenref.engines.llama_cpp_samplers import LlamaCppSession
 from tokenref.floats import pack, unpack
-from tokenref.questions.parameters import pack_parameters
+from tokenref.questions.sampling import pack_parameters
 
 HERE = sys.platform == "linux" and platform.machine() == "x86_64"
 """Where the numbers of llama.cpp are those of the reference: glibc's."""

@@ -51,7 +51,7 @@ if sys.platform != "linux" or platform.machine() != "x86_64" or platform.libc_ve
 
 CAMPAIGN = int(os.environ.get("TOKENREF_CAMPAIGN", "1"))
 BOTH: tuple[Precision, ...] = ("exact", "f32")
-SIZES = (1, 2, 3, 7, 40, 130, 300)
+SIZES = (*(1, 2, 3, 7, 40, 130, 300) * 2, 1025, 2050, 3000)
 PROFILE = PROFILES["llama.cpp"]
 STAGES = {stage.step: stage for stage in PROFILE.stages}
 SAMPLERS = {step: sampler for sampler, step in STEPS_OF.items()} | {"temperature": "temp_ext"}

@@ -20,8 +20,8 @@ from bpe_ref import vocabulary_by_pair
 from sampling_ref import (
     PROFILES,
 )
-from sampling_ref.drawing.inverse_cdf import inverse_cdf
-from sampling_ref.drawing.torch_cpu import multinomial_torch_cpu
+from sampling_ref.draws.inverse_cdf import inverse_cdf
+from sampling_ref.draws.torch_cpu import multinomial_torch_cpu
 from sampling_ref.random.mt19937 import mt19937, mt19937_by_array, mt19937_by_seed_sequence
 from sampling_ref.random.pcg64 import pcg64_by_seed_sequence
 from sampling_ref.random.philox import philox4x64_by_seed_sequence, philox4x64_words
@@ -35,8 +35,8 @@ from sampling_ref.random.uniforms import (
 from tests.sampling.engines.asking_adapters import out, question, taken_up
 from tests.sampling.engines.llama_cpp_chains import random_of
 from tests.texts import CAMPAIGN, drawn
+from tokenref.answers import Answer, LoadsProfiles, Ok, Refused, Unsupported
 from tokenref.catalogue import open_catalogue
-from tokenref.engines.answers import Answer, LoadsProfiles, Ok, Refused, Unsupported
 from tokenref.engines.llama_cpp_samplers import RULES as LLAMA_RULES
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.engines.table import Unavailable, engine
@@ -44,10 +44,9 @@ from tokenref.engines.torch_rows import to_floats, to_tensor
 from tokenref.engines.transformers_steps import RULES as TRANSFORMERS_RULES
 from tokenref.floats import TYPES, Type, nearest, pack, unpack
 from tokenref.protocol.answering import answer_requests
-from tokenref.protocol.asked import read_requests
-from tokenref.protocol.exporting import export
-from tokenref.protocol.offline import judge_responses
-from tokenref.questions.parameters import pack_parameters
+from tokenref.protocol.requests import export, read_requests
+from tokenref.protocol.responses import judge_responses
+from tokenref.questions.sampling import pack_parameters
 from tokenref.record import (
     OPERATIONS,
     Case,

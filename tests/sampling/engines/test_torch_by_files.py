@@ -12,9 +12,8 @@ from tokenref.engines.table import Unavailable, engine
 from tokenref.known import default_path, read_known
 from tokenref.manifest import manifest_digest
 from tokenref.protocol.answering import answer_requests
-from tokenref.protocol.asked import read_requests
-from tokenref.protocol.exporting import export
-from tokenref.protocol.offline import judge_responses
+from tokenref.protocol.requests import export, read_requests
+from tokenref.protocol.responses import judge_responses
 from tokenref.record import op_of
 from tokenref.runner import with_known_results
 

@@ -5,8 +5,8 @@ from collections import Counter
 import msgspec
 import pytest
 
+from tokenref.answers import LoadsProfiles, Unsupported
 from tokenref.catalogue import open_catalogue
-from tokenref.engines.answers import LoadsProfiles, Unsupported
 from tokenref.engines.table import engine
 from tokenref.fuzzing.comparing import Comparer
 from tokenref.fuzzing.drawn_questions import questions_of

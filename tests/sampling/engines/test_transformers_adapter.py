@@ -37,12 +37,12 @@ from tests.sampling.engines.test_transformers_profile import (
 )
 from tests.sampling.rows import histories, rows
 from tests.texts import drawn
-from tokenref.engines.answers import Refused, Unsupported
+from tokenref.answers import Refused, Unsupported
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.engines.transformers_samplers import TransformersSession
 from tokenref.engines.transformers_steps import FILTERS, PROCESSORS
 from tokenref.floats import TYPES, Type, nearest, pack, unpack
-from tokenref.questions.parameters import pack_parameters
+from tokenref.questions.sampling import pack_parameters
 
 
 @pytest.fixture(scope="module")

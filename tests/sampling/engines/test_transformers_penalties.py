@@ -19,26 +19,26 @@ process = pytest.importorskip(
     "transformers.generation.logits_process", reason="the engine that is compared with"
 )
 
-from sampling_ref.arithmetic.binary32 import Binary32  # noqa: E402 - after the skips
 from sampling_ref.errors import ParameterError, RowError  # noqa: E402
-from sampling_ref.penalties.bad_words import bad_words  # noqa: E402
-from sampling_ref.penalties.begin_suppress import begin_suppress  # noqa: E402
-from sampling_ref.penalties.encoder_no_repeat_ngram import encoder_no_repeat_ngram  # noqa: E402
-from sampling_ref.penalties.encoder_repetition import encoder_repetition  # noqa: E402
-from sampling_ref.penalties.exponential_decay_length import (  # noqa: E402
+from sampling_ref.numbers.binary32 import Binary32  # noqa: E402 - after the skips
+from sampling_ref.row import Number  # noqa: E402
+from sampling_ref.steps.bad_words import bad_words  # noqa: E402
+from sampling_ref.steps.begin_suppress import begin_suppress  # noqa: E402
+from sampling_ref.steps.encoder_no_repeat_ngram import encoder_no_repeat_ngram  # noqa: E402
+from sampling_ref.steps.encoder_repetition import encoder_repetition  # noqa: E402
+from sampling_ref.steps.exponential_decay_length import (  # noqa: E402
     exponential_decay_length,
 )
-from sampling_ref.penalties.forced_bos import forced_bos  # noqa: E402
-from sampling_ref.penalties.forced_eos import forced_eos  # noqa: E402
-from sampling_ref.penalties.min_length import min_length  # noqa: E402
-from sampling_ref.penalties.min_new_tokens import min_new_tokens  # noqa: E402
-from sampling_ref.penalties.no_repeat_ngram import no_repeat_ngram  # noqa: E402
-from sampling_ref.penalties.prefix_allowed import prefix_allowed  # noqa: E402
-from sampling_ref.penalties.remove_invalid import remove_invalid_values  # noqa: E402
-from sampling_ref.penalties.repetition import repetition  # noqa: E402
-from sampling_ref.penalties.sequence_bias import sequence_bias  # noqa: E402
-from sampling_ref.penalties.suppress import suppress  # noqa: E402
-from sampling_ref.row import Number  # noqa: E402
+from sampling_ref.steps.forced_bos import forced_bos  # noqa: E402
+from sampling_ref.steps.forced_eos import forced_eos  # noqa: E402
+from sampling_ref.steps.min_length import min_length  # noqa: E402
+from sampling_ref.steps.min_new_tokens import min_new_tokens  # noqa: E402
+from sampling_ref.steps.no_repeat_ngram import no_repeat_ngram  # noqa: E402
+from sampling_ref.steps.prefix_allowed_tokens import prefix_allowed_tokens  # noqa: E402
+from sampling_ref.steps.remove_invalid_values import remove_invalid_values  # noqa: E402
+from sampling_ref.steps.repetition_penalty import repetition_penalty  # noqa: E402
+from sampling_ref.steps.sequence_bias import sequence_bias  # noqa: E402
+from sampling_ref.steps.suppress import suppress  # noqa: E402
 from sampling_ref.temperature import temperature  # noqa: E402
 from tests.sampling.rows import histories, rows  # noqa: E402
 from tests.texts import drawn  # noqa: E402
@@ -71,7 +71,7 @@ def as_floats(row: Sequence[Number]) -> list[float]:
 @given(ROWS, HISTORIES, PENALTIES)
 def test_repetition_penalty(row: list[float], history: list[int], penalty: float) -> None:
     processor = process.RepetitionPenaltyLogitsProcessor(penalty)
-    ours = repetition(of_32_bits(row), history, penalty)
+    ours = repetition_penalty(of_32_bits(row), history, penalty)
     assert as_floats(ours) == theirs(processor, row, history)
 
 
@@ -87,7 +87,9 @@ def test_repetition_penalty_without_the_prompt(
     ignored = min(ignored, len(history))
     given_length = torch.tensor([ignored]) if as_tensor else ignored
     processor = process.RepetitionPenaltyLogitsProcessor(penalty, given_length)
-    ours = repetition(of_32_bits(row), history, penalty, scope="output", prompt_length=ignored)
+    ours = repetition_penalty(
+        of_32_bits(row), history, penalty, scope="output", prompt_length=ignored
+    )
     assert as_floats(ours) == theirs(processor, row, history)
 
 
@@ -244,7 +246,7 @@ def test_prefix_allowed(row: list[float], history: list[int], table: list[list[i
     processor = process.PrefixConstrainedLogitsProcessor(
         lambda _, tokens: allowed_after(tokens.tolist()), 1
     )
-    assert prefix_allowed(row, history, allowed_after) == theirs(processor, row, history)
+    assert prefix_allowed_tokens(row, history, allowed_after) == theirs(processor, row, history)
 
 
 @drawn(100)
@@ -298,7 +300,7 @@ def test_whole_numbers_are_no_temperatures_and_penalties_there() -> None:
     for make in (process.TemperatureLogitsWarper, process.RepetitionPenaltyLogitsProcessor):
         with pytest.raises(ValueError, match="strictly positive float"):
             make(2)
-    assert temperature([4.0], 2) == repetition([4.0], [0], 2) == [2.0]
+    assert temperature([4.0], 2) == repetition_penalty([4.0], [0], 2) == [2.0]
 
 
 def test_the_encoder_s_input_must_fit_the_row_there_but_the_history_need_not() -> None:

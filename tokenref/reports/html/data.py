@@ -1,18 +1,144 @@
 """What the page's list needs, as compact as JSON can be, and inert whatever text is in it."""
 
 import json
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Final
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, groupby
+from typing import Final, TypeAlias
 
 import msgspec
 
 from tokenref.record import Case
-from tokenref.reports.html.gathering import Column, Gathered
-from tokenref.reports.html.packing import lengths, packed, runs
+from tokenref.reports.changes import Change
 from tokenref.reports.readable import readable_answer, readable_json
-from tokenref.reports.results import DIFFERENCES, CaseLine, options_again
+from tokenref.reports.results import (
+    DIFFERENCES,
+    CaseLine,
+    EngineEntry,
+    EngineLine,
+    Results,
+    ResultsError,
+    options_again,
+)
 from tokenref.reports.short import visible
+from tokenref.reports.summary import ordered
+
+MOST_LINES: Final = 300_000
+"""Case lines that a report for people may have: a browser holds them all."""
+
+
+@dataclass
+class Column:
+    """One engine of one results file."""
+
+    entry: EngineEntry
+    results: list[Results]
+    """The files that it stands in: more than one if it was run in shards."""
+
+    lines: dict[str, CaseLine] = field(default_factory=dict)
+    """By the id of the case."""
+
+    was: dict[str, str] = field(default_factory=dict)
+    """The earlier status of the cases whose status changed, if an earlier file was given."""
+
+    @property
+    def label(self) -> str:
+        """Name and version."""
+        return f"{self.entry.name} {self.entry.version}".strip()
+
+    @property
+    def sums(self) -> list[EngineLine]:
+        """The sums that its files have of it."""
+        return [results.engines[self.entry.name] for results in self.results]
+
+    def counts(self) -> Counter[str]:
+        """Return how many cases ended how."""
+        return Counter(line.status for line in self.lines.values())
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Everything that the report shows."""
+
+    columns: list[Column]
+    records: Mapping[str, Case]
+    """The records that are here, by id; some ids may have none."""
+
+    ids: list[str]
+    """The cases of all columns, in the order of the records."""
+
+
+def gather(
+    files: Sequence[Results], records: Mapping[str, Case], changes: Sequence[Change] = ()
+) -> Gathered:
+    """Put files together. An engine's shards become one column.
+
+    `changes` are the cases whose status was another one before.
+
+    Raises `ResultsError` where two files have a result of one engine for one case, and where
+    there is more than a browser can hold.
+    """
+    total = sum(results.footer.cases for results in files)
+    if total > MOST_LINES:
+        raise ResultsError(
+            f"an HTML report holds at most {MOST_LINES:,} results, got {total:,}: select fewer"
+        )
+    columns: dict[tuple[str, str], Column] = {}
+    for results in files:
+        here: dict[str, Column] = {}
+        for entry in results.header.engines:
+            column = columns.setdefault((entry.name, entry.version), Column(entry, []))
+            column.results.append(results)
+            here[entry.name] = column
+        for line in results.cases():
+            column = here[line.engine]
+            if line.id in column.lines:
+                raise ResultsError(
+                    f"{results.path}: {column.label} has a result for {line.id} in another file"
+                )
+            column.lines[line.id] = line
+    for change in changes:
+        for (name, _), column in columns.items():
+            found = column.lines.get(change.id)
+            if name == change.engine and change.now == (found and found.status):
+                column.was[change.id] = change.was or ""
+    seen = {
+        case_id
+        for column in columns.values()
+        for ids in (column.lines, column.was)
+        for case_id in ids
+    }
+    ids = [case_id for case_id in records if case_id in seen]
+    ids += sorted(seen.difference(records))
+    return Gathered(list(columns.values()), records, ids)
+
+
+def counts_by_op(gathered: Gathered) -> dict[str, list[Counter[str]]]:
+    """Return, for each operation, how many cases ended how with each engine."""
+    counts: dict[str, list[Counter[str]]] = defaultdict(
+        lambda: [Counter() for _ in gathered.columns]
+    )
+    for at, column in enumerate(gathered.columns):
+        for line in column.lines.values():
+            counts[line.op][at][line.status] += 1
+    return {op: counts[op] for op in ordered(counts)}
+
+
+def counts_by_flag(gathered: Gathered) -> dict[str, list[Counter[str]]]:
+    """Return, for each flag of the records, how many cases ended how with each engine."""
+    counts: dict[str, list[Counter[str]]] = defaultdict(
+        lambda: [Counter() for _ in gathered.columns]
+    )
+    for case_id in gathered.ids:
+        record = gathered.records.get(case_id)
+        for flag in record.flags if record is not None else ():
+            for at, column in enumerate(gathered.columns):
+                if (line := column.lines.get(case_id)) is not None:
+                    counts[flag][at][line.status] += 1
+    return dict(sorted(counts.items()))
+
 
 LETTERS: Final[Mapping[str, str]] = {
     "pass": "p",
@@ -178,3 +304,77 @@ def inert_json(value: object) -> str:
     for character in "<>&":
         plain = plain.replace(character, f"\\u{ord(character):04x}")
     return plain
+
+
+Cell: TypeAlias = str | int | list[str | int]
+"""A text, the number of a shared one, or parts of a text; below zero: how often the one before
+is there again."""
+
+_SEAMS: Final = re.compile(r"(?<=[.:;,]) | (?=\()")
+"""Where a sentence is cut: reasons have clauses in common far more often than sentences."""
+
+
+def packed(columns: Mapping[str, Sequence[str]]) -> tuple[list[str], dict[str, list[Cell]]]:
+    """Return the texts that are shared, and the columns. Texts are put together with spaces.
+
+    The script of the page is the other direction. The numbers of what is said most are shortest.
+
+    >>> packed({"a": ["once", "It is so.", "It is so.", "It is so."], "b": ["It is so. Yes."]})
+    (['It is so.'], {'a': ['once', 0, -2], 'b': [[0, 'Yes.']]})
+    """
+    counts: Counter[str] = Counter()
+    for column in columns.values():
+        for text, _ in groupby(column):
+            counts.update(_SEAMS.split(text))
+    shared = [text for text, times in counts.most_common() if times > 1 and len(text) > 1]
+    numbers = {text: number for number, text in enumerate(shared)}
+    return shared, {name: _cells(column, numbers) for name, column in columns.items()}
+
+
+def _cells(column: Iterable[str], numbers: Mapping[str, int]) -> list[Cell]:
+    cells: list[Cell] = []
+    for text, group in groupby(column):
+        cells.append(_cell(_SEAMS.split(text), numbers))
+        if more := sum(1 for _ in group) - 1:
+            cells.append(-more)
+    return cells
+
+
+def _cell(parts: Sequence[str], numbers: Mapping[str, int]) -> Cell:
+    """Return the parts of a text; those beside each other that nothing else has are one."""
+    cell: list[str | int] = []
+    for is_shared, group in groupby(parts, numbers.__contains__):
+        if is_shared:
+            cell += [numbers[part] for part in group]
+        else:
+            cell.append(" ".join(group))
+    return cell[0] if len(cell) == 1 else cell
+
+
+def runs(places: Sequence[int]) -> list[int]:
+    """Return ascending places as pairs: how many are left out, how many follow each other.
+
+    Thousands of cases are unsupported for one reason, most of them side by side.
+
+    >>> runs([0, 1, 2, 7, 9])
+    [0, 3, 4, 1, 1, 1]
+    """
+    found: list[int] = []
+    end = 0
+    for place in places:
+        if found and place == end:
+            found[-1] += 1
+        else:
+            found += [place - end, 1]
+        end = place + 1
+    return found
+
+
+def lengths(letters: str) -> str:
+    """Return letters, each with how often it follows itself, if more than once.
+
+    >>> lengths("pppfuu")
+    'p3fu2'
+    """
+    counted = ((letter, sum(1 for _ in group)) for letter, group in groupby(letters))
+    return "".join(chain.from_iterable((each, str(n) if n > 1 else "") for each, n in counted))

@@ -15,11 +15,17 @@ from tokenref.catalogue import Catalogue
 from tokenref.glossary import FLAGS
 from tokenref.record import OPERATIONS
 from tokenref.reports.changes import Change
-from tokenref.reports.html.data import inert_json, page_data
-from tokenref.reports.html.gathering import Column, Gathered, counts_by_flag, counts_by_op, gather
+from tokenref.reports.html.data import (
+    Column,
+    Gathered,
+    counts_by_flag,
+    counts_by_op,
+    gather,
+    inert_json,
+    page_data,
+)
 from tokenref.reports.html.matrix import differences_link, failures, table
-from tokenref.reports.reading import Results
-from tokenref.reports.results import judged
+from tokenref.reports.results import Results, judged
 from tokenref.reports.short import visible
 
 _RESOURCES: Final = files("tokenref.reports.html")

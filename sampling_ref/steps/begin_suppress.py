@@ -1,0 +1,56 @@
+"""Suppressed first tokens: some tokens are impossible at the beginning.
+
+Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
+`SuppressTokensAtBeginLogitsProcessor` (https://github.com/huggingface/transformers). In our
+words:
+
+    The given tokens are impossible while the history has exactly `begin` tokens.
+
+One place
+    Only the token at this place is affected, neither earlier nor later ones.
+A forced first token
+    `generate()` counts a token that `forced_bos` forces to the beginning: if one is `forced`
+    and `begin` is at most 1, the place is the one after it.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from sampling_ref.history import read_history, read_token_set
+from sampling_ref.parameters import read_whole
+from sampling_ref.row import Number, TokenId, ban, read_logits
+from sampling_ref.steps.step import no_tokens, row_step
+
+
+def begin_suppress(
+    logits: Any,
+    history: Any,
+    tokens: TokenId | Collection[TokenId],
+    begin: int,
+    *,
+    forced: TokenId | None = None,
+) -> list[Number]:
+    """Return the row, without `tokens` if the next token is the one at place `begin`.
+
+    >>> begin_suppress([1.0, 2.0], [0], tokens=[1], begin=1)
+    [1.0, -inf]
+    >>> begin_suppress([1.0, 2.0], [0, 0], tokens=[1], begin=1)
+    [1.0, 2.0]
+    >>> begin_suppress([1.0, 2.0], [0, 0], tokens=[1], begin=1, forced=0)
+    [1.0, -inf]
+    """
+    numbers = read_logits(logits)
+    past = read_history(history, len(numbers))
+    place = read_whole("begin", begin)
+    if forced is not None and place <= 1:
+        place += 1
+    suppressed = read_token_set(tokens, len(numbers), "tokens")
+    return ban(numbers, suppressed) if len(past) == place else numbers
+
+
+STEP = row_step(
+    "begin_suppress",
+    begin_suppress,
+    "some tokens do not come right after the prompt",
+    touched=no_tokens,
+)

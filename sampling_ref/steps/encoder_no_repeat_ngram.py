@@ -1,0 +1,66 @@
+"""No n-gram of the input: ban every token that would complete an n-gram of another text.
+
+Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
+`EncoderNoRepeatNGramLogitsProcessor` (https://github.com/huggingface/transformers). In our
+words:
+
+    A token is impossible if the last n - 1 tokens of the history followed by it occur in
+    the encoder's input.
+
+Decoder-only models
+    There the encoder's input is the prompt, and the history begins with it: what None
+    stands for.
+Short history
+    While the history has fewer than n - 1 tokens nothing is banned.
+All banned
+    Nothing keeps a token possible. If all are banned the row is all minus infinity.
+"""
+
+from typing import Any
+
+from sampling_ref.history import read_history, tokens_seen
+from sampling_ref.parameters import read_whole
+from sampling_ref.row import Number, ban, read_logits
+from sampling_ref.steps.step import no_tokens, row_step
+
+
+def encoder_no_repeat_ngram(
+    logits: Any,
+    history: Any,
+    ngram_size: int,
+    encoder_input: Any = None,
+    *,
+    prompt_length: int = 0,
+) -> list[Number]:
+    """Return the row without the tokens that would repeat an n-gram of the encoder's input.
+
+    >>> encoder_no_repeat_ngram([1.0, 2.0, 3.0], [2, 0], ngram_size=2, encoder_input=[0, 1, 0, 0])
+    [-inf, -inf, 3.0]
+    """
+    numbers = read_logits(logits)
+    tokens = read_history(history, len(numbers))
+    prompt = tokens_seen(
+        tokens, len(numbers), window=None, scope="prompt", prompt_length=prompt_length
+    )
+    text = prompt if encoder_input is None else encoder_input
+    given = list(read_history(text, len(numbers), "encoder_input"))
+    read_whole("ngram_size", ngram_size, least=1)
+    if len(tokens) < ngram_size - 1:
+        return numbers
+    prefix = tokens[len(tokens) - (ngram_size - 1) :]
+    return ban(
+        numbers,
+        (
+            given[end]
+            for end in range(ngram_size - 1, len(given))
+            if given[end - (ngram_size - 1) : end] == prefix
+        ),
+    )
+
+
+STEP = row_step(
+    "encoder_no_repeat_ngram",
+    encoder_no_repeat_ngram,
+    "no {ngram_size} tokens in a row may come from the encoder's input",
+    touched=no_tokens,
+)

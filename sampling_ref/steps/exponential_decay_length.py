@@ -1,0 +1,75 @@
+"""Exponential length decay: from a given length on, the end becomes likelier and likelier.
+
+Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
+`ExponentialDecayLengthPenalty` (https://github.com/huggingface/transformers). In our words:
+
+    If more than `start` tokens were generated, n more, then add
+    |logit| * (growth**n - 1) to the logit of each token that ends a text.
+
+Sign
+    The absolute value makes the sum grow for negative logits too. A growth below 1 makes
+    the end less likely.
+Zero
+    An end with logit 0 stays at 0, however long the text becomes.
+Reaching the start
+    At exactly `start` tokens nothing is added: n begins at 1.
+Rounding
+    The power and the subtraction of 1 are calculated with the growth as it is given; the
+    result is then brought together with the logit.
+Domain
+    The growth is above 0.
+"""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from sampling_ref.history import read_token_set, tokens_seen
+from sampling_ref.parameters import read_number, read_whole
+from sampling_ref.row import Number, TokenId, change_logits, read_logits
+from sampling_ref.situation import Situation
+from sampling_ref.steps.step import Values, row_step
+
+
+def exponential_decay_length(
+    logits: Any,
+    history: Any,
+    start: int,
+    growth: Number,
+    ends: TokenId | Collection[TokenId],
+    *,
+    prompt_length: int = 0,
+) -> list[Number]:
+    """Return the row with the ends raised by how far the text is beyond `start`.
+
+    >>> exponential_decay_length([3.0, -2.0], [0, 0, 0], start=1, growth=1.5, ends=1)
+    [3.0, 0.5]
+    """
+    numbers = read_logits(logits)
+    read_whole("start", start)
+    growth = read_number("growth", growth, "(0, inf)")
+    final = read_token_set(ends, len(numbers), "ends")
+    generated = tokens_seen(
+        history, len(numbers), window=None, scope="output", prompt_length=prompt_length
+    )
+    beyond = len(generated) - start
+    if beyond <= 0:
+        return numbers
+
+    def raised(_: TokenId, logit: Number) -> Number:
+        size = -logit if logit < 0 else logit
+        return logit + size * (growth**beyond - 1)
+
+    return change_logits("the exponential length decay", numbers, final, raised)
+
+
+def _ends(situation: Situation, values: Values) -> Iterable[TokenId]:
+    ends = values["ends"]
+    return [end for end in ([ends] if isinstance(ends, int) else ends) if end < situation.size]
+
+
+STEP = row_step(
+    "exponential_decay_length",
+    exponential_decay_length,
+    "from {start} tokens on the end becomes likelier by powers of {growth}",
+    touched=_ends,
+)

@@ -1,0 +1,66 @@
+"""Forced last token: the last place of a text is left to the tokens that end it.
+
+Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
+`ForcedEOSTokenLogitsProcessor` (https://github.com/huggingface/transformers). In our words:
+
+    If one token is left until `max_length`, the tokens that end a text get the logit 0
+    and all others are impossible.
+
+Several ends
+    All of them get 0, so they are equally likely whatever the model says.
+Impossible tokens
+    The ends become possible even if they were not.
+Too late
+    Beyond `max_length - 1` tokens nothing is forced any more.
+Counting what is new
+    `new_tokens` counts from the end of the prompt and takes the place of `max_length`.
+No ends
+    If there are none, the row is all minus infinity in the last place.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from sampling_ref.history import read_history, read_token_set, tokens_seen
+from sampling_ref.parameters import read_whole
+from sampling_ref.row import Number, TokenId, force, read_logits
+from sampling_ref.steps.step import no_tokens, row_step
+
+
+def forced_eos(
+    logits: Any,
+    history: Any,
+    max_length: int | None,
+    ends: TokenId | Collection[TokenId],
+    *,
+    new_tokens: int | None = None,
+    prompt_length: int = 0,
+) -> list[Number]:
+    """Return the row, or only the ends if the next token is the last.
+
+    >>> forced_eos([1.0, 2.0, 3.0], [0, 0], max_length=3, ends=1)
+    [-inf, 0.0, -inf]
+    >>> forced_eos([1.0, 2.0, 3.0], [0], max_length=3, ends=1)
+    [1.0, 2.0, 3.0]
+    >>> forced_eos([1.0, 2.0], [0, 0], None, ends=1, new_tokens=2, prompt_length=1)
+    [-inf, 0.0]
+    """
+    numbers = read_logits(logits)
+    tokens = read_history(history, len(numbers))
+    prompt = tokens_seen(
+        tokens, len(numbers), window=None, scope="prompt", prompt_length=prompt_length
+    )
+    if new_tokens is None:
+        longest = read_whole("max_length", max_length)
+    else:
+        longest = len(prompt) + read_whole("new_tokens", new_tokens)
+    final = read_token_set(ends, len(numbers), "ends")
+    return force(numbers, final) if len(tokens) == longest - 1 else numbers
+
+
+STEP = row_step(
+    "forced_eos",
+    forced_eos,
+    "at length {max_length} the end is forced",
+    touched=no_tokens,
+)

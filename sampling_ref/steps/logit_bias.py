@@ -1,0 +1,65 @@
+"""Logit bias: add a number to the logits of some tokens.
+
+OpenAI, API reference, "Create chat completion", `logit_bias`
+(https://platform.openai.com/docs/api-reference/chat/create). In our words:
+
+    Add the bias given for a token to its logit, before anything is drawn.
+
+Minus infinity
+    A bias of minus infinity makes a token impossible; that is how llama.cpp suppresses
+    tokens. Plus infinity is an error.
+Impossible tokens
+    No bias makes them possible again.
+Range
+    None here. `engines/openai.py` has OpenAI's [-100, 100]. vLLM moves a bias outside of it to the
+    nearer end (`limit=100`).
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sampling_ref.history import read_bias, read_history, read_numbers_of_tokens
+from sampling_ref.parameters import read_number
+from sampling_ref.row import Number, TokenId, change_logits, read_logits
+from sampling_ref.situation import Situation
+from sampling_ref.steps.step import Values, row_step
+
+
+def logit_bias(
+    logits: Any,
+    history: Any,
+    biases: Mapping[TokenId, Number],
+    *,
+    limit: Number | None = None,
+) -> list[Number]:
+    """Return the row with each bias added to the logit of its token.
+
+    >>> logit_bias([1.0, 2.0, 3.0], [], {0: 0.5, 2: float("-inf")})
+    [1.5, 2.0, -inf]
+    >>> logit_bias([1.0, 2.0], [], {0: 1000.0}, limit=100)
+    [101.0, 2.0]
+    """
+    numbers = read_logits(logits)
+    size = len(numbers)
+    read_history(history, size)
+    checked = read_numbers_of_tokens(biases, size, "biases", read_bias)
+    most = None if limit is None else read_number("limit", limit, "[0, inf)")
+
+    def biased(token: TokenId, logit: Number) -> Number:
+        bias = checked[token]
+        return logit + (bias if most is None else max(-most, min(most, bias)))
+
+    return change_logits("the logit bias", numbers, checked, biased)
+
+
+def _biased_tokens(situation: Situation, values: Values) -> Iterable[TokenId]:
+    return [token for token in values["biases"] if token < situation.size]
+
+
+STEP = row_step(
+    "logit_bias",
+    logit_bias,
+    "numbers added to single tokens",
+    touched=_biased_tokens,
+    numbers=("biases",),
+)

@@ -1,0 +1,50 @@
+"""Minimum length: no end before so many tokens, the prompt included.
+
+Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
+`MinLengthLogitsProcessor` (https://github.com/huggingface/transformers). In our words:
+
+    The tokens that end a text are impossible while the history is shorter than `length`.
+
+Prompt
+    It counts. `min_new_tokens` counts what was generated.
+Reaching it
+    At exactly `length` tokens the text may end.
+Which tokens
+    All of `ends`. vLLM and SGLang put the stop tokens of a request there too.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from sampling_ref.history import read_history, read_token_set
+from sampling_ref.parameters import read_whole
+from sampling_ref.row import Number, TokenId, ban, read_logits
+from sampling_ref.steps.step import no_tokens, row_step
+
+
+def min_length(
+    logits: Any,
+    history: Any,
+    length: int,
+    ends: TokenId | Collection[TokenId],
+) -> list[Number]:
+    """Return the row, without the ends while the history is too short.
+
+    >>> min_length([1.0, 2.0], [0, 0], length=3, ends=1)
+    [1.0, -inf]
+    >>> min_length([1.0, 2.0], [0, 0, 0], length=3, ends=1)
+    [1.0, 2.0]
+    """
+    numbers = read_logits(logits)
+    tokens = read_history(history, len(numbers))
+    read_whole("length", length)
+    final = read_token_set(ends, len(numbers), "ends")
+    return ban(numbers, final) if len(tokens) < length else numbers
+
+
+STEP = row_step(
+    "min_length",
+    min_length,
+    "no end before the sequence has {length} tokens",
+    touched=no_tokens,
+)

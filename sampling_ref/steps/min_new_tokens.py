@@ -1,0 +1,54 @@
+"""Minimum of new tokens: no end before so many tokens were generated.
+
+Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
+`MinNewTokensLengthLogitsProcessor` (https://github.com/huggingface/transformers). In our
+words:
+
+    The tokens that end a text are impossible while fewer than `count` tokens follow the
+    prompt.
+
+Reaching it
+    After exactly `count` tokens the text may end.
+Other names
+    `min_tokens` in vLLM, which puts the stop tokens of the request among the ends.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from sampling_ref.history import read_token_set, tokens_seen
+from sampling_ref.parameters import read_whole
+from sampling_ref.row import Number, TokenId, ban, read_logits
+from sampling_ref.steps.step import no_tokens, row_step
+
+
+def min_new_tokens(
+    logits: Any,
+    history: Any,
+    count: int,
+    ends: TokenId | Collection[TokenId],
+    *,
+    prompt_length: int = 0,
+) -> list[Number]:
+    """Return the row, without the ends while too little was generated.
+
+    >>> min_new_tokens([1.0, 2.0], [0, 0, 0], count=2, ends=[1], prompt_length=2)
+    [1.0, -inf]
+    >>> min_new_tokens([1.0, 2.0], [0, 0, 0], count=1, ends=[1], prompt_length=2)
+    [1.0, 2.0]
+    """
+    numbers = read_logits(logits)
+    read_whole("count", count)
+    final = read_token_set(ends, len(numbers), "ends")
+    generated = tokens_seen(
+        history, len(numbers), window=None, scope="output", prompt_length=prompt_length
+    )
+    return ban(numbers, final) if len(generated) < count else numbers
+
+
+STEP = row_step(
+    "min_new_tokens",
+    min_new_tokens,
+    "no end before {count} tokens follow the prompt",
+    touched=no_tokens,
+)

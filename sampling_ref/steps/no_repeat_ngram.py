@@ -1,0 +1,57 @@
+"""No n-gram twice: ban every token that would complete an n-gram that has occurred.
+
+Paulus, Xiong and Socher, "A Deep Reinforced Model for Abstractive Summarization", 2017,
+section 2.5 (https://arxiv.org/abs/1705.04304). In our words:
+
+    A token is impossible if the last n - 1 tokens followed by it occurred before.
+
+Prompt
+    n-grams of the prompt count too, and those that lie across its end.
+Single tokens
+    With n = 1 every token of the history is impossible.
+Overlap
+    The n-grams may overlap: after `a a`, n = 2 forbids `a`.
+All banned
+    Nothing keeps a token possible. If all are banned the row is all minus infinity.
+"""
+
+from typing import Any
+
+from sampling_ref.history import read_history
+from sampling_ref.parameters import read_whole
+from sampling_ref.row import Number, ban, read_logits
+from sampling_ref.steps.step import no_tokens, row_step
+
+
+def no_repeat_ngram(
+    logits: Any,
+    history: Any,
+    ngram_size: int,
+) -> list[Number]:
+    """Return the row without the tokens that would repeat an n-gram of `ngram_size` tokens.
+
+    >>> no_repeat_ngram([1.0, 2.0, 3.0], [0, 1, 0], ngram_size=2)
+    [1.0, -inf, 3.0]
+    """
+    numbers = read_logits(logits)
+    tokens = read_history(history, len(numbers))
+    read_whole("ngram_size", ngram_size, least=1)
+    if len(tokens) < ngram_size:
+        return numbers
+    prefix = tokens[len(tokens) - (ngram_size - 1) :]
+    return ban(
+        numbers,
+        (
+            tokens[end]
+            for end in range(ngram_size - 1, len(tokens))
+            if tokens[end - (ngram_size - 1) : end] == prefix
+        ),
+    )
+
+
+STEP = row_step(
+    "no_repeat_ngram",
+    no_repeat_ngram,
+    "no {ngram_size} tokens in a row may come a second time",
+    touched=no_tokens,
+)

@@ -1,0 +1,76 @@
+"""Presence penalty: a token that has occurred becomes less likely, once.
+
+OpenAI, API reference, "Frequency and presence penalties"
+(https://platform.openai.com/docs/guides/text-generation). In our words:
+
+    Subtract the penalty from the logit of every token that was generated.
+
+Division
+    ChatStream's penalties (Qualiteg, "Three penalties in LLM sampling",
+    https://blog.qualiteg.com/making_penalty_processor) can also
+    divide (`method="divide"`); that makes a token of negative logit likelier, and it
+    changes with a number added to all logits.
+Prompt
+    OpenAI looks at what was generated, and so does `scope="output"` with the length of the
+    prompt; the default prompt is empty. Engines that look at the prompt too: `scope="all"`.
+    `skipped` leaves out so many of the oldest tokens of the prompt, at most the whole of it,
+    as TensorRT-LLM's `prompt_ignore_length` does.
+Domain
+    Any number is subtracted; negative ones reward. OpenAI's own range is in `engines/openai.py`.
+    A divisor is above 0.
+"""
+
+from typing import Any, Literal, get_args
+
+from sampling_ref.history import Scope, counts_of, read_history, tokens_seen
+from sampling_ref.parameters import read_choice, read_number, read_whole
+from sampling_ref.row import Number, TokenId, change_logits, read_logits
+from sampling_ref.steps.step import row_step
+
+Method = Literal["subtract", "divide"]
+
+
+def presence_penalty(
+    logits: Any,
+    history: Any,
+    penalty: Number,
+    *,
+    method: Method = "subtract",
+    window: int | None = None,
+    scope: Scope = "output",
+    skipped: int = 0,
+    prompt_length: int = 0,
+) -> list[Number]:
+    """Return the row with every token of the history lowered by the penalty.
+
+    >>> presence_penalty([1.0, 1.0, 1.0], [0, 1, 0], penalty=0.5)
+    [0.5, 0.5, 1.0]
+    """
+    numbers = read_logits(logits)
+    read_choice("method", method, get_args(Method))
+    domain = "(-inf, inf)" if method == "subtract" else "(0, inf)"
+    penalty = read_number("penalty", penalty, domain)
+    left_out = min(read_whole("skipped", skipped), read_whole("prompt_length", prompt_length))
+    kept = read_history(history, len(numbers))[left_out:]
+    tokens = counts_of(
+        tokens_seen(
+            kept,
+            len(numbers),
+            window=window,
+            scope=scope,
+            prompt_length=prompt_length - left_out,
+        )
+    )
+
+    def penalised(_: TokenId, logit: Number) -> Number:
+        return logit / penalty if method == "divide" else logit - penalty
+
+    return change_logits("the presence penalty", numbers, tokens, penalised)
+
+
+STEP = row_step(
+    "presence_penalty",
+    presence_penalty,
+    "having been seen at all costs a token {penalty}",
+    numbers=("penalty",),
+)

@@ -1,0 +1,43 @@
+"""Suppressed tokens: some tokens are never possible.
+
+Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
+`SuppressTokensLogitsProcessor` (https://github.com/huggingface/transformers). In our words:
+
+    The given tokens are impossible.
+
+All banned
+    Nothing keeps a token possible. If all are banned the row is all minus infinity.
+Finite masks
+    Some engines lower the logit to a large negative number instead (mistral.rs: by 1e9,
+    exllamav2: to -1e30), so that a row of nothing but suppressed tokens still gives one.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from sampling_ref.history import read_history, read_token_set
+from sampling_ref.row import Number, TokenId, ban, read_logits
+from sampling_ref.steps.step import no_tokens, row_step
+
+
+def suppress(
+    logits: Any,
+    history: Any,
+    tokens: TokenId | Collection[TokenId],
+) -> list[Number]:
+    """Return the row without `tokens`.
+
+    >>> suppress([1.0, 2.0, 3.0], [], [0, 2])
+    [-inf, 2.0, -inf]
+    """
+    numbers = read_logits(logits)
+    read_history(history, len(numbers))
+    return ban(numbers, read_token_set(tokens, len(numbers), "tokens"))
+
+
+STEP = row_step(
+    "suppress",
+    suppress,
+    "some tokens never come",
+    touched=no_tokens,
+)

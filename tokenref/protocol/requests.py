@@ -1,0 +1,217 @@
+"""Files of requests: the messages of a run, for a program that runs on another machine.
+
+Keys are numbers in the order of the file, and so are the ids of runs and loads, so judging a
+million answers needs only a few bytes for each. The file does not say which record a key
+belongs to; judging finds the record by the question itself.
+"""
+
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from bpe_ref import Vocabulary
+from tokenref.catalogue import Catalogue
+from tokenref.protocol.batches import (
+    LARGEST,
+    Loading,
+    batches,
+    load_tokenizer,
+    load_vocabulary,
+    parts,
+)
+from tokenref.protocol.messages import PROTO, HelloRequest, LoadRequest, Request, RunRequest
+from tokenref.protocol.reading import ProtocolError, decode, shown
+from tokenref.record import Case, op_of
+from tokenref.subjects import TokenizerFile
+
+PathOf = Callable[[Loading], str]
+"""Where the program finds a vocabulary or a tokenizer."""
+
+
+def export(
+    cases: Sequence[Case],
+    catalogue: Catalogue,
+    fixtures: str,
+    path_of: PathOf,
+    *,
+    seed: int = 0,
+    repeat: int = 1,
+    largest: int = LARGEST,
+) -> Iterator[bytes]:
+    """Yield the lines of a file of requests, the canaries among them; each case `repeat` times.
+
+    `fixtures` is the digest of the manifest. Vocabularies must be there: see `present`.
+    """
+    asked = [*cases] * repeat + [*catalogue.canaries]
+    asked = [case for case in asked if not isinstance(catalogue.subject(case.vocab), str)]
+    about = {"fixtures": fixtures, "cases": len(asked), "seed": seed}
+    yield _line({"cmd": "hello", "proto": PROTO, "about": about})
+    key = run = load = 0
+    loaded: str | None = None
+    for batch in batches(asked, seed, largest):
+        together = [asked[number] for number in batch]
+        first = together[0]
+        message = {"cmd": "run", "id": "", "op": op_of(first), "profile": first.profile}
+        loading = _loading(catalogue, first)
+        if loading is not None:
+            message[loading.kind] = loading.digest
+            if loading.digest != loaded:
+                loaded = loading.digest
+                yield _line(
+                    {
+                        "cmd": "load",
+                        "id": f"l{load}",
+                        loading.kind: loaded,
+                        "path": path_of(loading),
+                    }
+                )
+                load += 1
+        requests = [msgspec.to_builtins(case.input) for case in together]
+        for part in parts(requests, largest):
+            questions = []
+            for request in requests[part]:
+                questions.append({"k": str(key), "in": request})
+                key += 1
+            yield _line(message | {"id": f"b{run}", "cases": questions})
+            run += 1
+    yield _line({"cmd": "bye"})
+
+
+def _loading(catalogue: Catalogue, case: Case) -> Loading | None:
+    """Return what a case needs to be loaded, if anything."""
+    subject = catalogue.subject(case.vocab)
+    if isinstance(subject, Vocabulary):
+        return load_vocabulary(subject, catalogue.name(case.vocab))
+    if isinstance(subject, TokenizerFile):
+        return load_tokenizer(subject.content, subject.name)
+    return None
+
+
+def _line(message: object) -> bytes:
+    return msgspec.json.encode(message) + b"\n"
+
+
+_LONGEST_REQUEST: Final = 2**26
+"""Bytes of the longest line of requests; tokenref itself writes far shorter ones."""
+
+_ORDER: Final = msgspec.json.Encoder(order="sorted")
+_REQUEST: Final = msgspec.json.Decoder(Request)
+
+
+class ExchangeError(Exception):
+    """A file of requests or responses that cannot be judged; the sentence names file and line."""
+
+
+@dataclass
+class Questions:
+    """What a file of requests asks: for each key the question, by number."""
+
+    fixtures: str
+    seed: int
+    cases: list[list[Case]] = field(default_factory=list)
+    """The cases of each question; most have one."""
+
+    of_key: "array[int]" = field(default_factory=lambda: array("l"))
+    runs: "array[int]" = field(default_factory=lambda: array("l", [0]))
+    """The first key of each run, and at the end the number of keys."""
+
+    loads: list[str] = field(default_factory=list)
+    """The digest of each load."""
+
+
+def lines_of(path: Path, longest: int) -> Iterator[tuple[int, bytes]]:
+    """Yield number and content of each line. Raises `ExchangeError`."""
+    try:
+        with path.open("rb") as file:
+            number = 0
+            while line := file.readline(longest + 1):
+                number += 1
+                if len(line) > longest:
+                    raise ExchangeError(
+                        f"{path}, line {number}: a line has at most {longest:,} bytes"
+                    )
+                yield number, line
+    except OSError as error:
+        raise ExchangeError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def requests_of(path: Path) -> Iterator[tuple[str, Request]]:
+    """Yield each message of a file of requests, and where it stands. Raises `ExchangeError`."""
+    for number, line in lines_of(path, _LONGEST_REQUEST):
+        where = f"{path}, line {number}"
+        try:
+            message: Request = decode(_REQUEST, line, "")
+        except ProtocolError as error:
+            raise ExchangeError(f"{where}: not a request: {error}") from None
+        yield where, message
+
+
+def read_requests(path: Path, catalogue: Catalogue) -> Questions:
+    """Read what was asked, and find the record of each question. Raises `ExchangeError`."""
+    known: dict[bytes, int] = {}
+    by_content: dict[bytes, list[Case]] = {}
+    for case in (*catalogue.cases, *catalogue.canaries):
+        subject = case.vocab
+        content = _content(op_of(case), case.profile, subject, msgspec.to_builtins(case.input))
+        by_content.setdefault(content, []).append(case)
+    questions: Questions | None = None
+    ended = False
+    for where, message in requests_of(path):
+        if questions is None:
+            if not isinstance(message, HelloRequest) or message.about is UNSET:
+                raise ExchangeError(f"{where}: must be the hello that `tokenref export` writes")
+            questions = Questions(message.about.fixtures, message.about.seed)
+            promised = message.about.cases
+        elif isinstance(message, LoadRequest):
+            if message.id != f"l{len(questions.loads)}":
+                raise ExchangeError(f"{where}: the id must be 'l{len(questions.loads)}'")
+            questions.loads.append(
+                str(message.tokenizer if message.vocab is UNSET else message.vocab)
+            )
+        elif isinstance(message, RunRequest):
+            _add(questions, message, where, known, by_content)
+        else:
+            ended = True
+    if questions is None or not ended or len(questions.of_key) != promised:
+        raise ExchangeError(f"{path}: the file is cut off: export it again")
+    return questions
+
+
+def _add(
+    questions: Questions,
+    message: RunRequest,
+    where: str,
+    known: dict[bytes, int],
+    by_content: Mapping[bytes, list[Case]],
+) -> None:
+    """Add the questions of one run."""
+    if message.id != f"b{len(questions.runs) - 1}":
+        raise ExchangeError(f"{where}: the id must be 'b{len(questions.runs) - 1}'")
+    subject = message.vocab if message.tokenizer is UNSET else message.tokenizer
+    about = None if subject is UNSET else subject
+    for question in message.cases:
+        if question.k != str(len(questions.of_key)):
+            raise ExchangeError(
+                f"{where}: the key must be '{len(questions.of_key)}', got {question.k!r:.80}"
+            )
+        content = _content(message.op, message.profile, about, question.input)
+        if content not in known:
+            if content not in by_content:
+                raise ExchangeError(
+                    f"{where}: no record asks the question {question.k!r}: "
+                    f"{shown(_ORDER.encode(question.input))}"
+                )
+            known[content] = len(questions.cases)
+            questions.cases.append(by_content[content])
+        questions.of_key.append(known[content])
+    questions.runs.append(len(questions.of_key))
+
+
+def _content(op: str, profile: str, about: str | None, request: Mapping[str, Any]) -> bytes:
+    return blake2b(_ORDER.encode([op, profile, about, request]), digest_size=16).digest()
