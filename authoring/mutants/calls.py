@@ -36,9 +36,7 @@ def remembering(witness: Witness) -> Callable[[Callable[[], Call]], Mutant]:
             if op != SESSION:
                 return session.answer(op, request)
             call = begin()
-            answer = answer_calls(
-                lambda called, given: call(session.answer, called, given), request
-            )
+            answer = answer_calls(partial(call, session.answer), request)
             assert isinstance(answer, Ok)  # noqa: S101 - as of the reference
             return answer
 
