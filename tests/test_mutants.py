@@ -1,6 +1,6 @@
 """What mutants are, and what the gate says about them.
 
-The gate over the real fixtures is run by `tokenref mutants`; here it meets small ones.
+The gate over the real fixtures is run by `python -m authoring mutants`; here it meets small ones.
 """
 
 from collections.abc import Mapping
@@ -21,13 +21,13 @@ from authoring.mutants.mutant import (
     mutant,
     spelled,
 )
+from authoring.mutants.printing import print_gate
 from authoring.mutants.table import MUTANTS
 from bpe_ref import TextRules, Vocabulary
 from tokenref.answers import Answer, Crashed
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.questions.text import TextInput
 from tokenref.record import Case, make_case
-from tokenref.reports.mutants import print_gate
 from tokenref.subjects import TokenizerFile
 
 TWICE = spelled("a aa")

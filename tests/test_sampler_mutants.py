@@ -9,6 +9,7 @@ import pytest
 from authoring.mutants.beyond import BEYOND
 from authoring.mutants.gate import run_gate
 from authoring.mutants.mutant import Mutant
+from authoring.mutants.page import mutants_page
 from authoring.mutants.samplers import question, sampler_mutant
 from authoring.mutants.table import CONTROLS, MUTANTS
 from tokenref.answers import Ok
@@ -17,7 +18,6 @@ from tokenref.engines.reference import ReferenceEngine
 from tokenref.floats import grid, pack
 from tokenref.questions.sampling import pack_parameters
 from tokenref.record import OPERATIONS, SAMPLER_OPS, Case, Exact, make_case, op_of
-from tokenref.reports.mutants_page import mutants_page
 from tokenref.subjects import SAMPLERS, Subject
 
 SAMPLER_MUTANTS = {

@@ -22,8 +22,8 @@ from tokenref.answers import (
     Skipped,
     TimedOut,
     Unsupported,
+    answer_calls,
 )
-from tokenref.engines.calls import in_order
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.table import Unavailable, engine
 from tokenref.judge import judge
@@ -107,7 +107,7 @@ def test_another_program_is_asked_the_session_as_a_whole() -> None:
 
 def test_a_refusal_is_an_answer_and_the_other_calls_are_asked_all_the_same() -> None:
     session = Recorder(Refused("UNKNOWN_ID", "no"), Ok({"text": "a", "stages": {}}))
-    assert in_order(session.answer, {"calls": [LETTER, LETTER]}) == Ok(
+    assert answer_calls(session.answer, {"calls": [LETTER, LETTER]}) == Ok(
         {"answers": [{"code": "UNKNOWN_ID"}, {"text": "a"}]}
     )
 
@@ -124,7 +124,7 @@ def test_a_refusal_is_an_answer_and_the_other_calls_are_asked_all_the_same() -> 
 )
 def test_what_is_no_answer_is_that_of_the_session(broken: Answer) -> None:
     session = Recorder(Ok({"text": "a"}), broken)
-    assert in_order(session.answer, {"calls": [LETTER, LETTER, LETTER]}) == broken
+    assert answer_calls(session.answer, {"calls": [LETTER, LETTER, LETTER]}) == broken
     assert len(session.asked) == 2
 
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final, TypeAlias
 
 from authoring.mutants.mutant import Ask, Mutant, Witness, bytewise, mutant
-from tokenref.answers import Ok, Refused
-from tokenref.engines.calls import SESSION, in_order
+from tokenref.answers import SESSION, Ok, Refused, answer_calls
 from tokenref.engines.reference import ReferenceSession
 from tokenref.record import canonical_json
 
@@ -35,7 +34,7 @@ def remembering(begin: Callable[[], Callable[[Right, str, Request], Given]]) -> 
         if op != SESSION:
             return session.answer(op, request)
         call = begin()
-        answer = in_order(lambda called, given: call(session.answer, called, given), request)
+        answer = answer_calls(lambda called, given: call(session.answer, called, given), request)
         assert isinstance(answer, Ok)  # noqa: S101 - as of the reference
         return answer
 
