@@ -14,9 +14,9 @@ from tokenizers.models import BPE as EngineBPE  # noqa: N811 -- a name of the li
 from bpe_ref.added_tokens import AddedToken
 from bpe_ref.decoders import BPEDecoder, ByteFallback, ByteLevel, Metaspace
 from bpe_ref.errors import DecodingError, ParameterError
-from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.like_tokenizers.decode_stream import DecodeStream
 from bpe_ref.models.bpe import BPE
+from bpe_ref.tokenizer import Tokenizer
 from tests.engine_encodings import FAILED, engine_answer, our_answer
 from tests.test_hugging_face_decoders import ATOMS, KINDS, engine_of
 from tests.texts import drawn

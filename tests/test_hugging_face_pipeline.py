@@ -16,10 +16,10 @@ from bpe_ref.encoding import Encoding
 from bpe_ref.errors import ParameterError, TokenIdError
 from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.hugging_face import parse_tokenizer_json, read_tokenizer_json
-from bpe_ref.pieces import character_of_byte
-from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.models.bpe import BPE
+from bpe_ref.pieces import character_of_byte
 from bpe_ref.profile import STRICT
+from bpe_ref.tokenizer import Tokenizer
 from tests.engine_encodings import FAILED, engine_answer, our_answer
 from tests.synthetic_tokenizers import Document, added, document, trained_model
 from tests.texts import drawn, text_of

@@ -17,29 +17,29 @@ def mutants_page(report: GateReport) -> str:
     """Return the page as Markdown, the same for the same fixtures.
 
     >>> mutants_page(GateReport([], asked=0, flags=[])).splitlines()[0]
-    '# Seeded bugs, and what kills them'
+    '# Seeded bugs'
     """
     killed, crude, survived = (
         f"{len(report.with_fate(fate)):,}" for fate in ("killed", "too crude", "survived")
     )
     lines = [
-        "# Seeded bugs, and what kills them",
+        "# Seeded bugs",
         "",
-        "A mutant is the reference with one mistake in it. Each of these dies on the golden",
-        "records: at least one record judges its answer wrong. So a real engine with the same",
-        "mistake fails, too. Written by `tokenref mutants --page`.",
+        "This page lists the bugs that the golden records detect. A mutant is the reference with",
+        "one mistake. For each mutant, at least one record judges its answer wrong, so a real",
+        "engine with the same mistake fails too. Written by `python -m authoring mutants`.",
         "",
-        f"{len(report.trials):,} mutants: {killed} killed, {survived} survive; {crude} are too",
-        "crude to count, since more than a quarter of the records find them.",
+        f"{len(report.trials):,} mutants: {killed} killed, {survived} survive, and {crude} are too",
+        "crude to count, because more than a quarter of the records detect them.",
         "",
-        "The last column is a row of the matrix of mutants and flags: how many of the records that",
-        "kill the mutant have the flag. What a flag means is in `fixtures/glossary.json`. Mutants",
-        "that shorter rows kill are not asked about rows of tens of thousands of tokens.",
+        "The last column shows how many of the records that kill the mutant have each flag.",
+        "`fixtures/glossary.json` explains the flags. Mutants that shorter rows kill are not",
+        "tested on rows of tens of thousands of tokens.",
         "",
     ]
     for title, about in _PARTS:
         of_part = [trial for trial in report.trials if _part(trial) == title]
-        lines += [f"## {title}", "", f"{len(of_part):,} mutants are asked about {about}.", ""]
+        lines += [f"## {title}", "", f"{len(of_part):,} mutants are tested on {about}.", ""]
         lines += [
             "| mutant | mistake | killed by | flags of the killers |",
             "| --- | --- | ---: | --- |",
@@ -49,8 +49,8 @@ def mutants_page(report: GateReport) -> str:
     lines += [
         "## What one call cannot show",
         "",
-        "A record asks one question, with everything that the answer depends on. These bugs of",
-        "samplers show only in a sequence, in a batch, in many draws, or in none of them.",
+        "A record is one question, with everything that the answer depends on. These bugs of",
+        "samplers show only in a sequence of calls, in a batch, in many draws, or not at all.",
         "",
         "| bug | seen in | why | caught by |",
         "| --- | --- | --- | --- |",
