@@ -19,7 +19,8 @@ from bpe_ref import (
     Vocabulary,
     encoding_name_for_model,
     load,
-    load_vocabulary,
+    load,
+    vocabulary_of,
     vocabulary_by_concatenation,
 )
 from bpe_ref.given_text import without_surrogates
@@ -358,5 +359,5 @@ def test_a_name_that_nobody_knows_is_one_sentence() -> None:
 
 
 def test_loading_tiny_by_name_is_the_embedded_vocabulary() -> None:
-    assert load_vocabulary("tiny").digest() == tiny_vocabulary().digest()
+    assert vocabulary_of(load("tiny")).digest() == tiny_vocabulary().digest()
     assert repr(load("tiny")) == "<Tokenizer tiny, 2000 tokens>"

@@ -9,11 +9,18 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from bpe_ref import BpeError, load_vocabulary
+from bpe_ref import BpeError
 from tokenref.manifest import Manifest, VocabularyEntry, parse_manifest, read_manifest
 from tokenref.record import ROW_OPS, Case, RecordError, op_of
 from tokenref.record_files import REGRESS, read_file, read_records
-from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, TokenizerSubject, together
+from tokenref.subjects import (
+    SAMPLERS,
+    Subject,
+    TokenizerFile,
+    TokenizerSubject,
+    load_bytes,
+    together,
+)
 from tokenref.verdicts import Either, Set
 
 
@@ -62,13 +69,13 @@ def shipped_subjects() -> Mapping[str, VocabularyEntry]:
 def shipped_subject(name: str) -> TokenizerSubject:
     """Return a vocabulary or tokenizer of the fixtures by its name. Raises `KeyError`.
 
-    >>> shipped_subject("tiny").digest() == load_vocabulary("tiny").digest()
+    >>> shipped_subject("tiny").digest() == load_bytes("tiny").digest()
     True
     """
     entry = shipped_subjects()[name]
     path = fixtures_folder() / str(entry.path)
     if str(entry.path).startswith("vocab/"):
-        return load_vocabulary(path)
+        return load_bytes(path)
     return TokenizerFile(name, read_file(path))
 
 
@@ -133,7 +140,7 @@ class Catalogue:
         """Return a vocabulary or tokenizer by its digest, or one sentence why it cannot be had.
 
         Vocabularies that are too large to ship are looked for as
-        `bpe_ref.load_vocabulary` does; what is found must have the digest.
+        `bpe_ref.load` does; what is found must have the digest.
         """
         if digest is None:
             return SAMPLERS
@@ -144,7 +151,7 @@ class Catalogue:
                 return self._loaded[digest]
             source = self.folder / entry.path if entry.path else entry.name
             try:
-                vocabulary = load_vocabulary(source)
+                vocabulary = load_bytes(source)
             except BpeError as error:
                 if entry.path:  # it is part of the fixtures, so its absence is no excuse
                     raise RecordError(f"the vocabulary {entry.name}: {error}") from None

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from bpe_ref import Pipeline, Vocabulary
+from bpe_ref import Tokenizer, Vocabulary
 from tokenref.catalogue import shipped_subject, shipped_subjects
 from tokenref.engines.reference import read_tokenizer
 from tokenref.fuzzing.drawing import drawn
@@ -216,6 +216,6 @@ def _shipped(folder: str) -> list[str]:
 
 
 @cache
-def _read(file: TokenizerFile) -> tuple[Pipeline, list[str]]:
+def _read(file: TokenizerFile) -> tuple[Tokenizer, list[str]]:
     pipeline = read_tokenizer(file.content, file.name, "hugging-face")
     return pipeline, words_of_tokenizer(pipeline)
