@@ -17,10 +17,9 @@ from authoring.cases.all import all_drafts
 from authoring.cases.canaries import canaries
 from authoring.cases.draft import Draft, PurposeError, answers, finish, refuses
 from authoring.cases.splitmix import SplitMix64
-from authoring.cases.tokenizers import fixture_tokenizers
 from authoring.cases.vocabularies import REAL_NAMES, fixture_vocabularies, vocabulary_named
-from bpe_ref import UnknownVocabularyError, load, vocabulary_of
-from bpe_ref.formats.plain_json import dump_plain_json
+from authoring.tokenizer_files.table import fixture_tokenizers
+from bpe_ref import UnknownVocabularyError, dump_plain_json, load_vocabulary
 from tokenref.answers import TEXT_OPS, Unsupported
 from tokenref.catalogue import open_catalogue
 from tokenref.engines.reference import ReferenceEngine
@@ -97,7 +96,7 @@ def test_every_case_does_what_its_why_claims() -> None:
 @pytest.mark.parametrize("name", REAL_NAMES)
 def test_a_sample_of_the_cases_of_real_vocabularies_does_what_it_claims(name: str) -> None:
     try:
-        vocabulary = vocabulary_of(load(name))
+        vocabulary = load_vocabulary(name)
     except UnknownVocabularyError as error:
         pytest.skip(str(error))
     cases = [draft for draft in drafts() if draft.vocabulary == name]

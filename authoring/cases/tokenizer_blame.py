@@ -9,10 +9,10 @@ import msgspec
 from msgspec import Struct
 
 from authoring.cases.draft import Draft, tells_apart
-from authoring.cases.tokenizers import fixture_tokenizers
 from authoring.mutants.mutant import AskedPipeline, AskedPipelines
 from authoring.mutants.table import MUTANTS
-from bpe_ref.tokenizer import Tokenizer
+from authoring.tokenizer_files.table import fixture_tokenizers
+from bpe_ref.hugging_face.pipeline import Pipeline
 from tokenref.answers import Answer, Crashed, Ok, Refused, Session
 from tokenref.engines.reference import read_tokenizer
 from tokenref.engines.reference_pipeline import PipelineSession
@@ -62,7 +62,7 @@ def _sessions(op: str, tokenizer: str, profile: str) -> list[tuple[str, Session]
             others.append((name, AskedPipeline(remembering, engine.begin())))
             continue
         prepared = guarded(lambda engine=engine: engine.prepare_pipeline(right))  # type: ignore[misc]
-        if prepared is not right and isinstance(prepared, Tokenizer):
+        if prepared is not right and isinstance(prepared, Pipeline):
             parts.append((name, PipelineSession(prepared)))
     return parts + others
 

@@ -10,9 +10,6 @@ from dataclasses import dataclass, replace
 from functools import partial, wraps
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
-from bpe_ref.hugging_face.pipeline import Pipeline
-
-from authoring.cases.tokenizers import fixture_tokenizers, token_ids
 from authoring.mutants.mutant import (
     AskedPipelines,
     AskPipeline,
@@ -21,11 +18,13 @@ from authoring.mutants.mutant import (
     Witness,
     mutant,
 )
+from authoring.tokenizer_files.table import fixture_tokenizers, token_ids
 from bpe_ref.added_tokens import AddedToken, AddedVocabulary, Cut
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Token
 from bpe_ref.decoders import DecoderSequence
 from bpe_ref.encoding import Encoding
+from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.models.bpe import BPE
 from bpe_ref.normalizers import Sequence as NormalizerSequence
 from bpe_ref.post_processors import PostProcessor, PostProcessorSequence
