@@ -27,7 +27,6 @@ from bpe_ref.normalizers import NORMALIZERS
 from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.post_processors.truncation import Truncation
 from bpe_ref.registry import REGISTRY
-from bpe_ref.tokenizer import Tokenizer
 from tests.cuts import chunks_by_definition, split_by_definition
 from tests.texts import drawn, text_of
 

@@ -55,8 +55,12 @@ def _tokenizer(vocabulary: Vocabulary, name: str | None) -> Tokenizer:
 
 def cut_otherwise(vocabulary: Vocabulary, text: str) -> list[str]:
     """Return the names of the wrong ways that cut the text into other pieces."""
-    right = _tokenizer(vocabulary, None).pieces(text)
-    return [name for name in CUTTERS if _tokenizer(vocabulary, name).pieces(text) != right]
+    right = _tokenizer(vocabulary, None).pieces(text, special="ordinary")
+    return [
+        name
+        for name in CUTTERS
+        if _tokenizer(vocabulary, name).pieces(text, special="ordinary") != right
+    ]
 
 
 def encoded_otherwise(vocabulary: Vocabulary, text: str) -> list[str]:
@@ -81,7 +85,7 @@ def cut(vocabulary: Vocabulary, text: str) -> list[str]:
     >>> cut(vocabulary_of(load("tiny")), "a b\n")
     ['a', ' b', '\n']
     """
-    return _tokenizer(vocabulary, None).pieces(text)
+    return _tokenizer(vocabulary, None).pieces(text, special="ordinary")
 
 
 def right_tokens(vocabulary: Vocabulary, text: str) -> list[int]:

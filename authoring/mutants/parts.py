@@ -184,21 +184,21 @@ def limit_ten_more(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
     two tokens is refused with a limit of two.
     """
     over = limit + 10
-    counts = (tokenizer.count(text[:end]) for end in range(len(text) + 1))
+    counts = (tokenizer.count(text[:end], special="ordinary") for end in range(len(text) + 1))
     return None if max(counts) > over else till_limit(tokenizer, text, limit)
 
 
 @replacing_tool("till_limit", at_most(spelled("a aa aaaa"), "aaaa", 1))
 def limit_some_beginning(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
     """The text is given up as soon as some beginning of it has more tokens; own."""
-    counts = (tokenizer.count(text[:end]) for end in range(len(text) + 1))
-    return None if max(counts) > limit else tokenizer.count(text)
+    counts = (tokenizer.count(text[:end], special="ordinary") for end in range(len(text) + 1))
+    return None if max(counts) > limit else tokenizer.count(text, special="ordinary")
 
 
 @replacing_tool("till_limit", at_most(spelled("a"), "aa", 2))
 def limit_excluded(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
     """As many tokens as the limit are too many; own."""
-    found = tokenizer.count(text)
+    found = tokenizer.count(text, special="ordinary")
     return found if found < limit else None
 
 
@@ -228,7 +228,7 @@ def limit_budget_folded(tokenizer: Tokenizer, text: str, limit: int) -> int | No
 @replacing_tool("till_limit", at_most(spelled("a"), "aa", 1))
 def limit_limit_as_answer(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
     """Where there are more, the limit itself is the answer; own."""
-    return min(limit, tokenizer.count(text))
+    return min(limit, tokenizer.count(text, special="ordinary"))
 
 
 @replacing_tool("split", beginning(spelled("a b ab bab"), "bab", 1))
@@ -277,7 +277,9 @@ def split_utf16(tokenizer: Tokenizer, text: str, most: int) -> int:
 @replacing_tool("split", beginning(_special(), "a<|end|>b", 2))
 def split_special_as_text(tokenizer: Tokenizer, text: str, most: int) -> int:
     """Special tokens are counted as text; own."""
-    fits = (k for k in range(len(text), 0, -1) if tokenizer.count(text[:k]) <= most)
+    fits = (
+        k for k in range(len(text), 0, -1) if tokenizer.count(text[:k], special="ordinary") <= most
+    )
     return _refusing(next(fits, 0), text, most)
 
 

@@ -13,7 +13,14 @@ from authoring.mutants.pipelines import (
     with_tokens,
     without_choice,
 )
-from bpe_ref.added_tokens import RECOGNISE_ALL, AddedToken, AddedVocabulary, Cut, Treatment
+from bpe_ref.added_tokens import (
+    RECOGNISE_ALL,
+    AddedToken,
+    AddedVocabulary,
+    Cut,
+    Treatment,
+    treatment_of,
+)
 from bpe_ref.tokenizer import Tokenizer
 
 Order = Callable[[list[tuple[int, str]]], Iterable[tuple[int, str]]]
@@ -145,7 +152,8 @@ def tokenize_ids_from_the_greatest(pipeline: Tokenizer) -> Tokenizer:
 @added_by(tokenizes("added_flags", "<s>"), lambda token: token.special)
 def tokenize_special_as_text(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:
     """Special tokens in a text are read as ordinary text. gh-markt/cpp-tiktoken#5."""
-    return right.cut(text, normalized=normalized, special_as_text=True)
+    as_text = treatment_of("ordinary", right.special)
+    return right.cut(text, normalized=normalized, treatment=as_text)
 
 
 @preparing_pipeline(tokenizes("added_flags", "<n>"))

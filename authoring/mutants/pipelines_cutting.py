@@ -439,4 +439,4 @@ def tokenize_cache_forgets_first(
         return Cutting(rule)
 
     wrong = changed("pre_tokenizer", Metaspace, remembering, right.tokenizer)
-    return replace(right, tokenizer=wrong).answer(op, request)
+    return PipelineSession(wrong, right.unknown_ids).answer(op, request)

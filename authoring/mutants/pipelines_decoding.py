@@ -1,7 +1,7 @@
 """Mutants that turn tokens into other text."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any, Final
 
 from authoring.mutants.pipelines import (
@@ -28,8 +28,10 @@ from bpe_ref.decoders import (
     Strip,
     WordPiece,
 )
+from bpe_ref.decoders.stream import Stream
 from bpe_ref.patterns.matches import Regex, matches
 from bpe_ref.tokenizer import Tokenizer
+from bpe_ref.vocabulary.merges import TokenId
 from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_pipeline import PipelineSession
 
@@ -56,12 +58,22 @@ def detokenize_added_skipped(token: AddedToken) -> AddedToken:
     return replace(token, special=True)
 
 
-@answering_pipeline(detokenizes("decoder_fuse", "the", 9999))
-def detokenize_unknown_id_refused(
-    right: PipelineSession, op: str, request: Mapping[str, Any]
-) -> Ok | Refused:
+class _Refusing(Tokenizer):
+    """A tokenizer that never skips unknown ids."""
+
+    def decode(self, ids: Iterable[TokenId], **how: Any) -> str:
+        """Return the text of tokens."""
+        return super().decode(ids, **{**how, "unknown_ids": "refuse"})
+
+    def stream(self, **how: Any) -> Stream:
+        """Return a decoder that takes one token at a time."""
+        return super().stream(**{**how, "unknown_ids": "refuse"})
+
+
+@preparing_pipeline(detokenizes("decoder_fuse", "the", 9999))
+def detokenize_unknown_id_refused(pipeline: Tokenizer) -> Tokenizer:
     """An id without a token is an error where the library drops it. Own."""
-    return replace(right, unknown_ids="refuse").answer(op, request)
+    return _Refusing(**{entry.name: getattr(pipeline, entry.name) for entry in fields(pipeline)})
 
 
 @answering_pipeline(detokenizes("decoder_fuse", "the", 9999))

@@ -4,8 +4,8 @@ import json
 from functools import cache
 from typing import Any, Final
 
-from bpe_ref import NamedVocabulary, Vocabulary, dump_plain_json
-from bpe_ref.formats.plain_json import parse_plain_json
+from bpe_ref import Vocabulary
+from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json, parse_plain_json
 from tokenref.catalogue import shipped_subject, shipped_subjects
 from tokenref.goldens import own_subject
 from tokenref.record import canonical_json
