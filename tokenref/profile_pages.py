@@ -21,8 +21,8 @@ names there.
 """
 
 OPEN_POINTS: Final = """\
-What a step leaves open, and what each engine does. A choice that is not named is the
-step's default (see the names of the steps, below).
+What a step leaves open, and what each engine does. Every choice is listed, including those
+that are the step's default (see the names of the steps, below).
 """
 
 CLOSED_LIST: Final = """\
@@ -165,7 +165,7 @@ def _step_section(name: str, profiles: Sequence[Profile]) -> str:
         (
             f"`{profile.name}`",
             ", ".join(f"{ours}: `{theirs}`" for ours, theirs in stage.takes.items()) or "none",
-            _choices({key: (value,) for key, value in stage.choices.items()}) or "defaults",
+            _choices({key: (value,) for key, value in stage.choices.items()}) or "none",
             stage.off_in_words() or "never",
             " ".join(part for part in (stage.note, stage.source) if part),
         )

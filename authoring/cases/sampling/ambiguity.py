@@ -17,7 +17,6 @@ from authoring.cases.sampling.arithmetics import ARITHMETICS
 from authoring.cases.sampling.margins import FEWEST, Answers, Kind, answers, is_decided, is_dyadic
 from authoring.cases.sampling.rounded_filters import ROUNDED
 from sampling_ref import PROFILES, ParameterError
-from sampling_ref.evaluation import read_parameters
 from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import unpack
@@ -105,11 +104,10 @@ def values_of(op: str, profile: str, request: Mapping[str, Any]) -> Iterator[dic
         yield {**given, **choices, **uniform}
         return
     engine = PROFILES[profile]
-    parameters = read_parameters(engine, given)
+    parameters = engine.read(given)
     for stage in engine.stages_of(op):
         if not stage.is_off(parameters):
-            taken = {ours: parameters[theirs] for ours, theirs in stage.takes.items()}
-            yield {**stage.choices, **taken, **uniform}
+            yield {**stage.choices, **stage.given(parameters), **uniform}
 
 
 def _open(op: str, row: Sequence[float], found: Answers) -> Either | Set:
