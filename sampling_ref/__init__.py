@@ -1,7 +1,7 @@
 """Sampling in readable Python: from a row of logits to a token.
 
-row, ordering, history, candidates     what samplers work on
-arithmetic/, softmax     exact decisions about real numbers; 32-bit floats where engines round
+row, history, candidates     what samplers work on
+numbers/     exact decisions about real numbers; 32-bit floats where engines round; orders
 lz/     the compressor behind the LZ penalty
 temperature, dynamic_temperature, smoothing, greedy     the shape of the distribution
 filters/, adaptive/     which tokens are kept

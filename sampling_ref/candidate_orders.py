@@ -5,9 +5,9 @@ from dataclasses import replace
 from heapq import heapify, heapreplace
 from types import MappingProxyType
 
-from sampling_ref.arithmetic.largest import largest
 from sampling_ref.candidates import Candidates
 from sampling_ref.llama_cpp.falling_order import falling_positions
+from sampling_ref.numbers.orders import largest
 from sampling_ref.steps.step import with_places
 
 

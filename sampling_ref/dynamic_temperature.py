@@ -32,10 +32,10 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
-from sampling_ref.arithmetic.reals import Real
-from sampling_ref.arithmetic.totals import entropy_of
 from sampling_ref.errors import ParameterError
-from sampling_ref.ordering import first_largest
+from sampling_ref.numbers.orders import first_largest
+from sampling_ref.numbers.reals import Real
+from sampling_ref.numbers.totals import entropy_of
 from sampling_ref.parameters import read_number, read_whole
 from sampling_ref.row import Number, mask, read_possible_logits
 from sampling_ref.temperature import temperature as divide

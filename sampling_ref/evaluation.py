@@ -32,15 +32,17 @@ from math import inf
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from sampling_ref.arithmetic.binary32 import Binary32, all_to_binary32, to_binary32
 from sampling_ref.candidate_orders import ORDERS, walk
 from sampling_ref.candidates import Candidates, all_candidates
-from sampling_ref.drawing.gumbel_max import gumbel_max
-from sampling_ref.drawing.inverse_cdf import inverse_cdf_of_logits
+from sampling_ref.draws.gumbel_max import gumbel_max
+from sampling_ref.draws.inverse_cdf import inverse_cdf_of_logits
 from sampling_ref.engines import PROFILES
 from sampling_ref.engines.profile import Draw, Logprobs, Profile, Stage
 from sampling_ref.errors import ParameterError, RowError, UnknownNameError, shown
 from sampling_ref.history import read_history, read_prompt_length
+from sampling_ref.numbers.binary32 import Binary32, all_to_binary32, to_binary32
+from sampling_ref.numbers.orders import last_greatest
+from sampling_ref.numbers.softmax import log_softmax, softmax
 from sampling_ref.random.sources import Given, Randomness
 from sampling_ref.row import (
     LARGEST,
@@ -53,11 +55,9 @@ from sampling_ref.row import (
     read_possible_logits,
 )
 from sampling_ref.situation import Situation, exactly
-from sampling_ref.softmax import log_softmax, softmax
 from sampling_ref.steps.lz import lz_penalty
 from sampling_ref.steps.step import Step, Use, with_row
 from sampling_ref.steps.table import STEPS
-from sampling_ref.total_order import last_greatest
 from sampling_ref.tracing import Applied, Trace
 from sampling_ref.twins.table import TWINS
 

@@ -18,7 +18,7 @@ Nothing possible
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from sampling_ref.ordering import first_largest, last_largest
+from sampling_ref.numbers.orders import first_largest, last_largest
 from sampling_ref.parameters import read_choice, read_number
 from sampling_ref.row import Number, TokenId, mask, read_logits, read_possible_logits
 

@@ -27,9 +27,9 @@ Rounding
 
 from typing import Any, NamedTuple
 
+from sampling_ref.numbers.softmax import softmax
 from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number, read_possible_logits
-from sampling_ref.softmax import softmax
 
 PEAK = 5
 SHARPNESS = 10

@@ -52,9 +52,9 @@ from itertools import pairwise
 from math import floor
 from typing import Any, Literal, get_args
 
-from sampling_ref.arithmetic.largest import largest
-from sampling_ref.arithmetic.reals import Real, sum_of
 from sampling_ref.mirostat import Whose, draw_falling, next_mu
+from sampling_ref.numbers.orders import largest
+from sampling_ref.numbers.reals import Real, sum_of
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Number, TokenId, possible, read_possible_logits
 

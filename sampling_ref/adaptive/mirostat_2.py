@@ -26,12 +26,12 @@ Rounding
 
 from typing import Any
 
-from sampling_ref.arithmetic.largest import largest
-from sampling_ref.arithmetic.logarithm_sums import sign_of_logarithms
-from sampling_ref.arithmetic.reals import Real
-from sampling_ref.arithmetic.thresholds import logits_at_least
-from sampling_ref.arithmetic.totals import log_of_sum
 from sampling_ref.mirostat import Whose, draw_falling, next_mu
+from sampling_ref.numbers.logarithm_sums import sign_of_logarithms
+from sampling_ref.numbers.orders import largest
+from sampling_ref.numbers.reals import Real
+from sampling_ref.numbers.thresholds import logits_at_least
+from sampling_ref.numbers.totals import log_of_sum
 from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number, TokenId, possible, read_possible_logits
 

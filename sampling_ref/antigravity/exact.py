@@ -16,11 +16,11 @@ from math import inf
 from sampling_ref.antigravity.penalty import penalise
 from sampling_ref.antigravity.settings import Settings
 from sampling_ref.antigravity.stages import Stages
-from sampling_ref.arithmetic.reaching import first_reaching
 from sampling_ref.history import last_tokens
+from sampling_ref.numbers.orders import last_greatest
+from sampling_ref.numbers.reaching import first_reaching
+from sampling_ref.numbers.softmax import softmax
 from sampling_ref.row import Number, TokenId
-from sampling_ref.softmax import softmax
-from sampling_ref.total_order import last_greatest
 
 
 def sample_exactly(

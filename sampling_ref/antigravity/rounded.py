@@ -12,11 +12,11 @@ from math import inf
 from sampling_ref.antigravity.penalty import penalise
 from sampling_ref.antigravity.settings import Settings
 from sampling_ref.antigravity.stages import Stages
-from sampling_ref.arithmetic.binary32 import Binary32, all_to_binary32, sum_in_binary32
-from sampling_ref.arithmetic.glibc import expf_of_all
 from sampling_ref.errors import ParameterError, RowError
+from sampling_ref.numbers.binary32 import Binary32, all_to_binary32, sum_in_binary32
+from sampling_ref.numbers.glibc import expf_of_all
+from sampling_ref.numbers.orders import greatest_first, last_greatest
 from sampling_ref.row import Number, TokenId
-from sampling_ref.total_order import greatest_first, last_greatest
 
 
 def stages_in_32_bits(

@@ -14,9 +14,9 @@ from sampling_ref.antigravity.settings import (
     read_settings,
 )
 from sampling_ref.antigravity.stages import Stages
-from sampling_ref.arithmetic.binary32 import Binary32, to_binary32
 from sampling_ref.errors import RowError, shown
 from sampling_ref.history import read_history
+from sampling_ref.numbers.binary32 import Binary32, to_binary32
 from sampling_ref.parameters import read_choice
 from sampling_ref.row import Number, TokenId, numbers_of, read_possible_logits
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 from math import inf
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from sampling_ref.arithmetic.binary32 import Binary32
 from sampling_ref.errors import ParameterError
+from sampling_ref.numbers.binary32 import Binary32
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.random.sources import read_uniform
 from sampling_ref.row import Number

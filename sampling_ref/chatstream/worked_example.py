@@ -29,7 +29,7 @@ from sampling_ref.chatstream.processors import (
 )
 from sampling_ref.filters.top_k import top_k_logits
 from sampling_ref.filters.top_p import top_p, top_p_logits
-from sampling_ref.ordering import largest_first
+from sampling_ref.numbers.orders import largest_first
 from sampling_ref.row import Number, TokenId, mask
 from sampling_ref.temperature import temperature
 

@@ -12,9 +12,9 @@ from operator import eq, ge, gt, le, lt, ne
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from sampling_ref.arithmetic.binary32 import to_binary32
 from sampling_ref.engines.domains import Domain
 from sampling_ref.errors import ParameterError, UnknownNameError
+from sampling_ref.numbers.binary32 import to_binary32
 
 Width: TypeAlias = Literal["f32", "f64", "exact"]
 """How an engine holds a parameter: as a 32-bit or 64-bit float, or exactly (integers, ids)."""
@@ -122,7 +122,7 @@ class Draw:
     """How an engine chooses a token from what its stages left.
 
     `order` is the order in which an inverse CDF walks; `boundary`, `zero_weight` and
-    `noise` are the choices of `sampling_ref.drawing`. "discrete distribution" is the inverse
+    `noise` are the choices of `sampling_ref.draws`. "discrete distribution" is the inverse
     CDF of the C++ standard library, "subtraction" one that counts down. `uniform` says how
     the engine makes its random number, `own_stream` which stream a `Sampler` can follow.
     """

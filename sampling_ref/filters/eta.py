@@ -29,11 +29,9 @@ from fractions import Fraction
 from math import inf
 from typing import Any, Literal, get_args
 
-from sampling_ref.arithmetic.largest import largest
-from sampling_ref.arithmetic.logarithm_sums import Term, sign_of_logarithms
-from sampling_ref.arithmetic.mean_logit import above_mean
-from sampling_ref.arithmetic.thresholds import probabilities_at_least
-from sampling_ref.ordering import Ties
+from sampling_ref.numbers.logarithm_sums import Term, sign_of_logarithms
+from sampling_ref.numbers.orders import Ties, largest
+from sampling_ref.numbers.thresholds import above_mean, probabilities_at_least
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Number, TokenId, read_possible_logits, read_weights
 

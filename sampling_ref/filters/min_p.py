@@ -28,10 +28,9 @@ from fractions import Fraction
 from math import inf
 from typing import Any, Literal, get_args
 
-from sampling_ref.arithmetic.largest import largest
-from sampling_ref.arithmetic.reals import Real
-from sampling_ref.arithmetic.thresholds import logits_at_least
-from sampling_ref.ordering import Ties
+from sampling_ref.numbers.orders import Ties, largest
+from sampling_ref.numbers.reals import Real
+from sampling_ref.numbers.thresholds import logits_at_least
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Number, TokenId, possible, read_possible_logits, read_weights
 

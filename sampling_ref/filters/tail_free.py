@@ -40,9 +40,9 @@ from itertools import accumulate, pairwise
 from math import exp, expm1
 from typing import Any, Literal, get_args
 
-from sampling_ref.arithmetic.exponential_sums import sign_of_sum
-from sampling_ref.arithmetic.float_weights import WEIGHT_ERROR, float_gaps
-from sampling_ref.ordering import Ties, largest_first
+from sampling_ref.numbers.exponential_sums import sign_of_sum
+from sampling_ref.numbers.float_weights import WEIGHT_ERROR, float_gaps
+from sampling_ref.numbers.orders import Ties, largest_first
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Number, Row, TokenId, read_possible_logits, read_weights
 

@@ -44,12 +44,11 @@ from itertools import accumulate
 from math import exp, inf, log
 from typing import Any, Literal, get_args
 
-from sampling_ref.arithmetic.float_weights import WEIGHT_ERROR, float_gaps
-from sampling_ref.arithmetic.largest import largest
-from sampling_ref.arithmetic.logarithm_sums import Term, sign_of_logarithms
-from sampling_ref.arithmetic.reals import Real
-from sampling_ref.arithmetic.totals import gap_sum, total_weight
-from sampling_ref.ordering import Ties, largest_first
+from sampling_ref.numbers.float_weights import WEIGHT_ERROR, float_gaps
+from sampling_ref.numbers.logarithm_sums import Term, sign_of_logarithms
+from sampling_ref.numbers.orders import Ties, largest, largest_first
+from sampling_ref.numbers.reals import Real
+from sampling_ref.numbers.totals import gap_sum, total_weight
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Number, Row, TokenId, read_possible_logits, read_weights
 

@@ -25,9 +25,8 @@ Weights and logits have the same order, so it does not matter which are given.
 
 from typing import Any, Literal, get_args
 
-from sampling_ref.arithmetic.largest import largest
 from sampling_ref.errors import ParameterError
-from sampling_ref.ordering import Ties
+from sampling_ref.numbers.orders import Ties, largest
 from sampling_ref.parameters import read_choice, read_whole
 from sampling_ref.row import TokenId, possible, read_possible_logits, read_weights
 

@@ -49,11 +49,10 @@ from fractions import Fraction
 from math import inf
 from typing import Any, Literal, get_args
 
-from sampling_ref.arithmetic.fitting import fitting, fitting_logits
-from sampling_ref.arithmetic.largest import largest
-from sampling_ref.arithmetic.nucleus import nucleus
-from sampling_ref.arithmetic.reaching import first_reaching
-from sampling_ref.ordering import Ties, largest_first
+from sampling_ref.numbers.fitting import fitting, fitting_logits
+from sampling_ref.numbers.nucleus import nucleus
+from sampling_ref.numbers.orders import Ties, largest, largest_first
+from sampling_ref.numbers.reaching import first_reaching
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Number, Row, TokenId, possible, read_possible_logits, read_weights
 

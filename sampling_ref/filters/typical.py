@@ -35,10 +35,10 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any, Literal, TypeVar, get_args
 
-from sampling_ref.arithmetic.logarithm_sums import sign_of_logarithms
-from sampling_ref.arithmetic.mean_logit import side_of_mean
-from sampling_ref.arithmetic.reaching import first_reaching
-from sampling_ref.ordering import Ties
+from sampling_ref.numbers.logarithm_sums import sign_of_logarithms
+from sampling_ref.numbers.orders import Ties
+from sampling_ref.numbers.reaching import first_reaching
+from sampling_ref.numbers.totals import side_of_mean
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Number, TokenId, possible, read_possible_logits, read_weights
 

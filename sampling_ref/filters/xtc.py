@@ -36,8 +36,8 @@ from collections.abc import Collection
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
-from sampling_ref.arithmetic.thresholds import probabilities_at_least
-from sampling_ref.ordering import Ties
+from sampling_ref.numbers.orders import Ties
+from sampling_ref.numbers.thresholds import probabilities_at_least
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.random.sources import read_uniform
 from sampling_ref.row import Number, Row, TokenId, possible, read_possible_logits, read_weights

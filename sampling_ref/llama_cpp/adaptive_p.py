@@ -29,11 +29,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf
 
-from sampling_ref.arithmetic.binary32 import to_binary32
 from sampling_ref.candidates import Candidates
 from sampling_ref.llama_cpp.candidates import read_candidates, read_possible, read_real
 from sampling_ref.llama_cpp.libstdcxx_random import discrete_index
 from sampling_ref.llama_cpp.softmax import softmax
+from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.row import Number, TokenId
 
 _BY_WIDTH = to_binary32(1.0 / to_binary32(0.3))

@@ -12,9 +12,9 @@ from dataclasses import replace
 from math import inf, isfinite, nan
 from typing import Any
 
-from sampling_ref.arithmetic.binary32 import all_to_binary32, to_binary32
 from sampling_ref.candidates import Candidates
 from sampling_ref.errors import ParameterError, RowError, shown
+from sampling_ref.numbers.binary32 import all_to_binary32, to_binary32
 from sampling_ref.parameters import read_whole
 from sampling_ref.row import Row, TokenId, is_number
 

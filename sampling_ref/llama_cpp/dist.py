@@ -16,11 +16,11 @@ The order
 
 from collections.abc import Iterator
 
-from sampling_ref.arithmetic.binary32 import all_to_binary32
 from sampling_ref.candidates import Candidates
 from sampling_ref.llama_cpp.candidates import read_candidates
 from sampling_ref.llama_cpp.libstdcxx_random import sum_in_order, uniform_double
 from sampling_ref.llama_cpp.softmax import exponentials
+from sampling_ref.numbers.binary32 import all_to_binary32
 from sampling_ref.row import TokenId
 
 

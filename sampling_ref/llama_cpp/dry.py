@@ -37,12 +37,12 @@ from dataclasses import replace
 from fractions import Fraction
 from math import inf
 
-from sampling_ref.arithmetic.binary32 import to_binary32
-from sampling_ref.arithmetic.glibc import logf
 from sampling_ref.candidates import Candidates
 from sampling_ref.errors import ParameterError
 from sampling_ref.history import last_tokens
 from sampling_ref.llama_cpp.candidates import read_candidates, read_integer, read_real
+from sampling_ref.numbers.binary32 import to_binary32
+from sampling_ref.numbers.glibc import logf
 from sampling_ref.row import Number, TokenId
 
 _LOG_OF_LARGEST = to_binary32(88.7228391)

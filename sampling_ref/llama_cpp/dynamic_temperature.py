@@ -18,13 +18,13 @@ Order
     The candidates are sorted where delta > 0.
 """
 
-from sampling_ref.arithmetic.binary32 import to_binary32
-from sampling_ref.arithmetic.glibc import logf, powf
 from sampling_ref.candidates import Candidates
 from sampling_ref.llama_cpp.candidates import read_candidates, read_real
 from sampling_ref.llama_cpp.falling_order import sorted_fully
 from sampling_ref.llama_cpp.softmax import softmax
 from sampling_ref.llama_cpp.temperature import divided
+from sampling_ref.numbers.binary32 import to_binary32
+from sampling_ref.numbers.glibc import logf, powf
 from sampling_ref.row import Number
 
 

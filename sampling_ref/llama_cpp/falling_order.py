@@ -14,10 +14,10 @@ Huge logits
     integer: bucket 0. A logit above 335,544,256 is thus taken for the *smallest*. So it is here.
 """
 
-from sampling_ref.arithmetic.binary32 import all_to_binary32, to_binary32
 from sampling_ref.candidates import Candidates
 from sampling_ref.llama_cpp.candidates import read_candidates, reordered
 from sampling_ref.llama_cpp.libstdcxx_order import order_of_partial_sort, order_of_sort
+from sampling_ref.numbers.binary32 import all_to_binary32, to_binary32
 
 _BUCKETS = 128
 _SCALE = to_binary32(6.4)

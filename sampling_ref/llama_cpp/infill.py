@@ -20,11 +20,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from math import inf
 
-from sampling_ref.arithmetic.binary32 import all_to_binary32, sum_in_binary32, to_binary32
 from sampling_ref.candidates import Candidates
 from sampling_ref.llama_cpp.candidates import read_possible, reordered
 from sampling_ref.llama_cpp.falling_order import sorted_fully
 from sampling_ref.llama_cpp.softmax import softmax
+from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_binary32
 from sampling_ref.row import Number, TokenId
 
 _LEAST_LIKELY = to_binary32(0.2)

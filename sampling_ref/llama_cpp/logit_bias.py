@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 
-from sampling_ref.arithmetic.binary32 import to_binary32
 from sampling_ref.candidates import Candidates
 from sampling_ref.errors import ParameterError
 from sampling_ref.llama_cpp.candidates import read_candidates, read_integer, read_real
+from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.row import Number, TokenId
 
 

@@ -13,11 +13,11 @@ p above 1
     keeps the first candidate and what else `min_keep` asks for.
 """
 
-from sampling_ref.arithmetic.binary32 import to_binary32
-from sampling_ref.arithmetic.glibc import logf
 from sampling_ref.candidates import Candidates
 from sampling_ref.llama_cpp.candidates import read_integer, read_possible, read_real, reordered
 from sampling_ref.llama_cpp.falling_order import sorted_fully
+from sampling_ref.numbers.binary32 import to_binary32
+from sampling_ref.numbers.glibc import logf
 from sampling_ref.row import Number
 
 

@@ -15,13 +15,13 @@ The draw
 
 from collections.abc import Iterator
 
-from sampling_ref.arithmetic.binary32 import to_binary32
-from sampling_ref.arithmetic.glibc import log2f
 from sampling_ref.candidates import Candidates
 from sampling_ref.llama_cpp.candidates import read_possible, read_real, reordered
 from sampling_ref.llama_cpp.falling_order import sorted_fully
 from sampling_ref.llama_cpp.libstdcxx_random import discrete_index
 from sampling_ref.llama_cpp.softmax import softmax
+from sampling_ref.numbers.binary32 import to_binary32
+from sampling_ref.numbers.glibc import log2f
 from sampling_ref.row import Number, TokenId
 
 

@@ -22,10 +22,10 @@ The flag `sorted`
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sampling_ref.arithmetic.binary32 import quotient, to_binary32
 from sampling_ref.candidates import Candidates
 from sampling_ref.history import counts_of, last_tokens
 from sampling_ref.llama_cpp.candidates import read_candidates, read_integer, read_real
+from sampling_ref.numbers.binary32 import quotient, to_binary32
 from sampling_ref.row import Number, TokenId
 
 

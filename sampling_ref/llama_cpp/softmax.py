@@ -12,11 +12,11 @@ The maximum
 
 from math import inf
 
-from sampling_ref.arithmetic.binary32 import all_to_binary32, sum_in_binary32
-from sampling_ref.arithmetic.glibc import expf_of_all
 from sampling_ref.candidates import Candidates
 from sampling_ref.errors import RowError
 from sampling_ref.llama_cpp.candidates import read_candidates
+from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32
+from sampling_ref.numbers.glibc import expf_of_all
 
 
 def softmax(candidates: Candidates) -> list[float]:

@@ -19,9 +19,9 @@ Rounding
 from dataclasses import replace
 from math import inf, sqrt
 
-from sampling_ref.arithmetic.binary32 import all_to_binary32, sum_in_binary32, to_binary32
 from sampling_ref.candidates import Candidates
 from sampling_ref.llama_cpp.candidates import read_candidates, read_real
+from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_binary32
 from sampling_ref.row import Number
 
 

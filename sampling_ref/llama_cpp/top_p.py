@@ -15,11 +15,11 @@ Order
     sorted. p >= 1 turns the step off, and then nothing is sorted.
 """
 
-from sampling_ref.arithmetic.binary32 import to_binary32
 from sampling_ref.candidates import Candidates
 from sampling_ref.llama_cpp.candidates import read_candidates, read_integer, read_real, reordered
 from sampling_ref.llama_cpp.falling_order import falling_positions, falling_positions_by_buckets
 from sampling_ref.llama_cpp.softmax import softmax
+from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.row import Number
 
 _MANY = 1024

@@ -16,13 +16,13 @@ Order
     that. The result is in the order of the second sort and counts as unsorted.
 """
 
-from sampling_ref.arithmetic.binary32 import sum_in_binary32, to_binary32
-from sampling_ref.arithmetic.glibc import logf
 from sampling_ref.candidates import Candidates
 from sampling_ref.llama_cpp.candidates import read_candidates, read_integer, read_real, reordered
 from sampling_ref.llama_cpp.falling_order import sorted_fully
 from sampling_ref.llama_cpp.libstdcxx_order import order_of_sort
 from sampling_ref.llama_cpp.softmax import softmax
+from sampling_ref.numbers.binary32 import sum_in_binary32, to_binary32
+from sampling_ref.numbers.glibc import logf
 from sampling_ref.row import Number
 
 

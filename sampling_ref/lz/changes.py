@@ -29,8 +29,8 @@ from itertools import repeat
 from math import fsum, inf, isinf, nextafter
 from typing import Literal
 
-from sampling_ref.arithmetic.reals import Real
 from sampling_ref.errors import RowError, shown
+from sampling_ref.numbers.reals import Real
 from sampling_ref.row import Number, TokenId
 
 

@@ -27,8 +27,8 @@ A 1 is outside what a draw accepts ("in [0, 1)"): each engine has its own way ou
 its profile names. Where a conversion rounds, some values are likelier than others.
 """
 
-from sampling_ref.arithmetic.binary32 import to_binary32
 from sampling_ref.errors import RandomNumberError, shown
+from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.random.words import read_unsigned
 from sampling_ref.row import is_number
 

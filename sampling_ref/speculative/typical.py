@@ -28,9 +28,9 @@ from fractions import Fraction
 from math import prod
 from typing import Any
 
-from sampling_ref.arithmetic.logarithm_sums import sign_of_logarithms
 from sampling_ref.errors import HistoryError
 from sampling_ref.history import read_history
+from sampling_ref.numbers.logarithm_sums import sign_of_logarithms
 from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number, TokenId
 from sampling_ref.speculative.shares import read_rows, read_shares

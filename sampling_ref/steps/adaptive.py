@@ -17,9 +17,9 @@ from sampling_ref.adaptive.mirostat_1 import mirostat_1_kept
 from sampling_ref.adaptive.mirostat_2 import mirostat_2_kept
 from sampling_ref.candidates import Candidates
 from sampling_ref.mirostat import next_mu
+from sampling_ref.numbers.softmax import softmax
 from sampling_ref.row import Number, ReadRow, TokenId
 from sampling_ref.situation import Situation
-from sampling_ref.softmax import softmax
 from sampling_ref.steps.step import REQUIRED, Step, Values, with_places
 
 

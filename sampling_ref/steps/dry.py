@@ -41,10 +41,10 @@ Z function gives for each place how far it equals them.
 from collections.abc import Sequence
 from typing import Any
 
-from sampling_ref.arithmetic.binary32 import to_binary32
-from sampling_ref.arithmetic.glibc import logf
 from sampling_ref.history import last_tokens, read_history, read_sequences
 from sampling_ref.lz.matches import own_beginnings
+from sampling_ref.numbers.binary32 import to_binary32
+from sampling_ref.numbers.glibc import logf
 from sampling_ref.parameters import read_number, read_whole
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
 from sampling_ref.steps.step import row_step

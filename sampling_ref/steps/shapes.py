@@ -5,10 +5,10 @@ from fractions import Fraction
 from sampling_ref.candidates import Candidates
 from sampling_ref.dynamic_temperature import dynamic_temperature
 from sampling_ref.greedy import only_greedy
+from sampling_ref.numbers.softmax import log_softmax
 from sampling_ref.parameters import read_number
 from sampling_ref.row import ReadRow
 from sampling_ref.situation import Situation
-from sampling_ref.softmax import log_softmax
 from sampling_ref.steps.step import REQUIRED, Step, Values, entries_step
 
 

@@ -11,14 +11,14 @@ from sampling_ref.antigravity.rounded import (
     scale_in_32_bits,
     softmax_in_32_bits,
 )
-from sampling_ref.arithmetic.binary32 import Binary32, all_to_binary32, sum_in_binary32
 from sampling_ref.candidates import Candidates
 from sampling_ref.engines.profile import Draw
+from sampling_ref.numbers.binary32 import Binary32, all_to_binary32, sum_in_binary32
+from sampling_ref.numbers.orders import greatest_first
 from sampling_ref.row import ReadRow, TokenId
 from sampling_ref.situation import Situation
 from sampling_ref.steps.step import Values
 from sampling_ref.steps.table import steps_applying
-from sampling_ref.total_order import greatest_first
 from sampling_ref.twins.twin import Twin
 
 

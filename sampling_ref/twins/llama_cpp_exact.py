@@ -22,9 +22,6 @@ from fractions import Fraction
 from functools import cmp_to_key
 from math import inf
 
-from sampling_ref.arithmetic.mean_logit import side_of_mean
-from sampling_ref.arithmetic.reaching import first_reaching
-from sampling_ref.arithmetic.thresholds import probabilities_at_least
 from sampling_ref.candidate_orders import ORDERS
 from sampling_ref.candidates import Candidates
 from sampling_ref.dynamic_temperature import temperature_of_entropy
@@ -33,6 +30,9 @@ from sampling_ref.filters.top_n_sigma import top_n_sigma_logits
 from sampling_ref.greedy import only_greedy
 from sampling_ref.llama_cpp.falling_order import falling_positions_by_buckets
 from sampling_ref.llama_cpp.libstdcxx_order import order_of_sort
+from sampling_ref.numbers.reaching import first_reaching
+from sampling_ref.numbers.thresholds import probabilities_at_least
+from sampling_ref.numbers.totals import side_of_mean
 from sampling_ref.row import Number, ReadRow, read_possible_logits
 from sampling_ref.situation import Situation
 from sampling_ref.steps.step import Values, with_places

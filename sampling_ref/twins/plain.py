@@ -11,12 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from math import inf
 
-from sampling_ref.arithmetic.binary32 import all_to_binary32, sum_in_binary32, to_binary32
-from sampling_ref.arithmetic.glibc import expf_of_all
 from sampling_ref.candidate_orders import walk
 from sampling_ref.candidates import Candidates
-from sampling_ref.drawing.exponential_race import exponential_race
-from sampling_ref.drawing.gumbel_max import gumbel_max
+from sampling_ref.draws.exponential_race import exponential_race
+from sampling_ref.draws.gumbel_max import gumbel_max
 from sampling_ref.engines.profile import Draw
 from sampling_ref.errors import RowError
 from sampling_ref.filters.epsilon import epsilon
@@ -25,7 +23,9 @@ from sampling_ref.filters.tail_free import tail_free
 from sampling_ref.filters.top_a import top_a
 from sampling_ref.filters.xtc import xtc
 from sampling_ref.greedy import only_greedy
-from sampling_ref.ordering import largest_first
+from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_binary32
+from sampling_ref.numbers.glibc import expf_of_all
+from sampling_ref.numbers.orders import largest_first
 from sampling_ref.row import Number, ReadRow, TokenId, read_possible_logits
 from sampling_ref.situation import Situation
 from sampling_ref.steps.step import Apply, Values, at_places, known_arguments, with_places

@@ -27,12 +27,12 @@ from itertools import accumulate
 from math import inf, nan, sqrt
 from types import MappingProxyType
 
-from sampling_ref.arithmetic.binary32 import all_to_binary32, sum_in_binary32, to_binary32
-from sampling_ref.arithmetic.glibc import expf, expf_of_all, logf
-from sampling_ref.arithmetic.largest import largest
 from sampling_ref.candidates import Candidates
-from sampling_ref.drawing.torch_cpu import multinomial_torch_cpu
+from sampling_ref.draws.torch_cpu import multinomial_torch_cpu
 from sampling_ref.engines.profile import Draw
+from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_binary32
+from sampling_ref.numbers.glibc import expf, expf_of_all, logf
+from sampling_ref.numbers.orders import largest
 from sampling_ref.row import Number, ReadRow, TokenId, already_read, read_possible_logits
 from sampling_ref.situation import Situation
 from sampling_ref.steps import encoder_repetition

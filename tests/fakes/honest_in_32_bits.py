@@ -5,8 +5,8 @@ from itertools import accumulate
 from math import inf, isnan, log, log1p, log2
 from typing import Any
 
-from sampling_ref.arithmetic.binary32 import to_binary32 as f32
-from sampling_ref.arithmetic.glibc import expf
+from sampling_ref.numbers.binary32 import to_binary32 as f32
+from sampling_ref.numbers.glibc import expf
 from tokenref.answers import Answer, Ok, Refused
 from tokenref.floats import pack, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters

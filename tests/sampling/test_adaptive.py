@@ -19,11 +19,11 @@ from sampling_ref.adaptive.adaptive_p import (
 )
 from sampling_ref.adaptive.mirostat_1 import _whole_part, mirostat_1, mirostat_1_kept
 from sampling_ref.adaptive.mirostat_2 import mirostat_2, mirostat_2_kept
-from sampling_ref.arithmetic.reals import Real
 from sampling_ref.errors import ParameterError, RandomNumberError, RowError
 from sampling_ref.filters.top_k import top_k_logits
 from sampling_ref.mirostat import Whose, draw_falling, next_mu, surprise
-from sampling_ref.softmax import softmax
+from sampling_ref.numbers.reals import Real
+from sampling_ref.numbers.softmax import softmax
 from tests.sampling.filtering import DIGITS, NO_NUMBERS, weights_of
 from tests.sampling.rows import rows, uniforms
 from tests.sampling.test_eta import decimal

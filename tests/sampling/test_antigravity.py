@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from sampling_ref.antigravity import Precision, Stages, sample, stages
 from sampling_ref.antigravity.settings import Settings
 from sampling_ref.errors import HistoryError, ParameterError, RandomNumberError, RowError
+from sampling_ref.numbers.orders import last_greatest
 from sampling_ref.row import TokenId
-from sampling_ref.total_order import last_greatest
 from tests.sampling.rows import histories, rows, uniforms
 from tests.texts import drawn
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sampling_ref.arithmetic.enclosures import (
+from sampling_ref.errors import ParameterError
+from sampling_ref.numbers.enclosures import (
     SLACK,
     _log1p_bounds,
     exp_bounds,
@@ -20,8 +21,7 @@ from sampling_ref.arithmetic.enclosures import (
     ln2_bounds,
     log_bounds,
 )
-from sampling_ref.arithmetic.nearest import BINARY32, BINARY64, Format, nearest, nearest_to_enclosed
-from sampling_ref.errors import ParameterError
+from sampling_ref.numbers.nearest import BINARY32, BINARY64, Format, nearest, nearest_to_enclosed
 
 BITS = st.sampled_from([1, 8, 64, 96, 128, 250, 700])
 PARTS = st.integers(1, 10**6) | st.integers(1, 2**60)

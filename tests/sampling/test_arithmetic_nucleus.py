@@ -8,13 +8,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sampling_ref.arithmetic import nucleus as nucleus_module
-from sampling_ref.arithmetic.largest import in_order, largest
-from sampling_ref.arithmetic.mass import mass_of
-from sampling_ref.arithmetic.nucleus import nucleus
-from sampling_ref.arithmetic.reaching import first_reaching
 from sampling_ref.errors import ParameterError, RowError
-from sampling_ref.ordering import Ties, largest_first
+from sampling_ref.numbers import nucleus as nucleus_module
+from sampling_ref.numbers.mass import mass_of
+from sampling_ref.numbers.nucleus import nucleus
+from sampling_ref.numbers.orders import Ties, in_order, largest, largest_first
+from sampling_ref.numbers.reaching import first_reaching
 from tests.sampling.rows import rows, shares
 from tests.texts import CAMPAIGN
 

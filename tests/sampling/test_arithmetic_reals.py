@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.arithmetic.reals import Real, as_real, formula, sum_of
 from sampling_ref.errors import ParameterError, UndecidedError
+from sampling_ref.numbers.reals import Real, as_real, formula, sum_of
 from sampling_ref.parameters import is_finite
 
 RATIONALS = st.fractions(-50, 50, max_denominator=1000)

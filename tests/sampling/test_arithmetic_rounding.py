@@ -8,16 +8,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sampling_ref.arithmetic.nearest import BINARY32, nearest
-from sampling_ref.arithmetic.reals import Real
-from sampling_ref.arithmetic.rounding import (
+from sampling_ref.errors import ParameterError
+from sampling_ref.numbers.nearest import BINARY32, nearest
+from sampling_ref.numbers.reals import Real
+from sampling_ref.numbers.rounding import (
     rounded,
     rounded_exp,
     rounded_log,
     rounded_log2,
     rounded_to_binary32,
 )
-from sampling_ref.errors import ParameterError
 
 WITNESS = Context(prec=800, Emin=-(10**6), Emax=10**6)
 POSITIVE = st.floats(0, exclude_min=True, allow_infinity=False)

@@ -11,20 +11,20 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from sampling_ref.arithmetic.exponential_sums import (
+from sampling_ref.errors import RowError
+from sampling_ref.numbers.exponential_sums import (
     exponential_bounds,
     scaled_difference,
     sign_of_sum,
 )
-from sampling_ref.arithmetic.float_weights import (
+from sampling_ref.numbers.float_weights import (
     SMALLEST_SUM,
     float_total,
     float_weights,
     relative_error,
 )
-from sampling_ref.arithmetic.mass import Mass, mass_of
-from sampling_ref.arithmetic.walking import by_floats, by_signs, exactly
-from sampling_ref.errors import RowError
+from sampling_ref.numbers.mass import Mass, mass_of
+from sampling_ref.numbers.reaching import by_floats, by_signs, exactly
 from sampling_ref.row import Number
 from tests.sampling.rows import rows, shares
 from tests.texts import CAMPAIGN

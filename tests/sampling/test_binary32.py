@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.arithmetic.binary32 import (
+from sampling_ref.errors import ParameterError
+from sampling_ref.numbers.binary32 import (
     Binary32,
     all_to_binary32,
     quotient,
     sum_in_binary32,
     to_binary32,
 )
-from sampling_ref.errors import ParameterError
 
 LARGEST = (2 - 2.0**-23) * 2.0**127
 SMALLEST = 2.0**-149

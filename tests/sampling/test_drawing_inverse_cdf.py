@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sampling_ref.arithmetic.reals import Real, sum_of
-from sampling_ref.drawing.inverse_cdf import Boundary, inverse_cdf, inverse_cdf_of_logits
-from sampling_ref.drawing.without_replacement import (
+from sampling_ref.draws.inverse_cdf import Boundary, inverse_cdf, inverse_cdf_of_logits
+from sampling_ref.draws.without_replacement import (
     without_replacement,
     without_replacement_of_logits,
 )
 from sampling_ref.errors import ParameterError, RandomNumberError, RowError, UndecidedError
+from sampling_ref.numbers.reals import Real, sum_of
 from tests.sampling.rows import exactly, rows, uniforms, weights
 
 MORE = int(os.environ.get("TOKENREF_CAMPAIGN", "1"))

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sampling_ref.arithmetic.reals import Real
-from sampling_ref.drawing.exponential_race import exponential_race, exponential_race_order
-from sampling_ref.drawing.gumbel_max import gumbel_max, gumbel_top
-from sampling_ref.drawing.noise import Noise, argument, best_first, gumbel, log_weight, near, plus
+from sampling_ref.draws.exponential_race import exponential_race, exponential_race_order
+from sampling_ref.draws.gumbel_max import gumbel_max, gumbel_top
+from sampling_ref.draws.noise import Noise, argument, best_first, gumbel, log_weight, near, plus
 from sampling_ref.errors import ParameterError, RandomNumberError, RowError, UndecidedError
+from sampling_ref.numbers.reals import Real
 from tests.sampling.rows import exactly, rows, uniforms, weights
 
 MORE = int(os.environ.get("TOKENREF_CAMPAIGN", "1"))

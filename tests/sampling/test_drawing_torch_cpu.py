@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sampling_ref.drawing.torch_cpu import (
+from sampling_ref.draws.torch_cpu import (
     multinomial_torch_cpu,
     multinomial_torch_cpu_with_replacement,
     multinomial_torch_cpu_without_replacement,

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref import step, top_p, top_p_logits
-from sampling_ref.arithmetic.fitting import fitting, fitting_logits
 from sampling_ref.candidate_orders import ORDERS
 from sampling_ref.candidates import Candidates
+from sampling_ref.numbers.fitting import fitting, fitting_logits
 from sampling_ref.steps.frequency_penalty import frequency_penalty
 from sampling_ref.steps.presence_penalty import presence_penalty
 from tests.sampling.filtering import weights_of

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from sampling_ref.arithmetic.binary32 import to_binary32
-from sampling_ref.arithmetic.glibc import expf, expf_of_all, log2f, logf, powf
+from sampling_ref.numbers.binary32 import to_binary32
+from sampling_ref.numbers.glibc import expf, expf_of_all, log2f, logf, powf
 
 CAMPAIGN = int(os.environ.get("TOKENREF_CAMPAIGN", "1"))
 EDGES = [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 0.5, -0.5, inf, -inf, nan, 1.5, -1.5]

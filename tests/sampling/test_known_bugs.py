@@ -33,10 +33,10 @@ from sampling_ref import (
 )
 from sampling_ref.adaptive.mirostat_1 import mirostat_1_kept
 from sampling_ref.adaptive.mirostat_2 import mirostat_2
-from sampling_ref.arithmetic.binary32 import to_binary32
-from sampling_ref.drawing.exponential_race import exponential_race
-from sampling_ref.drawing.gumbel_max import gumbel_max
-from sampling_ref.drawing.inverse_cdf import inverse_cdf
+from sampling_ref.draws.exponential_race import exponential_race
+from sampling_ref.draws.gumbel_max import gumbel_max
+from sampling_ref.draws.inverse_cdf import inverse_cdf
+from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.speculative import accept, acceptance_rate, law_of, residual, verify_chain
 from sampling_ref.steps.dry import dry
 from sampling_ref.steps.frequency_penalty import frequency_penalty

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sampling_ref.arithmetic.binary32 import to_binary32
 from sampling_ref.candidates import Candidates
 from sampling_ref.errors import ParameterError, RandomNumberError, RowError
 from sampling_ref.llama_cpp.adaptive_p import (
@@ -47,6 +46,7 @@ from sampling_ref.llama_cpp.top_n_sigma import top_n_sigma
 from sampling_ref.llama_cpp.top_p import top_p
 from sampling_ref.llama_cpp.typical import typical
 from sampling_ref.llama_cpp.xtc import xtc
+from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.random.mt19937 import mt19937
 from tests.sampling.rows import rows
 

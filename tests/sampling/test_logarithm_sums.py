@@ -8,7 +8,7 @@ from math import gcd, prod
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.arithmetic.logarithm_sums import coprime_base, sign_of_logarithms
+from sampling_ref.numbers.logarithm_sums import coprime_base, sign_of_logarithms
 from tests.sampling.filtering import DIGITS
 from tests.sampling.test_eta import decimal
 from tests.texts import drawn

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.arithmetic.reals import Real
 from sampling_ref.errors import HistoryError, ParameterError, RowError
 from sampling_ref.lz.changes import Change, add_to_all, add_to_one, amount_of
 from sampling_ref.lz.compressor import code_power
@@ -19,6 +18,7 @@ from sampling_ref.lz.variants import VARIANTS, Variant, lz_changes
 from sampling_ref.lz.variants.codelength import codelength, codelength_by_definition
 from sampling_ref.lz.variants.corrected import corrected
 from sampling_ref.lz.variants.paper import paper
+from sampling_ref.numbers.reals import Real
 from sampling_ref.row import Number
 from sampling_ref.steps.lz import lz_penalty
 from tests.sampling.lz_histories import Setting, Wrong, settings_

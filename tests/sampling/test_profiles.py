@@ -32,9 +32,9 @@ from sampling_ref import (
     sample,
     step,
 )
-from sampling_ref.arithmetic.binary32 import to_binary32
 from sampling_ref.engines.domains import Interval, OneOf, OrNone, Tokens, Whole, check
 from sampling_ref.engines.profile import Parameter, Stage
+from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.steps.step import REQUIRED
 from tests.sampling.rows import histories, rows, shares, uniforms
 

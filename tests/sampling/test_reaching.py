@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sampling_ref.arithmetic.mass import mass_of
-from sampling_ref.arithmetic.reaching import first_reaching
 from sampling_ref.errors import ParameterError, RowError
+from sampling_ref.numbers.mass import mass_of
+from sampling_ref.numbers.reaching import first_reaching
 from tests.sampling.rows import rows, shares, uniforms
 
 WITNESS = Context(prec=300, Emin=-(10**6), Emax=10**6)

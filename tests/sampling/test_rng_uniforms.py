@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.arithmetic.binary32 import to_binary32
 from sampling_ref.errors import ParameterError, RandomNumberError
+from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.random import uniforms
 from sampling_ref.random.chacha import chacha_by_seed
 from sampling_ref.random.isaac64 import isaac64_by_seed

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sampling_ref.arithmetic.nearest import nearest
-from sampling_ref.arithmetic.totals import entropy_of, log_of_sum, total_weight
 from sampling_ref.errors import ParameterError, RowError
-from sampling_ref.softmax import entropy, log_softmax, log_sum_exp, softmax
+from sampling_ref.numbers.nearest import nearest
+from sampling_ref.numbers.softmax import entropy, log_softmax, log_sum_exp, softmax
+from sampling_ref.numbers.totals import entropy_of, log_of_sum, total_weight
 from tests.sampling.rows import rows
 
 WITNESS = Context(prec=420, Emin=-(10**6), Emax=10**6)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.arithmetic.binary32 import Binary32
 from sampling_ref.dynamic_temperature import dynamic_temperature, temperature_of_entropy
 from sampling_ref.errors import ParameterError, RowError
 from sampling_ref.greedy import Rule, greedy, is_greedy, only_greedy
+from sampling_ref.numbers.binary32 import Binary32
 from sampling_ref.row import Number
 from sampling_ref.steps.smoothing import smoothing
 from sampling_ref.temperature import temperature

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sampling_ref.arithmetic.reals import Real
-from sampling_ref.arithmetic.thresholds import logits_at_least, probabilities_at_least
 from sampling_ref.errors import ParameterError, RowError, UndecidedError
+from sampling_ref.numbers.reals import Real
+from sampling_ref.numbers.thresholds import logits_at_least, probabilities_at_least
 from tests.sampling.rows import rows, shares
 
 WITNESS = Context(prec=300, Emin=-(10**6), Emax=10**6)

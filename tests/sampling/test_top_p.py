@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sampling_ref.errors import ParameterError, RowError
 from sampling_ref.filters.top_k import top_k
 from sampling_ref.filters.top_p import Boundary, top_p, top_p_logits
-from sampling_ref.ordering import Ties
+from sampling_ref.numbers.orders import Ties
 from tests.sampling.filtering import NO_NUMBERS, everything, possible, total, weights_of
 from tests.sampling.rows import rows, shares, weights
 from tests.texts import drawn

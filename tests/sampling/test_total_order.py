@@ -8,7 +8,7 @@ from struct import pack, unpack
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.total_order import greatest_first, last_greatest, total_order_key
+from sampling_ref.numbers.orders import greatest_first, last_greatest, total_order_key
 
 IN_ORDER = [-nan, -inf, -2.0, -1.0, -(2.0**-149), -0.0, 0.0, 2.0**-149, 1.0, 2.0, inf, nan]
 FLOATS = st.sampled_from(IN_ORDER) | st.floats() | st.floats(width=32)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RandomNumberError, RowError
 from sampling_ref.filters.xtc import Equality, xtc, xtc_logits
-from sampling_ref.ordering import Ties
+from sampling_ref.numbers.orders import Ties
 from tests.sampling.filtering import NO_NUMBERS, everything, possible, total, weights_of
 from tests.sampling.rows import rows, weights
 from tests.texts import drawn

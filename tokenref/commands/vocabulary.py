@@ -20,8 +20,8 @@ from bpe_ref import (
     vocabulary_of,
 )
 from bpe_ref.formats.tiktoken import write_tiktoken
+from bpe_ref.learning.training import TrainingProgress
 from bpe_ref.registry import REGISTRY
-from bpe_ref.training import TrainingProgress
 from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, progress_bar
 from tokenref.corpus_files import read_text
 

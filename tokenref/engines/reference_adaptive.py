@@ -12,13 +12,13 @@ from sampling_ref.adaptive.adaptive_p import (
 )
 from sampling_ref.adaptive.mirostat_1 import mirostat_1_kept
 from sampling_ref.adaptive.mirostat_2 import mirostat_2_kept
-from sampling_ref.drawing.inverse_cdf import inverse_cdf_of_logits
+from sampling_ref.draws.inverse_cdf import inverse_cdf_of_logits
 from sampling_ref.errors import ParameterError
 from sampling_ref.mirostat import draw_falling, next_mu
+from sampling_ref.numbers.softmax import softmax
 from sampling_ref.parameters import read_fraction
 from sampling_ref.random.sources import read_uniforms
 from sampling_ref.row import read_possible_logits
-from sampling_ref.softmax import softmax
 from tokenref.floats import nearest, pack, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import Choices, all_choices

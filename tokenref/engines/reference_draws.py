@@ -8,14 +8,14 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from sampling_ref.drawing.exponential_race import exponential_race_order
-from sampling_ref.drawing.gumbel_max import gumbel_top
-from sampling_ref.drawing.inverse_cdf import inverse_cdf, inverse_cdf_of_logits
-from sampling_ref.drawing.torch_cpu import (
+from sampling_ref.draws.exponential_race import exponential_race_order
+from sampling_ref.draws.gumbel_max import gumbel_top
+from sampling_ref.draws.inverse_cdf import inverse_cdf, inverse_cdf_of_logits
+from sampling_ref.draws.torch_cpu import (
     multinomial_torch_cpu_with_replacement,
     multinomial_torch_cpu_without_replacement,
 )
-from sampling_ref.drawing.without_replacement import (
+from sampling_ref.draws.without_replacement import (
     without_replacement,
     without_replacement_of_logits,
 )

@@ -28,8 +28,8 @@ from sampling_ref import (
 from sampling_ref.candidates import Candidates
 from sampling_ref.evaluation import Evaluation, Run, chain, evaluation
 from sampling_ref.greedy import greedy
+from sampling_ref.numbers.softmax import log_softmax, softmax
 from sampling_ref.random.sources import read_uniforms
-from sampling_ref.softmax import log_softmax, softmax
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.reference_draws import DRAWS
 from tokenref.floats import Type, nearest, pack, type_of, unpack

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from math import exp
 from typing import Any
 
-from sampling_ref.arithmetic.binary32 import all_to_binary32, to_binary32
 from sampling_ref.candidates import Candidates
 from sampling_ref.llama_cpp.adaptive_p import (
     AdaptiveState,
@@ -37,6 +36,7 @@ from sampling_ref.llama_cpp.top_n_sigma import top_n_sigma
 from sampling_ref.llama_cpp.top_p import top_p
 from sampling_ref.llama_cpp.typical import typical
 from sampling_ref.llama_cpp.xtc import xtc
+from sampling_ref.numbers.binary32 import all_to_binary32, to_binary32
 from sampling_ref.random.mt19937 import mt19937
 from tests.sampling.engines.llama_cpp_c import Result
 

@@ -17,9 +17,9 @@ import pytest
 
 from sampling_ref.antigravity import stages
 from sampling_ref.antigravity.settings import Settings
-from sampling_ref.arithmetic.binary32 import to_binary32
 from sampling_ref.errors import RowError
 from sampling_ref.generation import Times
+from sampling_ref.numbers.binary32 import to_binary32
 from tests.texts import CAMPAIGN
 
 RUSTC = shutil.which("rustc")

@@ -20,8 +20,8 @@ from bpe_ref import vocabulary_by_pair
 from sampling_ref import (
     PROFILES,
 )
-from sampling_ref.drawing.inverse_cdf import inverse_cdf
-from sampling_ref.drawing.torch_cpu import multinomial_torch_cpu
+from sampling_ref.draws.inverse_cdf import inverse_cdf
+from sampling_ref.draws.torch_cpu import multinomial_torch_cpu
 from sampling_ref.random.mt19937 import mt19937, mt19937_by_array, mt19937_by_seed_sequence
 from sampling_ref.random.pcg64 import pcg64_by_seed_sequence
 from sampling_ref.random.philox import philox4x64_by_seed_sequence, philox4x64_words

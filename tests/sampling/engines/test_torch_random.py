@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sampling_ref.drawing.exponential_race import exponential_race
-from sampling_ref.drawing.torch_cpu import (
+from sampling_ref.draws.exponential_race import exponential_race
+from sampling_ref.draws.torch_cpu import (
     Bits,
     multinomial_torch_cpu,
     multinomial_torch_cpu_with_replacement,

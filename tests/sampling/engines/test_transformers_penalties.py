@@ -19,8 +19,8 @@ process = pytest.importorskip(
     "transformers.generation.logits_process", reason="the engine that is compared with"
 )
 
-from sampling_ref.arithmetic.binary32 import Binary32  # noqa: E402 - after the skips
 from sampling_ref.errors import ParameterError, RowError  # noqa: E402
+from sampling_ref.numbers.binary32 import Binary32  # noqa: E402 - after the skips
 from sampling_ref.row import Number  # noqa: E402
 from sampling_ref.steps.bad_words import bad_words  # noqa: E402
 from sampling_ref.steps.begin_suppress import begin_suppress  # noqa: E402

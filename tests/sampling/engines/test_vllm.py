@@ -25,8 +25,8 @@ pytest.importorskip("torch", reason="the engine needs PyTorch")
 import torch
 
 from sampling_ref import ParameterError, RowError, distribution, explain, sample, step
-from sampling_ref.arithmetic.binary32 import to_binary32
 from sampling_ref.engines.vllm import VLLM
+from sampling_ref.numbers.binary32 import to_binary32
 from tests.sampling.engines.rounding import (
     ROWS,
     TINY,

@@ -1,0 +1,377 @@
+"""Real numbers that are computed as closely as a question about them needs.
+
+A `Real` is a formula: rational numbers, + - * /, exp, log, sqrt, abs. Asked for a
+comparison or a float, it is enclosed between integers (interval arithmetic; Moore,
+"Interval Analysis", Prentice-Hall 1966) with ever more binary places until the enclosure
+decides. The formulas of the literature can then be written as they are printed, and no
+decision is a guess.
+
+What is exact
+    Rational numbers stay rational under + - * /. So do e**0, log 1, the square root of a
+    square, zero times anything, a number minus itself and a number divided by itself.
+
+What stays undecided
+    Two formulas of one value cannot always be recognised as equal. When two numbers that
+    are not both rational agree to 200 significant decimal digits, or both are below
+    2**-8192, `UndecidedError` is raised. A wrong answer is never given.
+
+Infinities
+    There are none: a weight of minus infinity has no term in a formula.
+"""
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from math import isqrt
+from typing import Final, TypeAlias
+
+from sampling_ref.errors import ParameterError, UndecidedError
+from sampling_ref.numbers.enclosures import LARGEST_EXPONENT, exp_bounds, log_bounds
+from sampling_ref.numbers.nearest import BINARY64, Format, nearest, nearest_to_enclosed
+from sampling_ref.parameters import is_finite
+from sampling_ref.row import Number
+
+Bounds: TypeAlias = tuple[int, int] | None
+"""An enclosure; None where so few binary places say nothing (a divisor that may be zero)."""
+
+_FIRST_BITS: Final = 64
+_LAST_BITS: Final = 8192
+_DIGITS: Final = 10**200
+
+
+class Real:
+    """A computable real number.
+
+    >>> two = Real(2)
+    >>> two.log().exp() > 1.9999, float(two.sqrt()), Real(0).exp() == 1
+    (True, 1.4142135623730951, True)
+    >>> (two.sqrt() * two.sqrt()) > 2
+    Traceback (most recent call last):
+    sampling_ref.errors.UndecidedError: two numbers near 2.0 agree to 200 digits
+    """
+
+    __slots__ = ("combine", "exact", "known", "parts")
+
+    exact: Fraction | None
+    """The number itself where it is known to be rational, else None."""
+
+    parts: "tuple[Real, ...]"
+    """The numbers that a formula is made of."""
+
+    combine: Callable[..., Bounds] | None
+    """From a number of binary places and the parts' enclosures to one of the formula."""
+
+    known: tuple[int, Bounds]
+    """The closest enclosure so far, behind its number of binary places."""
+
+    def __init__(self, number: "Real | Number") -> None:
+        self.known = 0, None
+        self.parts = ()
+        self.combine = None
+        if isinstance(number, Real):
+            self.exact, self.parts, self.combine = number.exact, (number,), _same
+            return
+        if not is_finite(number):
+            raise ParameterError("number", number, "must be a finite number")
+        self.exact = Fraction(number)
+
+    # ---------------------------------------------------------------- formulas
+
+    def __add__(self, other: "Real | Number") -> "Real":
+        """Return the sum."""
+        other = as_real(other)
+        if self.exact is not None and other.exact is not None:
+            return Real(self.exact + other.exact)
+        return _formula(_sum, self, other)
+
+    def __neg__(self) -> "Real":
+        """Return the number with the other sign."""
+        return Real(-self.exact) if self.exact is not None else _formula(_negative, self)
+
+    def __sub__(self, other: "Real | Number") -> "Real":
+        """Return the difference; a number minus itself is exactly 0."""
+        return Real(0) if self is other else self + -as_real(other)
+
+    def __mul__(self, other: "Real | Number") -> "Real":
+        """Return the product; zero times anything is exactly 0."""
+        other = as_real(other)
+        if self.exact is not None and other.exact is not None:
+            return Real(self.exact * other.exact)
+        if self.exact == 0 or other.exact == 0:
+            return Real(0)
+        return _formula(_product, self, other)
+
+    def __truediv__(self, other: "Real | Number") -> "Real":
+        """Return the quotient; a divisor that is exactly 0 is refused."""
+        other = as_real(other)
+        if other.exact == 0:
+            raise ParameterError("divisor", 0, "must not be zero")
+        if self.exact is not None and other.exact is not None:
+            return Real(self.exact / other.exact)
+        if self.exact == 0:
+            return Real(0)
+        return Real(1) if self is other else _formula(_quotient, self, other)
+
+    def __radd__(self, other: Number) -> "Real":
+        """Return the sum."""
+        return self + other
+
+    def __rsub__(self, other: Number) -> "Real":
+        """Return the difference."""
+        return as_real(other) - self
+
+    def __rmul__(self, other: Number) -> "Real":
+        """Return the product."""
+        return self * other
+
+    def __rtruediv__(self, other: Number) -> "Real":
+        """Return the quotient."""
+        return as_real(other) / self
+
+    def __abs__(self) -> "Real":
+        """Return the number without its sign."""
+        return Real(abs(self.exact)) if self.exact is not None else _formula(_absolute, self)
+
+    def exp(self) -> "Real":
+        """Return e to this power; an exponent above 2**24 is refused."""
+        if self.exact == 0:
+            return Real(1)
+        if self.exact is not None and self.exact > LARGEST_EXPONENT:
+            raise ParameterError("exponent", self.exact, "must be at most 2**24")
+        return _formula(_exponential, self)
+
+    def log(self) -> "Real":
+        """Return the natural logarithm; a number that is not positive is refused."""
+        if self.exact is not None and self.exact <= 0:
+            raise ParameterError("logarithm's argument", self.exact, "must be positive")
+        return Real(0) if self.exact == 1 else _formula(_logarithm, self)
+
+    def sqrt(self) -> "Real":
+        """Return the square root; a negative number is refused."""
+        if self.exact is None:
+            return _formula(_root, self)
+        if self.exact < 0:
+            raise ParameterError("square root's argument", self.exact, "must not be negative")
+        root = Fraction(isqrt(self.exact.numerator), isqrt(self.exact.denominator))
+        return Real(root) if root * root == self.exact else _formula(_root, self)
+
+    # --------------------------------------------------------------- questions
+
+    def bounds(self, bits: int) -> Bounds:
+        """Enclose this number with `bits` binary places in every step of its formula.
+
+        The formula is walked with a stack of its own: sums may be long.
+
+        >>> Real(0.75).bounds(8)
+        (192, 192)
+        """
+        waiting = [self]
+        while waiting:
+            number = waiting[-1]
+            missing = [part for part in number.parts if part.known[0] < bits]
+            if number.known[0] >= bits or not missing:
+                waiting.pop()
+                if number.known[0] < bits:
+                    number.known = bits, _enclosed(number, bits)
+            else:
+                waiting += missing
+        return _with_places(self.known, bits)
+
+    def sign(self) -> int:
+        """Return -1, 0 or 1.
+
+        >>> (Real(3).log() - 1).sign()
+        1
+        """
+        return _compare(self, Real(0))
+
+    def __lt__(self, other: "Real | Number") -> bool:
+        """Decide, or raise UndecidedError."""
+        return _compare(self, as_real(other)) < 0
+
+    def __le__(self, other: "Real | Number") -> bool:
+        """Decide, or raise UndecidedError."""
+        return _compare(self, as_real(other)) <= 0
+
+    def __gt__(self, other: "Real | Number") -> bool:
+        """Decide, or raise UndecidedError."""
+        return _compare(self, as_real(other)) > 0
+
+    def __ge__(self, other: "Real | Number") -> bool:
+        """Decide, or raise UndecidedError."""
+        return _compare(self, as_real(other)) >= 0
+
+    def __eq__(self, other: object) -> bool:
+        """Decide, or raise UndecidedError."""
+        if not isinstance(other, Real | int | float | Fraction):
+            return NotImplemented
+        return _compare(self, as_real(other)) == 0
+
+    __hash__ = None  # type: ignore[assignment] # equality may be undecided
+
+    def __float__(self) -> float:
+        """Return the nearest float."""
+        return round_real(self, BINARY64)
+
+    def __repr__(self) -> str:
+        """Return the rational, or the nearest float."""
+        return f"Real({self.exact})" if self.exact is not None else f"Real(about {float(self)!r})"
+
+
+def as_real(number: "Real | Number") -> Real:
+    """Return the number itself if it is a `Real`, else as one.
+
+    >>> as_real(0.5)
+    Real(1/2)
+    """
+    return number if isinstance(number, Real) else Real(number)
+
+
+def sum_of(numbers: Iterable["Real | Number"]) -> Real:
+    """Return the sum of many numbers, as one formula.
+
+    >>> sum_of([0.5, Real(1), Fraction(1, 2)])
+    Real(2)
+    """
+    rational = Fraction(0)
+    others: list[Real] = []
+    for number in map(as_real, numbers):
+        if number.exact is not None:
+            rational += number.exact
+        else:
+            others.append(number)
+    return _formula(_sum, Real(rational), *others) if others else Real(rational)
+
+
+def formula(enclose: Callable[[int], tuple[int, int]]) -> Real:
+    """Return the number that a function encloses, given a number of binary places.
+
+    >>> from sampling_ref.numbers.enclosures import ln2_bounds
+    >>> float(formula(ln2_bounds))
+    0.6931471805599453
+    """
+    return _formula(enclose)
+
+
+def round_real(number: Real, form: Format) -> float:
+    """Return the number of a format that is nearest to a real number (ties to even).
+
+    UndecidedError if the number lies so near the middle of two that this is a guess.
+    """
+    if number.exact is not None:
+        return nearest(number.exact.numerator, number.exact.denominator, form)
+    bits = 2 * _FIRST_BITS  # with fewer, a sum of many terms is seldom close enough
+    while bits <= _LAST_BITS:
+        bounds = number.bounds(bits)
+        if bounds is not None:
+            rounded = nearest_to_enclosed(*bounds, bits, form)
+            if rounded is not None:
+                return rounded
+        bits *= 2
+    raise UndecidedError("a number cannot be told from the middle of two floats, or from zero")
+
+
+def _compare(first: Real, second: Real) -> int:
+    """Return the sign of first - second."""
+    if first is second:
+        return 0
+    if first.exact is not None and second.exact is not None:
+        return (first.exact > second.exact) - (first.exact < second.exact)
+    bits = _FIRST_BITS
+    while bits <= _LAST_BITS:
+        one, two = first.bounds(bits), second.bounds(bits)
+        bits *= 2
+        if one is None or two is None:
+            continue
+        if one[0] > two[1]:
+            return 1
+        if one[1] < two[0]:
+            return -1
+        apart = max(one[1], two[1]) - min(one[0], two[0])
+        size = max(one[0], -one[1], two[0], -two[1])
+        if apart * _DIGITS < size:
+            near = nearest(one[0], 1 << (bits // 2))
+            raise UndecidedError(f"two numbers near {near!r} agree to 200 digits")
+    raise UndecidedError("two numbers cannot be told apart")
+
+
+# ------------------------------------------------------------------ interval arithmetic
+
+
+def _formula(combine: Callable[..., Bounds], *parts: Real) -> Real:
+    number = Real(0)
+    number.exact, number.combine, number.parts = None, combine, parts
+    return number
+
+
+def _enclosed(number: Real, bits: int) -> Bounds:
+    """Enclose a number whose parts are enclosed."""
+    if number.exact is not None:
+        scaled = number.exact.numerator << bits
+        return scaled // number.exact.denominator, -(-scaled // number.exact.denominator)
+    assert number.combine is not None, "rational or a formula"  # noqa: S101 - nothing else is made
+    bounds = [_with_places(part.known, bits) for part in number.parts]
+    return None if any(bound is None for bound in bounds) else number.combine(bits, *bounds)
+
+
+def _with_places(known: tuple[int, Bounds], bits: int) -> Bounds:
+    """Return an enclosure with as many places or fewer."""
+    return None if known[1] is None else _coarser(known[1], known[0] - bits)
+
+
+def _coarser(bounds: tuple[int, int], shift: int) -> tuple[int, int]:
+    return bounds[0] >> shift, -(-bounds[1] >> shift)
+
+
+def _same(_: int, one: tuple[int, int]) -> Bounds:
+    return one
+
+
+def _sum(_: int, *terms: tuple[int, int]) -> Bounds:
+    return sum(low for low, _ in terms), sum(high for _, high in terms)
+
+
+def _negative(_: int, one: tuple[int, int]) -> Bounds:
+    return -one[1], -one[0]
+
+
+def _product(bits: int, one: tuple[int, int], two: tuple[int, int]) -> Bounds:
+    corners = [first * second for first in one for second in two]
+    return _coarser((min(corners), max(corners)), bits)
+
+
+def _quotient(bits: int, one: tuple[int, int], two: tuple[int, int]) -> Bounds:
+    if two[0] <= 0 <= two[1]:
+        return None
+    floors = [(first << bits) // second for first in one for second in two]
+    ceilings = [-((-first << bits) // second) for first in one for second in two]
+    return min(floors), max(ceilings)
+
+
+def _absolute(_: int, one: tuple[int, int]) -> Bounds:
+    low, high = one
+    return max(low, -high, 0), max(-low, high)
+
+
+def _exponential(bits: int, one: tuple[int, int]) -> Bounds:
+    low, high = one
+    limit = LARGEST_EXPONENT << bits
+    if high > limit >= low:
+        return None
+    return exp_bounds(low, 1 << bits, bits)[0], exp_bounds(high, 1 << bits, bits)[1]
+
+
+def _logarithm(bits: int, one: tuple[int, int]) -> Bounds:
+    low, high = one
+    if low <= 0 < high:
+        return None
+    return log_bounds(low, 1 << bits, bits)[0], log_bounds(high, 1 << bits, bits)[1]
+
+
+def _root(bits: int, one: tuple[int, int]) -> Bounds:
+    low, high = one
+    if high < 0:
+        raise ParameterError(
+            "square root's argument", nearest(high, 1 << bits), "must not be negative"
+        )
+    # A number that is not negative may have an enclosure that is.
+    return isqrt(max(low, 0) << bits), isqrt(high << bits) + 1

@@ -1,0 +1,116 @@
+"""Correctly rounded floats: the nearest one, on every platform.
+
+A C library's exp is a little off now and then (1 in some thousand values of a good one),
+and differently on different machines. Here an enclosure is rounded at both ends, and is
+made closer until both give the same float (Ziv, "Fast evaluation of elementary
+mathematical functions with correctly rounded last bit", ACM Transactions on Mathematical
+Software 17, 1991). The number of digits is never fixed beforehand. The loop ends: e**x for
+rational x other than 0, and the logarithm of a rational other than 1, are transcendental
+and so never in the middle of two floats; a binary logarithm of a rational is
+transcendental or a whole number.
+
+Overflow and underflow
+    As IEEE 754 rounds to nearest: e**710 is infinity, e**-746 is zero, numbers between the
+    smallest normal float and zero are subnormal. Nothing is raised.
+
+Limits
+    e**-inf is 0 and log 0 is -inf, which is what a weight of zero needs. Plus infinity,
+    NaN and negative arguments of a logarithm are errors.
+"""
+
+from math import inf
+
+from sampling_ref.errors import ParameterError
+from sampling_ref.numbers.enclosures import SLACK, exp_mantissa, ln2_bounds, log_bounds
+from sampling_ref.numbers.nearest import BINARY32, BINARY64, nearest_to_enclosed
+from sampling_ref.numbers.reals import Real, round_real
+from sampling_ref.parameters import read_fraction
+from sampling_ref.row import Number
+
+
+def rounded_exp(x: Number) -> float:
+    """Return the float nearest to e**x.
+
+    >>> rounded_exp(0), rounded_exp(1.0), rounded_exp(float("-inf")), rounded_exp(1000)
+    (1.0, 2.718281828459045, 0.0, inf)
+    """
+    if x == -inf:
+        return 0.0
+    exponent = read_fraction("exponent", x)
+    if exponent >= 710:
+        return inf
+    if exponent <= -746:
+        return 0.0
+    if exponent == 0:
+        return 1.0
+    numerator, denominator = exponent.as_integer_ratio()
+    bits = 96
+    while True:
+        mantissa, shift = exp_mantissa(numerator, denominator, bits)
+        found = nearest_to_enclosed(mantissa, mantissa + SLACK, bits - shift)
+        if found is not None:
+            return found
+        bits *= 2
+
+
+def rounded_log(x: Number) -> float:
+    """Return the float nearest to the natural logarithm of x.
+
+    >>> rounded_log(1), rounded_log(2.0), rounded_log(0)
+    (0.0, 0.6931471805599453, -inf)
+    """
+    return _rounded_logarithm(x, binary=False)
+
+
+def rounded_log2(x: Number) -> float:
+    """Return the float nearest to the binary logarithm of x.
+
+    >>> from fractions import Fraction
+    >>> rounded_log2(0.125), rounded_log2(Fraction(1, 3)), rounded_log2(0)
+    (-3.0, -1.584962500721156, -inf)
+    """
+    return _rounded_logarithm(x, binary=True)
+
+
+def rounded(real: Real) -> float:
+    """Return the float nearest to a real number.
+
+    >>> rounded(Real(2).sqrt())
+    1.4142135623730951
+    """
+    return round_real(real, BINARY64)
+
+
+def rounded_to_binary32(real: Real | Number) -> float:
+    """Return the 32-bit float nearest to a real number, rounded once.
+
+    Rounding to a 64-bit float first and then to 32 bits would round twice:
+
+    >>> from fractions import Fraction
+    >>> just_above_the_middle = 1 + Fraction(1, 2**24) + Fraction(1, 2**60)
+    >>> rounded_to_binary32(just_above_the_middle) == 1 + 2.0**-23
+    True
+    """
+    return round_real(real if isinstance(real, Real) else Real(real), BINARY32)
+
+
+def _rounded_logarithm(x: Number, *, binary: bool) -> float:
+    number = read_fraction("logarithm's argument", x)
+    if number < 0:
+        raise ParameterError("logarithm's argument", x, "must not be negative")
+    if number == 0:
+        return -inf
+    if number == 1:
+        return 0.0
+    numerator, denominator = number.as_integer_ratio()
+    bits = 96
+    while True:
+        low, high = log_bounds(numerator, denominator, bits)
+        if binary:
+            below, above = ln2_bounds(bits)
+            quotients = [(end << bits) // ln2 for end in (low, high) for ln2 in (below, above)]
+            low, high = min(quotients), max(quotients) + 1
+        found = nearest_to_enclosed(low, high, bits)
+        if found is not None:
+            return found
+        bits *= 2

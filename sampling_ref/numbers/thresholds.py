@@ -1,0 +1,144 @@
+"""Which entries of a row lie at or above a threshold.
+
+Probabilities
+    `e**(factor * l) / Z >= share`, with Z the sum over the whole row, is the sign of a sum
+    of exponentials (see `exponential_sums`). Equality is possible only where all finite
+    logits are equal.
+
+Logits
+    `factor * l >= threshold` with a threshold that may be any computable real number, such
+    as an entropy. Where the two cannot be told apart, `UndecidedError` is raised.
+
+Minus infinity
+    has no weight. It lies below every threshold, also below a share of zero.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from fractions import Fraction
+from math import inf, log, nextafter
+
+from sampling_ref.numbers.exponential_sums import sign_of_sum
+from sampling_ref.numbers.float_weights import SMALLEST_SUM, relative_error
+from sampling_ref.numbers.mass import Mass
+from sampling_ref.numbers.nearest import nearest
+from sampling_ref.numbers.reals import Real
+from sampling_ref.numbers.totals import counts_of_possible, float_mean, mean_logit
+from sampling_ref.parameters import read_fraction
+from sampling_ref.row import Number, Row, TokenId, read_logits, read_possible_logits
+
+_BITS = 128
+
+
+def probabilities_at_least(
+    logits: Row, share: Number, *, strictly: bool = False, factor: Number = 1
+) -> list[TokenId]:
+    """Return the indices whose softmax probability is at least `share`, rising.
+
+    >>> probabilities_at_least([0.0, 0.0, float("-inf")], 0.5)
+    [0, 1]
+    >>> probabilities_at_least([0.0, 0.0, float("-inf")], 0.5, strictly=True)
+    []
+    """
+    wanted, scale = (
+        read_fraction("share", share, "[0, 1]"),
+        read_fraction("factor", factor, "(0, inf)"),
+    )
+    mass = Mass(read_possible_logits(logits), scale)
+    row, weights = mass.row, mass.weights
+    low, high = 0.0, inf
+    if weights is not None:
+        # One weight has less of an error than a sum of all.
+        target = float(wanted) * mass.total
+        error = 2 * relative_error(len(row)) * target + SMALLEST_SUM
+        low, high = target - error, target + error
+    else:
+        weights = [0.0] * len(row)
+    found = [token for token, weight in enumerate(weights) if weight >= low]
+    # What the floats leave open, each value once. Probabilities rise with the logits.
+    unsure = sorted({row[token] for token in found if weights[token] <= high} - {-inf})
+    if unsure:
+        counts = Counter(row)
+        place = bisect_left(
+            unsure,
+            True,
+            key=lambda logit: _reaches(logit, wanted, counts, scale, strictly=strictly),
+        )
+        least = unsure[place] if place < len(unsure) else inf
+        found = [token for token in found if weights[token] > high or row[token] >= least]
+    else:
+        found = [token for token in found if weights[token] > high]
+    return found
+
+
+def _reaches(
+    logit: Number, share: Fraction, counts: Counter[Number], factor: Fraction, *, strictly: bool
+) -> bool:
+    """Return whether a logit's probability is at least the share, by the definition."""
+    part, whole = share.as_integer_ratio()
+    terms = {other: -part * count for other, count in counts.items()}
+    terms[logit] += whole
+    sign = sign_of_sum(terms, factor)
+    return sign > 0 or (sign == 0 and not strictly)
+
+
+def logits_at_least(
+    logits: Row, threshold: Real, *, strictly: bool = False, factor: Number = 1
+) -> list[TokenId]:
+    """Return the indices with factor * logit at least `threshold`, rising.
+
+    >>> logits_at_least([0.5, 1.0, float("-inf")], Real(2).log())
+    [1]
+    """
+    scale = read_fraction("factor", factor, "(0, inf)")
+    row = read_logits(logits)
+    low, high = _floats_around(threshold, scale)
+    found = [token for token, logit in enumerate(row) if logit >= low]
+    unsure = sorted({row[token] for token in found if row[token] <= high} - {-inf})
+
+    def reaches(logit: Number) -> bool:
+        scaled = Fraction(logit) * scale
+        return threshold < scaled if strictly else threshold <= scaled
+
+    place = bisect_left(unsure, True, key=reaches)
+    least = unsure[place] if place < len(unsure) else inf
+    return [token for token in found if row[token] > high or row[token] >= least]
+
+
+def _floats_around(threshold: Real, factor: Fraction) -> tuple[float, float]:
+    """Return floats surely below and surely above threshold / factor."""
+    bounds = threshold.bounds(_BITS)
+    if bounds is None:
+        return -inf, inf
+    low, high = ((Fraction(bound, 2**_BITS) / factor).as_integer_ratio() for bound in bounds)
+    return nextafter(nearest(*low), -inf), nextafter(nearest(*high), inf)
+
+
+def above_mean(
+    logits: Row, coefficient: Fraction, argument: Fraction, factor: Fraction, *, strictly: bool
+) -> list[TokenId]:
+    """Return the ids with factor * (logit - mean logit) at least coefficient * log(argument).
+
+    `UndecidedError` if the two cannot be told apart.
+
+    >>> above_mean([0.0, 1.0], Fraction(1), Fraction(1, 2), Fraction(1), strictly=False)
+    [1]
+    """
+    possible = counts_of_possible(logits)
+    middle, error = float_mean(possible, factor)
+    passing: set[Number] = set()
+    doubtful = set(possible)
+    if error < inf:
+        offset = float(coefficient) * (log(argument.numerator) - log(argument.denominator))
+        offset /= float(factor)
+        slack = error + (abs(middle) + abs(offset) + abs(float(coefficient / factor))) * 2.0**-40
+        low, high = middle + offset - slack, middle + offset + slack
+        # A comparison of a float with a rational number is exact in Python.
+        passing = {logit for logit in possible if logit > high}
+        doubtful = {logit for logit in possible if low <= logit <= high}
+    if doubtful:
+        threshold = mean_logit(logits, factor) * factor + Real(argument).log() * coefficient
+        row = list(doubtful)
+        places = logits_at_least(row, threshold, strictly=strictly, factor=factor)
+        passing.update(row[place] for place in places)
+    return [token for token, logit in enumerate(logits) if logit in passing]
