@@ -514,14 +514,14 @@ SEEDED: dict[str, dict[str, Any]] = {
     "llama.cpp": {"repeat_penalty": 1.5, "xtc_probability": 0.5, "adaptive_target": 0.25},
     "transformers": {"repetition_penalty": 1.5, "sequence_bias": [([2], 0.5)]},
 }
-ROW = [1.0, 2.0, 3.0, 2.5, 0.5]
+FIVE_LOGITS = [1.0, 2.0, 3.0, 2.5, 0.5]
 
 
 def sampled(sampler: Sampler, count: int) -> list[int]:
     """Return the next tokens, each accepted."""
     tokens = []
     for _ in range(count):
-        tokens.append(sampler.sample(ROW))
+        tokens.append(sampler.sample(FIVE_LOGITS))
         sampler.accept(tokens[-1])
     return tokens
 
@@ -537,7 +537,7 @@ def test_a_copy_of_a_sampler_goes_on_alone_from_the_same_state(
 ) -> None:
     sampler = seeded(profile)
     sampled(sampler, 5)
-    sampler.sample(ROW)  # drawn and not yet accepted
+    sampler.sample(FIVE_LOGITS)  # drawn and not yet accepted
     made = again(sampler)
     assert made.state == sampler.state
     assert str(made.trace) == str(sampler.trace)
