@@ -18,9 +18,9 @@ from authoring.cases.draft import finish
 from authoring.cases.sampling.all import all_sampler_drafts
 from authoring.cases.sampling.canaries import sampler_canaries
 from authoring.cases.sampling.draft import finish_sampler
-from authoring.cases.tokenizers import fixture_tokenizers
 from authoring.cases.vocabularies import fixture_vocabularies
 from authoring.kept_records import changed_answers, kept_records
+from authoring.tokenizer_files.table import fixture_tokenizers
 from bpe_ref import BpeError, Vocabulary, dump_plain_json, load_vocabulary
 from bpe_ref.formats.files import write_atomically
 from tokenref.catalogue import check_budget, check_together, fixtures_folder

@@ -38,7 +38,7 @@ class Draft:
 
     slug: str
     vocabulary: str
-    """A name from `cases.vocabularies`, `cases.tokenizers`, or the registry."""
+    """A name from `cases.vocabularies`, `tokenizer_files`, or the registry."""
 
     request: Struct
     why: str

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import partial, wraps
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
-from authoring.cases.tokenizers import fixture_tokenizers, token_ids
 from authoring.mutants.mutant import (
     AskedPipelines,
     AskPipeline,
@@ -19,6 +18,7 @@ from authoring.mutants.mutant import (
     Witness,
     mutant,
 )
+from authoring.tokenizer_files.table import fixture_tokenizers, token_ids
 from bpe_ref.added_tokens import AddedToken, AddedVocabulary, Cut
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Token

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from authoring.cases.tokenizers import fixture_tokenizers
 from authoring.mutants.mutant import AskedPipelines, AskPipeline, Mutant, Witness, mutant
 from authoring.mutants.pipelines import (
     answering_pipeline,
@@ -11,6 +10,7 @@ from authoring.mutants.pipelines import (
     streams_text,
     tokenize_request,
 )
+from authoring.tokenizer_files.table import fixture_tokenizers
 from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.like_tokenizers.decode_stream import DecodeStream
 from tokenref.answers import Ok, Refused

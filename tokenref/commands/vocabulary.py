@@ -52,8 +52,6 @@ def audit_command(name_or_path: str) -> None:
 
     That is: dead and improper tokens, holes, missing bytes.
     """
-    from tokenref.commands.vocabulary import print_audit
-
     loaded = load_tokenizer(name_or_path)
     if isinstance(loaded, SentencePieceTokenizer):
         raise InputError(
