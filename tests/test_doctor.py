@@ -201,7 +201,7 @@ def test_a_program_with_a_problem_ends_the_command_with_1() -> None:
     assert result.exit_code == 1
     assert "PROBLEM encode: " in result.stdout
     assert "it wrote" in result.stdout
-    assert "3 problems. Mend the first one, and ask again:\n  tokenref doctor" in result.stdout
+    assert "3 problems. Fix the first one, then run this again:\n  tokenref doctor" in result.stdout
 
 
 def test_a_sound_program_ends_the_command_with_0_and_the_next_step() -> None:

@@ -284,7 +284,7 @@ def test_a_campaign_without_failures_ends_with_0_and_one_without_answers_with_3(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((), "exactly one of ENGINE and --cmd must be given"),
+        ((), "give exactly one of ENGINE and --cmd"),
         (("heaps",), "an engine must be one of"),
         (("heap", "--shard", "0/2"), "a shard must be one of 1/N to N/N, got '0/2'"),
         (("heap", "--shard", "two"), "a shard must be one of 1/N to N/N, got 'two'"),

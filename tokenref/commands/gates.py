@@ -17,7 +17,9 @@ from tokenref.runner import Run, run_engine
 
 
 @click.command()
-@click.option("--fixtures", type=FOLDER, help="Fixtures other than those of the package.")
+@click.option(
+    "--fixtures", type=FOLDER, help="Use the fixtures in this folder, not those of the package."
+)
 @click.option("--page", type=FILE, help="Write the page about mutants here.")
 @click.option("--check", "only_check", is_flag=True, help="Compare the page, write nothing.")
 @click.pass_context
