@@ -169,7 +169,7 @@ def test_only_merges_of_bytes_can_be_traced(pipeline_file: Path, model_file: Pat
     for file, kind in ((pipeline_file, "tokenizer.json"), (model_file, "SentencePiece model")):
         result = tokenref("trace", "a", "--vocabulary", file)
         assert result.exit_code == 2
-        assert f"it is a {kind}: `tokenref encode` shows its tokens" in result.stderr
+        assert f"is a {kind}: trace needs a vocabulary of bytes; `tokenref encode`" in result.stderr
 
 
 def test_a_sentencepiece_model_cannot_be_audited(model_file: Path) -> None:

@@ -286,15 +286,15 @@ def test_a_campaign_without_failures_ends_with_0_and_one_without_answers_with_3(
     [
         ((), "give exactly one of ENGINE and --cmd"),
         (("heaps",), "an engine must be one of"),
-        (("heap", "--shard", "0/2"), "a shard must be one of 1/N to N/N, got '0/2'"),
-        (("heap", "--shard", "two"), "a shard must be one of 1/N to N/N, got 'two'"),
-        (("heap", "--op", "stat"), "nothing is drawn for stat"),
+        (("heap", "--shard", "0/2"), "--shard must be I/N with 1 <= I <= N, got '0/2'"),
+        (("heap", "--shard", "two"), "--shard must be I/N with 1 <= I <= N, got 'two'"),
+        (("heap", "--op", "stat"), "the operation stat cannot be fuzzed"),
         (("heap", "--op", "top_p", "--profile", "nobody"), "a profile must be one of"),
         (("heap", "--op", "encode", "--executor", "4 of them"), "an executor must be processes"),
         (("heap", "--op", "encode", "--executor", "json:loads"), "cannot be made: TypeError"),
         (("heap", "--op", "encode", "--executor", "os:getcwd"), "must return a concurrent.futures"),
         (("heap", "--op", "encode", "--executor", "processes:0"), "must be 1 or more"),
-        (("heap", "--op", "encode", "--at", "3"), "--at needs the --seed"),
+        (("heap", "--op", "encode", "--at", "3"), "--at needs --seed, the seed of the campaign"),
         (("heap", "--op", "tokenize", "--vocabulary", "doubles"), "doubles is a vocabulary, but"),
         (("heap", "--op", "encode", "--state", "no/such/folder/x"), "cannot be written"),
     ],
@@ -347,7 +347,7 @@ def test_the_seed_of_a_journal_is_taken_from_it(tmp_path: Path) -> None:
     run("heap", "--op", "encode", "--cases", "32", "--state", str(state))
     result = run("heap", "--op", "encode", "--cases", "32", "--state", str(state))
     assert result.exit_code == 0
-    assert "going on after 2 groups" in result.output
+    assert "resuming after 2 groups" in result.output
 
 
 def test_the_journal_of_another_campaign_is_refused(tmp_path: Path) -> None:
@@ -453,7 +453,7 @@ def test_an_interrupt_keeps_what_was_found_and_ends_with_130_or_1(
     state = tmp_path / "state.jsonl"
     clean = run("heap", "--op", "encode", "--seed", "5", "--state", str(state))
     assert clean.exit_code == 130
-    assert "it was interrupted" in clean.output
+    assert "; interrupted (seed 5" in clean.output
     assert len(read_journal(state).groups) == 6
     found = run("greedy", "--op", "encode", "--seed", "5")
     assert found.exit_code == 1

@@ -92,7 +92,7 @@ def export(
     repeat: int,
     batch: int,
 ) -> None:
-    """Write the questions of the records to a file, without the answers.
+    """Write the questions of the records as a file.
 
     Its lines are messages of the protocol. A program reads them from standard input and
     writes its answers to a file:

@@ -48,7 +48,10 @@ def doctor(ctx: click.Context, command: str, patience: Patience) -> None:
 )
 @click.argument("folder", type=FOLDER, metavar="DIR")
 def init(lang: str, folder: Path) -> None:
-    """Write a small engine that speaks the protocol to DIR, as a starting point for your code."""
+    """Write a small engine to DIR, to add your code to.
+
+    It is complete, runs as it is, and speaks the protocol.
+    """
     skeleton = LANGUAGES[lang]
     try:
         paths = write_skeleton(lang, folder)

@@ -49,7 +49,10 @@ def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
 @click.argument("text")
 @click.option("--vocabulary", default="tiny", show_default=True, help="A name or a path.")
 def trace_command(text: str, vocabulary: str) -> None:
-    """Show how a text becomes tokens, merge by merge, separately for each piece of the text."""
+    """Show how a text becomes tokens, merge by merge.
+
+    The text is split into pieces first.
+    """
     tokenizer = _of_bytes(vocabulary)
     rules = tokenizer.vocabulary.text
     for piece in tokenizer.pieces(argument_text(text)):

@@ -19,7 +19,7 @@ from tokenref.rules import STANDARD, points, rule_names, slug
 @click.option("--all", "every", is_flag=True, help="List every rule of OP, one per line.")
 @click.option("--definition", is_flag=True, help="Print the full definition of OP and its source.")
 def rules(op: str | None, *, every: bool, definition: bool) -> None:
-    """List the rules of sampling operations, and the points where engines differ.
+    """List the rules of sampling operations.
 
     Each point of OP, or of all operations, is listed with its choices.
 

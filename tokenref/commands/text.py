@@ -96,7 +96,10 @@ def encode(
     template: bool,
     as_json: bool,
 ) -> None:
-    """Print the tokens of TEXT, one per line: the id and the token's text or bytes."""
+    """Print the tokens of TEXT.
+
+    Each line has an id and the token's text or bytes.
+    """
     tokenizer = opened(vocabulary, special=special)
     ids = tokenizer.encode(given_text(text, path), template=template)
     if as_json:
@@ -168,7 +171,10 @@ def count(
     limit: int | None,
     as_json: bool,
 ) -> None:
-    """Print how many tokens TEXT has, without the special tokens of a template."""
+    """Print how many tokens TEXT has.
+
+    Special tokens of a template are not counted.
+    """
     whole = opened(vocabulary, special=special).whole
     content = given_text(text, path)
     if limit is None:

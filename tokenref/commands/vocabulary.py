@@ -80,7 +80,10 @@ def audit_command(name_or_path: str) -> None:
 )
 @click.option("--out", required=True, type=FILE, help="Write the vocabulary to this file.")
 def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) -> None:
-    """Train a vocabulary on text files and write it in the tiktoken format."""
+    """Train a vocabulary on text files.
+
+    It is written in the tiktoken format.
+    """
     must_be_writable(out)
     rules = REGISTRY[pattern_of].text_rules()
     contents = (read_text(path)[0] for path in texts)
