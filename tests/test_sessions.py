@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from authoring.cases.sessions import drafts
 from authoring.cases.vocabularies import vocabulary_named
-from authoring.mutants.calls import CALLS
-from authoring.mutants.mutant import Mutant
+from authoring.mutants import calls
+from authoring.mutants.mutant import Mutant, declared
 from bpe_ref import Vocabulary
 from tokenref.answers import (
     Answer,
@@ -181,7 +181,7 @@ def test_the_first_call_that_differs_is_named() -> None:
     assert short.detail == "answers, entry 1: expected {'text': 'b'}, got the end"
 
 
-@pytest.mark.parametrize("each", CALLS, ids=lambda each: each.name)
+@pytest.mark.parametrize("each", declared(calls), ids=lambda each: each.name)
 def test_a_mutant_that_remembers_is_right_in_each_call_alone(each: Mutant) -> None:
     vocabulary = each.witness.vocabulary
     assert isinstance(vocabulary, Vocabulary)

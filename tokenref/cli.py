@@ -1,7 +1,7 @@
 """The `tokenref` command.
 
-Exit codes: 0 success; 1 an engine fails, or files differ; 2 the command or its input is wrong;
-3 the run is invalid, for example because no cases were run; 4 a bug in tokenref; 130 interrupted.
+Exit codes: 0 success; 1 an engine fails; 2 the command or its input is wrong; 3 the run is
+invalid, for example because no cases were run; 4 a bug in tokenref; 130 interrupted.
 """
 
 import sys
@@ -21,11 +21,11 @@ from tokenref.commands.endings import (
     sentence_of,
     take_closed_streams,
 )
-from tokenref.commands.table import CommandTable
+from tokenref.commands.table import MOVED, CommandTable
 from tokenref.reports.short import visible
 
 
-class _OneSentence(click.Group):
+class OneSentence(click.Group):
     """A command group that reports wrong input in one sentence.
 
     Any other exception is a bug in tokenref. It must not end with exit code 1, which means that
@@ -42,6 +42,19 @@ class _OneSentence(click.Group):
         except OSError as error:
             _say(sentence_of(error))
             raise click.exceptions.Exit(2) from None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command. Raises `UsageError` for one that only authors of the project need."""
+        if isinstance(self.commands, CommandTable):
+            for (command, *options), now in MOVED.items():
+                if args[0] == command and set(options) <= set(args):
+                    raise click.UsageError(
+                        f"{' '.join([command, *options])} is now `python -m authoring {now}`, "
+                        "in a checkout"
+                    )
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. Report our own errors and those of the system in one sentence."""
@@ -108,7 +121,7 @@ def _say(sentence: str) -> None:
 
 
 @click.group(
-    cls=_OneSentence,
+    cls=OneSentence,
     commands=CommandTable(),
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -10,7 +10,7 @@ _HEAD = """\
 
 This page lists all known differences between real engines and the golden records, from
 `tokenref/known.toml`. The list is strict: if a listed record passes, the run fails, so an
-entry cannot outlive its difference. Written by `tokenref attest`.
+entry cannot outlive its difference. Written by `python -m authoring attest`.
 """
 
 

@@ -28,7 +28,7 @@ def unconfirmed_page(runs: Sequence[Run], catalogue: Catalogue, known: Sequence[
         "# What no real engine confirms",
         "",
         f"This page lists the records that no engine confirms. Engines tested: {engines}.",
-        "Written by `tokenref attest`.",
+        "Written by `python -m authoring attest`.",
         "",
         "| records | all | confirmed by at least one | answered differently by each | not tested |",
         "| --- | ---: | ---: | ---: | ---: |",

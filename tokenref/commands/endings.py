@@ -26,7 +26,6 @@ BAD_INPUT: Final = frozenset(
     {
         "bpe_ref.errors.BpeError",
         "sampling_ref.errors.SamplingError",
-        "authoring.attestation.engines.AttestationError",
         "tokenref.commands.paths.InputError",
         "tokenref.corpus_files.CorpusError",
         "tokenref.engines.table.EngineError",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from authoring.cases.tokenizer_files.document import (
+from authoring.tokenizer_files.document import (
     BYTE_TOKENS,
     LETTERS,
     Described,
@@ -22,8 +22,8 @@ from authoring.cases.tokenizer_files.document import (
     template,
     text,
 )
-from authoring.cases.tokenizer_files.normalizers import bert
-from authoring.cases.tokenizer_files.pre_tokenizers import cuts, split
+from authoring.tokenizer_files.normalizers import bert
+from authoring.tokenizer_files.pre_tokenizers import cuts, split
 
 _U: Final = "\u2581"
 _CAPITALS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

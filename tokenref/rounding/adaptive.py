@@ -15,7 +15,6 @@ from itertools import accumulate
 from math import ceil, exp, inf, log, log2, ulp
 from typing import Any, Final
 
-from authoring.cases.draft import PurposeError
 from sampling_ref.adaptive.adaptive_p import (
     PastProbabilities,
     adaptive_p_logits,
@@ -25,6 +24,7 @@ from sampling_ref.adaptive.mirostat_1 import mirostat_1_kept
 from sampling_ref.adaptive.mirostat_2 import mirostat_2_kept
 from tokenref.floats import nearest, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
+from tokenref.rounding.margins import UndecidedError
 from tokenref.rules import all_choices, choices_of
 from tokenref.verdicts import Close, Exact
 
@@ -40,7 +40,7 @@ MOST: Final = 256
 def adaptive_verdict(
     op: str, profile: str, request: Mapping[str, Any], out: Mapping[str, Any]
 ) -> Exact | Close:
-    """Return the verdict. Raises `PurposeError` where rounding decides.
+    """Return the verdict. Raises `UndecidedError` where rounding decides.
 
     >>> row, state = {"f32": "00000000" * 4}, {"mu": {"f32": "40000000"}}
     >>> asked = {"logits": row, "params": {"tau": 2, "eta": 1}, "state": state,
@@ -70,7 +70,7 @@ def adaptive_verdict(
     if _is_even(row) and all(nearest(float(step), "f32") == step for step in steps):
         return Exact()
     if type_of(numbers) != "f32":
-        raise PurposeError("the state has more digits than 32 bits give")
+        raise UndecidedError("the state has more digits than 32 bits give")
     return Close(ulp=_units(row, token, steps, unpack(numbers)))
 
 
@@ -80,7 +80,7 @@ def adaptive_verdict(
 def _kept(
     op: str, row: list[float], mu: float, params: Mapping[str, Any], chosen: Mapping[str, Any]
 ) -> frozenset[int]:
-    """Return what mirostat keeps. Raises `PurposeError` if that hangs on a little."""
+    """Return what mirostat keeps. Raises `UndecidedError` if that hangs on a little."""
     names = {"ranks", "vocabulary", "largest_k"} & params.keys()
     given = {**{name: params[name] for name in names}, **chosen}
 
@@ -95,19 +95,19 @@ def _kept(
         for by in (-MARGIN, MARGIN):
             for scale in (1 - MARGIN, 1, 1 + MARGIN):
                 if kept(by, scale) != right:
-                    raise PurposeError(f"{op}: what is kept hangs on rounding")
+                    raise UndecidedError(f"{op}: what is kept hangs on rounding")
     return right
 
 
 def _prove_draw(order: Sequence[int], logits: Sequence[float], u: float) -> None:
-    """Raise `PurposeError` if a number is near to where the next token in an order begins."""
+    """Raise `UndecidedError` if a number is near to where the next token in an order begins."""
     best = max(logits[token] for token in order)
     weights = [exp(logits[token] - best) for token in order]
     is_exact = _are_exact_shares(weights)
     total = sum(weights)
     for reached in list(accumulate(weights))[:-1]:
         if not is_exact and abs(reached / total - u) < MARGIN:
-            raise PurposeError("the random number is at the border of two tokens")
+            raise UndecidedError("the random number is at the border of two tokens")
 
 
 def _is_even(row: Sequence[float]) -> bool:
@@ -162,5 +162,5 @@ def _units(
     smallest = min(abs(number) for number in after)
     units = ceil(error / (ulp(smallest) * 2.0**29)) if smallest else MOST + 1
     if units > MOST:
-        raise PurposeError("the state is so small that rounding decides its digits")
+        raise UndecidedError("the state is so small that rounding decides its digits")
     return max(units, LEAST)

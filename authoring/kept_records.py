@@ -1,4 +1,4 @@
-"""Regression files among the fixtures: the one input of `fill` that no case module makes.
+"""Regression files among the fixtures: the one input of the fixtures that no case module makes.
 
 What a campaign found is kept as it was found, in `regress/YEAR.jsonl`, and what it is about
 beside the others, in `vocab/regress-*.json` and `tokenizer/regress-*.json`. Their answers are
@@ -16,11 +16,15 @@ import msgspec
 from bpe_ref import BpeError, Vocabulary, load_vocabulary
 from bpe_ref.formats.plain_json import parse_plain_json
 from bpe_ref.registry import REGISTRY
-from tokenref.fuzzing.answering_anew import kept_anew
+from tokenref.answers import Ok
 from tokenref.fuzzing.errors import CampaignError
-from tokenref.record import Case, RecordError
+from tokenref.fuzzing.question import Question
+from tokenref.fuzzing.records import answered_anew, right_answer_to
+from tokenref.judge import judge
+from tokenref.record import Case, Exact, RecordError, answer_type, meaning_digest, op_of
 from tokenref.record_files import REGRESS, parse_records, read_file, read_records
-from tokenref.subjects import SAMPLERS, TokenizerFile, TokenizerSubject
+from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, TokenizerSubject
+from tokenref.verdicts import Close
 
 _YEAR: Final = re.compile(r"\d{4}\.jsonl")
 
@@ -65,6 +69,32 @@ def kept_records(folder: Path, known: Mapping[str, TokenizerSubject]) -> Kept:
                 raise RecordError(f"{path}: {error}") from None
             cases.setdefault(file, []).append(anew)
     return Kept(cases, subjects, files)
+
+
+def kept_anew(case: Case, subject: Subject) -> Case:
+    """Return a record as it is, with the answer and the sum that it has now.
+
+    How an answer is judged stays as it was when the record was made, unless the answer
+    has become another one of those that it names, or a refusal. Raises `CampaignError`,
+    which names the record.
+
+    >>> from tokenref.catalogue import open_catalogue
+    >>> catalogue = open_catalogue()
+    >>> case = next(case for case in catalogue.cases if case.id.startswith("bpe/count/"))
+    >>> kept_anew(case, catalogue.subject(case.vocab)) == case
+    True
+    """
+    op, request = op_of(case), msgspec.to_builtins(case.input)
+    question = Question(op, case.profile, subject, "", request)
+    answer = right_answer_to(question, case.id)
+    if isinstance(answer, Ok) and isinstance(case.verdict, Exact | Close):
+        out = msgspec.convert(dict(answer.out), answer_type(op))
+        anew = msgspec.structs.replace(case, out=out)
+        return msgspec.structs.replace(anew, sum=meaning_digest(anew))
+    if judge(case, answer, subject).status == "pass":
+        return case
+    other = answered_anew(question, case.id, slug="kept", why=case.why)
+    return msgspec.structs.replace(other, id=case.id, flags=case.flags, spec=case.spec)
 
 
 def changed_answers(file: str, made: bytes, present: bytes) -> Iterator[str]:

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from math import inf, log, log1p
 from typing import Any, Final, NamedTuple
 
-from authoring.cases.draft import PurposeError
 from tokenref.floats import unpack
+from tokenref.rounding.margins import UndecidedError
 from tokenref.rules import choices_of
 
 CLEAR: Final = 2.0**-10
@@ -27,7 +27,7 @@ class Runner(NamedTuple):
 
 
 def prove_race(profile: str, request: Mapping[str, Any], out: Mapping[str, Any]) -> None:
-    """Raise `PurposeError` if another arithmetic may draw another token.
+    """Raise `UndecidedError` if another arithmetic may draw another token.
 
     >>> asked = {"probs": {"f32": "3f0000003f000000"}, "uniforms": {"f32": "3f0000003e800000"}}
     >>> prove_race("method.exponential-race", asked, {"token": 0})
@@ -42,16 +42,16 @@ def prove_race(profile: str, request: Mapping[str, Any], out: Mapping[str, Any])
     ties_are_open = method in TORCH and len(tokens) > 1
     for token in tokens:
         if token not in runners:  # a tie at infinity that an impossible token won
-            raise PurposeError(f"token {token} is impossible")
+            raise UndecidedError(f"token {token} is impossible")
         best = runners.pop(token)
         if best.score == -inf and _has_impossible(request):
-            raise PurposeError("all that are left wait for ever, like impossible tokens")
+            raise UndecidedError("all that are left wait for ever, like impossible tokens")
         for other, runner in runners.items():
             if best.score - runner.score >= CLEAR or (best.score, runner.score) == (inf, -inf):
                 continue
             is_tie = best[1:] == runner[1:] or best.score == runner.score in {inf, -inf}
             if not is_tie or ties_are_open or other < token:
-                raise PurposeError(f"token {token} must be well ahead of {other}")
+                raise UndecidedError(f"token {token} must be well ahead of {other}")
 
 
 def _runners(request: Mapping[str, Any], noise: str) -> dict[int, Runner]:

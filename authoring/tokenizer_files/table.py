@@ -5,7 +5,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from authoring.cases.tokenizer_files import (
+from authoring.tokenizer_files import (
     added_tokens,
     decoders,
     families,
@@ -15,7 +15,7 @@ from authoring.cases.tokenizer_files import (
     post_processors,
     pre_tokenizers,
 )
-from authoring.cases.tokenizer_files.document import Described
+from authoring.tokenizer_files.document import Described
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.hugging_face.pipeline import Pipeline
 from tokenref.subjects import TokenizerFile

@@ -9,4 +9,5 @@ post_processors  every post-processor
 decoders         every decoder
 lengths          truncation and padding
 families         components together, as well-known models have them
+table            all of them by name, and the ids of their tokens
 """

@@ -4,7 +4,7 @@ import base64
 from collections.abc import Iterator
 from typing import Final
 
-from authoring.cases.tokenizer_files.document import (
+from authoring.tokenizer_files.document import (
     Content,
     Described,
     added,

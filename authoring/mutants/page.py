@@ -27,7 +27,7 @@ def mutants_page(report: GateReport) -> str:
         "",
         "This page lists the bugs that the golden records detect. A mutant is the reference with",
         "one mistake. For each mutant, at least one record judges its answer wrong, so a real",
-        "engine with the same mistake fails too. Written by `tokenref mutants --page`.",
+        "engine with the same mistake fails too. Written by `python -m authoring mutants`.",
         "",
         f"{len(report.trials):,} mutants: {killed} killed, {survived} survive, and {crude} are too",
         "crude to count, because more than a quarter of the records detect them.",

@@ -1,19 +1,17 @@
-"""What engines do, from their records: side by side in one page, or one engine in a terminal."""
+"""The page that shows all engine profiles side by side."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from sampling_ref import PROFILES, STEPS, Profile
-from sampling_ref.engines.profile import Draw, Parameter, Stage
-
-PAGE: Final = "docs/engines.md"
+from tokenref.commands.sampling import choices_in_words, default_in_words, draw_in_words
 
 BEGINNING: Final = """\
 # How engines sample
 
 This page compares fourteen engines, step by step. Each engine is described by a profile in
 `sampling_ref/engines`: frozen data, with the place in the engine's source for each line. The page
-is generated from the profiles by `tokenref profiles --page`.
+is generated from the profiles by `python -m authoring profiles`.
 
 A step has one name on this page, whatever the engine calls it. `sampling_ref.step`,
 `distribution`, `sample` and `Sampler` use the profiles; their parameters have the engine's own
@@ -31,7 +29,7 @@ parameters and choices listed here.
 """
 
 
-def page(profiles: Mapping[str, Profile] = PROFILES) -> str:
+def engines_page(profiles: Mapping[str, Profile] = PROFILES) -> str:
     """Return the page that shows all profiles side by side."""
     records = list(profiles.values())
     parts = [
@@ -44,7 +42,7 @@ def page(profiles: Mapping[str, Profile] = PROFILES) -> str:
         _heading("The order of the steps"),
         _table(
             ("profile", "steps, first to last", "draw"),
-            [(f"`{one.name}`", _order(one), _draw_in_words(one.draw)) for one in records],
+            [(f"`{one.name}`", _order(one), draw_in_words(one.draw)) for one in records],
         ),
         _heading("When an engine draws nothing"),
         _table(
@@ -92,7 +90,7 @@ def page(profiles: Mapping[str, Profile] = PROFILES) -> str:
                 (
                     f"`{step.name}`",
                     ", ".join(f"`{name}`" for name in step.parameters) or "none",
-                    _choices(step.choices) or "none",
+                    choices_in_words(step.choices) or "none",
                     step.why.replace("{", "").replace("}", ""),
                 )
                 for step in STEPS.values()
@@ -100,49 +98,6 @@ def page(profiles: Mapping[str, Profile] = PROFILES) -> str:
         ),
     ]
     return "\n".join(parts)
-
-
-def one_profile(profile: Profile) -> str:
-    """Return one profile as text for a terminal."""
-    lines = [
-        f"{profile.title}: {profile.version}",
-        profile.repository,
-        "",
-        "parameters",
-        *(f"  {_parameter_line(parameter)}" for parameter in profile.parameters),
-        "",
-        "stages, in order",
-        *(line for stage in profile.stages for line in _stage_lines(stage)),
-        "",
-        f"greedy: {profile.greedy.in_words()}; of equals: {profile.greedy.ties}",
-        f"draw: {_draw_in_words(profile.draw)}",
-        *(f"note: {note}" for note in profile.notes),
-    ]
-    return "\n".join(lines)
-
-
-def _parameter_line(parameter: Parameter) -> str:
-    other = f" (also {', '.join(parameter.aliases)})" if parameter.aliases else ""
-    return f"{parameter.name} = {_default(parameter)}{other}: {parameter.domain}"
-
-
-def _default(parameter: Parameter) -> str:
-    is_mapping = isinstance(parameter.default, Mapping)
-    return repr(dict(parameter.default) if is_mapping else parameter.default)
-
-
-def _stage_lines(stage: Stage) -> Iterable[str]:
-    takes = ", ".join(f"{ours}={theirs}" for ours, theirs in stage.takes.items())
-    yield f"  {stage.step}({takes})"
-    for label, text in (
-        ("choices", _choices({name: (value,) for name, value in stage.choices.items()})),
-        ("sorted before", "" if stage.order == "as they stand" else stage.order),
-        ("off if", stage.off_in_words()),
-        ("note", stage.note),
-        ("source", stage.source),
-    ):
-        if text:
-            yield f"      {label}: {text}"
 
 
 def _order(profile: Profile) -> str:
@@ -153,24 +108,12 @@ def _order(profile: Profile) -> str:
     return " → ".join(steps)
 
 
-def _draw_in_words(draw: Draw) -> str:
-    words: list[str] = [draw.method]
-    if draw.method in {"Gumbel-max", "exponential race"}:
-        words.append(f"noise from {draw.noise}")
-    else:
-        words.append(f"in the order: {draw.order}")
-        words.append("the running sum must " + ("exceed" if draw.boundary == "exceed" else "reach"))
-    if draw.uniform:
-        words.append(f"uniform number: {draw.uniform}")
-    return ", ".join(words)
-
-
 def _step_section(name: str, profiles: Sequence[Profile]) -> str:
     rows = [
         (
             f"`{profile.name}`",
             ", ".join(f"{ours}: `{theirs}`" for ours, theirs in stage.takes.items()) or "none",
-            _choices({key: (value,) for key, value in stage.choices.items()}) or "defaults",
+            choices_in_words({key: (value,) for key, value in stage.choices.items()}) or "defaults",
             stage.off_in_words() or "never",
             " ".join(part for part in (stage.note, stage.source) if part),
         )
@@ -189,7 +132,7 @@ def _parameter_section(profile: Profile) -> str:
         (
             f"`{parameter.name}`",
             ", ".join(f"`{alias}`" for alias in parameter.aliases) or "none",
-            f"`{_default(parameter)}`",
+            f"`{default_in_words(parameter)}`",
             str(parameter.domain),
             parameter.width,
             " ".join(part for part in (parameter.engine_rule, parameter.source) if part),
@@ -206,10 +149,6 @@ def _parameter_section(profile: Profile) -> str:
     )
     notes = "".join(f"\n{note}\n" for note in profile.notes)
     return f"### {profile.title}\n\n{_table(columns, rows)}{notes}"
-
-
-def _choices(choices: Mapping[str, Sequence[Any]]) -> str:
-    return "; ".join(f"{name}: {', '.join(map(str, values))}" for name, values in choices.items())
 
 
 def _heading(text: str) -> str:

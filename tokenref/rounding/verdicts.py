@@ -1,26 +1,22 @@
-"""How an answer about a sampler is judged, if rounding does not decide it.
+"""How the answer to a question about a sampler is judged.
 
-The verdicts are those of the golden records, from the same functions: every
-named arithmetic gives the same answer with a margin, or the answers that they
-give are listed, or numbers may be so many units apart. Where a record could not be
-made, an engine that differs is not wrong, and nothing is said.
+Golden records and campaigns use the same verdicts. If every named arithmetic gives the same
+answer with a margin, the verdict is exact. Otherwise it lists the answers that they give, or
+says by how many units numbers may be off. Where rounding decides so much that no record could be
+made, an engine that differs is not wrong, and there is no verdict.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
-from authoring.cases.draft import PurposeError
-from authoring.cases.sampling.ambiguity import TooAmbiguousError, verdict_of
-from authoring.cases.sampling.chains_asking import close_shares, prove_decided
-from authoring.cases.sampling.rows_asking import verdict_of_row
-from authoring.cases.sampling.rows_softmax import close_to
 from tokenref.answers import Answer, Ok
 from tokenref.floats import type_of, unpack
-from tokenref.fuzzing.adaptive_verdicts import adaptive_verdict
-from tokenref.fuzzing.question import Question
-from tokenref.fuzzing.race_verdicts import prove_race
 from tokenref.record import ADAPTIVE_OPS, FILTER_OPS, ROW_OPS
+from tokenref.rounding.adaptive import adaptive_verdict
+from tokenref.rounding.chains import prove_decided, shares_verdict
+from tokenref.rounding.margins import UndecidedError, filter_verdict
+from tokenref.rounding.races import prove_race
+from tokenref.rounding.rows import row_verdict, softmax_verdict
 from tokenref.rules import RACE_PROFILES
 from tokenref.verdicts import Close, Exact, Verdict
 
@@ -32,32 +28,32 @@ OTHER_LIBRARY: Final = 3
 """Units: of one exponential, of a sum of several, and of a logarithm or a quotient of these."""
 
 
-def sampler_verdict(question: Question, right: Answer) -> Verdict | None:
+def sampler_verdict(
+    op: str, profile: str, request: Mapping[str, Any], right: Answer
+) -> Verdict | None:
     """Return how an answer is judged, or None where rounding may decide it.
 
-    >>> from tokenref.subjects import SAMPLERS
     >>> request = {"probs": {"f32": "3f0000003e8000003e800000"}, "params": {"k": 2}}
     >>> right = Ok({"keep": [0, 1]})
-    >>> sampler_verdict(Question("top_k", "standard", SAMPLERS, "", request), right)
+    >>> sampler_verdict("top_k", "standard", request, right)
     Exact()
     """
     try:
-        return _verdict(question, right)
-    except (TooAmbiguousError, PurposeError, ValueError, ArithmeticError):
+        return _verdict(op, profile, request, right)
+    except (UndecidedError, ValueError, ArithmeticError):
         return None
 
 
-def _verdict(question: Question, right: Answer) -> Verdict | None:
+def _verdict(op: str, profile: str, request: Mapping[str, Any], right: Answer) -> Verdict | None:
     """Return the verdict as a golden record's generator would; raise as it would."""
-    op, profile, request = question.op, question.profile, question.request
     if op in FILTER_OPS:
-        return verdict_of(op, profile, request)
+        return filter_verdict(op, profile, request)
     if op in ROW_OPS:
-        return verdict_of_row(op, profile, request)
+        return row_verdict(op, profile, request)
     if op in {"softmax", "logprobs"}:
-        return _looser(close_to(op, request["logits"], type_of(request["logits"])))
+        return _looser(softmax_verdict(op, request["logits"], type_of(request["logits"])))
     if op == "batch":
-        return _of_rows(question, right)
+        return _of_rows(profile, request, right)
     if op in {"chain", "distribution", "sample"}:
         return _of_chain(op, profile, request, right)
     if op == "sequence":
@@ -76,27 +72,26 @@ def _looser(verdict: Verdict) -> Verdict:
     return Close(ulp=verdict.ulp + OTHER_LIBRARY, floor=verdict.floor)
 
 
-def _of_rows(question: Question, right: Answer) -> Verdict | None:
+def _of_rows(profile: str, request: Mapping[str, Any], right: Answer) -> Verdict | None:
     """Return the verdict on a batch: exact if that on each of its rows is, else none."""
-    op, rows = question.request["op"], question.request["rows"]
+    op, rows = request["op"], request["rows"]
     outs = right.out["rows"] if isinstance(right, Ok) else [{}] * len(rows)
     verdicts = [
-        sampler_verdict(replace(question, op=op, request=row), Ok(out))
-        for row, out in zip(rows, outs, strict=True)
+        sampler_verdict(op, profile, row, Ok(out)) for row, out in zip(rows, outs, strict=True)
     ]
     return Exact() if all(verdict == Exact() for verdict in verdicts) else None
 
 
 def _of_chain(op: str, profile: str, request: Mapping[str, Any], right: Answer) -> Verdict:
-    """Return the verdict on a chain that is decided. Raises `PurposeError`."""
+    """Return the verdict on a chain that is decided. Raises `UndecidedError`."""
     prove_decided(profile, request)
     if op == "distribution" and isinstance(right, Ok):
-        return close_shares(profile, request, unpack(right.out["probs"]))
+        return shares_verdict(profile, request, unpack(right.out["probs"]))
     return Exact()
 
 
 def _of_calls(profile: str, request: Mapping[str, Any], right: Answer) -> Verdict:
-    """Return the verdict on calls each of which is decided. Raises `PurposeError`."""
+    """Return the verdict on calls each of which is decided. Raises `UndecidedError`."""
     prompt = list(request["prompt"])
     history = list(prompt)
     answers = right.out["answers"] if isinstance(right, Ok) else [None] * len(request["calls"])

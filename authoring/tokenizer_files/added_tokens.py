@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from authoring.cases.tokenizer_files.document import (
+from authoring.tokenizer_files.document import (
     BYTE_MERGES,
     LETTERS,
     Described,

@@ -16,18 +16,18 @@ from authoring.cases.all import all_drafts
 from authoring.cases.canaries import canaries
 from authoring.cases.draft import finish
 from authoring.cases.sampling.all import all_sampler_drafts
-from authoring.cases.sampling.budget import check_budget
 from authoring.cases.sampling.canaries import sampler_canaries
 from authoring.cases.sampling.draft import finish_sampler
-from authoring.cases.tokenizers import fixture_tokenizers
 from authoring.cases.vocabularies import fixture_vocabularies
+from authoring.kept_records import changed_answers, kept_records
+from authoring.tokenizer_files.table import fixture_tokenizers
 from bpe_ref import BpeError, Vocabulary, dump_plain_json, load_vocabulary
 from bpe_ref.formats.files import write_atomically
-from tokenref.catalogue import check_together, fixtures_folder
+from tokenref.catalogue import check_budget, check_together, fixtures_folder
 from tokenref.glossary import FLAGS
 from tokenref.judge import first_difference
-from tokenref.kept_records import changed_answers, kept_records
 from tokenref.manifest import (
+    LICENCES,
     MANIFEST,
     FileEntry,
     Manifest,
@@ -46,14 +46,12 @@ HAND_WRITTEN: Final = ("README.md",)
 _HALF_WRITTEN: Final = re.compile(r"\.[0-9a-f]{16}\.tmp")
 """The names under which files are written, before they get their own."""
 
-LICENCES: Final = {"shipped": "MIT", "registered": "its publisher's"}
-
 RETIRED: Final[Sequence[dict[str, str]]] = ()
 """Ids that are no longer used: id, the version that lost it, the reason."""
 
 
-class FillError(Exception):
-    """Fixtures or goldens that cannot be made, or not be used, here."""
+class FillError(RecordError):
+    """The fixtures cannot be made here."""
 
 
 def make_files(
