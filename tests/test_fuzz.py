@@ -23,20 +23,21 @@ from tokenref.cli import main
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.reference_samplers import FilterFunction, SamplerTools
 from tokenref.floats import nearest, pack, unpack
-from tokenref.fuzzing import groups
-from tokenref.fuzzing.campaign import run_campaign
+from tokenref.fuzzing.campaign import (
+    Done,
+    done_group,
+    executor_named,
+    open_engine,
+    run_campaign,
+    run_group,
+)
 from tokenref.fuzzing.comparing import Comparer
 from tokenref.fuzzing.drawn_questions import fingerprint, plan_of, questions_of
-from tokenref.fuzzing.errors import CampaignError
-from tokenref.fuzzing.executors import executor_named
 from tokenref.fuzzing.findings import Finding
-from tokenref.fuzzing.groups import Done, done_group, opened
 from tokenref.fuzzing.journal import Footer, Journal, Writer, read_journal
-from tokenref.fuzzing.plan import Plan, Shard
+from tokenref.fuzzing.plan import GROUP, CampaignError, Plan, Question, Selection, Shard
 from tokenref.fuzzing.printing import print_finding
-from tokenref.fuzzing.question import Question
 from tokenref.fuzzing.records import case_of
-from tokenref.fuzzing.selection import GROUP, Selection
 from tokenref.fuzzing.smaller_rows import smaller_sampling
 from tokenref.judge import judge
 from tokenref.protocol.channel import Patience
@@ -125,7 +126,7 @@ def test_the_reference_differs_from_itself_in_nothing() -> None:
 
 def test_every_encoder_of_ours_is_the_definition() -> None:
     for name in ("heap", "backtracking"):
-        assert not done_group(plan(), Comparer(opened(name)), 3).findings
+        assert not done_group(plan(), Comparer(open_engine(name)), 3).findings
 
 
 class Batched:
@@ -442,7 +443,7 @@ def test_what_was_found_outlives_kill_9_and_the_campaign_goes_on(tmp_path: Path)
 def test_an_interrupt_keeps_what_was_found_and_ends_with_130_or_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = groups.run_group
+    real = run_group
 
     def interrupted(plan: bytes, patience: bytes, limits: bytes, group: int) -> bytes:
         if group == 6:

@@ -288,7 +288,10 @@ def altered(line: int, change: Callable[[Message], object]) -> Callable[[list[by
         (lambda lines: [*lines[:2], *lines[3:]], "the id must be 'b0'"),
         (altered(2, lambda m: m["cases"][0].update(k="x")), "line 3: the key must be '0', got 'x'"),
         (altered(2, lambda m: m["cases"][0].update({"in": {"ids": [77777]}})), "no record asks"),
-        (altered(0, lambda m: m["about"].update(fixtures="sha256:" + "0" * 64)), "other fixtures"),
+        (
+            altered(0, lambda m: m["about"].update(fixtures="sha256:" + "0" * 64)),
+            "was exported from fixtures",
+        ),
     ],
 )
 def test_requests_that_were_changed_are_refused(

@@ -11,24 +11,29 @@ from rich.console import Console
 
 from tokenref.answers import Engine, LoadsProfiles, LoadsTokenizers, Unsupported
 from tokenref.commands.paths import InputError
-from tokenref.fuzzing.campaign import run_campaign
+from tokenref.fuzzing.campaign import (
+    COMMAND,
+    Done,
+    executor_named,
+    made_smaller,
+    open_engine,
+    run_campaign,
+)
 from tokenref.fuzzing.comparing import Comparer
-from tokenref.fuzzing.continuing import made_smaller
-from tokenref.fuzzing.drawing import drawn
-from tokenref.fuzzing.drawn_questions import a_few_questions, plan_of, questions_of
-from tokenref.fuzzing.executors import executor_named
-from tokenref.fuzzing.findings import Finding, finding_of
-from tokenref.fuzzing.groups import COMMAND, Done, opened
-from tokenref.fuzzing.journal import Bug, Footer, Journal, Writer, opened_journal, read_journal
+from tokenref.fuzzing.drawn_questions import a_few_questions, drawn, plan_of, questions_of
+from tokenref.fuzzing.findings import Finding, finding_of, named_subject
+from tokenref.fuzzing.journal import Bug, Footer, Journal, Writer, open_journal, read_journal
 from tokenref.fuzzing.likely_bugs import LikelyBugs, likely_bugs
-from tokenref.fuzzing.limits import Limits
-from tokenref.fuzzing.plan import Plan, Shard
-from tokenref.fuzzing.printing import Bar, print_finding, print_question, print_summary
-from tokenref.fuzzing.printing_bugs import print_bugs, sentence_of
-from tokenref.fuzzing.question import Question
-from tokenref.fuzzing.selection import GROUP, Selection, kind_of
+from tokenref.fuzzing.plan import GROUP, Limits, Plan, Question, Selection, Shard, kind_of
+from tokenref.fuzzing.printing import (
+    Bar,
+    print_bugs,
+    print_finding,
+    print_question,
+    print_summary,
+    sentence_of,
+)
 from tokenref.fuzzing.shrinking import shrunk
-from tokenref.fuzzing.written_subjects import named_subject
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.record import OPS
@@ -74,9 +79,9 @@ def campaign(
     executor_name: str | None,
 ) -> int:
     """Run a campaign, print it, and return the exit code."""
-    engine = opened(wanted.engine, wanted.patience)
+    engine = open_engine(wanted.engine, wanted.patience)
     plan = plan_for(wanted, engine)
-    journal = Journal(plan) if wanted.state is None else opened_journal(wanted.state, plan)
+    journal = Journal(plan) if wanted.state is None else open_journal(wanted.state, plan)
     writer = None if wanted.state is None else Writer(wanted.state, journal)
     executor = None if executor_name is None else executor_named(executor_name)
     run = CampaignRun(journal, writer, most)
@@ -112,7 +117,7 @@ def campaign(
 
 def ask_again(wanted: Wanted, index: int, shrink_seconds: float) -> int:
     """Ask one question of a campaign again, print the outcome, and return the exit code."""
-    engine = opened(wanted.engine, wanted.patience)
+    engine = open_engine(wanted.engine, wanted.patience)
     plan = plan_for(wanted, engine)
     if wanted.seed is None:
         raise InputError("--at needs --seed, the seed of the campaign")

@@ -273,7 +273,7 @@ def _check_corpus(
 
 def _own_catalogue(records: Path, vocabularies: Sequence[str]) -> Catalogue:
     """Return a user's own records, written by `fill` or by `promote`."""
-    from tokenref.fuzzing.regressions import open_regressions
+    from tokenref.fuzzing.promoting import open_regressions
     from tokenref.goldens import (
         GoldensError,
         beside_goldens,

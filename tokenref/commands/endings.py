@@ -29,7 +29,7 @@ BAD_INPUT: Final = frozenset(
         "tokenref.commands.paths.InputError",
         "tokenref.corpus_files.CorpusError",
         "tokenref.engines.table.EngineError",
-        "tokenref.fuzzing.errors.CampaignError",
+        "tokenref.fuzzing.plan.CampaignError",
         "tokenref.protocol.channel.StartError",
     }
 )

@@ -8,7 +8,7 @@ import click
 
 from tokenref.commands.options import OPERATION, number_of_seconds, patience_options
 from tokenref.commands.paths import FILE, FOLDER, InputError, write
-from tokenref.fuzzing.limits import SECONDS
+from tokenref.fuzzing.plan import SECONDS
 from tokenref.protocol.channel import Patience
 
 
@@ -139,11 +139,9 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
     """
     from rich.console import Console
 
-    from tokenref.fuzzing.journal import read_journal
+    from tokenref.fuzzing.journal import merged, read_journal
     from tokenref.fuzzing.likely_bugs import likely_bugs
-    from tokenref.fuzzing.merging import merged
-    from tokenref.fuzzing.printing import print_summary
-    from tokenref.fuzzing.printing_bugs import print_bugs, sentence_of
+    from tokenref.fuzzing.printing import print_bugs, print_summary, sentence_of
     from tokenref.reports.short import visible
 
     journals = {str(path): read_journal(path) for path in files}
@@ -206,8 +204,7 @@ def promote(
     the manifest.
     """
     from tokenref.fuzzing.journal import read_journal
-    from tokenref.fuzzing.promoting import own_target, promoted
-    from tokenref.fuzzing.promoting_to_fixtures import promoted_to_fixtures
+    from tokenref.fuzzing.promoting import own_target, promoted, promoted_to_fixtures
     from tokenref.glossary import FLAGS
 
     if (out is None) == (fixtures is None) or (fixtures is None) != (year is None):
