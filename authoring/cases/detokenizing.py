@@ -7,8 +7,7 @@ from typing import Final, Literal
 
 from authoring.cases.draft import Draft
 from authoring.cases.tokenizer_blame import REFUSED, blamed, blaming, right_answer
-from authoring.cases.tokenizer_texts import FAMILIES
-from authoring.cases.tokenizing import flags_of
+from authoring.cases.tokenizing import flags_of, texts_for
 from authoring.tokenizer_files import decoders, families
 from authoring.tokenizer_files.table import described_tokenizers, ids_of_text, token_ids
 from bpe_ref.vocabulary.byte_alphabet import to_letters
@@ -200,7 +199,7 @@ def _asked() -> Iterator[tuple[str, list[Spelled]]]:
                         asked.flags,
                         skip=asked.slug != "special",
                     )
-                    for asked in FAMILIES
+                    for asked in texts_for("families")
                     if asked.pair is None and asked.special
                 ],
             )

@@ -56,8 +56,6 @@ def audit_command(name_or_path: str) -> None:
 
     Lists dead and improper tokens, holes in the ids, and missing bytes.
     """
-    from tokenref.commands.vocabulary import print_audit
-
     loaded = load_tokenizer(name_or_path)
     if isinstance(loaded, SentencePieceTokenizer):
         raise InputError(
