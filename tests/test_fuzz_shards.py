@@ -183,7 +183,7 @@ def test_a_record_under_another_slug(found: Path, tmp_path: Path) -> None:
     command("promote", found, "--id", name, "--why", WHY, "--out", out, "--slug", "own-name")
     assert read_records(out)[0].id == "bpe/encode/regress/own-name"
     refused = command("promote", found, "--why", WHY, "--out", out, "--slug", "x")
-    assert "--slug is for one finding" in refused.output
+    assert "--slug needs exactly one finding" in refused.output
 
 
 @pytest.mark.parametrize(
