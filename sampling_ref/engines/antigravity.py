@@ -34,13 +34,25 @@ ANTIGRAVITY = Profile(
         Stage(
             "repetition_penalty",
             {"penalty": "repetition_penalty", "window": "repetition_window"},
-            {"counting": "each occurrence"},
+            {
+                "counting": "each occurrence",
+                "method": "by sign",
+                "arithmetic": "division",
+                "scope": "all",
+                "skipped": 0,
+            },
             source=f"{TEXT}, 5.3, step 1",
         ),
-        Stage("temperature", {"temperature": "temperature"}, source=f"{TEXT}, 5.3, step 2"),
+        Stage(
+            "temperature",
+            {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
+            source=f"{TEXT}, 5.3, step 2",
+        ),
         Stage(
             "top_k",
             {"k": "top_k"},
+            {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             order="sorted",
             note="On probabilities: in 32 bits the logits of equal probabilities are equals.",
             source=f"{TEXT}, 5.3, step 4",
@@ -48,7 +60,13 @@ ANTIGRAVITY = Profile(
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"boundary": "exceed", "base": "the whole row", "zero": "best"},
+            {
+                "boundary": "exceed",
+                "base": "the whole row",
+                "zero": "best",
+                "ties": "lowest id",
+                "least": 1,
+            },
             source=f"{TEXT}, 5.3, step 5",
         ),
     ),

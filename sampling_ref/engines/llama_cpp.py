@@ -218,6 +218,7 @@ LLAMA_CPP = Profile(
         Stage(
             "logit_bias",
             {"biases": "logit_bias"},
+            {"limit": None},
             off_if=((Condition("logit_bias", "is empty"),),),
             source=f"{SAMPLER}:3902, common/sampling.cpp:325",
         ),
@@ -229,6 +230,7 @@ LLAMA_CPP = Profile(
                 "frequency": "frequency_penalty",
                 "presence": "presence_penalty",
             },
+            {"order": "repetition first", "additive_scope": "all"},
             off_if=(
                 (Condition("repeat_last_n", "<=", 0),),
                 (
@@ -261,6 +263,7 @@ LLAMA_CPP = Profile(
         Stage(
             "top_n_sigma",
             {"n": "top_n_sigma"},
+            {"deviation": "population", "zero": "best"},
             off_if=((Condition("top_n_sigma", "<=", 0.0),), MIROSTAT_IS_ON),
             note="what is removed stays a candidate, at minus infinity",
             source=f"{SAMPLER}:3237",
@@ -268,6 +271,7 @@ LLAMA_CPP = Profile(
         Stage(
             "top_k",
             {"k": "top_k"},
+            {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if=((Condition("top_k", "<=", 0),), MIROSTAT_IS_ON),
             order="libstdc++",
             source=f"{SAMPLER}:321",
@@ -285,7 +289,7 @@ LLAMA_CPP = Profile(
         Stage(
             "top_p",
             {"p": "top_p", "least": "min_keep"},
-            {"zero": "best"},
+            {"zero": "best", "boundary": "reach", "ties": "lowest id", "base": "what is left"},
             off_if=((Condition("top_p", ">=", 1.0),), MIROSTAT_IS_ON),
             order="libstdc++",
             source=f"{SAMPLER}:1549",
@@ -293,7 +297,7 @@ LLAMA_CPP = Profile(
         Stage(
             "min_p",
             {"m": "min_p", "least": "min_keep"},
-            {"above_one": "best"},
+            {"above_one": "best", "equality": "kept", "ties": "lowest id"},
             off_if=((Condition("min_p", "<=", 0.0),), MIROSTAT_IS_ON),
             note="candidates that are not sorted stay in their order, unless they are too few: "
             "then they are sorted",
@@ -306,6 +310,7 @@ LLAMA_CPP = Profile(
                 "threshold": "xtc_threshold",
                 "least": "min_keep",
             },
+            {"equality": "counts", "ties": "highest id", "coin": "at most", "protected": ()},
             off_if=(
                 (Condition("xtc_probability", "<=", 0.0),),
                 (Condition("xtc_threshold", ">", 0.5),),
@@ -322,6 +327,7 @@ LLAMA_CPP = Profile(
                 "spread": "dynatemp_range",
                 "exponent": "dynatemp_exponent",
             },
+            {"in_play": None},
             off_if=((Condition("dynatemp_range", "<=", 0.0),), MIROSTAT_IS_ON),
             order="libstdc++",
             note="nothing happens with one candidate, whatever the temperature",
@@ -330,14 +336,14 @@ LLAMA_CPP = Profile(
         Stage(
             "temperature",
             {"temperature": "temp"},
-            {"zero": "first largest"},
+            {"zero": "first largest", "added": 0},
             off_if=((Condition("dynatemp_range", ">", 0.0), _is("mirostat", 0)),),
             source=f"{SAMPLER}:265, with mirostat common/sampling.cpp:401",
         ),
         Stage(
             "mirostat_1",
             {"tau": "mirostat_tau", "eta": "mirostat_eta"},
-            {"flat": "one", "whose": "kept"},
+            {"flat": "one", "whose": "kept", "ranks": 100, "largest_k": None},
             off_if=((Condition("mirostat", "!=", 1),),),
             order="libstdc++",
             draw=DISCRETE,

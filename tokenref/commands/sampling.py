@@ -147,39 +147,32 @@ def sample(
     (see `tokenref profiles PROFILE`), and their values are JSON: --set top_p=0.9.
     """
     from sampling_ref import Sampler
-    from sampling_ref.evaluation import (
-        ask,
-        draw,
-        probabilities,
-        read_profile,
-        run,
-    )
+    from sampling_ref.evaluation import evaluation, read_profile
 
     record = read_profile(profile)
     row = _read_row(logits)
     tokens = _read_tokens(history)
     params = dict(_read_setting(setting, record) for setting in settings)
-    question = ask(
-        profile,
+    evaluated = evaluation(
+        record,
         row,
         tokens,
+        params,
         prompt_length=prompt_length,
         uniforms=uniforms,
-        state=None,
         precision=precision,  # type: ignore[arg-type] # click checked it
-        params=params,
     )
-    answer = run(question)
-    shares = probabilities(question, answer.candidates)
+    run = evaluated.run()
+    shares = evaluated.probabilities(run.candidates)
     token = None
     if seed is not None:
         token = Sampler(profile, seed, tokens, **params).sample(row)
-    elif uniforms or record.greedy.holds(question.parameters):
-        token = draw(question, answer)
+    elif uniforms or evaluated.is_greedy:
+        token = evaluated.draw(run)
     if as_json:
         click.echo(json.dumps({"probabilities": shares, "token": token}))
         return
-    click.echo(str(answer.trace))
+    click.echo(str(run.trace))
     likeliest = sorted(range(len(shares)), key=shares.__getitem__, reverse=True)[:SHOWN]
     click.echo("\nprobabilities")
     for likely in likeliest:
