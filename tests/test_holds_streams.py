@@ -117,7 +117,7 @@ INTERRUPTED = {
     "check": ("check naive --fixtures fixtures", "tokenref.judge.judge"),
     "mutants": ("mutants --fixtures fixtures", "tokenref.judge.judge"),
     "fill": ("fill --folder filled", "tokenref.record.make_case"),
-    "fuzz": ("fuzz reference --op encode", "tokenref.fuzzing.groups.run_group"),
+    "fuzz": ("fuzz reference --op encode", "tokenref.fuzzing.campaign.run_group"),
     "export": ("export --fixtures fixtures", "tokenref.protocol.requests.export"),
 }
 

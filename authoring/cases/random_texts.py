@@ -9,10 +9,17 @@ that some wrong way of encoding gets wrong.
 from collections.abc import Iterator
 from typing import Final
 
-from authoring.cases.cutters import cut, encoded_otherwise, fails_cut, right_tokens
 from authoring.cases.draft import Draft
 from authoring.cases.merging import encode_draft
-from authoring.cases.rivals import EVERYDAY, differing, fails
+from authoring.cases.rivals import (
+    EVERYDAY,
+    cut,
+    differing,
+    encoded_otherwise,
+    fails,
+    fails_cut,
+    right_tokens,
+)
 from authoring.cases.splitmix import SplitMix64
 from authoring.cases.texts import FLAG_OF_CUTTER
 from authoring.cases.vocabularies import vocabulary_named

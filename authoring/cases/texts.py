@@ -7,14 +7,14 @@ its tokens with those of tiny's variants whose pattern cuts it otherwise.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from authoring.cases.cutters import (
+from authoring.cases.draft import Draft
+from authoring.cases.rivals import (
     cut,
     cut_otherwise,
     encoded_otherwise,
     fails_cut,
     right_tokens,
 )
-from authoring.cases.draft import Draft
 from authoring.cases.vocabularies import vocabulary_named
 from tokenref.questions.text import TextInput
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Final
 
-from authoring.cases.cutters import cut, cut_otherwise
 from authoring.cases.draft import Draft
+from authoring.cases.rivals import cut, cut_otherwise
 from authoring.cases.texts import VARIANTS, rows, text_case
 from authoring.cases.vocabularies import vocabulary_named
 from authoring.data import tables
@@ -22,7 +22,6 @@ EMOJI: Final = _TABLES["emoji"]
 def drafts() -> Iterator[Draft]:
     """Yield the cases of this topic."""
     yield from _white_space()
-    yield from _not_white_space()
     yield from _line_ends()
     yield from rows("letters", ("Letters",), _TABLES["letters"])
     for slug, text, fact in (*_TABLES["letters"], *MARKS):
@@ -37,99 +36,18 @@ def drafts() -> Iterator[Draft]:
 
 
 def _white_space() -> Iterator[Draft]:
-    topic, flags = "white_space", ("WhiteSpace",)
-    for slug, name in _TABLES["white_space"]:
-        sign = chr(int(slug, 16))
-        yield text_case(
-            "pieces", topic, f"{slug}-alone", "tiny", sign, f"Nothing but {name}", flags
-        )
-        yield text_case(
-            "encode",
-            topic,
-            f"{slug}-doubled",
-            "tiny",
-            f"a{sign}{sign}b",
-            f"Between two words, twice {name}",
-            flags,
-        )
-        yield text_case(
-            "pieces",
-            topic,
-            f"{slug}-before",
-            "tiny_o200k",
-            f"{sign}b",
-            f"Before a word, {name}",
-            flags,
-        )
-        yield text_case(
-            "encode",
-            topic,
-            f"{slug}-before-r50k",
-            "tiny_r50k",
-            f"{sign}b",
-            f"Before a word, {name}; only a space may join it here",
-            flags,
-        )
-        yield text_case(
-            "encode",
-            topic,
-            f"{slug}-end",
-            "tiny_original_cl100k",
-            f"a{sign}{sign}",
-            f"At the end of a text, twice {name}",
-            (*flags, "TrailingSpace"),
-        )
-        yield text_case(
-            "encode",
-            topic,
-            f"{slug}-line",
-            "tiny",
-            f" {sign}\n!",
-            f"Before a line end, a space and {name}",
-            (*flags, "LineEnd"),
-        )
-        yield text_case(
-            "pieces",
-            topic,
-            f"{slug}-signs",
-            "tiny",
-            f"{sign}{sign}!",
-            f"Before a sign, twice {name}",
-            flags,
-        )
-
-
-def _not_white_space() -> Iterator[Draft]:
-    topic, flags = "white_space", ("NotWhiteSpace",)
-    for code, name in _TABLES["not_white_space"]:
-        sign, slug = chr(int(code, 16)), f"not-{code}"
-        yield text_case(
-            "pieces",
-            topic,
-            f"{slug}-between",
-            "tiny",
-            f"a {sign} b",
-            f"Between spaces, {name}: not white space",
-            flags,
-        )
-        yield text_case(
-            "encode",
-            topic,
-            f"{slug}-run",
-            "tiny",
-            f"  {sign}{sign}",
-            f"After two spaces, twice {name}: not white space",
-            flags,
-        )
-        yield text_case(
-            "pieces",
-            topic,
-            f"{slug}-o200k",
-            "tiny_o200k",
-            f"a{sign}B",
-            f"Between letters, {name}: not white space",
-            flags,
-        )
+    """Yield texts around each character that is white space, and around each that is not."""
+    for kind, prefix, flag in (
+        ("white_space", "", "WhiteSpace"),
+        ("not_white_space", "not-", "NotWhiteSpace"),
+    ):
+        for code, name in _TABLES[kind]:
+            for op, slug, vocabulary, pattern, fact, more in _TABLES[f"around_{kind}"]:
+                text = pattern.replace("_", chr(int(code, 16)))
+                told = fact.replace("_", name)
+                slug_of_code = f"{prefix}{code}-{slug}"
+                flags = (flag, *more)
+                yield text_case(op, "white_space", slug_of_code, vocabulary, text, told, flags)
 
 
 def _line_ends() -> Iterator[Draft]:

@@ -27,36 +27,18 @@ def drafts() -> Iterator[Draft]:
 
 
 def _contractions() -> Iterator[Draft]:
+    flags = ("Contraction", "CaseFolding")
     for ending in _CONTRACTIONS:
         cases = dict.fromkeys(
             (ending, ending.upper(), ending.title(), ending[0] + ending[1:].upper())
         )
         for number, spelled in enumerate(cases):
             fact = f"'{spelled} between a word and a word that follows at once"
-            slug = f"{ending}-{number}"
-            text = f"we'{spelled}x"
-            yield text_case(
-                "pieces", "contractions", slug, "tiny", text, fact, ("Contraction", "CaseFolding")
-            )
-            yield text_case(
-                "encode",
-                "contractions",
-                f"{slug}-o200k",
-                "tiny_o200k",
-                text,
-                fact,
-                ("Contraction", "CaseFolding"),
-            )
-            if number:
-                yield text_case(
-                    "encode",
-                    "contractions",
-                    f"{slug}-r50k",
-                    "tiny_r50k",
-                    text,
-                    fact,
-                    ("Contraction", "CaseFolding"),
-                )
+            slug, text = f"{ending}-{number}", f"we'{spelled}x"
+            yield text_case("pieces", "contractions", slug, "tiny", text, fact, flags)
+            for pattern in ("o200k", "r50k") if number else ("o200k",):
+                vocabulary, name = f"tiny_{pattern}", f"{slug}-{pattern}"
+                yield text_case("encode", "contractions", name, vocabulary, text, fact, flags)
 
 
 def _digit_runs() -> Iterator[Draft]:
@@ -66,15 +48,8 @@ def _digit_runs() -> Iterator[Draft]:
         yield from text_cases("digits", f"run-{length:02}", digits, fact, ("DigitGroup",))
         zeros = "0" * length
         fact = f"A space and {length} zero{'s' if length > 1 else ''}"
-        yield text_case(
-            "encode",
-            "digits",
-            f"zeros-{length:02}",
-            "tiny_r50k",
-            f" {zeros}",
-            fact,
-            ("DigitGroup",),
-        )
+        slug, flags = f"zeros-{length:02}", ("DigitGroup",)
+        yield text_case("encode", "digits", slug, "tiny_r50k", f" {zeros}", fact, flags)
 
 
 def _counts() -> Iterator[Draft]:
