@@ -2,10 +2,10 @@
 
 import codecs
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 from authoring.mutants.growing import encoded
 from authoring.mutants.mutant import Mutant, Witness, bytewise, mutant, replacing_tool, spelled
@@ -21,7 +21,7 @@ from bpe_ref import (
 from bpe_ref.decoders.offsets import decode_with_offsets
 from bpe_ref.decoders.to_bytes import bytes_to_text, decode_bytes
 from tokenref.engines.reference import ReferenceEngine
-from tokenref.engines.tools import Completions, Tools, completions
+from tokenref.engines.tools import Completions, Streaming, Tools, completions
 
 _REPLACEMENT: Final = "\ufffd"
 
@@ -67,106 +67,6 @@ def _hold_replacements(_data: bytes, text: str) -> str:
 
 def _without_replacements(data: bytes, _text: str) -> str:
     return data.decode("utf-8", "ignore").replace(_REPLACEMENT, "")
-
-
-@dataclass
-class _TokenByToken:
-    """Decodes each token by itself."""
-
-    vocabulary: Vocabulary
-    errors: str
-
-    def push(self, token: TokenId) -> str:
-        return bytes_to_text(decode_bytes(self.vocabulary, [token]), "replace")
-
-    def finish(self) -> str:
-        return ""
-
-
-@dataclass
-class _LateReplacements:
-    """Looks at four bytes before it calls a character impossible."""
-
-    vocabulary: Vocabulary
-    errors: str
-    data: bytes = b""
-
-    def push(self, token: TokenId) -> str:
-        self.data += decode_bytes(self.vocabulary, [token])
-        for size in range(min(3, len(self.data)) + 1):
-            head, tail = self.data[: len(self.data) - size], self.data[len(self.data) - size :]
-            if size and tail[0] < 0xC0:
-                continue
-            lone = size and len(tail.decode("utf-8", "replace")) == 1 and tail[0] >= 0xC0
-            if size == 0 and self._open():
-                continue
-            if size == 0 or lone:
-                self.data = tail
-                return bytes_to_text(head, "replace")
-        return ""
-
-    def _open(self) -> bool:
-        return any(byte >= 0xC0 for byte in self.data[-3:])
-
-    def finish(self) -> str:
-        return bytes_to_text(self.data, "replace")
-
-
-@dataclass
-class _OneForEachByte:
-    """Replaces each byte of an impossible character."""
-
-    vocabulary: Vocabulary
-    errors: str
-    data: bytes = b""
-
-    def push(self, token: TokenId) -> str:
-        self.data += decode_bytes(self.vocabulary, [token])
-        decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-        text = decoder.decode(self.data)
-        self.data = decoder.getstate()[0]
-        return "".join(_REPLACEMENT if "\udc80" <= c <= "\udcff" else c for c in text)
-
-    def finish(self) -> str:
-        return _REPLACEMENT * len(self.data)
-
-
-@dataclass
-class _NeverStrict:
-    """Replaces although asked to be strict."""
-
-    vocabulary: Vocabulary
-    errors: str
-    right: StreamDecoder = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.right = StreamDecoder(self.vocabulary)
-
-    def push(self, token: TokenId) -> str:
-        return self.right.push(token)
-
-    def finish(self) -> str:
-        return self.right.finish()
-
-
-@dataclass
-class _Repeats:
-    """Gives the last piece of text again at the end."""
-
-    vocabulary: Vocabulary
-    errors: str
-    right: StreamDecoder = field(init=False)
-    before: str = ""
-
-    def __post_init__(self) -> None:
-        self.right = StreamDecoder(self.vocabulary, errors=self.errors)
-
-    def push(self, token: TokenId) -> str:
-        self.before = self.right.push(token)
-        return self.before
-
-    def finish(self) -> str:
-        return self.before + self.right.finish()
 
 
 # ---- offsets
@@ -271,37 +171,92 @@ def stream_deletes_replacements(data: bytes, text: str) -> str:
 
 
 @replacing_tool("stream", streamed(_BYTES, 0xC3, 0xA9))
-def stream_token_by_token(vocabulary: Vocabulary, errors: str) -> Any:
+def stream_token_by_token(vocabulary: Vocabulary, errors: str) -> Streaming:
     """Each token is decoded by itself (vllm-project/vllm#8627)."""
-    return _TokenByToken(vocabulary, errors)
+
+    class TokenByToken(StreamDecoder):
+        def push(self, token: TokenId) -> str:
+            return bytes_to_text(decode_bytes(vocabulary, [token]), "replace")
+
+    return TokenByToken(vocabulary, errors=errors)
 
 
 @replacing_tool("stream", streamed(_BYTES, 0xF5, 0x61))
-def stream_late_replacements(vocabulary: Vocabulary, errors: str) -> Any:
+def stream_late_replacements(vocabulary: Vocabulary, _: str) -> Streaming:
     """A byte that can begin no character is waited on as if it could (ml-rust/splintr takes C0, C1
     and F5 on for first bytes).
     """
-    return _LateReplacements(vocabulary, errors)
+
+    @dataclass
+    class LateReplacements:
+        data: bytes = b""
+
+        def push(self, token: TokenId) -> str:
+            self.data += decode_bytes(vocabulary, [token])
+            for size in range(min(3, len(self.data)) + 1):
+                head, tail = self.data[: len(self.data) - size], self.data[len(self.data) - size :]
+                if size and tail[0] < 0xC0:
+                    continue
+                lone = size and len(tail.decode("utf-8", "replace")) == 1 and tail[0] >= 0xC0
+                if size == 0 and any(byte >= 0xC0 for byte in self.data[-3:]):
+                    continue
+                if size == 0 or lone:
+                    self.data = tail
+                    return bytes_to_text(head, "replace")
+            return ""
+
+        def finish(self) -> str:
+            return bytes_to_text(self.data, "replace")
+
+    return LateReplacements()
 
 
 @replacing_tool("stream", streamed(_BYTES, 0xE4, 0xBD, 0x61))
-def stream_one_for_each_byte(vocabulary: Vocabulary, errors: str) -> Any:
+def stream_one_for_each_byte(vocabulary: Vocabulary, _: str) -> Streaming:
     """Each byte of a character cut short is replaced, not each maximal part."""
-    return _OneForEachByte(vocabulary, errors)
+
+    @dataclass
+    class OneForEachByte:
+        data: bytes = b""
+
+        def push(self, token: TokenId) -> str:
+            self.data += decode_bytes(vocabulary, [token])
+            decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+            text = decoder.decode(self.data)
+            self.data = decoder.getstate()[0]
+            return "".join(_REPLACEMENT if "\udc80" <= c <= "\udcff" else c for c in text)
+
+        def finish(self) -> str:
+            return _REPLACEMENT * len(self.data)
+
+    return OneForEachByte()
 
 
 @replacing_tool("stream", streamed(_BYTES, 0xFF, errors="strict"))
-def stream_never_strict(vocabulary: Vocabulary, errors: str) -> Any:
+def stream_never_strict(vocabulary: Vocabulary, _: str) -> Streaming:
     """Bytes that are no text are replaced although errors are asked for; own."""
-    return _NeverStrict(vocabulary, errors)
+    return StreamDecoder(vocabulary)
 
 
 @replacing_tool("stream", streamed(_BYTES, 0x61))
-def stream_repeats(vocabulary: Vocabulary, errors: str) -> Any:
+def stream_repeats(vocabulary: Vocabulary, errors: str) -> Streaming:
     """The end gives the last piece again; own (vllm-project/vllm#48853 gives all of a prompt
     again).
     """
-    return _Repeats(vocabulary, errors)
+    right = StreamDecoder(vocabulary, errors=errors)
+
+    @dataclass
+    class Repeats:
+        before: str = ""
+
+        def push(self, token: TokenId) -> str:
+            self.before = right.push(token)
+            return self.before
+
+        def finish(self) -> str:
+            return self.before + right.finish()
+
+    return Repeats()
 
 
 @replacing_tool("offsets", started(bytewise(None, "é".encode()), 256, 0x61))
