@@ -73,7 +73,7 @@ class Mutant:
     """A slug that never changes."""
 
     story: str
-    """The bug in a sentence, and where it was seen; "own" if we made it up."""
+    """The mistake in a sentence, and where it was seen, unless it is invented."""
 
     engine: ReferenceEngine
     witness: Witness
