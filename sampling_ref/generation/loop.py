@@ -39,7 +39,7 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.generation.events import Event, Finished, Prefilled, Reason, Token
+from sampling_ref.generation.events import Event, Finished, Prefilled, Reason, Times, Token
 from sampling_ref.generation.parts import (
     Choice,
     Decoder,
@@ -51,7 +51,6 @@ from sampling_ref.generation.parts import (
     read_index,
     read_tokens,
 )
-from sampling_ref.generation.times import Times
 from sampling_ref.parameters import read_number, read_whole
 from sampling_ref.row import TokenId
 
