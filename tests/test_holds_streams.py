@@ -5,7 +5,6 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -14,7 +13,6 @@ import pytest
 from click.testing import CliRunner
 
 from tests.children import ROOT, Children
-from tests.small_fixtures import small_fixtures
 from tokenref.cli import main
 
 if sys.platform == "win32":
@@ -24,22 +22,10 @@ COMMANDS = sorted(main.commands)
 
 
 @pytest.fixture(scope="module")
-def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Children]:
-    found = Children(tmp_path_factory.mktemp("printed"))
-    yield found
-    found.close()
-
-
-@pytest.fixture(scope="module")
 def given(tmp_path_factory: pytest.TempPathFactory, children: Children) -> Path:
     """Return a folder with what commands read."""
     folder = tmp_path_factory.mktemp("given")
-    small_fixtures(folder / "fixtures")
-    assert children.run(folder, "export", "--fixtures", "fixtures", "--folder", ".").code == 0
-    ended = children.run(
-        folder, "answer", "reference", "requests.jsonl", out=str(folder / "responses.jsonl")
-    )
-    assert ended.code == 0
+    children.exchange(folder)
     ended = children.run(
         folder, "check", "reference", "--fixtures", "fixtures", "--json", "results.jsonl"
     )

@@ -21,8 +21,8 @@ from bpe_ref.models.merging import Symbol, merge
 from tokenref.engines.reference_pipeline import PipelineSession
 
 
-def _told(model: BPE, symbols: Sequence[Symbol]) -> list[Token]:
-    """Return symbols as tokens, one behind the other."""
+def _tokens_of(model: BPE, symbols: Sequence[Symbol]) -> list[Token]:
+    """Return symbols as adjacent tokens."""
     tokens: list[Token] = []
     start = 0
     for token, length in symbols:
@@ -50,7 +50,7 @@ def _looked_up(
         found = model.vocab.get((prefix or "") + letter + (suffix or ""))
         ids = _unknown(model) if found is None else [found]
         symbols += [(token, len(letter.encode())) for token in ids]
-    return _told(model, merge(model.ranked, symbols))
+    return _tokens_of(model, merge(model.ranked, symbols))
 
 
 def _has_plain_letters(model: BPE) -> bool:
@@ -140,7 +140,7 @@ def tokenize_orphan_bytes(model: BPE, piece: str) -> list[Token]:
         for byte in letter.encode():
             found = model.vocab.get(f"<0x{byte:02X}>")
             symbols += [(token, 1) for token in ([found] if found is not None else _unknown(model))]
-    return _told(model, merge(model.ranked, symbols))
+    return _tokens_of(model, merge(model.ranked, symbols))
 
 
 @component("model", BPE, tokenizes("byte_fallback", "é"))
@@ -190,7 +190,7 @@ def tokenize_holes_stop_merges(model: BPE, piece: str) -> list[Token]:
             continue
         symbols += merge(model.ranked, model.symbols(stretch))
         stretch = ""
-    return _told(model, [*symbols, *merge(model.ranked, model.symbols(stretch))])
+    return _tokens_of(model, [*symbols, *merge(model.ranked, model.symbols(stretch))])
 
 
 @model_by(tokenizes("no_unk", "bd"), _drops_characters)
