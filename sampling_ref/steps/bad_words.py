@@ -43,7 +43,7 @@ def bad_words(
     numbers = read_logits(logits)
     sequences = read_sequences(words, len(numbers), "words")
     final = read_token_set(() if ends is None else ends, len(numbers), "ends")
-    seen = tokens_seen(history, len(numbers), window=None, scope=scope, prompt_length=prompt_length)
+    seen = tokens_seen(history, len(numbers), scope=scope, prompt_length=prompt_length)
     banned = set()
     for sequence in sequences:
         prefix, last = sequence[:-1], sequence[-1]

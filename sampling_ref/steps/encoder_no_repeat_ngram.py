@@ -39,9 +39,7 @@ def encoder_no_repeat_ngram(
     """
     numbers = read_logits(logits)
     tokens = read_history(history, len(numbers))
-    prompt = tokens_seen(
-        tokens, len(numbers), window=None, scope="prompt", prompt_length=prompt_length
-    )
+    prompt = tokens_seen(tokens, len(numbers), scope="prompt", prompt_length=prompt_length)
     text = prompt if encoder_input is None else encoder_input
     given = list(read_history(text, len(numbers), "encoder_input"))
     read_whole("ngram_size", ngram_size, least=1)

@@ -48,9 +48,7 @@ def exponential_decay_length(
     read_whole("start", start)
     growth = read_number("growth", growth, "(0, inf)")
     final = read_token_set(ends, len(numbers), "ends")
-    generated = tokens_seen(
-        history, len(numbers), window=None, scope="output", prompt_length=prompt_length
-    )
+    generated = tokens_seen(history, len(numbers), scope="output", prompt_length=prompt_length)
     beyond = len(generated) - start
     if beyond <= 0:
         return numbers

@@ -47,9 +47,7 @@ def forced_eos(
     """
     numbers = read_logits(logits)
     tokens = read_history(history, len(numbers))
-    prompt = tokens_seen(
-        tokens, len(numbers), window=None, scope="prompt", prompt_length=prompt_length
-    )
+    prompt = tokens_seen(tokens, len(numbers), scope="prompt", prompt_length=prompt_length)
     if new_tokens is None:
         longest = read_whole("max_length", max_length)
     else:

@@ -40,9 +40,7 @@ def min_new_tokens(
     numbers = read_logits(logits)
     read_whole("count", count)
     final = read_token_set(ends, len(numbers), "ends")
-    generated = tokens_seen(
-        history, len(numbers), window=None, scope="output", prompt_length=prompt_length
-    )
+    generated = tokens_seen(history, len(numbers), scope="output", prompt_length=prompt_length)
     return ban(numbers, final) if len(generated) < count else numbers
 
 

@@ -20,9 +20,10 @@ Domain
     A divisor is above 0.
 """
 
+from collections import Counter
 from typing import Any, Literal, get_args
 
-from sampling_ref.history import Scope, counts_of, read_history, tokens_seen
+from sampling_ref.history import Scope, tokens_seen
 from sampling_ref.parameters import read_choice, read_number, read_whole
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
 from sampling_ref.steps.step import row_step
@@ -50,22 +51,20 @@ def presence_penalty(
     read_choice("method", method, get_args(Method))
     domain = "(-inf, inf)" if method == "subtract" else "(0, inf)"
     penalty = read_number("penalty", penalty, domain)
-    left_out = min(read_whole("skipped", skipped), read_whole("prompt_length", prompt_length))
-    kept = read_history(history, len(numbers))[left_out:]
-    tokens = counts_of(
-        tokens_seen(
-            kept,
-            len(numbers),
-            window=window,
-            scope=scope,
-            prompt_length=prompt_length - left_out,
-        )
+    seen = tokens_seen(
+        history,
+        len(numbers),
+        window=window,
+        scope=scope,
+        prompt_length=prompt_length,
+        skipped=min(read_whole("skipped", skipped), read_whole("prompt_length", prompt_length)),
     )
+    counts = Counter(seen)
 
     def penalised(_: TokenId, logit: Number) -> Number:
         return logit / penalty if method == "divide" else logit - penalty
 
-    return change_logits("the presence penalty", numbers, tokens, penalised)
+    return change_logits("the presence penalty", numbers, counts, penalised)
 
 
 STEP = row_step(

@@ -4,11 +4,25 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, gives, refuses
-from authoring.cases.sampling.random_answers import PUBLISHED, Published
 from authoring.cases.sampling.sentences import told_apart
+from authoring.data import tables
 from tokenref.generators import GENERATORS
 
 SPEC: Final = "docs/sampling.md#random-numbers-and-draws"
+
+
+class Published(NamedTuple):
+    """A question whose answer was printed somewhere."""
+
+    name: str
+    slug: str
+    start: dict[str, Any]
+    taken: int
+    words: tuple[str, ...]
+    source: str
+
+
+PUBLISHED: Final = tuple(Published(*row) for row in tables("random_words")["published"])
 
 
 class _Stream(NamedTuple):
