@@ -115,10 +115,10 @@ def test_audit_takes_a_byte_level_tokenizer_json(pipeline_file: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("encode", "a", "--file", "x"), "the text must be given once"),
+        (("encode", "a", "--file", "x"), "give the text either as an argument"),
         (("encode", "--file", "no/such"), "no/such cannot be read"),
         (("decode", "1", "x"), "ids must be whole numbers, got 'x'"),
-        (("decode", "[1"), "ids must be sound JSON"),
+        (("decode", "[1"), "ids must be valid JSON"),
         (("decode", "[true]"), "ids must be a list of whole numbers"),
         (("decode", "999999"), "a token id must be that of a token, got 999999"),
         (("decode", "--strict", "195"), "the tokens' bytes must be UTF-8"),
@@ -202,5 +202,5 @@ def test_goldens_cannot_be_made_for_a_sentencepiece_model(tmp_path: Path, model_
     texts.write_text("a\n", encoding="utf-8")
     made = tokenref("fill", "--vocabulary", model_file, "--texts", texts, "--out", out)
     assert made.exit_code == 2
-    assert "it is a SentencePiece model" in made.stderr
+    assert "is a SentencePiece model" in made.stderr
     assert not out.exists()
