@@ -15,8 +15,8 @@ from tokenref.fuzzing.findings import Finding, said
 from tokenref.fuzzing.likely_bugs import LikelyBug, disagreement
 from tokenref.fuzzing.plan import Plan
 from tokenref.record import OPS, canonical_json
+from tokenref.reports import visible
 from tokenref.reports.readable import readable_json
-from tokenref.reports.short import visible
 from tokenref.reports.terminal import split_detail
 from tokenref.rules import rule_of
 from tokenref.subjects import SAMPLERS

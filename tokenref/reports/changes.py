@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tokenref.judge import FAILURES
+from tokenref.reports import visible
 from tokenref.reports.results import Results
-from tokenref.reports.short import visible
 
 Kind: TypeAlias = Literal["new failure", "newly passing", "appeared", "disappeared", "other"]
 

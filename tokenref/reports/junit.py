@@ -6,8 +6,8 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from tokenref.judge import FAILURES
+from tokenref.reports import visible
 from tokenref.reports.results import CaseLine, EngineLine, Header, Results, ResultsError
-from tokenref.reports.short import visible
 
 MOST_LINES: Final = 300_000
 """Results that one file may have: those who read it hold it all."""

@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Any, Final
 
 from tokenref.floats import DIGITS, TYPES, Type, from_digits
-from tokenref.reports.short import short_json
+from tokenref.reports import short_json
 
 _SHOWN: Final = 16
 """Numbers of a row that are shown."""

@@ -14,9 +14,9 @@ from tokenref.catalogue import Catalogue
 from tokenref.corpus import CorpusResult, Tokens
 from tokenref.judge import FAILURES, Status
 from tokenref.record import Case
+from tokenref.reports import visible
 from tokenref.reports.readable import readable_json
 from tokenref.reports.results import CaseLine, judged
-from tokenref.reports.short import visible
 from tokenref.reports.summary import SHOWN_FAILURES, Summary, summaries_of_runs
 from tokenref.runner import Run
 

@@ -13,8 +13,8 @@ from typing import Any, Final, TypeAlias
 from hypothesis import strategies as st
 
 from sampling_ref import PROFILES
-from tokenref.conversions import CONVERSIONS
 from tokenref.floats import Type, pack
+from tokenref.generators import CONVERSIONS
 from tokenref.questions.sampling import pack_parameters
 from tokenref.record import FILTER_OPS, ROW_OPS
 from tokenref.rules import RACE_PROFILES, STANDARD, rule_name, rule_names

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from tokenref.record import Case
+from tokenref.reports import visible
 from tokenref.reports.changes import Change
 from tokenref.reports.readable import readable_answer, readable_json
 from tokenref.reports.results import (
@@ -22,7 +23,6 @@ from tokenref.reports.results import (
     ResultsError,
     options_again,
 )
-from tokenref.reports.short import visible
 from tokenref.reports.summary import ordered
 
 MOST_LINES: Final = 300_000

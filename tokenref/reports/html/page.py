@@ -15,6 +15,7 @@ from tokenref.catalogue import Catalogue
 from tokenref.glossary import FLAGS
 from tokenref.record import OPERATIONS
 from tokenref.record_files import FixturePath
+from tokenref.reports import visible
 from tokenref.reports.changes import Change
 from tokenref.reports.html.data import (
     Column,
@@ -27,7 +28,6 @@ from tokenref.reports.html.data import (
 )
 from tokenref.reports.html.matrix import differences_link, failures, table
 from tokenref.reports.results import Results, judged
-from tokenref.reports.short import visible
 
 _RESOURCES: Final = files("tokenref.reports.html")
 
