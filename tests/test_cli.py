@@ -270,7 +270,7 @@ def test_a_vocabulary_that_is_not_found_is_counted_and_never_passes(
     assert result.exit_code == 3
     assert "not run" in result.output
     assert "no case could be run" in result.output
-    assert "cases are not run: vocabulary cl100k_base was found nowhere" in result.output
+    assert "cases were not run: vocabulary cl100k_base was found nowhere" in result.output
 
 
 def test_goldens_for_a_vocabulary_and_texts_of_ones_own(tmp_path: Path, mine: Path) -> None:

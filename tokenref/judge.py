@@ -53,7 +53,7 @@ class Judgement:
     """One line: where the answer first differs, or why there is none."""
 
     remark: str = ""
-    """What is worth knowing of an answer that passes: which alternative it is."""
+    """A remark about an answer that passes, such as which alternative it is."""
 
     ulp: int | None = None
     """The largest distance of two numbers that need not be equal, in units in the last place."""

@@ -58,10 +58,10 @@ class Result:
     """The time it took; of cases asked together the mean."""
 
     got: str = ""
-    """The answer, if it is not right, as JSON; cut if it is long."""
+    """The answer as JSON if it is wrong, truncated if it is long."""
 
     log: str = ""
-    """The end of what the engine wrote to standard error, if it broke or was late."""
+    """The last part of the engine's standard error, if it crashed or timed out."""
 
 
 @dataclass
@@ -76,13 +76,13 @@ class Run:
     """Why the run proves nothing, if so: canaries that passed, or nothing that was run."""
 
     stale: list[str] = field(default_factory=list)
-    """Known differences that a complete run did not see."""
+    """Known differences that did not occur in a complete run."""
 
     incidents: list[str] = field(default_factory=list)
     """Failures that are no one case's: questions that fail together, and none of them alone."""
 
     again: list[str] = field(default_factory=list)
-    """The arguments of `tokenref check` that mean this engine; empty: its name."""
+    """The arguments of `tokenref check` that select this engine; if empty, its name."""
 
     restarts: int = 0
     """How often the engine had to be started again."""

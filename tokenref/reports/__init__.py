@@ -4,7 +4,7 @@ import json
 
 
 def short_json(value: object, widest: int) -> str:
-    r"""Return a value as JSON, what does not print escaped, and cut if it is long.
+    r"""Return a value as JSON with unprintable characters escaped, truncated if it is long.
 
     >>> short_json({"text": "\u00e9\u2028\n"}, 100), short_json("a" * 20, 8)
     ('{"text": "é\\u2028\\n"}', '"aaaaaaa ... (22 characters)')
@@ -15,9 +15,9 @@ def short_json(value: object, widest: int) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Return a text with each character that does not print as its escape.
+    r"""Return a text with unprintable characters escaped.
 
-    So a text can neither turn the direction of what follows nor break out of its line.
+    So a text cannot change the direction of what follows, or break out of its line.
 
     >>> visible("a\x1b[0m\u202e\ud800 é")
     'a\\x1b[0m\\u202e\\ud800 é'
