@@ -160,7 +160,7 @@ def test_a_regression_file_brings_its_vocabularies_along(found: Path, tmp_path: 
         open_regressions(out)
     for file in (tmp_path / "vocab").iterdir():
         file.unlink()
-    with pytest.raises(RecordError, match="the manifest knows no vocabulary"):
+    with pytest.raises(RecordError, match="the manifest has no vocabulary"):
         open_regressions(out)
 
 

@@ -299,7 +299,7 @@ def test_only_found_records_stand_in_a_regression_file(folder: Path) -> None:
     promote(folder, encoding("qrq"))
     other = next(case for case in open_catalogue(folder).cases if "/regress/" not in case.id)
     (folder / FILE).write_bytes(dump_records(FILE, [other]))
-    with pytest.raises(RecordError, match=r"does not belong into regress/2026\.jsonl"):
+    with pytest.raises(RecordError, match=r"does not belong in regress/2026\.jsonl"):
         kept_records(folder, {})
 
 

@@ -478,7 +478,7 @@ def test_only_what_changed_is_told_and_new_failures_count(tmp_path: Path) -> Non
     result = tokenref("report", new, "--only-changes", old)
     assert result.exit_code == 1
     assert "one  bpe/count/topic/a  pass → crash\n      broke\\nbadly\n" in result.output
-    assert f"two is in {old} only" in result.output
+    assert f"two is only in {old}" in result.output
     assert f"three is not in {old}" in result.output
     assert tokenref("report", new, "--only-changes", new).exit_code == 0
     assert "nothing changed" in tokenref("report", new, "--only-changes", new).output
@@ -619,7 +619,7 @@ def test_an_engine_that_is_invalid_or_stale_is_never_shown_as_right(tmp_path: Pa
 def test_only_paths_and_web_addresses_are_taken_for_links(whole_file: Path) -> None:
     result = tokenref("report", whole_file, "--html", "x.html", "--pages", "javascript:alert(1)//")
     assert result.exit_code == 2
-    assert "--pages must be a path, or an http or https address, got 'javascript:" in result.output
+    assert "--pages must be a path or an http(s) address, got 'javascript:" in result.output
     with pytest.raises(ValueError, match="must be a path, http or https, got 'data:x'"):
         html_report([read_results(whole_file)], catalogue([]), pages="data:x")
 
@@ -637,16 +637,16 @@ def test_a_report_says_if_its_records_are_not_those_that_are_here(tmp_path: Path
     for digest, differs in ((here, False), ("sha256:0", True)):
         path = write(tmp_path / "results.jsonl", whole(CASES, fixtures=digest))
         output = tokenref("report", path, "--html", tmp_path / "x.html").output
-        assert ("is of other records than those here" in output) == differs
+        assert ("was made with other records than those here" in output) == differs
         page = (tmp_path / "x.html").read_text(encoding="utf-8")
-        assert ("is of other records than those here" in page) == differs
+        assert ("was made with other records than those here" in page) == differs
 
 
 def test_a_report_on_records_of_one_s_own_says_where_their_questions_are(tmp_path: Path) -> None:
     path = write(tmp_path / "results.jsonl", whole(CASES, fixtures="", records="sha256:0"))
     output = tokenref("report", path, "--html", tmp_path / "x.html").output
-    assert "is of records of one's own" in output
-    assert "is of other records" not in output
+    assert "contains results for your own records" in output
+    assert "was made with other records" not in output
 
 
 def test_ten_engines_on_all_records_make_a_page_below_two_megabytes(tmp_path: Path) -> None:

@@ -48,13 +48,13 @@ Bits: TypeAlias = Literal[32, 64]
 
 @dataclass(frozen=True)
 class Start:
-    """How a generator is started, and which of its words are wanted."""
+    """How a generator is seeded, and which of its words to return."""
 
     seed: int = 0
     key: tuple[int, ...] = ()
     counter: tuple[int, ...] = ()
     taken: int = 0
-    """Words that were taken before."""
+    """Number of words to skip."""
 
     count: int = 1
 

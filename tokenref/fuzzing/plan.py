@@ -62,7 +62,7 @@ class Shard(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
     count: Annotated[int, Meta(ge=1)]
 
     def __post_init__(self) -> None:
-        """Hold the rule that there is such a part."""
+        """Raise `ValueError` unless the number is at most the count."""
         if self.number > self.count:
             raise ValueError(f"a shard must be one of {self.count}, got {self.number}")
 

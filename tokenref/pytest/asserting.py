@@ -320,7 +320,7 @@ def _assert_close(what: str, expected: Mapping[str, str], got: Any, ulp: int) ->
 
 
 _SHOWN: Final = 8
-"""Tokens that a sentence names."""
+"""Maximum number of tokens in a message."""
 
 
 def diagnose(

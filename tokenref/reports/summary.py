@@ -39,7 +39,7 @@ class Summary:
     """The smallest failures, smallest first."""
 
     def count(self, *statuses: str) -> int:
-        """Return how many cases ended with one of these statuses."""
+        """Return the number of cases with one of these statuses."""
         return sum(counts[status] for counts in self.counts.values() for status in statuses)
 
     @property
