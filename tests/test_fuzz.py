@@ -272,7 +272,7 @@ def test_a_sampler_s_finding_is_printed_in_decimal_and_a_long_record_is_not(
         assert '"probs": {"f32": [0.5, 0.25, 0.25]}' in shown
         assert "\n  of" not in shown
         assert ('"why":"short"' in shown) == (why == "short")
-        assert ("what --state FILE keeps" in shown) == (why != "short")
+        assert ("use --state FILE" in shown) == (why != "short")
 
 
 def test_a_campaign_without_failures_ends_with_0_and_one_without_answers_with_3() -> None:
