@@ -10,7 +10,7 @@ from authoring.mutants.beyond import BEYOND
 from authoring.mutants.gate import run_gate
 from authoring.mutants.mutant import Mutant
 from authoring.mutants.page import mutants_page
-from authoring.mutants.samplers import Request, asking
+from authoring.mutants.samplers import Request, answering
 from authoring.mutants.table import CONTROLS, MUTANTS
 from tokenref.answers import Ok
 from tokenref.catalogue import open_catalogue
@@ -87,7 +87,7 @@ def test_a_control_that_a_record_kills_is_trouble() -> None:
 def test_a_mutant_is_asked_only_where_it_may_differ_and_counted_among_all() -> None:
     asked = Counter[str]()
 
-    @asking({"top_k"}, {"probs": pack([0.5]), "params": pack_parameters({"k": 1})})
+    @answering({"top_k"}, {"probs": pack([0.5]), "params": pack_parameters({"k": 1})})
     def counted(session: SamplerSession, op: str, request: Request) -> Ok:
         """Count what is asked. Own."""
         asked[op] += 1

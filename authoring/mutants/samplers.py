@@ -76,7 +76,7 @@ def row_request(
 # ---- what a wrong function does
 
 
-def asking(
+def answering(
     ops: Collection[str], request: Request, *, op: str | None = None, profile: str = "standard"
 ) -> Callable[[AskSampler], Mutant]:
     """Return a decorator: the function answers questions, given a session of the reference.

@@ -11,7 +11,7 @@ from authoring.mutants.mutant import Mutant, mutant
 from authoring.mutants.samplers import (
     AskSampler,
     Request,
-    asking,
+    answering,
     other_answer,
     other_question,
     question,
@@ -152,7 +152,7 @@ def _top_k(*row: float, k: int) -> dict[str, Any]:
 _PAIR: Final = _two("top_k", _top_k(0.5, 0.25, 0.25, k=1), _top_k(0.25, 0.25, 0.5, k=2))
 
 
-@asking({"batch"}, _PAIR)
+@answering({"batch"}, _PAIR)
 @_batch
 def batch_uses_the_first_row_s_parameters(
     rows: list[dict[str, Any]], place: int
@@ -162,7 +162,7 @@ def batch_uses_the_first_row_s_parameters(
     return {"params": rows[0]["params"]}
 
 
-@asking({"batch"}, _PAIR)
+@answering({"batch"}, _PAIR)
 @_batch
 def batch_uses_the_largest_k(rows: list[dict[str, Any]], place: int) -> Mapping[str, Any]:
     """A kernel sorts for the largest k of the batch and cuts no row shorter."""
@@ -174,7 +174,7 @@ def batch_uses_the_largest_k(rows: list[dict[str, Any]], place: int) -> Mapping[
     return {"params": pack_parameters({**given[place], name: largest})}
 
 
-@asking({"batch"}, _PAIR)
+@answering({"batch"}, _PAIR)
 @_batch
 def batch_uses_the_neighbour_s_parameters(
     rows: list[dict[str, Any]], place: int
@@ -183,7 +183,7 @@ def batch_uses_the_neighbour_s_parameters(
     return _from_row(rows, place, "params", (place + 1) % len(rows))
 
 
-@asking(
+@answering(
     {"batch"},
     _two(
         "top_k",
@@ -197,7 +197,7 @@ def batch_reads_the_neighbour_s_logits(rows: list[dict[str, Any]], place: int) -
     return _from_row(rows, place, "logits", (place + 1) % len(rows))
 
 
-@asking(
+@answering(
     {"batch"},
     _two(
         "repetition_penalty",
@@ -211,7 +211,7 @@ def batch_uses_the_neighbour_s_history(rows: list[dict[str, Any]], place: int) -
     return _from_row(rows, place, "history", (place + 1) % len(rows))
 
 
-@asking(
+@answering(
     {"batch"},
     _two(
         "draw",
@@ -225,14 +225,14 @@ def batch_throws_one_coin(rows: list[dict[str, Any]], place: int) -> Mapping[str
     return _from_row(rows, place, "uniforms", 0)
 
 
-@asking({"batch"}, _PAIR)
+@answering({"batch"}, _PAIR)
 @other_answer
 def batch_returns_rows_in_another_order(out: dict[str, Any], _: Request) -> Mapping[str, Any]:
     """The answers are those of other rows; exllamav3#256."""
     return {"rows": [*out["rows"][1:], out["rows"][0]]}
 
 
-@asking(
+@answering(
     {"batch"},
     {
         "op": "top_k",
@@ -285,7 +285,7 @@ _ONE_NUMBER: Final = {"sample": {"logits": pack([1.0, 0.75]), "uniforms": pack([
 _PENALISED: Final[Mapping[str, Any]] = {"repeat_penalty": 4.0, "top_k": 1}
 
 
-@asking({"sequence"}, _sequence([_ONE_NUMBER, _ONE_NUMBER], **_PENALISED), profile="llama.cpp")
+@answering({"sequence"}, _sequence([_ONE_NUMBER, _ONE_NUMBER], **_PENALISED), profile="llama.cpp")
 def sampler_accepts_by_itself(session: SamplerSession, op: str, request: Request) -> Answer:
     """Drawing a token adds it to the history, even if it is rejected later."""
     right = session.answer(op, request)
@@ -307,7 +307,7 @@ def sampler_accepts_by_itself(session: SamplerSession, op: str, request: Request
     return Ok({"answers": [answer.out["answers"][place] for place in places]})
 
 
-@asking(
+@answering(
     {"sequence"},
     _sequence([_ONE_NUMBER, {"accept": 0}, _ONE_NUMBER], **_PENALISED),
     profile="llama.cpp",
@@ -317,7 +317,7 @@ def sampler_does_not_accept(session: SamplerSession, op: str, request: Request) 
     return _deaf_to("accept", session, op, request)
 
 
-@asking(
+@answering(
     {"sequence"},
     _sequence([{"accept": 0}, {"reset": True}, _ONE_NUMBER], **_PENALISED),
     profile="llama.cpp",
@@ -327,7 +327,7 @@ def sampler_does_not_reset(session: SamplerSession, op: str, request: Request) -
     return _deaf_to("reset", session, op, request)
 
 
-@asking(
+@answering(
     {"sequence"},
     _sequence([{"accept": 0}, {"truncate": 0}, _ONE_NUMBER], **_PENALISED),
     profile="llama.cpp",
@@ -337,7 +337,7 @@ def sampler_does_not_truncate(session: SamplerSession, op: str, request: Request
     return _deaf_to("truncate", session, op, request)
 
 
-@asking(
+@answering(
     {"sequence"},
     _sequence(
         [
@@ -369,7 +369,7 @@ def sampler_forgets_its_state(session: SamplerSession, op: str, request: Request
     return Ok({"answers": answers})
 
 
-@asking(
+@answering(
     {"sequence"},
     _sequence([_SAMPLE], prompt=[0, 0], frequency_penalty=2.0, top_k=1),
     profile="vllm",
@@ -401,7 +401,7 @@ def sampler_takes_the_prompt_for_output(
     return Ok({"answers": answers})
 
 
-@asking(
+@answering(
     {"sequence"},
     _sequence(
         [{"sample": {"logits": pack([0.0, 0.0]), "uniforms": pack([u])}} for u in (0.25, 0.75)]
@@ -422,7 +422,7 @@ def sampler_starts_its_stream_again(request: dict[str, Any]) -> Mapping[str, Any
 # ---- what no step does alone
 
 
-@asking(
+@answering(
     ("distribution", "sample", "softmax", "greedy"), {"logits": pack([-inf, -inf])}, op="softmax"
 )
 def impossible_row_becomes_uniform(session: SamplerSession, op: str, request: Request) -> Answer:
@@ -436,7 +436,7 @@ def impossible_row_becomes_uniform(session: SamplerSession, op: str, request: Re
     return session.answer(op, request)
 
 
-@asking(ROW_OPS, row_request([-inf, 1.0], temperature=0.5), op="temperature")
+@answering(ROW_OPS, row_request([-inf, 1.0], temperature=0.5), op="temperature")
 @other_answer
 def banned_tokens_come_back(out: dict[str, Any], _: Request) -> Mapping[str, Any]:
     """A token removed by an earlier step gets a small logit again."""
