@@ -55,10 +55,7 @@ def question(op: str, request: Request, *, profile: str = "standard") -> Witness
 
 
 def row_request(
-    logits: Sequence[float],
-    history: Sequence[int] = (),
-    prompt_length: int = 0,
-    **params: Any,
+    logits: Sequence[float], history: Sequence[int] = (), prompt_length: int = 0, **params: Any
 ) -> dict[str, Any]:
     """Return the question about a row.
 

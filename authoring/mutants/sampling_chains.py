@@ -273,9 +273,7 @@ def _deaf_to(kind: str, session: SamplerSession, op: str, request: Request) -> A
 
 
 def _sequence(
-    calls: Sequence[Mapping[str, Any]],
-    prompt: Sequence[int] = (),
-    **params: Any,
+    calls: Sequence[Mapping[str, Any]], prompt: Sequence[int] = (), **params: Any
 ) -> dict[str, Any]:
     return {"params": pack_parameters(params), "prompt": list(prompt), "calls": list(calls)}
 
