@@ -188,7 +188,8 @@ def run_gate(
         together = list(group)
         failed = _killers(OwnNumbersEngine(), together)
         report.trouble += [
-            f"the canary {question.case.id} passed: a wrong answer was taken for right"
+            "self-check failed: the judge accepted a known-wrong answer "
+            f"(canary {question.case.id})"
             for question in together
             if question.case not in failed
         ]

@@ -17,6 +17,7 @@ from authoring.mutants.samplers import (
     question,
     row_request,
 )
+from authoring.reordered import with_step_at
 from sampling_ref import PROFILES, Profile
 from tokenref.answers import Answer, Ok
 from tokenref.engines.reference import ReferenceEngine
@@ -24,7 +25,6 @@ from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
 from tokenref.floats import pack, type_of, unpack
 from tokenref.questions.sampling import pack_parameters, unpack_parameters
 from tokenref.record import ROW_OPS
-from tokenref.reordered import with_step_at
 
 
 def _without(profile: Profile, *steps: str) -> Profile:
