@@ -87,7 +87,7 @@ def test_a_control_that_a_record_kills_is_trouble() -> None:
 def test_a_mutant_is_asked_only_where_it_may_differ_and_counted_among_all() -> None:
     asked = Counter[str]()
 
-    @answering({"top_k"}, {"probs": pack([0.5]), "params": pack_parameters({"k": 1})})
+    @answering("top_k", {"probs": pack([0.5]), "params": pack_parameters({"k": 1})})
     def counted(session: SamplerSession, op: str, request: Request) -> Ok:
         """Count what is asked. Own."""
         asked[op] += 1
