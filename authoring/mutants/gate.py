@@ -31,13 +31,7 @@ from tokenref.answers import Answer, Crashed, Unsupported, request_text
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.judge import FAILURES, judge
 from tokenref.record import Case, canonical_json, op_of
-from tokenref.subjects import (
-    SAMPLERS,
-    Subject,
-    TokenizerFile,
-    load_subject,
-    together,
-)
+from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, load_subject, together
 from tokenref.verdicts import Survey
 
 REQUIRED: Final = 35

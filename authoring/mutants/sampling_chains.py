@@ -152,7 +152,7 @@ def _top_k(*row: float, k: int) -> dict[str, Any]:
 _PAIR: Final = _two("top_k", _top_k(0.5, 0.25, 0.25, k=1), _top_k(0.25, 0.25, 0.5, k=2))
 
 
-@answering({"batch"}, _PAIR)
+@answering("batch", _PAIR)
 @_batch
 def batch_uses_the_first_row_s_parameters(
     rows: list[dict[str, Any]], place: int
@@ -162,7 +162,7 @@ def batch_uses_the_first_row_s_parameters(
     return {"params": rows[0]["params"]}
 
 
-@answering({"batch"}, _PAIR)
+@answering("batch", _PAIR)
 @_batch
 def batch_uses_the_largest_k(rows: list[dict[str, Any]], place: int) -> Mapping[str, Any]:
     """A kernel sorts for the largest k of the batch and cuts no row shorter."""
@@ -174,7 +174,7 @@ def batch_uses_the_largest_k(rows: list[dict[str, Any]], place: int) -> Mapping[
     return {"params": pack_parameters({**given[place], name: largest})}
 
 
-@answering({"batch"}, _PAIR)
+@answering("batch", _PAIR)
 @_batch
 def batch_uses_the_neighbour_s_parameters(
     rows: list[dict[str, Any]], place: int
@@ -184,7 +184,7 @@ def batch_uses_the_neighbour_s_parameters(
 
 
 @answering(
-    {"batch"},
+    "batch",
     _two(
         "top_k",
         {"logits": pack([1.0, 0.0]), "params": pack_parameters({"k": 1})},
@@ -198,7 +198,7 @@ def batch_reads_the_neighbour_s_logits(rows: list[dict[str, Any]], place: int) -
 
 
 @answering(
-    {"batch"},
+    "batch",
     _two(
         "repetition_penalty",
         row_request([1.0, 1.0], [0], 0, penalty=2.0),
@@ -212,7 +212,7 @@ def batch_uses_the_neighbour_s_history(rows: list[dict[str, Any]], place: int) -
 
 
 @answering(
-    {"batch"},
+    "batch",
     _two(
         "draw",
         {"probs": pack([0.5, 0.5]), "uniforms": pack([0.25])},
@@ -225,7 +225,7 @@ def batch_throws_one_coin(rows: list[dict[str, Any]], place: int) -> Mapping[str
     return _from_row(rows, place, "uniforms", 0)
 
 
-@answering({"batch"}, _PAIR)
+@answering("batch", _PAIR)
 @other_answer
 def batch_returns_rows_in_another_order(out: dict[str, Any], _: Request) -> Mapping[str, Any]:
     """The answers are those of other rows; exllamav3#256."""
@@ -233,7 +233,7 @@ def batch_returns_rows_in_another_order(out: dict[str, Any], _: Request) -> Mapp
 
 
 @answering(
-    {"batch"},
+    "batch",
     {
         "op": "top_k",
         "rows": [{"logits": pack([1.0, 1.0]), "params": pack_parameters({"top_k": 1})}] * 8,
@@ -273,9 +273,7 @@ def _deaf_to(kind: str, session: SamplerSession, op: str, request: Request) -> A
 
 
 def _sequence(
-    calls: Sequence[Mapping[str, Any]],
-    prompt: Sequence[int] = (),
-    **params: Any,
+    calls: Sequence[Mapping[str, Any]], prompt: Sequence[int] = (), **params: Any
 ) -> dict[str, Any]:
     return {"params": pack_parameters(params), "prompt": list(prompt), "calls": list(calls)}
 
@@ -285,7 +283,7 @@ _ONE_NUMBER: Final = {"sample": {"logits": pack([1.0, 0.75]), "uniforms": pack([
 _PENALISED: Final[Mapping[str, Any]] = {"repeat_penalty": 4.0, "top_k": 1}
 
 
-@answering({"sequence"}, _sequence([_ONE_NUMBER, _ONE_NUMBER], **_PENALISED), profile="llama.cpp")
+@answering("sequence", _sequence([_ONE_NUMBER, _ONE_NUMBER], **_PENALISED), profile="llama.cpp")
 def sampler_accepts_by_itself(session: SamplerSession, op: str, request: Request) -> Answer:
     """Drawing a token adds it to the history, even if it is rejected later."""
     right = session.answer(op, request)
@@ -308,7 +306,7 @@ def sampler_accepts_by_itself(session: SamplerSession, op: str, request: Request
 
 
 @answering(
-    {"sequence"},
+    "sequence",
     _sequence([_ONE_NUMBER, {"accept": 0}, _ONE_NUMBER], **_PENALISED),
     profile="llama.cpp",
 )
@@ -318,7 +316,7 @@ def sampler_does_not_accept(session: SamplerSession, op: str, request: Request) 
 
 
 @answering(
-    {"sequence"},
+    "sequence",
     _sequence([{"accept": 0}, {"reset": True}, _ONE_NUMBER], **_PENALISED),
     profile="llama.cpp",
 )
@@ -328,7 +326,7 @@ def sampler_does_not_reset(session: SamplerSession, op: str, request: Request) -
 
 
 @answering(
-    {"sequence"},
+    "sequence",
     _sequence([{"accept": 0}, {"truncate": 0}, _ONE_NUMBER], **_PENALISED),
     profile="llama.cpp",
 )
@@ -338,7 +336,7 @@ def sampler_does_not_truncate(session: SamplerSession, op: str, request: Request
 
 
 @answering(
-    {"sequence"},
+    "sequence",
     _sequence(
         [
             {"sample": {"logits": pack([4.0, 3.0, 2.0, 1.0]), "uniforms": pack([u])}}
@@ -370,9 +368,7 @@ def sampler_forgets_its_state(session: SamplerSession, op: str, request: Request
 
 
 @answering(
-    {"sequence"},
-    _sequence([_SAMPLE], prompt=[0, 0], frequency_penalty=2.0, top_k=1),
-    profile="vllm",
+    "sequence", _sequence([_SAMPLE], prompt=[0, 0], frequency_penalty=2.0, top_k=1), profile="vllm"
 )
 def sampler_takes_the_prompt_for_output(
     session: SamplerSession, op: str, request: Request
@@ -402,7 +398,7 @@ def sampler_takes_the_prompt_for_output(
 
 
 @answering(
-    {"sequence"},
+    "sequence",
     _sequence(
         [{"sample": {"logits": pack([0.0, 0.0]), "uniforms": pack([u])}} for u in (0.25, 0.75)]
     ),

@@ -28,7 +28,7 @@ def control_top_k_by_the_kth_logit(right: Right, row: Row, values: Values) -> Ke
 
 
 @answering(
-    {"speculative"},
+    "speculative",
     {
         "draft": [],
         "target": [pack([0.5, 0.5]), pack([0.25, 0.75])],

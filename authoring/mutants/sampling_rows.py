@@ -43,7 +43,7 @@ def _window(request: dict[str, Any]) -> int:
     return window if isinstance(window, int) and 0 < window < len(request["history"]) else 0
 
 
-@answering({"repetition_penalty"}, _REPEATED)
+@answering("repetition_penalty", _REPEATED)
 def repetition_divides_negative_logits(
     session: SamplerSession, op: str, request: Request
 ) -> Answer:
@@ -51,7 +51,7 @@ def repetition_divides_negative_logits(
     return other_rule(session, op, request, "method", {"by sign": "divide"})
 
 
-@answering({"repetition_penalty"}, _REPEATED)
+@answering("repetition_penalty", _REPEATED)
 def repetition_counts_each_occurrence(session: SamplerSession, op: str, request: Request) -> Answer:
     """The penalty is raised to the number of occurrences; lattice#312, transformers.js#1062."""
     return other_rule(
@@ -63,7 +63,7 @@ def repetition_counts_each_occurrence(session: SamplerSession, op: str, request:
     )
 
 
-@answering({"repetition_penalty"}, _REPEATED)
+@answering("repetition_penalty", _REPEATED)
 def penalty_is_shifted_first(session: SamplerSession, op: str, request: Request) -> Answer:
     """The largest logit is subtracted first, which changes signs; text-generation-webui#3627."""
     right = session.answer(op, request)
@@ -77,11 +77,7 @@ def penalty_is_shifted_first(session: SamplerSession, op: str, request: Request)
     return session.answer(op, {**request, "logits": moved})
 
 
-@answering(
-    {"frequency_penalty", "presence_penalty", "repetition_penalty"},
-    _COUNTED,
-    op="frequency_penalty",
-)
+@answering(("frequency_penalty", "presence_penalty", "repetition_penalty"), _COUNTED)
 def penalty_takes_the_prompt_for_output(
     session: SamplerSession, op: str, request: Request
 ) -> Answer:
@@ -89,11 +85,7 @@ def penalty_takes_the_prompt_for_output(
     return other_rule(session, op, request, "scope", {"output": "all"})
 
 
-@answering(
-    {"frequency_penalty", "presence_penalty", "repetition_penalty"},
-    _COUNTED,
-    op="frequency_penalty",
-)
+@answering(("frequency_penalty", "presence_penalty", "repetition_penalty"), _COUNTED)
 def penalty_sees_the_prompt_only(session: SamplerSession, op: str, request: Request) -> Answer:
     """Prompt and output are swapped; vllm-metal#69."""
     return other_rule(
@@ -162,7 +154,7 @@ def prompt_length_is_off_by_one(request: dict[str, Any]) -> Mapping[str, Any]:
     return {"prompt_length": min(request["prompt_length"] + 1, len(request["history"]))}
 
 
-@answering({"frequency_penalty"}, row_request([2.0, 1.0], [0, 0], 0, penalty=0.5))
+@answering("frequency_penalty", row_request([2.0, 1.0], [0, 0], 0, penalty=0.5))
 @_history
 def frequency_counts_once(history: list[int], _: int) -> Sequence[int]:
     """A frequency penalty ignores how often a token occurs, like a presence penalty."""
@@ -178,7 +170,7 @@ def penalty_is_added(given: dict[str, Any]) -> Mapping[str, Any]:
     return {"penalty": -given["penalty"]}
 
 
-@answering({"presence_penalty"}, row_request([2.0, 1.0], [0, 0], 0, penalty=0.5))
+@answering("presence_penalty", row_request([2.0, 1.0], [0, 0], 0, penalty=0.5))
 def presence_counts_each_occurrence(session: SamplerSession, op: str, request: Request) -> Answer:
     """A presence penalty is subtracted once per occurrence."""
     return (
@@ -188,7 +180,7 @@ def presence_counts_each_occurrence(session: SamplerSession, op: str, request: R
     )
 
 
-@answering({"penalties"}, row_request([1.0, 0.0], [0, 0], 0, repetition=2.0, frequency=1.0))
+@answering("penalties", row_request([1.0, 0.0], [0, 0], 0, repetition=2.0, frequency=1.0))
 def penalties_in_the_other_order(session: SamplerSession, op: str, request: Request) -> Answer:
     """Subtraction and division are swapped, which matters where signs differ; sglang (S13)."""
     return other_rule(
@@ -200,7 +192,7 @@ def penalties_in_the_other_order(session: SamplerSession, op: str, request: Requ
     )
 
 
-@answering({"repetition_penalty"}, row_request([-0.0, 1.0], [0], 0, penalty=2.0))
+@answering("repetition_penalty", row_request([-0.0, 1.0], [0], 0, penalty=2.0))
 @other_row
 def zero_becomes_minus_zero(
     _before: list[float], after: list[float], _: Request
@@ -215,19 +207,19 @@ def zero_becomes_minus_zero(
 _NGRAMS: Final = row_request([0.0] * 4, [0, 1, 2, 0, 1], 0, ngram_size=3)
 
 
-@answering({"logit_bias"}, row_request([0.0, 1.0], biases={0: 1.5}))
+@answering("logit_bias", row_request([0.0, 1.0], biases={0: 1.5}))
 def logit_bias_is_never_applied(session: SamplerSession, op: str, request: Request) -> Answer:
     """The map of biases is accepted and ignored, as in sglang#28179."""
     return ignored(session, op, request)
 
 
-@answering({"logit_bias"}, row_request([0.0, 1.0], biases={0: 1.5}))
+@answering("logit_bias", row_request([0.0, 1.0], biases={0: 1.5}))
 def logit_bias_is_applied_twice(session: SamplerSession, op: str, request: Request) -> Answer:
     """Two layers of a server both add it, as in sglang-omni#1360."""
     return twice(session, op, request)
 
 
-@answering({"logit_bias"}, row_request([2.0, 1.0], biases={0: 1.5}))
+@answering("logit_bias", row_request([2.0, 1.0], biases={0: 1.5}))
 @other_row
 def logit_bias_replaces_the_logit(
     before: list[float], after: list[float], _: Request
@@ -239,7 +231,7 @@ def logit_bias_replaces_the_logit(
     ]
 
 
-@answering({"logit_bias"}, row_request([0.0, 1.0], biases={0: -100.0}))
+@answering("logit_bias", row_request([0.0, 1.0], biases={0: -100.0}))
 @other_parameters
 def logit_bias_of_minus_100_bans(given: dict[str, Any]) -> Mapping[str, Any]:
     """A bias of -100 is treated as a ban."""
@@ -281,7 +273,7 @@ def minimum_ends_one_step_early(given: dict[str, Any]) -> Mapping[str, Any]:
     return {name: max(given[name] - 1, 0) for name in ("length", "count") if name in given}
 
 
-@answering({"min_new_tokens"}, row_request([0.0, 1.0], [1, 1], 2, count=1, ends=[0]))
+@answering("min_new_tokens", row_request([0.0, 1.0], [1, 1], 2, count=1, ends=[0]))
 @other_question
 def minimum_counts_the_prompt(_: dict[str, Any]) -> Mapping[str, Any]:
     """New tokens are counted with the prompt."""
@@ -340,7 +332,7 @@ def dry_allows_one_more(given: dict[str, Any]) -> Mapping[str, Any]:
     return {"allowed_length": given.get("allowed_length", 2) + 1}
 
 
-@answering({"lz"}, row_request([0.0] * 4, [0, 1, 2, 0, 1], 0, strength=0.5))
+@answering("lz", row_request([0.0] * 4, [0, 1, 2, 0, 1], 0, strength=0.5))
 @other_row
 def lz_penalty_has_the_wrong_sign(
     before: list[float], after: list[float], _: Request
@@ -352,7 +344,7 @@ def lz_penalty_has_the_wrong_sign(
 # ---- temperature, softmax, greedy
 
 
-@answering({"temperature"}, row_request([1.0, 2.0], temperature=0.5))
+@answering("temperature", row_request([1.0, 2.0], temperature=0.5))
 @other_row
 def temperature_multiplies(before: list[float], after: list[float], _: Request) -> Sequence[float]:
     """Logits are multiplied by the temperature instead of divided."""
@@ -362,7 +354,7 @@ def temperature_multiplies(before: list[float], after: list[float], _: Request) 
     ]
 
 
-@answering({"temperature"}, row_request([1.0, 2.0], temperature=0.5))
+@answering("temperature", row_request([1.0, 2.0], temperature=0.5))
 def temperature_is_applied_twice(session: SamplerSession, op: str, request: Request) -> Answer:
     """Two layers of a server both apply it, which a test with temperature 1 never notices;
     RL-Kernel#81.
@@ -370,13 +362,13 @@ def temperature_is_applied_twice(session: SamplerSession, op: str, request: Requ
     return twice(session, op, request)
 
 
-@answering({"temperature"}, row_request([1.0, 2.0], temperature=0.5))
+@answering("temperature", row_request([1.0, 2.0], temperature=0.5))
 def temperature_is_never_applied(session: SamplerSession, op: str, request: Request) -> Answer:
     """The parameter is accepted and ignored, as in sglang#28179."""
     return ignored(session, op, request)
 
 
-@answering({"softmax"}, {"logits": pack([100.0, 100.0])})
+@answering("softmax", {"logits": pack([100.0, 100.0])})
 @other_row
 def softmax_overflows(before: list[float], after: list[float], request: Request) -> list[float]:
     """The largest logit is not subtracted first."""
@@ -392,14 +384,14 @@ def softmax_overflows(before: list[float], after: list[float], request: Request)
     return [nan if size == total == inf or total == 0 else size / total for size in sizes]
 
 
-@answering({"softmax"}, {"logits": pack([0.0, -inf])})
+@answering("softmax", {"logits": pack([0.0, -inf])})
 @other_row
 def softmax_adds_a_little(_before: list[float], after: list[float], _: Request) -> Sequence[float]:
     """A small number is added to each probability, so none is 0."""
     return [share + 1e-9 for share in after]
 
 
-@answering({"logprobs"}, {"logits": pack([0.0, -120.0])})
+@answering("logprobs", {"logits": pack([0.0, -120.0])})
 @other_row
 def logprobs_of_rounded_shares(
     before: list[float], after: list[float], request: Request
@@ -413,20 +405,20 @@ def logprobs_of_rounded_shares(
     return [log(share) if share > 0 else -inf for share in shares]
 
 
-@answering({"logprobs"}, {"logits": pack([0.0, 0.0])})
+@answering("logprobs", {"logits": pack([0.0, 0.0])})
 @other_row
 def logprobs_have_base_2(_before: list[float], after: list[float], _: Request) -> Sequence[float]:
     """The logarithms are to base 2; aprender#2142 mixed bits and nats in mirostat."""
     return [number / log(2) for number in after]
 
 
-@answering({"greedy"}, {"logits": pack([1.0, 1.0])})
+@answering("greedy", {"logits": pack([1.0, 1.0])})
 def greedy_takes_the_last_of_equals(session: SamplerSession, op: str, request: Request) -> Answer:
     """Among several largest logits the last one is chosen; tt-metal#50687."""
     return other_rule(session, op, request, "ties", {"first": "last", "last": "first"})
 
 
-@answering({"greedy"}, {"logits": {"f32": "3f8000007fc00000"}})
+@answering("greedy", {"logits": {"f32": "3f8000007fc00000"}})
 def greedy_takes_nan_for_the_largest(session: SamplerSession, op: str, request: Request) -> Answer:
     """A NaN wins every comparison; flashinfer#1575 read out of bounds on one."""
     row = unpack(request["logits"])
