@@ -15,8 +15,7 @@ import pytest
 from authoring.cases.sampling import seeds, statistics, statistics_batches, statistics_speculative
 from authoring.cases.sampling.canaries_own_draws import own_draw_canaries
 from authoring.cases.sampling.draft import finish_sampler
-from authoring.cases.sampling.risk import MOST
-from authoring.cases.sampling.statistics_bins import EXPECTED, SURE, judged, judged_pairs
+from authoring.cases.sampling.statistics_bins import EXPECTED, MOST, SURE, judged, judged_pairs
 from authoring.mutants import sampling_own_numbers
 from authoring.mutants.mutant import Mutant, declared
 from authoring.mutants.own_numbers import OwnNumbersEngine

@@ -16,9 +16,9 @@ from authoring.cases.sampling import (
 )
 from authoring.cases.sampling.all import TOPICS as ALL_TOPICS
 from authoring.cases.sampling.canaries_rows import row_canaries
-from authoring.cases.sampling.chains_asking import ChainTopic, alone, chain_request
+from authoring.cases.sampling.chain_draft import ChainTopic, alone, chain_request
 from authoring.cases.sampling.draft import SamplerDraft, finish_sampler
-from authoring.cases.sampling.rows_asking import becomes, row_request
+from authoring.cases.sampling.row_draft import becomes, row_request
 from sampling_ref import PROFILES, STEPS
 from tests.test_cases import sections
 from tokenref.answers import Ok

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import msgspec
 
-from authoring.cases.sampling.chains_asking import ChainTopic, alone, chain_request
+from authoring.cases.sampling.chain_draft import ChainTopic, alone, chain_request
 from authoring.cases.sampling.draft import SamplerDraft, finish_sampler
-from authoring.cases.sampling.rows_asking import Topic, row_request
+from authoring.cases.sampling.row_draft import Topic, row_request
 from tokenref.floats import Type, from_digits, pack, to_digits, type_of, unpack
 from tokenref.record import Case, answer_type, make_case, op_of
 from tokenref.rounding.rows import softmax_verdict

@@ -5,7 +5,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from authoring.cases.sampling.chains_asking import ChainTopic, alone, chain_request
+from authoring.cases.sampling.chain_draft import ChainTopic, alone, chain_request
 from authoring.cases.sampling.chains_draws import RACES
 from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.rows_demonstrations import FILTERS, HEAD, ROWS, Shown

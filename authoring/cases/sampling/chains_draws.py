@@ -11,7 +11,7 @@ from math import inf
 from typing import Any, Final
 
 from authoring.cases.draft import PurposeError
-from authoring.cases.sampling.chains_asking import ChainTopic, alone, chain_request
+from authoring.cases.sampling.chain_draft import ChainTopic, alone, chain_request
 from authoring.cases.sampling.draft import SamplerDraft, gives
 from authoring.cases.splitmix import SplitMix64
 from sampling_ref import PROFILES

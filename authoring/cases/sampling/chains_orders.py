@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from authoring.cases.draft import PurposeError
-from authoring.cases.sampling.chains_asking import ChainTopic, chain_request
+from authoring.cases.sampling.chain_draft import ChainTopic, chain_request
 from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose
 from sampling_ref import PROFILES
 from tokenref.engines.reference_samplers import SamplerSession, SamplerTools

@@ -9,8 +9,14 @@ from fractions import Fraction
 from math import inf
 from typing import Any, Final, NamedTuple
 
-from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, differs_from, gives
-from authoring.cases.sampling.sentences import asked_as, told_apart
+from authoring.cases.sampling.draft import (
+    SamplerDraft,
+    SamplerPurpose,
+    asked_as,
+    differs_from,
+    gives,
+    told_apart,
+)
 from authoring.cases.sampling.uniform_points import LARGEST, Point, ends_of, is_held, points_at
 from sampling_ref.draws.inverse_cdf import inverse_cdf
 from tokenref.floats import Type, pack

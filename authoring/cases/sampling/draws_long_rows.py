@@ -13,8 +13,7 @@ from typing import Final
 import msgspec
 
 from authoring.cases.draft import PurposeError
-from authoring.cases.sampling.draft import SamplerDraft, gives
-from authoring.cases.sampling.sentences import asked_as
+from authoring.cases.sampling.draft import SamplerDraft, asked_as, gives
 from tokenref.floats import Floats, Type, grid, nearest, pack, unpack
 from tokenref.record import Case
 from tokenref.rules import STANDARD, rule_name

@@ -7,8 +7,7 @@ from math import inf
 from typing import Final
 
 from authoring.cases.sampling.draft import SamplerDraft
-from authoring.cases.sampling.rows_asking import Topic, row_request
-from authoring.cases.sampling.rows_table import Row, tabled
+from authoring.cases.sampling.row_draft import Row, Topic, row_request, tabled
 from tokenref.rules import rule_names
 
 TOPIC: Final = Topic("fading", ("PenaltyFading",), "docs/engines.md#decaying_penalties")

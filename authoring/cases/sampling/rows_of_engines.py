@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from authoring.cases.sampling.draft import SamplerDraft
-from authoring.cases.sampling.rows_asking import Topic, row_request
+from authoring.cases.sampling.row_draft import Topic, row_request
 from authoring.cases.sampling.rows_demonstrations import ROWS, Shown
 from sampling_ref import PROFILES, Profile
 from sampling_ref.engines.profile import Stage

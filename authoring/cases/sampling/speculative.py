@@ -9,8 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
-from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, differs_from, gives
-from authoring.cases.sampling.sentences import asked_as
+from authoring.cases.sampling.draft import (
+    SamplerDraft,
+    SamplerPurpose,
+    asked_as,
+    differs_from,
+    gives,
+)
 from authoring.cases.sampling.uniform_points import Point, points_at
 from sampling_ref.speculative import (
     Verified,

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from math import inf, nan
 from typing import Any, Final
 
-from authoring.cases.sampling.draft import SamplerDraft, differs_from, gives, refuses
-from authoring.cases.sampling.sentences import asked_as
+from authoring.cases.sampling.draft import SamplerDraft, asked_as, differs_from, gives, refuses
 from tokenref.floats import Type, nearest, pack
 from tokenref.rules import STANDARD, rule_name
 from tokenref.verdicts import Close

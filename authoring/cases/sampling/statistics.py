@@ -10,8 +10,7 @@ from math import inf
 from typing import Any, Final, NamedTuple
 
 from authoring.cases.draft import PurposeError
-from authoring.cases.sampling.draft import SamplerDraft
-from authoring.cases.sampling.sentences import asked_as
+from authoring.cases.sampling.draft import SamplerDraft, asked_as
 from authoring.cases.sampling.statistics_bins import judged
 from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession

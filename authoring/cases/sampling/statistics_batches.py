@@ -6,8 +6,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from authoring.cases.sampling.draft import SamplerDraft
-from authoring.cases.sampling.risk import OTHERS
-from authoring.cases.sampling.statistics_bins import judged_pairs
+from authoring.cases.sampling.statistics_bins import OTHERS, judged_pairs
 from tokenref.engines.reference_laws import shares_of_row
 from tokenref.floats import grid, pack
 from tokenref.rules import STANDARD

@@ -7,10 +7,8 @@ engine judges them by the row that they were drawn from, and with random numbers
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from authoring.cases.sampling.draft import SamplerDraft
-from authoring.cases.sampling.risk import OTHERS
-from authoring.cases.sampling.sentences import asked_as
-from authoring.cases.sampling.statistics_bins import judged
+from authoring.cases.sampling.draft import SamplerDraft, asked_as
+from authoring.cases.sampling.statistics_bins import OTHERS, judged
 from tokenref.engines.reference_laws import law_of_step, rows_of_step
 from tokenref.floats import pack
 from tokenref.questions.sampling import pack_parameters
