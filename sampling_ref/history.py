@@ -25,7 +25,7 @@ Scope: TypeAlias = Literal["all", "prompt", "output"]
 
 
 def is_token(value: object, size: int | None = None) -> TypeGuard[TokenId]:
-    """Say whether a value is a token id of a row with `size` numbers, or of any row.
+    """Return whether a value is a token id of a row with `size` numbers, or of any row.
 
     >>> is_token(2, 3), is_token(3, 3), is_token(3), is_token(True)
     (True, False, True, False)
@@ -148,7 +148,7 @@ def read_sequences(
 ) -> list[tuple[TokenId, ...]]:
     """Return the token sequences that a parameter names, each of at least one token.
 
-    A bare token id stands for the sequence of this one token.
+    A bare token id means the sequence of this one token.
 
     >>> read_sequences([[0, 1], 2], 3, "breakers")
     [(0, 1), (2,)]

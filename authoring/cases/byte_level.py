@@ -16,10 +16,10 @@ _COUNTING: Final = "docs/bpe.md#counting"
 
 _TEXTS_BOTH_WAYS: Final = (
     ("abc", "it is the token itself"),
-    ("abcd", "the token is only its beginning"),
+    ("abcd", "the token is only a prefix of it"),
     ("xabc", "the token is only its end"),
     ("abcabc", "it is the token twice, and so not the token"),
-    ("ab", "it is the beginning of a token and none itself"),
+    ("ab", "it is a prefix of a token, but not a token itself"),
     ("a", "a single byte is a token in any case"),
 )
 
@@ -64,7 +64,7 @@ def _whole_pieces() -> Iterator[Draft]:
         for vocabulary in ("dead_tokens", "dead_tokens_whole"):
             whole = vocabulary.endswith("whole")
             dead = text in {"abab", "abc", "bbb"}
-            said = "a dead token" if dead else "no dead token, though it may hold one"
+            said = "a dead token" if dead else "not a dead token, but may contain one"
             came = "taken whole all the same" if whole and dead else "left to the merges"
             name = f"whole_piece/{vocabulary.replace('_', '-')}-{text}"
             why = f"{text} is {said}; with {vocabulary} it is {came}."
@@ -102,12 +102,17 @@ def _missing_bytes() -> Iterator[Draft]:
         known = answers(*tokens)
         yield _case(name, "missing_bytes", text, why, ["MissingByte"], _MISSING, known)
     for slug, text, known, fact in (
-        ("piece", "\u00e9", answers(3), "the piece is the token, so its bytes are never asked for"),
+        (
+            "piece",
+            "\u00e9",
+            answers(3),
+            ("the piece is the token, so its bytes are never looked up"),
+        ),
         ("before-a", "\u00e9a", refused, "now the piece is longer than the token"),
         ("after-a", "a\u00e9", refused, "the token is at the end of the piece"),
         ("twice", "\u00e9\u00e9", refused, "the token twice is not the token"),
         ("ab", "ab", answers(2), "every byte is there"),
-        ("abb", "abb", answers(2, 1), "every byte is there, and the piece is no token"),
+        ("abb", "abb", answers(2, 1), "every byte has a token, but the piece is not a token"),
     ):
         why = f"{text!r} where \u00e9 is a token but its two bytes are none: {fact}."
         why = why.replace("\u00e9", "e-acute")
@@ -115,7 +120,7 @@ def _missing_bytes() -> Iterator[Draft]:
         yield _case(name, "missing_bytes_whole", text, why, flags, _MISSING, known)
     for text in ("aaaa", "ab", ""):
         name = f"missing_bytes/one-letter-{text or 'empty'}"
-        why = f"{text!r} with a single token, a: nothing merges, and only a can be said."
+        why = f"{text!r} with a single token, a: nothing merges, and only a can be encoded."
         flags = ["MissingByte", "EmptyInput"] if not text else ["MissingByte"]
         yield _case(name, "one_letter", text, why, flags, _MISSING)
 

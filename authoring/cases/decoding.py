@@ -160,7 +160,7 @@ def _not_text() -> Iterator[Draft]:
                 f"{slug}-bytes",
                 "byte_order",
                 ([255 - byte for byte in ids], None),
-                f"{fact}: as bytes, {digits} comes back unharmed.",
+                f"{fact}: as bytes, {digits} is unchanged.",
                 ["StrictDecode"],
                 [decodes_to(bytes.fromhex(digits))],
             )
@@ -207,7 +207,7 @@ def _specials() -> Iterator[Draft]:
     for name, said in (
         ("replace", "both halves are replaced, one by one"),
         ("strict", "the halves do not meet, so this is an error"),
-        ("bytes", "as bytes this is no question"),
+        ("bytes", "as bytes this is not a question"),
     ):
         yield _draft(
             "specials",
@@ -228,7 +228,7 @@ def _sequences() -> Iterator[Draft]:
             f"empty-{name}",
             "tiny",
             ([], errors),
-            f"No ids at all, decoded as {name}: nothing comes out, and that is no error.",
+            f"No ids at all, decoded as {name}: the result is empty, which is not an error.",
             ["EmptyInput", "Decoding"],
         )
     for slug, text, fact in _TABLES["sequences"]:

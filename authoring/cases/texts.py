@@ -64,7 +64,7 @@ def text_case(
     """Return a case that names, and is failed by, the wrong ways of cutting that show in it."""
     named = vocabulary_named(vocabulary)
     wrong = (cut_otherwise if op == "pieces" else encoded_otherwise)(named, text)
-    told = f" Wrong with: {', '.join(wrong)}." if wrong else ""
+    told = f" Fails with: {', '.join(wrong)}." if wrong else ""
     amount = _amount(len(cut(named, text)), "piece")
     if op == "encode":
         amount = f"{_amount(len(right_tokens(named, text)), 'token')} from {amount}"

@@ -1,6 +1,6 @@
 """The events of a generation as values, how long they took, and a runner's screen that shows them.
 
-The runner's documentation (see `loop`), section 5.5. In our words:
+The runner's documentation (see `loop`), section 5.5. The rule:
 
     The time to first token (TTFT) runs from the start to the moment the first token is
     chosen: the whole prompt is in it. The times between tokens (TBT) run from one choice to

@@ -1,6 +1,6 @@
 """Several drafts in a row: accepted up to the first rejection, then one token more.
 
-Leviathan et al. 2023, algorithm 1 (https://arxiv.org/abs/2211.17192). In our words:
+Leviathan et al. 2023, algorithm 1 (https://arxiv.org/abs/2211.17192). The rule:
 
     Judge the drafts in order. At the first rejection draw a replacement from the residual
     of that place and stop. If all are accepted, draw one further token, the bonus, from
@@ -22,7 +22,7 @@ A drafter without probabilities
 Matching (`verify_by_matching`): draw from the target, and see whether the draft guessed it.
 
 llama.cpp (`common_sampler_sample_and_accept_n`) and, where a drafter gives no
-probabilities, transformers. In our words:
+probabilities, transformers. The rule:
 
     Draw a token from the target row at each place, as if there were no drafts. As long as
     it is the drafted token, the target's row at the next place is known already.

@@ -1,7 +1,7 @@
 """What is left of the target row when a draft has been rejected.
 
 Leviathan et al. 2023, section 2.3 (https://arxiv.org/abs/2211.17192); Chen et al. 2023,
-theorem 1 (https://arxiv.org/abs/2302.01318). In our words:
+theorem 1 (https://arxiv.org/abs/2302.01318). The rule:
 
     Take from each token's target share what the draft offered of it, nothing less than
     zero, and scale what is left to sum to one. A draw from this row replaces the draft.
@@ -25,7 +25,7 @@ By token
 Mixture (`ensemble`): a mixture of target and draft, taken as the target.
 
 transformers 5.23.0, `assistant_ensemble_weight` (`generation/utils.py:4440-4493`), after
-"DIVERSE" (https://arxiv.org/abs/2604.07622). In our words:
+"DIVERSE" (https://arxiv.org/abs/2604.07622). The rule:
 
     Accept a draft x as if the target were w p + (1 - w) q: with probability
     1 - w + w p(x) / q(x). The residual needs no change, because (w p + (1 - w) q) - q is

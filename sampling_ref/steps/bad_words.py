@@ -1,7 +1,7 @@
 """Bad words: sequences of tokens that must never be completed.
 
 Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
-`NoBadWordsLogitsProcessor` (https://github.com/huggingface/transformers). In our words:
+`NoBadWordsLogitsProcessor` (https://github.com/huggingface/transformers). The rule:
 
     A single bad token is impossible. The last token of a longer bad sequence is
     impossible if the history ends with the rest of the sequence.
@@ -11,7 +11,7 @@ Prompt
     (`v1/sample/ops/bad_words.py`) looks only at what was generated: `scope="output"`.
 The end
     A sequence that is nothing but one of `ends` is left out, so that a text can still end;
-    longer sequences with such a token count. None stands for no ends.
+    longer sequences with such a token count. None means no ends.
 All banned
     Nothing keeps a token possible. If all are banned the row is all minus infinity.
 """

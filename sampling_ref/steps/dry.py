@@ -3,7 +3,7 @@
 p-e-w, "DRY: A modern repetition penalty that reliably prevents looping", 2024
 (https://github.com/oobabooga/text-generation-webui/pull/5677), as in llama.cpp,
 `src/llama-sampler.cpp`, function `llama_sampler_dry_apply`, shipped with llama-cpp-python
-0.3.36. In our words:
+0.3.36. The rule:
 
     For every earlier place whose last tokens are also the last tokens of the history, the
     token that came next there would continue a repetition. Take for each token the longest

@@ -17,7 +17,7 @@ Arithmetic
 Domain
     The penalty is above 0, and so is its reciprocal, as floats.
 Decoder-only models
-    There the encoder's input is the prompt: what None stands for.
+    There the encoder's input is the prompt: which is what None means.
 Not invariant
     As with `repetition`, a number added to all logits changes what comes out.
 """

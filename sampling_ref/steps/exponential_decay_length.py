@@ -1,7 +1,7 @@
 """Exponential length decay: from a given length on, the end becomes likelier and likelier.
 
 Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
-`ExponentialDecayLengthPenalty` (https://github.com/huggingface/transformers). In our words:
+`ExponentialDecayLengthPenalty` (https://github.com/huggingface/transformers). The rule:
 
     If more than `start` tokens were generated, n more, then add
     |logit| * (growth**n - 1) to the logit of each token that ends a text.

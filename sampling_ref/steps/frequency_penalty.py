@@ -1,7 +1,7 @@
 """Frequency penalty: the more often a token has occurred, the less likely it becomes.
 
 OpenAI, API reference, "Frequency and presence penalties"
-(https://platform.openai.com/docs/guides/text-generation). In our words:
+(https://platform.openai.com/docs/guides/text-generation). The rule:
 
     Subtract the penalty from a token's logit once for each time that it was generated.
 
@@ -13,7 +13,7 @@ Division
 Prompt
     OpenAI counts what was generated, and so does `scope="output"` with the length of the
     prompt; the default prompt is empty. Engines that count the prompt too: `scope="all"`.
-    `skipped` leaves out so many of the oldest tokens of the prompt, at most the whole of it,
+    `skipped` leaves out that many of the oldest tokens of the prompt, at most the whole of it,
     as TensorRT-LLM's `prompt_ignore_length` does.
 Rounding
     `arithmetic="at once"` subtracts `penalty * count`; `"one by one"` subtracts the penalty

@@ -1,8 +1,7 @@
-"""Minimum of new tokens: no end before so many tokens were generated.
+"""Minimum of new tokens: no end before a number of tokens were generated.
 
 Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
-`MinNewTokensLengthLogitsProcessor` (https://github.com/huggingface/transformers). In our
-words:
+`MinNewTokensLengthLogitsProcessor` (https://github.com/huggingface/transformers). The rule:
 
     The tokens that end a text are impossible while fewer than `count` tokens follow the
     prompt.

@@ -1,7 +1,7 @@
 """Repetition, frequency and presence penalty in one step, as some engines have them.
 
 llama.cpp, `src/llama-sampler.cpp`, function `llama_sampler_penalties_apply` as shipped with
-llama-cpp-python 0.3.36 (https://github.com/ggml-org/llama.cpp). In our words:
+llama-cpp-python 0.3.36 (https://github.com/ggml-org/llama.cpp). The rule:
 
     Over the last `window` tokens, prompt or not: divide the logit of a token that occurs
     by the repetition penalty if it is positive, multiply it otherwise; then subtract

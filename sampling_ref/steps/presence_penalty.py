@@ -1,7 +1,7 @@
 """Presence penalty: a token that has occurred becomes less likely, once.
 
 OpenAI, API reference, "Frequency and presence penalties"
-(https://platform.openai.com/docs/guides/text-generation). In our words:
+(https://platform.openai.com/docs/guides/text-generation). The rule:
 
     Subtract the penalty from the logit of every token that was generated.
 
@@ -13,7 +13,7 @@ Division
 Prompt
     OpenAI looks at what was generated, and so does `scope="output"` with the length of the
     prompt; the default prompt is empty. Engines that look at the prompt too: `scope="all"`.
-    `skipped` leaves out so many of the oldest tokens of the prompt, at most the whole of it,
+    `skipped` leaves out that many of the oldest tokens of the prompt, at most the whole of it,
     as TensorRT-LLM's `prompt_ignore_length` does.
 Domain
     Any number is subtracted; negative ones reward. OpenAI's own range is in `engines/openai.py`.

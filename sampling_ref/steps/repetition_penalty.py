@@ -1,7 +1,7 @@
 """Repetition penalty.
 
 Keskar et al., "CTRL: A Conditional Transformer Language Model for Controllable
-Generation", 2019, section 4.1 (https://arxiv.org/abs/1909.05858). In our words:
+Generation", 2019, section 4.1 (https://arxiv.org/abs/1909.05858). The rule:
 
     Divide the logit of every token that has occurred by the penalty.
 
@@ -20,7 +20,7 @@ Which tokens, how often
     divided by the penalty to the power n, with a rounding after each division.
 How far back
     Over the whole history, the prompt included; `window`, `scope` and `prompt_length` say
-    otherwise. `skipped` leaves out so many of the oldest tokens, as programs do with padding
+    otherwise. `skipped` leaves out that many of the oldest tokens, as programs do with padding
     on the left.
 Not invariant
     Adding one number to all logits changes no probability, but it changes what a division
