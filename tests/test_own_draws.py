@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from authoring.cases.sampling import seeds, statistics, statistics_batches, statistics_speculative
-from authoring.cases.sampling.canaries_own_draws import own_draw_canaries
+from authoring.cases.sampling import statistics
+from authoring.cases.sampling.canaries import own_draw_canaries
 from authoring.cases.sampling.draft import finish_sampler
 from authoring.cases.sampling.statistics_bins import EXPECTED, MOST, SURE, judged, judged_pairs
 from authoring.mutants import sampling_own_numbers
@@ -34,7 +34,7 @@ from tokenref.rules import choices_of
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Seeds, Stat, Verdict
 
-TOPICS: tuple[ModuleType, ...] = (statistics_speculative, statistics_batches, seeds)
+TOPICS: tuple[ModuleType, ...] = (statistics, statistics, statistics)
 
 KILLED_BY: Mapping[str, set[str]] = {
     "own-draws-are-hotter": {"falling", "peaked"},
@@ -54,11 +54,11 @@ KILLED_BY: Mapping[str, set[str]] = {
     "own-noise-is-advanced-by-one": {"two-rows", "five-rows"},
     "own-noise-serves-two-calls": {"two-rows", "five-rows"},
     "own-seed-is-ignored-in-company": {"beside-a-row-without-a-seed", "eight-rows-mixed"},
-    "own-seed-is-moved-by-its-place": {"beside-other-seeds", "neighbouring-seeds"},
-    "own-seed-of-the-first-row-counts": {"beside-other-seeds"},
+    "own-seed-is-moved-by-its-place": {"beside-other-statistics", "neighbouring-statistics"},
+    "own-seed-of-the-first-row-counts": {"beside-other-statistics"},
     "own-seed-twice-is-one-stream": {"one-seed-twice"},
     "own-seed-begins-anew-for-every-token": {"beside-a-row-without-a-seed"},
-    "own-seed-is-there-by-default": {"without-seeds", "eight-rows-mixed"},
+    "own-seed-is-there-by-default": {"without-statistics", "eight-rows-mixed"},
 }
 """Records that say in their sentence that they find this."""
 
@@ -338,7 +338,7 @@ def test_rows_that_share_their_numbers_are_found_as_often_as_the_record_says(
 
 
 SEEDED = small(
-    "seeds",
+    "statistics",
     {"probs": pack([0.25] * 4), "params": {}, "batches": [[7], [None, 7], [8, None]], "tokens": 3},
     Seeds(alpha="2^-4"),
 )
@@ -354,7 +354,7 @@ def with_row(batch: int, row: int, tokens: object) -> list[list[Any]]:
 
 def test_rows_of_one_seed_that_agree_pass_and_no_others_do() -> None:
     found = verdict_on({"batches": GOOD}, SEEDED)
-    assert (found.status, found.remark) == ("pass", "4 rows that differ, 2 seeds")
+    assert (found.status, found.remark) == ("pass", "4 rows that differ, 2 statistics")
     tuples = tuple(tuple(tuple(row) for row in rows) for rows in GOOD)
     assert verdict_on({"batches": tuples}, SEEDED).status == "pass"
 

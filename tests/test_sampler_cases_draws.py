@@ -17,7 +17,6 @@ from authoring.cases.sampling import (
     adaptive,
     batches,
     draws,
-    draws_long_rows,
     draws_races,
     draws_refused,
     draws_several,
@@ -26,10 +25,9 @@ from authoring.cases.sampling import (
     sequences,
     speculative,
     speculative_listed,
-    speculative_residual,
     statistics,
 )
-from authoring.cases.sampling.canaries_draws import draw_canaries
+from authoring.cases.sampling.canaries import draw_canaries
 from authoring.cases.sampling.draft import SamplerDraft, finish_sampler
 from authoring.cases.sampling.random_streams import PUBLISHED
 from authoring.cases.sampling.statistics_bins import (
@@ -55,8 +53,8 @@ from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Stat
 
 TOPICS: tuple[ModuleType, ...] = (
-    draws, draws_races, draws_several, draws_long_rows, draws_refused, random_streams,
-    random_numbers, speculative, speculative_listed, speculative_residual, adaptive, batches,
+    draws, draws_races, draws_several, draws, draws_refused, random_streams,
+    random_numbers, speculative, speculative_listed, speculative, adaptive, batches,
     sequences, statistics,
 )  # fmt: skip
 OPS = {

@@ -16,12 +16,9 @@ from hypothesis import strategies as st
 
 from authoring.cases import sampling
 from authoring.cases.draft import PurposeError
-from authoring.cases.sampling import (
-    filters_engine_questions,
-    filters_long,
-)
+from authoring.cases.sampling import filters_engines, filters_long
 from authoring.cases.sampling.all import TOPICS
-from authoring.cases.sampling.canaries_filters import filter_canaries
+from authoring.cases.sampling.canaries import filter_canaries
 from authoring.cases.sampling.draft import finish_sampler
 from authoring.cases.sampling.filter_draft import FilterCase, Row, beside, eighths, logits
 from sampling_ref import PROFILES
@@ -118,7 +115,7 @@ def test_engines_with_different_rules_are_told_apart_by_a_question(op: str) -> N
             continue
         stages = PROFILES[one].stages_of(op)[0], PROFILES[two].stages_of(op)[0]
         told = False
-        for slug, row, params, _, _ in filters_engine_questions.QUESTIONS[op]:
+        for slug, row, params, _, _ in filters_engines.QUESTIONS[op]:
             if not all(params.keys() <= stage.takes.keys() for stage in stages):
                 continue
             found = []

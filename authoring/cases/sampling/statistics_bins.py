@@ -170,7 +170,7 @@ PI: Final = Decimal("3.14159265358979323846264338327950288419716939937511")
 STEP: Final = Fraction(1, 1024)
 """Limits are multiples of this."""
 
-MOST: Final = 1 << 24
+MOST_STEPS: Final = 1 << 24
 """Steps of the largest limit, far beyond what a row of counts may need."""
 
 
@@ -271,8 +271,8 @@ def _first(holds: Callable[[int], bool]) -> int:
     high = 1
     while not holds(high):
         high *= 2
-        if high > MOST:
-            raise ArithmeticError(f"a limit must be below {MOST * STEP}")
+        if high > MOST_STEPS:
+            raise ArithmeticError(f"a limit must be below {MOST_STEPS * STEP}")
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
