@@ -53,8 +53,8 @@ from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Stat
 
 TOPICS: tuple[ModuleType, ...] = (
-    draws, draws_races, draws_several, draws, draws_refused, random_streams,
-    random_numbers, speculative, speculative_listed, speculative, adaptive, batches,
+    draws, draws_races, draws_several, draws_refused, random_streams,
+    random_numbers, speculative, speculative_listed, adaptive, batches,
     sequences, statistics,
 )  # fmt: skip
 OPS = {
