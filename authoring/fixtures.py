@@ -60,7 +60,7 @@ def make_files(
 ) -> dict[str, bytes]:
     """Return every generated file by its path in the fixtures folder.
 
-    The regression files are those of `folder` (by default the package's fixtures), with
+    The regression files are those of `folder` (by default the checkout's fixtures), with
     the answers that the reference gives now. Raises `FillError` if a vocabulary that
     cases need cannot be found, `PurposeError` if a case does not do what its `why`
     claims, and `RecordError` for a regression file that cannot be used.
