@@ -41,13 +41,12 @@ from authoring.cases.sampling.statistics_bins import (
     upper_tail,
 )
 from tokenref.answers import Answer, Ok, Unsupported
-from tokenref.conversions import CONVERSIONS
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import floats, unpack
-from tokenref.generators import GENERATORS
+from tokenref.generators import CONVERSIONS, GENERATORS
 from tokenref.glossary import FLAGS
 from tokenref.judge import judge
-from tokenref.record import Case, MustRefuse, op_of
+from tokenref.record import OWN_DRAW_OPS, Case, MustRefuse, op_of
 from tokenref.rules import all_choices, choices_of, is_open, points, rule_name, rule_names
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Stat
@@ -66,7 +65,9 @@ RULED = ("draw", "speculative", "residual", "mirostat_1", "mirostat_2", "adaptiv
 
 @cache
 def drafts() -> tuple[SamplerDraft, ...]:
-    return tuple(draft for topic in TOPICS for draft in topic.drafts())
+    """Return the cases, those about batches, seeds and complete steps aside."""
+    every = (draft for topic in TOPICS for draft in topic.drafts())
+    return tuple(draft for draft in every if draft.op == "stat" or draft.op not in OWN_DRAW_OPS)
 
 
 @cache

@@ -29,8 +29,8 @@ from tokenref.protocol.requests import export as export_lines
 from tokenref.protocol.requests import read_requests
 from tokenref.protocol.responses import judge_responses
 from tokenref.record import Case, RecordError, op_of
+from tokenref.reports import visible
 from tokenref.reports.lines import dump_report
-from tokenref.reports.short import visible
 from tokenref.reports.terminal import print_runs
 from tokenref.runner import Run, conclude, with_known_results
 

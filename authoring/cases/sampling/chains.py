@@ -28,13 +28,13 @@ from authoring.cases.sampling.rows_of_engines import (
     shown_in,
 )
 from authoring.cases.splitmix import SplitMix64
+from authoring.reordered import with_step_at
 from sampling_ref import PROFILES, Profile
 from sampling_ref.engines.profile import Stage
 from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
 from tokenref.floats import Type
 from tokenref.judge import judge
 from tokenref.record import Case, op_of
-from tokenref.reordered import with_step_at
 from tokenref.rounding.chains import prove_decided
 from tokenref.subjects import SAMPLERS
 
