@@ -15,10 +15,10 @@ from msgspec import UNSET, UnsetType
 
 from bpe_ref import vocabulary_by_concatenation
 from tokenref.answers import Answer, Ok
-from tokenref.catalogue import Catalogue
+from tokenref.catalogue import Catalogue, batches
 from tokenref.manifest import Manifest, VocabularyEntry
 from tokenref.protocol import channel
-from tokenref.protocol.batches import Loading, batches
+from tokenref.protocol.batches import Loading
 from tokenref.protocol.channel import Patience, Process, StartError
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import GreetingError, open_program

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tokenref.protocol.messages import schemas
 from tokenref.questions.text import (
     CountOutput,
     DecodeInput,
@@ -28,7 +29,7 @@ from tokenref.record import (
     meaning_digest,
     op_of,
 )
-from tokenref.record_files import dump_records, parse_records, read_records, schemas
+from tokenref.record_files import dump_records, parse_records, read_records
 
 VOCAB = "sha256:" + "ab" * 32
 WHY = "This case stands in a test of the format."

@@ -1,13 +1,14 @@
-"""Find the fixtures, their vocabularies, and selections of their cases."""
+"""Find the fixtures, their vocabularies, and selections of their cases in the order to run."""
 
 import difflib
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from io import BytesIO
 from pathlib import Path
+from random import Random
 from types import MappingProxyType
 from typing import Final
 from zipfile import ZipFile
@@ -288,3 +289,27 @@ def check_budget(cases: Iterable[Case]) -> None:
                 f"{op}: at most one in {ONE_IN} records may have several right answers, "
                 f"got {count} of {every[op]}"
             )
+
+
+LARGEST_BATCH: Final = 64
+"""Maximum number of questions that are asked at once."""
+
+
+def batches(cases: Sequence[Case], seed: int, most: int = LARGEST_BATCH) -> Iterator[list[int]]:
+    """Yield the indices of cases that are run together: of one operation, profile and vocabulary.
+
+    Cases of one vocabulary are adjacent, and among them cases of one profile, so that each is
+    loaded once. Otherwise the order is random, given by `seed`.
+    """
+    random = Random(seed)
+    groups: dict[tuple[str, str], dict[str, list[int]]] = {}
+    for number, case in enumerate(cases):
+        group = groups.setdefault((case.vocab or "", case.profile), {})
+        group.setdefault(op_of(case), []).append(number)
+    for key in sorted(groups):
+        together: list[list[int]] = []
+        for _, numbers in sorted(groups[key].items()):
+            random.shuffle(numbers)
+            together += (numbers[at : at + most] for at in range(0, len(numbers), most))
+        random.shuffle(together)
+        yield from together

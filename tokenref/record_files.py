@@ -6,7 +6,6 @@ self-contained, so a difference between two files is a difference between cases.
 
 import zipfile
 from collections.abc import Sequence
-from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
@@ -14,7 +13,6 @@ import msgspec
 from msgspec import Meta
 
 from tokenref.floats import Strict
-from tokenref.protocol.messages import schema as protocol_schema
 from tokenref.record import (
     ANY_CASE,
     FORMAT,
@@ -157,28 +155,3 @@ def _decode(decoder: Any, line: bytes, place: str) -> Any:
         raise RecordError(f"{place}: not a record: it is nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RecordError(f"{place}: not a record: {error}") from None
-
-
-def schemas() -> dict[str, Any]:
-    """Return the JSON schema of each kind of line, by file name."""
-    return {
-        "case.v1.json": _unindented(msgspec.json.schema(ANY_CASE)),
-        "header.v1.json": _unindented(msgspec.json.schema(Header)),
-        "protocol.v1.json": _unindented(protocol_schema()),
-    }
-
-
-def _unindented(schema: Any) -> Any:
-    r"""Return a schema with descriptions as Python 3.13 keeps docstrings; older ones indent them.
-
-    >>> _unindented({"description": "One.\n\n    Two."})
-    {'description': 'One.\n\nTwo.'}
-    """
-    if isinstance(schema, list):
-        return [_unindented(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {
-        key: cleandoc(part) if key == "description" and isinstance(part, str) else _unindented(part)
-        for key, part in schema.items()
-    }

@@ -34,10 +34,9 @@ from tokenref.answers import (
     Unsupported,
     answer_question,
 )
-from tokenref.catalogue import Catalogue
+from tokenref.catalogue import Catalogue, batches
 from tokenref.judge import FAILURES, Judgement, Status, judge
 from tokenref.known import Known, stale_globs, with_known
-from tokenref.protocol.batches import batches
 from tokenref.record import Case, op_of
 from tokenref.subjects import Subject, load_subject
 

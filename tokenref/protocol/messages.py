@@ -5,6 +5,7 @@ hello with `HelloAnswer`, load with `LoadAnswer` and run with `RunAnswer`. Ids a
 the program returns them unchanged.
 """
 
+from inspect import cleandoc
 from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
@@ -12,7 +13,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from tokenref.answers import Declared
 from tokenref.floats import Strict
-from tokenref.record import Digest
+from tokenref.record import ANY_CASE, Digest
+from tokenref.record_files import Header
 
 PROTO: Final = 1
 """The version of the protocol."""
@@ -221,3 +223,28 @@ _ONE_OF: Final = {
     "RunAnswer": ("results", "skip", "crash"),
 }
 """The fields of which exactly one is set, which the types alone do not express."""
+
+
+def schemas() -> dict[str, Any]:
+    """Return the JSON schema of each kind of line, by file name."""
+    return {
+        "case.v1.json": _unindented(msgspec.json.schema(ANY_CASE)),
+        "header.v1.json": _unindented(msgspec.json.schema(Header)),
+        "protocol.v1.json": _unindented(schema()),
+    }
+
+
+def _unindented(schema: Any) -> Any:
+    r"""Return a schema with descriptions as Python 3.13 keeps docstrings; older ones indent them.
+
+    >>> _unindented({"description": "One.\n\n    Two."})
+    {'description': 'One.\n\nTwo.'}
+    """
+    if isinstance(schema, list):
+        return [_unindented(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: cleandoc(part) if key == "description" and isinstance(part, str) else _unindented(part)
+        for key, part in schema.items()
+    }
