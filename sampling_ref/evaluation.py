@@ -32,17 +32,16 @@ from math import inf, isinf
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from sampling_ref.candidate_orders import ORDERS, walk
 from sampling_ref.candidates import Candidates, all_candidates
-from sampling_ref.draws.gumbel_max import gumbel_max
-from sampling_ref.draws.inverse_cdf import inverse_cdf_of_logits
+from sampling_ref.draws.draw import draw as draw_of_engine
 from sampling_ref.engines import PROFILES
-from sampling_ref.engines.profile import Draw, Logprobs, Profile, Stage
+from sampling_ref.engines.orders import ORDERS
+from sampling_ref.engines.profile import Logprobs, Profile, Stage
 from sampling_ref.errors import ParameterError, RowError, UnknownNameError, shown
 from sampling_ref.history import part_of, read_history
-from sampling_ref.numbers.binary32 import Binary32, all_to_binary32, to_binary32
+from sampling_ref.numbers.binary32 import all_to_binary32, to_binary32
 from sampling_ref.numbers.orders import last_greatest
-from sampling_ref.numbers.softmax import log_softmax, softmax
+from sampling_ref.numbers.softmax import log_softmax
 from sampling_ref.parameters import read_choice, read_uniforms
 from sampling_ref.random.sources import Given, Randomness
 from sampling_ref.row import (
@@ -56,12 +55,10 @@ from sampling_ref.row import (
     read_logits,
     read_possible_logits,
 )
-from sampling_ref.situation import Situation, exactly
 from sampling_ref.steps.lz import lz_penalty
-from sampling_ref.steps.step import Step, Use, Values, with_row
+from sampling_ref.steps.step import Situation, Step, Use, Values, with_row
 from sampling_ref.steps.table import STEPS
 from sampling_ref.tracing import Applied, Trace, apply_step
-from sampling_ref.twins.table import TWINS
 
 Precision: TypeAlias = Literal["exact", "f32"]
 """What the arithmetic is: without any rounding, or with one after every operation."""
@@ -324,15 +321,8 @@ class Question:
         return value[int(place)] if place else value
 
     def step_of(self, stage: Stage) -> Step:
-        """Return the step that a stage applies, in the precision asked for."""
-        twin = TWINS[self.profile.twins]
-        steps = twin.exact if self.precision == "exact" else twin.steps
-        return steps.get(stage.step, STEPS[stage.step])
-
-    def sorts_itself(self, stage: Stage) -> bool:
-        """Say whether a stage's step needs nobody to sort for it."""
-        twin = TWINS[self.profile.twins]
-        return stage.step in twin.exact if self.precision == "exact" else twin.sorts_itself
+        """Return the step that a stage applies."""
+        return STEPS[stage.step]
 
 
 @dataclass(frozen=True)
@@ -458,8 +448,8 @@ def question_of(
         row = ReadRow(_row_in_32_bits(row))
     tokens = read_history(history, len(row))
     part_of(tokens, prompt_length, "prompt")
-    number = exactly if precision == "exact" else Binary32
-    situation = Situation(len(row), tokens, prompt_length, randomness, state, number)
+    numbers = profile.exact if precision == "exact" else profile.rounded
+    situation = Situation(len(row), tokens, prompt_length, randomness, state, numbers)
     return Question(profile, parameters, all_candidates(row), situation, precision)
 
 
@@ -524,7 +514,7 @@ def run(question: Question) -> Answer:
 def apply_stage(question: Question, stage: Stage, candidates: Candidates) -> Applied:
     """Apply one stage, after the sort that the engine does for it."""
     values, before = question.values(stage), candidates
-    if not question.sorts_itself(stage):
+    if not question.situation.numbers.sorts:
         count = min(values.get("k", len(candidates.tokens)), len(candidates.tokens))
         candidates = ORDERS[stage.order](candidates, count)
     applied = apply_step(question.step_of(stage), values, candidates, question.situation)
@@ -538,10 +528,7 @@ def probabilities(question: Question, candidates: Candidates) -> list[float]:
         row[_greedy_token(question, candidates)] = 1.0
         return row
     read_possible_logits(already_read(candidates.logits))
-    if question.precision == "exact":
-        shares = softmax(candidates.logits, factor=candidates.factor)
-    else:
-        shares = TWINS[question.profile.twins].law(candidates)
+    shares = question.situation.numbers.law(candidates)
     for token, share in zip(candidates.tokens, shares, strict=True):
         row[token] = share
     return row
@@ -555,31 +542,7 @@ def draw(question: Question, answer: Answer) -> TokenId:
     read_possible_logits(already_read(candidates.logits))
     rules = [stage.draw for stage, _ in answer.applied if stage.draw is not None]
     rule = rules[-1] if rules else question.profile.draw
-    if question.precision == "f32":
-        return TWINS[question.profile.twins].draw(candidates, question.situation, rule)
-    return _draw_exactly(candidates, question.situation, rule)
-
-
-def _draw_exactly(candidates: Candidates, situation: Situation, rule: Draw) -> TokenId:
-    randomness = situation.randomness
-    if rule.method in {"Gumbel-max", "exponential race"}:
-        numbers = randomness.many("the draw", situation.size)
-        own = [numbers[token] for token in candidates.tokens]
-        # The token with the least e / weight, e = -log of a uniform number, is the one with
-        # the largest logit - log e: the race is Gumbel-max with the same noise.
-        place = gumbel_max(candidates.logits, own, noise=rule.noise, factor=candidates.factor)
-        return candidates.tokens[place]
-    if rule.method == "discrete distribution" and len(candidates.tokens) == 1:
-        return candidates.tokens[0]  # the C++ library takes no random number then
-    place = inverse_cdf_of_logits(
-        candidates.logits,
-        randomness.uniform("the draw", "f64"),
-        order=walk(candidates, rule.order),
-        boundary=rule.boundary,
-        zero_weight=rule.zero_weight,
-        factor=candidates.factor,
-    )
-    return candidates.tokens[place]
+    return draw_of_engine(candidates, rule, question.situation)
 
 
 def _greedy_token(question: Question, candidates: Candidates) -> TokenId:

@@ -12,8 +12,7 @@ from typing import Any
 
 from sampling_ref.candidates import Candidates
 from sampling_ref.row import Number, TokenId
-from sampling_ref.situation import Situation
-from sampling_ref.steps.step import Step, Values
+from sampling_ref.steps.step import Situation, Step, Values
 
 SHOWN = 6
 """How many tokens a printed trace shows of each list."""

@@ -1,8 +1,8 @@
 """candle: `LogitsProcessor`, with the repetition penalty that its examples apply."""
 
+from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import Interval, OrNone, Whole
 from sampling_ref.engines.profile import (
-    Draw,
     Greedy,
     Parameter,
     Profile,

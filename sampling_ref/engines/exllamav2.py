@@ -1,9 +1,9 @@
 """exllamav2: `ExLlamaV2Sampler` with its C++ functions."""
 
+from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import Flag, Interval, OrNone, TokenNumbers, Tokens, Whole
 from sampling_ref.engines.profile import (
     Condition,
-    Draw,
     Greedy,
     Logprobs,
     Parameter,

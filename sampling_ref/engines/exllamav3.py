@@ -1,9 +1,9 @@
 """exllamav3: `ComboSampler`, its steps one by one."""
 
+from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import Flag, Interval, OrNone, TokenNumbers, Whole
 from sampling_ref.engines.profile import (
     Condition,
-    Draw,
     Greedy,
     Parameter,
     Profile,

@@ -1,8 +1,8 @@
 """FlashInfer: the sampling kernels, as engines call them on probabilities."""
 
+from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import Interval, OneOf, OrNone, Whole
 from sampling_ref.engines.profile import (
-    Draw,
     Parameter,
     Profile,
     Stage,

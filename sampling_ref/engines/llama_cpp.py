@@ -1,7 +1,9 @@
 """llama.cpp: the chain that its command line tools and its server build."""
 
+from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import Interval, TokenNumbers, TokenSequences, Whole
-from sampling_ref.engines.profile import Condition, Draw, Logprobs, Parameter, Profile, Stage
+from sampling_ref.engines.llama_cpp_order import LLAMA_32, LLAMA_EXACT
+from sampling_ref.engines.profile import Condition, Logprobs, Parameter, Profile, Stage
 
 SAMPLER = "src/llama-sampler.cpp"
 SCHEMA = "tools/server/server-schema.cpp"
@@ -261,6 +263,7 @@ LLAMA_CPP = Profile(
         Stage(
             "top_n_sigma",
             {"n": "top_n_sigma"},
+            {"removed": "stay"},
             off_if=((Condition("top_n_sigma", "<=", 0.0),), MIROSTAT_IS_ON),
             note="what is removed stays a candidate, at minus infinity",
             source=f"{SAMPLER}:3237",
@@ -275,7 +278,7 @@ LLAMA_CPP = Profile(
         Stage(
             "typical",
             {"mass": "typical_p", "least": "min_keep"},
-            {"boundary": "exceed", "ties": "lowest id"},
+            {"boundary": "exceed", "ties": "lowest id", "zero": "best"},
             off_if=((Condition("typical_p", ">=", 1.0),), MIROSTAT_IS_ON),
             order="libstdc++",
             note="leaves the candidates in the order of their distance; beside an impossible one "
@@ -306,6 +309,7 @@ LLAMA_CPP = Profile(
                 "threshold": "xtc_threshold",
                 "least": "min_keep",
             },
+            {"single": "no coin", "above_one": "acts"},
             off_if=(
                 (Condition("xtc_probability", "<=", 0.0),),
                 (Condition("xtc_threshold", ">", 0.5),),
@@ -322,6 +326,7 @@ LLAMA_CPP = Profile(
                 "spread": "dynatemp_range",
                 "exponent": "dynatemp_exponent",
             },
+            {"in_play": "all"},
             off_if=((Condition("dynatemp_range", "<=", 0.0),), MIROSTAT_IS_ON),
             order="libstdc++",
             note="nothing happens with one candidate, whatever the temperature",
@@ -337,7 +342,7 @@ LLAMA_CPP = Profile(
         Stage(
             "mirostat_1",
             {"tau": "mirostat_tau", "eta": "mirostat_eta"},
-            {"flat": "one", "whose": "kept"},
+            {"flat": "one", "whose": "kept", "largest_k": LARGEST},
             off_if=((Condition("mirostat", "!=", 1),),),
             order="libstdc++",
             draw=DISCRETE,
@@ -357,6 +362,7 @@ LLAMA_CPP = Profile(
         Stage(
             "adaptive_p",
             {"target": "adaptive_target", "decay": "adaptive_decay"},
+            {"width": "reciprocal"},
             off_if=((Condition("adaptive_target", "<", 0.0),), MIROSTAT_IS_ON),
             draw=DISCRETE,
             note="a target of 0 or more stands for adaptive_p among `samplers`, where it takes the "
@@ -373,7 +379,8 @@ LLAMA_CPP = Profile(
         own_stream="libstdc++ mt19937",
         source=f"{SAMPLER}:1150",
     ),
-    twins="llama.cpp",
+    exact=LLAMA_EXACT,
+    rounded=LLAMA_32,
     notes=(
         "The samplers stand in the order that the programs have without `samplers`.",
         "Not described: grammars, the budget for reasoning, infill, sampling on a device.",

@@ -1,9 +1,9 @@
 """mistral.rs: the sampler on a CPU."""
 
+from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import Interval, OrNone, TokenNumbers, Tokens, Whole
 from sampling_ref.engines.profile import (
     Condition,
-    Draw,
     Greedy,
     Logprobs,
     Parameter,

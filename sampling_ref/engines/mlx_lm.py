@@ -1,8 +1,8 @@
 """mlx-lm: `make_logits_processors` and `make_sampler`."""
 
+from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import Interval, OrNone, TokenNumbers, Tokens, Whole
 from sampling_ref.engines.profile import (
-    Draw,
     Greedy,
     Logprobs,
     Parameter,

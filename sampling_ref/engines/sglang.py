@@ -1,8 +1,8 @@
 """SGLang: its PyTorch sampler, with the penalties of its overlapping scheduler."""
 
+from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import Interval, OrNone, TokenNumbers, Tokens, Whole
 from sampling_ref.engines.profile import (
-    Draw,
     Greedy,
     Logprobs,
     Parameter,

@@ -1,9 +1,9 @@
 """TensorRT-LLM: the PyTorch sampler, with the penalties of the C++ layers before it."""
 
+from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import Interval, OrNone, TokenNumbers, Tokens, Whole
 from sampling_ref.engines.profile import (
     Condition,
-    Draw,
     Greedy,
     Parameter,
     Profile,

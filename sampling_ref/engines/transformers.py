@@ -1,5 +1,6 @@
 """Hugging Face transformers: the processors of `generate()`, sampling."""
 
+from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import (
     Anything,
     DecayStart,
@@ -13,7 +14,6 @@ from sampling_ref.engines.domains import (
 )
 from sampling_ref.engines.profile import (
     Condition,
-    Draw,
     Greedy,
     Logprobs,
     Parameter,
@@ -23,6 +23,7 @@ from sampling_ref.engines.profile import (
     equals,
     is_none,
 )
+from sampling_ref.numbers.torch32 import TORCH32
 
 PROCESS = "src/transformers/generation/logits_process.py"
 UTILS = "src/transformers/generation/utils.py"
@@ -392,7 +393,7 @@ TRANSFORMERS = Profile(
         Stage(
             "top_p",
             {"p": "top_p", "least": "min_tokens_to_keep"},
-            {"ties": "highest id", "zero": "best"},
+            {"walked": "upwards", "ties": "highest id", "zero": "best"},
             off_if=(is_none("top_p"), at_least("top_p", 1.0)),
             note="An ascending sort; tokens are removed while the sum is at most 1 - p.",
             source=f"{PROCESS}:502",
@@ -444,7 +445,7 @@ TRANSFORMERS = Profile(
         own_stream="torch mt19937",
         source=f"{UTILS}:3122, torch.multinomial on a CPU",
     ),
-    twins="transformers",
+    rounded=TORCH32,
     greedy=Greedy(
         if_any=(equals("do_sample", value=False),),
         after=(

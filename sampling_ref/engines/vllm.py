@@ -1,5 +1,6 @@
 """vLLM: the sampler of its engine version 1, PyTorch path."""
 
+from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import (
     Interval,
     OrNone,
@@ -9,7 +10,6 @@ from sampling_ref.engines.domains import (
     Whole,
 )
 from sampling_ref.engines.profile import (
-    Draw,
     Greedy,
     Logprobs,
     Parameter,

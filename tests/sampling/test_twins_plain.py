@@ -25,7 +25,7 @@ from sampling_ref.numbers.softmax import softmax
 from sampling_ref.parameters import read_uniforms
 from sampling_ref.random.sources import Given
 from sampling_ref.row import ReadRow
-from sampling_ref.situation import Situation
+from sampling_ref.steps.step import Situation
 from sampling_ref.twins.plain import PLAIN, draw_in_32_bits, softmax_in_32_bits
 from sampling_ref.twins.table import TWINS
 from tests.sampling.rows import histories, rows, shares

@@ -20,7 +20,7 @@ from sampling_ref.evaluation import read_parameters as read_parameters_of
 from sampling_ref.numbers.binary32 import Binary32
 from sampling_ref.random.sources import Given
 from sampling_ref.row import ReadRow
-from sampling_ref.situation import Situation
+from sampling_ref.steps.step import Situation
 from sampling_ref.tracing import apply_step
 from sampling_ref.twins.table import TWINS
 from tokenref.answers import Ok
