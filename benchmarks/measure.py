@@ -29,16 +29,14 @@ from tiktoken import Encoding
 import bpe_ref
 from benchmarks.texts import random_letters
 from bpe_ref import ENCODERS, Tokenizer, Vocabulary, load_vocabulary
-from bpe_ref.automata import automaton_of_made_tokens, automaton_of_reversed_tokens
 from bpe_ref.cutting.counting import TextIntervalCounter
 from bpe_ref.cutting.growing import AppendCounter, PrependCounter
 from bpe_ref.cutting.reference import whole_tokenizer
 from bpe_ref.cutting.splitting import chunks
 from bpe_ref.cutting.whole import Whole
-from bpe_ref.incremental.appending import AppendEncoder
-from bpe_ref.incremental.intervals import IntervalCounter
-from bpe_ref.incremental.limits import count
-from bpe_ref.incremental.prepending import PrependEncoder
+from bpe_ref.growing.counting import IntervalCounter, count
+from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
+from bpe_ref.vocabulary.automata import automaton_of_made_tokens, automaton_of_reversed_tokens
 
 Numbers = dict[str, float]
 

@@ -6,14 +6,14 @@ compatibility, tries   what the faster algorithms need
 auditing, tracing      unusual properties of a vocabulary; the definition step by step
 added_tokens/, normalizers/, pre_tokenizers/, models/, post_processors/, decoders/
                        the components of a tokenizer, one file each
-pretokenization        text to pieces, over pinned Unicode tables
+patterns.pretokenizer   text to pieces, over pinned Unicode tables
 tokenizer              all components together
-learning, learning_incrementally, training     a vocabulary from text
+learning/               a vocabulary from text
 formats/, registry, finding, loading     files, well-known vocabularies, `load`
 
-incremental/, cutting/     text that grows; counting and cutting by tokens
+growing/, cutting/     text that grows; counting and cutting by tokens
 streaming, completions, canonical, dropout     tokens one by one, and questions about them
-patterns/, oniguruma/      regular expressions
+patterns/                  regular expressions
 like_tiktoken/, like_tokenizers/     the same under the names of tiktoken and of tokenizers
 """
 
@@ -36,13 +36,13 @@ from bpe_ref.errors import (
 )
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json, parse_plain_json
 from bpe_ref.formats.tiktoken import parse_tiktoken, read_tiktoken, write_tiktoken
+from bpe_ref.learning.training import train
 from bpe_ref.loading import load, load_tokenizer, load_vocabulary
-from bpe_ref.pretokenization import Pretokenizer
+from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.registry import encoding_name_for_model
 from bpe_ref.tiny import tiny_vocabulary
 from bpe_ref.tokenizer import Steps, Tokenizer
 from bpe_ref.tracing import MergeStep, render_trace, trace
-from bpe_ref.training import train
 from bpe_ref.vocabulary import (
     TextRules,
     Vocabulary,
@@ -66,33 +66,32 @@ if TYPE_CHECKING:
     from bpe_ref.formats.generation import GenerationSettings, read_generation_settings
     from bpe_ref.formats.hugging_face import parse_tokenizer_json, read_tokenizer_json
     from bpe_ref.formats.hugging_face_writing import dump_tokenizer_json
+    from bpe_ref.growing.counting import IntervalCounter
+    from bpe_ref.growing.eager import EagerEncoder
+    from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
     from bpe_ref.hugging_face.as_vocabulary import vocabulary_of
     from bpe_ref.hugging_face.pipeline import Pipeline
     from bpe_ref.hugging_face.pipeline_stream import PipelineStream, stream_decoder
-    from bpe_ref.incremental.appending import AppendEncoder
-    from bpe_ref.incremental.eager import EagerEncoder
-    from bpe_ref.incremental.intervals import IntervalCounter
-    from bpe_ref.incremental.prepending import PrependEncoder
     from bpe_ref.like_tokenizers.decode_stream import DecodeStream
-    from bpe_ref.pair_report import explain_pair, render_pair
     from bpe_ref.profile import HUGGING_FACE, STRICT, Profile
     from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
     from bpe_ref.streaming import StreamDecoder, printed
+    from bpe_ref.vocabulary.pair_report import explain_pair, render_pair
 
 _LATER: Final = {
     "AddedToken": "bpe_ref.added_tokens",
     "AppendCounter": "bpe_ref.cutting.growing",
-    "AppendEncoder": "bpe_ref.incremental.appending",
+    "AppendEncoder": "bpe_ref.growing.encoders",
     "Chunk": "bpe_ref.cutting.splitting",
     "DecodeStream": "bpe_ref.like_tokenizers.decode_stream",
-    "EagerEncoder": "bpe_ref.incremental.eager",
+    "EagerEncoder": "bpe_ref.growing.eager",
     "Encoding": "bpe_ref.encoding",
     "GenerationSettings": "bpe_ref.formats.generation",
     "HUGGING_FACE": "bpe_ref.profile",
-    "IntervalCounter": "bpe_ref.incremental.intervals",
+    "IntervalCounter": "bpe_ref.growing.counting",
     "Pipeline": "bpe_ref.hugging_face.pipeline",
     "PrependCounter": "bpe_ref.cutting.growing",
-    "PrependEncoder": "bpe_ref.incremental.prepending",
+    "PrependEncoder": "bpe_ref.growing.encoders",
     "PipelineStream": "bpe_ref.hugging_face.pipeline_stream",
     "Profile": "bpe_ref.profile",
     "STRICT": "bpe_ref.profile",
@@ -104,13 +103,13 @@ _LATER: Final = {
     "count_till_limit": "bpe_ref.cutting.counting",
     "dump_tokenizer_json": "bpe_ref.formats.hugging_face_writing",
     "encode_with_unstable": "bpe_ref.completions",
-    "explain_pair": "bpe_ref.pair_report",
+    "explain_pair": "bpe_ref.vocabulary.pair_report",
     "is_canonical": "bpe_ref.canonical",
     "parse_tokenizer_json": "bpe_ref.formats.hugging_face",
     "printed": "bpe_ref.streaming",
     "read_generation_settings": "bpe_ref.formats.generation",
     "read_tokenizer_json": "bpe_ref.formats.hugging_face",
-    "render_pair": "bpe_ref.pair_report",
+    "render_pair": "bpe_ref.vocabulary.pair_report",
     "split_at": "bpe_ref.cutting.splitting",
     "stream_decoder": "bpe_ref.hugging_face.pipeline_stream",
     "vocabulary_of": "bpe_ref.hugging_face.as_vocabulary",

@@ -22,8 +22,8 @@ voyage3_base have none.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bpe_ref.compatibility import build_derivations
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.compatibility import build_derivations
 from bpe_ref.vocabulary.merges import Pair, TokenId
 
 

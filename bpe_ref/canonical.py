@@ -28,11 +28,11 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from bpe_ref.added_tokens.special_tokens import split_special
-from bpe_ref.compatibility import build_derivations, compatibility
 from bpe_ref.decoders.offsets import decode_each
 from bpe_ref.decoders.to_bytes import in_order
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.compatibility import build_derivations, compatibility
 from bpe_ref.vocabulary.merges import TokenId
 
 _BYTES_AS_TEXT = "surrogateescape"  # keeps bytes that are no text, one to one

@@ -47,12 +47,12 @@ from functools import cache
 from typing import Final
 
 from bpe_ref.added_tokens.special_tokens import SpecialChoice, choose, refuse_special, split_special
-from bpe_ref.compatibility import build_derivations, compatibility
 from bpe_ref.given_text import without_surrogates
 from bpe_ref.registry import REGISTRY
 from bpe_ref.tokenizer import Tokenizer, cutter, encode_quickly, normalizer
 from bpe_ref.unstable import beginning_with, unstable_as_tiktoken
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.compatibility import build_derivations, compatibility
 from bpe_ref.vocabulary.merges import TokenId
 from bpe_ref.witnesses import witnesses
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from bpe_ref.formats.tiktoken import parse_tiktoken
-from bpe_ref.training import TrainingProgress, train
+from bpe_ref.learning.training import TrainingProgress, train
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_concatenation
 
 TINY_SIZE: Final = 2000

@@ -20,16 +20,16 @@ from bpe_ref.added_tokens.special_tokens import SpecialChoice, choose, refuse_sp
 from bpe_ref.decoders.offsets import decode_each, decode_with_offsets
 from bpe_ref.decoders.to_bytes import bytes_to_text, decode_bytes, in_order
 from bpe_ref.encoders.backtracking import encode_backtracking
-from bpe_ref.encoders.heap import encode_heap
 from bpe_ref.encoders.scan import encode_scan
 from bpe_ref.errors import ParameterError, TokenIdError
 from bpe_ref.given_text import without_surrogates
 from bpe_ref.models.piece_cache import PieceCache
 from bpe_ref.normalizers.nfc import nfc
-from bpe_ref.pretokenization import Pretokenizer
+from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.streaming import StreamDecoder
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.byte_alphabet import to_letters
+from bpe_ref.vocabulary.heap import encode_heap
 from bpe_ref.vocabulary.merges import TokenId
 
 # Measured on cl100k_base: below the first length `scan` is the fastest encoder; above the

@@ -20,8 +20,8 @@ from itertools import product
 from typing import Final
 
 from bpe_ref.decoders.utf8_stream import length_from
-from bpe_ref.pattern_syntax import parse
-from bpe_ref.unicode_tables import EVERY_CODE_POINT, TABLES, CodePoints, to_ranges
+from bpe_ref.patterns.rust import parse
+from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, TABLES, CodePoints, to_ranges
 from bpe_ref.vocabulary import Vocabulary
 
 _ESCAPE = re.compile(r"\\[pP]\{[^}]*\}|\\.", re.DOTALL)

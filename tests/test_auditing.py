@@ -3,9 +3,9 @@
 from hypothesis import given
 
 from bpe_ref import Vocabulary, audit, vocabulary_by_concatenation, vocabulary_by_pair
-from bpe_ref.compatibility import split_by_definition
 from bpe_ref.encoders.naive import encode_naive
 from bpe_ref.errors import SymbolError
+from bpe_ref.vocabulary.compatibility import split_by_definition
 from bpe_ref.vocabulary.merges import ByConcatenation, TokenId
 from tests.strategies import examples, vocabularies, vocabularies_by_concatenation
 

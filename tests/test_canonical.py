@@ -16,11 +16,11 @@ from bpe_ref import (
     vocabulary_by_concatenation,
 )
 from bpe_ref.canonical import is_canonical
-from bpe_ref.compatibility import compatible_by_definition
-from bpe_ref.encoders.heap import encode_heap
 from bpe_ref.encoders.naive import encode_naive
-from bpe_ref.pair_report import explain_pair, render_pair
 from bpe_ref.registry import REGISTRY
+from bpe_ref.vocabulary.compatibility import compatible_by_definition
+from bpe_ref.vocabulary.heap import encode_heap
+from bpe_ref.vocabulary.pair_report import explain_pair, render_pair
 from tests.real_vocabularies import real_vocabulary
 from tests.strategies import vocabularies
 from tests.texts import drawn, text_of

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 
 from bpe_ref import Vocabulary, audit, vocabulary_by_concatenation
-from bpe_ref.compatibility import (
+from bpe_ref.encoders.naive import encode_naive
+from bpe_ref.vocabulary.compatibility import (
     Derivations,
     build_derivations,
     compatibility,
@@ -18,7 +19,6 @@ from bpe_ref.compatibility import (
     seam_test,
     split_by_definition,
 )
-from bpe_ref.encoders.naive import encode_naive
 from bpe_ref.vocabulary.merges import Pair, TokenId
 from tests.strategies import (
     examples,

@@ -17,7 +17,7 @@ from bpe_ref import (
     vocabulary_by_concatenation,
 )
 from bpe_ref.completions import covers, encode_with_unstable
-from bpe_ref.incremental.eager import EagerEncoder
+from bpe_ref.growing.eager import EagerEncoder
 from bpe_ref.registry import REGISTRY
 from tests.real_vocabularies import real_vocabulary
 from tests.strategies import vocabularies_and_pieces

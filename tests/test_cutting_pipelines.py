@@ -33,7 +33,8 @@ from bpe_ref.models.bpe import BPE
 from bpe_ref.normalizers import NFC, Lowercase, Prepend, Replace
 from bpe_ref.normalizers import Sequence as Normalizers
 from bpe_ref.patterns.matches import Literal, Regex
-from bpe_ref.patterns_for_oniguruma import to_oniguruma
+from bpe_ref.patterns.to_oniguruma import to_oniguruma
+from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 from bpe_ref.post_processors import TemplateProcessing
 from bpe_ref.post_processors.templates import parse_template
 from bpe_ref.pre_tokenizers import ByteLevel, Digits, Metaspace, Split
@@ -46,7 +47,6 @@ from bpe_ref.sentencepiece.model import (
     SentencePieceModel,
 )
 from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
-from bpe_ref.unicode_tables import TABLES, to_ranges
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
 from tests.cuts import chunks_by_definition, split_by_definition
 from tests.texts import drawn, text_of

@@ -21,7 +21,7 @@ from bpe_ref import (
     vocabulary_by_concatenation,
     vocabulary_by_pair,
 )
-from bpe_ref.dropout import (
+from bpe_ref.encoders.dropout import (
     Draws,
     encode_dropping,
     encode_dropping_queued,

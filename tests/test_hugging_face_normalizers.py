@@ -22,8 +22,8 @@ from bpe_ref.normalizers.grapheme_clusters import grapheme_clusters
 from bpe_ref.normalizers.normalization_forms import Form, form_changes
 from bpe_ref.normalizers.normalizer_tables import ranges_of
 from bpe_ref.patterns.matches import Literal, Regex
+from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, TABLES, to_ranges
 from bpe_ref.profile import STRICT
-from bpe_ref.unicode_tables import EVERY_CODE_POINT, TABLES, to_ranges
 from tests.charsmaps import RULE_NAMES, trained_charsmap
 from tests.texts import drawn, text_of
 

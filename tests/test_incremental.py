@@ -6,11 +6,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from bpe_ref import ENCODERS, ParameterError, SymbolError, Vocabulary, vocabulary_by_concatenation
-from bpe_ref.automata import ROOT, Automaton
-from bpe_ref.incremental.appending import AppendEncoder
-from bpe_ref.incremental.prepending import PrependEncoder
-from bpe_ref.tries import NOTHING
+from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
+from bpe_ref.vocabulary.automata import ROOT, Automaton
 from bpe_ref.vocabulary.merges import TokenId
+from bpe_ref.vocabulary.tries import NOTHING
 from tests.strategies import examples, pieces_of, vocabularies, vocabularies_and_pieces
 from tests.texts import drawn
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from bpe_ref import ENCODERS, ParameterError, SymbolError, Vocabulary, vocabulary_by_concatenation
-from bpe_ref.incremental.intervals import IntervalCounter
+from bpe_ref.growing.counting import IntervalCounter
 from tests.strategies import vocabularies_and_pieces
 from tests.texts import drawn
 

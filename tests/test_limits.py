@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe_ref import ENCODERS, ParameterError, SymbolError, Vocabulary, vocabulary_by_concatenation
-from bpe_ref.incremental.limits import count, count_till_limit
+from bpe_ref.growing.counting import count, count_till_limit
 from tests.strategies import vocabularies_and_pieces
 from tests.texts import drawn
 

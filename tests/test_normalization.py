@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bpe_ref.data import table
 from bpe_ref.normalizers import nfc as normalization
 from bpe_ref.normalizers.nfc import nfc, nfc_by_definition
-from bpe_ref.unicode_tables import TABLES, to_ranges
+from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 
 SCALARS = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 MARKS = [

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from bpe_ref.data import table
 from bpe_ref.errors import PatternError
-from bpe_ref.oniguruma import matching
-from bpe_ref.oniguruma.matching import compile_oniguruma
-from bpe_ref.oniguruma.properties import posix_set, property_set
-from bpe_ref.unicode_tables import TABLES, to_ranges
+from bpe_ref.patterns.oniguruma import matching
+from bpe_ref.patterns.oniguruma.characters import posix_set, property_set
+from bpe_ref.patterns.oniguruma.matching import compile_oniguruma
+from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 from tests.oniguruma_patterns import pattern_from, text_from
 from tests.texts import CAMPAIGN, drawn
 

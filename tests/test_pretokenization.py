@@ -10,9 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bpe_ref.errors import ParameterError, PatternError
-from bpe_ref.pattern_syntax import parse
-from bpe_ref.pretokenization import Pretokenizer
-from bpe_ref.unicode_tables import TABLES, to_ranges
+from bpe_ref.patterns.pretokenizer import Pretokenizer
+from bpe_ref.patterns.rust import parse
+from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 
 CL100K = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"

@@ -18,9 +18,9 @@ from bpe_ref.encoders.naive import encode_naive
 from bpe_ref.errors import ParameterError, PatternError
 from bpe_ref.formats.tiktoken import read_tiktoken, write_tiktoken
 from bpe_ref.learning import Learned, learn_naive, merge_everywhere
-from bpe_ref.learning_incrementally import learn_incrementally
+from bpe_ref.learning.incremental import learn_incrementally
+from bpe_ref.learning.training import TrainingProgress, train
 from bpe_ref.tokenizer import Tokenizer
-from bpe_ref.training import TrainingProgress, train
 from bpe_ref.vocabulary.merges import TokenId
 from tests.strategies import examples
 

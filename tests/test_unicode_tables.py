@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bpe_ref.errors import ParameterError
-from bpe_ref.unicode_tables import (
+from bpe_ref.patterns.unicode_tables import (
     ENGINE_TABLES,
     EVERY_CODE_POINT,
     TABLES,
@@ -192,8 +192,8 @@ def test_the_generator_still_writes_the_same_data() -> None:
 
 def test_importing_the_tables_decodes_none_of_them() -> None:
     script = (
-        "import sys, bpe_ref.pretokenization, bpe_ref.normalizers.nfc;"
-        "from bpe_ref.pretokenization import Pretokenizer; Pretokenizer(r'\\p{L}+');"
+        "import sys, bpe_ref.patterns.pretokenizer, bpe_ref.normalizers.nfc;"
+        "from bpe_ref.patterns.pretokenizer import Pretokenizer; Pretokenizer(r'\\p{L}+');"
         "from bpe_ref.data import table; print(table.cache_info().currsize > 0)"
     )
     done = subprocess.run(

@@ -1,6 +1,6 @@
 """Train `tiny` anew and write `bpe_ref/data/tiny.tiktoken`.
 
-    python -m authoring.tables.make_tiny
+    python -m authoring tables tiny
 
 Run it in the root of the project. The file is frozen, so on a clean checkout
 this changes nothing.
@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from bpe_ref.formats.tiktoken import write_tiktoken
+from bpe_ref.learning.training import TrainingProgress
 from bpe_ref.tiny import train_tiny
-from bpe_ref.training import TrainingProgress
 
 REPORT_EVERY = 250
 

@@ -1,6 +1,6 @@
 r"""Ask the components of `tokenizers` about every code point.
 
-Run it as `python -m authoring.tables.make_tokenizers_tables`, under Python 3.11 (Unicode 14.0) with
+Run it as `python -m authoring tables tokenizers`, under Python 3.11 (Unicode 14.0) with
 tokenizers 0.23.3 installed. It writes `normalizers.json` and `scripts.json` in `bpe_ref/data`.
 Nothing is copied from the Unicode character database: each entry is an answer of the engine, and
 `tests/test_hugging_face_normalizers.py` and `test_hugging_face_pre_tokenizers.py` ask for them
@@ -20,15 +20,16 @@ How scripts are asked for
 
 import unicodedata
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from tokenizers import normalizers, pre_tokenizers
 
 from authoring.tables import SCALARS, as_ranges, write_table, written_table
 from bpe_ref.normalizers.charsmap import compile_charsmap
-from bpe_ref.unicode_tables import category
+from bpe_ref.patterns.unicode_tables import category
 
-FORMS: Final = ("NFC", "NFD", "NFKC", "NFKD")
+Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
+FORMS: Final[tuple[Form, ...]] = ("NFC", "NFD", "NFKC", "NFKD")
 SCRIPT = "make_tokenizers_tables.py"
 FIRST_BYTES = [*range(1, 0x80), *range(0xC2, 0xF5)]
 SOME_MARKS = "\u0334\u3099\u0316\u0301\u0345"  # of the classes 1, 8, 220, 230 and 240
@@ -39,7 +40,9 @@ def unknown_to_the_forms() -> set[str]:
 
     Everything that Unicode 14.0 lacks is among them, so that newer versions of Python agree.
     """
-    forms = {form: getattr(normalizers, form)().normalize_str for form in FORMS}
+    forms: dict[Form, Callable[[str], str]] = {
+        form: getattr(normalizers, form)().normalize_str for form in FORMS
+    }
     unknown = {
         c
         for c in SCALARS

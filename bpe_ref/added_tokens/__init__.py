@@ -43,8 +43,8 @@ from bpe_ref.added_tokens.longest_matches import searcher_of
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Normalizer
 from bpe_ref.errors import SpecialTokenError, VocabularyError
+from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 from bpe_ref.profile import HUGGING_FACE, Profile
-from bpe_ref.unicode_tables import TABLES, to_ranges
 from bpe_ref.vocabulary.merges import TokenId
 
 MOST_REPEATED: Final = 1 << 24

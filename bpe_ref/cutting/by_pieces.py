@@ -39,7 +39,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal
 
-from bpe_ref.compatibility import build_derivations, joints
 from bpe_ref.cutting.borders import BorderRule
 from bpe_ref.cutting.kinds import BLANKS, LINE_ENDS, kinds_of
 from bpe_ref.cutting.long_pieces import GrowingPieces
@@ -47,6 +46,7 @@ from bpe_ref.cutting.surrogates import any_surrogate, in_the_original
 from bpe_ref.cutting.whole import LongPieces, Span
 from bpe_ref.given_text import without_surrogates
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.compatibility import build_derivations, joints
 
 _FIRST_MARK: Final = "\u0300"
 _WHITE: Final = BLANKS + LINE_ENDS

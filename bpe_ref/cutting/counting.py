@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from bpe_ref.cutting.whole import Whole
 from bpe_ref.errors import ParameterError
-from bpe_ref.incremental.checks import check_count, check_range
+from bpe_ref.growing.checks import check_count, check_range
 
 
 def count(whole: Whole, text: str) -> int:

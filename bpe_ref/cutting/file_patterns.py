@@ -2,7 +2,7 @@ r"""The patterns that Hugging Face files cut with, and what is certain about the
 
 Source: the `tokenizer.json` files of GPT-2, Llama 3 (its models up to 3.3; GPT-4 converted), Qwen
 2 and 2.5, gpt-oss (o200k_harmony) and Mistral Nemo (tekken), as their makers wrote the patterns in
-Oniguruma's dialect; and the registry's patterns as `patterns_for_oniguruma` writes them.
+Oniguruma's dialect; and the registry's patterns as `patterns.to_oniguruma` writes them.
 
 Proofs
     Where a file has a registered pattern in other words, `borders` has the proof.
@@ -33,7 +33,7 @@ from bpe_ref.cutting.borders import (
     BorderRule,
 )
 from bpe_ref.cutting.kinds import kinds_of
-from bpe_ref.patterns_for_oniguruma import to_oniguruma
+from bpe_ref.patterns.to_oniguruma import to_oniguruma
 from bpe_ref.pre_tokenizers.byte_level import GPT2_PATTERN
 from bpe_ref.registry import REGISTRY
 

@@ -9,7 +9,7 @@ no characters: nothing is known about them.
 from functools import cache
 from typing import Final
 
-from bpe_ref.unicode_tables import TABLES, UnicodeTables
+from bpe_ref.patterns.unicode_tables import TABLES, UnicodeTables
 
 LETTERS: Final = "luo"
 NUMBERS: Final = "n"

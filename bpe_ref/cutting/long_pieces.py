@@ -2,7 +2,7 @@
 
 A text that is one long piece has no safe cuts. But most characters only make
 its last piece longer (see `borders`), and a piece that grows by characters is a
-row of bytes that grows (see `incremental.appending`).
+row of bytes that grows (see `growing.encoders`).
 
 A special token may end with the new character. It does not where no special
 token has the last two characters next to each other, or is the last one alone.
@@ -16,8 +16,7 @@ from bpe_ref.cutting.borders import BorderRule
 from bpe_ref.cutting.surrogates import any_surrogate
 from bpe_ref.cutting.whole import Ends, PieceCounter, Span
 from bpe_ref.given_text import without_surrogates
-from bpe_ref.incremental.appending import AppendEncoder
-from bpe_ref.incremental.prepending import PrependEncoder
+from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
 from bpe_ref.tokenizer import whole_piece
 from bpe_ref.vocabulary import Vocabulary
 

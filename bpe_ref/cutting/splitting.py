@@ -46,7 +46,7 @@ from bpe_ref.cutting.counting import checked_text, checked_whole, count_part, sa
 from bpe_ref.cutting.growing import AppendCounter, PrependCounter
 from bpe_ref.cutting.whole import Whole
 from bpe_ref.errors import ParameterError
-from bpe_ref.incremental.checks import check_count
+from bpe_ref.growing.checks import check_count
 
 
 class Chunk(NamedTuple):

@@ -51,7 +51,7 @@ class LongPieces(Protocol):
 
     A text of one long word has no safe cut. But a letter after many letters
     only makes the last piece longer, and a piece that grows can be counted in
-    constant time (see `incremental.appending`).
+    constant time (see `growing.encoders`).
     """
 
     def ends(self, text: str) -> "Ends":

@@ -34,10 +34,10 @@ Why it is linear
 
 from collections.abc import Sequence
 
-from bpe_ref.compatibility import build_derivations, compatibility, joints
-from bpe_ref.tries import NOTHING, Trie
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.compatibility import build_derivations, compatibility, joints
 from bpe_ref.vocabulary.merges import TokenId
+from bpe_ref.vocabulary.tries import NOTHING, Trie
 
 
 def encode_backtracking(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:

@@ -12,9 +12,9 @@ beside them in a table.
 
 from collections.abc import Sequence
 
-from bpe_ref.tries import trie_of_all_tokens
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.merges import TokenId
+from bpe_ref.vocabulary.tries import trie_of_all_tokens
 
 
 def encode_greedy(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:

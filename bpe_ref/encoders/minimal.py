@@ -12,9 +12,9 @@ It is the lower bound that any tokenizer's count can be compared with.
 
 from collections.abc import Sequence
 
-from bpe_ref.tries import NOTHING, trie_of_all_tokens
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.merges import TokenId
+from bpe_ref.vocabulary.tries import NOTHING, trie_of_all_tokens
 
 
 def encode_minimal(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:

@@ -21,10 +21,10 @@ Why this is the same answer
 
 from collections.abc import Sequence
 
-from bpe_ref.compatibility import build_derivations, compatibility, joints
-from bpe_ref.tries import Trie
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.compatibility import build_derivations, compatibility, joints
 from bpe_ref.vocabulary.merges import TokenId
+from bpe_ref.vocabulary.tries import Trie
 
 
 def encode_prefix_table(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:

@@ -6,12 +6,12 @@ from typing import Final, TypeAlias
 
 from bpe_ref.encoders.backtracking import encode_backtracking
 from bpe_ref.encoders.greedy import encode_greedy
-from bpe_ref.encoders.heap import encode_heap
 from bpe_ref.encoders.minimal import encode_minimal
 from bpe_ref.encoders.naive import encode_naive
 from bpe_ref.encoders.prefix_table import encode_prefix_table
 from bpe_ref.encoders.scan import encode_scan
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.heap import encode_heap
 from bpe_ref.vocabulary.merges import TokenId
 
 Encoder: TypeAlias = Callable[[Vocabulary, Sequence[TokenId]], list[TokenId]]

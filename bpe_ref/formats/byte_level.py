@@ -14,8 +14,8 @@ What a list of pairs does not say
     a piece that is a token is taken whole.
 """
 
-from bpe_ref.compatibility import build_derivations
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.compatibility import build_derivations
 from bpe_ref.vocabulary.merges import ByPair
 
 

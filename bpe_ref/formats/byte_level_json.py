@@ -17,7 +17,7 @@ What cannot be written, and is an error
     *A special token that an ordinary token could be taken for*: one with the
     spelling of a token, or in letters of the alphabet beyond ASCII.
     *A pattern* that Oniguruma cannot say, or whose tables it does not have: see
-    `patterns_for_oniguruma`. Oniguruma has its own idea of `\w`.
+    `patterns.to_oniguruma`. Oniguruma has its own idea of `\w`.
 
 Where the library differs all the same
     *Bytes that are no tokens.* Here a text with such a byte is an error; the
@@ -35,7 +35,7 @@ from typing import Any, Final
 from bpe_ref.errors import PatternError, VocabularyError
 from bpe_ref.formats.byte_level import byte_level_merges
 from bpe_ref.formats.merges_text import write_file
-from bpe_ref.patterns_for_oniguruma import asks_for_words, to_oniguruma
+from bpe_ref.patterns.to_oniguruma import asks_for_words, to_oniguruma
 from bpe_ref.vocabulary import TextRules, Vocabulary
 from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, to_letters
 

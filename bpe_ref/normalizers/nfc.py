@@ -30,7 +30,7 @@ import unicodedata
 from functools import cache
 
 from bpe_ref.data import table
-from bpe_ref.unicode_tables import TABLES, to_ranges
+from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 
 _PINNED_VERSION = (16, 0, 0)
 _STARTER = 0  # the combining class of what is no mark

@@ -13,7 +13,7 @@ import re
 from functools import lru_cache
 
 from bpe_ref.data import table
-from bpe_ref.unicode_tables import TABLES, to_ranges
+from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 
 _TABLE_COUNT = 16  # there are ten sets
 _FURTHER = re.compile(r"([0-9A-F]+)-([0-9A-F]+)/(\d)([+-][0-9A-F]+)")  # see LOWERCASE

@@ -16,7 +16,7 @@ from bpe_ref.aligned_text import AlignedText
 from bpe_ref.errors import ParameterError
 from bpe_ref.normalizers.normalizer_tables import one_of
 from bpe_ref.normalizers.removing import without
-from bpe_ref.unicode_tables import TABLES, to_ranges
+from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 
 
 @lru_cache(maxsize=1)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from bpe_ref.errors import ParameterError
-from bpe_ref.oniguruma.matching import Oniguruma, compile_oniguruma
+from bpe_ref.patterns.oniguruma.matching import Oniguruma, compile_oniguruma
 
 Stretch: TypeAlias = tuple[int, int, bool]
 """Start and end in characters, and whether it is a match."""

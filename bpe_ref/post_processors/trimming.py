@@ -19,7 +19,7 @@ from typing import Final
 
 from bpe_ref.aligned_text import Span
 from bpe_ref.encoding import Encoding
-from bpe_ref.unicode_tables import TABLES, to_ranges
+from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE
 
 _SPACES: Final = frozenset(

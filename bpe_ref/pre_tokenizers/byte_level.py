@@ -32,7 +32,7 @@ from typing import Final
 
 from bpe_ref.aligned_text import AlignedText, Change
 from bpe_ref.parameters import check_flag
-from bpe_ref.pretokenization import Pretokenizer
+from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
 
 GPT2_PATTERN: Final = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"

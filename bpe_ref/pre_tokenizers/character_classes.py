@@ -33,9 +33,9 @@ from types import MappingProxyType
 from typing import Final
 
 from bpe_ref.aligned_text import Span
+from bpe_ref.patterns.stand_ins import Alphabet, alphabet_of, set_source
+from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, TABLES, CodePoints
 from bpe_ref.pre_tokenizers.splitting import Match
-from bpe_ref.stand_ins import Alphabet, alphabet_of, set_source
-from bpe_ref.unicode_tables import EVERY_CODE_POINT, TABLES, CodePoints
 
 _BY_BEHAVIOR: Final[Mapping[str, str]] = MappingProxyType(
     {

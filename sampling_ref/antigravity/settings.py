@@ -10,7 +10,8 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from sampling_ref.errors import ParameterError
 from sampling_ref.numbers.binary32 import Binary32
-from sampling_ref.parameters import read_choice, read_fraction, read_uniform, read_whole
+from sampling_ref.parameters import read_choice, read_fraction, read_whole
+from sampling_ref.random.sources import read_uniform
 from sampling_ref.row import Number
 
 Exhausted: TypeAlias = Literal["last candidate", "first candidate", "error"]

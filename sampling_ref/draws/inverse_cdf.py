@@ -30,11 +30,12 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias, get_args
 
 from sampling_ref.candidates import Candidates
-from sampling_ref.errors import ParameterError
+from sampling_ref.errors import ParameterError, RowError
 from sampling_ref.history import is_token
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers
-from sampling_ref.parameters import read_choice, read_uniform
+from sampling_ref.parameters import read_choice
+from sampling_ref.random.sources import read_uniform
 from sampling_ref.row import Number, TokenId
 
 Boundary: TypeAlias = Literal["exceed", "reach"]
@@ -74,6 +75,10 @@ def inverse_cdf(
     candidates = numbers.candidates(row)
     if order is not None:
         candidates = candidates.at(_read_order(order, len(candidates.tokens)))
+        if not candidates.tokens:
+            raise RowError("the tokens in order must hold at least one number, got none")
+        if not numbers.are_possible(candidates):
+            raise RowError("the tokens in order leave no token possible")
     return token_at(candidates, share, boundary=boundary, zero_weight=zero_weight, numbers=numbers)
 
 

@@ -21,7 +21,8 @@ from sampling_ref.draws.inverse_cdf import Boundary, inverse_cdf
 from sampling_ref.errors import ParameterError
 from sampling_ref.numbers.exact import EXACT, WEIGHTS
 from sampling_ref.numbers.protocol import Numbers
-from sampling_ref.parameters import read_uniforms, read_whole
+from sampling_ref.parameters import read_whole
+from sampling_ref.random.sources import read_uniforms
 from sampling_ref.row import ReadRow, TokenId
 
 

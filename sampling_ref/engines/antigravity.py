@@ -7,8 +7,8 @@ from math import inf
 from typing import Any
 
 from sampling_ref.candidates import Candidates
-from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import Interval, Whole
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import Condition, Greedy, Parameter, Profile, Stage
 from sampling_ref.errors import RowError
 from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_binary32
@@ -136,13 +136,25 @@ ANTIGRAVITY = Profile(
         Stage(
             "repetition_penalty",
             {"penalty": "repetition_penalty", "window": "repetition_window"},
-            {"counting": "each occurrence"},
+            {
+                "counting": "each occurrence",
+                "method": "by sign",
+                "arithmetic": "division",
+                "scope": "all",
+                "skipped": 0,
+            },
             source=f"{TEXT}, 5.3, step 1",
         ),
-        Stage("temperature", {"temperature": "temperature"}, source=f"{TEXT}, 5.3, step 2"),
+        Stage(
+            "temperature",
+            {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
+            source=f"{TEXT}, 5.3, step 2",
+        ),
         Stage(
             "top_k",
             {"k": "top_k"},
+            {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             order="sorted",
             note="On probabilities: in 32 bits the logits of equal probabilities are equals.",
             source=f"{TEXT}, 5.3, step 4",
@@ -150,7 +162,14 @@ ANTIGRAVITY = Profile(
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"boundary": "exceed", "base": "the whole row", "zero": "best"},
+            {
+                "boundary": "exceed",
+                "base": "the whole row",
+                "zero": "best",
+                "ties": "lowest id",
+                "least": 1,
+                "walked": "downwards",
+            },
             source=f"{TEXT}, 5.3, step 5",
         ),
     ),

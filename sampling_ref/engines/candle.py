@@ -1,7 +1,7 @@
 """candle: `LogitsProcessor`, with the repetition penalty that its examples apply."""
 
-from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import Interval, OrNone, Whole
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
     Greedy,
     Parameter,
@@ -61,6 +61,13 @@ CANDLE = Profile(
         Stage(
             "repetition_penalty",
             {"penalty": "repeat_penalty", "window": "repeat_last_n"},
+            {
+                "method": "by sign",
+                "counting": "distinct",
+                "arithmetic": "division",
+                "scope": "all",
+                "skipped": 0,
+            },
             off_if=(equals("repeat_penalty", 1.0),),
             note="Once for each token of the slice that the caller gives: the last ones of prompt "
             "and output.",
@@ -69,6 +76,7 @@ CANDLE = Profile(
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             off_if=(is_none("temperature"),),
             note="A product with 1 / temperature, rounded to 32 bits.",
             source=f"{GENERATION}:120, candle-core/src/tensor.rs:3070",
@@ -76,6 +84,7 @@ CANDLE = Profile(
         Stage(
             "top_k",
             {"k": "top_k"},
+            {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if=(is_none("top_k"),),
             order="sorted if cut",
             note="Exactly k, in the order of Rust's partition, which is not followed here: the "
@@ -85,7 +94,14 @@ CANDLE = Profile(
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"base": "the whole row", "zero": "off"},
+            {
+                "base": "the whole row",
+                "zero": "off",
+                "boundary": "reach",
+                "ties": "lowest id",
+                "least": 1,
+                "walked": "downwards",
+            },
             off_if=(is_none("top_p"), at_most("top_p", 0.0), at_least("top_p", 1.0)),
             note="A stable sort; what top_k removed is not made up for.",
             source=f"{GENERATION}:64-82, 97-115",

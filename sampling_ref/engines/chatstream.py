@@ -1,7 +1,7 @@
 """ChatStream: the three penalties of the published article, and the scenario around them."""
 
-from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import Interval, OneOf, OrNone, Whole
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import Condition, Parameter, Profile, Stage
 
 ARTICLE = "Three penalties for LLM sampling (Qualiteg)"
@@ -9,14 +9,15 @@ CODE = f"{ARTICLE}, the processors' code"
 SCALAR = "Any number; what divides must be above 0 here."
 MULTIPLICATIVE = Condition("penalty_method", "==", "multiplicative")
 SUBTRACTIVE = Condition("penalty_method", "==", "subtractive")
+REPETITION = {"counting": "distinct", "arithmetic": "division"}
 
 
-def _penalty(step: str, method: str, unless: Condition, *more: tuple[Condition, ...]) -> Stage:
+def _penalty(step: str, method: str, unless: Condition, **more: str) -> Stage:
     return Stage(
         step,
         {"penalty": step},
-        {"method": method, "scope": "all"},
-        off_if=((Condition(step, "is None"),), (unless,), *more),
+        {"method": method, "scope": "all", "window": None, "skipped": 0, **more},
+        off_if=((Condition(step, "is None"),), (unless,)),
         source=CODE,
     )
 
@@ -71,27 +72,36 @@ CHATSTREAM = Profile(
         ),
     ),
     stages=(
-        _penalty("repetition_penalty", "divide", SUBTRACTIVE),
-        _penalty("repetition_penalty", "subtract", MULTIPLICATIVE),
-        _penalty("frequency_penalty", "divide", SUBTRACTIVE),
-        _penalty("frequency_penalty", "subtract", MULTIPLICATIVE),
+        _penalty("repetition_penalty", "divide", SUBTRACTIVE, **REPETITION),
+        _penalty("repetition_penalty", "subtract", MULTIPLICATIVE, **REPETITION),
+        _penalty("frequency_penalty", "divide", SUBTRACTIVE, arithmetic="at once"),
+        _penalty("frequency_penalty", "subtract", MULTIPLICATIVE, arithmetic="at once"),
         _penalty("presence_penalty", "divide", SUBTRACTIVE),
         _penalty("presence_penalty", "subtract", MULTIPLICATIVE),
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             source=f"{ARTICLE}, scenario, step 3",
         ),
         Stage(
             "top_k",
             {"k": "top_k"},
+            {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if=((Condition("top_k", "is None"),),),
             source=f"{ARTICLE}, scenario, step 4",
         ),
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"boundary": "exceed", "zero": "best"},
+            {
+                "boundary": "exceed",
+                "zero": "best",
+                "ties": "lowest id",
+                "base": "what is left",
+                "least": 1,
+                "walked": "downwards",
+            },
             off_if=((Condition("top_p", "is None"),),),
             note="Tokens are chosen until the running sum exceeds p.",
             source=f"{ARTICLE}, scenario, step 5",

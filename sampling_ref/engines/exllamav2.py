@@ -1,7 +1,7 @@
 """exllamav2: `ExLlamaV2Sampler` with its C++ functions."""
 
-from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import Flag, Interval, OrNone, TokenNumbers, Tokens, Whole
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
     Condition,
     Greedy,
@@ -107,6 +107,7 @@ EXLLAMAV2 = Profile(
         Stage(
             "decaying_penalties",
             PENALTIES,
+            {"fading": "penalty", "line": "late", "last": "included", "sustain": None, "decay": 0},
             off_if=(NEUTRAL, (Condition("token_repetition_range", "!=", -1),)),
             note="The whole sequence, the prompt included.",
             source=f"{NATIVE}:66-106",
@@ -118,6 +119,7 @@ EXLLAMAV2 = Profile(
                 "sustain": "token_repetition_range",
                 "decay": "token_repetition_decay",
             },
+            {"fading": "penalty", "line": "late", "last": "included"},
             off_if=(NEUTRAL, equals("token_repetition_range", -1)),
             note="A range, and behind it a decay; both from the newest token backwards.",
             source=f"{NATIVE}:66-106",
@@ -132,6 +134,7 @@ EXLLAMAV2 = Profile(
         Stage(
             "logit_bias",
             {"biases": "token_bias"},
+            {"limit": None},
             off_if=(is_empty("token_bias"),),
             note="After the penalties.",
             source=f"{SAMPLER}:427-429",
@@ -159,6 +162,7 @@ EXLLAMAV2 = Profile(
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             off_if=(equals("temperature_last", value=True),),
             note="A product with the rounded 1 / temperature.",
             source=f"{NATIVE}:126, 148",
@@ -166,6 +170,7 @@ EXLLAMAV2 = Profile(
         Stage(
             "top_k",
             {"k": "top_k"},
+            {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if=(at_most("top_k", 0),),
             order="heap",
             note="Of equals at the cut those stay that came first, unless a larger token came "
@@ -175,7 +180,14 @@ EXLLAMAV2 = Profile(
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"boundary": "fitting"},
+            {
+                "boundary": "fitting",
+                "ties": "lowest id",
+                "zero": "error",
+                "base": "what is left",
+                "least": 1,
+                "walked": "downwards",
+            },
             off_if=(at_most("top_p", 0.0), at_least("top_p", 1.0)),
             note="A heap: the token that crosses p leaves, and smaller ones may still come in. "
             "What has less than 1e-6 is left out before. Sorts what it keeps.",
@@ -184,12 +196,14 @@ EXLLAMAV2 = Profile(
         Stage(
             "top_a",
             {"a": "top_a"},
+            {"ties": "lowest id", "least": 1},
             off_if=(at_most("top_a", 0.0),),
             source=f"{NATIVE}:594-617",
         ),
         Stage(
             "min_p",
             {"m": "min_p"},
+            {"equality": "kept", "above_one": "error", "ties": "lowest id", "least": 1},
             off_if=(at_most("min_p", 0.0), at_least("min_p", 1.0)),
             note="Equality is kept.",
             source=f"{NATIVE}:569-592, 620-639",
@@ -197,7 +211,7 @@ EXLLAMAV2 = Profile(
         Stage(
             "tail_free",
             {"z": "tfs"},
-            {"cut": "centred"},
+            {"cut": "centred", "ties": "lowest id", "least": 1},
             off_if=(at_most("tfs", 0.0), at_least("tfs", 1.0)),
             order="sorted",
             source=f"{NATIVE}:642-688",
@@ -205,7 +219,7 @@ EXLLAMAV2 = Profile(
         Stage(
             "typical",
             {"mass": "typical"},
-            {"boundary": "short", "ties": "lowest id"},
+            {"boundary": "short", "ties": "lowest id", "least": 1, "zero": "error"},
             off_if=(at_most("typical", 0.0), at_least("typical", 1.0)),
             note="Ends before the token that carries the sum to the mass. The engine adds "
             "probability and logarithm where the definition has the logarithm alone; that slip is "
@@ -224,6 +238,7 @@ EXLLAMAV2 = Profile(
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             off_if=(equals("temperature_last", value=False),),
             note="On probabilities: p ** (1 / temperature).",
             source=f"{BINDING}:217-220, {NATIVE}:195-251",

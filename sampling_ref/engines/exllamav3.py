@@ -1,7 +1,7 @@
 """exllamav3: `ComboSampler`, its steps one by one."""
 
-from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import Flag, Interval, OrNone, TokenNumbers, Whole
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
     Condition,
     Greedy,
@@ -77,6 +77,7 @@ EXLLAMAV3 = Profile(
         Stage(
             "logit_bias",
             {"biases": "logit_bias"},
+            {"limit": None},
             off_if=(is_empty("logit_bias"),),
             note="First. Zero, NaN and what is above the largest 32-bit float are dropped.",
             source=f"{CUSTOM}:586-635",
@@ -109,12 +110,14 @@ EXLLAMAV3 = Profile(
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             off_if=(equals("temp_last", value=True), equals("temperature", 1.0)),
             source=f"{PRESETS}:115, {CUSTOM}:353-368",
         ),
         Stage(
             "min_p",
             {"m": "min_p"},
+            {"equality": "kept", "above_one": "error", "ties": "lowest id", "least": 1},
             off_if=(equals("min_p", 0.0),),
             note="Equality is kept.",
             source=f"{PRESETS}:116, {CUSTOM}:499-510",
@@ -122,6 +125,7 @@ EXLLAMAV3 = Profile(
         Stage(
             "top_k",
             {"k": "top_k"},
+            {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if=(at_most("top_k", 0),),
             order="sorted",
             note="The first of a sort downwards, which is not stable: which of equals stay is not "
@@ -131,7 +135,14 @@ EXLLAMAV3 = Profile(
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"boundary": "within", "zero": "best"},
+            {
+                "boundary": "within",
+                "zero": "best",
+                "ties": "lowest id",
+                "base": "what is left",
+                "least": 1,
+                "walked": "downwards",
+            },
             off_if=(equals("top_p", 1.0),),
             order="sorted",
             note="The crossing token is dropped, unless it is the first, whatever the comment in "
@@ -142,6 +153,7 @@ EXLLAMAV3 = Profile(
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             off_if=(equals("temp_last", value=False), equals("temperature", 1.0)),
             note="On probabilities: p ** (1 / temperature).",
             source=f"{PRESETS}:119, {CUSTOM}:361-368",
@@ -149,6 +161,7 @@ EXLLAMAV3 = Profile(
         Stage(
             "adaptive_p",
             {"target": "adaptive_target", "decay": "adaptive_decay"},
+            {"width": "division"},
             off_if=(equals("adaptive_target", 1.0),),
             note="The engine notes the probability down as it draws, not when the token is "
             "accepted, and never draws what has less than 1e-8.",

@@ -1,7 +1,7 @@
 """FlashInfer: the sampling kernels, as engines call them on probabilities."""
 
-from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import Interval, OneOf, OrNone, Whole
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
     Parameter,
     Profile,
@@ -55,6 +55,7 @@ FLASHINFER = Profile(
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             off_if=(equals("temperature", 1.0),),
             note="A product with the rounded 1 / temperature.",
             source=f"{KERNELS}:310, 430, 514",
@@ -62,7 +63,7 @@ FLASHINFER = Profile(
         Stage(
             "top_k",
             {"k": "top_k"},
-            {"ties": "all"},
+            {"ties": "all", "zero": "error", "beyond": "all", "least": 1},
             off_if=(is_none("top_k"),),
             note="Accepted if fewer than k are larger. A path for one k of at most 256 and 65,536 "
             "or more tokens keeps exactly k.",
@@ -71,7 +72,14 @@ FLASHINFER = Profile(
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"ties": "all"},
+            {
+                "ties": "all",
+                "boundary": "reach",
+                "zero": "error",
+                "base": "what is left",
+                "least": 1,
+                "walked": "downwards",
+            },
             off_if=(is_none("top_p"), equals("filter_apply_order", "joint")),
             note="Accepted if the sum of larger probabilities is below p.",
             source=f"{KERNELS}:1083",
@@ -79,7 +87,14 @@ FLASHINFER = Profile(
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"ties": "all", "base": "the whole row"},
+            {
+                "ties": "all",
+                "base": "the whole row",
+                "boundary": "reach",
+                "zero": "error",
+                "least": 1,
+                "walked": "downwards",
+            },
             off_if=(is_none("top_p"), equals("filter_apply_order", "top_k_first")),
             note="Both conditions on the probabilities of the whole row.",
             source=f"{KERNELS}:1310",
@@ -87,6 +102,7 @@ FLASHINFER = Profile(
         Stage(
             "min_p",
             {"m": "min_p"},
+            {"equality": "kept", "above_one": "error", "ties": "lowest id", "least": 1},
             off_if=(is_none("min_p"), at_most("min_p", 0.0)),
             note="A kernel of its own, which callers apply to what the others left; equality is "
             "kept.",

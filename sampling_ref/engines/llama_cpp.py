@@ -1,7 +1,7 @@
 """llama.cpp: the chain that its command line tools and its server build."""
 
-from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import Interval, TokenNumbers, TokenSequences, Whole
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.llama_cpp_order import LLAMA_32, LLAMA_EXACT
 from sampling_ref.engines.profile import Condition, Logprobs, Parameter, Profile, Stage
 
@@ -220,6 +220,7 @@ LLAMA_CPP = Profile(
         Stage(
             "logit_bias",
             {"biases": "logit_bias"},
+            {"limit": None},
             off_if=((Condition("logit_bias", "is empty"),),),
             source=f"{SAMPLER}:3902, common/sampling.cpp:325",
         ),
@@ -231,6 +232,7 @@ LLAMA_CPP = Profile(
                 "frequency": "frequency_penalty",
                 "presence": "presence_penalty",
             },
+            {"order": "repetition first", "additive_scope": "all"},
             off_if=(
                 (Condition("repeat_last_n", "<=", 0),),
                 (
@@ -263,7 +265,7 @@ LLAMA_CPP = Profile(
         Stage(
             "top_n_sigma",
             {"n": "top_n_sigma"},
-            {"removed": "stay"},
+            {"deviation": "population", "zero": "best", "removed": "stay"},
             off_if=((Condition("top_n_sigma", "<=", 0.0),), MIROSTAT_IS_ON),
             note="what is removed stays a candidate, at minus infinity",
             source=f"{SAMPLER}:3237",
@@ -271,6 +273,7 @@ LLAMA_CPP = Profile(
         Stage(
             "top_k",
             {"k": "top_k"},
+            {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if=((Condition("top_k", "<=", 0),), MIROSTAT_IS_ON),
             order="libstdc++",
             source=f"{SAMPLER}:321",
@@ -288,7 +291,13 @@ LLAMA_CPP = Profile(
         Stage(
             "top_p",
             {"p": "top_p", "least": "min_keep"},
-            {"zero": "best"},
+            {
+                "zero": "best",
+                "boundary": "reach",
+                "ties": "lowest id",
+                "base": "what is left",
+                "walked": "downwards",
+            },
             off_if=((Condition("top_p", ">=", 1.0),), MIROSTAT_IS_ON),
             order="libstdc++",
             source=f"{SAMPLER}:1549",
@@ -296,7 +305,7 @@ LLAMA_CPP = Profile(
         Stage(
             "min_p",
             {"m": "min_p", "least": "min_keep"},
-            {"above_one": "best"},
+            {"above_one": "best", "equality": "kept", "ties": "lowest id"},
             off_if=((Condition("min_p", "<=", 0.0),), MIROSTAT_IS_ON),
             note="candidates that are not sorted stay in their order, unless they are too few: "
             "then they are sorted",
@@ -309,7 +318,14 @@ LLAMA_CPP = Profile(
                 "threshold": "xtc_threshold",
                 "least": "min_keep",
             },
-            {"single": "no coin", "above_one": "acts"},
+            {
+                "equality": "counts",
+                "ties": "highest id",
+                "coin": "at most",
+                "single": "no coin",
+                "above_one": "acts",
+                "protected": (),
+            },
             off_if=(
                 (Condition("xtc_probability", "<=", 0.0),),
                 (Condition("xtc_threshold", ">", 0.5),),
@@ -335,14 +351,20 @@ LLAMA_CPP = Profile(
         Stage(
             "temperature",
             {"temperature": "temp"},
-            {"zero": "first largest"},
+            {"zero": "first largest", "added": 0},
             off_if=((Condition("dynatemp_range", ">", 0.0), _is("mirostat", 0)),),
             source=f"{SAMPLER}:265, with mirostat common/sampling.cpp:401",
         ),
         Stage(
             "mirostat_1",
             {"tau": "mirostat_tau", "eta": "mirostat_eta"},
-            {"flat": "one", "whose": "kept", "largest_k": LARGEST},
+            {
+                "flat": "one",
+                "whose": "kept",
+                "ranks": 100,
+                "whole": "floor",
+                "largest_k": LARGEST,
+            },
             off_if=((Condition("mirostat", "!=", 1),),),
             order="libstdc++",
             draw=DISCRETE,

@@ -1,7 +1,7 @@
 """mistral.rs: the sampler on a CPU."""
 
-from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import Interval, OrNone, TokenNumbers, Tokens, Whole
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
     Condition,
     Greedy,
@@ -80,6 +80,7 @@ MISTRAL_RS = Profile(
                 "allowed_length": "dry_allowed_length",
                 "breakers": "dry_sequence_breakers",
             },
+            {"most": 50},
             off_if=(equals("dry_multiplier", 0.0),),
             source=f"{SAMPLER}:1742-1825",
         ),
@@ -105,6 +106,7 @@ MISTRAL_RS = Profile(
         Stage(
             "logit_bias",
             {"biases": "logits_bias"},
+            {"limit": None},
             off_if=(is_empty("logits_bias"),),
             note="After the penalties. Suppressed tokens get -1e9, not minus infinity.",
             source=f"{SAMPLER}:20, 1682-1688",
@@ -112,6 +114,7 @@ MISTRAL_RS = Profile(
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             off_if=(is_none("temperature"),),
             note="A product with 1 / temperature, rounded to 32 bits.",
             source=f"{SAMPLER}:1922",
@@ -119,6 +122,7 @@ MISTRAL_RS = Profile(
         Stage(
             "top_k",
             {"k": "top_k"},
+            {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if=(at_most("top_k", 0),),
             note="Which of equals stay is not defined; the lowest ids here.",
             source=f"{SAMPLER}:469-509, 1619-1626",
@@ -126,6 +130,14 @@ MISTRAL_RS = Profile(
         Stage(
             "top_p",
             {"p": "top_p"},
+            {
+                "boundary": "reach",
+                "ties": "lowest id",
+                "zero": "error",
+                "base": "what is left",
+                "least": 1,
+                "walked": "downwards",
+            },
             off_if=(at_most("top_p", 0.0), at_least("top_p", 1.0)),
             note="The cut is p times the sum of what top_k left.",
             source=f"{SAMPLER}:532, 1628-1638",
@@ -133,7 +145,7 @@ MISTRAL_RS = Profile(
         Stage(
             "min_p",
             {"m": "min_p"},
-            {"equality": "removed"},
+            {"equality": "removed", "above_one": "error", "ties": "lowest id", "least": 1},
             off_if=(at_most("min_p", 0.0), at_least("min_p", 1.0)),
             note="What is exactly min_p times the largest goes.",
             source=f"{SAMPLER}:1640-1658",

@@ -1,7 +1,7 @@
 """mlx-lm: `make_logits_processors` and `make_sampler`."""
 
-from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import Interval, OrNone, TokenNumbers, Tokens, Whole
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
     Greedy,
     Logprobs,
@@ -80,12 +80,20 @@ MLX_LM = Profile(
         Stage(
             "logit_bias",
             {"biases": "logit_bias"},
+            {"limit": None},
             off_if=(is_empty("logit_bias"),),
             source=SOURCE,
         ),
         Stage(
             "repetition_penalty",
             {"penalty": "repetition_penalty", "window": "repetition_context_size"},
+            {
+                "method": "by sign",
+                "counting": "distinct",
+                "arithmetic": "division",
+                "scope": "all",
+                "skipped": 0,
+            },
             off_if=(is_none("repetition_penalty"), equals("repetition_penalty", 0.0)),
             note="Prompt and output.",
             source=SOURCE,
@@ -93,21 +101,28 @@ MLX_LM = Profile(
         Stage(
             "presence_penalty",
             {"penalty": "presence_penalty", "window": "presence_context_size"},
-            {"scope": "all"},
+            {"scope": "all", "method": "subtract", "skipped": 0},
             off_if=(is_none("presence_penalty"), equals("presence_penalty", 0.0)),
             source=SOURCE,
         ),
         Stage(
             "frequency_penalty",
             {"penalty": "frequency_penalty", "window": "frequency_context_size"},
-            {"scope": "all", "arithmetic": "one by one"},
+            {"scope": "all", "arithmetic": "one by one", "method": "subtract", "skipped": 0},
             off_if=(is_none("frequency_penalty"), equals("frequency_penalty", 0.0)),
             source=SOURCE,
         ),
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"ties": "all"},
+            {
+                "ties": "all",
+                "boundary": "reach",
+                "zero": "error",
+                "base": "what is left",
+                "least": 1,
+                "walked": "downwards",
+            },
             off_if=(at_most("top_p", 0.0), at_least("top_p", 1.0)),
             note="Before the temperature. Up to 0.32.0 only the highest ids of equals stayed, "
             "and a tiny top_p removed every token.",
@@ -116,6 +131,7 @@ MLX_LM = Profile(
         Stage(
             "min_p",
             {"m": "min_p", "least": "min_tokens_to_keep"},
+            {"equality": "kept", "above_one": "error", "ties": "lowest id"},
             off_if=(equals("min_p", 0.0),),
             source=SOURCE,
         ),
@@ -126,7 +142,14 @@ MLX_LM = Profile(
                 "threshold": "xtc_threshold",
                 "protected": "xtc_special_tokens",
             },
-            {"equality": "does not", "ties": "all"},
+            {
+                "equality": "does not",
+                "ties": "all",
+                "coin": "at most",
+                "least": 1,
+                "single": "coin",
+                "above_one": "error",
+            },
             off_if=(at_most("xtc_probability", 0.0),),
             note="One random number for a whole batch.",
             source=SOURCE,
@@ -134,6 +157,7 @@ MLX_LM = Profile(
         Stage(
             "top_k",
             {"k": "top_k"},
+            {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if=(at_most("top_k", 0),),
             note="Which of equals stay is not defined; the lowest ids here.",
             source=SOURCE,
@@ -141,6 +165,7 @@ MLX_LM = Profile(
         Stage(
             "temperature",
             {"temperature": "temp"},
+            {"zero": "error", "added": 0},
             note="Last: the filters see the distribution without it. A product with the rounded "
             "1 / temp.",
             source=SOURCE,

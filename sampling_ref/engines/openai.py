@@ -1,7 +1,7 @@
 """OpenAI: what the documentation of its interface says about sampling."""
 
-from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import Interval, TokenNumbers
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import Condition, Greedy, Parameter, Profile, Stage
 
 REFERENCE = "https://platform.openai.com/docs/api-reference/chat/create"
@@ -23,7 +23,13 @@ OPENAI = Profile(
         Stage(
             "frequency_penalty",
             {"penalty": "frequency_penalty"},
-            {"scope": "output"},
+            {
+                "scope": "output",
+                "method": "subtract",
+                "arithmetic": "at once",
+                "window": None,
+                "skipped": 0,
+            },
             off_if=((Condition("frequency_penalty", "==", 0.0),),),
             note="The formula counts the tokens that were sampled, so not the prompt.",
             source=FORMULA,
@@ -31,13 +37,14 @@ OPENAI = Profile(
         Stage(
             "presence_penalty",
             {"penalty": "presence_penalty"},
-            {"scope": "output"},
+            {"scope": "output", "method": "subtract", "window": None, "skipped": 0},
             off_if=((Condition("presence_penalty", "==", 0.0),),),
             source=FORMULA,
         ),
         Stage(
             "logit_bias",
             {"biases": "logit_bias"},
+            {"limit": None},
             off_if=((Condition("logit_bias", "is empty"),),),
             note="Added to the logits before sampling; three sums have no order.",
             source=REFERENCE,
@@ -45,13 +52,21 @@ OPENAI = Profile(
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             off_if=((Condition("temperature", "==", 1.0),),),
             source=REFERENCE,
         ),
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"zero": "best"},
+            {
+                "zero": "best",
+                "boundary": "reach",
+                "ties": "lowest id",
+                "base": "what is left",
+                "least": 1,
+                "walked": "downwards",
+            },
             off_if=((Condition("top_p", ">=", 1.0),),),
             note="'The tokens comprising the top_p probability mass': the definition's reading.",
             source=REFERENCE,

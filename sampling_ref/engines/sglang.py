@@ -1,7 +1,7 @@
 """SGLang: its PyTorch sampler, with the penalties of its overlapping scheduler."""
 
-from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import Interval, OrNone, TokenNumbers, Tokens, Whole
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
     Greedy,
     Logprobs,
@@ -49,6 +49,13 @@ SGLANG = Profile(
         Stage(
             "frequency_penalty",
             {"penalty": "frequency_penalty"},
+            {
+                "method": "subtract",
+                "arithmetic": "at once",
+                "scope": "output",
+                "window": None,
+                "skipped": 0,
+            },
             off_if=(equals("frequency_penalty", 0.0),),
             note="A sum to which each token adds the penalty, in 32 bits. All additive penalties "
             "are summed first, then added to the logits.",
@@ -57,6 +64,7 @@ SGLANG = Profile(
         Stage(
             "presence_penalty",
             {"penalty": "presence_penalty"},
+            {"method": "subtract", "scope": "output", "window": None, "skipped": 0},
             off_if=(equals("presence_penalty", 0.0),),
             source=f"{PENALTIES}/presence_penalty.py",
         ),
@@ -69,7 +77,14 @@ SGLANG = Profile(
         Stage(
             "repetition_penalty",
             {"penalty": "repetition_penalty"},
-            {"scope": "output"},
+            {
+                "scope": "output",
+                "method": "by sign",
+                "counting": "distinct",
+                "arithmetic": "division",
+                "window": None,
+                "skipped": 0,
+            },
             off_if=(equals("repetition_penalty", 1.0),),
             note="Output tokens only. Without overlap the order of the penalties is that of a "
             "Python set.",
@@ -78,14 +93,21 @@ SGLANG = Profile(
         Stage(
             "logit_bias",
             {"biases": "logit_bias"},
+            {"limit": None},
             off_if=(is_empty("logit_bias"),),
             note="After the grammar's mask, so no bias brings a token back.",
             source=f"{BATCH}:443",
         ),
-        Stage("temperature", {"temperature": "temperature"}, source=f"{SAMPLER}:275"),
+        Stage(
+            "temperature",
+            {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
+            source=f"{SAMPLER}:275",
+        ),
         Stage(
             "top_k",
             {"k": "top_k"},
+            {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if=(equals("top_k", -1),),
             note="A descending sort that is not stable: which of equals stay is not defined.",
             source=f"{SAMPLER}:823",
@@ -93,7 +115,14 @@ SGLANG = Profile(
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"boundary": "exceed", "base": "the whole row", "zero": "best"},
+            {
+                "boundary": "exceed",
+                "base": "the whole row",
+                "zero": "best",
+                "ties": "lowest id",
+                "least": 1,
+                "walked": "downwards",
+            },
             off_if=(equals("top_p", 1.0),),
             order="sorted",
             note="Zero where the sum before a token exceeds p; probabilities stay those of "
@@ -103,6 +132,7 @@ SGLANG = Profile(
         Stage(
             "min_p",
             {"m": "min_p"},
+            {"equality": "kept", "above_one": "error", "ties": "lowest id", "least": 1},
             off_if=(equals("min_p", 0.0),),
             source=f"{SAMPLER}:785",
         ),

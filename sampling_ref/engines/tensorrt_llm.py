@@ -1,7 +1,7 @@
 """TensorRT-LLM: the PyTorch sampler, with the penalties of the C++ layers before it."""
 
-from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import Interval, OrNone, TokenNumbers, Tokens, Whole
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
     Condition,
     Greedy,
@@ -81,12 +81,21 @@ TENSORRT_LLM = Profile(
         Stage(
             "logit_bias",
             {"biases": "embedding_bias"},
+            {"limit": None},
             off_if=(is_empty("embedding_bias"),),
             source=PENALTY,
         ),
         Stage(
             "repetition_penalty",
             {"penalty": "repetition_penalty"},
+            {
+                "method": "by sign",
+                "counting": "distinct",
+                "arithmetic": "division",
+                "scope": "all",
+                "window": None,
+                "skipped": 0,
+            },
             off_if=(is_none("repetition_penalty"), equals("repetition_penalty", 1.0)),
             note="Prompt and output, once. In the C++ layers all penalties follow the temperature.",
             source=PENALTY,
@@ -94,7 +103,7 @@ TENSORRT_LLM = Profile(
         Stage(
             "presence_penalty",
             {"penalty": "presence_penalty", "skipped": "prompt_ignore_length"},
-            {"scope": "all"},
+            {"scope": "all", "method": "subtract", "window": None},
             off_if=(is_none("presence_penalty"), equals("presence_penalty", 0.0)),
             note="The prompt counts, but for the tokens to be ignored.",
             source=PENALTY,
@@ -102,7 +111,7 @@ TENSORRT_LLM = Profile(
         Stage(
             "frequency_penalty",
             {"penalty": "frequency_penalty", "skipped": "prompt_ignore_length"},
-            {"scope": "all"},
+            {"scope": "all", "method": "subtract", "arithmetic": "at once", "window": None},
             off_if=(is_none("frequency_penalty"), equals("frequency_penalty", 0.0)),
             note="The prompt counts, but for the tokens to be ignored.",
             source=PENALTY,
@@ -123,6 +132,7 @@ TENSORRT_LLM = Profile(
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             off_if=(is_none("temperature"), equals("temperature", 1.0)),
             note="At least 1e-5, which is not reproduced.",
             source=FILTERS,
@@ -130,7 +140,7 @@ TENSORRT_LLM = Profile(
         Stage(
             "top_k",
             {"k": "top_k"},
-            {"ties": "all"},
+            {"ties": "all", "zero": "error", "beyond": "all", "least": 1},
             off_if=(is_none("top_k"), equals("top_k", 0)),
             note="Removed where the logit is below the k-th.",
             source=FILTERS,
@@ -138,7 +148,14 @@ TENSORRT_LLM = Profile(
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"boundary": "exceed", "zero": "best"},
+            {
+                "boundary": "exceed",
+                "zero": "best",
+                "ties": "lowest id",
+                "base": "what is left",
+                "least": 1,
+                "walked": "downwards",
+            },
             off_if=(is_none("top_p"), at_least("top_p", 1.0)),
             note="Removed where the sum before a token exceeds p. The C++ kernel draws below p, "
             "so that its crossing token gets only what is missing to p.",

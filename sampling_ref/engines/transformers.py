@@ -1,6 +1,5 @@
 """Hugging Face transformers: the processors of `generate()`, sampling."""
 
-from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import (
     Anything,
     DecayStart,
@@ -12,6 +11,7 @@ from sampling_ref.engines.domains import (
     TokenSequences,
     Whole,
 )
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
     Condition,
     Greedy,
@@ -251,6 +251,13 @@ TRANSFORMERS = Profile(
         Stage(
             "repetition_penalty",
             {"penalty": "repetition_penalty", "skipped": "prompt_ignore_length"},
+            {
+                "method": "by sign",
+                "counting": "distinct",
+                "arithmetic": "division",
+                "scope": "all",
+                "window": None,
+            },
             off_if=(is_none("repetition_penalty"), equals("repetition_penalty", 1.0)),
             note="The prompt counts; generate() leaves out only the padding on its left.",
             source=f"{PROCESS}:306",
@@ -273,6 +280,7 @@ TRANSFORMERS = Profile(
         Stage(
             "bad_words",
             {"words": "bad_words_ids", "ends": "eos_token_id"},
+            {"scope": "all"},
             off_if=(is_none("bad_words_ids"),),
             note="A word that is nothing but an end token is left out.",
             source=f"{PROCESS}:1432",
@@ -302,6 +310,7 @@ TRANSFORMERS = Profile(
         Stage(
             "prefix_allowed_tokens",
             {"allowed_after": "prefix_allowed_tokens_fn"},
+            {"when_none": "force"},
             off_if=(is_none("prefix_allowed_tokens_fn"),),
             note="The function takes the history; the engine's takes a batch index before it.",
             source=f"{PROCESS}:1521",
@@ -315,6 +324,7 @@ TRANSFORMERS = Profile(
         Stage(
             "forced_eos",
             {"max_length": "max_length", "ends": "forced_eos_token_id"},
+            {"new_tokens": None},
             off_if=(
                 is_none("forced_eos_token_id"),
                 is_none("max_length"),
@@ -344,6 +354,7 @@ TRANSFORMERS = Profile(
         ),
         Stage(
             "remove_invalid_values",
+            choices={"largest": 3.4028234663852886e38},
             off_if=(equals("remove_invalid_values", value=False),),
             note="What was impossible gets a finite logit here.",
             source=f"{PROCESS}:1697",
@@ -373,27 +384,34 @@ TRANSFORMERS = Profile(
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             off_if=(is_none("temperature"), equals("temperature", 1.0)),
             source=f"{PROCESS}:238",
         ),
         Stage(
             "top_h",
             {"alpha": "top_h"},
-            {"entropy": "shared", "best": 100},
+            {"entropy": "shared", "best": 100, "ties": "lowest id", "least": 1},
             off_if=(is_none("top_h"),),
             source=f"{PROCESS}:627",
         ),
         Stage(
             "top_k",
             {"k": "top_k", "least": "min_tokens_to_keep"},
-            {"ties": "all"},
+            {"ties": "all", "zero": "error", "beyond": "all"},
             off_if=(is_none("top_k"), equals("top_k", 0)),
             source=f"{PROCESS}:571",
         ),
         Stage(
             "top_p",
             {"p": "top_p", "least": "min_tokens_to_keep"},
-            {"walked": "upwards", "ties": "highest id", "zero": "best"},
+            {
+                "walked": "upwards",
+                "ties": "highest id",
+                "zero": "best",
+                "boundary": "reach",
+                "base": "what is left",
+            },
             off_if=(is_none("top_p"), at_least("top_p", 1.0)),
             note="An ascending sort; tokens are removed while the sum is at most 1 - p.",
             source=f"{PROCESS}:502",
@@ -401,19 +419,21 @@ TRANSFORMERS = Profile(
         Stage(
             "min_p",
             {"m": "min_p", "least": "min_tokens_to_keep"},
+            {"equality": "kept", "above_one": "error", "ties": "lowest id"},
             off_if=(is_none("min_p"),),
             source=f"{PROCESS}:733",
         ),
         Stage(
             "typical",
             {"mass": "typical_p", "least": "min_tokens_to_keep"},
+            {"boundary": "reach", "ties": "all", "zero": "error"},
             off_if=(is_none("typical_p"), at_least("typical_p", 1.0)),
             source=f"{PROCESS}:809",
         ),
         Stage(
             "epsilon",
             {"cutoff": "epsilon_cutoff", "least": "min_tokens_to_keep"},
-            {"ties": "all"},
+            {"ties": "all", "equality": "kept"},
             off_if=(
                 is_none("epsilon_cutoff"),
                 equals("epsilon_cutoff", 0.0),
@@ -424,7 +444,7 @@ TRANSFORMERS = Profile(
         Stage(
             "eta",
             {"cutoff": "eta_cutoff", "least": "min_tokens_to_keep"},
-            {"ties": "all"},
+            {"ties": "all", "equality": "kept", "scale": None},
             off_if=(
                 is_none("eta_cutoff"),
                 equals("eta_cutoff", 0.0),

@@ -1,6 +1,5 @@
 """vLLM: the sampler of its engine version 1, PyTorch path."""
 
-from sampling_ref.draws.draw import Draw
 from sampling_ref.engines.domains import (
     Interval,
     OrNone,
@@ -9,6 +8,7 @@ from sampling_ref.engines.domains import (
     TokenSequences,
     Whole,
 )
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
     Greedy,
     Logprobs,
@@ -85,7 +85,7 @@ VLLM = Profile(
         Stage(
             "bad_words",
             {"words": "bad_words"},
-            {"scope": "output"},
+            {"scope": "output", "ends": ()},
             off_if=(is_empty("bad_words"),),
             source="vllm/v1/sample/ops/bad_words.py:9",
         ),
@@ -98,13 +98,21 @@ VLLM = Profile(
         Stage(
             "logit_bias",
             {"biases": "logit_bias"},
+            {"limit": None},
             off_if=(is_empty("logit_bias"),),
             source=PROCESSORS,
         ),
         Stage(
             "repetition_penalty",
             {"penalty": "repetition_penalty"},
-            {"arithmetic": "reciprocal"},
+            {
+                "arithmetic": "reciprocal",
+                "method": "by sign",
+                "counting": "distinct",
+                "scope": "all",
+                "window": None,
+                "skipped": 0,
+            },
             off_if=(equals("repetition_penalty", 1.0),),
             note="Prompt or output, once; a product with the rounded 1 / penalty.",
             source="vllm/_custom_ops.py:372",
@@ -112,24 +120,33 @@ VLLM = Profile(
         Stage(
             "frequency_penalty",
             {"penalty": "frequency_penalty"},
+            {
+                "method": "subtract",
+                "arithmetic": "at once",
+                "scope": "output",
+                "window": None,
+                "skipped": 0,
+            },
             off_if=(equals("frequency_penalty", 0.0),),
             source=f"{PENALTIES}:78",
         ),
         Stage(
             "presence_penalty",
             {"penalty": "presence_penalty"},
+            {"method": "subtract", "scope": "output", "window": None, "skipped": 0},
             off_if=(equals("presence_penalty", 0.0),),
             source=f"{PENALTIES}:79",
         ),
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             off_if=(below("temperature", LOWEST_TEMPERATURE),),
             source=f"{SAMPLER}:148",
         ),
         Stage(
             "temperature",
-            choices={"temperature": LOWEST_TEMPERATURE},
+            choices={"temperature": LOWEST_TEMPERATURE, "zero": "error", "added": 0},
             off_if=(at_least("temperature", LOWEST_TEMPERATURE),),
             note="Lower temperatures are raised.",
             source=f"{PARAMS}:560",
@@ -137,6 +154,7 @@ VLLM = Profile(
         Stage(
             "min_p",
             {"m": "min_p"},
+            {"equality": "kept", "above_one": "error", "ties": "lowest id", "least": 1},
             off_if=(equals("min_p", 0.0),),
             note="Before top-k and top-p.",
             source=f"{PROCESSORS}:98",
@@ -144,7 +162,7 @@ VLLM = Profile(
         Stage(
             "top_k",
             {"k": "top_k"},
-            {"ties": "all"},
+            {"ties": "all", "zero": "error", "beyond": "all", "least": 1},
             off_if=(at_most("top_k", 0),),
             note="The Triton kernel, used from 8 rows on, keeps exactly k.",
             source=f"{FILTERS}:547",
@@ -152,7 +170,14 @@ VLLM = Profile(
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"ties": "highest id", "zero": "best"},
+            {
+                "ties": "highest id",
+                "zero": "best",
+                "boundary": "reach",
+                "base": "what is left",
+                "least": 1,
+                "walked": "downwards",
+            },
             off_if=(equals("top_p", 1.0),),
             note="Ascending; removed while the sum is at most 1 - p. The sort is not stable in "
             "rows longer than 16: which of equals stay is not defined. The Triton kernel differs.",

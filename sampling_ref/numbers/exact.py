@@ -47,6 +47,7 @@ from sampling_ref.numbers.reals import Real
 from sampling_ref.numbers.softmax import log_softmax, softmax
 from sampling_ref.numbers.thresholds import above_mean, logits_at_least, probabilities_at_least
 from sampling_ref.numbers.totals import log_of_sum, side_of_mean
+from sampling_ref.parameters import read_fraction
 from sampling_ref.row import (
     Number,
     already_read,
@@ -78,7 +79,7 @@ class ExactRow(Row):
     def __init__(self, candidates: Candidates, *, whole: bool = False) -> None:
         self.candidates = candidates
         self.values = read_possible_logits(already_read(candidates.logits))
-        self.factor = candidates.factor
+        self.factor = read_fraction("factor", candidates.factor, "(0, inf)")
         self.whole = candidates.whole if whole else None
 
     def reaching(
@@ -444,6 +445,10 @@ class Weights(Exact):
         if whole and candidates.whole is not None:
             total = sum((Fraction(weight) for weight in candidates.whole), start=Fraction(0))
         return WeightRow(candidates, candidates.logits, total)
+
+    def are_possible(self, candidates: Candidates) -> bool:
+        """Return whether at least one of the candidates has a weight."""
+        return any(candidates.logits)
 
     def divided(self, candidates: Candidates, temperature: Number) -> Candidates:
         """Refuse: a temperature makes rational weights irrational."""

@@ -22,6 +22,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from math import inf
 from typing import Any, Literal, Protocol, TypeAlias
 
 from sampling_ref.candidates import Candidates, all_candidates
@@ -316,6 +317,10 @@ class Numbers:
     def uniform(self, randomness: Randomness, stage: str, width: Width) -> Number:
         """Return the next random number of a stage, as the engine makes it."""
         return randomness.uniform(stage, width)
+
+    def are_possible(self, candidates: Candidates) -> bool:
+        """Return whether at least one of the candidates is possible."""
+        return max(candidates.logits) > -inf
 
     def law(self, candidates: Candidates) -> list[float]:
         """Return the probability with which a draw chooses each candidate."""

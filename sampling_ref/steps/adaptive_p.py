@@ -34,7 +34,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import inf
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from sampling_ref.candidates import Candidates
 from sampling_ref.numbers.exact import EXACT
@@ -47,7 +47,7 @@ PEAK = 5
 SHARPNESS = 10
 WIDTH = 0.3
 
-Width = Literal["division", "reciprocal"]
+WIDTHS = ("division", "reciprocal")
 
 
 class PastProbabilities(NamedTuple):
@@ -90,7 +90,7 @@ def adaptive_p(
     *,
     target: Number,
     decay: Number,
-    width: Width = "division",
+    width: str = "division",
     numbers: Numbers = EXACT,
 ) -> Candidates:
     """Return the candidates with new logits, largest where the probability is near the aim.
@@ -99,7 +99,7 @@ def adaptive_p(
     >>> adaptive_p([0.0, 0.0, float("-inf")], past, target=0.5, decay=0.75).logits
     [5.0, 5.0, -inf]
     """
-    read_choice("width", width, get_args(Width))
+    read_choice("width", width, WIDTHS)
     here = numbers.of(row)
     sums = adaptive_p_start(target, decay, numbers=numbers) if past is None else past
     sums = PastProbabilities(*map(numbers.scalar, sums))
@@ -110,8 +110,7 @@ def adaptive_p(
     for place, probability in enumerate(here.probabilities()):
         if changed[place] > -inf:
             away = numbers.scalar(probability) - aim
-            scaled: Number = away / breadth if width == "division" else away * inverse
-            distance = abs(scaled)
+            distance: Any = abs(away / breadth if width == "division" else away * inverse)
             changed[place] = PEAK - SHARPNESS * distance * distance / (1 + distance)
     return replace(here.candidates, logits=changed, factor=Fraction(1), whole=None)
 

@@ -10,8 +10,8 @@ with n tokens in play and H the entropy of their probabilities in nats:
     divide all logits by T.
 
 In play
-    "possible": the tokens that are possible. "all": an engine that keeps removed tokens in
-    its list counts them in n, too.
+    The tokens that are possible. An engine that keeps removed tokens in its list counts
+    them in n, too: `in_play` is that number, or "all" for all candidates.
 One token
     With one token in play ln n is 0. The row stays as it is.
 Zero
@@ -30,17 +30,15 @@ exllamav2
 
 from dataclasses import replace
 from math import inf
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from sampling_ref.candidates import Candidates
 from sampling_ref.errors import ParameterError
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers, only_first_largest
-from sampling_ref.parameters import read_choice, read_number
+from sampling_ref.parameters import read_number, read_whole
 from sampling_ref.row import Number
 from sampling_ref.steps.step import rule_step
-
-InPlay = Literal["possible", "all"]
 
 
 def dynamic_temperature(
@@ -49,7 +47,7 @@ def dynamic_temperature(
     spread: Number,
     exponent: Number = 1,
     *,
-    in_play: InPlay = "possible",
+    in_play: int | Literal["all"] | None = None,
     numbers: Numbers = EXACT,
 ) -> Candidates:
     """Return the candidates divided by the temperature that their entropy gives.
@@ -59,12 +57,15 @@ def dynamic_temperature(
     >>> dynamic_temperature([3.0, float("-inf")], 1.0, 0.5, in_play="all").row(2)
     [6.0, -inf]
     """
-    read_choice("in_play", in_play, get_args(InPlay))
     middle = numbers.number(read_number("temperature", temperature, "[0, inf)"))
     half = numbers.number(read_number("spread", spread, "[0, inf)"))
     power = numbers.number(read_number("exponent", exponent, "[0, inf)"))
     here = numbers.of(row)
-    count = len(here.values) if in_play == "all" else len(here.possible())
+    possible = sum(logit > -inf for logit in here.candidates.logits)
+    if in_play == "all":
+        count = len(here.values)
+    else:
+        count = possible if in_play is None else read_whole("in_play", in_play, possible)
     if count == 1 and spread > 0:
         return here.candidates
     here = here.ordered()

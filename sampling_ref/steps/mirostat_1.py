@@ -67,7 +67,7 @@ from sampling_ref.row import Number
 from sampling_ref.steps.mirostat import next_mu
 from sampling_ref.steps.step import rule_step
 
-Whole = Literal["floor", "nearest and one"]
+WHOLE = ("floor", "nearest and one")
 Flat = Literal["limit", "one"]
 
 
@@ -78,7 +78,7 @@ def mirostat_1(
     tau: Number,
     ranks: int = 100,
     size: int | None = None,
-    whole: Whole = "floor",
+    whole: str = "floor",
     flat: Flat = "limit",
     largest_k: int | None = None,
     numbers: Numbers = EXACT,
@@ -91,7 +91,7 @@ def mirostat_1(
     >>> mirostat_1(row, mu=1.0, tau=3.0).tokens, mirostat_1(row, mu=3.0, tau=3.0).tokens
     ([0], [0, 1, 2])
     """
-    read_choice("whole", whole, get_args(Whole))
+    read_choice("whole", whole, WHOLE)
     read_choice("flat", flat, get_args(Flat))
     read_whole("ranks", ranks, 2)
     if largest_k is not None:
@@ -118,7 +118,7 @@ def _count(
     mu: Fraction,
     size: int,
     tokens: int,
-    whole: Whole,
+    whole: str,
     flat: Flat,
     largest_k: int | None,
 ) -> int:
@@ -146,7 +146,7 @@ def _log_k(steps: list[Fraction], mu: Fraction, size: int) -> Real:
     return (ratio.log() + Real(2).log() * mu) / exponent
 
 
-def _whole_part(log_k: Real, most: int, whole: Whole) -> int:
+def _whole_part(log_k: Real, most: int, whole: str) -> int:
     """Return how many of at most `most` tokens k means."""
     if log_k >= Real(most + 1).log():
         return most

@@ -9,7 +9,7 @@ history, the length of the prompt, a random number, the factor that stands for t
 temperature) is given to it by name. What remains are the step's own parameters.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from inspect import Parameter, signature
@@ -111,7 +111,7 @@ class Use:
 
 KNOWN_TO_A_CHAIN = (
     *("logits", "row", "numbers", "history", "prompt_length", "begin", "size", "uniform"),
-    *("mu", "past", "before", "after", "token"),
+    *("mu", "past"),
 )
 """Parameters of functions that a chain fills in itself."""
 
@@ -120,9 +120,11 @@ Touched: TypeAlias = Callable[[Situation, Values], Iterable[TokenId]]
 
 
 def own_parameters(
-    function: Callable[..., Any],
+    function: Callable[..., Any], without: Collection[str] = ()
 ) -> tuple[dict[str, Any], dict[str, tuple[Any, ...]]]:
     """Return a function's own parameters with their defaults, and the names at its open points.
+
+    What a chain knows is left out, and so are the names in `without`.
 
     >>> def halve(logits, history, by, *, ties: Literal["low", "high"] = "low"): ...
     >>> parameters, choices = own_parameters(halve)
@@ -133,7 +135,7 @@ def own_parameters(
     parameters: dict[str, Any] = {}
     choices: dict[str, tuple[Any, ...]] = {}
     for name, parameter in signature(function).parameters.items():
-        if name in KNOWN_TO_A_CHAIN:
+        if name in KNOWN_TO_A_CHAIN or name in without:
             continue
         has_default = parameter.default is not Parameter.empty
         if has_default and get_origin(hints.get(name)) is Literal:
@@ -222,7 +224,7 @@ def rule_step(
     if remember is None:
         return Step(function.__name__, apply, parameters, choices, why)
     memory = remember
-    more_parameters, more_choices = own_parameters(memory)
+    more_parameters, more_choices = own_parameters(memory, ("before", "after", "token"))
     more_names, more_known = [*more_parameters, *more_choices], known_arguments(memory)
 
     def note(

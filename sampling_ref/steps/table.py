@@ -1,5 +1,6 @@
 """The closed list of steps, under the names that profiles and chains use."""
 
+import copyreg
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -101,3 +102,10 @@ RULES = (
 
 STEPS: Mapping[str, Step] = MappingProxyType({rule.STEP.name: rule.STEP for rule in RULES})
 """Every step by its name."""
+
+
+def _step_named(name: str) -> Step:
+    return STEPS[name]
+
+
+copyreg.pickle(Step, lambda step: (_step_named, (step.name,)))  # functions of steps are closures

@@ -10,14 +10,17 @@ Zero
     Nothing can be divided by it: "error". With "first largest" only the first of the largest
     logits stays possible. Engines take a temperature of zero, or one below some threshold,
     for a command to return the most probable token: see `greedy`.
+Added
+    Some programs add a small number to the temperature before they divide.
 Arithmetic
-    "division" divides. "reciprocal" multiplies with the rounded `1 / temperature`, as mlx-lm
-    does, and as PyTorch does on a graphics card; over rationals both are the same.
+    Some programs multiply with the rounded `1 / temperature` instead; in exact arithmetic
+    both are the same.
 Invariance
     A number added to all logits changes no probability, before or after.
 """
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from sampling_ref.candidates import Candidates
@@ -33,6 +36,7 @@ Zero = Literal["error", "first largest"]
 def temperature(
     row: Any,
     temperature: Number,
+    added: Number = 0,
     *,
     zero: Zero = "error",
     numbers: Numbers = EXACT,
@@ -46,7 +50,8 @@ def temperature(
     """
     read_choice("zero", zero, get_args(Zero))
     domain = "(0, inf)" if zero == "error" else "[0, inf)"
-    divisor = numbers.number(read_number("temperature", temperature, domain))
+    read_number("temperature", temperature, domain)
+    divisor = numbers.number(Fraction(temperature) + Fraction(added))
     candidates = numbers.candidates(row)
     if divisor == 0:
         return replace(only_first_largest(candidates), whole=None)

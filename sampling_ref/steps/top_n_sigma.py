@@ -40,7 +40,7 @@ from sampling_ref.steps.step import rule_step
 
 Deviation = Literal["population", "sample"]
 Zero = Literal["best", "off"]
-Removed = Literal["left out", "stay"]
+REMOVED = ("left out", "stay")
 
 
 def top_n_sigma(
@@ -49,7 +49,7 @@ def top_n_sigma(
     *,
     deviation: Deviation = "population",
     zero: Zero = "best",
-    removed: Removed = "left out",
+    removed: str = "left out",
     numbers: Numbers = EXACT,
 ) -> Candidates:
     """Return the candidates within n standard deviations of the largest logit.
@@ -63,7 +63,7 @@ def top_n_sigma(
     """
     read_choice("deviation", deviation, get_args(Deviation))
     read_choice("zero", zero, get_args(Zero))
-    read_choice("removed", removed, get_args(Removed))
+    read_choice("removed", removed, REMOVED)
     multiple = read_fraction("n", n, "[0, inf)")
     here = numbers.of(row)
     if multiple == 0 and zero == "off":

@@ -64,7 +64,7 @@ from sampling_ref.steps.step import rule_step
 Boundary = Literal["reach", "exceed", "within", "fitting"]
 Zero = Literal["error", "best", "off"]
 Base = Literal["what is left", "the whole row"]
-Walked = Literal["downwards", "upwards"]
+WALKED = ("downwards", "upwards")
 
 
 def top_p(
@@ -72,7 +72,7 @@ def top_p(
     p: Number,
     *,
     boundary: Boundary = "reach",
-    walked: Walked = "downwards",
+    walked: str = "downwards",
     ties: Ties = "lowest id",
     zero: Zero = "error",
     least: int = 1,
@@ -95,7 +95,7 @@ def top_p(
     [1, 2]
     """
     read_choice("boundary", boundary, get_args(Boundary))
-    read_choice("walked", walked, get_args(Walked))
+    read_choice("walked", walked, WALKED)
     read_choice("ties", ties, get_args(Ties))
     read_choice("zero", zero, get_args(Zero))
     read_whole("least", least, 0)

@@ -45,7 +45,7 @@ from sampling_ref.row import Number
 from sampling_ref.steps.step import rule_step
 
 Boundary = Literal["reach", "exceed", "short"]
-Zero = Literal["error", "best"]
+ZERO = ("error", "best")
 
 
 def typical(
@@ -54,7 +54,7 @@ def typical(
     *,
     boundary: Boundary = "reach",
     ties: Ties = "all",
-    zero: Zero = "error",
+    zero: str = "error",
     least: int = 1,
     numbers: Numbers = EXACT,
 ) -> Candidates:
@@ -72,7 +72,7 @@ def typical(
     """
     read_choice("boundary", boundary, get_args(Boundary))
     read_choice("ties", ties, get_args(Ties))
-    read_choice("zero", zero, get_args(Zero))
+    read_choice("zero", zero, ZERO)
     read_whole("least", least, 0)
     share = read_fraction("mass", mass, "(0, 1]" if zero == "error" else "[0, 1]")
     here = numbers.of(row).ordered()

@@ -40,14 +40,15 @@ from sampling_ref.candidates import Candidates
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers, OfAll
-from sampling_ref.parameters import read_choice, read_fraction, read_uniform, read_whole
+from sampling_ref.parameters import read_choice, read_fraction, read_whole
+from sampling_ref.random.sources import read_uniform
 from sampling_ref.row import Number, TokenId
 from sampling_ref.steps.step import rule_step
 
 Equality = Literal["counts", "does not"]
 Coin = Literal["at most", "below"]
-Single = Literal["coin", "no coin"]
-AboveOne = Literal["error", "acts"]
+SINGLE = ("coin", "no coin")
+ABOVE_ONE = ("error", "acts")
 
 
 def xtc(
@@ -59,8 +60,8 @@ def xtc(
     equality: Equality = "counts",
     ties: Ties = "highest id",
     coin: Coin = "at most",
-    single: Single = "coin",
-    above_one: AboveOne = "error",
+    single: str = "coin",
+    above_one: str = "error",
     least: int = 1,
     protected: Collection[TokenId] = (),
     numbers: Numbers = EXACT,
@@ -78,8 +79,8 @@ def xtc(
     read_choice("equality", equality, get_args(Equality))
     read_choice("ties", ties, get_args(Ties))
     read_choice("coin", coin, get_args(Coin))
-    read_choice("single", single, get_args(Single))
-    read_choice("above_one", above_one, get_args(AboveOne))
+    read_choice("single", single, SINGLE)
+    read_choice("above_one", above_one, ABOVE_ONE)
     read_whole("least", least, 0)
     share = read_fraction("threshold", threshold, "[0, 1]")
     domain = "[0, 1]" if above_one == "error" else "[0, inf)"

@@ -20,8 +20,8 @@ from bpe_ref import (
     vocabulary_of,
 )
 from bpe_ref.formats.tiktoken import write_tiktoken
+from bpe_ref.learning.training import TrainingProgress
 from bpe_ref.registry import REGISTRY
-from bpe_ref.training import TrainingProgress
 from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, progress_bar
 from tokenref.corpus_files import read_text
 
@@ -52,8 +52,6 @@ def audit_command(name_or_path: str) -> None:
 
     That is: dead and improper tokens, holes, missing bytes.
     """
-    from tokenref.commands.vocabulary import print_audit
-
     loaded = load_tokenizer(name_or_path)
     if isinstance(loaded, SentencePieceTokenizer):
         raise InputError(

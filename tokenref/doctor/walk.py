@@ -28,6 +28,7 @@ from tokenref.protocol.channel import Patience, StartError
 from tokenref.protocol.messages import HelloAnswer
 from tokenref.protocol.reading import shown
 from tokenref.record import PIPELINE_OPS, SAMPLER_OPS, Case, MustRefuse, op_of
+from tokenref.record_files import read_file
 from tokenref.reports.readable import readable_json
 from tokenref.rules import rule_names
 
@@ -138,16 +139,16 @@ class _Visit:
             return None
         entry = self._catalogue.entry(vocab)
         kind = "tokenizer" if about in PIPELINE_OPS else "vocab"
-        if entry.path is not None:
-            return conversation.load(
-                about, kind, vocab, (self._catalogue.folder / entry.path).resolve()
-            )
-        subject = self._catalogue.subject(vocab)
-        if not isinstance(subject, Vocabulary):
-            return Skipped(f"{entry.name} is not here")
-        path = self._folder / f"{entry.name}.json"
+        path = self._folder / f"{kind}-{entry.name}.json"
         if not path.exists():
-            path.write_bytes(dump_plain_json(NamedVocabulary(entry.name, "", subject)))
+            if entry.path is not None:
+                content = read_file(self._catalogue.folder / entry.path)
+            else:
+                subject = self._catalogue.subject(vocab)
+                if not isinstance(subject, Vocabulary):
+                    return Skipped(f"{entry.name} is not here")
+                content = dump_plain_json(NamedVocabulary(entry.name, "", subject))
+            path.write_bytes(content)
         return conversation.load(about, kind, vocab, path)
 
     def _ask(self, conversation: Conversation, trial: Trial, cases: Sequence[Case]) -> list[Said]:

@@ -19,8 +19,7 @@ from bpe_ref import (
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.profile import PROFILES
-from tokenref.answers import Ok, Refused, Session, request_text
-from tokenref.engines.calls import SESSION, in_order
+from tokenref.answers import SESSION, Ok, Refused, Session, answer_calls, request_text
 from tokenref.engines.reference_parts import PARTS
 from tokenref.engines.reference_pipeline import PipelineSession
 from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
@@ -127,7 +126,7 @@ class ReferenceSession:
             return Refused("DISALLOWED_SPECIAL", str(error))
 
     def _session(self, request: Mapping[str, Any]) -> Ok:
-        answer = in_order(self.answer, request)
+        answer = answer_calls(self.answer, request)
         assert isinstance(answer, Ok)  # noqa: S101 - each call has an answer, or is refused
         return answer
 

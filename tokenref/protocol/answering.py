@@ -34,6 +34,8 @@ from tokenref.answers import (
 from tokenref.catalogue import fixtures_folder
 from tokenref.protocol.messages import PROTO, HelloRequest, LoadRequest, RunRequest
 from tokenref.protocol.requests import ExchangeError, requests_of
+from tokenref.record import RecordError
+from tokenref.record_files import FixturePath, read_file
 from tokenref.runner import answers_of, guarded, quiet_standard_error
 from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, load_subject
 
@@ -107,19 +109,20 @@ def _answers(
 def _load(message: LoadRequest, where: str, folder: Path) -> _Loaded:
     """Return what a message loads, from beside the file of requests or out of the fixtures."""
     digest = str(message.tokenizer if message.vocab is UNSET else message.vocab)
-    path = folder / message.path
-    if not path.exists():
+    path: FixturePath = folder / message.path
+    is_beside = path.exists()
+    if not is_beside:
         path = fixtures_folder() / message.path
     subject: TokenizerFile | Vocabulary
     try:
-        content = read_unpacked(path)
+        content = read_unpacked(folder / message.path) if is_beside else read_file(path)
         if message.vocab is UNSET:
             subject, name = TokenizerFile(path.stem, content), path.stem
         else:
             named = parse_plain_json(content, str(path))
             subject, name = named.vocabulary, named.name
         found = subject.digest()
-    except (BpeError, ValueError) as error:
+    except (BpeError, RecordError, ValueError) as error:
         raise ExchangeError(f"{where}: {path} cannot be loaded: {error}") from None
     if found != digest:
         raise ExchangeError(f"{where}: {path} must have the digest {digest}, got {found}")

@@ -1,0 +1,246 @@
+"""Tokens as early as they are certain: a text comes byte by byte, and may still go on.
+
+Definition
+    After each byte, the tokens emitted so far are exactly the common beginning
+    of the encodings of all texts that start with the bytes so far. (Of one
+    piece: nothing here knows of patterns or special tokens.) `finish` emits the
+    rest. The *delay* is the number of bytes that no emitted token covers yet.
+
+Source: Jiang and Gong, "Incremental BPE Tokenization", ICML 2026
+(https://arxiv.org/abs/2605.30813), eager output; ModelTC's mtc-inc-bpe 0.9.2,
+src/eager.rs. Theirs keeps every place within the longest beginning of a token
+that the text ends with; this one asks of each place whether a token really can
+start there, so it emits exactly what is certain.
+
+The tree of prefixes
+    The encoding of the first n bytes is that of the first s bytes and one more
+    token, its last. So the prefixes form a tree, whose root is the empty one.
+    Call a place s *open* after n bytes if some text that goes on has a border
+    at s and none from s + 1 to n. Such a text has the encoding of the first s
+    bytes as its beginning (tokens up to a border are the encoding of what they
+    cover), and then a token that reaches beyond n. So s is open if some token
+    starts with the bytes from s to n, goes on beyond them, and is compatible
+    with the last token before s; that token is then the rest of such a text.
+    And n itself is open: the text may stop.
+
+    What all encodings begin with is therefore the way from the root to the
+    lowest common ancestor of the open places. It is no more than that: the
+    text that stops at n and one that leaves the ancestor otherwise, or passes
+    over n there, have different next tokens.
+
+Invariant
+    `branches` holds the open places and all their ancestors below the root, each with
+    the number of its children there, one more if it is open itself, and the sum
+    of those children. So an only child can be read off the sum. Everything above
+    the root is emitted.
+
+Why places only close
+    A token that starts at s and reaches beyond n + 1 reaches beyond n. So each
+    place is opened once, closed once, and asked about while it is no further
+    back than the longest token.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from bpe_ref.encoders.backtracking import trie_of_made_tokens
+from bpe_ref.errors import ParameterError, SymbolError
+from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.compatibility import build_derivations, compatibility
+from bpe_ref.vocabulary.merges import TokenId
+from bpe_ref.vocabulary.tries import Node
+
+_START: Final = -1  # the last token of the empty text
+_DEAD_END: Final[Node] = {"": _START}
+_MOST_KNOWN: Final = 1 << 16
+
+
+@dataclass
+class _Open:
+    """An open place: the bytes from there to the end, as a node of the trie, and a token."""
+
+    node: Node
+    proof: int
+    """The place (see `Derivations`) of a token that goes on beyond the end and fits here."""
+
+
+@dataclass
+class _Branch:
+    """A prefix that may still be a beginning of the encoding."""
+
+    parent: int
+    token: int
+    """The place of its last token."""
+
+    children: int = 0
+    sum_of_children: int = 0
+
+
+class EagerEncoder:
+    """Bytes in, tokens out as soon as nothing can change them.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"c": 2, b"ab": 3, b"bc": 4})
+    >>> encoder = EagerEncoder(vocabulary)
+    >>> encoder.push(ord("a")), encoder.delay
+    ([], 1)
+    >>> encoder.push(ord("b")), encoder.push(ord("b")), encoder.delay
+    ([3], [], 1)
+    >>> encoder.finish()
+    [1]
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        """Start with the empty text. The tables are built once for each vocabulary."""
+        made = vocabulary.remember(build_derivations)
+        trie, self._lengths = vocabulary.remember(trie_of_made_tokens)
+        self._vocabulary: Final = vocabulary
+        self._ids: Final = made.ids
+        self._spellings: Final = [vocabulary.spellings[token] for token in made.ids]
+        self._compatible: Final = vocabulary.remember(compatibility)
+        self._top: Final = trie.root
+        self._known: Final[dict[tuple[int, int], int]] = {}
+        self._clear()
+
+    def _clear(self) -> None:
+        self._length = 0
+        self._root = 0
+        self._open: dict[int, _Open] = {}
+        self._branches = {0: _Branch(_START, _START, children=1)}
+        self._longest_delay = 0
+
+    @property
+    def delay(self) -> int:
+        """How many bytes no emitted token covers yet."""
+        return self._length - self._root
+
+    @property
+    def longest_delay(self) -> int:
+        """The longest delay so far."""
+        return self._longest_delay
+
+    def push(self, byte: int) -> list[TokenId]:
+        """Take one more byte; return the tokens that are certain now and were not before.
+
+        Raises `SymbolError` for a byte that the vocabulary lacks, and
+        `ParameterError` for what is no byte. The encoder is then as it was before.
+        """
+        if type(byte) is not int or not 0 <= byte <= 0xFF:
+            raise ParameterError("byte", byte, "must be an int from 0 to 255")
+        letter = chr(byte)
+        if letter not in self._top:
+            raise SymbolError(
+                f"byte 0x{byte:02X} at position {self._length} of the piece is not a token "
+                "of this vocabulary, so the piece cannot be encoded"
+            )
+        end = self._length
+        self._open[end] = _Open(self._top, _START)  # the place before the byte: any token may start
+        self._length += 1
+        self._grow(letter)
+        for start in list(self._open):
+            if not self._stays_open(start, letter):
+                del self._open[start]
+                self._close(start)
+        emitted = self._emit()
+        self._longest_delay = max(self._longest_delay, self.delay)
+        return emitted
+
+    def extend(self, data: bytes) -> list[TokenId]:
+        """Push several bytes; return the tokens that became certain. An error keeps those before.
+
+        >>> from bpe_ref import vocabulary_by_concatenation
+        >>> EagerEncoder(vocabulary_by_concatenation({b"a": 0, b"b": 1})).extend(b"ab")
+        [0, 1]
+        """
+        return [token for byte in data for token in self.push(byte)]
+
+    def finish(self) -> list[TokenId]:
+        """Return the tokens of the rest, and start anew; `longest_delay` starts anew too."""
+        tokens: list[TokenId] = []
+        at = self._length
+        while at > self._root:
+            branch = self._branches[at]
+            tokens.append(self._ids[branch.token])
+            at = branch.parent
+        self._clear()
+        return tokens[::-1]
+
+    def _grow(self, letter: str) -> None:
+        """Find the last token of the text with one more letter, and add it to the tree."""
+        end = self._length
+        for start, place in self._open.items():
+            place.node = place.node.get(letter, _DEAD_END)
+            token = place.node[""]
+            if token != _START and start + self._lengths[token] == end and self._fits(start, token):
+                # just one token that ends here fits (see `encoders.prefix_table`)
+                self._branches[end] = _Branch(start, token, children=1)
+                parent = self._branches[start]
+                parent.children += 1
+                parent.sum_of_children += end
+
+    def _fits(self, start: int, token: int) -> bool:
+        before = self._branches[start].token
+        return before == _START or self._compatible(before, token)
+
+    def _stays_open(self, start: int, letter: str) -> bool:
+        """Return whether a token that fits at `start` goes on beyond the end."""
+        place = self._open[start]
+        reached = self._length - start
+        if place.proof != _START:
+            spelling = self._spellings[place.proof]
+            if len(spelling) > reached and spelling[reached - 1] == letter:
+                return True
+        found = self._token_beyond(self._branches[start].token, place.node, reached)
+        if found == _START:
+            return False
+        place.proof = found
+        return True
+
+    def _token_beyond(self, before: int, node: Node, depth: int) -> int:
+        """Return a token below a node of the trie that fits after `before`, or `_START` for none.
+
+        Runs of one letter ask the same again and again, so answers are kept.
+        """
+        question = before, id(node)  # the trie outlives the encoder, so a node keeps its id
+        if question not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[question] = self._search(before, node, depth)
+        return self._known[question]
+
+    def _search(self, before: int, node: Node, depth: int) -> int:
+        waiting = [(child, depth + 1) for letter, child in node.items() if letter]
+        while waiting:
+            node, depth = waiting.pop()
+            token = node[""]
+            # an entry of its own, not one inherited from the way here
+            is_entry = self._lengths[token] == depth
+            if is_entry and (before == _START or self._compatible(before, token)):
+                return int(token)
+            waiting += [(child, depth + 1) for letter, child in node.items() if letter]
+        return _START
+
+    def _close(self, place: int) -> None:
+        """Take a place that is no longer open out of the tree, with the ancestors that it kept."""
+        while place != _START:
+            branch = self._branches[place]
+            branch.children -= 1
+            if branch.children > 0:
+                return
+            del self._branches[place]
+            if branch.parent != _START:
+                self._branches[branch.parent].sum_of_children -= place
+            place = branch.parent
+
+    def _emit(self) -> list[TokenId]:
+        """Move the root down while it has one child and is not open; return the tokens passed."""
+        tokens: list[TokenId] = []
+        while True:
+            root = self._branches[self._root]
+            if root.children != 1 or not root.sum_of_children:
+                return tokens
+            child = root.sum_of_children
+            del self._branches[self._root]
+            self._branches[child].parent = _START
+            tokens.append(self._ids[self._branches[child].token])
+            self._root = child

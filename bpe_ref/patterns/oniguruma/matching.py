@@ -1,0 +1,259 @@
+r"""Find the matches of an Oniguruma pattern.
+
+Definition
+    The `find_iter` of the `onig` crate: search from the end of the last match on; an empty match
+    right there does not count, and the search goes on one character later. `spans_by_definition`
+    is this with the machine.
+
+The fast way
+    Where the pattern has an exact translation, `re` or `regex` searches, over stand-ins (see
+    `patterns/stand_ins.py`). Their own iteration is the same as long as no match is empty; where
+    one may be, each search is a call of its own.
+
+Limits
+    `re` has no time limit, so it gets only patterns whose attempts are cheap, and texts without
+    long runs (`translation.cost`). `regex` gets SECONDS and SECONDS_PER_CHARACTER, the machine
+    STEPS and STEPS_PER_CHARACTER. What takes longer is a `PatternError`.
+    Where the engine differs: it gives up after ten million retries at one place, by a panic; and
+    where a letter that every match needs is missing, it sees so at once, and we may not.
+
+Source: https://github.com/rust-onig/rust-onig, onig/src/find.rs, and tokenizers 0.23.3.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+import regex
+
+from bpe_ref.errors import PatternError
+from bpe_ref.patterns.oniguruma.characters import MOST_SETS, property_set
+from bpe_ref.patterns.oniguruma.folding import fold
+from bpe_ref.patterns.oniguruma.machine import Machine, OutOfStepsError, Program, write_program
+from bpe_ref.patterns.oniguruma.nodes import Node, One, Text, children, width
+from bpe_ref.patterns.oniguruma.reading import read
+from bpe_ref.patterns.oniguruma.translation import Cost, cost, translate
+from bpe_ref.patterns.stand_ins import Alphabet, alphabet_of, set_source
+from bpe_ref.patterns.unicode_tables import CodePoints
+
+SECONDS = 2.0
+SECONDS_PER_CHARACTER = 1e-5
+STEPS = 2_000_000
+STEPS_PER_CHARACTER = 40
+_SHORT_TEXT = 2_000
+_SHORT_RUN = 256
+_HIGHEST = 100
+
+# Python 3.11.0 to 3.11.4 match possessive groups wrongly (python/cpython#106052).
+_NOT_FOR_RE = re.compile(r"\)(?:[*+?]|\{[0-9,]+\})\+|\(\?>")
+
+
+@dataclass(frozen=True)
+class Oniguruma:
+    r"""A pattern in Oniguruma's syntax, ready to search.
+
+    >>> compile_oniguruma(r"\p{Lu}+").spans("ÀB c D")
+    [(0, 2), (5, 6)]
+    """
+
+    source: str
+    node: Node = field(repr=False, compare=False)
+    words: CodePoints = field(repr=False, compare=False)
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Return start and end of each match, in characters.
+
+        Raises `PatternError` if that takes too long.
+        """
+        if self._translation is None:
+            return self.spans_by_definition(text)
+        standing = self._alphabet.standing(text)
+        if self._is_safe(standing):
+            if self._finds_no_empty:
+                return [match.span() for match in self._fast.finditer(standing)]
+            return self._one_by_one(standing)
+        if not self._finds_no_empty:
+            return self.spans_by_definition(text)
+        seconds = SECONDS + len(text) * SECONDS_PER_CHARACTER
+        try:
+            return [m.span() for m in self._limited.finditer(standing, timeout=seconds)]
+        except TimeoutError:
+            raise self._too_long(len(text)) from None
+
+    def spans_by_definition(self, text: str) -> list[tuple[int, int]]:
+        """Return what `spans` returns, by the machine, about a hundred times slower."""
+        allowed = STEPS + STEPS_PER_CHARACTER * len(text)
+        machine = Machine(self._program, self._alphabet.standing(text), text, allowed)
+        spans: list[tuple[int, int]] = []
+        at = 0
+        try:
+            while at <= len(text) and (found := machine.search(at)) is not None:
+                at = _after(spans, found, at)
+        except OutOfStepsError:
+            raise self._too_long(len(text)) from None
+        return spans
+
+    def _one_by_one(self, standing: str) -> list[tuple[int, int]]:
+        spans: list[tuple[int, int]] = []
+        at = 0
+        while at <= len(standing) and (match := self._fast.search(standing, at)) is not None:
+            at = _after(spans, match.span(), at)
+        return spans
+
+    def _is_safe(self, standing: str) -> bool:
+        """Tell whether `re` is sure to end soon."""
+        if not self._cost.is_cheap() or self._is_regex:
+            return False
+        if len(standing) <= _SHORT_TEXT or not self._cost.sets:
+            return True
+        # A run of 2 n characters holds every n-th place twice: look there first.
+        sampled = standing[::_SHORT_RUN]
+        for pair, run in self._runs:
+            for match in pair.finditer(sampled):
+                start = match.start() * _SHORT_RUN
+                if run.fullmatch(standing, start, start + _SHORT_RUN):
+                    return False
+        return True
+
+    def _too_long(self, length: int) -> PatternError:
+        shown = self.source if len(self.source) <= 200 else self.source[:200] + "..."
+        return PatternError(
+            f"pattern {shown!r} must find its matches in time, "
+            f"but took too many steps on a text of {length} characters"
+        )
+
+    @cached_property
+    def _translation(self) -> list[str | CodePoints] | None:
+        return translate(self.node, self.words)
+
+    @cached_property
+    def _cost(self) -> Cost:
+        return cost(self.node)
+
+    @cached_property
+    def _finds_no_empty(self) -> bool:
+        return width(self.node)[0] > 0
+
+    @cached_property
+    def _alphabet(self) -> Alphabet:
+        return alphabet_of({*_sets(self.node), self.words, *_parts_sets(self._translation)})
+
+    @cached_property
+    def _fast(self) -> re.Pattern[str]:
+        return _for_re(self._text()) or self._limited
+
+    @cached_property
+    def _is_regex(self) -> bool:
+        return self._fast is self._limited
+
+    @cached_property
+    def _limited(self) -> "regex.Pattern[str]":
+        return regex.compile(self._text())
+
+    @cached_property
+    def _program(self) -> Program:
+        known: dict[CodePoints, frozenset[str]] = {}
+
+        def narrowed(members: CodePoints) -> frozenset[str]:
+            if members not in known:
+                small = self._alphabet.narrowed(members)
+                known[members] = frozenset(
+                    chr(c) for c in range(small.bit_length()) if small >> c & 1
+                )
+            return known[members]
+
+        return write_program(self.node, narrowed, self.words)
+
+    @cached_property
+    def _runs(self) -> list[tuple[re.Pattern[str], re.Pattern[str]]]:
+        sources = [set_source(self._alphabet.narrowed(members)) for members in self._cost.sets]
+        return [
+            (re.compile(f"{source}(?={source})"), re.compile(f"(?:{source})*+"))
+            for source in sources
+        ]
+
+    def _text(self) -> str:
+        return "".join(
+            part if isinstance(part, str) else set_source(self._alphabet.narrowed(part))
+            for part in self._translation or ()
+        )
+
+
+@lru_cache(maxsize=64)
+def compile_oniguruma(source: str) -> Oniguruma:
+    r"""Return the pattern, read.
+
+    Raises `PatternError` if it is malformed or cannot be matched exactly as Oniguruma does.
+
+    >>> try:
+    ...     compile_oniguruma(r"a\g<1>")
+    ... except PatternError as error:
+    ...     print(error)
+    pattern 'a\\g<1>' cannot be used: at 2, calling a group has no translation
+    """
+    node = read(source)
+    if _height(node) > _HIGHEST:
+        reason = f"groups and quantifiers may be nested at most {_HIGHEST} deep"
+    elif len(_letters(node)) > MOST_SETS:
+        reason = f"a pattern may have at most {MOST_SETS} different sets and letters beyond ASCII"
+    else:
+        return Oniguruma(source, fold(node), property_set("word") or 0)
+    raise PatternError(f"pattern {source[:200]!r} cannot be used: {reason}")
+
+
+def _after(spans: list[tuple[int, int]], found: tuple[int, int], at: int) -> int:
+    """Add what was found from `at` on, if it counts; return where to search next."""
+    start, end = found
+    if start == end and spans and spans[-1][1] == end:
+        return at + 1
+    spans.append(found)
+    return end
+
+
+def _for_re(source: str) -> re.Pattern[str] | None:
+    if _NOT_FOR_RE.search(source):
+        return None
+    try:
+        return re.compile(source)
+    except re.error:  # it wants look-behind of one width
+        return None
+
+
+def _sets(node: Node) -> set[CodePoints]:
+    """Return all sets in a node."""
+    found: set[CodePoints] = set()
+    for item in _descendants(node):
+        if isinstance(item, One):
+            found.add(item.members)
+            found.update(*item.also)
+    return found
+
+
+def _letters(node: Node) -> set[str]:
+    """Return all characters beyond ASCII of the texts in a node."""
+    texts = (item.text for item in _descendants(node) if isinstance(item, Text))
+    return {c for text in texts if not text.isascii() for c in text if not c.isascii()}
+
+
+def _descendants(node: Node) -> Iterator[Node]:
+    """Return a node and all nodes inside it."""
+    waiting = [node]
+    while waiting:
+        item = waiting.pop()
+        yield item
+        waiting += children(item)
+
+
+def _parts_sets(parts: "list[str | CodePoints] | None") -> set[CodePoints]:
+    return {part for part in parts or () if not isinstance(part, str)}
+
+
+def _height(node: Node) -> int:
+    """Return how deep nodes are nested."""
+    height = 0
+    layer: tuple[Node, ...] = (node,)
+    while layer and height <= _HIGHEST:
+        layer = tuple(child for item in layer for child in children(item))
+        height += 1
+    return height

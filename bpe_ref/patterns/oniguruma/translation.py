@@ -1,0 +1,302 @@
+r"""Which patterns `re` and `regex` can match, and their translation for them.
+
+Costs
+-----
+
+How long one attempt to match at one place may take.
+
+Definition
+    In a sequence, a repetition is asked to give back only if something behind it can fail. Where
+    in every branch at most one repetition without bound can be asked, and the bounded ones
+    multiply to few choices, an attempt takes time in proportion to the longest run of characters
+    in that repetition's set. Python's `re`, which knows no time limit, is safe where such runs are
+    short: the whole search then takes linear time. A repeated group counts as such a repetition
+    if it is of one width and matches in one way only, as in `(\d{3})+`.
+
+Restrictions
+------------
+
+What may stand where: behind which nodes a quantifier, in look-behind which nodes.
+
+Where the definition differs from the words
+    The engine hides from look-behind what follows the place, if its width is not fixed; it
+    refuses `$` and most looks there, sometimes. So look-behind is taken only where all of that
+    makes no difference: sets, sequences, choices, repetitions, captures and `^ \A \b \B`; if it is
+    negative, without captures; and not a sequence that may be empty, such as `a?b*`, which the
+    engine refuses with "undefined error code".
+
+Source: https://github.com/kkos/oniguruma, src/regparse.c, src/regcomp.c, and tokenizers 0.23.3.
+
+Translation
+-----------
+
+Write a pattern for Python's `re` and `regex`, where one means exactly the same.
+
+Definition
+    The parts of the translation are source text that both engines read alike, and between them
+    sets. There is a translation unless the pattern has one of these, which the machine must do:
+    back references, `\G`, `\K`; a repetition without bound, or more than once, of what may match
+    the empty text (engines disagree about when to stop); and in look-behind anything but sets,
+    sequences, choices and repetitions.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from bpe_ref.patterns.oniguruma.nodes import (
+    Again,
+    Atomic,
+    Capture,
+    Choice,
+    Keep,
+    Look,
+    Node,
+    One,
+    Place,
+    Repeat,
+    Sequence,
+    children,
+    width,
+)
+from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, CodePoints
+
+_FEW = 64
+_MANY = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one attempt may have to try.
+
+    Attributes:
+        loops: how many repetitions without bound may be asked one inside the other.
+        choices: how many ways the bounded ones may be taken.
+        sets: what those repetitions repeat.
+
+    """
+
+    loops: int = 0
+    choices: int = 1
+    sets: frozenset[CodePoints] = frozenset()
+
+    def is_cheap(self) -> bool:
+        """Tell whether an attempt takes time in proportion to the longest run in one of `sets`."""
+        return self.loops <= 1 and self.choices <= _FEW
+
+
+def cost(node: Node, *, may_fail: bool = False) -> Cost:
+    """Return what an attempt may cost, if what follows may fail or may not.
+
+    >>> cost(Repeat(One(1), 1, None)).loops, cost(Repeat(One(1), 1, None), may_fail=True).loops
+    (0, 1)
+    """
+    match node:
+        case Sequence(items):
+            total = Cost()
+            for item in reversed(items):
+                total = _product(total, cost(item, may_fail=may_fail))
+                may_fail = may_fail or _can_fail(item)
+            return total
+        case Choice(branches):
+            each = [cost(branch, may_fail=may_fail) for branch in branches]
+            sets = frozenset[CodePoints]().union(*(c.sets for c in each))
+            ways = sum(c.choices for c in each) if may_fail else max(c.choices for c in each)
+            return Cost(max(c.loops for c in each), min(ways, _MANY), sets)
+        case Repeat():
+            return _repeat_cost(node, may_fail=may_fail)
+        case Look(body):
+            return cost(body, may_fail=True)
+        case Atomic(body) | Capture(_, body):
+            return cost(body, may_fail=may_fail)
+        case One(also=also):
+            return Cost(choices=1 + len(also) if may_fail else 1)
+    return Cost()
+
+
+def _product(left: Cost, right: Cost) -> Cost:
+    choices = min(left.choices * right.choices, _MANY)
+    return Cost(left.loops + right.loops, choices, left.sets | right.sets)
+
+
+def _repeat_cost(node: Repeat, *, may_fail: bool) -> Cost:
+    least, most = node.least, node.most
+    inner = cost(node.body, may_fail=True)
+    if isinstance(node.body, One) and not node.body.also:
+        if most is not None and most <= _FEW:
+            return Cost(choices=most - least + 1) if may_fail else Cost()
+        loops = 1 if may_fail or not node.greedy else 0
+        return Cost(loops, 1, frozenset({node.body.members}) if loops else frozenset())
+    low, high = width(node.body)
+    if most is None and low == high and inner.loops == 0 and inner.choices == 1:
+        # Every round takes the same number of characters, in one way only.
+        loops = 1 if may_fail or not node.greedy else 0
+        return Cost(loops, 1, frozenset({_union(node.body)}) if loops else frozenset())
+    if most is not None and most <= 1:
+        return Cost(inner.loops, min(inner.choices + 1, _MANY), inner.sets)
+    if least == most and most <= _FEW and inner.loops == 0 and inner.choices == 1:
+        return Cost()
+    return Cost(_MANY, _MANY)
+
+
+def _union(node: Node) -> CodePoints:
+    """Return what the node's characters can be."""
+    members = node.members if isinstance(node, One) else 0
+    for child in children(node):
+        members |= _union(child)
+    return members
+
+
+def _can_fail(node: Node) -> bool:
+    match node:
+        case Sequence(items):
+            return any(map(_can_fail, items))
+        case Choice(branches):
+            return all(map(_can_fail, branches))
+        case Repeat(body, least):
+            return least > 0 and _can_fail(body)
+        case Atomic(body) | Capture(_, body):
+            return _can_fail(body)
+    return True
+
+
+def may_be_repeated(node: Node) -> bool:
+    """Tell whether a quantifier may follow: not behind a place, nor a choice of places.
+
+    >>> may_be_repeated(Place("A"))
+    False
+    """
+    match node:
+        case Place() | Look() | Keep():
+            return False
+        case Choice(branches):
+            return all(map(may_be_repeated, branches))
+    return True
+
+
+def may_look(look: Look) -> bool:
+    """Tell whether we can say what this look means.
+
+    >>> may_look(Look(Place("z"), behind=True, negative=False))
+    False
+    """
+    return not look.behind or _may_be_behind(look.body, negative=look.negative)
+
+
+def _may_be_behind(node: Node, *, negative: bool) -> bool:
+    match node:
+        case Atomic() | Look() | Keep() | Again():
+            return False
+        case Capture() if negative:
+            return False
+        case Sequence(items) if len(items) > 1 and width(node)[0] == 0 != width(node)[1]:
+            return False
+        case Place(name):
+            return name in "^AbB"
+    return all(_may_be_behind(child, negative=negative) for child in children(node))
+
+
+Part: TypeAlias = str | CodePoints
+_NOT_NEWLINE = EVERY_CODE_POINT ^ (1 << ord("\n"))
+
+
+def translate(  # noqa: C901, PLR0911 -- one answer for each kind of node
+    node: Node, words: CodePoints
+) -> list[Part] | None:
+    """Return the parts of the translation, or None if there is none.
+
+    >>> translate(Repeat(One(0b10), 1, None), 0)
+    [2, '+']
+    >>> translate(Repeat(Repeat(One(0b10), 0, 1), 0, None), 0)
+    """
+    match node:
+        case One(members, also):
+            if also:
+                strings = tuple(Sequence(tuple(map(One, string))) for string in also)
+                return translate(Choice((One(members), *strings)), words)
+            return [members]
+        case Sequence(items):
+            return _all(items, words)
+        case Choice(branches):
+            parts = _all(branches, words, "|")
+            return None if parts is None else ["(?:", *parts, ")"]
+        case Repeat():
+            return _repeat(node, words)
+        case Atomic(Repeat(One(also=()), _, most, True) as body) if most != 0:
+            parts = _repeat(body, words)
+            return None if parts is None else [*parts, "+"]
+        case Atomic(body):
+            return _enclosed("(?>", translate(body, words))
+        case Capture(_, body):
+            return _enclosed("(?:", translate(body, words))
+        case Look(body, behind, negative):
+            if behind and not _plain(body):
+                return None
+            sign = "!" if negative else "="
+            return _enclosed("(?<" + sign if behind else "(?" + sign, translate(body, words))
+        case Place(name):
+            return _place(name, words)
+    return None
+
+
+def _all(nodes: tuple[Node, ...], words: CodePoints, between: str = "") -> list[Part] | None:
+    result: list[Part] = []
+    for node in nodes:
+        parts = translate(node, words)
+        if parts is None:
+            return None
+        result += [between] if between and node is not nodes[0] else []
+        result += parts
+    return result
+
+
+def _enclosed(opening: str, parts: list[Part] | None) -> list[Part] | None:
+    return None if parts is None else [opening, *parts, ")"]
+
+
+def _repeat(node: Repeat, words: CodePoints) -> list[Part] | None:
+    least, most = node.least, node.most
+    if most == 0:
+        return []
+    if width(node.body)[0] == 0 and most != 1:
+        return None
+    parts = translate(node.body, words)
+    if parts is None:
+        return None
+    if len(parts) != 1 or parts[0] == 0:
+        parts = ["(?:", *parts, ")"]
+    if most is None and least < 2:
+        sign = "*+"[least]
+    else:
+        sign = f"{{{least},{'' if most is None else most}}}"
+    return [*parts, sign if node.greedy else sign + "?"]
+
+
+def _plain(node: Node) -> bool:
+    match node:
+        case One():
+            return True
+        case Sequence(inner) | Choice(inner):
+            return all(map(_plain, inner))
+        case Repeat(body) | Capture(_, body):
+            return _plain(body)
+    return False
+
+
+def _place(name: str, words: CodePoints) -> list[Part] | None:
+    newline = 1 << ord("\n")
+    match name:
+        case "^":  # not behind the newline that ends the text
+            return [r"(?:\A|(?<=", newline, r")(?!\Z))"]
+        case "$":
+            return ["(?!", _NOT_NEWLINE, ")"]
+        case "A":
+            return [r"\A"]
+        case "z":
+            return [r"\Z"]  # Python's name for the end of the text
+        case "Z":
+            return ["(?=", newline, r"?\Z)"]
+        case "b" | "B":
+            then, otherwise = ("(?!", "(?=") if name == "b" else ("(?=", "(?!")
+            after = ("(?:(?<=", words, ")", then, words, ")")
+            return [*after, "|(?<!", words, ")", otherwise, words, "))"]
+    return None

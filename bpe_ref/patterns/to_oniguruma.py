@@ -1,0 +1,157 @@
+r"""Write a pre-tokenization pattern in Oniguruma's dialect, with the same meaning.
+
+Patterns with tiktoken's tables are in its dialect (see `bpe_ref.patterns.rust`). The library
+tokenizers reads patterns with Oniguruma in its Ruby syntax, where some of them compile and mean
+something else:
+
+`$`, `^`
+    are the ends of every line there, whatever the flags: `\z` and `\A` are meant.
+`{1,3}+`
+    is a repetition of a repetition there, so 1234 would be one run of digits; possessive is meant,
+    as in `++`, which Oniguruma has. Said with an atomic group: `(?>\p{N}{1,3})`.
+`{2}?`
+    is "twice or not at all" there; exactly twice is meant.
+`\xE9`
+    is a byte there, and a character here: `\x{E9}`.
+
+Not translated
+    Flags besides `i`, and a switch such as `(?i)` that is not at the very start: in Ruby it ends
+    the branch. Under `i`, neighbours that are the case folding of one character (ss of U+00DF):
+    Oniguruma folds them together, Rust does not. The set operators `--` and `~~`.
+
+Source: https://github.com/kkos/oniguruma/blob/master/doc/RE (Ruby syntax), and tokenizers 0.23.3
+as executed.
+"""
+
+import re
+from typing import Final
+
+from bpe_ref.errors import PatternError
+
+_FOLDED_PAIRS: Final = ("ss", "ff", "fi", "fl", "st")  # U+00DF, U+FB00 to FB06
+_QUANTIFIER: Final = re.compile(r"([*+?])([+?]?)|\{(?=,?\d)(\d*)(,?)(\d*)\}([+?]?)")
+_CODE_POINT: Final = re.compile(
+    r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|[xuU]\{([0-9A-Fa-f]{1,8})\})"
+)
+_PROPERTY: Final = re.compile(r"\\[pP]\{\^?[A-Za-z_]+\}")
+_GROUP: Final = re.compile(r"\((\?:|\?>|\?=|\?!|\?<=|\?<!|\?-?i:|\?P?<[A-Za-z_]\w*>|(?!\?))")
+_KEPT_GROUPS: Final = (":", ">", "=", "!")
+_WORD: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[wWbB]")
+
+
+def asks_for_words(pattern: str) -> bool:
+    r"""Tell whether a pattern uses `\w` or `\b`, the only classes about which engines differ.
+
+    >>> asks_for_words(r"\b\p{L}+"), asks_for_words(r"\\w")
+    (True, False)
+    """
+    return _WORD.search(pattern) is not None
+
+
+def to_oniguruma(pattern: str) -> str:
+    r"""Return the pattern in Oniguruma's dialect.
+
+    The pattern must be one that `bpe_ref.Pretokenizer` takes, with tiktoken's
+    tables. Raises `PatternError`, with the place.
+
+    >>> to_oniguruma(r"\p{N}{1,3}+|\s++$|[\r\n]")
+    '(?>\\p{N}{1,3})|\\s++\\z|[\\r\\n]'
+    >>> to_oniguruma("a(?i)b")
+    Traceback (most recent call last):
+    bpe_ref.errors.PatternError: the pattern has '(?i)b' at 1, which Oniguruma...
+    """
+    folded = "(?i" in pattern
+    for pair in _FOLDED_PAIRS:
+        if folded and pair in pattern.lower():
+            raise _untranslatable(pattern, pattern.lower().index(pair))
+    if pattern.startswith("(?i)"):
+        return f"(?i:{_translate(pattern, 4)})"
+    return _translate(pattern, 0)
+
+
+def _translate(pattern: str, position: int) -> str:
+    """Return the translation of the pattern from a place on."""
+    parts: list[str] = []  # invariant: the last atom is parts[atom:]
+    atom = 0
+    open_groups: list[int] = []
+    while position < len(pattern):
+        quantifier = _QUANTIFIER.match(pattern, position) if parts else None
+        if quantifier is not None:
+            parts[atom:] = _repeat(parts[atom:], quantifier)
+            position = quantifier.end()
+            continue
+        character = pattern[position]
+        atom = len(parts)
+        if character == "(":
+            group = _GROUP.match(pattern, position)
+            if group is None:
+                raise _untranslatable(pattern, position)
+            kept = group[1].endswith(_KEPT_GROUPS) and not group[1].startswith("?P")
+            kept = kept and not (group[1].startswith("?<") and group[1][-1] == ">")
+            parts.append(f"({group[1]}" if kept else "(?:")
+            open_groups.append(atom)
+            position = group.end()
+        elif character == ")":
+            parts.append(")")
+            atom = open_groups.pop()
+            position += 1
+        elif character == "[":
+            source, position = _bracket(pattern, position)
+            parts.append(source)
+        elif character == "\\":
+            source, position = _escape(pattern, position)
+            parts.append(source)
+        else:
+            parts.append(
+                {"^": r"\A", "$": r"\z", "{": r"\x{7b}", "}": r"\x{7d}"}.get(character, character)
+            )
+            position += 1
+    return "".join(parts)
+
+
+def _repeat(parts: list[str], quantifier: re.Match[str]) -> list[str]:
+    """Return an atom with its quantifier."""
+    sign, sign_mode, least, comma, most, mode = quantifier.groups()
+    if sign is not None:
+        return [*parts, sign + sign_mode]
+    bounds = f"{{{least or '0'}{comma}{most}}}"
+    if mode == "+":
+        return ["(?>", *parts, bounds, ")"]
+    return [*parts, bounds + (mode if comma else "")]
+
+
+def _bracket(pattern: str, position: int) -> tuple[str, int]:
+    """Return the translation of a class in brackets, and the place behind it."""
+    start = position + 2 if pattern.startswith("[^", position) else position + 1
+    parts = [pattern[position:start]]
+    position = start
+    while pattern[position] != "]" or position == start:
+        if pattern[position] == "]" or pattern[position : position + 2] in {"--", "~~"}:
+            raise _untranslatable(pattern, position)
+        if pattern[position] == "[":
+            source, position = _bracket(pattern, position)
+        elif pattern[position] == "\\":
+            source, position = _escape(pattern, position)
+        else:
+            source, position = pattern[position], position + 1
+        parts.append(source)
+    return "".join([*parts, "]"]), position + 1
+
+
+def _escape(pattern: str, position: int) -> tuple[str, int]:
+    """Return the translation of a backslash and what belongs to it, and the place behind it."""
+    if found := _CODE_POINT.match(pattern, position):
+        return rf"\x{{{next(filter(None, found.groups()))}}}", found.end()
+    if found := _PROPERTY.match(pattern, position):
+        return found[0], found.end()
+    character = pattern[position + 1]
+    # Behind a backslash, Oniguruma takes some marks for anchors.
+    source = rf"\{character}" if character.isalnum() else rf"\x{{{ord(character):x}}}"
+    return source, position + 2
+
+
+def _untranslatable(pattern: str, position: int) -> PatternError:
+    return PatternError(
+        f"the pattern has {pattern[position : position + 12]!r} at {position}, "
+        "which Oniguruma does not have in this meaning"
+    )
