@@ -1,7 +1,7 @@
 """Checking parameters: each check returns the value, or raises one sentence.
 
 What a number is
-    A finite `int`, `float` or `Fraction`. A bool is no number here, nor is a string, NaN or
+    A finite `int`, `float` or `Fraction`. A bool is not a number here, nor is a string, NaN or
     an infinity.
 What is decided exactly
     `read_fraction` returns the rational number that a value is, of whatever size.
@@ -28,7 +28,7 @@ _PLAIN: Final = 2**16
 
 
 def is_finite(value: object) -> TypeGuard[Number]:
-    """Say whether a value is a number as described above.
+    """Return whether a value is a number as described above.
 
     >>> is_finite(0.5), is_finite(True), is_finite("1"), is_finite(float("inf"))
     (True, False, False, False)
@@ -39,7 +39,7 @@ def is_finite(value: object) -> TypeGuard[Number]:
 
 
 def is_whole(value: object, least: int = 0, most: float = inf) -> TypeGuard[int]:
-    """Say whether a value is a whole number from `least` to `most`.
+    """Return whether a value is a whole number from `least` to `most`.
 
     >>> is_whole(3), is_whole(-1), is_whole(3.0), is_whole(True), is_whole(3, most=2)
     (True, False, False, False, False)
@@ -143,7 +143,7 @@ def _said(bound: int) -> str:
 
 
 def read_choice(name: str, value: Any, choices: Collection[str]) -> str:
-    """Return one of a few names; complain about another.
+    """Return the name; raise `ParameterError` if it is not one of the allowed names.
 
     >>> read_choice("method", "half", ("divide", "subtract"))
     Traceback (most recent call last):

@@ -107,7 +107,7 @@ class Sampler:
         return token
 
     def _same_size(self, size: int) -> None:
-        """Complain about a row that is not as long as the rows before: another vocabulary."""
+        """Raise `RowError` if a row is not as long as the rows before it."""
         if self._size is not None and size != self._size:
             raise RowError(f"logits must have {self._size} numbers, as before, got {size}")
         self._size = size

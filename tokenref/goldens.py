@@ -98,7 +98,7 @@ def own_subject(name_or_path: str) -> TokenizerSubject:
     loaded = load_tokenizer(name_or_path)
     if isinstance(loaded, SentencePieceTokenizer):
         raise GoldensError(
-            f"{name_or_path} must be a vocabulary or a tokenizer.json, it is a SentencePiece model"
+            f"{name_or_path} must be a vocabulary or a tokenizer.json, is a SentencePiece model"
         )
     if not isinstance(loaded, Pipeline):
         return loaded.vocabulary

@@ -60,7 +60,7 @@ def _texts(vocabulary: str, place: int) -> Iterator[Draft]:
             vocabulary,
             f"known-{slug}",
             text,
-            f"{text!a} with {vocabulary}: tiktoken 0.14.0 says {known}.",
+            f"{text!a} with {vocabulary}: tiktoken 0.14.0 returns {known}.",
             ["Pretokenization"],
             known,
         )
@@ -114,7 +114,7 @@ def _special(vocabulary: str) -> Iterator[Draft]:
             "refused",
             SpecialInput(text=f"a{text}", allowed=[], disallowed="all"),
             None,
-            "the end of text where it is not allowed",
+            "the end-of-text token where it is not allowed",
         ),
         ("as-text", SpecialInput(text=text, allowed=[], disallowed=[]), (), "the end as text"),
         (

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Final
 
-from authoring.cases.cutters import cut, cut_otherwise
 from authoring.cases.draft import Draft
+from authoring.cases.rivals import cut, cut_otherwise
 from authoring.cases.texts import VARIANTS, rows, text_case
 from authoring.cases.vocabularies import vocabulary_named
 from authoring.data import tables

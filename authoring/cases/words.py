@@ -60,7 +60,7 @@ def _counts() -> Iterator[Draft]:
             slug=slug,
             vocabulary="tiny",
             request=TextInput(text=text),
-            why=f"{fact}: counting must agree with encoding, whatever road it takes.",
+            why=f"{fact}: counting must agree with encoding, whatever method it uses.",
             flags=["Count"],
             spec="docs/bpe.md#counting",
         )

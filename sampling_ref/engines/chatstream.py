@@ -6,7 +6,7 @@ from sampling_ref.engines.profile import Condition, Parameter, Profile, Stage
 
 ARTICLE = "Three penalties for LLM sampling (Qualiteg)"
 CODE = f"{ARTICLE}, the processors' code"
-SCALAR = "Any number; what divides must be above 0 here."
+SCALAR = "Any number; here a divisor must be above 0."
 MULTIPLICATIVE = Condition("penalty_method", "==", "multiplicative")
 SUBTRACTIVE = Condition("penalty_method", "==", "subtractive")
 REPETITION = {"counting": "distinct", "arithmetic": "division"}
@@ -32,7 +32,7 @@ CHATSTREAM = Profile(
             "penalty_method",
             "multiplicative",
             OneOf(("multiplicative", "subtractive")),
-            engine_rule="Each processor has one of its own.",
+            engine_rule="Each processor has its own.",
             source=CODE,
         ),
         Parameter(
@@ -110,13 +110,13 @@ CHATSTREAM = Profile(
     draw=Draw("inverse CDF", uniform="not said", source=f"{ARTICLE}, scenario, step 6"),
     notes=(
         (
-            "Division by a penalty makes a token of negative logit likelier; the code divides "
-            "whatever the sign."
+            "Dividing by a penalty makes a token with a negative logit more likely; the code "
+            "divides whatever the sign."
         ),
         (
             "The frequency penalty divides by penalty ** count; the article's example multiplies "
             "instead (`sampling_ref.chatstream` reproduces both)."
         ),
-        "The processors can be composed in any order; this is the order of the example.",
+        "The processors can be combined in any order; this is the order of the example.",
     ),
 )

@@ -47,7 +47,7 @@ LLAMA_CPP = Profile(
             64,
             Whole(-1, LARGEST),
             aliases=("penalty_last_n",),
-            engine_rule="the programs refuse -1; the sampler takes it for 0, which is off",
+            engine_rule="the programs refuse -1; the sampler treats it as 0, which is off",
             source=f"{SCHEMA}:126, {SAMPLER}:3209",
         ),
         Parameter(
@@ -56,7 +56,7 @@ LLAMA_CPP = Profile(
             Interval(0, low_open=True),
             "f32",
             aliases=("penalty_repeat", "repetition_penalty"),
-            engine_rule="its reciprocal must be finite in 32 bits, too",
+            engine_rule="its reciprocal must also be finite in 32 bits",
             source="common/sampling.cpp:190",
         ),
         Parameter(
@@ -80,7 +80,7 @@ LLAMA_CPP = Profile(
             0.0,
             Interval(0),
             "f32",
-            engine_rule="negative ones are accepted, and favour repetition",
+            engine_rule="negative numbers are accepted, and favour repetition",
             source=f"{SCHEMA}:139",
         ),
         Parameter(
@@ -88,21 +88,21 @@ LLAMA_CPP = Profile(
             1.75,
             Interval(),
             "f32",
-            engine_rule="below 1 the programs take their default, the sampler is off",
+            engine_rule="below 1, the programs use their default and the sampler is off",
             source=f"{SCHEMA}:142, {SAMPLER}:3645",
         ),
         Parameter(
             "dry_allowed_length",
             2,
             Whole(0, LARGEST),
-            engine_rule="the command line accepts negative ones",
+            engine_rule="the command line accepts negative numbers",
             source=f"{SCHEMA}:149",
         ),
         Parameter(
             "dry_penalty_last_n",
             64,
             Whole(-1, LARGEST),
-            engine_rule="the programs refuse -1; the sampler takes it for 0, which is off",
+            engine_rule="the programs refuse -1; the sampler treats it as 0, which is off",
             source=f"{SCHEMA}:153, {SAMPLER}:3640",
         ),
         Parameter(
@@ -119,7 +119,7 @@ LLAMA_CPP = Profile(
             "top_k",
             40,
             Whole(-LARGEST - 1, LARGEST),
-            engine_rule="the server takes negative ones for 0",
+            engine_rule="the server treats negative numbers as 0",
             source=f"{SCHEMA}:89",
         ),
         Parameter(
@@ -128,7 +128,7 @@ LLAMA_CPP = Profile(
             Interval(0),
             "f32",
             aliases=("typ_p",),
-            engine_rule="any number; below 0 it is like 0",
+            engine_rule="any number; negative ones are like 0",
             source=f"{SCHEMA}:112",
         ),
         Parameter(
@@ -136,7 +136,7 @@ LLAMA_CPP = Profile(
             0.95,
             Interval(0),
             "f32",
-            engine_rule="the server brings it into 0 to 1",
+            engine_rule="the server clamps it to [0, 1]",
             source=f"{SCHEMA}:93",
         ),
         Parameter(
@@ -144,7 +144,7 @@ LLAMA_CPP = Profile(
             0.05,
             Interval(0),
             "f32",
-            engine_rule="the server brings it into 0 to 1",
+            engine_rule="the server clamps it to [0, 1]",
             source=f"{SCHEMA}:97",
         ),
         Parameter(
@@ -152,7 +152,7 @@ LLAMA_CPP = Profile(
             0.0,
             Interval(),
             "f32",
-            engine_rule="the server brings it into 0 to 1",
+            engine_rule="the server clamps it to [0, 1]",
             source=f"{SCHEMA}:104",
         ),
         Parameter(
@@ -160,7 +160,7 @@ LLAMA_CPP = Profile(
             0.1,
             Interval(0),
             "f32",
-            engine_rule="the server brings it into 0 to 1",
+            engine_rule="the server clamps it to [0, 1]",
             source=f"{SCHEMA}:108",
         ),
         Parameter(
@@ -169,7 +169,7 @@ LLAMA_CPP = Profile(
             Interval(0),
             "f32",
             aliases=("temperature",),
-            engine_rule="the programs take 0 for negative ones, and the sampler does so, too",
+            engine_rule="the programs and the sampler treat negative numbers as 0",
             source=f"{SCHEMA}:116, common/arg.cpp:2019, {SAMPLER}:270",
         ),
         Parameter("dynatemp_range", 0.0, Interval(), "f32", source=f"{SCHEMA}:120"),
@@ -178,7 +178,7 @@ LLAMA_CPP = Profile(
             1.0,
             Interval(0),
             "f32",
-            engine_rule="negative ones are accepted; without entropy they divide by zero",
+            engine_rule="negative numbers are accepted; without entropy they divide by zero",
             source=f"{SCHEMA}:123",
         ),
         Parameter("mirostat", 0, Whole(0, 2), aliases=("mirostat_mode",), source=f"{SCHEMA}:157"),
@@ -203,7 +203,7 @@ LLAMA_CPP = Profile(
             -1.0,
             Interval(-1, 1),
             "f32",
-            engine_rule="the server takes 1 for what is above; below 0 is off",
+            engine_rule="the server treats more than 1 as 1; negative numbers turn it off",
             source=f"{SCHEMA}:167",
         ),
         Parameter(
@@ -211,7 +211,7 @@ LLAMA_CPP = Profile(
             0.9,
             Interval(0, 0.99),
             "f32",
-            engine_rule="the sampler brings it into 0 to 0.99",
+            engine_rule="the sampler clamps it to [0, 0.99]",
             source=f"{SCHEMA}:171, {SAMPLER}:3866",
         ),
         Parameter("min_keep", 0, Whole(0, LARGEST), source=f"{SCHEMA}:183"),
@@ -242,7 +242,7 @@ LLAMA_CPP = Profile(
                 ),
                 MIROSTAT_IS_ON,
             ),
-            note="the window is of accepted tokens; the programs accept the prompt, too",
+            note="the window contains accepted tokens; the programs also accept the prompt",
             source=f"{SAMPLER}:2950, off :2885",
         ),
         Stage(
@@ -267,7 +267,7 @@ LLAMA_CPP = Profile(
             {"n": "top_n_sigma"},
             {"deviation": "population", "zero": "best", "removed": "stay"},
             off_if=((Condition("top_n_sigma", "<=", 0.0),), MIROSTAT_IS_ON),
-            note="what is removed stays a candidate, at minus infinity",
+            note="removed tokens stay candidates, at minus infinity",
             source=f"{SAMPLER}:3237",
         ),
         Stage(
@@ -284,8 +284,8 @@ LLAMA_CPP = Profile(
             {"boundary": "exceed", "ties": "lowest id", "zero": "best"},
             off_if=((Condition("typical_p", ">=", 1.0),), MIROSTAT_IS_ON),
             order="libstdc++",
-            note="leaves the candidates in the order of their distance; beside an impossible one "
-            "all distances are not a number, and std::sort takes them for equal",
+            note="leaves the candidates in the order of their distance; if one is impossible, "
+            "all distances are NaN, and std::sort treats them as equal",
             source=f"{SAMPLER}:1910",
         ),
         Stage(
@@ -307,8 +307,8 @@ LLAMA_CPP = Profile(
             {"m": "min_p", "least": "min_keep"},
             {"above_one": "best", "equality": "kept", "ties": "lowest id"},
             off_if=((Condition("min_p", "<=", 0.0),), MIROSTAT_IS_ON),
-            note="candidates that are not sorted stay in their order, unless they are too few: "
-            "then they are sorted",
+            note="unsorted candidates keep their order, unless there are too few: then they are "
+            "sorted",
             source=f"{SAMPLER}:1749",
         ),
         Stage(
@@ -332,7 +332,10 @@ LLAMA_CPP = Profile(
                 MIROSTAT_IS_ON,
             ),
             order="libstdc++",
-            note="sorts and draws with a stream of its own; nothing happens with one candidate",
+            note=(
+                "sorts, and draws with a separate random stream; does nothing if there is one "
+                "candidate"
+            ),
             source=f"{SAMPLER}:2344",
         ),
         Stage(
@@ -345,7 +348,7 @@ LLAMA_CPP = Profile(
             {"in_play": "all"},
             off_if=((Condition("dynatemp_range", "<=", 0.0),), MIROSTAT_IS_ON),
             order="libstdc++",
-            note="nothing happens with one candidate, whatever the temperature",
+            note="does nothing if there is one candidate, whatever the temperature",
             source=f"{SAMPLER}:2133",
         ),
         Stage(
@@ -368,8 +371,8 @@ LLAMA_CPP = Profile(
             off_if=((Condition("mirostat", "!=", 1),),),
             order="libstdc++",
             draw=DISCRETE,
-            note="an impossible candidate among the first hundred leaves one, and so does a k "
-            "beyond 32 bits",
+            note="an impossible candidate among the first hundred leaves one token, and so does "
+            "a k of more than 32 bits",
             source=f"{SAMPLER}:2460, common/sampling.cpp:401",
         ),
         Stage(
@@ -387,8 +390,8 @@ LLAMA_CPP = Profile(
             {"width": "reciprocal"},
             off_if=((Condition("adaptive_target", "<", 0.0),), MIROSTAT_IS_ON),
             draw=DISCRETE,
-            note="a target of 0 or more stands for adaptive_p among `samplers`, where it takes the "
-            "place of the last draw",
+            note="a target of 0 or more means that adaptive_p is among `samplers`, where it "
+            "replaces the final draw",
             source=f"{SAMPLER}:3750, common/sampling.cpp:383",
         ),
     ),
@@ -404,8 +407,8 @@ LLAMA_CPP = Profile(
     exact=LLAMA_EXACT,
     rounded=LLAMA_32,
     notes=(
-        "The samplers stand in the order that the programs have without `samplers`.",
-        "Not described: grammars, the budget for reasoning, infill, sampling on a device.",
+        "The samplers are in the order that the programs use without `samplers`.",
+        "Not described: grammars, the reasoning budget, infill, sampling on a device.",
     ),
     logprobs=(
         Logprobs("before sampling", "nothing", "tools/server/server-context.cpp:1945"),

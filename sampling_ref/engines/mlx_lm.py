@@ -29,15 +29,15 @@ MLX_LM = Profile(
             None,
             OrNone(Interval(0)),
             "f32",
-            engine_rule="0 switches it off, as None does.",
+            engine_rule="0 turns it off, like None.",
             source=SOURCE,
         ),
         Parameter(
             "repetition_context_size",
             20,
             Whole(1),
-            engine_rule="The engine takes 0 for everything, and a negative number for all "
-            "tokens but so many of the first.",
+            engine_rule="In the engine, 0 means everything, and -n means everything except the "
+            "first n tokens.",
             source=SOURCE,
         ),
         Parameter("presence_penalty", None, OrNone(Interval()), "f32", source=SOURCE),
@@ -50,7 +50,7 @@ MLX_LM = Profile(
             Interval(0),
             "f64",
             aliases=("temperature",),
-            engine_rule="Not checked; below 0 it turns the distribution around.",
+            engine_rule="Not checked; a negative number inverts the distribution.",
             source=SOURCE,
         ),
         Parameter(
@@ -58,8 +58,8 @@ MLX_LM = Profile(
             0.0,
             Interval(),
             "f32",
-            engine_rule="Below 2**-150, which 32 bits do not know, the engine removes every "
-            "token; here it is off.",
+            engine_rule="Below 2**-150, which is 0 in 32 bits, the engine removes every token; "
+            "here it is off.",
             source=SOURCE,
         ),
         Parameter("min_p", 0.0, Interval(0, 1), "f64", source=SOURCE),
@@ -71,8 +71,8 @@ MLX_LM = Profile(
             "top_k",
             0,
             Whole(),
-            engine_rule="At most 0 is off. The engine refuses what is not below the size of the "
-            "vocabulary; here every token is kept.",
+            engine_rule="0 or less turns it off. The engine refuses a number that is not below "
+            "the size of the vocabulary; here it keeps every token.",
             source=SOURCE,
         ),
     ),
@@ -124,8 +124,8 @@ MLX_LM = Profile(
                 "walked": "downwards",
             },
             off_if=(at_most("top_p", 0.0), at_least("top_p", 1.0)),
-            note="Before the temperature. Up to 0.32.0 only the highest ids of equals stayed, "
-            "and a tiny top_p removed every token.",
+            note="Before the temperature. Up to 0.32.0, only the highest ids of equal tokens "
+            "were kept, and a tiny top_p removed every token.",
             source=SOURCE,
         ),
         Stage(
@@ -159,14 +159,17 @@ MLX_LM = Profile(
             {"k": "top_k"},
             {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if=(at_most("top_k", 0),),
-            note="Which of equals stay is not defined; the lowest ids here.",
+            note=(
+                "It is undefined which of several equal tokens are kept; here those with the "
+                "lowest ids."
+            ),
             source=SOURCE,
         ),
         Stage(
             "temperature",
             {"temperature": "temp"},
             {"zero": "error", "added": 0},
-            note="Last: the filters see the distribution without it. A product with the rounded "
+            note="Last: the filters see the distribution without it. Multiplies by the rounded "
             "1 / temp.",
             source=SOURCE,
         ),
@@ -180,7 +183,7 @@ MLX_LM = Profile(
         if_any=(equals("temp", 0.0),),
         after=("logit_bias", "repetition_penalty", "presence_penalty", "frequency_penalty"),
         note="The largest of the log-probabilities: logits that differ by less than their "
-        "rounding are equals there.",
+        "rounding are equal there.",
         source=SOURCE,
     ),
     logprobs=(Logprobs("after penalties", ("frequency_penalty",), "mlx_lm/generate.py:398"),),

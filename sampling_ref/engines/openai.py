@@ -31,7 +31,7 @@ OPENAI = Profile(
                 "skipped": 0,
             },
             off_if=((Condition("frequency_penalty", "==", 0.0),),),
-            note="The formula counts the tokens that were sampled, so not the prompt.",
+            note="The formula counts sampled tokens, so not the prompt.",
             source=FORMULA,
         ),
         Stage(
@@ -46,7 +46,9 @@ OPENAI = Profile(
             {"biases": "logit_bias"},
             {"limit": None},
             off_if=((Condition("logit_bias", "is empty"),),),
-            note="Added to the logits before sampling; three sums have no order.",
+            note=(
+                "Added to the logits before sampling; the order of the three sums does not matter."
+            ),
             source=REFERENCE,
         ),
         Stage(
@@ -76,7 +78,7 @@ OPENAI = Profile(
     greedy=Greedy(
         if_any=((Condition("temperature", "==", 0.0),),),
         after=("frequency_penalty", "presence_penalty", "logit_bias"),
-        note="Not published; what a temperature of 0 is understood to mean.",
+        note="Not published; this is how a temperature of 0 is commonly understood.",
     ),
     notes=("Only the formula is published; what the servers do cannot be observed.",),
 )

@@ -86,8 +86,8 @@ SGLANG = Profile(
                 "skipped": 0,
             },
             off_if=(equals("repetition_penalty", 1.0),),
-            note="Output tokens only. Without overlap the order of the penalties is that of a "
-            "Python set.",
+            note="Output tokens only. Without the overlap schedule, the order of the penalties "
+            "is that of a Python set.",
             source=f"{PENALTIES}/repetition_penalty.py:11",
         ),
         Stage(
@@ -95,7 +95,7 @@ SGLANG = Profile(
             {"biases": "logit_bias"},
             {"limit": None},
             off_if=(is_empty("logit_bias"),),
-            note="After the grammar's mask, so no bias brings a token back.",
+            note="After the grammar's mask, so no bias can revive a token.",
             source=f"{BATCH}:443",
         ),
         Stage(
@@ -109,7 +109,10 @@ SGLANG = Profile(
             {"k": "top_k"},
             {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if=(equals("top_k", -1),),
-            note="A descending sort that is not stable: which of equals stay is not defined.",
+            note=(
+                "A descending sort that is not stable, so it is undefined which of several "
+                "equal tokens are kept."
+            ),
             source=f"{SAMPLER}:823",
         ),
         Stage(
@@ -125,8 +128,8 @@ SGLANG = Profile(
             },
             off_if=(equals("top_p", 1.0),),
             order="sorted",
-            note="Zero where the sum before a token exceeds p; probabilities stay those of "
-            "the whole row.",
+            note="Zero if the sum before a token exceeds p; probabilities remain those of the "
+            "whole row.",
             source=f"{SAMPLER}:827",
         ),
         Stage(
@@ -150,7 +153,10 @@ SGLANG = Profile(
             *("frequency_penalty", "presence_penalty", "min_new_tokens"),
             *("repetition_penalty", "logit_bias"),
         ),
-        note="T becomes 1 and top_k 1: in a mixed batch the first of the sort, else argmax.",
+        note=(
+            "The temperature becomes 1 and top_k 1: in a mixed batch the first of the sort, "
+            "else argmax."
+        ),
         source=f"{PARAMS}:244",
     ),
     logprobs=(
@@ -159,12 +165,12 @@ SGLANG = Profile(
     ),
     notes=(
         (
-            "In a batch where any row filters, the comparison with top_p is made for all rows, and "
-            "32-bit sums above 1 remove tails also at top_p = 1."
+            "In a batch where any row filters, top_p is applied to all rows, and 32-bit sums "
+            "above 1 remove tails even at top_p = 1."
         ),
         (
-            "The FlashInfer path has other rules for equals, and filters jointly or in turn "
-            "depending on whether any row has a min_p."
+            "The FlashInfer path has other rules for ties, and filters jointly or one after the "
+            "other, depending on whether any row has a min_p."
         ),
     ),
 )

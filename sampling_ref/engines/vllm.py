@@ -43,7 +43,7 @@ VLLM = Profile(
             "bad_words",
             None,
             OrNone(TokenSequences()),
-            engine_rule="The engine takes words, and tokenizes each with and without a space.",
+            engine_rule="The engine takes words and tokenizes each with and without a space.",
             source=f"{PARAMS}:420",
         ),
         Parameter("min_tokens", 0, Whole(0), source=f"{PARAMS}:339"),
@@ -53,7 +53,7 @@ VLLM = Profile(
             None,
             OrNone(TokenNumbers()),
             "f32",
-            engine_rule="Clamped to [-100, 100] where requests are read, and nowhere else.",
+            engine_rule="Clamped to [-100, 100] when requests are read, and nowhere else.",
             source=f"{PARAMS}:409",
         ),
         Parameter(
@@ -67,7 +67,7 @@ VLLM = Profile(
             Interval(0, 2),
             "f32",
             engine_rule="Between 0 and 0.01 it is raised to 0.01 with a warning; below 2**-150, "
-            "which 32 bits do not know, it is 0 here.",
+            "which is 0 in 32 bits, it is 0 here.",
             source=f"{PARAMS}:308",
         ),
         Parameter("min_p", 0.0, Interval(0, 1), "f32", source=f"{PARAMS}:321"),
@@ -79,7 +79,7 @@ VLLM = Profile(
             "allowed_tokens",
             {"tokens": "allowed_token_ids"},
             off_if=(is_none("allowed_token_ids"),),
-            note="First, so that no bias brings a token back.",
+            note="First, so no bias can revive a token.",
             source=f"{SAMPLER}:480",
         ),
         Stage(
@@ -114,7 +114,7 @@ VLLM = Profile(
                 "skipped": 0,
             },
             off_if=(equals("repetition_penalty", 1.0),),
-            note="Prompt or output, once; a product with the rounded 1 / penalty.",
+            note="Prompt or output, once; multiplies by the rounded 1 / penalty.",
             source="vllm/_custom_ops.py:372",
         ),
         Stage(
@@ -180,7 +180,8 @@ VLLM = Profile(
             },
             off_if=(equals("top_p", 1.0),),
             note="Ascending; removed while the sum is at most 1 - p. The sort is not stable in "
-            "rows longer than 16: which of equals stay is not defined. The Triton kernel differs.",
+            "rows longer than 16, so it is undefined which of several equal tokens are "
+            "kept. The Triton kernel differs.",
             source=f"{FILTERS}:555",
         ),
     ),
@@ -196,8 +197,8 @@ VLLM = Profile(
             *("allowed_tokens", "bad_words", "min_new_tokens", "logit_bias"),
             *("repetition_penalty", "frequency_penalty", "presence_penalty"),
         ),
-        note="torch.argmax; on a CPU the first of equals. The sampler asks for less than 1e-5, "
-        "but requests leave nothing between 0 and 0.01.",
+        note="torch.argmax: on a CPU the first of equal numbers. The sampler tests for less "
+        "than 1e-5, but requests leave nothing between 0 and 0.01.",
         source=f"{SAMPLER}:148",
     ),
     logprobs=(
@@ -206,9 +207,9 @@ VLLM = Profile(
     ),
     notes=(
         (
-            "Which kernel filters depends on the batch: PyTorch, Triton, or FlashInfer, with "
-            "different rules for equals."
+            "The batch determines which kernel filters: PyTorch, Triton, or FlashInfer, with "
+            "different rules for ties."
         ),
-        "With speculative decoding min_p and logit_bias are refused.",
+        "With speculative decoding, min_p and logit_bias are refused.",
     ),
 )

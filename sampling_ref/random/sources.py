@@ -234,7 +234,7 @@ def read_uniforms(
     """
     if hasattr(uniforms, "tolist"):
         uniforms = uniforms.tolist()
-    if is_number(uniforms):
+    if not isinstance(uniforms, list | tuple) and is_number(uniforms):
         uniforms = [uniforms]
     try:
         numbers = list(uniforms)

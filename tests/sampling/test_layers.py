@@ -30,7 +30,7 @@ SIDE_BY_SIDE = {
 
 TOUCH_THE_WORLD = {
     "sampling_ref.generation.loop": {"time"},
-    "sampling_ref.generation.showing": {"sys"},
+    "sampling_ref.generation.events": {"sys"},
 }
 """The only modules that may use a clock or a stream, and which."""
 

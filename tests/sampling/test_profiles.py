@@ -25,7 +25,6 @@ from sampling_ref import (
     Sampler,
     SamplingError,
     UnknownNameError,
-    antigravity,
     distribution,
     explain,
     lz_penalty,
@@ -34,9 +33,8 @@ from sampling_ref import (
 )
 from sampling_ref.engines.domains import Interval, OneOf, OrNone, Tokens, Whole, check
 from sampling_ref.engines.profile import Parameter, Stage
-from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.steps.step import REQUIRED
-from tests.sampling.rows import histories, rows, shares, uniforms
+from tests.sampling.rows import histories, rows
 
 ROW = [1.0, 2.0, 3.0, -inf, 2.5]
 HISTORY = [0, 1, 1]
@@ -292,31 +290,6 @@ def test_explain_says_what_each_step_did() -> None:
     assert trace.steps[0].row_after == [Fraction(3, 4), 2.0, 1.0]
     assert trace.steps[2].removed == (0,)
     assert "the 2 largest are kept" in str(trace)
-
-
-@pytest.mark.parametrize("precision", ["exact", "f32"])
-@given(row=rows(), data=st.data(), uniform=uniforms())
-def test_the_profile_of_antigravity_is_the_published_function(
-    precision: Literal["exact", "f32"], row: list[float], data: st.DataObject, uniform: float
-) -> None:
-    history = data.draw(histories(len(row)))
-    params: dict[str, Any] = {
-        "temperature": data.draw(st.sampled_from([0.0, 0.5, 0.8, 1.0, 2.0])),
-        "top_k": data.draw(st.integers(1, 6)),
-        "top_p": data.draw(shares()),
-        "repetition_penalty": data.draw(st.sampled_from([0.5, 1.0, 1.1, 2.0])),
-        "repetition_window": data.draw(st.integers(0, 4)),
-    }
-    if precision == "exact":  # the profile holds parameters in 32 bits, as the program does
-        held: dict[str, Any] = {
-            name: value if isinstance(value, int) else to_binary32(value)
-            for name, value in params.items()
-        }
-        expected = antigravity.sample(row, history, uniform, **held)
-    else:
-        expected = antigravity.sample(row, history, uniform, **params, precision="f32")
-    got = sample("antigravity", row, history, uniforms=[uniform], precision=precision, **params)
-    assert got == expected
 
 
 def test_a_share_of_the_whole_row_stays_one_behind_a_sort() -> None:

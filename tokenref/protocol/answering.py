@@ -1,10 +1,10 @@
 """Answer a file of requests with an engine of this program, as any other program would.
 
-So an engine runs where `tokenref export`'s file was carried, a machine with a graphics card,
-and the file of its answers is judged somewhere else.
+This lets an engine run on another machine, for example one with a GPU: `tokenref export` writes
+the requests, and the file of answers is judged elsewhere.
 
-What an engine never answers it does not declare. Which these are is known at the end only, so
-the answers wait in a temporary file until hello is written.
+An engine declares the operations that it answers, and those are only known at the end. So the
+answers wait in a temporary file until hello is written.
 """
 
 import tempfile
@@ -45,7 +45,7 @@ _LONGEST_MESSAGE: Final = 2000
 
 @dataclass
 class _Loaded:
-    """What the questions are about, and the engine's sessions for it, by profile."""
+    """The loaded subject, and the engine's sessions for it by profile."""
 
     digest: str | None = None
     subject: Subject = SAMPLERS
@@ -56,7 +56,7 @@ class _Loaded:
 def answer_requests(
     engine: Engine, path: Path, progress: Callable[[int], None] | None = None
 ) -> Iterator[bytes]:
-    """Yield the lines of a file of responses. Raises `ExchangeError` for a file that is none.
+    """Yield the lines of a file of responses. Raises `ExchangeError` if the requests are invalid.
 
     `progress` is called with the number of questions of each run.
     """
@@ -86,7 +86,7 @@ def _answers(
     loaded, first = _Loaded(), True
     for where, message in requests_of(path):
         if first != isinstance(message, HelloRequest):
-            raise ExchangeError(f"{where}: hello must be the first line, and no other")
+            raise ExchangeError(f"{where}: hello must be the first line and must not be repeated")
         first = False
         if isinstance(message, LoadRequest):
             loaded = _load(message, where, path.parent)
@@ -107,7 +107,7 @@ def _answers(
 
 
 def _load(message: LoadRequest, where: str, folder: Path) -> _Loaded:
-    """Return what a message loads, from beside the file of requests or out of the fixtures."""
+    """Return the subject to load: a file next to the requests, or one of the fixtures."""
     digest = str(message.tokenizer if message.vocab is UNSET else message.vocab)
     path: FixturePath = folder / message.path
     is_beside = path.exists()
@@ -148,7 +148,7 @@ def _run(engine: Engine, loaded: _Loaded, message: RunRequest, where: str) -> Se
 
 
 def _written(answer: Answer) -> dict[str, Any]:
-    """Return an answer as it stands in a result.
+    """Return an answer in the form of a result.
 
     >>> _written(Refused("INVALID_ROW", "no"))
     {'err': {'code': 'INVALID_ROW', 'msg': 'no'}}
