@@ -28,7 +28,7 @@ from tiktoken import Encoding
 
 import bpe_ref
 from benchmarks.texts import random_letters
-from bpe_ref import ENCODERS, Tokenizer, Vocabulary, load_vocabulary
+from bpe_ref import ENCODERS, Tokenizer, Vocabulary, load, vocabulary_of
 from bpe_ref.cutting.counting import TextIntervalCounter
 from bpe_ref.cutting.growing import AppendCounter, PrependCounter
 from bpe_ref.cutting.reference import whole_tokenizer
@@ -77,7 +77,7 @@ def time_of(action: Callable[[], object]) -> Spent:
 def as_tiktoken(vocabulary: Vocabulary) -> Encoding:
     """Return the same vocabulary in tiktoken.
 
-    >>> as_tiktoken(load_vocabulary("tiny")).name
+    >>> as_tiktoken(vocabulary_of(load("tiny"))).name
     'measured'
     """
     return Encoding(
@@ -126,7 +126,7 @@ def passes(vocabulary: str, text: str) -> Numbers:
 
 def unsplit(vocabulary: str, text: str, rounds: int) -> Numbers:
     """Encode text as one piece by backtracking, and pre-tokenized by tiktoken."""
-    known = load_vocabulary(vocabulary)
+    known = vocabulary_of(load(vocabulary))
     encoding, encode, piece = as_tiktoken(known), ENCODERS["backtracking"], text.encode()
     encode(known, known.symbols(piece[:1]))  # builds the tables
     found: list[Numbers] = []
@@ -139,7 +139,7 @@ def unsplit(vocabulary: str, text: str, rounds: int) -> Numbers:
 
 def random_piece(vocabulary: str, encoder: str, length: int, rounds: int) -> Numbers:
     """Encode one piece of random letters, a tenth of it, and all of it by tiktoken."""
-    known = load_vocabulary(vocabulary)
+    known = vocabulary_of(load(vocabulary))
     encoding, encode = as_tiktoken(known), ENCODERS[encoder]
     piece = random_letters(length).encode()
     tenth = piece[: length // 10]
@@ -178,7 +178,7 @@ def curve(
     vocabulary: str, encoder: str, text: str, lengths: Sequence[int], *, least: bool = False
 ) -> Numbers:
     """Return the seconds that one piece of each length takes, by length: the median, or least."""
-    known = load_vocabulary(vocabulary)
+    known = vocabulary_of(load(vocabulary))
     content = text.encode()
     encode: Callable[[bytes], object]
     if encoder == "appending":
@@ -213,7 +213,7 @@ def _seconds_for(
 def appended(vocabulary: Vocabulary, piece: bytes) -> AppendEncoder:
     """Append a piece byte by byte, the number of tokens known after each.
 
-    >>> appended(load_vocabulary("tiny"), b"ab").token_count <= 2
+    >>> appended(vocabulary_of(load("tiny")), b"ab").token_count <= 2
     True
     """
     encoder = AppendEncoder(vocabulary)
@@ -226,7 +226,7 @@ def appended(vocabulary: Vocabulary, piece: bytes) -> AppendEncoder:
 def prepended(vocabulary: Vocabulary, piece: bytes) -> PrependEncoder:
     """Put a piece in front of nothing, byte by byte, from its end.
 
-    >>> prepended(load_vocabulary("tiny"), b"ab").piece
+    >>> prepended(vocabulary_of(load("tiny")), b"ab").piece
     b'ab'
     """
     encoder = PrependEncoder(vocabulary)
@@ -238,7 +238,7 @@ def prepended(vocabulary: Vocabulary, piece: bytes) -> PrependEncoder:
 
 def appending(vocabulary: str, text: str, rounds: int) -> Numbers:
     """Append a text byte by byte, and put it in front likewise, beside one backtracking pass."""
-    known, piece = load_vocabulary(vocabulary), text.encode()
+    known, piece = vocabulary_of(load(vocabulary)), text.encode()
     encode = ENCODERS["backtracking"]
     encode(known, known.symbols(piece[:1]))  # builds the tables
     found: Numbers = {
@@ -263,7 +263,7 @@ def appending(vocabulary: str, text: str, rounds: int) -> Numbers:
 
 def intervals(vocabulary: str, text: str, length: int, times: int, rounds: int) -> Numbers:
     """Count parts of a text, and encode each of them."""
-    known, piece = load_vocabulary(vocabulary), text.encode()
+    known, piece = vocabulary_of(load(vocabulary)), text.encode()
     encode = ENCODERS["backtracking"]
     starts = some_starts(len(piece) - length, times)
     encode(known, known.symbols(piece[:1]))  # builds the tables
@@ -315,7 +315,7 @@ GROWING: Final[Mapping[str, Callable[[Vocabulary, str], object]]] = MappingProxy
 
 def growth(vocabulary: str, what: str, text: str, lengths: Sequence[int], rounds: int) -> Numbers:
     """Return how many times longer a text takes than the one before it in `lengths`."""
-    known = load_vocabulary(vocabulary)
+    known = vocabulary_of(load(vocabulary))
     action = GROWING[what]
     action(known, text[:1000])  # builds the tables
     seconds: list[float] = []
@@ -342,7 +342,7 @@ def growth(vocabulary: str, what: str, text: str, lengths: Sequence[int], rounds
 
 def counting_curve(vocabulary: str, encoder: str, text: str, lengths: Sequence[int]) -> Numbers:
     """Return the seconds that counting one part of each length takes, by length."""
-    known, piece = load_vocabulary(vocabulary), text.encode()
+    known, piece = vocabulary_of(load(vocabulary)), text.encode()
     appended(known, piece[:1])
     counter = IntervalCounter(known, piece)
     encode = ENCODERS["backtracking"]

@@ -46,10 +46,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Final
 
-from bpe_ref.added_tokens.special_tokens import SpecialChoice, choose, refuse_special, split_special
+from bpe_ref.added_tokens import Recognised
+from bpe_ref.errors import ParameterError
 from bpe_ref.given_text import without_surrogates
+from bpe_ref.models.byte_bpe import ByteBPE, encode_quickly
 from bpe_ref.registry import REGISTRY
-from bpe_ref.tokenizer import Tokenizer, cutter, encode_quickly, normalizer
+from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.unstable import beginning_with, unstable_as_tiktoken
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.compatibility import build_derivations, compatibility
@@ -67,46 +69,55 @@ def encode_with_unstable(
     tokenizer: Tokenizer,
     text: str,
     *,
-    allowed_special: SpecialChoice = (),
-    disallowed_special: SpecialChoice = "all",
+    special: Recognised = "recognise",
     complete: bool = True,
 ) -> tuple[list[TokenId], set[Tokens]]:
     """Return the stable tokens of the text, and the completions.
 
     `complete=False` gives tiktoken's own answer. Raises `SpecialTokenError` and
-    `SymbolError` as `Tokenizer.encode` does.
+    `SymbolError` as `Tokenizer.encode` does, and `ParameterError` for a tokenizer whose model does
+    not merge the bytes of a vocabulary.
 
-    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
     >>> ranks = {b"a": 0, b"b": 1, b"c": 2, b"ab": 3, b"bc": 4}
-    >>> tokenizer = Tokenizer(vocabulary_by_concatenation(ranks))
+    >>> tokenizer = tokenizer_of(vocabulary_by_concatenation(ranks))
     >>> encode_with_unstable(tokenizer, "cab")
     ([2], {(3,)})
     >>> sorted(encode_with_unstable(tokenizer, "ca")[1])
     [(0,), (3,)]
     """
-    specials = tokenizer.vocabulary.special_tokens
-    allowed, disallowed = choose(specials, allowed_special, disallowed_special)
+    if not isinstance(tokenizer.model, ByteBPE):
+        raise ParameterError("tokenizer", tokenizer, "must merge the bytes of a vocabulary")
+    treatment = tokenizer.treatment(special)
     text = without_surrogates(text)
-    refuse_special(text, disallowed)
+    treatment.check(text)
     if not complete:
-        return unstable_as_tiktoken(tokenizer, text, allowed)
-    stable: list[TokenId] = []
-    rest = ""
-    for stretch, special in split_special(text, allowed.intersection(specials)):
-        if special is None:
-            rest = stretch
-        else:
-            stable += [*tokenizer.encode_ordinary(stretch), specials[special]]
-    more, completions = _complete(tokenizer, rest)
+        return unstable_as_tiktoken(tokenizer, text, treatment)
+    cuts = tokenizer.added.cut(text, normalized=False, treatment=treatment)
+    rest = cuts.pop() if cuts and cuts[-1].token is None else None
+    stable = [
+        found
+        for start, stop, token in cuts
+        for found in (
+            [token] if token is not None else tokenizer.encode(text[start:stop], special="ordinary")
+        )
+    ]
+    more, completions = _complete(tokenizer, "" if rest is None else text[rest.start :])
     return stable + more, completions
+
+
+def _model(tokenizer: Tokenizer) -> ByteBPE:
+    assert isinstance(tokenizer.model, ByteBPE)  # noqa: S101 -- checked at the entrance
+    return tokenizer.model
 
 
 def _complete(tokenizer: Tokenizer, text: str) -> tuple[list[TokenId], set[Tokens]]:
     """Return the stable tokens and the completions, as the module defines them."""
-    text = normalizer(tokenizer.vocabulary)(text)
-    tokenizer.encode_ordinary(text)  # raises for a byte that the vocabulary lacks
-    border = _sure_border(tokenizer.vocabulary, text)
-    before = tokenizer.encode_ordinary(text[:border])
+    if tokenizer.normalizer is not None:
+        text = tokenizer.normalizer.normalize_text(text)
+    tokenizer.encode(text, special="ordinary")  # raises for a byte that the vocabulary lacks
+    border = _sure_border(_model(tokenizer).vocabulary, text)
+    before = tokenizer.encode(text[:border], special="ordinary")
     found = covers(tokenizer, text[border:])
     if not found:
         return before, set()
@@ -133,15 +144,15 @@ def _sure_border(vocabulary: Vocabulary, text: str) -> int:
 def covers(tokenizer: Tokenizer, text: str) -> set[Tokens]:
     """Return every cover of a normalized text in which nothing is special.
 
-    >>> from bpe_ref import vocabulary_by_concatenation
-    >>> tokenizer = Tokenizer(vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2}))
+    >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
+    >>> tokenizer = tokenizer_of(vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2}))
     >>> sorted(covers(tokenizer, "ba"))
     [(1, 0), (1, 2)]
     """
     search = _Search(tokenizer, text.encode())
     return {
         cover
-        for start, token in _straddling(tokenizer.vocabulary, search.data)
+        for start, token in _straddling(_model(tokenizer).vocabulary, search.data)
         for cover in search.covers_with(start, token)
     }
 
@@ -163,7 +174,8 @@ class _Search:
 
     def __init__(self, tokenizer: Tokenizer, data: bytes) -> None:
         self.data: Final = data
-        self._vocabulary: Final = tokenizer.vocabulary
+        self._model: Final = _model(tokenizer)
+        self._vocabulary: Final = self._model.vocabulary
         self._places: Final = self._vocabulary.remember(build_derivations).places
         self._compatible: Final = self._vocabulary.remember(compatibility)
         self._witnesses: Final = self._vocabulary.remember(witnesses)
@@ -241,11 +253,8 @@ class _Search:
 
     def _piece(self, piece: bytes) -> Tokens | None:
         """Return the tokens of a piece, or None if the vocabulary lacks one of its bytes."""
-        if self._vocabulary.text.whole_piece:
-            token = self._vocabulary.ids.get(piece.decode("latin-1"))
-            if token is not None:
-                return (token,)
-        return self._merge(piece)
+        token = self._model.whole_token(piece)
+        return self._merge(piece) if token is None else (token,)
 
     def _merged(self, piece: bytes) -> Tokens | None:
         known = self._vocabulary.symbol_of_letter
@@ -256,11 +265,11 @@ class _Search:
 
 
 def _byte_cutter(tokenizer: Tokenizer) -> Callable[[bytes], Sequence[bytes]]:
-    """Return what cuts bytes as `Tokenizer.encode_bytes` does."""
-    vocabulary = tokenizer.vocabulary
-    if vocabulary.text.pattern is None:
+    """Return what cuts bytes as `encode_bytes` does."""
+    model = _model(tokenizer)
+    if tokenizer.pre_tokenizer is None:
         return lambda data: [data] if data else []
-    cut = cutter(vocabulary)
+    cut = tokenizer.pre_tokenizer.cut_text
 
     def pieces(data: bytes) -> list[bytes]:
         try:
@@ -268,14 +277,14 @@ def _byte_cutter(tokenizer: Tokenizer) -> Callable[[bytes], Sequence[bytes]]:
         except UnicodeDecodeError as error:
             at = error.start
         whole = [piece.encode() for piece in cut(data[:at].decode("utf-8"))]
-        tokens = [tokenizer.encode_piece(piece) for piece in whole]
-        return _with_rest(vocabulary, tokens, data[at:])
+        tokens = [model.ids_of_bytes(piece) for piece in whole]
+        return _with_rest(model.vocabulary, tokens, data[at:])
 
     return pieces
 
 
 def _with_rest(vocabulary: Vocabulary, encoded: list[list[TokenId]], rest: bytes) -> list[bytes]:
-    """Return the pieces when bytes that are no text come last; see `Tokenizer.encode_bytes`."""
+    """Return the pieces when bytes that are no text come last; see `encode_bytes`."""
     contents = [[vocabulary.tokens[token] for token in tokens] for tokens in encoded]
     last = contents.pop() if contents else []
     # token by token from here on: a token's own bytes, as a piece, are that token

@@ -17,11 +17,11 @@ What it does besides, each with a comment in the code
 """
 
 from bisect import bisect_left
-from collections.abc import Collection
 from operator import itemgetter
 
-from bpe_ref.added_tokens.special_tokens import split_special
-from bpe_ref.tokenizer import Tokenizer, encode_quickly
+from bpe_ref.added_tokens import Treatment
+from bpe_ref.models.byte_bpe import ByteBPE, encode_quickly
+from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.merges import TokenId
 from bpe_ref.witnesses import WHITE
@@ -30,34 +30,36 @@ Tokens = tuple[TokenId, ...]
 
 
 def unstable_as_tiktoken(
-    tokenizer: Tokenizer, text: str, allowed: Collection[str]
+    tokenizer: Tokenizer, text: str, treatment: Treatment
 ) -> tuple[list[TokenId], set[Tokens]]:
     r"""Return tiktoken's stable tokens and completions.
 
-    >>> from bpe_ref import vocabulary_by_concatenation
-    >>> tokenizer = Tokenizer(vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2}))
-    >>> unstable_as_tiktoken(tokenizer, "ba", ())
+    >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
+    >>> tokenizer = tokenizer_of(vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2}))
+    >>> unstable_as_tiktoken(tokenizer, "ba", tokenizer.treatment("ordinary"))
     ([], {(1, 0), (1, 2)})
     """
-    vocabulary = tokenizer.vocabulary
-    specials = vocabulary.special_tokens
+    model = tokenizer.model
+    assert isinstance(model, ByteBPE)  # noqa: S101 -- `completions` has checked it
+    vocabulary = model.vocabulary
     tokens: list[TokenId] = []
     unstable = 0  # how many tokens the last piece has; 0 after a special token
-    for stretch, special in split_special(text, frozenset(allowed).intersection(specials)):
-        for piece in tokenizer.pieces(stretch):
-            encoded = tokenizer.encode_piece(piece.encode())
+    for start, stop, special in tokenizer.added.cut(text, normalized=False, treatment=treatment):
+        if special is not None:
+            tokens.append(special)
+            unstable = 0
+            continue
+        for piece in tokenizer.pieces(text[start:stop], special="ordinary"):
+            encoded = model.ids(piece)
             unstable = len(encoded)
             tokens += encoded
-        if special is not None:
-            tokens.append(specials[special])
-            unstable = 0
     if unstable == 0:
         return tokens, set()
     if _is_blank(vocabulary, tokens[-unstable]):
         while unstable < len(tokens) and _is_blank(vocabulary, tokens[-unstable - 1]):
             unstable += 1
     rest = tokenizer.decode_bytes(tokens[-unstable:])
-    return tokens[:-unstable], _completions(tokenizer, rest)
+    return tokens[:-unstable], _completions(tokenizer, vocabulary, rest)
 
 
 def by_alphabet(vocabulary: Vocabulary) -> list[tuple[bytes, TokenId]]:
@@ -84,15 +86,14 @@ def beginning_with(vocabulary: Vocabulary, start: bytes) -> list[tuple[bytes, To
     return tokens[first:last]
 
 
-def _completions(tokenizer: Tokenizer, rest: bytes) -> set[Tokens]:
-    vocabulary = tokenizer.vocabulary
+def _completions(tokenizer: Tokenizer, vocabulary: Vocabulary, rest: bytes) -> set[Tokens]:
     # whether it can stand there is not asked
     found: set[Tokens] = {(token,) for _, token in beginning_with(vocabulary, rest)}
     for start in range(1, len(rest)):
         for content, _ in beginning_with(vocabulary, rest[start:]):
             joined = rest[:start] + content
             try:
-                encoded = tokenizer.encode_ordinary(joined.decode("utf-8"))
+                encoded = tokenizer.encode(joined.decode("utf-8"), special="ordinary")
             except UnicodeDecodeError:
                 encoded = _merged(vocabulary, joined)
             found.add(_covering(vocabulary, encoded, len(rest)))

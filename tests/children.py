@@ -28,7 +28,7 @@ class Ended:
 
 
 class Children:
-    """What runs `tokenref` with arguments. The first one takes as long as loading it takes."""
+    """What runs `tokenref` with arguments, or `authoring`. The first run waits for the imports."""
 
     def __init__(self, folder: Path) -> None:
         """Start the program that has everything loaded; what commands print goes to a folder."""
@@ -62,7 +62,7 @@ class Children:
         limit: the most bytes that a file may have, as on a disk that is full.
         kill_at: kill it before so many operations on files of the folder were done.
         kill_in_write: kill it in the middle of this one of its writes to a journal.
-        made: what `fill` would make, which takes minutes otherwise.
+        made: what `authoring fixtures` would make, which takes minutes otherwise.
         signal_number: what it is sent, after so many seconds, or
             once: when this is so, or
             stay_in: when it calls this function, `package.module.name`, where it stays.

@@ -7,11 +7,11 @@ from functools import cache
 from typing import Any, Final
 
 import sentencepiece
+from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
 
 from bpe_ref.formats.protobuf import fields
 from bpe_ref.formats.sentencepiece import parse_sentencepiece
-from bpe_ref.sentencepiece.model import BYTE_PIECES, Piece
-from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
+from bpe_ref.models.sentencepiece import BYTE_PIECES, Piece
 from bpe_ref.tiny import tiny_corpus
 
 USER_DEFINED: Final = ["<a b>", "ab", "abc", "  ", "▁the", "e", "<|x|>", "\t", "bc"]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from authoring.__main__ import main
 from authoring.attestation import engines
 from authoring.attestation.devices import START as PROCESSOR
 from authoring.attestation.devices import numbers_of, with_processor
@@ -20,7 +21,6 @@ from authoring.attestation.unconfirmed import unconfirmed_page
 from tests.results_files import catalogue, record
 from tests.small_fixtures import small_fixtures
 from tokenref.catalogue import Catalogue, open_catalogue
-from tokenref.cli import main
 from tokenref.engines.table import Unavailable
 from tokenref.floats import floats
 from tokenref.judge import Judgement
@@ -144,7 +144,7 @@ def test_a_difference_counts_for_the_first_entry_that_covers_it(runs: list[Run])
     first, second = page.split("title b")
     assert "1 record (fail), for example `bpe/count/topic/two`. See <https://example.org>" in first
     assert "0 records (fail). See" in second
-    assert "None is known." in second
+    assert "No differences are known." in second
 
 
 def test_what_no_engine_confirms_is_counted_and_listed_where_one_had_a_say(
@@ -231,8 +231,8 @@ def test_engines_that_are_missing_are_named_together(monkeypatch: pytest.MonkeyP
 def small_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a project with few records, whose one engine is an encoder of the reference."""
     fixtures = small_fixtures(tmp_path / "fixtures")
-    monkeypatch.setattr("tokenref.commands.gates.REAL_ENGINES", ("heap",))
-    monkeypatch.setattr("tokenref.commands.gates.open_catalogue", lambda: open_catalogue(fixtures))
+    monkeypatch.setattr("authoring.__main__.REAL_ENGINES", ("heap",))
+    monkeypatch.setattr("authoring.__main__.open_catalogue", lambda: open_catalogue(fixtures))
     project = tmp_path / "project"
     (project / "docs").mkdir(parents=True)
     for path, content in SHARED.items():
@@ -262,7 +262,7 @@ def test_pages_are_written_once_and_then_compared(project: Path) -> None:
 def test_what_is_written_is_what_engines_say_now_word_for_word(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tokenref.commands.gates.says_the_same", lambda *_: True)
+    monkeypatch.setattr("authoring.__main__.says_the_same", lambda *_: True)
     assert attest(project, "--check").exit_code == 0
     assert attest(project).stdout.count("is written") == 5
 
@@ -270,7 +270,7 @@ def test_what_is_written_is_what_engines_say_now_word_for_word(
 def test_nothing_is_written_while_an_engine_fails(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tokenref.commands.gates.REAL_ENGINES", ("heap", "greedy"))
+    monkeypatch.setattr("authoring.__main__.REAL_ENGINES", ("heap", "greedy"))
     failed = attest(project)
     assert failed.exit_code == 1
     assert re.search(
@@ -284,7 +284,7 @@ def test_a_difference_that_is_no_longer_there_is_told(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entries = [known("heap", "title", "bpe/count/*")]
-    monkeypatch.setattr("tokenref.commands.gates.read_known", lambda _: entries)
+    monkeypatch.setattr("authoring.__main__.read_known", lambda _: entries)
     failed = attest(project)
     assert failed.exit_code == 1
     assert "heap: 'bpe/count/*' (title): no case that matches it differs" in failed.stderr

@@ -17,8 +17,8 @@ from authoring.cases.all import all_drafts
 from authoring.cases.canaries import canaries
 from authoring.cases.draft import Draft, PurposeError, answers, finish, refuses
 from authoring.cases.splitmix import SplitMix64
-from authoring.cases.tokenizers import fixture_tokenizers
 from authoring.cases.vocabularies import REAL_NAMES, fixture_vocabularies, vocabulary_named
+from authoring.tokenizer_files.table import fixture_tokenizers
 from bpe_ref import UnknownVocabularyError, dump_plain_json, load_vocabulary
 from tokenref.answers import TEXT_OPS, Unsupported
 from tokenref.catalogue import open_catalogue

@@ -17,25 +17,19 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
+from authoring.__main__ import main as authoring
 from authoring.mutants.gate import GateReport, Trial
+from authoring.mutants.printing import print_gate
 from authoring.mutants.table import MUTANTS
-from bpe_ref import (
-    NamedVocabulary,
-    TextRules,
-    dump_plain_json,
-    load,
-    read_tiktoken,
-    tiny_vocabulary,
-    vocabulary_by_concatenation,
-    write_tiktoken,
-)
-from bpe_ref.tiny import tiny_corpus
+from bpe_ref import TextRules, load, vocabulary_by_concatenation
+from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
+from bpe_ref.formats.tiktoken import read_tiktoken, write_tiktoken
+from bpe_ref.tiny import tiny_corpus, tiny_vocabulary
 from tokenref.catalogue import fixtures_folder, open_catalogue
 from tokenref.cli import main
 from tokenref.questions.text import TextInput
 from tokenref.record import op_of
 from tokenref.record_files import parse_records
-from tokenref.reports.mutants import print_gate
 from tokenref.reports.terminal import SHOWN_FAILURES, split_detail
 
 EXAMPLE = "bpe/encode/examples/*"
@@ -182,7 +176,12 @@ def test_the_json_report_has_a_line_per_case_between_header_and_footer(tmp_path:
             "'nobody' is not one of 'gpt2'",
         ),
         (["train", "x", "--size", "300", "--out", "/no/such/y"], 2, "/no/such/y cannot be written"),
-        (["fill", "--vocabulary", "tiny"], 2, "need --vocabulary, --texts and --out"),
+        (["fill", "--vocabulary", "tiny"], 2, "Missing option '--texts'"),
+        (["mutants"], 2, "mutants is now `python -m authoring mutants`, in a checkout"),
+        (["attest", "--check"], 2, "attest is now `python -m authoring attest`, in a checkout"),
+        (["fill", "--check"], 2, "fill --check is now `python -m authoring fixtures --check`, in"),
+        (["fill", "--folder", "x"], 2, "is now `python -m authoring fixtures --folder`, in a"),
+        (["profiles", "--page", "x"], 2, "is now `python -m authoring profiles --page`, in a"),
         (["show", "bpe/encode/no/such"], 2, "no record has the id"),
         (["encode", "a", "--vocabulary", "nobody"], 2, "'nobody'"),
         (["encode", "a", "--vocabulary", "/no/such.tiktoken"], 2, "cannot be read"),
@@ -599,7 +598,7 @@ def test_fixtures_are_not_written_into_any_folder_unasked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    result = tokenref("fill")
+    result = CliRunner().invoke(authoring, ["fixtures"])
     assert result.exit_code == 2
     assert "run it in a checkout, or name a --folder" in result.output
     assert list(tmp_path.iterdir()) == []
@@ -632,7 +631,7 @@ def test_the_list_of_commands_cuts_no_sentence_off() -> None:
     assert "..." not in listed.partition("Commands:")[2]
 
 
-@pytest.mark.parametrize("command", [[], ["check"], ["fill"], ["vocabulary"], ["mutants"]])
+@pytest.mark.parametrize("command", [[], ["check"], ["fill"], ["vocabulary"]])
 def test_every_command_explains_itself(command: Sequence[str]) -> None:
     result = tokenref(*command, "--help")
     assert result.exit_code == 0

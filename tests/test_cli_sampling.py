@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from authoring.__main__ import main as authoring
+from authoring.engines_page import engines_page
 from sampling_ref import PROFILES, distribution
 from tokenref.cli import main
-from tokenref.profile_pages import page
 from tokenref.rules import rule_names
 
 ROOT = Path(__file__).parent.parent
@@ -19,14 +20,17 @@ def run(*arguments: str) -> Result:
 
 
 def test_the_page_about_engines_is_what_the_profiles_say() -> None:
-    assert (ROOT / "docs" / "engines.md").read_text(encoding="utf-8") == page()
+    assert (ROOT / "docs" / "engines.md").read_text(encoding="utf-8") == engines_page()
 
 
 def test_a_page_that_is_not_current_is_reported(tmp_path: Path) -> None:
-    path = tmp_path / "engines.md"
-    assert run("profiles", "--page", str(path), "--check").exit_code == 1
-    assert run("profiles", "--page", str(path)).exit_code == 0
-    assert run("profiles", "--page", str(path), "--check").exit_code == 0
+    def page(*options: str) -> Result:
+        arguments = ["profiles", "--page", str(tmp_path / "engines.md"), *options]
+        return CliRunner().invoke(authoring, arguments)
+
+    assert page("--check").exit_code == 1
+    assert page().exit_code == 0
+    assert page("--check").exit_code == 0
 
 
 def test_profiles_lists_every_engine() -> None:

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from bpe_ref import load, load_tokenizer, read_tokenizer_json, write_tokenizer_json
+from bpe_ref import load, load_tokenizer
+from bpe_ref.formats.byte_level_json import write_tokenizer_json
+from bpe_ref.formats.hugging_face import read_tokenizer_json
 from tests.sentencepiece_models import trained
 from tokenref.cli import main
 

@@ -6,18 +6,12 @@ from itertools import pairwise, product
 from typing import Any
 
 import pytest
+from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from bpe_ref import (
-    ParameterError,
-    Pretokenizer,
-    TextRules,
-    Tokenizer,
-    Vocabulary,
-    vocabulary_by_concatenation,
-)
+from bpe_ref import ParameterError, TextRules, Tokenizer, Vocabulary, vocabulary_by_concatenation
 from bpe_ref.added_tokens import AddedToken
 from bpe_ref.cutting import growing
 from bpe_ref.cutting.borders import REACH, BorderRule, border_rule
@@ -27,13 +21,13 @@ from bpe_ref.cutting.pipelines import whole_pipeline, whole_sentencepiece
 from bpe_ref.cutting.reference import whole_tokenizer
 from bpe_ref.cutting.splitting import chunks, split_at
 from bpe_ref.cutting.whole import CountedFromScratch, Whole, by_definition
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.models.bpe import BPE
+from bpe_ref.models.sentencepiece import Piece, SentencePieceModel
 from bpe_ref.normalizers import NORMALIZERS
+from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.post_processors.truncation import Truncation
 from bpe_ref.registry import REGISTRY
-from bpe_ref.sentencepiece.model import Piece, SentencePieceModel
-from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
+from bpe_ref.tokenizer import Tokenizer
 from tests.cuts import chunks_by_definition, split_by_definition
 from tests.texts import drawn, text_of
 
@@ -584,7 +578,7 @@ def whole_of_other(kind: str) -> Whole:
         vocab = {word: place for place, word in enumerate(words)}
         merges = [("a", "b"), ("▁", "a"), ("t", "h"), ("th", "e")]
         return whole_pipeline(
-            Pipeline(
+            Tokenizer(
                 BPE(vocab, merges, unk_token=words[0]),
                 normalizer=NORMALIZERS["Prepend"]("▁"),
                 added_tokens=[

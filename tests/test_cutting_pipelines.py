@@ -1,4 +1,4 @@
-"""What counting and cutting claims about the pipelines of files, against `Pipeline.ids`."""
+"""What counting and cutting claims about the pipelines of files, against `Tokenizer.ids`."""
 
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
@@ -7,10 +7,11 @@ from itertools import product
 from typing import Any
 
 import pytest
+from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe_ref import ParameterError, Pretokenizer
+from bpe_ref import ParameterError
 from bpe_ref.added_tokens import AddedToken
 from bpe_ref.cutting import growing
 from bpe_ref.cutting.borders import REACH, BorderRule
@@ -28,11 +29,13 @@ from bpe_ref.cutting.longest import MOST_DECOMPOSED
 from bpe_ref.cutting.pipelines import whole_pipeline, whole_sentencepiece
 from bpe_ref.cutting.splitting import chunks, split_at
 from bpe_ref.cutting.whole import Whole, by_definition
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.models.bpe import BPE
+from bpe_ref.models.sentencepiece import BYTE_PIECES, Piece, SentencePieceModel
 from bpe_ref.normalizers import NFC, Lowercase, Prepend, Replace
 from bpe_ref.normalizers import Sequence as Normalizers
+from bpe_ref.normalizers.sentencepiece import NormalizationRules
 from bpe_ref.patterns.matches import Literal, Regex
+from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.patterns.to_oniguruma import to_oniguruma
 from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 from bpe_ref.post_processors import TemplateProcessing
@@ -40,13 +43,7 @@ from bpe_ref.post_processors.templates import parse_template
 from bpe_ref.pre_tokenizers import ByteLevel, Digits, Metaspace, Split
 from bpe_ref.pre_tokenizers import Sequence as Steps
 from bpe_ref.registry import REGISTRY
-from bpe_ref.sentencepiece.model import (
-    BYTE_PIECES,
-    NormalizationRules,
-    Piece,
-    SentencePieceModel,
-)
-from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
+from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
 from tests.cuts import chunks_by_definition, split_by_definition
 from tests.texts import drawn, text_of
@@ -127,137 +124,137 @@ VOYAGE3 = REGISTRY["voyage3_base"].pattern
 O200K = REGISTRY["o200k_base"].pattern
 CL100K = to_oniguruma(REGISTRY["cl100k_base"].pattern)
 
-BY_PIECES: dict[str, Callable[[], Pipeline]] = {
-    "gpt2": lambda: Pipeline(
+BY_PIECES: dict[str, Callable[[], Tokenizer]] = {
+    "gpt2": lambda: Tokenizer(
         byte_model(), pre_tokenizer=byte_level(), added_tokens=tokens(normalized=True)
     ),
-    "gpt2, some normalized": lambda: Pipeline(
+    "gpt2, some normalized": lambda: Tokenizer(
         byte_model(),
         pre_tokenizer=byte_level(),
         added_tokens=tokens(AddedToken("b<s>"), AddedToken("end")),
     ),
-    "gpt2, special as text": lambda: Pipeline(
+    "gpt2, special as text": lambda: Tokenizer(
         byte_model(),
         pre_tokenizer=byte_level(),
         added_tokens=[AddedToken("<s>", special=True), AddedToken("s>")],
         encode_special_tokens=True,
     ),
-    "gpt2, prefix": lambda: Pipeline(
+    "gpt2, prefix": lambda: Tokenizer(
         byte_model(), pre_tokenizer=byte_level(prefix=True), added_tokens=tokens()
     ),
-    "gpt2, letters missing": lambda: Pipeline(
+    "gpt2, letters missing": lambda: Tokenizer(
         byte_model(missing="ab©", unk_token=DEAD, fuse_unk=True),
         pre_tokenizer=byte_level(),
         added_tokens=tokens(),
     ),
-    "roberta": lambda: Pipeline(
+    "roberta": lambda: Tokenizer(
         byte_model(), pre_tokenizer=byte_level(), added_tokens=tokens(MASK_BEFORE, MASK_BEHIND)
     ),
-    "llama3": lambda: Pipeline(
+    "llama3": lambda: Tokenizer(
         byte_model(ignore_merges=True),
         pre_tokenizer=split_by(LLAMA3_PATTERN),
         added_tokens=tokens(),
         post_processor=template("$A"),
     ),
-    "cl100k": lambda: Pipeline(
+    "cl100k": lambda: Tokenizer(
         byte_model(), pre_tokenizer=split_by(CL100K, "Removed", invert=True), added_tokens=tokens()
     ),
-    "qwen2": lambda: Pipeline(
+    "qwen2": lambda: Tokenizer(
         byte_model(), NFC(), split_by(VOYAGE3, "Isolated", invert=True), added_tokens=tokens()
     ),
-    "qwen2, normalized tokens": lambda: Pipeline(
+    "qwen2, normalized tokens": lambda: Tokenizer(
         byte_model(), NFC(), split_by(VOYAGE3), added_tokens=tokens(normalized=True)
     ),
-    "o200k": lambda: Pipeline(
+    "o200k": lambda: Tokenizer(
         byte_model(), pre_tokenizer=split_by(O200K), added_tokens=tokens(MASK_BEFORE)
     ),
-    "tekken": lambda: Pipeline(
+    "tekken": lambda: Tokenizer(
         byte_model(ignore_merges=True),
         pre_tokenizer=split_by(TEKKEN_PATTERN),
         added_tokens=tokens(),
     ),
-    "bytes": lambda: Pipeline(
+    "bytes": lambda: Tokenizer(
         byte_model(), pre_tokenizer=byte_level(regex=False), added_tokens=tokens()
     ),
-    "bytes, nfc": lambda: Pipeline(
+    "bytes, nfc": lambda: Tokenizer(
         byte_model(), NFC(), byte_level(regex=False), added_tokens=tokens()
     ),
-    "bytes, whole": lambda: Pipeline(
+    "bytes, whole": lambda: Tokenizer(
         byte_model(words=("xx", "12", "  ", "aaaa", "é"), ignore_merges=True),
         pre_tokenizer=byte_level(regex=False),
         added_tokens=tokens(MASK_BEHIND),
     ),
-    "bytes, prefix": lambda: Pipeline(
+    "bytes, prefix": lambda: Tokenizer(
         byte_model(), pre_tokenizer=byte_level(regex=False, prefix=True), added_tokens=tokens()
     ),
 }
-BY_LETTERS: dict[str, Callable[[], Pipeline]] = {
-    "mistral": lambda: Pipeline(
+BY_LETTERS: dict[str, Callable[[], Tokenizer]] = {
+    "mistral": lambda: Tokenizer(
         letter_model("▁", unk_token="<unk>", fuse_unk=True),  # noqa: S106 - a token, no password
         pre_tokenizer=Metaspace("▁", "first", split=False),
         added_tokens=tokens(normalized=True),
     ),
-    "metaspace": lambda: Pipeline(
+    "metaspace": lambda: Tokenizer(
         letter_model("▁"), pre_tokenizer=Metaspace("▁", split=False), added_tokens=tokens()
     ),
-    "metaspace, some normalized": lambda: Pipeline(
+    "metaspace, some normalized": lambda: Tokenizer(
         letter_model("▁"),
         pre_tokenizer=Metaspace("▁", split=False),
         added_tokens=tokens(AddedToken("c"), AddedToken("d ")),
     ),
-    "metaspace that splits": lambda: Pipeline(
+    "metaspace that splits": lambda: Tokenizer(
         letter_model("_", byte_tokens=0, fuse_unk=True, end_of_word_suffix="~"),
         pre_tokenizer=Metaspace("_", "always"),
         added_tokens=tokens(),
     ),
-    "metaspace that splits, whole": lambda: Pipeline(
+    "metaspace that splits, whole": lambda: Tokenizer(
         letter_model("▁", ignore_merges=True),
         pre_tokenizer=Metaspace("▁", "never"),
         added_tokens=tokens(),
     ),
-    "llama2": lambda: Pipeline(letter_model("▁"), LLAMA2, added_tokens=tokens()),
-    "llama2, normalized tokens": lambda: Pipeline(
+    "llama2": lambda: Tokenizer(letter_model("▁"), LLAMA2, added_tokens=tokens()),
+    "llama2, normalized tokens": lambda: Tokenizer(
         letter_model("▁"), LLAMA2, added_tokens=[AddedToken("<s>"), AddedToken("é")]
     ),
-    "llama2, no bytes": lambda: Pipeline(
+    "llama2, no bytes": lambda: Tokenizer(
         letter_model("▁", byte_tokens=0, fuse_unk=True),
         Normalizers((SPACES, Prepend(" _"))),
         added_tokens=tokens(AddedToken("c")),
     ),
-    "llama2, some bytes": lambda: Pipeline(letter_model("▁", byte_tokens=200), LLAMA2),
-    "gemma": lambda: Pipeline(
+    "llama2, some bytes": lambda: Tokenizer(letter_model("▁", byte_tokens=200), LLAMA2),
+    "gemma": lambda: Tokenizer(
         letter_model("▁"),
         SPACES,
         Split(Literal(" "), "MergedWithPrevious", invert=False),
         added_tokens=tokens(),
     ),
-    "letters": lambda: Pipeline(
+    "letters": lambda: Tokenizer(
         letter_model(" ", byte_tokens=0, unk_token=None), added_tokens=tokens(normalized=True)
     ),
 }
-UNKNOWN: dict[str, Callable[[], Pipeline]] = {
-    "lower case": lambda: Pipeline(byte_model(), Lowercase(), byte_level()),
-    "digits": lambda: Pipeline(
+UNKNOWN: dict[str, Callable[[], Tokenizer]] = {
+    "lower case": lambda: Tokenizer(byte_model(), Lowercase(), byte_level()),
+    "digits": lambda: Tokenizer(
         byte_model(), pre_tokenizer=Steps([Digits(individual_digits=True), byte_level()])
     ),
-    "single word": lambda: Pipeline(
+    "single word": lambda: Tokenizer(
         byte_model(), pre_tokenizer=byte_level(), added_tokens=tokens(WORD)
     ),
-    "single word, letters": lambda: Pipeline(letter_model("▁"), LLAMA2, added_tokens=[WORD]),
-    "stripping, letters": lambda: Pipeline(letter_model("▁"), LLAMA2, added_tokens=[MASK_BEFORE]),
-    "pattern of its own": lambda: Pipeline(byte_model(), pre_tokenizer=split_by("[a-z]+|.")),
-    "as registered": lambda: Pipeline(
+    "single word, letters": lambda: Tokenizer(letter_model("▁"), LLAMA2, added_tokens=[WORD]),
+    "stripping, letters": lambda: Tokenizer(letter_model("▁"), LLAMA2, added_tokens=[MASK_BEFORE]),
+    "pattern of its own": lambda: Tokenizer(byte_model(), pre_tokenizer=split_by("[a-z]+|.")),
+    "as registered": lambda: Tokenizer(
         byte_model(), pre_tokenizer=split_by(REGISTRY["cl100k_base"].pattern)
     ),
-    "pieces removed": lambda: Pipeline(
+    "pieces removed": lambda: Tokenizer(
         byte_model(), pre_tokenizer=split_by(LLAMA3_PATTERN, "Removed")
     ),
-    "bytes missing": lambda: Pipeline(
+    "bytes missing": lambda: Tokenizer(
         byte_model(missing="a", unk_token=DEAD), pre_tokenizer=byte_level(regex=False)
     ),
-    "whole letters": lambda: Pipeline(letter_model("▁", ignore_merges=True), LLAMA2),
-    "suffix": lambda: Pipeline(letter_model("▁", end_of_word_suffix="~"), LLAMA2),
-    "twice": lambda: Pipeline(
+    "whole letters": lambda: Tokenizer(letter_model("▁", ignore_merges=True), LLAMA2),
+    "suffix": lambda: Tokenizer(letter_model("▁", end_of_word_suffix="~"), LLAMA2),
+    "twice": lambda: Tokenizer(
         byte_model(), pre_tokenizer=byte_level(), post_processor=template("$A $A")
     ),
 }

@@ -10,16 +10,17 @@ from hypothesis import strategies as st
 
 from bpe_ref import (
     ENCODERS,
-    ByConcatenation,
-    ByPair,
-    Pretokenizer,
     TextRules,
     Tokenizer,
     Vocabulary,
     vocabulary_by_concatenation,
     vocabulary_by_pair,
 )
+from bpe_ref.errors import PatternError
+from bpe_ref.patterns.pretokenizer import Pretokenizer
+from bpe_ref.patterns.to_oniguruma import to_oniguruma
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
+from bpe_ref.vocabulary.merges import ByConcatenation, ByPair
 from tests.real_vocabularies import real_vocabulary
 from tests.strategies import (
     examples,
@@ -30,10 +31,9 @@ from tests.strategies import (
 from tokenref.answers import Answer, Engine, Ok, Refused, Session, Unsupported
 from tokenref.engines import table
 from tokenref.engines.node_packages import NODE_PACKAGES
-from tokenref.engines.oniguruma import UntranslatableError, to_oniguruma
-from tokenref.engines.registered import which
 from tokenref.engines.rs_bpe import MemoryUnsafeError
 from tokenref.engines.table import EngineError, Unavailable, engine, engine_names
+from tokenref.engines.tiktoken_api import which
 
 REAL = ("tiktoken", "tokenizers", "bpe-openai", "rs-bpe")
 SAMPLERS = ("transformers", "llama.cpp", "torch", "numpy")
@@ -527,5 +527,5 @@ def test_what_oniguruma_reads_otherwise_is_said_otherwise(pattern: str, translat
     [("(?s).", 0), ("a(?i)b", 1), ("a(?m:^b)", 1), ("(?i:ss)", 4), ("[a--b]", 2), ("[]a]", 1)],
 )
 def test_what_oniguruma_cannot_say_is_not_said(pattern: str, place: int) -> None:
-    with pytest.raises(UntranslatableError, match=f"at {place}, which"):
+    with pytest.raises(PatternError, match=f"at {place}, which"):
         to_oniguruma(pattern)

@@ -121,7 +121,9 @@ def test_fixtures_that_find_no_room_are_refused_by_whoever_reads_them_and_made_w
 ) -> None:
     made = given / "fixtures"
     folder = tmp_path / "fixtures"
-    ended = children.run(tmp_path, "fill", "--folder", folder, made=made, limit=20_000)
+    ended = children.run(
+        tmp_path, "authoring", "fixtures", "--folder", folder, made=made, limit=20_000
+    )
     assert ended.code == 2
     assert ended.err.endswith(": File too large\n")
     assert "Traceback" not in ended.err
@@ -132,7 +134,7 @@ def test_fixtures_that_find_no_room_are_refused_by_whoever_reads_them_and_made_w
     assert all(whole[path] == content for path, content in written.items())
     ended = children.run(tmp_path, "check", "reference", "--fixtures", folder)
     assert ended.code == 3
-    assert children.run(tmp_path, "fill", "--folder", folder, made=made).code == 0
+    assert children.run(tmp_path, "authoring", "fixtures", "--folder", folder, made=made).code == 0
     assert contents(folder) == whole
 
 

@@ -123,7 +123,9 @@ def test_fixtures_whose_filling_is_killed_are_never_taken_for_whole_and_are_mend
     for moment in range(0, MOST_MOMENTS * 4, 5):
         folder = tmp_path / str(moment)
         small_fixtures(folder)
-        ended = children.run(tmp_path, "fill", "--folder", folder, made=made, kill_at=moment)
+        ended = children.run(
+            tmp_path, "authoring", "fixtures", "--folder", folder, made=made, kill_at=moment
+        )
         there = contents(folder)
         assert all(
             content in {whole.get(path), new.get(path)}
@@ -138,7 +140,9 @@ def test_fixtures_whose_filling_is_killed_are_never_taken_for_whole_and_are_mend
         if moment % 3 == 0:
             code = children.run(tmp_path, "check", "reference", "--fixtures", folder).code
             assert code == (0 if settled(there) in (whole, new) else 3)
-        assert children.run(tmp_path, "fill", "--folder", folder, made=made).code == 0
+        assert (
+            children.run(tmp_path, "authoring", "fixtures", "--folder", folder, made=made).code == 0
+        )
         assert contents(folder) == new
     else:
         raise AssertionError("it does not come to its end")

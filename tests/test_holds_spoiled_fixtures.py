@@ -339,7 +339,7 @@ def test_a_manifest_of_the_future_is_refused(name: str, spoiled: Path) -> None:
 
 
 def test_filling_removes_nothing_outside_the_folder(spoiled: Path, tmp_path: Path) -> None:
-    from tokenref.fill import write_files
+    from authoring.fixtures import write_files
 
     mine = tmp_path / "mine.txt"
     mine.write_bytes(b"mine")

@@ -7,15 +7,16 @@ from itertools import combinations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, normalizers
+from tokenizers import Tokenizer as EngineTokenizer
+from tokenizers import normalizers
 
 from bpe_ref.added_tokens import AddedToken, AddedVocabulary, longest_matches
 from bpe_ref.added_tokens.longest_matches import ByAutomaton, ByLength, Searcher, searcher_of
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.errors import SpecialTokenError, VocabularyError
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.models.bpe import BPE
 from bpe_ref.profile import HUGGING_FACE, STRICT
+from bpe_ref.tokenizer import Tokenizer
 from tests.engine_encodings import FAILED, engine_answer, our_answer
 from tests.synthetic_tokenizers import FLAGS, Document, added, document, engine, trained_model
 from tests.texts import drawn, text_of
@@ -61,11 +62,11 @@ def tokens_of(listed: Sequence[Document]) -> list[AddedToken]:
     return [AddedToken(**token) for token in listed]
 
 
-def both(listed: list[Document], *, lower: bool) -> tuple[Pipeline, Tokenizer]:
+def both(listed: list[Document], *, lower: bool) -> tuple[Tokenizer, EngineTokenizer]:
     """Return our tokenizer and the library's."""
     normalizer = {"type": "Lowercase"} if lower else None
     theirs = engine(document(MODEL, added_tokens=listed, normalizer=normalizer))
-    pipeline = Pipeline(
+    pipeline = Tokenizer(
         BPE(**MODEL_FIELDS), LOWER if lower else None, added_tokens=tokens_of(listed)
     )
     return pipeline, theirs
@@ -93,7 +94,7 @@ def test_tokens_ids_and_offsets_are_the_librarys_for_all_flags(lower: bool) -> N
         ours, theirs = both(listed, lower=lower)
         theirs.encode_special_tokens = as_text
         if as_text:
-            ours = Pipeline(
+            ours = Tokenizer(
                 ours.model,
                 ours.normalizer,
                 added_tokens=ours.added_tokens,
@@ -163,7 +164,7 @@ def test_the_last_of_two_with_one_content_gives_the_flags() -> None:
     assert ids_of(listed, {}) == {"<x>": 0}
     [cut] = AddedVocabulary(tokens_of(listed), {}).cut("<x>", normalized=False)
     assert (cut.start, cut.stop) == (0, 3)
-    pipeline = Pipeline(BPE({"a": 0}, []), added_tokens=tokens_of(listed))
+    pipeline = Tokenizer(BPE({"a": 0}, []), added_tokens=tokens_of(listed))
     assert pipeline.decode([0, 1]) == "a"  # what was special once remains so
 
 
@@ -203,7 +204,7 @@ def test_a_special_token_that_normalization_changes_is_not_skipped_but_strictly_
     listed = [AddedToken("<X>", special=True, id=1)]
     decoded = []
     for profile in (HUGGING_FACE, STRICT):
-        pipeline = Pipeline(BPE({"a": 0}, []), LOWER, added_tokens=listed, profile=profile)
+        pipeline = Tokenizer(BPE({"a": 0}, []), LOWER, added_tokens=listed, profile=profile)
         decoded.append(pipeline.decode([0, 1]))
     assert decoded == ["a <x>", "a"]
 

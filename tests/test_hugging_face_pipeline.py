@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer as EngineTokenizer
 
 from bpe_ref.added_tokens import AddedToken
 from bpe_ref.decoders import ByteLevel
@@ -16,10 +16,10 @@ from bpe_ref.encoding import Encoding
 from bpe_ref.errors import ParameterError, TokenIdError
 from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.hugging_face import parse_tokenizer_json, read_tokenizer_json
-from bpe_ref.hugging_face.piece_offsets import character_of_byte
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.models.bpe import BPE
+from bpe_ref.pieces import character_of_byte
 from bpe_ref.profile import STRICT
+from bpe_ref.tokenizer import Tokenizer
 from tests.engine_encodings import FAILED, engine_answer, our_answer
 from tests.synthetic_tokenizers import Document, added, document, trained_model
 from tests.texts import drawn, text_of
@@ -70,7 +70,7 @@ def byte_model() -> Document:
 
     from tests.texts import SCRIPTS, WORDS
 
-    tokenizer = Tokenizer(models.BPE())
+    tokenizer = EngineTokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(vocab_size=500, show_progress=False, initial_alphabet=alphabet)
@@ -230,10 +230,10 @@ def files() -> dict[str, bytes]:
 
 
 @cache
-def pair_of(name: str) -> tuple[Pipeline, Tokenizer]:
+def pair_of(name: str) -> tuple[Tokenizer, EngineTokenizer]:
     """Return our tokenizer and the library's."""
     data = files()[name]
-    return parse_tokenizer_json(data, name), Tokenizer.from_str(data.decode())
+    return parse_tokenizer_json(data, name), EngineTokenizer.from_str(data.decode())
 
 
 def rows(encoding: Any) -> list[Any]:
@@ -348,8 +348,8 @@ SMALL: Final = BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")])
 
 def test_surrogates_are_read_as_tiktoken_reads_them() -> None:
     model = BPE({"\U0001f600": 0, "\ufffd": 1}, [])
-    assert Pipeline(model).ids("\ud83d\ude00\ud83d") == [0, 1]
-    assert Pipeline(model).encode(["\ud83d"], is_pretokenized=True).ids == (1,)
+    assert Tokenizer(model).ids("\ud83d\ude00\ud83d") == [0, 1]
+    assert Tokenizer(model).encode(["\ud83d"], is_pretokenized=True).ids == (1,)
 
 
 @pytest.mark.parametrize(
@@ -364,29 +364,29 @@ def test_surrogates_are_read_as_tiktoken_reads_them() -> None:
 )
 def test_what_is_no_text_is_an_error(arguments: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ParameterError) as caught:
-        Pipeline(SMALL).encode(**arguments)
+        Tokenizer(SMALL).encode(**arguments)
     assert str(caught.value).startswith(sentence)
 
 
 def test_what_is_no_id_is_an_error_and_strictly_an_id_without_a_token_too() -> None:
     with pytest.raises(TokenIdError, match=r"^an id must be an integer, got 'a'"):
-        Pipeline(SMALL).decode(["a"])  # type: ignore[list-item]
-    assert Pipeline(SMALL).decode([0, 99, 1]) == "a b"
+        Tokenizer(SMALL).decode(["a"])  # type: ignore[list-item]
+    assert Tokenizer(SMALL).decode([0, 99, 1]) == "a b"
     with pytest.raises(TokenIdError, match=r"^an id must be that of a token, got 99"):
-        Pipeline(SMALL, profile=STRICT).decode([0, 99, 1])
+        Tokenizer(SMALL, profile=STRICT).decode([0, 99, 1])
 
 
 def test_strictly_an_added_token_decodes_to_its_text_even_if_it_spells_bytes() -> None:
     listed = [AddedToken("é!", normalized=False, id=3)]
     byte_level = ByteLevel(add_prefix_space=False, trim_offsets=False)
-    engines = Pipeline(SMALL, decoder=byte_level, added_tokens=listed)
-    strict = Pipeline(SMALL, decoder=byte_level, added_tokens=listed, profile=STRICT)
+    engines = Tokenizer(SMALL, decoder=byte_level, added_tokens=listed)
+    strict = Tokenizer(SMALL, decoder=byte_level, added_tokens=listed, profile=STRICT)
     assert (engines.decode([0, 3]), strict.decode([0, 3])) == ("a\ufffd!", "aé!")
 
 
 def test_dropout_draws_from_the_callers_numbers() -> None:
     model = BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")], dropout=0.5)
-    pipeline = Pipeline(model)
+    pipeline = Tokenizer(model)
     draws = iter([0.1, 0.9] * 4).__next__
     assert pipeline.ids("ab", draw=draws) == [0, 1]
     assert pipeline.ids("ab", draw=draws) == [2]

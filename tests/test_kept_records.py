@@ -9,24 +9,24 @@ import click.testing
 import msgspec
 import pytest
 
+from authoring import fixtures
 from authoring.cases import examples
 from authoring.cases.canaries import canaries
 from authoring.cases.vocabularies import fixture_vocabularies, vocabulary_named
+from authoring.kept_records import kept_records
 from bpe_ref import Vocabulary, vocabulary_by_concatenation
 from tests.small_fixtures import vouch
-from tokenref import fill
 from tokenref.catalogue import Selection, fixtures_folder, open_catalogue
 from tokenref.cli import main
 from tokenref.engines.table import engine
-from tokenref.fuzzing.answering_anew import answered_anew
 from tokenref.fuzzing.errors import CampaignError
 from tokenref.fuzzing.findings import Finding
 from tokenref.fuzzing.promoting import Promoted, own_target, promoted
 from tokenref.fuzzing.promoting_to_fixtures import promoted_to_fixtures
 from tokenref.fuzzing.question import Question
+from tokenref.fuzzing.records import answered_anew
 from tokenref.fuzzing.written_subjects import written
 from tokenref.glossary import FLAGS
-from tokenref.kept_records import kept_records
 from tokenref.known import default_path, read_known
 from tokenref.record import Case, RecordError, canonical_json, meaning_digest
 from tokenref.record_files import dump_records, read_records
@@ -58,7 +58,7 @@ def encoding(text: str, vocabulary: Vocabulary = OWN) -> Finding:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder as `fill` makes it of a few cases, which stay the only ones."""
+    """Return a folder as `fixtures` makes it of a few cases, which stay the only ones."""
     drafts = list(examples.drafts())[:3]
     names = {draft.vocabulary for draft in drafts}
     digests = {vocabulary_named(name).digest() for name in names}
@@ -73,9 +73,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("canaries", lambda: wrong),
         ("sampler_canaries", list),
     ):
-        monkeypatch.setattr(fill, name, value)
+        monkeypatch.setattr(fixtures, name, value)
     made = tmp_path / "fixtures"
-    fill.write_files(fill.make_files(None, made), made)
+    fixtures.write_files(fixtures.make_files(None, made), made)
     return made
 
 
@@ -110,8 +110,8 @@ def test_what_promote_writes_is_what_fill_makes(folder: Path) -> None:
     assert (case.id, case.flags) == ("bpe/encode/regress/twice", ["Dyadic", "LeftmostTie"])
     request = {"probs": {"f32": "3f0000003f000000"}, "params": {"k": 1}}
     promote(folder, finding(SAMPLERS, "top_k", request, "standard"))
-    assert fill.differences(fill.make_files(None, folder), folder) == []
-    assert fill.write_files(fill.make_files(None, folder), folder) == []
+    assert fixtures.differences(fixtures.make_files(None, folder), folder) == []
+    assert fixtures.write_files(fixtures.make_files(None, folder), folder) == []
 
 
 def test_promoted_records_are_selected_judged_and_counted_as_any_other(folder: Path) -> None:
@@ -141,13 +141,13 @@ def test_what_the_fixtures_have_already_gets_no_second_file(folder: Path) -> Non
     before = {path.name for path in (folder / "vocab").iterdir()}
     promote(folder, encoding("ac", vocabulary_named(readme)))
     assert {path.name for path in (folder / "vocab").iterdir()} == before
-    assert fill.differences(fill.make_files(None, folder), folder) == []
+    assert fixtures.differences(fixtures.make_files(None, folder), folder) == []
 
 
 def test_a_shipped_vocabulary_that_this_folder_lacks_is_brought_along(folder: Path) -> None:
     promote(folder, encoding("aaa", vocabulary_named("one_letter")))
     assert open_catalogue(folder).entry(vocabulary_named("one_letter").digest()).path is not None
-    assert fill.differences(fill.make_files(None, folder), folder) == []
+    assert fixtures.differences(fixtures.make_files(None, folder), folder) == []
 
 
 def test_a_tokenizer_of_its_own_is_brought_along(folder: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_tokenizer_of_its_own_is_brought_along(folder: Path) -> None:
     promote(folder, finding(file, "tokenize", request, "hugging-face"))
     catalogue = open_catalogue(folder)
     assert isinstance(catalogue.subject(file.digest()), TokenizerFile)
-    assert fill.differences(fill.make_files(None, folder), folder) == []
+    assert fixtures.differences(fixtures.make_files(None, folder), folder) == []
 
 
 def test_vocabularies_are_listed_by_name_in_whatever_order_they_came(folder: Path) -> None:
@@ -167,7 +167,7 @@ def test_vocabularies_are_listed_by_name_in_whatever_order_they_came(folder: Pat
     for vocabulary in sorted(few, key=Vocabulary.digest, reverse=True):
         text = vocabulary.tokens[0].decode()
         promote(folder, encoding(text, vocabulary))
-    assert fill.differences(fill.make_files(None, folder), folder) == []
+    assert fixtures.differences(fixtures.make_files(None, folder), folder) == []
 
 
 def test_an_id_and_a_meaning_are_used_once_in_all_files(folder: Path) -> None:
@@ -197,7 +197,7 @@ def test_records_of_two_years_stand_in_two_files(folder: Path) -> None:
         "2026.jsonl",
         "2027.jsonl",
     ]
-    assert fill.differences(fill.make_files(None, folder), folder) == []
+    assert fixtures.differences(fixtures.make_files(None, folder), folder) == []
 
 
 def test_promoting_into_fixtures_that_are_not_whole_is_refused(folder: Path) -> None:
@@ -220,14 +220,14 @@ def test_a_kept_answer_that_is_not_the_references_is_named(folder: Path) -> None
     promote(folder, encoding("qrq"), slug="leftmost")
     path = folder / FILE
     edit_first(path, lambda record: record.update(out={"ids": [0, 3]}), honest=True)
-    found = fill.differences(fill.make_files(None, folder), folder)
+    found = fixtures.differences(fixtures.make_files(None, folder), folder)
     (sentence,) = (each for each in found if each.startswith(FILE))
     assert sentence.startswith(
         f"{FILE}: bpe/encode/regress/leftmost: the kept answer is not the reference's: "
         'kept {"ids":[0,3]}, right {"ids":[2,0],'
     )
-    fill.write_files(fill.make_files(None, folder), folder)
-    assert fill.differences(fill.make_files(None, folder), folder) == []
+    fixtures.write_files(fixtures.make_files(None, folder), folder)
+    assert fixtures.differences(fixtures.make_files(None, folder), folder) == []
 
 
 def test_a_kept_verdict_is_not_that_of_the_campaigns_of_today(folder: Path) -> None:
@@ -236,7 +236,7 @@ def test_a_kept_verdict_is_not_that_of_the_campaigns_of_today(folder: Path) -> N
     verdict = {"kind": "close", "ulp": 7}
     edit_first(folder / FILE, lambda record: record.update(verdict=verdict), honest=True)
     vouch(folder)
-    fill.write_files(fill.make_files(None, folder), folder)
+    fixtures.write_files(fixtures.make_files(None, folder), folder)
     assert msgspec.to_builtins(read_records(folder / FILE)[0].verdict) == verdict
 
 
@@ -244,7 +244,7 @@ def test_a_kept_refusal_that_is_an_answer_now_gets_it(folder: Path) -> None:
     promote(folder, encoding("qrq"), slug="leftmost")
     refused = {"out": None, "verdict": {"kind": "error", "codes": ["MISSING_BYTE"]}}
     edit_first(folder / FILE, lambda record: record.update(refused), honest=True)
-    found = fill.differences(fill.make_files(None, folder), folder)
+    found = fixtures.differences(fixtures.make_files(None, folder), folder)
     assert any(
         'kept {"kind":"error","codes":["MISSING_BYTE"]}, right {"ids":[2,0],' in each
         for each in found
@@ -260,7 +260,7 @@ def test_why_flags_and_place_of_a_kept_record_stay(folder: Path) -> None:
     )
     vouch(folder)
     before = (folder / FILE).read_bytes()
-    fill.write_files(fill.make_files(None, folder), folder)
+    fixtures.write_files(fixtures.make_files(None, folder), folder)
     assert (folder / FILE).read_bytes() == before
 
 
@@ -269,16 +269,16 @@ def test_a_record_about_nothing_that_is_there_is_named(folder: Path) -> None:
     for path in (folder / "vocab").glob("regress-*"):
         path.unlink()
     with pytest.raises(RecordError, match=r"2026.jsonl: bpe/encode/regress/lost: what it is about"):
-        fill.make_files(None, folder)
+        fixtures.make_files(None, folder)
 
 
 def test_a_vocabulary_that_no_kept_record_needs_any_more_is_removed(folder: Path) -> None:
     promote(folder, encoding("qrq"))
     (folder / FILE).unlink()
-    removed = fill.write_files(fill.make_files(None, folder), folder)
+    removed = fixtures.write_files(fixtures.make_files(None, folder), folder)
     assert FILE in removed
     assert not list((folder / "vocab").glob("regress-*"))
-    assert fill.differences(fill.make_files(None, folder), folder) == []
+    assert fixtures.differences(fixtures.make_files(None, folder), folder) == []
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_a_regression_file_under_another_name_is_refused(
     (folder / FILE).unlink()
     (folder / "regress" / name).write_bytes(dump_records(header, cases))
     with pytest.raises(RecordError, match=sentence):
-        fill.make_files(None, folder)
+        fixtures.make_files(None, folder)
 
 
 def test_only_found_records_stand_in_a_regression_file(folder: Path) -> None:
@@ -311,7 +311,7 @@ def test_an_id_of_a_regression_file_that_another_has_is_refused_by_fill(folder: 
     cases = read_records(folder / FILE)
     (folder / "regress" / "2027.jsonl").write_bytes(dump_records("regress/2027.jsonl", cases))
     with pytest.raises(RecordError, match="is used by two record files"):
-        fill.make_files(None, folder)
+        fixtures.make_files(None, folder)
 
 
 # ---- the command

@@ -5,29 +5,28 @@ from pathlib import Path
 
 import pytest
 import tiktoken.load
+from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe_ref import (
-    NamedVocabulary,
     ParameterError,
     Tokenizer,
     UnknownVocabularyError,
     VocabularyFileError,
-    dump_plain_json,
     load,
     load_vocabulary,
-    write_tiktoken,
 )
 from bpe_ref.formats.byte_level_json import write_tokenizer_json
 from bpe_ref.formats.gpt2 import write_gpt2
 from bpe_ref.formats.merges_text import write_merges_text
 from bpe_ref.formats.minbpe import write_minbpe
+from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from bpe_ref.formats.recognizing import format_of
-from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.formats.tiktoken import write_tiktoken
 from bpe_ref.loading import load_tokenizer
-from bpe_ref.sentencepiece.model import Piece
-from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
+from bpe_ref.models.sentencepiece import Piece
+from bpe_ref.tokenizer import Tokenizer
 from tests.broken_files import is_read_or_refused
 from tests.sentencepiece_models import UNKNOWN, a_model
 from tests.test_gpt2_formats import SMALL
@@ -91,12 +90,12 @@ def test_whole_tokenizers_are_loaded_as_such(tmp_path: Path) -> None:
     write_tokenizer_json(SMALL, tmp_path / "x.json")
     (tmp_path / "y.json").write_bytes(a_model([UNKNOWN, Piece("▁a")]))
     pipeline = load_tokenizer(tmp_path / "x.json")
-    assert isinstance(pipeline, Pipeline)
+    assert isinstance(pipeline, Tokenizer)
     assert pipeline.ids("ab") == SMALL_IDS
     pieces = load_tokenizer(str(tmp_path / "y.json"))
     assert isinstance(pieces, SentencePieceTokenizer)
     assert pieces.encode("a") == [1]
-    for name, kind in (("x.json", "Pipeline"), ("y.json", "SentencePieceTokenizer")):
+    for name, kind in (("x.json", "Tokenizer"), ("y.json", "SentencePieceTokenizer")):
         with pytest.raises(VocabularyFileError, match=f"it holds a {kind}: load_tokenizer loads"):
             load_vocabulary(tmp_path / name)
 
@@ -108,7 +107,7 @@ def test_a_folder_is_looked_through(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.model").write_bytes(a_model([UNKNOWN, Piece("▁a")]))
     assert isinstance(load_tokenizer(tmp_path), SentencePieceTokenizer)
     write_tokenizer_json(SMALL, tmp_path / "tokenizer.json")
-    assert isinstance(load_tokenizer(str(tmp_path)), Pipeline)
+    assert isinstance(load_tokenizer(str(tmp_path)), Tokenizer)
     (tmp_path / "empty").mkdir()
     with pytest.raises(VocabularyFileError, match=r"must hold one of tokenizer\.json, tekken"):
         load_tokenizer(tmp_path / "empty")

@@ -1,6 +1,6 @@
 """What mutants are, and what the gate says about them.
 
-The gate over the real fixtures is run by `tokenref mutants`; here it meets small ones.
+The gate over the real fixtures is run by `python -m authoring mutants`; here it meets small ones.
 """
 
 from collections.abc import Mapping
@@ -18,16 +18,16 @@ from authoring.mutants.mutant import (
     by_name,
     bytewise,
     encode,
-    mutant,
+    preparing,
     spelled,
 )
+from authoring.mutants.printing import print_gate
 from authoring.mutants.table import MUTANTS
 from bpe_ref import TextRules, Vocabulary
 from tokenref.answers import Answer, Crashed
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.questions.text import TextInput
 from tokenref.record import Case, make_case
-from tokenref.reports.mutants import print_gate
 from tokenref.subjects import TokenizerFile
 
 TWICE = spelled("a aa")
@@ -97,7 +97,10 @@ def only(*names: str) -> dict[str, Mutant]:
     return {name: MUTANTS[name] for name in names}
 
 
-CONTROL = mutant("control", "The reference itself. Own.", encode(TWICE, "aaa"))
+@preparing(encode(TWICE, "aaa"))
+def control(vocabulary: Vocabulary) -> Vocabulary:
+    """Change nothing: the reference itself. Own."""
+    return vocabulary
 
 
 # ---- mutants
@@ -143,7 +146,7 @@ def test_no_two_mutants_answer_all_witnesses_alike() -> None:
 
 def test_a_name_belongs_to_one_mutant() -> None:
     with pytest.raises(ValueError, match="'control' is used twice"):
-        by_name([CONTROL, CONTROL])
+        by_name([control, control])
 
 
 def test_there_are_more_mutants_than_must_be_killed() -> None:
@@ -165,7 +168,7 @@ def test_a_mutant_is_killed_by_the_cases_that_it_answers_wrongly() -> None:
 
 
 def test_the_reference_itself_survives() -> None:
-    report = run_gate(SmallFixtures(some_cases()), mutants={"control": CONTROL}, required=0)
+    report = run_gate(SmallFixtures(some_cases()), mutants={"control": control}, required=0)
     assert [trial.mutant.name for trial in report.with_fate("survived")] == ["control"]
     assert not report.ok
 
@@ -187,7 +190,7 @@ def test_a_mutant_that_breaks_is_killed() -> None:
     def explode(_: Vocabulary) -> Vocabulary:
         raise RuntimeError("no")
 
-    broken = replace(CONTROL, engine=replace(CONTROL.engine, prepare=explode))
+    broken = replace(control, engine=replace(control.engine, prepare=explode))
     report = run_gate(SmallFixtures(some_cases()), mutants={"broken": broken})
     assert [trial.share for trial in report.trials] == [1.0]
 
@@ -233,19 +236,19 @@ def test_stages_kill_nobody() -> None:
     fixtures = SmallFixtures(
         [case("encode", "cut", whole, "a b")], vocabularies={whole.digest(): whole}
     )
-    pieces_only = mutant(
-        "pieces-only",
-        "Cuts where nothing merges. Own.",
-        encode(whole, "a b"),
-        prepare=lambda vocabulary: replace(vocabulary, text=TextRules(r"\p{L}| ")),
-    )
+
+    @preparing(encode(whole, "a b"))
+    def pieces_only(vocabulary: Vocabulary) -> Vocabulary:
+        """Cuts where nothing merges. Own."""
+        return replace(vocabulary, text=TextRules(r"\p{L}| "))
+
     report = run_gate(fixtures, mutants={"pieces-only": pieces_only})
     assert [trial.fate for trial in report.trials] == ["survived"]
 
 
 def test_the_report_names_survivors_first_and_says_what_is_wrong() -> None:
     fixtures = SmallFixtures(some_cases(), canaries=some_cases()[:1])
-    mutants = only("ties-from-the-right", "count-is-one-more") | {"control": CONTROL}
+    mutants = only("ties-from-the-right", "count-is-one-more") | {"control": control}
     console = Console(width=200, no_color=True)
     with console.capture() as capture:
         print_gate(console, run_gate(fixtures, mutants=mutants))
@@ -262,6 +265,6 @@ def test_the_report_names_survivors_first_and_says_what_is_wrong() -> None:
 
 
 def test_a_mutant_that_was_asked_nothing_was_not_run() -> None:
-    report = GateReport([Trial(CONTROL)], asked=0, flags=[], required=0)
+    report = GateReport([Trial(control)], asked=0, flags=[], required=0)
     assert report.trials[0].share == 0
     assert [trial.fate for trial in report.trials] == ["not run"]

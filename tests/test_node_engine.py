@@ -18,7 +18,8 @@ import pytest
 
 from bpe_ref import (
     Vocabulary,
-    load_vocabulary,
+    load,
+    vocabulary_of,
     vocabulary_by_concatenation,
     vocabulary_by_pair,
 )
@@ -61,7 +62,7 @@ def ask(
 
 def published(name: str) -> Vocabulary:
     try:
-        return load_vocabulary(name)
+        return vocabulary_of(load(name))
     except BpeError as error:
         pytest.skip(f"the vocabulary {name} is not here: {error}")
 

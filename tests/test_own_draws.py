@@ -17,9 +17,9 @@ from authoring.cases.sampling.canaries_own_draws import own_draw_canaries
 from authoring.cases.sampling.draft import finish_sampler
 from authoring.cases.sampling.risk import MOST
 from authoring.cases.sampling.statistics_bins import EXPECTED, SURE, judged, judged_pairs
-from authoring.mutants.mutant import Mutant
+from authoring.mutants import sampling_own_numbers
+from authoring.mutants.mutant import Mutant, declared
 from authoring.mutants.own_numbers import OwnNumbersEngine
-from authoring.mutants.sampling_own_numbers import OWN_NUMBERS
 from tokenref.answers import Answer, LoadsProfiles, Ok, Refused, Unsupported
 from tokenref.catalogue import open_catalogue
 from tokenref.engines.reference_laws import law_of_step, rows_of_step, shares_of_row
@@ -211,7 +211,7 @@ def test_an_engine_with_its_own_numbers_passes_all_records_by_files(tmp_path: Pa
     assert len(verdicts.results) == len(cases())
 
 
-@pytest.mark.parametrize("each", OWN_NUMBERS, ids=lambda each: each.name)
+@pytest.mark.parametrize("each", declared(sampling_own_numbers), ids=lambda each: each.name)
 def test_a_wrong_engine_is_found_by_the_records_that_say_so(each: Mutant) -> None:
     for name in KILLED_BY[each.name]:
         case = of(each.witness.op, name)
@@ -219,7 +219,7 @@ def test_a_wrong_engine_is_found_by_the_records_that_say_so(each: Mutant) -> Non
 
 
 def test_every_wrong_engine_has_a_record_that_says_so() -> None:
-    assert set(KILLED_BY) == {each.name for each in OWN_NUMBERS}
+    assert set(KILLED_BY) == {each.name for each in declared(sampling_own_numbers)}
 
 
 def test_a_right_engine_fails_every_record_with_a_wrong_law() -> None:

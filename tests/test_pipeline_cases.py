@@ -11,10 +11,10 @@ import pytest
 
 from authoring.cases.draft import Draft, finish
 from authoring.cases.pipelines import drafts
-from authoring.cases.tokenizers import described_tokenizers, fixture_tokenizers
 from authoring.cases.vocabularies import fixture_vocabularies
 from authoring.mutants.gate import run_gate
 from authoring.mutants.table import MUTANTS
+from authoring.tokenizer_files.table import described_tokenizers, fixture_tokenizers
 from bpe_ref.decoders import DECODERS
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.normalizers import NORMALIZERS

@@ -21,32 +21,33 @@ from authoring.cases.sampling import (
     filters_long,
 )
 from authoring.cases.sampling.all import TOPICS
-from authoring.cases.sampling.ambiguity import (
-    CAP,
-    TooAmbiguousError,
-    answers,
-    is_decided,
-    is_dyadic,
-    set_of_ties,
-    values_of,
-    verdict_of,
-)
-from authoring.cases.sampling.arithmetics import ARITHMETICS, BLOCK, Arithmetic
-from authoring.cases.sampling.budget import BudgetError, check_budget
 from authoring.cases.sampling.canaries_filters import filter_canaries
 from authoring.cases.sampling.draft import finish_sampler
 from authoring.cases.sampling.filter_draft import FilterCase, Row, beside, eighths, logits
-from authoring.cases.sampling.margins import FEWEST, UNIT
-from authoring.cases.sampling.rounded_shares import enough
 from sampling_ref import PROFILES
 from sampling_ref.numbers.binary32 import Binary32, to_binary32
 from tests.test_cases import sections
 from tokenref.answers import Answer, Ok, Refused
+from tokenref.catalogue import BudgetError, check_budget
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import unpack
 from tokenref.judge import judge
 from tokenref.questions.sampling import KeepOutput
 from tokenref.record import FILTER_OPS, Case, Exact, MustRefuse, op_of
+from tokenref.rounding.arithmetics import ARITHMETICS, BLOCK, Arithmetic
+from tokenref.rounding.filters import enough
+from tokenref.rounding.margins import (
+    CAP,
+    FEWEST,
+    UNIT,
+    UndecidedError,
+    answers,
+    filter_verdict,
+    is_decided,
+    is_dyadic,
+    set_of_ties,
+    values_of,
+)
 from tokenref.rules import rule_names
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Either, Set
@@ -162,7 +163,7 @@ def test_dyadic_cases_are_dyadic() -> None:
 def test_exact_cases_are_decided_and_open_ones_say_so() -> None:
     for case in short_cases():
         if isinstance(case.verdict, Exact):
-            assert verdict_of(op_of(case), case.profile, plain(case)) == Exact(), case.id
+            assert filter_verdict(op_of(case), case.profile, plain(case)) == Exact(), case.id
         elif not isinstance(case.verdict, MustRefuse):
             assert {"Rounding", "Ties"} & set(case.flags), case.id
 
@@ -412,7 +413,7 @@ def asked(row: Row, **params: Any) -> dict[str, Any]:
 
 
 def test_either_has_each_arithmetic_and_its_own_answer() -> None:
-    verdict = verdict_of("top_p", "standard", asked(eighths(4, 2, 2), p=0.5 + 2.0**-30))
+    verdict = filter_verdict("top_p", "standard", asked(eighths(4, 2, 2), p=0.5 + 2.0**-30))
     assert isinstance(verdict, Either)
     found = {each.label: each.out["keep"] for each in verdict.alternatives}
     assert found == {
@@ -438,15 +439,17 @@ def test_a_set_holds_every_answer_within_the_margin() -> None:
 
 def test_a_set_in_which_nothing_is_sure_is_refused() -> None:
     close = logits(0.0, -(2.0**-22), -(2.0**-21), dtype="f32")
-    with pytest.raises(TooAmbiguousError, match="one must be sure"):
-        verdict_of("epsilon", "standard", asked(close, cutoff=to_binary32(Fraction(1, 3)), least=0))
+    with pytest.raises(UndecidedError, match="one must be sure"):
+        filter_verdict(
+            "epsilon", "standard", asked(close, cutoff=to_binary32(Fraction(1, 3)), least=0)
+        )
 
 
 def test_a_set_with_too_wide_a_gap_is_refused() -> None:
     flat = logits(4.0, *(-(n * 2.0**-26) for n in range(4 * CAP)))
     probability = 1 / (54.598150033144236 + 4 * CAP)
-    with pytest.raises(TooAmbiguousError, match=f"at most {CAP} may be open"):
-        verdict_of("epsilon", "standard", asked(flat, cutoff=to_binary32(probability)))
+    with pytest.raises(UndecidedError, match=f"at most {CAP} may be open"):
+        filter_verdict("epsilon", "standard", asked(flat, cutoff=to_binary32(probability)))
 
 
 def test_ties_that_an_engine_leaves_open_are_a_set_without_a_cap() -> None:
@@ -481,9 +484,9 @@ def test_top_k_3_of_3_2_2_2_1_passes_with_any_two_of_the_equals_only(
 
 def test_verdicts_are_judged_by_the_values_of_the_engine() -> None:
     request = FilterCase("top_p", "t", "s", logits(0.0, 0.0, 0.0, 0.0), {"top_p": 0.5}, "", ())
-    assert verdict_of("top_p", "vllm", request.request()) == Exact()
-    assert verdict_of("top_p", "flashinfer", request.request()) == Exact()
-    opened = verdict_of("top_p", "mistral.rs", request.request())
+    assert filter_verdict("top_p", "vllm", request.request()) == Exact()
+    assert filter_verdict("top_p", "flashinfer", request.request()) == Exact()
+    opened = filter_verdict("top_p", "mistral.rs", request.request())
     assert isinstance(opened, Set)
     assert opened.sizes == [2]
     assert list(values_of("top_p", "vllm", {"params": {"top_p": {"f32": "3f800000"}}})) == []

@@ -16,16 +16,9 @@ from authoring.cases.sampling import (
 )
 from authoring.cases.sampling.all import TOPICS as ALL_TOPICS
 from authoring.cases.sampling.canaries_rows import row_canaries
-from authoring.cases.sampling.chains_asking import (
-    ChainTopic,
-    alone,
-    asked,
-    chain_request,
-    prove_decided,
-)
+from authoring.cases.sampling.chains_asking import ChainTopic, alone, chain_request
 from authoring.cases.sampling.draft import SamplerDraft, finish_sampler
-from authoring.cases.sampling.rows_asking import becomes, row_request, verdict_of_row
-from authoring.cases.sampling.rows_softmax import close_to
+from authoring.cases.sampling.rows_asking import becomes, row_request
 from sampling_ref import PROFILES, STEPS
 from tests.test_cases import sections
 from tokenref.answers import Ok
@@ -34,6 +27,9 @@ from tokenref.floats import pack, unpack
 from tokenref.glossary import FLAGS
 from tokenref.judge import judge
 from tokenref.record import ROW_OPS, Case, canonical_json, op_of
+from tokenref.rounding.chains import asked, prove_decided
+from tokenref.rounding.margins import UndecidedError
+from tokenref.rounding.rows import row_verdict, softmax_verdict
 from tokenref.rules import rule_name
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Close, Either, Exact, MustRefuse, Set
@@ -223,18 +219,18 @@ def test_a_row_is_judged_exactly_where_nothing_is_rounded(
     op: str, logits: list[float], params: dict[str, float], verdict: object
 ) -> None:
     request = row_request(logits, [0] if op != "temperature" else [], **params)
-    assert verdict_of_row(op, "standard", request) == verdict
+    assert row_verdict(op, "standard", request) == verdict
 
 
 def test_a_logarithm_is_never_judged_exactly() -> None:
     request = row_request([0.0] * 4, [1, 2, 1], strength=1.0, window=2, buffer=1)
-    assert isinstance(verdict_of_row("lz", "standard", request), Close)
+    assert isinstance(row_verdict("lz", "standard", request), Close)
 
 
 def test_a_row_in_which_rounding_eats_all_digits_is_no_case() -> None:
     request = row_request([1.0 + 2.0**-20], [0], repetition=1.1, frequency=0.909091)
     with pytest.raises(ValueError, match="roundings are"):
-        verdict_of_row("penalties", "standard", request)
+        row_verdict("penalties", "standard", request)
 
 
 def test_what_the_row_becomes_is_compared_with_its_sign() -> None:
@@ -275,10 +271,10 @@ def test_a_parameter_that_is_no_number_is_refused_and_no_crash(bad: float) -> No
 
 
 def test_probabilities_near_nothing_may_be_flushed_and_others_may_not() -> None:
-    verdict = close_to("softmax", pack([0.0, -90.0]), "f32")
+    verdict = softmax_verdict("softmax", pack([0.0, -90.0]), "f32")
     assert isinstance(verdict, Close)
     assert verdict.floor is not msgspec.UNSET
-    other = close_to("softmax", pack([0.0, -1.0]), "f32")
+    other = softmax_verdict("softmax", pack([0.0, -1.0]), "f32")
     assert isinstance(other, Close)
     assert other.floor is msgspec.UNSET
 
@@ -289,13 +285,13 @@ def test_probabilities_near_nothing_may_be_flushed_and_others_may_not() -> None:
 def test_a_cut_on_a_boundary_is_not_decided_and_one_between_two_sums_is() -> None:
     prove_decided("vllm", chain_request([2.0, 1.0, 0.0], {"top_p": 0.8125}))
     for p in (0.6652409, 0.66524094, 0.665241):  # the first of three shares, e**2 / sum
-        with pytest.raises(PurposeError, match=r"rounding decides|no margin"):
+        with pytest.raises(UndecidedError, match=r"rounding decides|no margin"):
             prove_decided("vllm", chain_request([2.0, 1.0, 0.0], {"top_p": p}))
 
 
 def test_a_draw_on_a_boundary_is_not_decided() -> None:
     request = chain_request([1.0, 0.0], {}, uniforms=[0.7310585786300049])
-    with pytest.raises(PurposeError, match="rounding decides"):
+    with pytest.raises(UndecidedError, match="rounding decides"):
         prove_decided("openai", request)
 
 

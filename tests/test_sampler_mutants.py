@@ -9,15 +9,16 @@ import pytest
 from authoring.mutants.beyond import BEYOND
 from authoring.mutants.gate import run_gate
 from authoring.mutants.mutant import Mutant
-from authoring.mutants.samplers import question, sampler_mutant
+from authoring.mutants.page import mutants_page
+from authoring.mutants.samplers import Request, asking
 from authoring.mutants.table import CONTROLS, MUTANTS
 from tokenref.answers import Ok
 from tokenref.catalogue import open_catalogue
 from tokenref.engines.reference import ReferenceEngine
+from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import grid, pack
 from tokenref.questions.sampling import pack_parameters
 from tokenref.record import OPERATIONS, SAMPLER_OPS, Case, Exact, make_case, op_of
-from tokenref.reports.mutants_page import mutants_page
 from tokenref.subjects import SAMPLERS, Subject
 
 SAMPLER_MUTANTS = {
@@ -86,7 +87,9 @@ def test_a_control_that_a_record_kills_is_trouble() -> None:
 def test_a_mutant_is_asked_only_where_it_may_differ_and_counted_among_all() -> None:
     asked = Counter[str]()
 
-    def counting(session: object, op: str, request: object) -> Ok:
+    @asking({"top_k"}, {"probs": pack([0.5]), "params": pack_parameters({"k": 1})})
+    def counted(session: SamplerSession, op: str, request: Request) -> Ok:
+        """Count what is asked. Own."""
         asked[op] += 1
         return Ok({"keep": []})
 
@@ -100,13 +103,6 @@ def test_a_mutant_is_asked_only_where_it_may_differ_and_counted_among_all() -> N
         verdict=Exact(),
         input=msgspec.convert({"logits": pack([0.5])}, OPERATIONS["greedy"].question),
         out=msgspec.convert({"token": 0}, OPERATIONS["greedy"].answer),
-    )
-    counted = sampler_mutant(
-        "counted",
-        "Counts what it is asked. Own.",
-        question("top_k", {"probs": pack([0.5]), "params": pack_parameters({"k": 1})}),
-        ops={"top_k"},
-        begin=lambda: counting,
     )
     cases = [TIED, *PLAIN, greedy]
     (trial,) = run_gate(Records(cases), mutants={"counted": counted}, required=0).trials

@@ -4,14 +4,13 @@ from functools import cache
 from typing import Any, Final
 
 import pytest
+from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe_ref.errors import ParameterError, TokenIdError
-from bpe_ref.models.sentencepiece import merge_heap, merge_naive
-from bpe_ref.normalizers.sentencepiece import normalize
-from bpe_ref.sentencepiece.model import NormalizationRules, Piece, PieceKind
-from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
+from bpe_ref.models.sentencepiece import Piece, PieceKind, merge_heap, merge_naive
+from bpe_ref.normalizers.sentencepiece import NormalizationRules, normalize
 from tests.sentencepiece_models import (
     BYTES,
     MODELS,

@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe_ref.errors import VocabularyFileError
 from bpe_ref.formats.sentencepiece import parse_sentencepiece, read_sentencepiece
-from bpe_ref.sentencepiece.model import Piece
-from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
+from bpe_ref.models.sentencepiece import Piece
 from tests.sentencepiece_models import (
     BYTES,
     UNKNOWN,

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from authoring.cases.sessions import drafts
 from authoring.cases.vocabularies import vocabulary_named
-from authoring.mutants.calls import CALLS
-from authoring.mutants.mutant import Mutant
+from authoring.mutants import calls
+from authoring.mutants.mutant import Mutant, declared
 from bpe_ref import Vocabulary
 from tokenref.answers import (
     Answer,
@@ -22,8 +22,8 @@ from tokenref.answers import (
     Skipped,
     TimedOut,
     Unsupported,
+    answer_calls,
 )
-from tokenref.engines.calls import in_order
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.table import Unavailable, engine
 from tokenref.judge import judge
@@ -107,7 +107,7 @@ def test_another_program_is_asked_the_session_as_a_whole() -> None:
 
 def test_a_refusal_is_an_answer_and_the_other_calls_are_asked_all_the_same() -> None:
     session = Recorder(Refused("UNKNOWN_ID", "no"), Ok({"text": "a", "stages": {}}))
-    assert in_order(session.answer, {"calls": [LETTER, LETTER]}) == Ok(
+    assert answer_calls(session.answer, {"calls": [LETTER, LETTER]}) == Ok(
         {"answers": [{"code": "UNKNOWN_ID"}, {"text": "a"}]}
     )
 
@@ -124,7 +124,7 @@ def test_a_refusal_is_an_answer_and_the_other_calls_are_asked_all_the_same() -> 
 )
 def test_what_is_no_answer_is_that_of_the_session(broken: Answer) -> None:
     session = Recorder(Ok({"text": "a"}), broken)
-    assert in_order(session.answer, {"calls": [LETTER, LETTER, LETTER]}) == broken
+    assert answer_calls(session.answer, {"calls": [LETTER, LETTER, LETTER]}) == broken
     assert len(session.asked) == 2
 
 
@@ -181,7 +181,7 @@ def test_the_first_call_that_differs_is_named() -> None:
     assert short.detail == "answers, entry 1: expected {'text': 'b'}, got the end"
 
 
-@pytest.mark.parametrize("each", CALLS, ids=lambda each: each.name)
+@pytest.mark.parametrize("each", declared(calls), ids=lambda each: each.name)
 def test_a_mutant_that_remembers_is_right_in_each_call_alone(each: Mutant) -> None:
     vocabulary = each.witness.vocabulary
     assert isinstance(vocabulary, Vocabulary)

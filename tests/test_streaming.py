@@ -6,6 +6,7 @@ from typing import Literal
 
 import pytest
 import tiktoken
+from bpe_ref.streaming import StreamDecoder
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,8 +18,8 @@ from bpe_ref import (
     Vocabulary,
     vocabulary_by_concatenation,
 )
+from bpe_ref.decoders.stream import printed
 from bpe_ref.decoders.utf8_stream import STREAM_ERRORS, Utf8Stream
-from bpe_ref.streaming import StreamDecoder, printed
 from bpe_ref.vocabulary.merges import TokenId
 from tests.texts import drawn, text_of
 

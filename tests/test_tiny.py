@@ -9,7 +9,9 @@ from typing import cast
 import pytest
 import tiktoken
 
-from bpe_ref import ENCODERS, NOT_BPE, Vocabulary, audit
+from bpe_ref import ENCODERS, Vocabulary
+from bpe_ref.auditing import audit
+from bpe_ref.encoders.table import NOT_BPE
 from bpe_ref.formats.tiktoken import write_tiktoken
 from bpe_ref.tiny import (
     TINY_SIZE,

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from bpe_ref import (
     DecodingError,
     ParameterError,
-    Pretokenizer,
     SpecialTokenError,
     SymbolError,
     TextRules,
@@ -20,12 +19,14 @@ from bpe_ref import (
     Vocabulary,
     encoding_name_for_model,
     load,
-    load_vocabulary,
-    tiny_vocabulary,
+    load,
+    vocabulary_of,
     vocabulary_by_concatenation,
 )
 from bpe_ref.given_text import without_surrogates
 from bpe_ref.models.piece_cache import LONGEST_PIECE, MOST_PIECES, PieceCache
+from bpe_ref.patterns.pretokenizer import Pretokenizer
+from bpe_ref.tiny import tiny_vocabulary
 from bpe_ref.tokenizer import _BACKTRACK_FROM, _SCAN_BELOW, encode_quickly
 
 ATOMS = [
@@ -358,5 +359,5 @@ def test_a_name_that_nobody_knows_is_one_sentence() -> None:
 
 
 def test_loading_tiny_by_name_is_the_embedded_vocabulary() -> None:
-    assert load_vocabulary("tiny").digest() == tiny_vocabulary().digest()
+    assert vocabulary_of(load("tiny")).digest() == tiny_vocabulary().digest()
     assert repr(load("tiny")) == "<Tokenizer tiny, 2000 tokens>"

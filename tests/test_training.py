@@ -13,7 +13,8 @@ from tiktoken._educational import bpe_train
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 from tokenizers import models, trainers
 
-from bpe_ref import TextRules, Vocabulary, audit, vocabulary_by_concatenation
+from bpe_ref import TextRules, Vocabulary, vocabulary_by_concatenation
+from bpe_ref.auditing import audit
 from bpe_ref.encoders.naive import encode_naive
 from bpe_ref.errors import ParameterError, PatternError
 from bpe_ref.formats.tiktoken import read_tiktoken, write_tiktoken

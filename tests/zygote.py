@@ -14,10 +14,8 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-import tokenref.commands.campaigns
-import tokenref.fill
-import tokenref.fuzzing.promoting
-import tokenref.goldens
+import authoring.fixtures
+from authoring.__main__ import main as write_data
 from tokenref.cli import main
 
 if TYPE_CHECKING:
@@ -46,7 +44,7 @@ def become(request: dict[str, Any]) -> None:
             del progress, folder
             return files
 
-        tokenref.fill.make_files = made
+        authoring.fixtures.make_files = made
     if request["limit"] is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (request["limit"], request["limit"]))
     if request["kill_at"] is not None:
@@ -128,4 +126,7 @@ def serve() -> list[str]:
 
 
 if __name__ == "__main__":
-    main(serve(), prog_name="tokenref")
+    command, *rest = arguments = serve()
+    if command == "authoring":
+        write_data(rest, prog_name="python -m authoring")
+    main(arguments, prog_name="tokenref")

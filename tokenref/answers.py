@@ -1,11 +1,14 @@
-"""What an engine under test can say.
+"""What an engine under test is, and what it can answer.
 
-An engine is loaded with a vocabulary and then answers requests, each an
-operation and the `in` of a record. Its `out` is compared with the record's.
-The expected answer is never shown to it.
+An engine loads a vocabulary and then answers requests. A request is an operation and the `in` of
+a record. The engine's `out` is compared with the record's; the engine never sees the expected
+answer.
+
+An engine keeps its state between calls in its session. So no engine needs code for `session`,
+the operation that consists of several calls: its calls are made in order on one session.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
@@ -209,3 +212,45 @@ def as_text(content: bytes | str) -> str | None:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         return None
+
+
+SESSION: Final = "session"
+
+Ask: TypeAlias = Callable[[str, Mapping[str, Any]], Answer]
+
+
+def answer_question(session: Session, op: str, request: Mapping[str, Any]) -> Answer:
+    """Return a session's answer to one question, which may be several calls.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> from tokenref.engines.reference import ReferenceEngine
+    >>> session = ReferenceEngine().load(vocabulary_by_concatenation({b"a": 0}), "one")
+    >>> calls = [{"op": "count", "in": {"text": "aa"}}, {"op": "encode", "in": {"text": "b"}}]
+    >>> answer_question(session, "session", {"calls": calls})
+    Ok(out={'answers': [{'count': 2}, {'code': 'MISSING_BYTE'}]})
+    """
+    if op == SESSION:
+        return answer_calls(session.answer, request)
+    return session.answer(op, request)
+
+
+def answer_calls(ask: Ask, request: Mapping[str, Any]) -> Answer:
+    """Return the answers of all calls. A refusal is one of them; what is no answer ends them all.
+
+    Stages are left out: a call is judged by what it gives.
+
+    >>> from tokenref.answers import Unsupported
+    >>> calls = [{"op": "a", "in": {}}]
+    >>> answer_calls(lambda op, request: Unsupported(f"has no {op}"), {"calls": calls})
+    Unsupported(reason='has no a')
+    """
+    answers: list[dict[str, Any]] = []
+    for call in request["calls"]:
+        answer = ask(call["op"], call["in"])
+        if isinstance(answer, Ok):
+            answers.append({key: part for key, part in answer.out.items() if key != "stages"})
+        elif isinstance(answer, Refused):
+            answers.append({"code": answer.code})
+        else:
+            return answer
+    return Ok({"answers": answers})

@@ -1,20 +1,35 @@
 """Find the fixtures, their vocabularies, and a selection of the cases."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final
 
-from bpe_ref import BpeError, load_vocabulary
-from tokenref.manifest import Manifest, VocabularyEntry, read_manifest
-from tokenref.record import Case, RecordError, op_of
-from tokenref.record_files import read_file, read_records
-from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, together
+from bpe_ref import BpeError
+from tokenref.manifest import Manifest, VocabularyEntry, parse_manifest, read_manifest
+from tokenref.record import ROW_OPS, Case, RecordError, op_of
+from tokenref.record_files import REGRESS, read_file, read_records
+from tokenref.subjects import (
+    SAMPLERS,
+    Subject,
+    TokenizerFile,
+    TokenizerSubject,
+    load_bytes,
+    together,
+)
+from tokenref.verdicts import Either, Set
 
 
 class SelectionError(Exception):
     """A selection that selects nothing."""
+
+
+class BudgetError(RecordError):
+    """Too many records of an operation have several right answers."""
 
 
 class UnknownSubjectError(RecordError):
@@ -29,6 +44,39 @@ def fixtures_folder() -> Path:
     """
     packaged = Path(__file__).parent / "fixtures"
     return packaged if packaged.is_dir() else Path(__file__).parent.parent / "fixtures"
+
+
+@cache
+def shipped_subjects() -> Mapping[str, VocabularyEntry]:
+    """Return the vocabularies and tokenizers that are part of the fixtures, by name.
+
+    Those of regression files have no names of their own and are left out.
+
+    >>> shipped_subjects()["tiny"].path
+    'vocab/tiny.json'
+    """
+    subjects = parse_manifest(fixtures_folder()).subjects
+    return MappingProxyType(
+        {
+            entry.name: entry
+            for entry in subjects
+            if entry.path is not None and not entry.name.startswith(f"{REGRESS}-")
+        }
+    )
+
+
+@cache
+def shipped_subject(name: str) -> TokenizerSubject:
+    """Return a vocabulary or tokenizer of the fixtures by its name. Raises `KeyError`.
+
+    >>> shipped_subject("tiny").digest() == load_bytes("tiny").digest()
+    True
+    """
+    entry = shipped_subjects()[name]
+    path = fixtures_folder() / str(entry.path)
+    if str(entry.path).startswith("vocab/"):
+        return load_bytes(path)
+    return TokenizerFile(name, read_file(path))
 
 
 @dataclass(frozen=True)
@@ -92,7 +140,7 @@ class Catalogue:
         """Return a vocabulary or tokenizer by its digest, or one sentence why it cannot be had.
 
         Vocabularies that are too large to ship are looked for as
-        `bpe_ref.load_vocabulary` does; what is found must have the digest.
+        `bpe_ref.load` does; what is found must have the digest.
         """
         if digest is None:
             return SAMPLERS
@@ -103,7 +151,7 @@ class Catalogue:
                 return self._loaded[digest]
             source = self.folder / entry.path if entry.path else entry.name
             try:
-                vocabulary = load_vocabulary(source)
+                vocabulary = load_bytes(source)
             except BpeError as error:
                 if entry.path:  # it is part of the fixtures, so its absence is no excuse
                     raise RecordError(f"the vocabulary {entry.name}: {error}") from None
@@ -206,3 +254,30 @@ def check_together(cases: Iterable[Case], manifest: Manifest) -> None:
         for flag in case.flags:
             if flag not in manifest.flags:
                 raise RecordError(f"{case.id}: the glossary has no flag {flag!r}")
+
+
+ONE_IN: Final = 20
+"""At most one in this many records of an operation may have several right answers."""
+
+CALCULATE: Final = frozenset({*ROW_OPS, "softmax", "logprobs", "distribution", "residual"})
+"""Operations that return calculated numbers and decide nothing."""
+
+
+def check_budget(cases: Iterable[Case]) -> None:
+    """Raise `BudgetError` if more than one in twenty records that decide are not exact.
+
+    >>> check_budget([])
+    """
+    every: dict[str, int] = {}
+    several: dict[str, int] = {}
+    for case in cases:
+        op = op_of(case)
+        if op not in CALCULATE:
+            every[op] = every.get(op, 0) + 1
+            several[op] = several.get(op, 0) + isinstance(case.verdict, Either | Set)
+    for op, count in several.items():
+        if count * ONE_IN > every[op]:
+            raise BudgetError(
+                f"{op}: at most one in {ONE_IN} records may have several right answers, "
+                f"got {count} of {every[op]}"
+            )

@@ -22,11 +22,11 @@ from tokenref.commands.endings import (
     sentence_of,
     take_closed_streams,
 )
-from tokenref.commands.table import CommandTable
+from tokenref.commands.table import MOVED, CommandTable
 from tokenref.reports.short import visible
 
 
-class _OneSentence(click.Group):
+class OneSentence(click.Group):
     """A command group that ends with one sentence where the input is at fault.
 
     Whatever else goes wrong is a bug here. It must not end with 1, which means
@@ -43,6 +43,19 @@ class _OneSentence(click.Group):
         except OSError as error:
             _say(sentence_of(error))
             raise click.exceptions.Exit(2) from None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command. Raises `UsageError` for one that only authors of the project need."""
+        if isinstance(self.commands, CommandTable):
+            for (command, *options), now in MOVED.items():
+                if args[0] == command and set(options) <= set(args):
+                    raise click.UsageError(
+                        f"{' '.join([command, *options])} is now `python -m authoring {now}`, "
+                        "in a checkout"
+                    )
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; turn our own errors, and the system's, into a sentence."""
@@ -109,7 +122,7 @@ def _say(sentence: str) -> None:
 
 
 @click.group(
-    cls=_OneSentence,
+    cls=OneSentence,
     commands=CommandTable(),
     context_settings={"help_option_names": ["-h", "--help"]},
 )

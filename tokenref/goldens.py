@@ -1,23 +1,81 @@
-"""Goldens of a user's own: records of other texts, for any vocabulary or tokenizer.json."""
+"""Golden records from the reference's answers, and your own golden records for other texts."""
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
-from authoring.cases.draft import Draft, finish
-from bpe_ref import Pipeline, SentencePieceTokenizer, load_tokenizer
+import msgspec
+
+from bpe_ref import load
 from bpe_ref.formats.files import read_unpacked
+from bpe_ref.models.byte_bpe import ByteBPE
+from bpe_ref.models.sentencepiece import SentencePieceModel
+from tokenref.answers import Ok, Refused, Unsupported
 from tokenref.catalogue import Catalogue, open_catalogue
+from tokenref.engines.reference import ReferenceEngine
 from tokenref.manifest import FileEntry, Manifest, VocabularyEntry
-from tokenref.questions.text import TextInput, TokenizeInput
+from tokenref.record import OPERATIONS, Case, Exact, MustRefuse, Verdict, answer_type, make_case
 from tokenref.record_files import dump_records, parse_records, read_file
-from tokenref.subjects import TokenizerFile, TokenizerSubject
+from tokenref.runner import guarded
+from tokenref.subjects import (
+    Samplers,
+    Subject,
+    TokenizerFile,
+    TokenizerSubject,
+    load_subject,
+)
 
 
 class GoldensError(Exception):
-    """Goldens that cannot be made, or not be used, with what was given."""
+    """Golden records that cannot be made or used with what was given."""
+
+
+def right_answer(
+    op: str, profile: str, subject: Subject, name: str, request: Mapping[str, Any]
+) -> Ok | Refused:
+    """Return the reference's answer to a question. Raise `GoldensError` if it has none.
+
+    >>> from tokenref.subjects import SAMPLERS
+    >>> right_answer("greedy", "standard", SAMPLERS, "", {"logits": {"f32": "0000000040000000"}})
+    Ok(out={'token': 1})
+    """
+    session = load_subject(ReferenceEngine(), subject, name, profile)
+    if isinstance(session, Unsupported):
+        raise GoldensError(f"the reference cannot answer it: {session.reason}")
+    answer = guarded(lambda: session.answer(op, request))
+    if not isinstance(answer, Ok | Refused):
+        raise GoldensError(f"the reference cannot answer it: {answer}")
+    return answer
+
+
+def golden(
+    op: str,
+    subject: Subject,
+    request: Mapping[str, Any],
+    right: Ok | Refused | None,
+    *,
+    verdict: Verdict | None = None,
+    **parts: Any,
+) -> Case:
+    """Return the record of a question and the right answer; None if nothing is recorded.
+
+    Without a verdict, a refusal must be a refusal and an answer must be equal.
+    """
+    if not isinstance(subject, Samplers):
+        parts["vocab"] = subject.digest()
+    if isinstance(right, Refused):
+        verdict = MustRefuse(codes=[right.code])
+    elif right is not None:
+        out = dict(right.out)
+        if "recipe" in request and "ids" in out:
+            out = {"runs": [(token, len(list(run))) for token, run in groupby(out["ids"])]}
+        parts["out"] = msgspec.convert(out, type=answer_type(op))
+    question = msgspec.convert(dict(request), type=OPERATIONS[op].question)
+    return make_case(op, **parts, input=question, verdict=verdict or Exact())
 
 
 def texts_of(content: str) -> list[str]:
@@ -39,13 +97,13 @@ def own_subject(name_or_path: str) -> TokenizerSubject:
     Raises `BpeError` for what is neither, and `GoldensError` for a SentencePiece
     model, which no record can name.
     """
-    loaded = load_tokenizer(name_or_path)
-    if isinstance(loaded, SentencePieceTokenizer):
+    model = load(name_or_path).model
+    if isinstance(model, SentencePieceModel):
         raise GoldensError(
             f"{name_or_path} must be a vocabulary or a tokenizer.json, it is a SentencePiece model"
         )
-    if not isinstance(loaded, Pipeline):
-        return loaded.vocabulary
+    if isinstance(model, ByteBPE):
+        return model.vocabulary
     path = Path(name_or_path)
     path = path / "tokenizer.json" if path.is_dir() else path
     return TokenizerFile(_unicode(path.name), read_unpacked(path))
@@ -63,25 +121,22 @@ def goldens_for(
     """
     slug = re.sub(r"[^a-z0-9_.-]+", "-", out.stem.lower())
     whole = isinstance(subject, TokenizerFile)
+    op, profile = ("tokenize", "hugging-face") if whole else ("encode", "definition")
+    parameters = {"add_special_tokens": True} if whole else {}
     first_lines: dict[str, int] = {}
     for line, text in enumerate(texts, start=1):
         first_lines.setdefault(text, line)
     cases = [
-        finish(
-            Draft(
-                op="tokenize" if whole else "encode",
-                topic="own",
-                slug=f"{slug}-{line:06d}",
-                vocabulary=name,
-                request=TokenizeInput(text=text, add_special_tokens=True)
-                if whole
-                else TextInput(text=text),
-                why=_unicode(f"Line {line} of {source}, encoded by the reference with {name}."),
-                flags=[],
-                spec="docs/tokenizers.md#pipeline" if whole else "docs/bpe.md#definition",
-                profile="hugging-face" if whole else "definition",
-            ),
+        golden(
+            op,
             subject,
+            request := {"text": text, **parameters},
+            right_answer(op, profile, subject, name, request),
+            id=f"bpe/{op}/own/{slug}-{line:06d}",
+            profile=profile,
+            why=_unicode(f"Line {line} of {source}, encoded by the reference with {name}."),
+            flags=[],
+            spec="docs/tokenizers.md#pipeline" if whole else "docs/bpe.md#definition",
         )
         for text, line in first_lines.items()
     ]

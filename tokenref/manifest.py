@@ -17,6 +17,10 @@ from tokenref.record_files import read_file
 MANIFEST: Final = "MANIFEST.json"
 
 
+LICENCES: Final = {"shipped": "MIT", "registered": "its publisher's"}
+"""The licences of vocabularies and tokenizers that are part of the fixtures, and of others."""
+
+
 class FileEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One file."""
 

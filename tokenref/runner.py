@@ -33,9 +33,9 @@ from tokenref.answers import (
     Session,
     TimedOut,
     Unsupported,
+    answer_question,
 )
 from tokenref.catalogue import Catalogue
-from tokenref.engines.calls import asked
 from tokenref.judge import FAILURES, Judgement, Status, judge
 from tokenref.known import Known, stale_globs, with_known
 from tokenref.protocol.batches import batches
@@ -138,8 +138,8 @@ def run_engine(
     for number, canary in enumerate(catalogue.canaries, start=len(cases)):
         if results.pop(number).judgement.status == "pass":
             run.trouble.append(f"the canary {canary.id} passed: a wrong answer was taken for right")
-    in_order = [results[number] for number in range(len(cases))]
-    run.results = with_known_results(in_order, engine.name, known)
+    answer_calls = [results[number] for number in range(len(cases))]
+    run.results = with_known_results(answer_calls, engine.name, known)
     run.trouble += [f"the engine was given up: {reason}" for reason in sessions.lost]
     if isinstance(engine, HasIncidents):
         run.incidents = list(engine.incidents)
@@ -253,7 +253,7 @@ def answers_of(
         answers = guarded(lambda: session.answer_many(op, requests))
         if not isinstance(answers, Crashed) and len(answers) == len(requests):
             return answers
-    return [guarded(partial(asked, session, op, request)) for request in requests]
+    return [guarded(partial(answer_question, session, op, request)) for request in requests]
 
 
 def _text(out: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from tokenref.runner import Run
 ENGINES: Final = ("torch", "transformers")
 """The engines that run on any device of PyTorch."""
 
-START: Final = "<!-- on the processor: written by `tokenref attest` -->"
+START: Final = "<!-- on the processor: written by `python -m authoring attest` -->"
 
 
 def with_processor(page: str, runs: Sequence[Run]) -> str:
@@ -24,7 +24,7 @@ def with_processor(page: str, runs: Sequence[Run]) -> str:
     Raises `AttestationError` if it has no place.
     """
     lines = [
-        "| engine | numbers | asked | agree | known differences |",
+        "| engine | numbers | tested | agree | known differences |",
         "| --- | --- | ---: | ---: | ---: |",
     ]
     for run in runs:

@@ -8,9 +8,9 @@ from tokenref.runner import Run
 _HEAD = """\
 # Where real engines differ
 
-Each of these is on the list of known differences (`tokenref/known.toml`), which is
-strict: a record on it that passes makes a run fail, so the list cannot outlive the
-difference. Written by `tokenref attest`.
+This page lists all known differences between real engines and the golden records, from
+`tokenref/known.toml`. The list is strict: if a listed record passes, the run fails, so an
+entry cannot outlive its difference. Written by `python -m authoring attest`.
 """
 
 
@@ -20,7 +20,7 @@ def differences_page(known: Sequence[Known], runs: Sequence[Run]) -> str:
     for run in runs:
         entries = [entry for entry in known if entry.engine == run.engine]
         if not entries:
-            lines += [f"## {run.engine} {run.version}", "", "None is known.", ""]
+            lines += [f"## {run.engine} {run.version}", "", "No differences are known.", ""]
         # Of several entries that match a record the first one counts.
         ids: dict[str, list[str]] = {entry.title: [] for entry in entries}
         for result in run.results:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tokenref.answers import Engine
+from tokenref.commands.paths import InputError
 from tokenref.engines.table import Unavailable, engine
 from tokenref.reports.results import DIFFERENCES
 from tokenref.runner import Run
@@ -18,7 +19,7 @@ REAL_ENGINES: Final = (*TOKENIZERS, *SAMPLERS)
 """Every engine that is shipped, in the order of the pages."""
 
 
-class AttestationError(Exception):
+class AttestationError(InputError):
     """The attestation cannot be made here."""
 
 

@@ -14,12 +14,12 @@ from tokenref.runner import Run
 VOCABULARIES: Final = ("cl100k_base", "o200k_base")
 """The vocabularies that have a row of their own."""
 
-START: Final = "<!-- what real engines say: written by `tokenref attest` -->"
+START: Final = "<!-- what real engines say: written by `python -m authoring attest` -->"
 
 _COUNTED: Final[Sequence[tuple[str, AbstractSet[str]]]] = (
     ("agree", frozenset({"pass"})),
     ("known differences", frozenset({"xfail"})),
-    ("not asked", UNJUDGED),
+    ("not tested", UNJUDGED),
 )
 """An engine that fails a record otherwise is never written down: `attest` refuses."""
 

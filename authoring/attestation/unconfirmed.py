@@ -27,16 +27,17 @@ def unconfirmed_page(runs: Sequence[Run], catalogue: Catalogue, known: Sequence[
     lines = [
         "# What no real engine confirms",
         "",
-        f"Engines that were asked: {engines}.",
-        "Written by `tokenref attest`.",
+        f"This page lists the records that no engine confirms. Engines tested: {engines}.",
+        "Written by `python -m authoring attest`.",
         "",
-        "| records | all | confirmed by one or more | answered, by each otherwise | not asked |",
+        "| records | all | confirmed by at least one | answered differently by each | not tested |",
         "| --- | ---: | ---: | ---: | ---: |",
         _sums("about tokenizers", tokenizers, said),
         _sums("about samplers", samplers, said),
         "",
-        "What is not confirmed rests on the definition alone; for samplers also on the profiles,",
-        "proven beside their engines where these can be run: [findings.md](findings.md).",
+        "A record that is not confirmed rests on the definition alone. Records about samplers also",
+        "rest on the profiles, which were compared with their engines where these can be run: see",
+        "[findings.md](findings.md).",
         "",
         *_contradicted(cases, said, known),
         *_tokenizers(tokenizers, said),
@@ -65,9 +66,9 @@ def _contradicted(
             titles = tuple(f"{one.engine}: {_title(one, case, known)}" for one in answered)
             groups[titles].append(case)
     return [
-        "## Answered, and by each otherwise",
+        "## Answered differently by each engine",
         "",
-        "Each engine that answers these records is known to differ: see",
+        "Every engine that answers these records has a known difference there: see",
         "[differences.md](differences.md).",
         "",
         *listed(groups),
@@ -82,9 +83,9 @@ def _title(said: Said, case: Case, known: Sequence[Known]) -> str:
 def _tokenizers(cases: Sequence[Case], said: Mapping[str, Sequence[Said]]) -> list[str]:
     """Say, per operation, how many records nobody could be asked, and why."""
     lines = [
-        "## Tokenizers: not asked",
+        "## Tokenizers: not tested",
         "",
-        "| operation | records | not asked | because the engine |",
+        "| operation | records | not tested | because the engine |",
         "| --- | ---: | ---: | --- |",
     ]
     by_op = grouped(cases, op_of)

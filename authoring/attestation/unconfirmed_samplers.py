@@ -32,7 +32,7 @@ def rules_section(cases: Sequence[Case], said: Mapping[str, Sequence[Said]]) -> 
     lines = [
         "## Samplers: rules",
         "",
-        "| operation | rules | records | confirmed | rules that an engine here follows |",
+        "| operation | rules | records | confirmed | rules that an engine follows |",
         "| --- | ---: | ---: | ---: | --- |",
     ]
     by_op = grouped((case for case in cases if case.profile not in PROFILES), op_of)
@@ -59,9 +59,9 @@ def unasked_section(cases: Sequence[Case], said: Mapping[str, Sequence[Said]]) -
             asked = [one for one in said[case.id] if one.engine in engines]
             groups[tuple(f"{one.engine}: {one.reason}" for one in asked)].append(case)
     return [
-        "## Samplers: not asked, although the engine has the step",
+        "## Samplers: not tested, although the engine has the step",
         "",
-        "Of the rules and profiles that an engine here follows, these records could not be put.",
+        "An engine follows the rule or profile of these records, but does not accept their input.",
         "",
         *listed(groups),
     ]

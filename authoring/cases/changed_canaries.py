@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Struct
 
 from authoring.cases.draft import Draft, finish
-from authoring.cases.tokenizers import fixture_tokenizers, token_ids
 from authoring.cases.vocabularies import vocabulary_named
+from authoring.tokenizer_files.table import fixture_tokenizers, token_ids
 from tokenref.questions.sequences import (
     Call,
     CallAnswer,

@@ -73,8 +73,8 @@ def fails_cut(*names: str) -> tuple[Purpose, ...]:
 def cut(vocabulary: Vocabulary, text: str) -> list[str]:
     r"""Return the right pieces.
 
-    >>> from bpe_ref import load_vocabulary
-    >>> cut(load_vocabulary("tiny"), "a b\n")
+    >>> from bpe_ref import load, vocabulary_of
+    >>> cut(vocabulary_of(load("tiny")), "a b\n")
     ['a', ' b', '\n']
     """
     return _tokenizer(vocabulary, None).pieces(text)
@@ -83,8 +83,8 @@ def cut(vocabulary: Vocabulary, text: str) -> list[str]:
 def right_tokens(vocabulary: Vocabulary, text: str) -> list[int]:
     """Return the right tokens of a text in which nothing is special.
 
-    >>> from bpe_ref import load_vocabulary
-    >>> right_tokens(load_vocabulary("tiny"), " the") == [load_vocabulary("tiny").ids[" the"]]
+    >>> from bpe_ref import load, vocabulary_of
+    >>> right_tokens(vocabulary_of(load("tiny")), " the") == [vocabulary_of(load("tiny")).ids[" the"]]
     True
     """
     return _tokenizer(vocabulary, None).encode_ordinary(text)

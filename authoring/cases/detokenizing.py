@@ -7,10 +7,10 @@ from typing import Final, Literal
 
 from authoring.cases.draft import Draft
 from authoring.cases.tokenizer_blame import REFUSED, blamed, blaming, right_answer
-from authoring.cases.tokenizer_files import decoders, families
 from authoring.cases.tokenizer_texts import FAMILIES
-from authoring.cases.tokenizers import described_tokenizers, ids_of_text, token_ids
 from authoring.cases.tokenizing import flags_of
+from authoring.tokenizer_files import decoders, families
+from authoring.tokenizer_files.table import described_tokenizers, ids_of_text, token_ids
 from bpe_ref.vocabulary.byte_alphabet import to_letters
 from tokenref.questions.text import DetokenizeInput, DetokenizeStreamInput
 

@@ -8,24 +8,23 @@ what its `why` claims. A draft that fails it stops the generator.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
-from tokenref.answers import Ok, Refused, Unsupported
+from tokenref.answers import Unsupported
 from tokenref.engines.reference import ReferenceEngine
+from tokenref.goldens import GoldensError, golden, right_answer
 from tokenref.judge import judge
-from tokenref.questions.text import TextInput
-from tokenref.record import Case, Exact, MustRefuse, answer_type, make_case, op_of
+from tokenref.record import Case, MustRefuse, RecordError, op_of
 from tokenref.runner import guarded
 from tokenref.subjects import TokenizerSubject, load_subject
 
 Purpose: TypeAlias = Callable[[TokenizerSubject, Case], None]
 
 
-class PurposeError(Exception):
+class PurposeError(RecordError):
     """A case does not do what its `why` claims."""
 
 
@@ -39,7 +38,7 @@ class Draft:
 
     slug: str
     vocabulary: str
-    """A name from `cases.vocabularies`, `cases.tokenizers`, or the registry."""
+    """A name from `cases.vocabularies`, `tokenizer_files`, or the registry."""
 
     request: Struct
     why: str
@@ -56,31 +55,22 @@ class Draft:
 
 def finish(draft: Draft, subject: TokenizerSubject) -> Case:
     """Answer a draft with the reference, and prove its purpose. Raises `PurposeError`."""
-    session = load_subject(ReferenceEngine(), subject, draft.vocabulary, draft.profile)
-    if isinstance(session, Unsupported):
-        raise PurposeError(f"{draft.id}: the reference itself cannot answer: {session.reason}")
-    answer = session.answer(draft.op, msgspec.to_builtins(draft.request))
-    parts: dict[str, Any] = {
-        "id": draft.id,
-        "profile": draft.profile,
-        "vocab": subject.digest(),
-        "why": draft.why,
-        "flags": sorted(draft.flags),
-        "spec": draft.spec,
-        "input": draft.request,
-    }
-    if isinstance(answer, Refused):
-        verdict = MustRefuse(codes=[answer.code])
-        case = make_case(draft.op, **parts, verdict=verdict)
-    elif not isinstance(answer, Ok):
-        raise PurposeError(f"{draft.id}: the reference itself cannot answer: {answer}")
-    else:
-        out = dict(answer.out)
-        recipe = draft.request.recipe if isinstance(draft.request, TextInput) else UNSET
-        if recipe is not UNSET and "ids" in out:
-            out = {"runs": [(token, len(list(run))) for token, run in groupby(out["ids"])]}
-        typed = msgspec.convert(out, type=answer_type(draft.op))
-        case = make_case(draft.op, **parts, verdict=Exact(), out=typed)
+    request = msgspec.to_builtins(draft.request)
+    try:
+        right = right_answer(draft.op, draft.profile, subject, draft.vocabulary, request)
+    except GoldensError as error:
+        raise PurposeError(f"{draft.id}: {error}") from None
+    case = golden(
+        draft.op,
+        subject,
+        request,
+        right,
+        id=draft.id,
+        profile=draft.profile,
+        why=draft.why,
+        flags=sorted(draft.flags),
+        spec=draft.spec,
+    )
     for purpose in draft.purposes:
         purpose(subject, case)
     return case

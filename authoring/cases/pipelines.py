@@ -7,7 +7,7 @@ from functools import cache
 from authoring.cases import detokenizing, tokenizing
 from authoring.cases.draft import Draft
 from authoring.cases.tokenizer_blame import blamed, blaming, right_answer
-from authoring.cases.tokenizers import fixture_tokenizers
+from authoring.tokenizer_files.table import fixture_tokenizers
 from bpe_ref import BpeError
 from tokenref.answers import Crashed
 from tokenref.engines.reference import read_tokenizer

@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Struct
 
 from authoring.cases.draft import Draft, tells_apart
-from authoring.cases.tokenizers import fixture_tokenizers
 from authoring.mutants.mutant import AskedPipeline, AskedPipelines
 from authoring.mutants.table import MUTANTS
+from authoring.tokenizer_files.table import fixture_tokenizers
 from bpe_ref.hugging_face.pipeline import Pipeline
 from tokenref.answers import Answer, Crashed, Ok, Refused, Session
 from tokenref.engines.reference import read_tokenizer

@@ -10,16 +10,6 @@ from msgspec import UNSET
 
 from authoring.cases.draft import Draft
 from authoring.cases.tokenizer_blame import REFUSED, blamed, blaming
-from authoring.cases.tokenizer_files import (
-    added_tokens,
-    families,
-    lengths,
-    models,
-    normalizers,
-    post_processors,
-    pre_tokenizers,
-)
-from authoring.cases.tokenizer_files.document import Described
 from authoring.cases.tokenizer_texts import (
     ADDED,
     FAMILIES,
@@ -30,6 +20,16 @@ from authoring.cases.tokenizer_texts import (
     PRE_TOKENIZERS,
     Asked,
 )
+from authoring.tokenizer_files import (
+    added_tokens,
+    families,
+    lengths,
+    models,
+    normalizers,
+    post_processors,
+    pre_tokenizers,
+)
+from authoring.tokenizer_files.document import Described
 from tokenref.questions.text import TokenizeInput
 
 

@@ -1,12 +1,14 @@
-"""Small wrong tokenizers, each with its story, that the fixtures must tell from the right one.
+"""Small wrong tokenizers and samplers that the fixtures must tell from the right ones.
 
-mutant         what a mutant is, and the witness that shows it
-merging        wrong orders, wrong queues, wrong shortcuts
-cutting        wrong pieces
-vocabularies   tokens lost or mixed up on loading
-special        special tokens found too often, too seldom, or with their surroundings
-decoding       wrong ways back, and wrong counts
-pipelines      whole tokenizers: what their mutants are made of, and one module per kind
-table          all of them by name
-gate           runs them over the fixtures: who survives?
+A mutant is one decorated function. Its name is that of the function, its docstring says what the
+mistake is and where it was seen ("Own" if we made it up), and its decorator says what the function
+replaces and gives a question that shows the mistake.
+
+mutant      the decorators for vocabularies, and small vocabularies for the questions
+pipelines   the decorators for whole tokenizers
+samplers    the decorators for samplers
+own_numbers an engine that draws with its own random numbers, for mutants that do so wrongly
+table       all mutants by name; the other modules define them
+beyond      bugs that no single call can show
+gate        runs the mutants over the fixtures: who survives?
 """

@@ -5,11 +5,11 @@ remember begins anew with each question.
 """
 
 from collections.abc import Callable, Hashable, Mapping
+from functools import partial, wraps
 from typing import Any, Final, TypeAlias
 
-from authoring.mutants.mutant import Ask, Mutant, Witness, bytewise, mutant
-from tokenref.answers import Ok, Refused
-from tokenref.engines.calls import SESSION, in_order
+from authoring.mutants.mutant import AskedEngine, Mutant, Witness, bytewise, mutant
+from tokenref.answers import SESSION, Ok, Refused, answer_calls
 from tokenref.engines.reference import ReferenceSession
 from tokenref.record import canonical_json
 
@@ -24,39 +24,46 @@ _OPEN: Final = {"ids": [0xF0, 0x9F], "errors": "replace"}
 _LETTER: Final = {"ids": [97], "errors": "replace"}
 
 
-def remembering(begin: Callable[[], Callable[[Right, str, Request], Given]]) -> Ask:
-    """Return what answers the calls of a session by what `begin` returns, and the rest rightly.
-
-    >>> callable(remembering(lambda: lambda right, op, request: right(op, request)))
-    True
-    """
-
-    def ask(session: ReferenceSession, op: str, request: Request) -> Given:
-        if op != SESSION:
-            return session.answer(op, request)
-        call = begin()
-        answer = in_order(lambda called, given: call(session.answer, called, given), request)
-        assert isinstance(answer, Ok)  # noqa: S101 - as of the reference
-        return answer
-
-    return ask
+Call: TypeAlias = Callable[[Right, str, Request], Given]
+"""How one call of a session is answered."""
 
 
-def _cached_by(key: Callable[[str, Request], Hashable]) -> Ask:
-    """Return what keeps answers, refusals too, under a key that is too short."""
+def remembering(witness: Witness) -> Callable[[Callable[[], Call]], Mutant]:
+    """Return a decorator: what the function returns answers the calls of one session."""
 
-    def begin() -> Callable[[Right, str, Request], Given]:
-        kept: dict[Hashable, Given] = {}
+    def engine(label: str, begin: Callable[[], Call]) -> AskedEngine:
+        def ask(session: ReferenceSession, op: str, request: Request) -> Given:
+            if op != SESSION:
+                return session.answer(op, request)
+            call = begin()
+            answer = answer_calls(partial(call, session.answer), request)
+            assert isinstance(answer, Ok)  # noqa: S101 - as of the reference
+            return answer
 
-        def call(right: Right, op: str, request: Request) -> Given:
-            short = key(op, request)
-            if short not in kept:
-                kept[short] = right(op, request)
-            return kept[short]
+        return AskedEngine(label, ask=ask)
 
-        return call
+    return mutant(witness, engine)
 
-    return remembering(begin)
+
+def cached_by(witness: Witness) -> Callable[[Callable[[str, Request], Hashable]], Mutant]:
+    """Return a decorator: answers are kept under the key that the function returns."""
+
+    def declare(key: Callable[[str, Request], Hashable]) -> Mutant:
+        @wraps(key)
+        def begin() -> Call:
+            kept: dict[Hashable, Given] = {}
+
+            def call(right: Right, op: str, request: Request) -> Given:
+                short = key(op, request)
+                if short not in kept:
+                    kept[short] = right(op, request)
+                return kept[short]
+
+            return call
+
+        return remembering(witness)(begin)
+
+    return declare
 
 
 def _whole(op: str, request: Request) -> Hashable:
@@ -64,36 +71,42 @@ def _whole(op: str, request: Request) -> Hashable:
     return op, canonical_json(dict(request))
 
 
-def _without(*names: str) -> Callable[[str, Request], Hashable]:
-    def key(op: str, request: Request) -> Hashable:
-        return _whole(op, {name: part for name, part in request.items() if name not in names})
-
-    return key
+def _without(op: str, request: Request, name: str) -> Hashable:
+    return _whole(op, {part: given for part, given in request.items() if part != name})
 
 
-def _text_alone(op: str, request: Request) -> Hashable:
-    """Return the text of what asks for tokens, whatever is special in it."""
-    return request["text"] if "text" in request and op != "count" else _whole(op, request)
+def _is_open(answer: Given) -> bool:
+    """Return whether some bytes are the beginning of a character, and not all of it."""
+    if isinstance(answer, Refused):
+        return False
+    data = bytes.fromhex(answer.out["bytes"])
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start == 0 and error.reason == "unexpected end of data"
+    return False
 
 
-def _by_length(op: str, request: Request) -> Hashable:
-    return (op, len(request["text"])) if op == "encode" and "text" in request else object()
+def _session(*calls: tuple[str, Request]) -> Witness:
+    asked = [{"op": op, "in": dict(request)} for op, request in calls]
+    return Witness(_SPECIAL, SESSION, {"calls": asked})
 
 
-def _by_letters(op: str, request: Request) -> Hashable:
-    letters = tuple(sorted(request["text"])) if op == "encode" and "text" in request else object()
-    return op, letters
+def _encode(text: str) -> tuple[str, Request]:
+    return "encode", {"text": text}
 
 
-_LONGEST_KEY: Final = 64
+def _special(allowed: object, disallowed: object = ()) -> tuple[str, Request]:
+    given = {"text": "<x>", "allowed": allowed, "disallowed": disallowed or []}
+    return "special", given
 
 
-def _by_beginning(op: str, request: Request) -> Hashable:
-    return (op, request["text"][:_LONGEST_KEY]) if "text" in request else object()
+_SEVENTEEN: Final = tuple(_encode(chr(97 + number)) for number in range(17))
 
 
-def _joined() -> Callable[[Right, str, Request], Given]:
-    """Begin each text with what the last one left open, as one decoder for all calls does."""
+@remembering(_session(("decode", _OPEN), ("decode", _LETTER)))
+def calls_decoder_shared() -> Call:
+    """One decoder for all calls: half a character starts the next text. gpt-tokenizer 4."""
     kept: list[int] = []
 
     def call(right: Right, op: str, request: Request) -> Given:
@@ -111,20 +124,9 @@ def _joined() -> Callable[[Right, str, Request], Given]:
     return call
 
 
-def _is_open(answer: Given) -> bool:
-    """Return whether some bytes are the beginning of a character, and not all of it."""
-    if isinstance(answer, Refused):
-        return False
-    data = bytes.fromhex(answer.out["bytes"])
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return error.start == 0 and error.reason == "unexpected end of data"
-    return False
-
-
-def _refused_kept() -> Callable[[Right, str, Request], Given]:
-    """Keep the ids before a refusal for the next text."""
+@remembering(_session(("decode", {"ids": [98, 999]}), ("decode", _LETTER)))
+def calls_refused_kept() -> Call:
+    """What was decoded before a refusal stays in the buffer and begins the next text; own."""
     kept: list[int] = []
 
     def call(right: Right, op: str, request: Request) -> Given:
@@ -141,8 +143,9 @@ def _refused_kept() -> Callable[[Right, str, Request], Given]:
     return call
 
 
-def _refuses_once_more() -> Callable[[Right, str, Request], Given]:
-    """After a refusal, give it again for the next call."""
+@remembering(_session(_special([], "all"), _encode("a")))
+def calls_refused_again() -> Call:
+    """The error of the last call is reported by the next one, too; own."""
     last: list[Refused] = []
 
     def call(right: Right, op: str, request: Request) -> Given:
@@ -156,8 +159,9 @@ def _refuses_once_more() -> Callable[[Right, str, Request], Given]:
     return call
 
 
-def _allowed_kept() -> Callable[[Right, str, Request], Given]:
-    """Whatever was allowed once stays allowed."""
+@remembering(_session(_special(["<x>"]), _special([])))
+def calls_allowed_kept() -> Call:
+    """What was allowed once stays allowed: the set of the caller is added to; own."""
     allowed: set[str] = set()
     everything = [False]
 
@@ -171,8 +175,9 @@ def _allowed_kept() -> Callable[[Right, str, Request], Given]:
     return call
 
 
-def _encoded_is_text_only() -> Callable[[Right, str, Request], Given]:
-    """Once special tokens were looked for, they are found in every text."""
+@remembering(_session(_special("all"), _encode("<x>")))
+def calls_special_switched_on() -> Call:
+    """A switch for special tokens stays on, also where nothing is special; own."""
     looked: list[bool] = []
 
     def call(right: Right, op: str, request: Request) -> Given:
@@ -185,8 +190,46 @@ def _encoded_is_text_only() -> Callable[[Right, str, Request], Given]:
     return call
 
 
-def _buffer_not_emptied() -> Callable[[Right, str, Request], Given]:
-    """Write the tokens over those of the last text, and return all that are there."""
+@cached_by(_session(_special("all"), _special([])))
+def calls_cached_without_allowed(op: str, request: Request) -> Hashable:
+    """Answers are kept under the text alone, whatever is special in it; own."""
+    return request["text"] if "text" in request and op != "count" else _whole(op, request)
+
+
+@cached_by(_session(_special([]), _special([], "all")))
+def calls_cached_without_disallowed(op: str, request: Request) -> Hashable:
+    """Answers are kept without what is disallowed, so that it is not refused; own."""
+    return _without(op, request, "disallowed")
+
+
+@cached_by(_session(("decode", _OPEN), ("decode", {"ids": _OPEN["ids"]})))
+def calls_cached_without_errors(op: str, request: Request) -> Hashable:
+    """Texts are kept under the ids alone, whatever is to be done about bytes; own."""
+    return _without(op, request, "errors")
+
+
+@cached_by(_session(_encode("a"), _encode("b")))
+def calls_cached_by_length(op: str, request: Request) -> Hashable:
+    """The hash of a text is its length, and nothing else is compared; own."""
+    return (op, len(request["text"])) if op == "encode" and "text" in request else object()
+
+
+@cached_by(_session(_encode("ab"), _encode("ba")))
+def calls_cached_by_letters(op: str, request: Request) -> Hashable:
+    """The hash of a text is the sum of its letters, and nothing else is compared; own."""
+    letters = tuple(sorted(request["text"])) if op == "encode" and "text" in request else object()
+    return op, letters
+
+
+@cached_by(_session(_encode("a" * 64 + "b"), _encode("a" * 64 + "c")))
+def calls_cached_by_beginning(op: str, request: Request) -> Hashable:
+    """Only the first 64 characters of a text are its key; own."""
+    return (op, request["text"][:64]) if "text" in request else object()
+
+
+@remembering(_session(_encode("ab"), _encode("c")))
+def calls_buffer_not_emptied() -> Call:
+    """Tokens are written over the last ones; a shorter text keeps the others' end; own."""
     buffer: list[int] = []
 
     def call(right: Right, op: str, request: Request) -> Given:
@@ -200,8 +243,15 @@ def _buffer_not_emptied() -> Callable[[Right, str, Request], Given]:
     return call
 
 
-def _goes_on() -> Callable[[Right, str, Request], Given]:
-    """Take a text that begins with the last one for its continuation."""
+@remembering(
+    Witness(
+        bytewise(None, b"ab"),
+        SESSION,
+        {"calls": [{"op": "encode", "in": {"text": text}} for text in ("a", "ab")]},
+    )
+)
+def calls_go_on() -> Call:
+    """A text that begins with the last one is only encoded from there on; own."""
     last: list[tuple[str, list[int]]] = []
 
     def call(right: Right, op: str, request: Request) -> Given:
@@ -219,8 +269,9 @@ def _goes_on() -> Callable[[Right, str, Request], Given]:
     return call
 
 
-def _given_once() -> Callable[[Right, str, Request], Given]:
-    """Empty the list that was given when it is asked for again: it is the cache's own."""
+@remembering(_session(_encode("a"), _encode("a")))
+def calls_given_once() -> Call:
+    """The cache gives its own list away, and who gets it empties it; own."""
     given: set[Hashable] = set()
 
     def call(right: Right, op: str, request: Request) -> Given:
@@ -233,8 +284,9 @@ def _given_once() -> Callable[[Right, str, Request], Given]:
     return call
 
 
-def _count_of_the_last() -> Callable[[Right, str, Request], Given]:
-    """Count the tokens that were encoded last, if any were."""
+@remembering(_session(_encode("ab"), ("count", {"text": "a"})))
+def calls_count_of_the_last() -> Call:
+    """The tokens of the last text are counted, and not those of this one; own."""
     last: list[int] = []
 
     def call(right: Right, op: str, request: Request) -> Given:
@@ -246,11 +298,9 @@ def _count_of_the_last() -> Callable[[Right, str, Request], Given]:
     return call
 
 
-_FULL: Final = 16
-
-
-def _full_and_wrong() -> Callable[[Right, str, Request], Given]:
-    """Keep few answers; a place that is used again keeps the old text's answer."""
+@remembering(_session(*_SEVENTEEN))
+def calls_full_cache() -> Call:
+    """A cache of 16 places gives a place's old answer to its new text; own."""
     kept: dict[int, Given] = {}
     places: dict[Hashable, int] = {}
 
@@ -258,131 +308,7 @@ def _full_and_wrong() -> Callable[[Right, str, Request], Given]:
         if op != "encode":
             return right(op, request)
         key = _whole(op, request)
-        place = places.setdefault(key, len(places) % _FULL)
+        place = places.setdefault(key, len(places) % 16)
         return kept.setdefault(place, right(op, request))
 
     return call
-
-
-def _session(*calls: tuple[str, Request]) -> Witness:
-    asked = [{"op": op, "in": dict(request)} for op, request in calls]
-    return Witness(_SPECIAL, SESSION, {"calls": asked})
-
-
-def _encode(text: str) -> tuple[str, Request]:
-    return "encode", {"text": text}
-
-
-def _special(allowed: object, disallowed: object = ()) -> tuple[str, Request]:
-    given = {"text": "<x>", "allowed": allowed, "disallowed": disallowed or []}
-    return "special", given
-
-
-_SEVENTEEN: Final = tuple(_encode(chr(97 + number)) for number in range(_FULL + 1))
-
-CALLS: Final[tuple[Mutant, ...]] = tuple(
-    mutant(name, story, witness, ask=ask)
-    for name, story, witness, ask in (
-        (
-            "calls-decoder-shared",
-            "One decoder for all calls: half a character starts the next text. gpt-tokenizer 4.",
-            _session(("decode", _OPEN), ("decode", _LETTER)),
-            remembering(_joined),
-        ),
-        (
-            "calls-refused-kept",
-            "What was decoded before a refusal stays in the buffer and begins the next text; own.",
-            _session(("decode", {"ids": [98, 999]}), ("decode", _LETTER)),
-            remembering(_refused_kept),
-        ),
-        (
-            "calls-refused-again",
-            "The error of the last call is reported by the next one, too; own.",
-            _session(_special([], "all"), _encode("a")),
-            remembering(_refuses_once_more),
-        ),
-        (
-            "calls-allowed-kept",
-            "What was allowed once stays allowed: the set of the caller is added to; own.",
-            _session(_special(["<x>"]), _special([])),
-            remembering(_allowed_kept),
-        ),
-        (
-            "calls-special-switched-on",
-            "A switch for special tokens stays on, also where nothing is special; own.",
-            _session(_special("all"), _encode("<x>")),
-            remembering(_encoded_is_text_only),
-        ),
-        (
-            "calls-cached-without-allowed",
-            "Answers are kept under the text alone, whatever is special in it; own.",
-            _session(_special("all"), _special([])),
-            _cached_by(_text_alone),
-        ),
-        (
-            "calls-cached-without-disallowed",
-            "Answers are kept without what is disallowed, so that it is not refused; own.",
-            _session(_special([]), _special([], "all")),
-            _cached_by(_without("disallowed")),
-        ),
-        (
-            "calls-cached-without-errors",
-            "Texts are kept under the ids alone, whatever is to be done about bytes; own.",
-            _session(("decode", _OPEN), ("decode", {"ids": _OPEN["ids"]})),
-            _cached_by(_without("errors")),
-        ),
-        (
-            "calls-cached-by-length",
-            "The hash of a text is its length, and nothing else is compared; own.",
-            _session(_encode("a"), _encode("b")),
-            _cached_by(_by_length),
-        ),
-        (
-            "calls-cached-by-letters",
-            "The hash of a text is the sum of its letters, and nothing else is compared; own.",
-            _session(_encode("ab"), _encode("ba")),
-            _cached_by(_by_letters),
-        ),
-        (
-            "calls-cached-by-beginning",
-            f"Only the first {_LONGEST_KEY} characters of a text are its key; own.",
-            _session(_encode("a" * 64 + "b"), _encode("a" * 64 + "c")),
-            _cached_by(_by_beginning),
-        ),
-        (
-            "calls-buffer-not-emptied",
-            "Tokens are written over the last ones; a shorter text keeps the others' end; own.",
-            _session(_encode("ab"), _encode("c")),
-            remembering(_buffer_not_emptied),
-        ),
-        (
-            "calls-go-on",
-            "A text that begins with the last one is only encoded from there on; own.",
-            Witness(
-                bytewise(None, b"ab"),
-                SESSION,
-                {"calls": [{"op": "encode", "in": {"text": text}} for text in ("a", "ab")]},
-            ),
-            remembering(_goes_on),
-        ),
-        (
-            "calls-given-once",
-            "The cache gives its own list away, and who gets it empties it; own.",
-            _session(_encode("a"), _encode("a")),
-            remembering(_given_once),
-        ),
-        (
-            "calls-count-of-the-last",
-            "The tokens of the last text are counted, and not those of this one; own.",
-            _session(_encode("ab"), ("count", {"text": "a"})),
-            remembering(_count_of_the_last),
-        ),
-        (
-            "calls-full-cache",
-            f"A cache of {_FULL} places gives a place's old answer to its new text; own.",
-            _session(*_SEVENTEEN),
-            remembering(_full_and_wrong),
-        ),
-    )
-)
-"""The mutants."""

@@ -10,29 +10,30 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import lru_cache
-from typing import Final
+from functools import lru_cache, wraps
+from typing import Final, TypeAlias
 
 from authoring.mutants.mutant import (
-    Mutant,
-    Prepare,
+    RIGHT,
     Witness,
     bytewise,
     encode,
-    mutant,
     pieces,
+    preparing,
+    replacing,
 )
-from bpe_ref import PatternError, Pretokenizer, Steps, TextRules, Vocabulary
+from bpe_ref import PatternError, Pretokenizer, TextRules, Vocabulary
 from bpe_ref.patterns.unicode_tables import category
 from bpe_ref.registry import registered
 
-Cut = Callable[[str], list[str]]
+Cut: TypeAlias = Callable[[str], list[str]]
+Cutter: TypeAlias = Callable[[Vocabulary], Cut]
+Normalizer: TypeAlias = Callable[[Vocabulary], Callable[[str], str]]
 
 _GPT2: Final = registered("r50k_base").pattern
 _CL100K: Final = registered("cl100k_base").pattern
 _O200K: Final = registered("o200k_base").pattern
 
-_cutter: Final = Steps().cutter
 _category: Final = lru_cache(maxsize=1 << 16)(category)
 
 _SIGN: Final = "\u00a7"  # neither letter nor digit nor space
@@ -42,23 +43,18 @@ _LETTER: Final = "\u00aa"  # a letter without case
 # ---- wrong rules
 
 
-def with_pattern(*changes: tuple[str, str]) -> Prepare:
-    """Return what replaces parts of the pattern's source, where they occur.
+def with_pattern(vocabulary: Vocabulary, *changes: tuple[str, str]) -> Vocabulary:
+    """Replace parts of the pattern's source, where they occur.
 
-    >>> with_pattern(("a+", "a"))(bytewise("a+|b")).text.pattern
+    >>> with_pattern(bytewise("a+|b"), ("a+", "a")).text.pattern
     'a|b'
     """
-
-    def prepare(vocabulary: Vocabulary) -> Vocabulary:
-        old = vocabulary.text.pattern
-        if old is None:
-            return vocabulary
-        new = old
-        for part, other in changes:
-            new = new.replace(part, other)
-        return _recut(vocabulary, new)
-
-    return prepare
+    pattern = vocabulary.text.pattern
+    if pattern is None:
+        return vocabulary
+    for part, other in changes:
+        pattern = pattern.replace(part, other)
+    return _recut(vocabulary, pattern)
 
 
 def _recut(vocabulary: Vocabulary, pattern: str | None) -> Vocabulary:
@@ -73,25 +69,21 @@ def _recut(vocabulary: Vocabulary, pattern: str | None) -> Vocabulary:
     return replace(vocabulary, text=replace(vocabulary.text, pattern=pattern))
 
 
-def _as_gpt2(vocabulary: Vocabulary) -> Vocabulary:
-    has_words = r"\p{L" in (vocabulary.text.pattern or "")
-    return _recut(vocabulary, _GPT2) if has_words else vocabulary
-
-
 # ---- wrong tables
 
 
-def seen_as(change: Callable[[str], str]) -> Steps:
-    r"""Return the steps that see each character as another one when they look for pieces.
+def seen_as(change: Callable[[str], str]) -> Cutter:
+    r"""See each character as another one when looking for pieces.
 
-    >>> steps = seen_as(lambda character: "b" if character == "a" else character)
-    >>> steps.cutter(bytewise("b+|c"))("abc")
+    >>> cutter = seen_as(lambda character: "b" if character == "a" else character)
+    >>> cutter(bytewise("b+|c"))("abc")
     ['ab', 'c']
     """
     eyes = _Eyes(change)
 
+    @wraps(change)
     def cutter(vocabulary: Vocabulary) -> Cut:
-        cut = _cutter(vocabulary)
+        cut = RIGHT.cutter(vocabulary)
 
         def cut_seen(text: str) -> list[str]:
             seen = text.translate(eyes)
@@ -101,7 +93,7 @@ def seen_as(change: Callable[[str], str]) -> Steps:
 
         return cut_seen
 
-    return Steps(cutter=cutter)
+    return cutter
 
 
 class _Eyes(dict[int, str]):
@@ -129,28 +121,325 @@ def _is(name: str, character: str) -> bool:
     return _category(ord(character)).startswith(name)
 
 
-def _blind_to(name: str, *, below: int = 0x80) -> Steps:
-    """Return the steps that take the characters of a category for signs, from `below` on."""
-    return seen_as(lambda c: _SIGN if ord(c) >= below and _is(name, c) else c)
+def _sign_if(name: str, character: str, *, below: int = 0x80) -> str:
+    """See a character of a category as a sign, from `below` on."""
+    return _SIGN if ord(character) >= below and _is(name, character) else character
 
 
-def _taking(characters: str, what: str) -> Steps:
-    """Return the steps that take each of these characters for another one."""
-    return seen_as(lambda c: what if c in characters else c)
-
-
-def _only_ascii_is_space(character: str) -> str:
-    return _SIGN if character.isspace() and not character.isascii() else character
+def _if_in(characters: str, character: str, other: str) -> str:
+    """See each of these characters as another one."""
+    return other if character in characters else character
 
 
 _LETTERS_OF_UNICODE_16: Final = "\u1c89\u1c8a\ua7cb\ua7cc\ua7cd\ua7da\ua7db\ua7dc"
 
 
-# ---- what no match covers
+def changing(change: Callable[[str], str]) -> Normalizer:
+    """Change the text first, whatever else is done to it.
+
+    >>> changing(str.lower)(bytewise())("Ab")
+    'ab'
+    """
+
+    @wraps(change)
+    def normalizer(vocabulary: Vocabulary) -> Callable[[str], str]:
+        normalize = RIGHT.normalizer(vocabulary)
+        return lambda text: normalize(change(text))
+
+    return normalizer
 
 
-def _unmatched_kept(vocabulary: Vocabulary) -> Cut:
-    cut = _cutter(vocabulary)
+def _in_nfc(content: str) -> Witness:
+    vocabulary = replace(bytewise(), text=TextRules(normalization="nfc"))
+    return encode(vocabulary, content)
+
+
+_CONTRACTIONS: Final = ("'(?i:[sdmt]|ll|ve|re)|", "'(?:[sdmt]|ll|ve|re)|")
+_CONTRACTIONS_SPELLED: Final = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+
+
+@preparing(pieces(_CL100K, "'Mx"))
+def contractions_case_sensitive(vocabulary: Vocabulary) -> Vocabulary:
+    """Contractions are split off in lower case only. GPT-2 does so; cl100k_base does not."""
+    return with_pattern(vocabulary, ("(?i:", "(?:"))
+
+
+@replacing("cutter", pieces(_CL100K, "a'\u017fb"))
+@seen_as
+def long_s_is_no_s(character: str) -> str:
+    """`(?i:'s)` matches a long s (U+017F) too, in tiktoken, Oniguruma and regex; expanded by hand
+    to '[sS] it does not. ggml-org/llama.cpp.
+    """
+    return _if_in("\u017f", character, "\u00df")
+
+
+@preparing(pieces(_CL100K, "a'llb"))
+def contractions_lost(vocabulary: Vocabulary) -> Vocabulary:
+    """There is no rule for contractions. Own."""
+    return with_pattern(
+        vocabulary,
+        *((part, "") for part in _CONTRACTIONS),
+        (f"{_CONTRACTIONS_SPELLED}|", ""),
+        (f"{_CONTRACTIONS_SPELLED}?", ""),
+    )
+
+
+@preparing(pieces(_CL100K, "12"))
+def digits_one_by_one(vocabulary: Vocabulary) -> Vocabulary:
+    """Each digit is a piece, as for Llama-2 and Qwen. ggml-org/llama.cpp#6920, #7063."""
+    return with_pattern(vocabulary, (r"\p{N}{1,3}+", r"\p{N}"), (r"\p{N}{1,3}", r"\p{N}"))
+
+
+@preparing(pieces(_CL100K, "1234"))
+def digits_without_limit(vocabulary: Vocabulary) -> Vocabulary:
+    """Any number of digits is one piece, as for GPT-2. ggml-org/llama.cpp#6920."""
+    return with_pattern(
+        vocabulary,
+        (r"\p{N}{1,3}+", r"\p{N}++"),
+        (r"\p{N}{1,3}", r"\p{N}+"),
+        (r"|\p{N}|", r"|\p{N}+|"),
+    )
+
+
+@preparing(pieces(_CL100K, "1234"))
+def digits_from_the_right(vocabulary: Vocabulary) -> Vocabulary:
+    """Digits are grouped by threes from the right, as people write them. Own."""
+    return with_pattern(
+        vocabulary,
+        (r"\p{N}{1,3}+", r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))"),
+        (r"\p{N}{1,3}|", r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))|"),
+    )
+
+
+@preparing(pieces(_CL100K, "2\u00b2"))
+def only_decimal_digits(vocabulary: Vocabulary) -> Vocabulary:
+    r"""`\d` stands where `\p{N}` should, so superscripts, fractions and Roman numerals are signs.
+    umran666/UniqToken#17.
+    """
+    return with_pattern(vocabulary, (r"\p{N}", r"\p{Nd}"))
+
+
+@replacing("cutter", pieces(_CL100K, "1\u0662"))
+@seen_as
+def only_ascii_digits(character: str) -> str:
+    """Only 0 to 9 are digits. Own."""
+    return _sign_if("N", character)
+
+
+@replacing("cutter", pieces(_CL100K, "na\u00efve"))
+@seen_as
+def only_ascii_letters(character: str) -> str:
+    """Only A to Z and a to z are letters. Seen in teaching code."""
+    return _sign_if("L", character)
+
+
+@preparing(pieces(_CL100K, "\u6f22a"))
+def only_cased_letters(vocabulary: Vocabulary) -> Vocabulary:
+    """Only letters of the categories Lu and Ll make words. Own."""
+    return with_pattern(vocabulary, (r"\p{L}+", r"[\p{Lu}\p{Ll}]+"))
+
+
+@replacing("cutter", pieces(_CL100K, "a\U0001d51e"))
+@seen_as
+def no_letters_beyond_the_first_plane(character: str) -> str:
+    """Letters from U+10000 on are taken for two signs each, by a regular expression that sees
+    UTF-16. Own.
+    """
+    return _sign_if("L", character, below=0x10000)
+
+
+@replacing("cutter", pieces(_CL100K, "a\u3042"))
+@seen_as
+def letters_without_case_are_signs(character: str) -> str:
+    """Letters of scripts without case (Lo) are no letters. ggml-org/llama.cpp#6920."""
+    return _sign_if("Lo", character)
+
+
+@replacing("cutter", pieces(_CL100K, "a\u02b0"))
+@seen_as
+def modifier_letters_are_signs(character: str) -> str:
+    """Modifier letters (Lm) are no letters. Own."""
+    return _sign_if("Lm", character)
+
+
+@replacing("cutter", pieces(_CL100K, "e\u0301a"))
+@seen_as
+def marks_are_letters(character: str) -> str:
+    r"""`\w` stands where `\p{L}` should, so combining marks are letters. umran666/UniqToken#17."""
+    return _LETTER if _is("M", character) else character
+
+
+@replacing("cutter", pieces(_CL100K, "a_b"))
+@seen_as
+def underscore_is_a_letter(character: str) -> str:
+    r"""`\w` stands where `\p{L}` should, so the underscore is a letter."""
+    return _if_in("_", character, "a")
+
+
+@replacing("cutter", pieces(_CL100K, "a\u1c89"))
+@seen_as
+def older_unicode(character: str) -> str:
+    """The letters that Unicode 16.0 added are unknown: an older table, as Python 3.11's own."""
+    return _if_in(_LETTERS_OF_UNICODE_16, character, _SIGN)
+
+
+@replacing("cutter", pieces(_CL100K, "a\u088f"))
+@seen_as
+def newer_unicode(character: str) -> str:
+    """U+088F is a letter, as in Unicode 17.0; the engines measured follow 16.0."""
+    return _if_in("\u088f", character, _LETTER)
+
+
+@replacing("cutter", pieces(_CL100K, "\x1c\x1ca"))
+@seen_as
+def separators_are_space(character: str) -> str:
+    r"""U+001C to U+001F are white space, as in Python's `\s` and in no engine's.
+    umran666/UniqToken#17.
+    """
+    return _if_in("\x1c\x1d\x1e\x1f", character, "\t")
+
+
+@replacing("cutter", pieces(_CL100K, "\u3000\u3000a"))
+@seen_as
+def only_ascii_is_space(character: str) -> str:
+    """White space beyond ASCII is taken for signs. ggml-org/llama.cpp#7530."""
+    return _SIGN if character.isspace() and not character.isascii() else character
+
+
+@replacing("cutter", pieces(_CL100K, " \x850"))
+@seen_as
+def next_line_is_no_space(character: str) -> str:
+    """U+0085 is taken for a sign. tiktoken tests it after a report."""
+    return _if_in("\x85", character, _SIGN)
+
+
+@replacing("cutter", pieces(_CL100K, " \u00a0a"))
+@seen_as
+def no_break_space_is_no_space(character: str) -> str:
+    """U+00A0 and its narrow sisters are taken for signs, as by Python's bytes and by Java. Own."""
+    return _if_in("\u00a0\u2007\u202f", character, _SIGN)
+
+
+@replacing("cutter", pieces(_CL100K, "\x0b\x0ba"))
+@seen_as
+def vertical_tab_is_no_space(character: str) -> str:
+    r"""U+000B is taken for a sign, as by the `\s` of Perl before 5.18. Own."""
+    return _if_in("\x0b", character, _SIGN)
+
+
+@replacing("cutter", pieces(_CL100K, "\ufeffa"))
+@seen_as
+def zero_width_is_space(character: str) -> str:
+    """U+200B, U+FEFF and U+180E are white space, as U+FEFF is in JavaScript. Own;
+    NVIDIA/TensorRT-Model-Connect#1322 for the set that is meant.
+    """
+    return _if_in("\u200b\ufeff\u180e", character, "\n")
+
+
+@preparing(pieces(_CL100K, "a  b"))
+def last_space_stays_in_run(vocabulary: Vocabulary) -> Vocabulary:
+    r"""`\s+(?!\S)` is missing, so a run of spaces keeps the one that belongs to the next word.
+    After rasbt/LLMs-from-scratch#944.
+    """
+    return with_pattern(vocabulary, (r"\s+(?!\S)|\s+", r"\s+"), (r"\s+(?!\S)|\s", r"\s+"))
+
+
+@preparing(pieces(_CL100K, "\n  a"))
+def line_ends_do_not_cut(vocabulary: Vocabulary) -> Vocabulary:
+    r"""`\s*[\r\n]` is missing, so white space is not cut after a line end.
+    ggml-org/llama.cpp#7063.
+    """
+    return with_pattern(vocabulary, (r"|\s*[\r\n]+", ""), (r"|\s*[\r\n]", ""))
+
+
+@preparing(pieces(_CL100K, "\ra"))
+def carriage_return_forgotten(vocabulary: Vocabulary) -> Vocabulary:
+    """Only U+000A ends a line. Own."""
+    return with_pattern(vocabulary, (r"\r\n", r"\n"))
+
+
+@preparing(pieces(_CL100K, ".\n"))
+def line_ends_leave_signs(vocabulary: Vocabulary) -> Vocabulary:
+    r"""`[\r\n]*` after signs is missing. Own."""
+    return with_pattern(vocabulary, (r"[\r\n]*+", ""), (r"[\r\n]*", ""), (r"[\r\n/]*", "[/]*"))
+
+
+@preparing(pieces(_O200K, ".\n/"))
+def slash_leaves_signs(vocabulary: Vocabulary) -> Vocabulary:
+    r"""The slash in o200k_base's `[\r\n/]*` is missing, as in cl100k_base. Own."""
+    return with_pattern(vocabulary, (r"[\r\n/]*", r"[\r\n]*"))
+
+
+@preparing(pieces(_CL100K, "(a"))
+def only_spaces_lead_words(vocabulary: Vocabulary) -> Vocabulary:
+    """A word takes a space before it along, but no other sign, as for GPT-2."""
+    return with_pattern(
+        vocabulary, (r"[^\r\n\p{L}\p{N}]?+\p{L}", r" ?\p{L}"), (r"[^\r\n\p{L}\p{N}]?", " ?")
+    )
+
+
+@preparing(pieces(_CL100K, " a"))
+def nothing_leads_words(vocabulary: Vocabulary) -> Vocabulary:
+    """A word does not take the space before it along. Seen in teaching code."""
+    return with_pattern(
+        vocabulary,
+        (r"[^\r\n\p{L}\p{N}]?+\p{L}", r"\p{L}"),
+        (r"[^\r\n\p{L}\p{N}]?", ""),
+        (r" ?\p{L}", r"\p{L}"),
+    )
+
+
+@preparing(pieces(_CL100K, " ."))
+def nothing_leads_signs(vocabulary: Vocabulary) -> Vocabulary:
+    """Signs do not take the space before them along. Own."""
+    return with_pattern(vocabulary, (r" ?[^\s", r"[^\s"))
+
+
+@preparing(pieces(_CL100K, "1234"))
+def gpt2_pattern_for_all(vocabulary: Vocabulary) -> Vocabulary:
+    """GPT-2's pattern is used whatever the vocabulary asks for. ggml-org/llama.cpp#6920."""
+    has_words = r"\p{L" in (vocabulary.text.pattern or "")
+    return _recut(vocabulary, _GPT2) if has_words else vocabulary
+
+
+@preparing(pieces(_CL100K, "a b"))
+def pattern_ignored(vocabulary: Vocabulary) -> Vocabulary:
+    """The text is not cut at all. ggml-org/llama.cpp#3502."""
+    return _recut(vocabulary, None)
+
+
+@preparing(pieces(_O200K, "aB"))
+def case_does_not_cut(vocabulary: Vocabulary) -> Vocabulary:
+    """o200k_base's words are letters of whatever case. Own."""
+    return with_pattern(
+        vocabulary,
+        (r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+", r"[\p{L}\p{M}]+"),
+    )
+
+
+@replacing("cutter", pieces(_O200K, "a\u01c5"))
+@seen_as
+def title_case_is_lower_case(character: str) -> str:
+    """A title-case letter (Lt) is taken for a lower-case one. Own."""
+    return "a" if _is("Lt", character) else character
+
+
+@preparing(pieces(_O200K, "a\u0301\u0301b"))
+def marks_cut_words(vocabulary: Vocabulary) -> Vocabulary:
+    r"""`\p{M}` is missing in o200k_base's words. Own."""
+    return with_pattern(vocabulary, (r"\p{M}", ""))
+
+
+@preparing(pieces(r"a+$|a|\n", "aa\n"))
+def end_before_last_line_end(vocabulary: Vocabulary) -> Vocabulary:
+    """`$` matches before a final line end too, as in Python and not in Rust. Own."""
+    return with_pattern(vocabulary, ("$", r"(?=\n?\z)"))
+
+
+@replacing("cutter", pieces("[a-z]+", "ab12cd"))
+def unmatched_text_kept(vocabulary: Vocabulary) -> Cut:
+    """Text that the pattern does not match becomes a piece; tiktoken drops it."""
+    cut = RIGHT.cutter(vocabulary)
 
     def cut_and_fill(text: str) -> list[str]:
         kept: list[str] = []
@@ -163,8 +452,10 @@ def _unmatched_kept(vocabulary: Vocabulary) -> Cut:
     return cut_and_fill
 
 
-def _stop_at_unmatched(vocabulary: Vocabulary) -> Cut:
-    cut = _cutter(vocabulary)
+@replacing("cutter", pieces("[a-z]+", "ab12cd"))
+def unmatched_text_ends_all(vocabulary: Vocabulary) -> Cut:
+    """At text that the pattern does not match the rest is dropped. GitHub's bpe-openai."""
+    cut = RIGHT.cutter(vocabulary)
 
     def cut_until(text: str) -> list[str]:
         kept: list[str] = []
@@ -179,374 +470,78 @@ def _stop_at_unmatched(vocabulary: Vocabulary) -> Cut:
     return cut_until
 
 
-# ---- text changed before it is cut
+@replacing("normalizer", encode(bytewise(), "e\u0301"))
+@changing
+def nfc_always(text: str) -> str:
+    """Text is put into Normalization Form C though the vocabulary does not ask for it. Own."""
+    return unicodedata.normalize("NFC", text)
 
 
-def changing(change: Callable[[str], str]) -> Steps:
-    """Return the steps that change the text first, whatever else is done to it.
-
-    >>> changing(str.lower).normalizer(bytewise())("Ab")
-    'ab'
-    """
-    right = Steps().normalizer
-
-    def normalizer(vocabulary: Vocabulary) -> Callable[[str], str]:
-        normalize = right(vocabulary)
-        return lambda text: normalize(change(text))
-
-    return Steps(normalizer=normalizer)
+@replacing("normalizer", _in_nfc("e\u0301"))
+def nfc_never(_: Vocabulary) -> Callable[[str], str]:
+    """Text is not normalized though the vocabulary asks for it. Own."""
+    return str
 
 
-def _nfkc_if_nfc(vocabulary: Vocabulary) -> Callable[[str], str]:
+@replacing("normalizer", _in_nfc("\ufb01"))
+def nfkc_for_nfc(vocabulary: Vocabulary) -> Callable[[str], str]:
+    """Form KC is taken for form C. google/sentencepiece#185 for what it costs."""
     if vocabulary.text.normalization is None:
         return str
     return lambda text: unicodedata.normalize("NFKC", text)
 
 
-def _escaped_byte(found: re.Match[str]) -> str:
-    return chr(int(found[1], 16))
+@replacing("normalizer", encode(bytewise(), "A"))
+@changing
+def lower_cased(text: str) -> str:
+    """Text is put into lower case. Own, after BERT's tokenizers."""
+    return text.lower()
 
 
-def _without_controls(text: str) -> str:
+@replacing("normalizer", encode(bytewise(), "a\r\nb"))
+@changing
+def line_ends_unified(text: str) -> str:
+    r"""`\r\n` becomes `\n`, as when a file is read as text. Own."""
+    return text.replace("\r\n", "\n")
+
+
+@replacing("normalizer", encode(bytewise(), "\ufeffa"))
+@changing
+def byte_order_mark_stripped(text: str) -> str:
+    """U+FEFF at the start is dropped. Own."""
+    return text.removeprefix("\ufeff")
+
+
+@replacing("normalizer", encode(bytewise(), " a\n"))
+@changing
+def outer_space_stripped(text: str) -> str:
+    """White space at both ends is dropped. Own."""
+    return text.strip()
+
+
+@replacing("normalizer", encode(bytewise(), "a  b"))
+@changing
+def spaces_collapsed(text: str) -> str:
+    """Several spaces become one. huggingface/transformers#25069."""
+    return re.sub("  +", " ", text)
+
+
+@replacing("normalizer", encode(bytewise(), "a"))
+@changing
+def space_put_in_front(text: str) -> str:
+    """A space is put before the text, as Llama-2 and SentencePiece do. Own."""
+    return f" {text}" if text[:1].strip() else text
+
+
+@replacing("normalizer", encode(bytewise(), "a\0b"))
+@changing
+def controls_removed(text: str) -> str:
+    """Control characters are dropped, as BERT's tokenizers do. Own."""
     return "".join(c for c in text if c in "\t\n\r" or _category(ord(c)) != "Cc")
 
 
-def _in_nfc(content: str) -> Witness:
-    vocabulary = replace(bytewise(), text=TextRules(normalization="nfc"))
-    return encode(vocabulary, content)
-
-
-_CONTRACTIONS: Final = ("'(?i:[sdmt]|ll|ve|re)|", "'(?:[sdmt]|ll|ve|re)|")
-_CONTRACTIONS_SPELLED: Final = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
-
-CUTTING: Final[tuple[Mutant, ...]] = (
-    mutant(
-        "contractions-case-sensitive",
-        "Contractions are split off in lower case only. GPT-2 does so; cl100k_base does not.",
-        pieces(_CL100K, "'Mx"),
-        prepare=with_pattern(("(?i:", "(?:")),
-    ),
-    mutant(
-        "long-s-is-no-s",
-        "`(?i:'s)` matches a long s (U+017F) too, in tiktoken, Oniguruma and regex; expanded by "
-        "hand to '[sS] it does not. ggml-org/llama.cpp.",
-        pieces(_CL100K, "a'\u017fb"),
-        steps=_taking("\u017f", "\u00df"),
-    ),
-    mutant(
-        "contractions-lost",
-        "There is no rule for contractions. Own.",
-        pieces(_CL100K, "a'llb"),
-        prepare=with_pattern(
-            *((part, "") for part in _CONTRACTIONS),
-            (f"{_CONTRACTIONS_SPELLED}|", ""),
-            (f"{_CONTRACTIONS_SPELLED}?", ""),
-        ),
-    ),
-    mutant(
-        "digits-one-by-one",
-        "Each digit is a piece, as for Llama-2 and Qwen. ggml-org/llama.cpp#6920, #7063.",
-        pieces(_CL100K, "12"),
-        prepare=with_pattern((r"\p{N}{1,3}+", r"\p{N}"), (r"\p{N}{1,3}", r"\p{N}")),
-    ),
-    mutant(
-        "digits-without-limit",
-        "Any number of digits is one piece, as for GPT-2. ggml-org/llama.cpp#6920.",
-        pieces(_CL100K, "1234"),
-        prepare=with_pattern(
-            (r"\p{N}{1,3}+", r"\p{N}++"), (r"\p{N}{1,3}", r"\p{N}+"), (r"|\p{N}|", r"|\p{N}+|")
-        ),
-    ),
-    mutant(
-        "digits-from-the-right",
-        "Digits are grouped by threes from the right, as people write them. Own.",
-        pieces(_CL100K, "1234"),
-        prepare=with_pattern(
-            (r"\p{N}{1,3}+", r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))"),
-            (r"\p{N}{1,3}|", r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))|"),
-        ),
-    ),
-    mutant(
-        "only-decimal-digits",
-        r"`\d` stands where `\p{N}` should, so superscripts, fractions and Roman numerals are "
-        "signs. umran666/UniqToken#17.",
-        pieces(_CL100K, "2\u00b2"),
-        prepare=with_pattern((r"\p{N}", r"\p{Nd}")),
-    ),
-    mutant(
-        "only-ascii-digits",
-        "Only 0 to 9 are digits. Own.",
-        pieces(_CL100K, "1\u0662"),
-        steps=_blind_to("N"),
-    ),
-    mutant(
-        "only-ascii-letters",
-        "Only A to Z and a to z are letters. Seen in teaching code.",
-        pieces(_CL100K, "na\u00efve"),
-        steps=_blind_to("L"),
-    ),
-    mutant(
-        "only-cased-letters",
-        "Only letters of the categories Lu and Ll make words. Own.",
-        pieces(_CL100K, "\u6f22a"),
-        prepare=with_pattern((r"\p{L}+", r"[\p{Lu}\p{Ll}]+")),
-    ),
-    mutant(
-        "no-letters-beyond-the-first-plane",
-        "Letters from U+10000 on are taken for two signs each, by a regular expression that sees "
-        "UTF-16. Own.",
-        pieces(_CL100K, "a\U0001d51e"),
-        steps=_blind_to("L", below=0x10000),
-    ),
-    mutant(
-        "letters-without-case-are-signs",
-        "Letters of scripts without case (Lo) are no letters. ggml-org/llama.cpp#6920.",
-        pieces(_CL100K, "a\u3042"),
-        steps=_blind_to("Lo"),
-    ),
-    mutant(
-        "modifier-letters-are-signs",
-        "Modifier letters (Lm) are no letters. Own.",
-        pieces(_CL100K, "a\u02b0"),
-        steps=_blind_to("Lm"),
-    ),
-    mutant(
-        "marks-are-letters",
-        r"`\w` stands where `\p{L}` should, so combining marks are letters. "
-        "umran666/UniqToken#17.",
-        pieces(_CL100K, "e\u0301a"),
-        steps=seen_as(lambda c: _LETTER if _is("M", c) else c),
-    ),
-    mutant(
-        "underscore-is-a-letter",
-        r"`\w` stands where `\p{L}` should, so the underscore is a letter.",
-        pieces(_CL100K, "a_b"),
-        steps=_taking("_", "a"),
-    ),
-    mutant(
-        "older-unicode",
-        "The letters that Unicode 16.0 added are unknown: an older table, as Python 3.11's own.",
-        pieces(_CL100K, "a\u1c89"),
-        steps=_taking(_LETTERS_OF_UNICODE_16, _SIGN),
-    ),
-    mutant(
-        "newer-unicode",
-        "U+088F is a letter, as in Unicode 17.0; the engines measured follow 16.0.",
-        pieces(_CL100K, "a\u088f"),
-        steps=_taking("\u088f", _LETTER),
-    ),
-    mutant(
-        "separators-are-space",
-        r"U+001C to U+001F are white space, as in Python's `\s` and in no engine's. "
-        "umran666/UniqToken#17.",
-        pieces(_CL100K, "\x1c\x1ca"),
-        steps=_taking("\x1c\x1d\x1e\x1f", "\t"),
-    ),
-    mutant(
-        "only-ascii-is-space",
-        "White space beyond ASCII is taken for signs. ggml-org/llama.cpp#7530.",
-        pieces(_CL100K, "\u3000\u3000a"),
-        steps=seen_as(_only_ascii_is_space),
-    ),
-    mutant(
-        "next-line-is-no-space",
-        "U+0085 is taken for a sign. tiktoken tests it after a report.",
-        pieces(_CL100K, " \x850"),
-        steps=_taking("\x85", _SIGN),
-    ),
-    mutant(
-        "no-break-space-is-no-space",
-        "U+00A0 and its narrow sisters are taken for signs, as by Python's bytes and by Java. Own.",
-        pieces(_CL100K, " \u00a0a"),
-        steps=_taking("\u00a0\u2007\u202f", _SIGN),
-    ),
-    mutant(
-        "vertical-tab-is-no-space",
-        r"U+000B is taken for a sign, as by the `\s` of Perl before 5.18. Own.",
-        pieces(_CL100K, "\x0b\x0ba"),
-        steps=_taking("\x0b", _SIGN),
-    ),
-    mutant(
-        "zero-width-is-space",
-        "U+200B, U+FEFF and U+180E are white space, as U+FEFF is in JavaScript. Own; "
-        "NVIDIA/TensorRT-Model-Connect#1322 for the set that is meant.",
-        pieces(_CL100K, "\ufeffa"),
-        steps=_taking("\u200b\ufeff\u180e", "\n"),
-    ),
-    mutant(
-        "last-space-stays-in-run",
-        r"`\s+(?!\S)` is missing, so a run of spaces keeps the one that belongs to the next word. "
-        "After rasbt/LLMs-from-scratch#944.",
-        pieces(_CL100K, "a  b"),
-        prepare=with_pattern((r"\s+(?!\S)|\s+", r"\s+"), (r"\s+(?!\S)|\s", r"\s+")),
-    ),
-    mutant(
-        "line-ends-do-not-cut",
-        r"`\s*[\r\n]` is missing, so white space is not cut after a line end. "
-        "ggml-org/llama.cpp#7063.",
-        pieces(_CL100K, "\n  a"),
-        prepare=with_pattern((r"|\s*[\r\n]+", ""), (r"|\s*[\r\n]", "")),
-    ),
-    mutant(
-        "carriage-return-forgotten",
-        "Only U+000A ends a line. Own.",
-        pieces(_CL100K, "\ra"),
-        prepare=with_pattern((r"\r\n", r"\n")),
-    ),
-    mutant(
-        "line-ends-leave-signs",
-        r"`[\r\n]*` after signs is missing. Own.",
-        pieces(_CL100K, ".\n"),
-        prepare=with_pattern((r"[\r\n]*+", ""), (r"[\r\n]*", ""), (r"[\r\n/]*", "[/]*")),
-    ),
-    mutant(
-        "slash-leaves-signs",
-        r"The slash in o200k_base's `[\r\n/]*` is missing, as in cl100k_base. Own.",
-        pieces(_O200K, ".\n/"),
-        prepare=with_pattern((r"[\r\n/]*", r"[\r\n]*")),
-    ),
-    mutant(
-        "only-spaces-lead-words",
-        "A word takes a space before it along, but no other sign, as for GPT-2.",
-        pieces(_CL100K, "(a"),
-        prepare=with_pattern(
-            (r"[^\r\n\p{L}\p{N}]?+\p{L}", r" ?\p{L}"), (r"[^\r\n\p{L}\p{N}]?", " ?")
-        ),
-    ),
-    mutant(
-        "nothing-leads-words",
-        "A word does not take the space before it along. Seen in teaching code.",
-        pieces(_CL100K, " a"),
-        prepare=with_pattern(
-            (r"[^\r\n\p{L}\p{N}]?+\p{L}", r"\p{L}"),
-            (r"[^\r\n\p{L}\p{N}]?", ""),
-            (r" ?\p{L}", r"\p{L}"),
-        ),
-    ),
-    mutant(
-        "nothing-leads-signs",
-        "Signs do not take the space before them along. Own.",
-        pieces(_CL100K, " ."),
-        prepare=with_pattern((r" ?[^\s", r"[^\s")),
-    ),
-    mutant(
-        "gpt2-pattern-for-all",
-        "GPT-2's pattern is used whatever the vocabulary asks for. ggml-org/llama.cpp#6920.",
-        pieces(_CL100K, "1234"),
-        prepare=_as_gpt2,
-    ),
-    mutant(
-        "pattern-ignored",
-        "The text is not cut at all. ggml-org/llama.cpp#3502.",
-        pieces(_CL100K, "a b"),
-        prepare=lambda vocabulary: _recut(vocabulary, None),
-    ),
-    mutant(
-        "case-does-not-cut",
-        "o200k_base's words are letters of whatever case. Own.",
-        pieces(_O200K, "aB"),
-        prepare=with_pattern(
-            (
-                r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+",
-                r"[\p{L}\p{M}]+",
-            )
-        ),
-    ),
-    mutant(
-        "title-case-is-lower-case",
-        "A title-case letter (Lt) is taken for a lower-case one. Own.",
-        pieces(_O200K, "a\u01c5"),
-        steps=seen_as(lambda c: "a" if _is("Lt", c) else c),
-    ),
-    mutant(
-        "marks-cut-words",
-        r"`\p{M}` is missing in o200k_base's words. Own.",
-        pieces(_O200K, "a\u0301\u0301b"),
-        prepare=with_pattern((r"\p{M}", "")),
-    ),
-    mutant(
-        "end-before-last-line-end",
-        "`$` matches before a final line end too, as in Python and not in Rust. Own.",
-        pieces(r"a+$|a|\n", "aa\n"),
-        prepare=with_pattern(("$", r"(?=\n?\z)")),
-    ),
-    mutant(
-        "unmatched-text-kept",
-        "Text that the pattern does not match becomes a piece; tiktoken drops it.",
-        pieces("[a-z]+", "ab12cd"),
-        steps=Steps(cutter=_unmatched_kept),
-    ),
-    mutant(
-        "unmatched-text-ends-all",
-        "At text that the pattern does not match the rest is dropped. GitHub's bpe-openai.",
-        pieces("[a-z]+", "ab12cd"),
-        steps=Steps(cutter=_stop_at_unmatched),
-    ),
-    mutant(
-        "nfc-always",
-        "Text is put into Normalization Form C though the vocabulary does not ask for it. Own.",
-        encode(bytewise(), "e\u0301"),
-        steps=changing(lambda text: unicodedata.normalize("NFC", text)),
-    ),
-    mutant(
-        "nfc-never",
-        "Text is not normalized though the vocabulary asks for it. Own.",
-        _in_nfc("e\u0301"),
-        steps=Steps(normalizer=lambda _: str),
-    ),
-    mutant(
-        "nfkc-for-nfc",
-        "Form KC is taken for form C. google/sentencepiece#185 for what it costs.",
-        _in_nfc("\ufb01"),
-        steps=Steps(normalizer=_nfkc_if_nfc),
-    ),
-    mutant(
-        "lower-cased",
-        "Text is put into lower case. Own, after BERT's tokenizers.",
-        encode(bytewise(), "A"),
-        steps=changing(str.lower),
-    ),
-    mutant(
-        "line-ends-unified",
-        r"`\r\n` becomes `\n`, as when a file is read as text. Own.",
-        encode(bytewise(), "a\r\nb"),
-        steps=changing(lambda text: text.replace("\r\n", "\n")),
-    ),
-    mutant(
-        "byte-order-mark-stripped",
-        "U+FEFF at the start is dropped. Own.",
-        encode(bytewise(), "\ufeffa"),
-        steps=changing(lambda text: text.removeprefix("\ufeff")),
-    ),
-    mutant(
-        "outer-space-stripped",
-        "White space at both ends is dropped. Own.",
-        encode(bytewise(), " a\n"),
-        steps=changing(str.strip),
-    ),
-    mutant(
-        "spaces-collapsed",
-        "Several spaces become one. huggingface/transformers#25069.",
-        encode(bytewise(), "a  b"),
-        steps=changing(lambda text: re.sub("  +", " ", text)),
-    ),
-    mutant(
-        "space-put-in-front",
-        "A space is put before the text, as Llama-2 and SentencePiece do. Own.",
-        encode(bytewise(), "a"),
-        steps=changing(lambda text: f" {text}" if text[:1].strip() else text),
-    ),
-    mutant(
-        "controls-removed",
-        "Control characters are dropped, as BERT's tokenizers do. Own.",
-        encode(bytewise(), "a\0b"),
-        steps=changing(_without_controls),
-    ),
-    mutant(
-        "spelled-byte-read-as-byte",
-        "The text `<0x40>` becomes the byte 0x40. zml/zml#37.",
-        encode(bytewise(), "<0x40>"),
-        steps=changing(lambda text: re.sub("<0x([0-7][0-9A-F])>", _escaped_byte, text)),
-    ),
-)
-"""The mutants that cut wrongly."""
+@replacing("normalizer", encode(bytewise(), "<0x40>"))
+@changing
+def spelled_byte_read_as_byte(text: str) -> str:
+    """The text `<0x40>` becomes the byte 0x40. zml/zml#37."""
+    return re.sub("<0x([0-7][0-9A-F])>", lambda found: chr(int(found[1], 16)), text)

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import accumulate
 from typing import Any, Final
 
-from authoring.mutants.mutant import Mutant, Witness, mutant, spelled
+from authoring.mutants.mutant import Mutant, Witness, mutant, replacing_tool, spelled
 from bpe_ref import ENCODERS, EagerEncoder, TokenId, Vocabulary
+from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.tools import Tools
 
 Encoded = Callable[[Vocabulary, bytes, list[TokenId]], list[TokenId]]
@@ -108,30 +110,6 @@ def never_fewer(state: Wrong, part: bytes) -> list[TokenId]:
     return new + new[-1:] * (len(state.ids) - len(new))
 
 
-def longest_suffix(state: Wrong, part: bytes) -> list[TokenId]:
-    """Take the longest token that ends here, whether it fits the ones before or not."""
-    text = state.text + part
-    ends = {content: token for token, content in state.vocabulary.tokens.items()}
-    tokens: list[TokenId] = []
-    while text:
-        content = max((c for c in ends if text.endswith(c)), key=len)
-        tokens.insert(0, ends[content])
-        text = text[: -len(content)]
-    return tokens
-
-
-def longest_prefix(state: Wrong, part: bytes) -> list[TokenId]:
-    """Take the longest token that begins here, whether it fits the next ones or not."""
-    text = part + state.text
-    starts = {content: token for token, content in state.vocabulary.tokens.items()}
-    tokens: list[TokenId] = []
-    while text:
-        content = max((c for c in starts if text.startswith(c)), key=len)
-        tokens.append(starts[content])
-        text = text[len(content) :]
-    return tokens
-
-
 # ---- what becomes of them when it is cut
 
 
@@ -143,37 +121,9 @@ def whole_tokens(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
     return spelling_of(state.vocabulary, ids), ids
 
 
-def tokens_as_they_were(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
-    """Keep the tokens that lie in what is left, and encode the rest of it alone."""
-    _, ids = whole_tokens(state, length)
-    size = len(spelling_of(state.vocabulary, ids))
-    if state.at_front:
-        text = state.text[len(state.text) - length :]
-        return text, encoded(state.vocabulary, text[: length - size]) + ids
-    text = state.text[:length]
-    return text, ids + encoded(state.vocabulary, text[size:])
-
-
-def stale_count(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
-    """Cut the text and forget to cut the tokens."""
-    return state.text[:length], state.ids
-
-
 def wrong_end(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
     """Keep the bytes at the end that grows."""
     text = state.text[:length] if state.at_front else state.text[len(state.text) - length :]
-    return text, encoded(state.vocabulary, text)
-
-
-def zero_ignored(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
-    """Take 0 for "no length given"."""
-    text = state.text[: length or None]
-    return text, encoded(state.vocabulary, text)
-
-
-def always_cleared(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
-    """Start anew where nothing is to be cut off."""
-    text = state.text[:length] if length < len(state.text) else b""
     return text, encoded(state.vocabulary, text)
 
 
@@ -206,46 +156,6 @@ class WrongEager:
         return new
 
 
-def all_but(count: int) -> Callable[[Vocabulary, bytes, list[TokenId]], int]:
-    """Return the rule "all tokens but the last few"."""
-    return lambda _vocabulary, _text, tokens: len(tokens) - count
-
-
-def longest_token_ago(vocabulary: Vocabulary, text: bytes, tokens: list[TokenId]) -> int:
-    """Call certain what ends as many bytes before the end as the longest token has."""
-    limit = len(text) - max(map(len, vocabulary.tokens.values()))
-    size = count = 0
-    for token in tokens:
-        size += len(vocabulary.tokens[token])
-        count += size <= limit
-    return count
-
-
-@dataclass
-class NoTail:
-    """A right eager encoder that loses its tail."""
-
-    right: EagerEncoder
-
-    def extend(self, data: bytes, /) -> list[TokenId]:
-        """Add bytes."""
-        return self.right.extend(data)
-
-    def finish(self) -> list[TokenId]:
-        """Lose the rest."""
-        return []
-
-
-@dataclass
-class _Turned(Wrong):
-    """Puts bytes that are pushed together in front in the wrong order."""
-
-    at_front: bool = True
-
-    def extend(self, piece: Iterable[int]) -> None:
-        super().extend(bytes(piece)[::-1])
-
-
 # ---- witnesses
 
 
@@ -270,182 +180,237 @@ def becomes_certain(tokens: str, *pushes: str) -> Witness:
 _README: Final = "a b c ab cb ac bb cbb acbb"
 
 
-def _appending(name: str, story: str, witness: Witness, **mistakes: Any) -> Mutant:
-    tools = Tools(append_encoder=partial(Wrong, **mistakes))
-    return mutant(f"append-{name}", story, witness, tools=tools)
+def appending(
+    mistake: str, witness: Witness, **more: Any
+) -> Callable[[Callable[..., Any]], Mutant]:
+    """Return a decorator: the function is a mistake (a field of `Wrong`) of `AppendEncoder`."""
+    return _growing("append_encoder", mistake, witness, **more)
 
 
-def _prepending(name: str, story: str, witness: Witness, **mistakes: Any) -> Mutant:
-    tools = Tools(prepend_encoder=partial(Wrong, at_front=True, **mistakes))
-    return mutant(f"prepend-{name}", story, witness, tools=tools)
+def prepending(mistake: str, witness: Witness) -> Callable[[Callable[..., Any]], Mutant]:
+    """Return a decorator: the function is a mistake (a field of `Wrong`) of `PrependEncoder`."""
+    return _growing("prepend_encoder", mistake, witness, at_front=True)
 
 
-def _eager(name: str, story: str, witness: Witness, make: Callable[[Vocabulary], Any]) -> Mutant:
-    return mutant(f"eager-{name}", story, witness, tools=Tools(eager_encoder=make))
+def _growing(
+    tool: str, mistake: str, witness: Witness, **more: Any
+) -> Callable[[Callable[..., Any]], Mutant]:
+    def engine(label: str, wrong: Callable[..., Any]) -> ReferenceEngine:
+        fields: dict[str, Any] = {mistake: wrong, **more}
+        tools: dict[str, Any] = {tool: partial(Wrong, **fields)}
+        return ReferenceEngine(label, tools=Tools(**tools))
+
+    return mutant(witness, engine)
 
 
-GROWING: Final = (
-    _appending(
-        "only-what-is-new",
-        "What is pushed is encoded alone and its tokens added: counts per piece, summed up "
-        "(the second way that the README of GitHub's bpe warns of).",
-        grows("a aa", "append", "a", "a"),
-        grown=only_what_is_new,
-    ),
-    _appending(
-        "parts-alone",
-        "Each part that is pushed at once is encoded alone; own.",
-        grows("a aa", "append", "aa", "a", "a"),
-        grown=only_what_is_new,
-        one_by_one=False,
-    ),
-    _appending(
-        "last-token-again",
-        "Only the last token is encoded again with the new byte; own.",
-        grows(_README, "append", "abacbb"),
-        grown=partial(again_from, 1),
-    ),
-    _appending(
-        "last-two-again",
-        "Only the last two tokens are encoded again with the new byte, as a fixed window of "
-        "tokens does (chonkie-inc/tokie pops from a window of eight).",
-        grows("a b c d cd bcd abcd", "append", "abcd"),
-        grown=partial(again_from, 2),
-    ),
-    _appending(
-        "never-fewer",
-        "Counts are taken to rise with the text: an append that lowers the count is not seen.",
-        grows(_README, "append", "abacbb"),
-        grown=never_fewer,
-    ),
-    _appending(
-        "longest-suffix",
-        "The longest token that ends here is taken without asking whether it fits the one before.",
-        grows("a aa", "append", "aaa"),
-        grown=longest_suffix,
-    ),
-    _appending(
-        "truncated-tokens",
-        "Truncating drops whole tokens, and with the last one bytes that should stay; own.",
-        grows("a aa", "append", "aa", 1),
-        cut=whole_tokens,
-    ),
-    _appending(
-        "tokens-as-they-were",
-        "After truncating, the tokens before the cut stay what they were in the longer text; own.",
-        grows("a b ab aa", "append", "aab", 2),
-        cut=tokens_as_they_were,
-    ),
-    _appending(
-        "stale-count",
-        "Truncating cuts the text and not the tokens; the next call goes on from there; own.",
-        grows("a aa", "append", "aaa", 1),
-        cut=stale_count,
-    ),
-    _appending(
-        "wrong-end",
-        "Truncating keeps the last bytes instead of the first; own.",
-        grows("a b", "append", "ab", 1),
-        cut=wrong_end,
-    ),
-    _appending(
-        "zero-ignored",
-        "Truncating to 0 does nothing: 0 is taken for no length; own.",
-        grows("a b", "append", "ab", 0),
-        cut=zero_ignored,
-    ),
-    _appending(
-        "cleared",
-        "Truncating to the present length clears everything; own.",
-        grows("a b", "append", "ab", 2),
-        cut=always_cleared,
-    ),
-    _appending(
-        "tokens-backwards",
-        "The way back through the last tokens is returned as it is walked: last token first; own.",
-        grows("a b", "append", "ab"),
-        listed=lambda ids: ids[::-1],
-    ),
-    _prepending(
-        "only-what-is-new",
-        "What is put in front is encoded alone and its tokens added; own.",
-        grows("a aa", "prepend", "a", "a"),
-        grown=only_what_is_new,
-    ),
-    _prepending(
-        "first-token-again",
-        "Only the first token is encoded again with the new byte; own.",
-        grows("a aa", "prepend", "aaaa"),
-        grown=partial(again_from, 1),
-    ),
-    _prepending(
-        "longest-prefix",
-        "The longest token that starts here is taken without asking whether it fits the next: "
-        "greedy from the left.",
-        grows("a aa aaa", "prepend", "aaaa"),
-        grown=longest_prefix,
-    ),
-    _prepending(
-        "never-fewer",
-        "Counts are taken to rise with the text, also in front; own.",
-        grows("a aa aaaa", "prepend", "aaaa"),
-        grown=never_fewer,
-    ),
-    _prepending(
-        "truncated-tokens",
-        "Truncating drops whole tokens in front; own.",
-        grows("a aa", "prepend", "aa", 1),
-        cut=whole_tokens,
-    ),
-    _prepending(
-        "wrong-end",
-        "Truncating keeps the first bytes, which were pushed last; own.",
-        grows("a b", "prepend", "ab", 1),
-        cut=wrong_end,
-    ),
-    _prepending(
-        "tokens-backwards",
-        "Tokens are returned in the order in which the text grew: last token first; own.",
-        grows("a b", "prepend", "ab"),
-        listed=lambda ids: ids[::-1],
-    ),
-    mutant(
-        "prepend-bytes-backwards",
-        "Bytes pushed together are put in front one by one in reading order, which turns them "
-        "round: the crate's `extend` wants them reversed, and a caller forgets it.",
-        grows("a b ab", "prepend", "ab"),
-        tools=Tools(prepend_encoder=_Turned),
-    ),
-    _eager(
-        "all-but-the-last",
-        "All tokens but the last one are called certain; own.",
-        becomes_certain(_README, "abacb", "b"),
-        partial(WrongEager, known=all_but(1)),
-    ),
-    _eager(
-        "all-but-two",
-        "All tokens but the last two are called certain; own.",
-        becomes_certain("a b", "abab"),
-        partial(WrongEager, known=all_but(2)),
-    ),
-    _eager(
-        "longest-token-ago",
-        "What lies back as far as the longest token is long is called certain; it is neither "
-        "always certain nor certain only then.",
-        becomes_certain("a b ab", "ba"),
-        partial(WrongEager, known=longest_token_ago),
-    ),
-    _eager(
-        "only-at-the-end",
-        "Nothing is given before the end; own.",
-        becomes_certain("a b", "a", "b"),
-        partial(WrongEager, known=lambda _vocabulary, _text, _tokens: 0),
-    ),
-    _eager(
-        "no-tail",
-        "What is still open at the end is lost: there is no flush; own.",
-        becomes_certain("a aa", "a"),
-        lambda vocabulary: NoTail(EagerEncoder(vocabulary)),
-    ),
-)
-"""Mutants of `append`, `prepend` and `eager`."""
+def eager(
+    witness: Witness,
+) -> Callable[[Callable[[Vocabulary, bytes, list[TokenId]], int]], Mutant]:
+    """Return a decorator: the function says how many tokens an `EagerEncoder` calls certain."""
+
+    def engine(
+        label: str, known: Callable[[Vocabulary, bytes, list[TokenId]], int]
+    ) -> ReferenceEngine:
+        return ReferenceEngine(label, tools=Tools(eager_encoder=partial(WrongEager, known=known)))
+
+    return mutant(witness, engine)
+
+
+@appending("grown", grows("a aa", "append", "a", "a"))
+def append_only_what_is_new(state: Wrong, part: bytes) -> list[TokenId]:
+    """What is pushed is encoded alone and its tokens added: counts per piece, summed up (the second
+    way that the README of GitHub's bpe warns of).
+    """
+    return only_what_is_new(state, part)
+
+
+@appending("grown", grows("a aa", "append", "aa", "a", "a"), one_by_one=False)
+def append_parts_alone(state: Wrong, part: bytes) -> list[TokenId]:
+    """Each part that is pushed at once is encoded alone; own."""
+    return only_what_is_new(state, part)
+
+
+@appending("grown", grows(_README, "append", "abacbb"))
+def append_last_token_again(state: Wrong, part: bytes) -> list[TokenId]:
+    """Only the last token is encoded again with the new byte; own."""
+    return again_from(1, state, part)
+
+
+@appending("grown", grows("a b c d cd bcd abcd", "append", "abcd"))
+def append_last_two_again(state: Wrong, part: bytes) -> list[TokenId]:
+    """Only the last two tokens are encoded again with the new byte, as a fixed window of tokens
+    does (chonkie-inc/tokie pops from a window of eight).
+    """
+    return again_from(2, state, part)
+
+
+@appending("grown", grows(_README, "append", "abacbb"))
+def append_never_fewer(state: Wrong, part: bytes) -> list[TokenId]:
+    """Counts are taken to rise with the text: an append that lowers the count is not seen."""
+    return never_fewer(state, part)
+
+
+@appending("grown", grows("a aa", "append", "aaa"))
+def append_longest_suffix(state: Wrong, part: bytes) -> list[TokenId]:
+    """The longest token that ends here is taken without asking whether it fits the one before."""
+    text = state.text + part
+    ends = {content: token for token, content in state.vocabulary.tokens.items()}
+    tokens: list[TokenId] = []
+    while text:
+        content = max((c for c in ends if text.endswith(c)), key=len)
+        tokens.insert(0, ends[content])
+        text = text[: -len(content)]
+    return tokens
+
+
+@appending("cut", grows("a aa", "append", "aa", 1))
+def append_truncated_tokens(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
+    """Truncating drops whole tokens, and with the last one bytes that should stay; own."""
+    return whole_tokens(state, length)
+
+
+@appending("cut", grows("a b ab aa", "append", "aab", 2))
+def append_tokens_as_they_were(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
+    """After truncating, the tokens before the cut stay what they were in the longer text; own."""
+    _, ids = whole_tokens(state, length)
+    size = len(spelling_of(state.vocabulary, ids))
+    if state.at_front:
+        text = state.text[len(state.text) - length :]
+        return text, encoded(state.vocabulary, text[: length - size]) + ids
+    text = state.text[:length]
+    return text, ids + encoded(state.vocabulary, text[size:])
+
+
+@appending("cut", grows("a aa", "append", "aaa", 1))
+def append_stale_count(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
+    """Truncating cuts the text and not the tokens; the next call goes on from there; own."""
+    return state.text[:length], state.ids
+
+
+@appending("cut", grows("a b", "append", "ab", 1))
+def append_wrong_end(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
+    """Truncating keeps the last bytes instead of the first; own."""
+    return wrong_end(state, length)
+
+
+@appending("cut", grows("a b", "append", "ab", 0))
+def append_zero_ignored(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
+    """Truncating to 0 does nothing: 0 is taken for no length; own."""
+    text = state.text[: length or None]
+    return text, encoded(state.vocabulary, text)
+
+
+@appending("cut", grows("a b", "append", "ab", 2))
+def append_cleared(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
+    """Truncating to the present length clears everything; own."""
+    text = state.text[:length] if length < len(state.text) else b""
+    return text, encoded(state.vocabulary, text)
+
+
+@appending("listed", grows("a b", "append", "ab"))
+def append_tokens_backwards(ids: list[TokenId]) -> list[TokenId]:
+    """The way back through the last tokens is returned as it is walked: last token first; own."""
+    return ids[::-1]
+
+
+@prepending("grown", grows("a aa", "prepend", "a", "a"))
+def prepend_only_what_is_new(state: Wrong, part: bytes) -> list[TokenId]:
+    """What is put in front is encoded alone and its tokens added; own."""
+    return only_what_is_new(state, part)
+
+
+@prepending("grown", grows("a aa", "prepend", "aaaa"))
+def prepend_first_token_again(state: Wrong, part: bytes) -> list[TokenId]:
+    """Only the first token is encoded again with the new byte; own."""
+    return again_from(1, state, part)
+
+
+@prepending("grown", grows("a aa aaa", "prepend", "aaaa"))
+def prepend_longest_prefix(state: Wrong, part: bytes) -> list[TokenId]:
+    """The longest token that starts here is taken without asking whether it fits the next: greedy
+    from the left.
+    """
+    text = part + state.text
+    starts = {content: token for token, content in state.vocabulary.tokens.items()}
+    tokens: list[TokenId] = []
+    while text:
+        content = max((c for c in starts if text.startswith(c)), key=len)
+        tokens.append(starts[content])
+        text = text[len(content) :]
+    return tokens
+
+
+@prepending("grown", grows("a aa aaaa", "prepend", "aaaa"))
+def prepend_never_fewer(state: Wrong, part: bytes) -> list[TokenId]:
+    """Counts are taken to rise with the text, also in front; own."""
+    return never_fewer(state, part)
+
+
+@prepending("cut", grows("a aa", "prepend", "aa", 1))
+def prepend_truncated_tokens(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
+    """Truncating drops whole tokens in front; own."""
+    return whole_tokens(state, length)
+
+
+@prepending("cut", grows("a b", "prepend", "ab", 1))
+def prepend_wrong_end(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
+    """Truncating keeps the first bytes, which were pushed last; own."""
+    return wrong_end(state, length)
+
+
+@prepending("listed", grows("a b", "prepend", "ab"))
+def prepend_tokens_backwards(ids: list[TokenId]) -> list[TokenId]:
+    """Tokens are returned in the order in which the text grew: last token first; own."""
+    return ids[::-1]
+
+
+@replacing_tool("prepend_encoder", grows("a b ab", "prepend", "ab"))
+def prepend_bytes_backwards(vocabulary: Vocabulary) -> Wrong:
+    """Bytes pushed together are put in front one by one in reading order, which turns them round:
+    the crate's `extend` wants them reversed, and a caller forgets it.
+    """
+
+    class Turned(Wrong):
+        def extend(self, piece: Iterable[int]) -> None:
+            super().extend(bytes(piece)[::-1])
+
+    return Turned(vocabulary, at_front=True)
+
+
+@eager(becomes_certain(_README, "abacb", "b"))
+def eager_all_but_the_last(_: Vocabulary, __: bytes, tokens: list[TokenId]) -> int:
+    """All tokens but the last one are called certain; own."""
+    return len(tokens) - 1
+
+
+@eager(becomes_certain("a b", "abab"))
+def eager_all_but_two(_: Vocabulary, __: bytes, tokens: list[TokenId]) -> int:
+    """All tokens but the last two are called certain; own."""
+    return len(tokens) - 2
+
+
+@eager(becomes_certain("a b ab", "ba"))
+def eager_longest_token_ago(vocabulary: Vocabulary, text: bytes, tokens: list[TokenId]) -> int:
+    """What lies back as far as the longest token is long is called certain; it is neither always
+    certain nor certain only then.
+    """
+    limit = len(text) - max(map(len, vocabulary.tokens.values()))
+    ends = accumulate(len(vocabulary.tokens[token]) for token in tokens)
+    return sum(end <= limit for end in ends)
+
+
+@eager(becomes_certain("a b", "a", "b"))
+def eager_only_at_the_end(_: Vocabulary, __: bytes, ___: list[TokenId]) -> int:
+    """Nothing is given before the end; own."""
+    return 0
+
+
+@replacing_tool("eager_encoder", becomes_certain("a aa", "a"))
+def eager_no_tail(vocabulary: Vocabulary) -> EagerEncoder:
+    """What is still open at the end is lost: there is no flush; own."""
+
+    class NoTail(EagerEncoder):
+        def finish(self) -> list[TokenId]:
+            return []
+
+    return NoTail(vocabulary)

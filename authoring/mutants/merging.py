@@ -6,17 +6,21 @@ argument; with the right order it is the reference's `heap` encoder.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial, wraps
 from heapq import heapify, heappop, heappush
 from struct import pack, unpack
 from typing import Final, TypeAlias
 
 from authoring.mutants.mutant import (
+    RIGHT,
     Mutant,
     Prepare,
     bytewise,
     encode,
-    mutant,
+    named,
     paired,
+    preparing,
+    replacing,
     spelled,
 )
 from bpe_ref import (
@@ -24,7 +28,6 @@ from bpe_ref import (
     ByConcatenation,
     ByPair,
     Merge,
-    Steps,
     TextRules,
     TokenId,
     Vocabulary,
@@ -34,22 +37,23 @@ from bpe_ref.vocabulary.compatibility import build_derivations
 
 EncodeSymbols: TypeAlias = Callable[[Vocabulary, Sequence[TokenId]], list[TokenId]]
 
-Order: TypeAlias = Callable[[Merge, int, tuple[int, ...]], tuple[int, ...]]
+Key: TypeAlias = tuple[int, ...]
+Order: TypeAlias = Callable[[Merge, int, Key], Key]
 """From a merge, its slot, and the key of the merge just made, to the key in the queue."""
 
 _EMPTY: Final = -1
-_RIGHT: Final = Steps()
 _HEAP: Final = ENCODERS["heap"]
 
 
 def encode_by(order: Order, *, refresh_left: bool = True) -> EncodeSymbols:
-    """Return an encoder with a priority queue in this order.
+    """Encode with a priority queue in this order.
 
     >>> leftmost = encode_by(lambda merge, slot, _: (merge.rank, slot))
     >>> leftmost(spelled("a aa"), [0, 0, 0])
     [1, 0]
     """
 
+    @wraps(order)
     def encode_queue(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
         line = _Line(vocabulary, list(symbols))
         waiting = [
@@ -109,129 +113,22 @@ class _Line:
         return [token for token in self.slots if token != _EMPTY]
 
 
-def _never_below_the_last(merge: Merge, slot: int, last: tuple[int, ...]) -> tuple[int, ...]:
-    return (max(merge.rank, last[0]) if last else merge.rank, slot)
+@encode_by
+def _rightmost(merge: Merge, slot: int, _: Key) -> Key:
+    return merge.rank, -slot
 
 
-def _all_occurrences(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
-    """Take the best pair and merge all its occurrences, left to right; then look again."""
-    line = _Line(vocabulary, list(symbols))
-    waiting: list[tuple[int, ...]]
-    waiting = [(merge.rank, slot, *line.pair(slot)) for slot, merge in line.merges()]
-    heapify(waiting)
-    while waiting:
-        rank, _, *pair = waiting[0]
-        round_: list[tuple[int, ...]] = []
-        others: list[tuple[int, ...]] = []
-        while waiting and waiting[0][0] == rank:
-            entry = heappop(waiting)
-            (round_ if [*entry[2:]] == pair else others).append(entry)
-        touched: list[int] = []
-        for _, slot, *_ in round_:
-            if [*line.pair(slot)] == pair:
-                line.join(slot)
-                touched += (line.previous[slot], slot)
-        for entry in others:
-            heappush(waiting, entry)
-        for slot in touched:
-            merge = line.merge_at(slot)
-            if merge is not None:
-                heappush(waiting, (merge.rank, slot, *line.pair(slot)))
-    return line.tokens()
-
-
-def _rule_by_rule(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
-    """Apply each merge everywhere, lowest rank first, and never come back to one."""
-    line = _Line(vocabulary, list(symbols))
-    waiting = [(merge.rank, slot, *line.pair(slot)) for slot, merge in line.merges()]
-    heapify(waiting)
-    while waiting:
-        rank, slot, *pair = heappop(waiting)
-        if [*line.pair(slot)] != pair:
-            continue
-        line.join(slot)
-        for neighbour in (line.previous[slot], slot):
-            merge = line.merge_at(neighbour)
-            if merge is not None and merge.rank > rank:  # the others had their turn
-                heappush(waiting, (merge.rank, neighbour, *line.pair(neighbour)))
-    return line.tokens()
-
-
-def _stale_if_not_alive(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
-    """Pop a pair and merge what stands in its two slots now, if both are in use."""
-    line = _Line(vocabulary, list(symbols))
-    waiting = [(merge.rank, slot) for slot, merge in line.merges()]
-    heapify(waiting)
-    while waiting:
-        _, slot = heappop(waiting)
-        if line.merge_at(slot) is None:
-            continue
-        line.join(slot)
-        for neighbour in (line.previous[slot], slot):
-            merge = line.merge_at(neighbour)
-            if merge is not None:
-                heappush(waiting, (merge.rank, neighbour))
-    return line.tokens()
-
-
-def _nothing_merges(_: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
-    return list(symbols)
-
-
-# ---- lengths
-
-
-def _in_chunks(size: int) -> EncodeSymbols:
-    def encode_chunks(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
-        starts = range(0, len(symbols), size)
-        chunks = (_RIGHT.encode_symbols(vocabulary, symbols[at : at + size]) for at in starts)
-        return [token for chunk in chunks for token in chunk]
-
-    return encode_chunks
-
-
-_rightmost: Final = encode_by(lambda merge, slot, _: (merge.rank, -slot))
 _LONG: Final = 100
 """From this length on tiktoken encodes with another algorithm."""
-
-
-def _rightmost_if_long(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
-    encoder = _RIGHT.encode_symbols if len(symbols) < _LONG else _rightmost
-    return encoder(vocabulary, symbols)
-
-
-def _neither_short_nor_long(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
-    return list(symbols) if len(symbols) == _LONG else _RIGHT.encode_symbols(vocabulary, symbols)
-
-
-def _remembered_by_start(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
-    """Look the piece up by its first symbols and its length, in a cache without a comparison."""
-    cache = vocabulary.remember(_new_cache)
-    key = (*symbols[:8], len(symbols))
-    if key not in cache:
-        cache[key] = _RIGHT.encode_symbols(vocabulary, symbols)
-    return cache[key]
-
-
-def _new_cache(_: Vocabulary) -> dict[tuple[int, ...], list[TokenId]]:
-    return {}
-
-
-def _with_an_empty_cache(vocabulary: Vocabulary) -> Vocabulary:
-    return replace(vocabulary)
 
 
 # ---- the merge rule
 
 
-def with_rule(vocabulary: Vocabulary, rule: ByConcatenation | ByPair) -> Vocabulary:
-    """Return the vocabulary with another merge rule."""
-    return replace(vocabulary, rule=rule)
-
-
 def with_ranks(rank: Callable[[Vocabulary, Merge], int]) -> Prepare:
-    """Return what gives each merge another rank."""
+    """Give each merge another rank."""
 
+    @wraps(rank)
     def prepare(vocabulary: Vocabulary) -> Vocabulary:
         rule = vocabulary.rule
         if isinstance(rule, ByPair):
@@ -239,58 +136,13 @@ def with_ranks(rank: Callable[[Vocabulary, Merge], int]) -> Prepare:
                 pair: Merge(rank(vocabulary, merge), merge.result)
                 for pair, merge in rule.table.items()
             }
-            return with_rule(vocabulary, replace(rule, table=table))
+            return replace(vocabulary, rule=replace(rule, table=table))
         ranks = {
             token: rank(vocabulary, Merge(right, token)) for token, right in rule.ranks.items()
         }
-        return with_rule(vocabulary, replace(rule, ranks=ranks))
+        return replace(vocabulary, rule=replace(rule, ranks=ranks))
 
     return prepare
-
-
-def _cut_to(bits: int) -> Callable[[Vocabulary, Merge], int]:
-    return lambda _, merge: merge.rank & ((1 << bits) - 1)
-
-
-def _pairs_by_concatenation(vocabulary: Vocabulary) -> Vocabulary:
-    rule = vocabulary.rule
-    if not isinstance(rule, ByPair):
-        return vocabulary
-    ranks: dict[TokenId, int] = {}
-    for merge in sorted(rule.table.values()):
-        ranks.setdefault(merge.result, merge.rank)
-    spellings = vocabulary.spellings
-    made = {token: spellings[token] for token in ranks}
-    ids = {spelling: token for token, spelling in made.items()}
-    # a symbol needs a place in the tables too, though nothing merges into it
-    by_concatenation = ByConcatenation(spellings, dict(vocabulary.ids) | ids, ranks)
-    unmade = {token: len(rule.merges) + token for token in spellings if token not in ranks}
-    return with_rule(vocabulary, replace(by_concatenation, ranks=ranks | unmade))
-
-
-def _one_split_per_token(vocabulary: Vocabulary) -> Vocabulary:
-    """Turn each token into the merge of its longest proper prefix with the rest."""
-    rule = vocabulary.rule
-    if not isinstance(rule, ByConcatenation):
-        return vocabulary
-    table: dict[tuple[TokenId, TokenId], Merge] = {}
-    for token, spelling in sorted(rule.spellings.items(), key=lambda item: rule.ranks[item[0]]):
-        for cut in range(len(spelling) - 1, 0, -1):
-            left, right = rule.ids.get(spelling[:cut]), rule.ids.get(spelling[cut:])
-            if left is not None and right is not None:
-                table[left, right] = Merge(rule.ranks[token], token)
-                break
-    return with_rule(vocabulary, ByPair(list(table), table))
-
-
-def _first_place_counts(vocabulary: Vocabulary) -> Vocabulary:
-    rule = vocabulary.rule
-    if not isinstance(rule, ByPair):
-        return vocabulary
-    first: dict[tuple[TokenId, TokenId], Merge] = {}
-    for rank, pair in enumerate(rule.merges):
-        first.setdefault(pair, Merge(rank, rule.table[pair].result))
-    return with_rule(vocabulary, replace(rule, table=first))
 
 
 # ---- the seam test without a look at what it takes for granted
@@ -355,11 +207,226 @@ def _splits(vocabulary: Vocabulary) -> _Splits | None:
     return made
 
 
-def _unchecked_prefix_table(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
-    """Keep the last token of every prefix, and believe the seam test."""
+def _without_missing(vocabulary: Vocabulary, piece: bytes) -> list[TokenId]:
+    letters = vocabulary.symbol_of_letter
+    return [letters[letter] for letter in piece.decode("latin-1") if letter in letters]
+
+
+def _with_a_rank_of(rank: int) -> Vocabulary:
+    return vocabulary_by_concatenation({b"a": 0, b"b": 1, b"c": 2, b"bc": 3, b"ab": rank})
+
+
+def _with_two_ranks(lower: int) -> Vocabulary:
+    return vocabulary_by_concatenation({b"a": 0, b"b": 1, b"c": 2, b"bc": lower, b"ab": lower + 1})
+
+
+_WHOLE: Final = TextRules(whole_piece=True)
+
+
+@replacing("encode_symbols", encode(spelled("a aa"), "aaa"))
+def ties_from_the_right(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
+    """Of equal ranks the rightmost pair merges first, as in a queue without a second key. Own."""
+    return _rightmost(vocabulary, symbols)
+
+
+@replacing("encode_symbols", encode(paired("a aa aaa", "aa+a a+a"), "aaaa"))
+def all_occurrences_at_once(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
+    """The best pair merges everywhere before the next look: GPT-2's encoder.py, transformers' slow
+    tokenizers, minbpe. Differs where a merge makes a pair of lower rank.
+    """
+    line = _Line(vocabulary, list(symbols))
+    waiting: list[tuple[int, ...]]
+    waiting = [(merge.rank, slot, *line.pair(slot)) for slot, merge in line.merges()]
+    heapify(waiting)
+    while waiting:
+        rank, _, *pair = waiting[0]
+        round_: list[tuple[int, ...]] = []
+        others: list[tuple[int, ...]] = []
+        while waiting and waiting[0][0] == rank:
+            entry = heappop(waiting)
+            (round_ if [*entry[2:]] == pair else others).append(entry)
+        touched: list[int] = []
+        for _, slot, *_ in round_:
+            if [*line.pair(slot)] == pair:
+                line.join(slot)
+                touched += (line.previous[slot], slot)
+        for entry in others:
+            heappush(waiting, entry)
+        for slot in touched:
+            merge = line.merge_at(slot)
+            if merge is not None:
+                heappush(waiting, (merge.rank, slot, *line.pair(slot)))
+    return line.tokens()
+
+
+@replacing("encode_symbols", encode(paired("a aa aaa", "aa+a a+a"), "aaa"))
+def rule_by_rule(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
+    """Each merge is applied everywhere in turn, and never again: the reading of the literature that
+    is named after Hugging Face's library, which does not do so.
+    """
+    line = _Line(vocabulary, list(symbols))
+    waiting = [(merge.rank, slot, *line.pair(slot)) for slot, merge in line.merges()]
+    heapify(waiting)
+    while waiting:
+        rank, slot, *pair = heappop(waiting)
+        if [*line.pair(slot)] != pair:
+            continue
+        line.join(slot)
+        for neighbour in (line.previous[slot], slot):
+            merge = line.merge_at(neighbour)
+            if merge is not None and merge.rank > rank:  # the others had their turn
+                heappush(waiting, (merge.rank, neighbour, *line.pair(neighbour)))
+    return line.tokens()
+
+
+@preparing(encode(paired("a aa aaa", "a+a a+aa"), "aaa"), encode_symbols=_HEAP)
+def pairs_by_concatenation(vocabulary: Vocabulary) -> Vocabulary:
+    """A merge list is read as ranks of results, so that pairs merge that are not listed: a
+    tokenizer.json converted to tiktoken's format without an audit.
+    """
+    rule = vocabulary.rule
+    if not isinstance(rule, ByPair):
+        return vocabulary
+    ranks: dict[TokenId, int] = {}
+    for merge in sorted(rule.table.values()):
+        ranks.setdefault(merge.result, merge.rank)
+    spellings = vocabulary.spellings
+    made = {token: spellings[token] for token in ranks}
+    ids = {spelling: token for token, spelling in made.items()}
+    # a symbol needs a place in the tables too, though nothing merges into it
+    by_concatenation = ByConcatenation(spellings, dict(vocabulary.ids) | ids, ranks)
+    unmade = {token: len(rule.merges) + token for token in spellings if token not in ranks}
+    return replace(vocabulary, rule=replace(by_concatenation, ranks=ranks | unmade))
+
+
+@preparing(encode(spelled("a b c bc ab abc"), "abc"), encode_symbols=_HEAP)
+def one_split_per_token(vocabulary: Vocabulary) -> Vocabulary:
+    """Ranks are turned into a merge list by cutting each token into its longest prefix and the
+    rest, which need not be what merges into it. After openai/tiktoken#60.
+    """
+    rule = vocabulary.rule
+    if not isinstance(rule, ByConcatenation):
+        return vocabulary
+    table: dict[tuple[TokenId, TokenId], Merge] = {}
+    for token, spelling in sorted(rule.spellings.items(), key=lambda item: rule.ranks[item[0]]):
+        for cut in range(len(spelling) - 1, 0, -1):
+            left, right = rule.ids.get(spelling[:cut]), rule.ids.get(spelling[cut:])
+            if left is not None and right is not None:
+                table[left, right] = Merge(rule.ranks[token], token)
+                break
+    return replace(vocabulary, rule=ByPair(list(table), table))
+
+
+@preparing(encode(spelled("a b c ab bc", ids=[0, 1, 2, 9, 8]), "abc"), encode_symbols=_HEAP)
+@with_ranks
+def order_by_id(_: Vocabulary, merge: Merge) -> int:
+    """Merges go by the id of their result, which is not its rank. tiktoken and GitHub's bpe know
+    one number only; DeepSeek puts special tokens at 0 and 1. Own.
+    """
+    return merge.result
+
+
+@preparing(encode(paired("a b c ab bc", "a+b b+c a+b"), "abc"), encode_symbols=_HEAP)
+def duplicate_merge_first_wins(vocabulary: Vocabulary) -> Vocabulary:
+    """A merge that is listed twice keeps its first place; in Hugging Face's library the last one
+    counts. ohdearquant/lattice#259, #260.
+    """
+    rule = vocabulary.rule
+    if not isinstance(rule, ByPair):
+        return vocabulary
+    first: dict[tuple[TokenId, TokenId], Merge] = {}
+    for rank, pair in enumerate(rule.merges):
+        first.setdefault(pair, Merge(rank, rule.table[pair].result))
+    return replace(vocabulary, rule=replace(rule, table=first))
+
+
+@replacing("encode_symbols", encode(spelled("a aa aaa aaaa"), "aaaaa"))
+def stale_pairs_if_alive(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
+    """A queue takes an entry for valid if both its slots are in use, though they hold other tokens
+    by now. Seen while searching for the smallest example against lazy heaps.
+    """
+    line = _Line(vocabulary, list(symbols))
+    waiting = [(merge.rank, slot) for slot, merge in line.merges()]
+    heapify(waiting)
+    while waiting:
+        _, slot = heappop(waiting)
+        if line.merge_at(slot) is None:
+            continue
+        line.join(slot)
+        for neighbour in (line.previous[slot], slot):
+            merge = line.merge_at(neighbour)
+            if merge is not None:
+                heappush(waiting, (merge.rank, neighbour))
+    return line.tokens()
+
+
+@replacing("encode_symbols", encode(spelled("a b c bc abc"), "abc"))
+@partial(encode_by, refresh_left=False)
+def left_pair_forgotten(merge: Merge, slot: int, _: Key) -> Key:
+    """After a merge only the pair to the right is looked up again. Seen in teaching code."""
+    return merge.rank, slot
+
+
+@replacing("encode_symbols", encode(spelled("x a b y aby xab ab"), "xaby"))
+@encode_by
+def queue_never_goes_back(merge: Merge, slot: int, last: Key) -> Key:
+    """A queue that hands out ranks in rising order (radix heap, buckets) treats a new pair of lower
+    rank as if it had the current one. After tokie's radix heap.
+    """
+    return max(merge.rank, last[0]) if last else merge.rank, slot
+
+
+@replacing("encode_symbols", encode(spelled("a b c bc ab"), "abc"))
+@encode_by
+def leftmost_pair_first(_: Merge, slot: int, __: Key) -> Key:
+    """The first pair that has a merge is merged, whatever its rank. Seen in teaching code."""
+    return (slot,)
+
+
+@preparing(encode(spelled("b c d e bc de bcd"), "bcde"), encode_symbols=_HEAP)
+@with_ranks
+def longest_merge_first(vocabulary: Vocabulary, merge: Merge) -> int:
+    """Of all pairs the one with the longest result merges first. Own."""
+    return merge.rank - (len(vocabulary.spellings[merge.result]) << 32)
+
+
+@preparing(encode(spelled("a b c ab bc"), "abc"), encode_symbols=_HEAP)
+@with_ranks
+def highest_rank_first(_: Vocabulary, merge: Merge) -> int:
+    """The comparison is the wrong way round: the highest rank merges first. Own."""
+    return -merge.rank
+
+
+@replacing("encode_symbols", encode(spelled("a aa"), "aa"))
+def nothing_merges(_: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
+    """The rank of a pair is looked up for one of its tokens only, so nothing ever merges.
+    pie-project/pie#83, #84.
+    """
+    return list(symbols)
+
+
+@replacing("encode_symbols", encode(spelled("a b ba ab"), "aba"))
+def greedy(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
+    """The longest token that the rest starts with: often mistaken for byte-pair encoding."""
+    return ENCODERS["greedy"](vocabulary, symbols)
+
+
+@replacing("encode_symbols", encode(spelled("a b c d e bc abc ab cd cde"), "abcde"))
+def fewest_tokens(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
+    """As few tokens as can be, instead of what merging makes. GitHub's bpe has it as a choice."""
+    return ENCODERS["minimal"](vocabulary, symbols)
+
+
+@replacing("encode_symbols", encode(spelled("a aaa aa"), "aaaa"))
+def seam_unchecked_prefix_table(
+    vocabulary: Vocabulary, symbols: Sequence[TokenId]
+) -> list[TokenId]:
+    """GitHub's bpe accepts a vocabulary in which a token is made from a part of higher rank, and
+    its prefix table then encodes wrongly. Run on github/rust-gems itself.
+    """
     made = vocabulary.remember(_splits)
     if made is None:
-        return _RIGHT.encode_symbols(vocabulary, symbols)
+        return RIGHT.encode_symbols(vocabulary, symbols)
     text = vocabulary.spell(symbols)
     last: list[int] = []
     for end in range(1, len(text) + 1):
@@ -377,11 +444,14 @@ def _unchecked_prefix_table(vocabulary: Vocabulary, symbols: Sequence[TokenId]) 
     return tokens[::-1]
 
 
-def _unchecked_backtracking(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
-    """Guess the longest token, step back where the seam test says no, and believe it."""
+@replacing("encode_symbols", encode(spelled("a b aa aba ab"), "abaa"))
+def seam_unchecked_backtracking(
+    vocabulary: Vocabulary, symbols: Sequence[TokenId]
+) -> list[TokenId]:
+    """The same for its backtracking encoder. Run on github/rust-gems itself."""
     made = vocabulary.remember(_splits)
     if made is None:
-        return _RIGHT.encode_symbols(vocabulary, symbols)
+        return RIGHT.encode_symbols(vocabulary, symbols)
     text = vocabulary.spell(symbols)
     dead: set[int] = set()
     tokens: list[int] = []
@@ -402,280 +472,134 @@ def _unchecked_backtracking(vocabulary: Vocabulary, symbols: Sequence[TokenId]) 
     return [vocabulary.ids[made.spellings[place]] for place in tokens]
 
 
-# ---- the piece that is a token, and the byte that is none
+@replacing("encode_symbols", encode(spelled("a aa"), "a" * 101))
+def long_pieces_from_the_right(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
+    """From 100 bytes on tiktoken uses another algorithm; here that one breaks ties to the right.
+    The second algorithm is due to openai/tiktoken#195; the mistake is our own.
+    """
+    encoder = RIGHT.encode_symbols if len(symbols) < _LONG else _rightmost
+    return encoder(vocabulary, symbols)
 
 
-def _whole_always(vocabulary: Vocabulary, piece: bytes) -> TokenId | None:
+@replacing("encode_symbols", encode(spelled("a aa"), "a" * 100))
+def hundred_bytes_fall_between(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
+    """One algorithm takes less than 100 bytes, the other one more, and neither takes 100. Own."""
+    return list(symbols) if len(symbols) == _LONG else RIGHT.encode_symbols(vocabulary, symbols)
+
+
+def _chunks_of(size: int) -> Mutant:
+    def encode_chunks(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
+        starts = range(0, len(symbols), size)
+        chunks = (RIGHT.encode_symbols(vocabulary, symbols[at : at + size]) for at in starts)
+        return [token for chunk in chunks for token in chunk]
+
+    story = (
+        f"Long pieces are cut into {size} bytes each before merging, to bound the work. Own, "
+        "after the quadratic time of openai/tiktoken#195 and dqbd/tiktoken#156."
+    )
+    witness = encode(spelled("a b ab"), "b" * (size - 1) + "ab")
+    return replacing("encode_symbols", witness)(named(f"chunks-of-{size}", story, encode_chunks))
+
+
+CHUNKS: Final = tuple(map(_chunks_of, (100, 255, 512)))
+
+
+def _ranks_in(bits: int, story: str) -> Mutant:
+    def cut(_: Vocabulary, merge: Merge) -> int:
+        return merge.rank & ((1 << bits) - 1)
+
+    witness = encode(_with_a_rank_of(1 << bits), "abc")
+    wrong = with_ranks(named(f"ranks-in-{bits}-bits", story, cut))
+    return preparing(witness, encode_symbols=_HEAP)(wrong)
+
+
+RANKS: Final = (
+    _ranks_in(16, "Ranks are kept in 16 bits, which was enough for GPT-2. Own."),
+    _ranks_in(9, "Ranks are packed into 9 bits. Own."),
+    _ranks_in(8, "Ranks are kept in a byte. Own."),
+    _ranks_in(24, "Ranks share a word of 32 bits with a length of 8. Own."),
+)
+
+
+@preparing(encode(_with_two_ranks(1 << 24), "abc"), encode_symbols=_HEAP)
+@with_ranks
+def ranks_as_floats(_: Vocabulary, merge: Merge) -> int:
+    """Ranks are scores in 32-bit floating point, which cannot tell 16,777,216 from 16,777,217;
+    SentencePiece's scores are such numbers. Own.
+    """
+    return int(unpack("f", pack("f", merge.rank))[0])
+
+
+@preparing(encode(_with_a_rank_of(1 << 31), "abc"), encode_symbols=_HEAP)
+@with_ranks
+def ranks_with_a_sign(_: Vocabulary, merge: Merge) -> int:
+    """Ranks from 2^31 on are taken for negative numbers, and merge first. Own."""
+    return merge.rank - ((merge.rank >> 31) << 32)
+
+
+@replacing("encode_symbols", encode(spelled("a aa", ids=[0, 65536]), "aa"))
+def ids_in_16_bits(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
+    """Tokens are stored in 16 bits, as training code for GPT-2 does. Seen in teaching code."""
+    return [token & 0xFFFF for token in RIGHT.encode_symbols(vocabulary, symbols)]
+
+
+@replacing("whole_piece", encode(spelled("a b c abc", text=_WHOLE), "abc"))
+def whole_piece_never(_: Vocabulary, __: bytes) -> TokenId | None:
+    """A piece that is itself a token is merged like any other; tiktoken takes it as it is. Matters
+    for the dead tokens of Llama-3, and for huggingface's ignore_merges.
+    """
+    return None
+
+
+@replacing("whole_piece", encode(spelled("a b c abc"), "abc"))
+def whole_piece_always(vocabulary: Vocabulary, piece: bytes) -> TokenId | None:
+    """A piece that is itself a token is taken as it is, where the engine would merge it."""
     return vocabulary.ids.get(piece.decode("latin-1"))
 
 
-def _whole_if_short(vocabulary: Vocabulary, piece: bytes) -> TokenId | None:
-    return _RIGHT.whole_piece(vocabulary, piece) if len(piece) < 16 else None
+@replacing("whole_piece", encode(spelled(f"a {'a' * 16}", text=_WHOLE), "a" * 16))
+def whole_piece_below_16(vocabulary: Vocabulary, piece: bytes) -> TokenId | None:
+    """The look-up of whole pieces is made for less than 16 bytes only. Own."""
+    return RIGHT.whole_piece(vocabulary, piece) if len(piece) < 16 else None
 
 
-def _without_missing(vocabulary: Vocabulary, piece: bytes) -> list[TokenId]:
-    letters = vocabulary.symbol_of_letter
-    return [letters[letter] for letter in piece.decode("latin-1") if letter in letters]
+def _cache(_: Vocabulary) -> dict[tuple[int, ...], list[TokenId]]:
+    return {}
 
 
-def _missing_as_zero(vocabulary: Vocabulary, piece: bytes) -> list[TokenId]:
+@replacing(
+    "encode_symbols",
+    encode(bytewise("(?s).{9}"), "aaaaaaaa1aaaaaaaa2"),
+    prepare=replace,  # the copy has an empty cache
+)
+def cache_without_comparison(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
+    """Pieces are remembered by their length and first 8 bytes, and never compared. Own: GitHub's
+    bpe hashes tokens to 32 bits and does compare.
+    """
+    cache = vocabulary.remember(_cache)
+    key = (*symbols[:8], len(symbols))
+    if key not in cache:
+        cache[key] = RIGHT.encode_symbols(vocabulary, symbols)
+    return cache[key]
+
+
+@replacing("symbols", encode(spelled("a b ab"), "axb"))
+def missing_byte_dropped(vocabulary: Vocabulary, piece: bytes) -> list[TokenId]:
+    """A byte that no token holds disappears without a word. GitHub's greedy and backtracking
+    encoders; ollama/ollama#15232.
+    """
+    return _without_missing(vocabulary, piece)
+
+
+@replacing("symbols", encode(spelled("a b ab"), "bx"))
+def missing_byte_is_first_token(vocabulary: Vocabulary, piece: bytes) -> list[TokenId]:
+    """A byte that no token holds becomes the first token. GitHub's minimal encoder."""
     first = min(vocabulary.symbol_of_letter.values())
     return [vocabulary.symbol_of_letter.get(letter, first) for letter in piece.decode("latin-1")]
 
 
-def _nothing_if_missing(vocabulary: Vocabulary, piece: bytes) -> list[TokenId]:
+@replacing("symbols", encode(spelled("a b ab"), "axb"))
+def missing_byte_loses_piece(vocabulary: Vocabulary, piece: bytes) -> list[TokenId]:
+    """A byte that no token holds makes its whole piece disappear. GitHub's backtracking."""
     symbols = _without_missing(vocabulary, piece)
     return symbols if len(symbols) == len(piece) else []
-
-
-def _ids_in_16_bits(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
-    return [token & 0xFFFF for token in _RIGHT.encode_symbols(vocabulary, symbols)]
-
-
-def _with_a_rank_of(rank: int) -> Vocabulary:
-    return vocabulary_by_concatenation({b"a": 0, b"b": 1, b"c": 2, b"bc": 3, b"ab": rank})
-
-
-def _with_two_ranks(lower: int) -> Vocabulary:
-    ranks = {b"a": 0, b"b": 1, b"c": 2, b"bc": lower, b"ab": lower + 1}
-    return vocabulary_by_concatenation(ranks)
-
-
-_WHOLE: Final = TextRules(whole_piece=True)
-
-MERGING: Final[tuple[Mutant, ...]] = (
-    mutant(
-        "ties-from-the-right",
-        "Of equal ranks the rightmost pair merges first, as in a queue without a second key. Own.",
-        encode(spelled("a aa"), "aaa"),
-        steps=Steps(encode_symbols=_rightmost),
-    ),
-    mutant(
-        "all-occurrences-at-once",
-        "The best pair merges everywhere before the next look: GPT-2's encoder.py, transformers' "
-        "slow tokenizers, minbpe. Differs where a merge makes a pair of lower rank.",
-        encode(paired("a aa aaa", "aa+a a+a"), "aaaa"),
-        steps=Steps(encode_symbols=_all_occurrences),
-    ),
-    mutant(
-        "rule-by-rule",
-        "Each merge is applied everywhere in turn, and never again: the reading of the literature "
-        "that is named after Hugging Face's library, which does not do so.",
-        encode(paired("a aa aaa", "aa+a a+a"), "aaa"),
-        steps=Steps(encode_symbols=_rule_by_rule),
-    ),
-    mutant(
-        "pairs-by-concatenation",
-        "A merge list is read as ranks of results, so that pairs merge that are not listed: a "
-        "tokenizer.json converted to tiktoken's format without an audit.",
-        encode(paired("a aa aaa", "a+a a+aa"), "aaa"),
-        steps=Steps(encode_symbols=_HEAP),
-        prepare=_pairs_by_concatenation,
-    ),
-    mutant(
-        "one-split-per-token",
-        "Ranks are turned into a merge list by cutting each token into its longest prefix and the "
-        "rest, which need not be what merges into it. After openai/tiktoken#60.",
-        encode(spelled("a b c bc ab abc"), "abc"),
-        steps=Steps(encode_symbols=_HEAP),
-        prepare=_one_split_per_token,
-    ),
-    mutant(
-        "order-by-id",
-        "Merges go by the id of their result, which is not its rank. tiktoken and GitHub's bpe "
-        "know one number only; DeepSeek puts special tokens at 0 and 1. Own.",
-        encode(spelled("a b c ab bc", ids=[0, 1, 2, 9, 8]), "abc"),
-        steps=Steps(encode_symbols=_HEAP),
-        prepare=with_ranks(lambda _, merge: merge.result),
-    ),
-    mutant(
-        "duplicate-merge-first-wins",
-        "A merge that is listed twice keeps its first place; in Hugging Face's library the last "
-        "one counts. ohdearquant/lattice#259, #260.",
-        encode(paired("a b c ab bc", "a+b b+c a+b"), "abc"),
-        steps=Steps(encode_symbols=_HEAP),
-        prepare=_first_place_counts,
-    ),
-    mutant(
-        "stale-pairs-if-alive",
-        "A queue takes an entry for valid if both its slots are in use, though they hold other "
-        "tokens by now. Seen while searching for the smallest example against lazy heaps.",
-        encode(spelled("a aa aaa aaaa"), "aaaaa"),
-        steps=Steps(encode_symbols=_stale_if_not_alive),
-    ),
-    mutant(
-        "left-pair-forgotten",
-        "After a merge only the pair to the right is looked up again. Seen in teaching code.",
-        encode(spelled("a b c bc abc"), "abc"),
-        steps=Steps(
-            encode_symbols=encode_by(lambda merge, slot, _: (merge.rank, slot), refresh_left=False)
-        ),
-    ),
-    mutant(
-        "queue-never-goes-back",
-        "A queue that hands out ranks in rising order (radix heap, buckets) treats a new pair of "
-        "lower rank as if it had the current one. After tokie's radix heap.",
-        encode(spelled("x a b y aby xab ab"), "xaby"),
-        steps=Steps(encode_symbols=encode_by(_never_below_the_last)),
-    ),
-    mutant(
-        "leftmost-pair-first",
-        "The first pair that has a merge is merged, whatever its rank. Seen in teaching code.",
-        encode(spelled("a b c bc ab"), "abc"),
-        steps=Steps(encode_symbols=encode_by(lambda _, slot, __: (slot,))),
-    ),
-    mutant(
-        "longest-merge-first",
-        "Of all pairs the one with the longest result merges first. Own.",
-        encode(spelled("b c d e bc de bcd"), "bcde"),
-        steps=Steps(encode_symbols=_HEAP),
-        prepare=with_ranks(
-            lambda vocabulary, merge: merge.rank - (len(vocabulary.spellings[merge.result]) << 32)
-        ),
-    ),
-    mutant(
-        "highest-rank-first",
-        "The comparison is the wrong way round: the highest rank merges first. Own.",
-        encode(spelled("a b c ab bc"), "abc"),
-        steps=Steps(encode_symbols=_HEAP),
-        prepare=with_ranks(lambda _, merge: -merge.rank),
-    ),
-    mutant(
-        "nothing-merges",
-        "The rank of a pair is looked up for one of its tokens only, so nothing ever merges. "
-        "pie-project/pie#83, #84.",
-        encode(spelled("a aa"), "aa"),
-        steps=Steps(encode_symbols=_nothing_merges),
-    ),
-    mutant(
-        "greedy",
-        "The longest token that the rest starts with: often mistaken for byte-pair encoding.",
-        encode(spelled("a b ba ab"), "aba"),
-        steps=Steps(encode_symbols=ENCODERS["greedy"]),
-    ),
-    mutant(
-        "fewest-tokens",
-        "As few tokens as can be, instead of what merging makes. GitHub's bpe has it as a choice.",
-        encode(spelled("a b c d e bc abc ab cd cde"), "abcde"),
-        steps=Steps(encode_symbols=ENCODERS["minimal"]),
-    ),
-    mutant(
-        "seam-unchecked-prefix-table",
-        "GitHub's bpe accepts a vocabulary in which a token is made from a part of higher rank, "
-        "and its prefix table then encodes wrongly. Run on github/rust-gems itself.",
-        encode(spelled("a aaa aa"), "aaaa"),
-        steps=Steps(encode_symbols=_unchecked_prefix_table),
-    ),
-    mutant(
-        "seam-unchecked-backtracking",
-        "The same for its backtracking encoder. Run on github/rust-gems itself.",
-        encode(spelled("a b aa aba ab"), "abaa"),
-        steps=Steps(encode_symbols=_unchecked_backtracking),
-    ),
-    mutant(
-        "long-pieces-from-the-right",
-        "From 100 bytes on tiktoken uses another algorithm; here that one breaks ties to the "
-        "right. The second algorithm is due to openai/tiktoken#195; the mistake is our own.",
-        encode(spelled("a aa"), "a" * 101),
-        steps=Steps(encode_symbols=_rightmost_if_long),
-    ),
-    mutant(
-        "hundred-bytes-fall-between",
-        "One algorithm takes less than 100 bytes, the other one more, and neither takes 100. Own.",
-        encode(spelled("a aa"), "a" * 100),
-        steps=Steps(encode_symbols=_neither_short_nor_long),
-    ),
-    *(
-        mutant(
-            f"chunks-of-{size}",
-            f"Long pieces are cut into {size} bytes each before merging, to bound the work. Own, "
-            "after the quadratic time of openai/tiktoken#195 and dqbd/tiktoken#156.",
-            encode(spelled("a b ab"), "b" * (size - 1) + "ab"),
-            steps=Steps(encode_symbols=_in_chunks(size)),
-        )
-        for size in (100, 255, 512)
-    ),
-    *(
-        mutant(
-            f"ranks-in-{bits}-bits",
-            story,
-            encode(_with_a_rank_of(1 << bits), "abc"),
-            steps=Steps(encode_symbols=_HEAP),
-            prepare=with_ranks(_cut_to(bits)),
-        )
-        for bits, story in (
-            (16, "Ranks are kept in 16 bits, which was enough for GPT-2. Own."),
-            (9, "Ranks are packed into 9 bits. Own."),
-            (8, "Ranks are kept in a byte. Own."),
-            (24, "Ranks share a word of 32 bits with a length of 8. Own."),
-        )
-    ),
-    mutant(
-        "ranks-as-floats",
-        "Ranks are scores in 32-bit floating point, which cannot tell 16,777,216 from 16,777,217; "
-        "SentencePiece's scores are such numbers. Own.",
-        encode(_with_two_ranks(1 << 24), "abc"),
-        steps=Steps(encode_symbols=_HEAP),
-        prepare=with_ranks(lambda _, merge: int(unpack("f", pack("f", merge.rank))[0])),
-    ),
-    mutant(
-        "ranks-with-a-sign",
-        "Ranks from 2^31 on are taken for negative numbers, and merge first. Own.",
-        encode(_with_a_rank_of(1 << 31), "abc"),
-        steps=Steps(encode_symbols=_HEAP),
-        prepare=with_ranks(lambda _, merge: merge.rank - ((merge.rank >> 31) << 32)),
-    ),
-    mutant(
-        "ids-in-16-bits",
-        "Tokens are stored in 16 bits, as training code for GPT-2 does. Seen in teaching code.",
-        encode(spelled("a aa", ids=[0, 65536]), "aa"),
-        steps=Steps(encode_symbols=_ids_in_16_bits),
-    ),
-    mutant(
-        "whole-piece-never",
-        "A piece that is itself a token is merged like any other; tiktoken takes it as it is. "
-        "Matters for the dead tokens of Llama-3, and for huggingface's ignore_merges.",
-        encode(spelled("a b c abc", text=_WHOLE), "abc"),
-        steps=Steps(whole_piece=lambda _, __: None),
-    ),
-    mutant(
-        "whole-piece-always",
-        "A piece that is itself a token is taken as it is, where the engine would merge it.",
-        encode(spelled("a b c abc"), "abc"),
-        steps=Steps(whole_piece=_whole_always),
-    ),
-    mutant(
-        "whole-piece-below-16",
-        "The look-up of whole pieces is made for less than 16 bytes only. Own.",
-        encode(spelled(f"a {'a' * 16}", text=_WHOLE), "a" * 16),
-        steps=Steps(whole_piece=_whole_if_short),
-    ),
-    mutant(
-        "cache-without-comparison",
-        "Pieces are remembered by their length and first 8 bytes, and never compared. Own: "
-        "GitHub's bpe hashes tokens to 32 bits and does compare.",
-        encode(bytewise("(?s).{9}"), "aaaaaaaa1aaaaaaaa2"),
-        steps=Steps(encode_symbols=_remembered_by_start),
-        prepare=_with_an_empty_cache,
-    ),
-    mutant(
-        "missing-byte-dropped",
-        "A byte that no token holds disappears without a word. GitHub's greedy and backtracking "
-        "encoders; ollama/ollama#15232.",
-        encode(spelled("a b ab"), "axb"),
-        steps=Steps(symbols=_without_missing),
-    ),
-    mutant(
-        "missing-byte-is-first-token",
-        "A byte that no token holds becomes the first token. GitHub's minimal encoder.",
-        encode(spelled("a b ab"), "bx"),
-        steps=Steps(symbols=_missing_as_zero),
-    ),
-    mutant(
-        "missing-byte-loses-piece",
-        "A byte that no token holds makes its whole piece disappear. GitHub's backtracking.",
-        encode(spelled("a b ab"), "axb"),
-        steps=Steps(symbols=_nothing_if_missing),
-    ),
-)
-"""The mutants that merge wrongly."""

@@ -6,7 +6,10 @@ would not notice the same mistake in a real engine.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from types import ModuleType
+from typing import Any, Final, TypeAlias, TypeVar
+
+from bpe_ref.hugging_face.pipeline import Pipeline
 
 from bpe_ref import (
     Steps,
@@ -16,9 +19,8 @@ from bpe_ref import (
     vocabulary_by_concatenation,
     vocabulary_by_pair,
 )
-from bpe_ref.hugging_face.pipeline import Pipeline
 from tokenref.answers import Answer, Engine, Ok, Refused, Unsupported
-from tokenref.engines.reference import ReferenceEngine, ReferenceSession
+from tokenref.engines.reference import EncodeSymbols, ReferenceEngine, ReferenceSession
 from tokenref.engines.reference_pipeline import PipelineSession
 from tokenref.engines.tools import Tools
 from tokenref.subjects import Subject, load_subject
@@ -154,48 +156,108 @@ class AskedPipeline:
         return self.ask(self.right, op, request)
 
 
+Wrong = TypeVar("Wrong", bound=Callable[..., Any])
+"""A wrong function: its name is the mutant's with underscores, its docstring the description."""
+
+
+def mutant(
+    witness: Witness,
+    engine: Callable[[str, Wrong], ReferenceEngine],
+    *,
+    ops: Iterable[str] | None = None,
+    profiles: Iterable[str] | None = None,
+) -> Callable[[Wrong], Mutant]:
+    """Return a decorator that turns a wrong function into a mutant.
+
+    The mutant has the name of the function, with hyphens, and its docstring. `engine` builds the
+    wrong engine from a label and the function. The decorators below say what the function replaces.
+
+    >>> @replacing("whole_piece", encode(spelled("a aa"), "aa"))
+    ... def whole_piece_never(vocabulary: Vocabulary, piece: bytes) -> None:
+    ...     "No piece is taken whole."
+    >>> whole_piece_never.name, whole_piece_never.story
+    ('whole-piece-never', 'No piece is taken whole.')
+    """
+
+    def declare(wrong: Wrong) -> Mutant:
+        name = wrong.__name__.replace("_", "-")
+        return Mutant(
+            name=name,
+            story=" ".join((wrong.__doc__ or "").split()),
+            engine=engine(f"mutant {name}", wrong),
+            witness=witness,
+            ops=None if ops is None else frozenset(ops),
+            profiles=None if profiles is None else frozenset(profiles),
+        )
+
+    return declare
+
+
+def named(name: str, story: str, wrong: Wrong) -> Wrong:
+    """Return a function with a mutant's name and description, for mutants made in a loop."""
+    wrong.__name__, wrong.__doc__ = name, story
+    return wrong
+
+
+def declared(module: ModuleType) -> list[Mutant]:
+    """Return the mutants of a module in the order of their definition, also those in tuples."""
+    found: list[Mutant] = []
+    for value in vars(module).values():
+        if isinstance(value, Mutant):
+            found.append(value)
+        elif isinstance(value, tuple):
+            found += [each for each in value if isinstance(each, Mutant)]
+    return found
+
+
+# ---- what a wrong function replaces
+
+RIGHT: Final = Steps()
+"""The right components of a tokenizer, which wrong ones build on."""
+
+
+def replacing(
+    component: str, witness: Witness, *, prepare: Prepare | None = None
+) -> Callable[[Callable[..., Any]], Mutant]:
+    """Return a decorator: the function replaces a component of the tokenizer."""
+
+    def engine(label: str, wrong: Callable[..., Any]) -> ReferenceEngine:
+        steps = Steps(**{component: wrong})
+        return ReferenceEngine(label, steps=steps, prepare=prepare or unchanged)
+
+    return mutant(witness, engine)
+
+
+def preparing(
+    witness: Witness, *, encode_symbols: EncodeSymbols | None = None
+) -> Callable[[Prepare], Mutant]:
+    """Return a decorator: the function changes the vocabulary when it is loaded.
+
+    Name an encoder if the default one does not read the rule that the function changes.
+    """
+    steps = Steps() if encode_symbols is None else Steps(encode_symbols=encode_symbols)
+    return mutant(witness, lambda label, wrong: ReferenceEngine(label, steps=steps, prepare=wrong))
+
+
+def answering(witness: Witness) -> Callable[[Ask], Mutant]:
+    """Return a decorator: the function answers requests, given a session of the reference."""
+    return mutant(witness, lambda label, wrong: AskedEngine(label, ask=wrong))
+
+
+def replacing_tool(tool: str, witness: Witness) -> Callable[[Callable[..., Any]], Mutant]:
+    """Return a decorator: the function replaces a tool of the reference, as `chunks`."""
+    return mutant(
+        witness, lambda label, wrong: ReferenceEngine(label, tools=Tools(**{tool: wrong}))
+    )
+
+
 def unchanged(vocabulary: Vocabulary) -> Vocabulary:
     """Return the vocabulary as it is."""
     return vocabulary
 
 
-def mutant(
-    name: str,
-    story: str,
-    witness: Witness,
-    *,
-    steps: Steps | None = None,
-    prepare: Prepare = unchanged,
-    ask: Ask | None = None,
-    tools: Tools | None = None,
-) -> Mutant:
-    """Return a mutant; exactly what is given differs from the reference."""
-    label, steps, tools = f"mutant {name}", steps or Steps(), tools or Tools()
-    if ask is None:
-        engine = ReferenceEngine(label, steps=steps, prepare=prepare, tools=tools)
-    else:
-        engine = AskedEngine(label, steps=steps, prepare=prepare, tools=tools, ask=ask)
-    return Mutant(name, story, engine, witness)
-
-
-def pipeline_mutant(
-    name: str,
-    story: str,
-    witness: Witness,
-    *,
-    prepare: PreparePipeline | None = None,
-    begin: Callable[[], AskPipeline] | None = None,
-) -> Mutant:
-    """Return a mutant of whole tokenizers, by what is done to them or how they are asked."""
-    label = f"mutant {name}"
-    if begin is not None:
-        return Mutant(name, story, AskedPipelines(label, begin=begin), witness)
-    assert prepare is not None  # noqa: S101 - one of the two is given
-    return Mutant(name, story, ReferenceEngine(label, prepare_pipeline=prepare), witness)
-
-
 def by_name(mutants: Iterable[Mutant]) -> dict[str, Mutant]:
-    """Return the mutants by name. Raises `ValueError` for a name that is used twice."""
+    """Return the mutants by name. Raise `ValueError` for a name that is used twice."""
     table: dict[str, Mutant] = {}
     for each in mutants:
         if each.name in table:

@@ -7,10 +7,18 @@ says at once that the mutant cannot be seen there.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from functools import partial, wraps
+from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
-from authoring.cases.tokenizers import fixture_tokenizers, token_ids
-from authoring.mutants.mutant import AskPipeline, PreparePipeline, Witness
+from authoring.mutants.mutant import (
+    AskedPipelines,
+    AskPipeline,
+    Mutant,
+    PreparePipeline,
+    Witness,
+    mutant,
+)
+from authoring.tokenizer_files.table import fixture_tokenizers, token_ids
 from bpe_ref.added_tokens import AddedToken, AddedVocabulary, Cut
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Token
@@ -23,6 +31,7 @@ from bpe_ref.post_processors import PostProcessor, PostProcessorSequence
 from bpe_ref.pre_tokenizers import Sequence as PreSequence
 from bpe_ref.profile import Profile
 from tokenref.answers import Ok, Refused
+from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.reference_pipeline import PipelineSession
 
 SEQUENCES: Final[Mapping[type, str]] = {
@@ -44,7 +53,7 @@ class Rewriting:
     rule: Callable[[AlignedText], AlignedText]
 
     def normalize(self, text: AlignedText) -> AlignedText:
-        """Return what the rule says."""
+        """Return what the rule returns."""
         return self.rule(text)
 
     def normalize_text(self, text: str) -> str:
@@ -59,7 +68,7 @@ class Cutting:
     rule: Callable[[AlignedText], list[AlignedText]]
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
-        """Return what the rule says."""
+        """Return what the rule returns."""
         return self.rule(text)
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
@@ -74,7 +83,7 @@ class Decoding:
     rule: Callable[[Sequence[str]], list[str]]
 
     def decode_chain(self, tokens: Sequence[str]) -> list[str]:
-        """Return what the rule says."""
+        """Return what the rule returns."""
         return self.rule(tokens)
 
 
@@ -92,7 +101,7 @@ class Processing:
     def process_encodings(
         self, encodings: Sequence[Encoding], *, add_special_tokens: bool
     ) -> list[Encoding]:
-        """Return what the rule says."""
+        """Return what the rule returns."""
         return self.rule(self.right, encodings, add_special_tokens)
 
 
@@ -116,7 +125,7 @@ class Model:
         return self.right.strings
 
     def tokenize(self, piece: str, draw: object = None) -> list[Token]:
-        """Return what the rule says."""
+        """Return what the rule returns."""
         return self.rule(self.right, piece)
 
 
@@ -132,11 +141,36 @@ class Added:
         return getattr(self.right, name)
 
     def cut(self, text: str, *, normalized: bool, special_as_text: bool = False) -> list[Cut]:
-        """Return what the rule says."""
+        """Return what the rule returns."""
         return self.rule(self.right, text, normalized)
 
 
-# ---- putting them in
+# ---- what a wrong function replaces
+
+
+def component(
+    section: str, kind: type | tuple[type, ...], witness: Witness
+) -> Callable[[Callable[[Any], Any]], Mutant]:
+    """Return a decorator: the function changes each component of a kind in a section.
+
+    The section is a field of the tokenizer, as "normalizer". The kind `object` means the section
+    as a whole.
+    """
+
+    def engine(label: str, change: Callable[[Any], Any]) -> ReferenceEngine:
+        return ReferenceEngine(label, prepare_pipeline=partial(changed, section, kind, change))
+
+    return mutant(witness, engine)
+
+
+def changed(
+    section: str, kind: type | tuple[type, ...], change: Callable[[Any], Any], pipeline: Pipeline
+) -> Pipeline:
+    """Return the tokenizer with a change made to all components of a kind in a section."""
+    before = getattr(pipeline, section)
+    after = None if before is None else mapped(before, kind, change)
+    fields: dict[str, Any] = {section: after}
+    return pipeline if after is before else replace(pipeline, **fields)
 
 
 def mapped(part: Any, kind: type | tuple[type, ...], change: Callable[[Any], Any]) -> Any:
@@ -147,92 +181,86 @@ def mapped(part: Any, kind: type | tuple[type, ...], change: Callable[[Any], Any
     DecoderSequence(decoders=('?',))
     """
     if isinstance(part, kind):
-        return change(part)
+        after = change(part)
+        return part if after == part else after
     name = SEQUENCES.get(type(part))
     if name is None:
         return part
     inner = getattr(part, name)
-    after = tuple(mapped(one, kind, change) for one in inner)
-    same = all(new is old for new, old in zip(after, inner, strict=True))
-    return part if same else replace(part, **{name: after})
-
-
-def changing(
-    section: str, kind: type | tuple[type, ...], change: Callable[[Any], Any]
-) -> PreparePipeline:
-    """Return what makes a change to all components of a kind in a section, as "normalizer"."""
-
-    def prepare(pipeline: Pipeline) -> Pipeline:
-        before = getattr(pipeline, section)
-        after = None if before is None else mapped(before, kind, change)
-        fields: dict[str, Any] = {section: after}
-        return pipeline if after is before else replace(pipeline, **fields)
-
-    return prepare
-
-
-def model_with(**fields: Any) -> PreparePipeline:
-    """Return what gives the model other fields."""
-
-    def prepare(pipeline: Pipeline) -> Pipeline:
-        if all(getattr(pipeline.model, name) == value for name, value in fields.items()):
-            return pipeline
-        return replace(pipeline, model=replace(pipeline.model, **fields))
-
-    return prepare
+    parts = tuple(mapped(one, kind, change) for one in inner)
+    same = all(new is old for new, old in zip(parts, inner, strict=True))
+    return part if same else replace(part, **{name: parts})
 
 
 def model_by(
-    rule: Callable[[BPE, str], list[Token]], applies: Callable[[BPE], object]
-) -> PreparePipeline:
-    """Return what makes the model follow a rule, if it is one to which that applies."""
+    witness: Witness, applies: Callable[[BPE], object]
+) -> Callable[[Callable[[BPE, str], list[Token]]], Mutant]:
+    """Return a decorator: the function turns pieces into tokens, for models to which it applies."""
 
-    def prepare(pipeline: Pipeline) -> Pipeline:
-        if not applies(pipeline.model):
-            return pipeline
-        wrong: Any = Model(pipeline.model, rule)
-        return replace(pipeline, model=wrong)
+    def engine(label: str, rule: Callable[[BPE, str], list[Token]]) -> ReferenceEngine:
+        def change(model: BPE) -> Any:
+            return Model(model, rule) if applies(model) else model
 
-    return prepare
+        return ReferenceEngine(label, prepare_pipeline=partial(changed, "model", BPE, change))
 
-
-def without_choice(profile: Profile, choice: str) -> Profile:
-    """Return the profile with one choice taken back."""
-    fields: dict[str, Any] = {choice: False}
-    return replace(profile, **fields)
+    return mutant(witness, engine)
 
 
-def profile_without(choice: str, *sections: str) -> PreparePipeline:
-    """Return what takes back one choice of the engine, in the sections that make it.
+def preparing_pipeline(witness: Witness) -> Callable[[PreparePipeline], Mutant]:
+    """Return a decorator: the function changes a whole tokenizer when it is loaded."""
+    return mutant(witness, lambda label, wrong: ReferenceEngine(label, prepare_pipeline=wrong))
 
-    The sections are fields of the pipeline; none means the pipeline itself.
-    """
 
-    def turned(part: Any) -> Any:
-        name = SEQUENCES.get(type(part))
-        if name is not None:
-            inner = getattr(part, name)
-            after = tuple(map(turned, inner))
-            same = all(new is old for new, old in zip(after, inner, strict=True))
-            return part if same else replace(part, **{name: after})
-        if part is None or not hasattr(part, "profile"):
-            return part
-        return replace(part, profile=without_choice(part.profile, choice))
+def answering_pipeline(witness: Witness) -> Callable[[AskPipeline], Mutant]:
+    """Return a decorator: the function answers requests to a whole tokenizer."""
+    return mutant(witness, lambda label, wrong: AskedPipelines(label, begin=lambda: wrong))
 
-    def prepare(pipeline: Pipeline) -> Pipeline:
-        if not sections:
-            return replace(pipeline, profile=without_choice(pipeline.profile, choice))
-        before = {section: getattr(pipeline, section) for section in sections}
-        after = {section: turned(part) for section, part in before.items()}
-        same = all(after[section] is part for section, part in before.items())
-        return pipeline if same else replace(pipeline, **after)
 
-    return prepare
+def remembering_pipeline(witness: Witness) -> Callable[[Callable[[], AskPipeline]], Mutant]:
+    """Return a decorator: what the function returns answers the requests of one session."""
+    return mutant(witness, lambda label, wrong: AskedPipelines(label, begin=wrong))
+
+
+def beforehand(op: str, witness: Witness) -> Callable[[Callable[[dict[str, Any]], object]], Mutant]:
+    """Return a decorator: the function changes questions of one operation, in place."""
+
+    def engine(label: str, change: Callable[[dict[str, Any]], object]) -> ReferenceEngine:
+        def ask(right: PipelineSession, asked: str, request: Mapping[str, Any]) -> Ok | Refused:
+            if asked == op:
+                request = dict(request)
+                change(request)
+            return right.answer(asked, request)
+
+        return AskedPipelines(label, begin=lambda: ask)
+
+    return mutant(witness, engine)
+
+
+Change: TypeAlias = Callable[[PipelineSession, Mapping[str, Any], dict[str, Any]], object]
+"""Changes a right answer in place: from the session, the request and the answer."""
+
+
+def afterwards(op: str, witness: Witness) -> Callable[[Change], Mutant]:
+    """Return a decorator: the function changes the right answers to one operation, in place."""
+
+    def engine(label: str, change: Change) -> ReferenceEngine:
+        def ask(right: PipelineSession, asked: str, request: Mapping[str, Any]) -> Ok | Refused:
+            answer = right.answer(asked, request)
+            if asked != op or isinstance(answer, Refused):
+                return answer
+            out = dict(answer.out)
+            change(right, request, out)
+            return Ok(out)
+
+        return AskedPipelines(label, begin=lambda: ask)
+
+    return mutant(witness, engine)
 
 
 def added_with(change: Callable[[AddedToken], AddedToken]) -> PreparePipeline:
-    """Return what changes the added tokens one by one."""
+    """Change the added tokens one by one."""
 
+    @wraps(change)
     def prepare(pipeline: Pipeline) -> Pipeline:
         after = tuple(map(change, pipeline.added_tokens))
         if after == tuple(pipeline.added_tokens):
@@ -243,43 +271,60 @@ def added_with(change: Callable[[AddedToken], AddedToken]) -> PreparePipeline:
 
 
 def added_by(
-    rule: Callable[[AddedVocabulary, str, bool], list[Cut]],
-    applies: Callable[[AddedToken], object] = lambda _: True,
-) -> PreparePipeline:
-    """Return what makes the added tokens follow a rule, if there is one to which that applies."""
+    witness: Witness, applies: Callable[[AddedToken], object] = lambda _: True
+) -> Callable[[Callable[[AddedVocabulary, str, bool], list[Cut]]], Mutant]:
+    """Return a decorator: the function finds added tokens, if there is one to which it applies."""
 
-    def prepare(pipeline: Pipeline) -> Pipeline:
-        if not any(map(applies, pipeline.added_tokens)):
-            return pipeline
-        return with_added(pipeline, lambda right: Added(right, rule))
+    def engine(
+        label: str, rule: Callable[[AddedVocabulary, str, bool], list[Cut]]
+    ) -> ReferenceEngine:
+        def prepare(pipeline: Pipeline) -> Pipeline:
+            if not any(map(applies, pipeline.added_tokens)):
+                return pipeline
+            return with_added(pipeline, Added(pipeline.added, rule))
 
-    return prepare
+        return ReferenceEngine(label, prepare_pipeline=prepare)
+
+    return mutant(witness, engine)
 
 
-def with_added(pipeline: Pipeline, wrong: Callable[[AddedVocabulary], Any]) -> Pipeline:
+def with_added(pipeline: Pipeline, wrong: Any) -> Pipeline:
     """Return the tokenizer with other added tokens."""
     after = replace(pipeline)
-    vars(after)["added"] = wrong(pipeline.added)
+    vars(after)["added"] = wrong
     return after
 
 
-# ---- questions and answers
+def without_choice(profile: Profile, choice: str) -> Profile:
+    """Return the profile with one choice taken back."""
+    fields: dict[str, Any] = {choice: False}
+    return replace(profile, **fields)
 
 
-def afterwards(
-    op: str, change: Callable[[PipelineSession, Mapping[str, Any], dict[str, Any]], None]
-) -> Callable[[], AskPipeline]:
-    """Return what changes the right answers to one operation, in place."""
+@runtime_checkable
+class HasProfile(Protocol):
+    """A component that keeps the choices of an engine."""
 
-    def ask(right: PipelineSession, asked: str, request: Mapping[str, Any]) -> Ok | Refused:
-        answer = right.answer(asked, request)
-        if asked != op or isinstance(answer, Refused):
-            return answer
-        out = dict(answer.out)
-        change(right, request, out)
-        return Ok(out)
+    profile: Profile
 
-    return lambda: ask
+
+def profile_without(pipeline: Pipeline, choice: str, *sections: str) -> Pipeline:
+    """Return the tokenizer with one choice of the engine taken back, in the sections that make it.
+
+    The sections are fields of the tokenizer; none means the tokenizer itself.
+    """
+
+    def turned(part: Any) -> Any:
+        return replace(part, profile=without_choice(part.profile, choice))
+
+    if not sections:
+        return replace(pipeline, profile=without_choice(pipeline.profile, choice))
+    for section in sections:
+        pipeline = changed(section, HasProfile, turned, pipeline)
+    return pipeline
+
+
+# ---- witnesses
 
 
 def tokenizes(name: str, text: str, pair: str | None = None, *, special: bool = True) -> Witness:

@@ -4,16 +4,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
-from authoring.mutants.mutant import Mutant, pipeline_mutant
+from bpe_ref.hugging_face.pipeline import Pipeline
+
 from authoring.mutants.pipelines import (
     added_by,
     added_with,
+    preparing_pipeline,
     tokenizes,
     with_added,
     without_choice,
 )
 from bpe_ref.added_tokens import AddedToken, AddedVocabulary, Cut
-from bpe_ref.hugging_face.pipeline import Pipeline
 
 Order = Callable[[list[tuple[int, str]]], Iterable[tuple[int, str]]]
 """In which order the tokens, ids and texts as the file lists them, are tried at a place."""
@@ -29,16 +30,8 @@ def _is_ascii_word(letter: str) -> bool:
     return letter.isascii() and _is_word(letter)
 
 
-def _in_order(listed: list[tuple[int, str]]) -> Iterable[tuple[int, str]]:
-    return listed
-
-
 def _longest(listed: list[tuple[int, str]]) -> Iterable[tuple[int, str]]:
     return sorted(listed, key=lambda row: -len(row[1]))
-
-
-def _shortest(listed: list[tuple[int, str]]) -> Iterable[tuple[int, str]]:
-    return sorted(listed, key=lambda row: len(row[1]))
 
 
 def _found(
@@ -90,34 +83,11 @@ def _has_strip(token: AddedToken) -> bool:
     return token.lstrip or token.rstrip
 
 
-def _special_as_text(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:
-    return right.cut(text, normalized=normalized, special_as_text=True)
-
-
-def _space_behind_lost(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:
-    """Drop spaces behind added tokens."""
-    cuts: list[Cut] = []
-    for cut in right.cut(text, normalized=normalized):
-        start = cut.start
-        if cut.token is None and cuts:
-            while start < cut.stop and text[start] == " ":
-                start += 1
-        if start < cut.stop:
-            cuts.append(Cut(start, cut.stop, cut.token))
-    return cuts
-
-
-def _space_before_lost(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:
-    """Drop spaces before added tokens."""
-    cuts: list[Cut] = []
-    for cut in reversed(right.cut(text, normalized=normalized)):
-        stop = cut.stop
-        if cut.token is None and cuts:
-            while stop > cut.start and text[stop - 1] == " ":
-                stop -= 1
-        if cut.start < stop:
-            cuts.insert(0, Cut(cut.start, stop, cut.token))
-    return cuts
+def _without(pipeline: Pipeline, choice: str) -> Pipeline:
+    """Return the tokenizer with added tokens that lack one of the engine's choices."""
+    profile = without_choice(pipeline.profile, choice)
+    vocab, normalizer = pipeline.model.vocab, pipeline.normalizer
+    return with_added(pipeline, AddedVocabulary(pipeline.added_tokens, vocab, normalizer, profile))
 
 
 def _with_ids(pipeline: Pipeline, id_of: Callable[[AddedToken, int], int]) -> Pipeline:
@@ -129,11 +99,7 @@ def _with_ids(pipeline: Pipeline, id_of: Callable[[AddedToken, int], int]) -> Pi
     }
     if all(old == new for old, new in moved.items()):
         return pipeline
-
-    def with_moved(_: AddedVocabulary) -> "_Renumbered":
-        return _Renumbered(right, moved)
-
-    return with_added(pipeline, with_moved)
+    return with_added(pipeline, _Renumbered(right, moved))
 
 
 class _Renumbered:
@@ -159,196 +125,172 @@ class _Renumbered:
         ]
 
 
-def _ids_of_the_file(pipeline: Pipeline) -> Pipeline:
+@preparing_pipeline(tokenizes("added_ids", "<y>"))
+def tokenize_ids_of_the_file(pipeline: Pipeline) -> Pipeline:
+    """Added tokens have the ids that the file gives, which the library does not read. Own."""
     return _with_ids(pipeline, lambda token, old: old if token.id is None else token.id)
 
 
-def _ids_from_the_greatest(pipeline: Pipeline) -> Pipeline:
+@preparing_pipeline(tokenizes("added_ids", "<y>"))
+def tokenize_ids_from_the_greatest(pipeline: Pipeline) -> Pipeline:
+    """The next free id is one more than the greatest, not the number of tokens. Own."""
     vocab = pipeline.model.vocab
     more = max(vocab.values(), default=-1) + 1 - len(vocab)
     return _with_ids(pipeline, lambda _, old: old + more)
 
 
-ADDED: Final[tuple[Mutant, ...]] = (
-    pipeline_mutant(
-        "tokenize-ids-of-the-file",
-        "Added tokens have the ids that the file gives, which the library does not read. Own.",
-        tokenizes("added_ids", "<y>"),
-        prepare=_ids_of_the_file,
-    ),
-    pipeline_mutant(
-        "tokenize-ids-from-the-greatest",
-        "The next free id is one more than the greatest, not the number of tokens. Own.",
-        tokenizes("added_ids", "<y>"),
-        prepare=_ids_from_the_greatest,
-    ),
-    pipeline_mutant(
-        "tokenize-special-as-text",
-        "Special tokens in a text are read as ordinary text. gh-markt/cpp-tiktoken#5.",
-        tokenizes("added_flags", "<s>"),
-        prepare=added_by(_special_as_text, lambda token: token.special),
-    ),
-    pipeline_mutant(
-        "tokenize-added-special-only",
-        "Added tokens that are not special are read as ordinary text. Own.",
-        tokenizes("added_flags", "<n>"),
-        prepare=lambda pipeline: (
-            replace(pipeline, added_tokens=tuple(t for t in pipeline.added_tokens if t.special))
-            if not all(token.special for token in pipeline.added_tokens)
-            else pipeline
-        ),
-    ),
-    pipeline_mutant(
-        "tokenize-rstrip-ignored",
-        "White space behind a token with rstrip stays. huggingface/transformers#33371.",
-        tokenizes("added_flags", "<r> a"),
-        prepare=added_with(lambda token: replace(token, rstrip=False)),
-    ),
-    pipeline_mutant(
-        "tokenize-lstrip-ignored",
-        "White space before a token with lstrip stays. huggingface/transformers#16336, "
-        "NVIDIA/TensorRT-Model-Connect#1322.",
-        tokenizes("added_flags", "a <l>"),
-        prepare=added_with(lambda token: replace(token, lstrip=False)),
-    ),
-    pipeline_mutant(
-        "tokenize-strips-swapped",
-        "lstrip takes the white space behind and rstrip that before. Own.",
-        tokenizes("added_flags", "a <l>"),
-        prepare=added_with(lambda token: replace(token, lstrip=token.rstrip, rstrip=token.lstrip)),
-    ),
-    pipeline_mutant(
-        "tokenize-strip-ascii",
-        "lstrip and rstrip take white space of ASCII only. NVIDIA/TensorRT-Model-Connect#1322.",
-        tokenizes("added_flags", "<r>\u3000a"),
-        prepare=added_by(
-            lambda right, text, normalized: _found(right, text, normalized, spaces=_ASCII_SPACES),
-            _has_strip,
-        ),
-    ),
-    pipeline_mutant(
-        "tokenize-strip-zero-width",
-        "lstrip and rstrip take U+200B too, which is no white space. "
-        "NVIDIA/TensorRT-Model-Connect#1322.",
-        tokenizes("added_flags", "<r>\u200ba"),
-        prepare=added_by(
-            lambda right, text, normalized: _found(
-                right, text, normalized, spaces=f"{_ASCII_SPACES}\xa0\u2003\u2028\u3000\u200b"
-            ),
-            _has_strip,
-        ),
-    ),
-    pipeline_mutant(
-        "tokenize-strip-not-in-offsets",
-        "White space that a token takes is not in its offsets. Own.",
-        tokenizes("added_flags", "<r> a"),
-        prepare=added_by(
-            lambda right, text, normalized: _found(right, text, normalized, spaces_in_token=False),
-            _has_strip,
-        ),
-    ),
-    pipeline_mutant(
-        "tokenize-white-space-once",
-        "White space that one added token took cannot be another one. Own.",
-        tokenizes("added_repeats", "<a>  b"),
-        prepare=lambda pipeline: (
-            with_added(pipeline, lambda _: _repeating_not(pipeline))
-            if any(map(_has_strip, pipeline.added_tokens))
-            else pipeline
-        ),
-    ),
-    pipeline_mutant(
-        "tokenize-single-word-ignored",
-        "single_word tokens are found inside words. Own.",
-        tokenizes("added_flags", "swords"),
-        prepare=added_with(lambda token: replace(token, single_word=False)),
-    ),
-    pipeline_mutant(
-        "tokenize-single-word-ascii",
-        "Only letters of ASCII beside a single_word token forbid it. Own.",
-        tokenizes("added_flags", "éword"),
-        prepare=added_by(
-            lambda right, text, normalized: _found(right, text, normalized, is_word=_is_ascii_word),
-            lambda token: token.single_word,
-        ),
-    ),
-    pipeline_mutant(
-        "tokenize-rejected-does-not-hide",
-        "Where a single_word token is rejected, shorter ones inside it are looked for. Own.",
-        tokenizes("added_overlapping", "scat"),
-        prepare=lambda pipeline: (
-            with_added(pipeline, lambda _: _hiding_not(pipeline))
-            if any(token.single_word for token in pipeline.added_tokens)
-            else pipeline
-        ),
-    ),
-    pipeline_mutant(
-        "tokenize-shortest-added-first",
-        "Of added tokens that begin at one place the shortest is taken. Own.",
-        tokenizes("added_overlapping", "xyz"),
-        prepare=added_by(
-            lambda right, text, normalized: _found(right, text, normalized, order=_shortest)
-        ),
-    ),
-    pipeline_mutant(
-        "tokenize-first-listed-added-first",
-        "Of added tokens that begin at one place the one listed first is taken: an alternation "
-        "of a regular expression. Own.",
-        tokenizes("added_overlapping", "abc"),
-        prepare=added_by(
-            lambda right, text, normalized: _found(right, text, normalized, order=_in_order)
-        ),
-    ),
-    pipeline_mutant(
-        "tokenize-normalized-ignored",
-        "All added tokens are looked for in the text as it is. huggingface/transformers#23818.",
-        tokenizes("added_normalized", "foo"),
-        prepare=added_with(lambda token: replace(token, normalized=False)),
-    ),
-    pipeline_mutant(
-        "tokenize-normalized-always",
-        "All added tokens are looked for in the normalized text. Own.",
-        tokenizes("added_normalized", "bar"),
-        prepare=added_with(lambda token: replace(token, normalized=True)),
-    ),
-    pipeline_mutant(
-        "tokenize-special-never-normalized",
-        "Special tokens are looked for in the text as it is, whatever the file says, so that "
-        "</s> is found where the library finds four letters. huggingface/transformers#23818.",
-        tokenizes("added_prepend", "</s>"),
-        prepare=added_with(
-            lambda token: replace(token, normalized=token.normalized and not token.special)
-        ),
-    ),
-    pipeline_mutant(
-        "tokenize-space-behind-added-lost",
-        "Spaces behind an added token are lost. huggingface/transformers#29774.",
-        tokenizes("added_flags", "<n> a"),
-        prepare=added_by(_space_behind_lost),
-    ),
-    pipeline_mutant(
-        "tokenize-space-before-added-lost",
-        "Spaces before an added token are lost. huggingface/tokenizers#1544, #1786.",
-        tokenizes("added_flags", "a <n>"),
-        prepare=added_by(_space_before_lost),
-    ),
-)
-"""Mutants of added tokens."""
+@added_by(tokenizes("added_flags", "<s>"), lambda token: token.special)
+def tokenize_special_as_text(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:
+    """Special tokens in a text are read as ordinary text. gh-markt/cpp-tiktoken#5."""
+    return right.cut(text, normalized=normalized, special_as_text=True)
 
 
-def _repeating_not(pipeline: Pipeline) -> AddedVocabulary:
-    return _by_other_profile(pipeline, "stripped_text_repeats")
+@preparing_pipeline(tokenizes("added_flags", "<n>"))
+def tokenize_added_special_only(pipeline: Pipeline) -> Pipeline:
+    """Added tokens that are not special are read as ordinary text. Own."""
+    special = tuple(token for token in pipeline.added_tokens if token.special)
+    is_changed = len(special) < len(pipeline.added_tokens)
+    return replace(pipeline, added_tokens=special) if is_changed else pipeline
 
 
-def _hiding_not(pipeline: Pipeline) -> AddedVocabulary:
-    return _by_other_profile(pipeline, "rejected_match_hides")
+@preparing_pipeline(tokenizes("added_flags", "<r> a"))
+@added_with
+def tokenize_rstrip_ignored(token: AddedToken) -> AddedToken:
+    """White space behind a token with rstrip stays. huggingface/transformers#33371."""
+    return replace(token, rstrip=False)
 
 
-def _by_other_profile(pipeline: Pipeline, choice: str) -> AddedVocabulary:
-    """Return the added tokens without one of the engine's choices."""
-    return AddedVocabulary(
-        pipeline.added_tokens,
-        pipeline.model.vocab,
-        pipeline.normalizer,
-        without_choice(pipeline.profile, choice),
+@preparing_pipeline(tokenizes("added_flags", "a <l>"))
+@added_with
+def tokenize_lstrip_ignored(token: AddedToken) -> AddedToken:
+    """White space before a token with lstrip stays. huggingface/transformers#16336,
+    NVIDIA/TensorRT-Model-Connect#1322.
+    """
+    return replace(token, lstrip=False)
+
+
+@preparing_pipeline(tokenizes("added_flags", "a <l>"))
+@added_with
+def tokenize_strips_swapped(token: AddedToken) -> AddedToken:
+    """lstrip takes the white space behind and rstrip that before. Own."""
+    return replace(token, lstrip=token.rstrip, rstrip=token.lstrip)
+
+
+@added_by(tokenizes("added_flags", "<r>\u3000a"), _has_strip)
+def tokenize_strip_ascii(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:
+    """lstrip and rstrip take white space of ASCII only. NVIDIA/TensorRT-Model-Connect#1322."""
+    return _found(right, text, normalized, spaces=_ASCII_SPACES)
+
+
+@added_by(tokenizes("added_flags", "<r>\u200ba"), _has_strip)
+def tokenize_strip_zero_width(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:
+    """lstrip and rstrip take U+200B too, which is no white space.
+    NVIDIA/TensorRT-Model-Connect#1322.
+    """
+    return _found(right, text, normalized, spaces=f"{_ASCII_SPACES}\xa0\u2003\u2028\u3000\u200b")
+
+
+@added_by(tokenizes("added_flags", "<r> a"), _has_strip)
+def tokenize_strip_not_in_offsets(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:
+    """White space that a token takes is not in its offsets. Own."""
+    return _found(right, text, normalized, spaces_in_token=False)
+
+
+@preparing_pipeline(tokenizes("added_repeats", "<a>  b"))
+def tokenize_white_space_once(pipeline: Pipeline) -> Pipeline:
+    """White space that one added token took cannot be another one. Own."""
+    has_strip = any(map(_has_strip, pipeline.added_tokens))
+    return _without(pipeline, "stripped_text_repeats") if has_strip else pipeline
+
+
+@preparing_pipeline(tokenizes("added_flags", "swords"))
+@added_with
+def tokenize_single_word_ignored(token: AddedToken) -> AddedToken:
+    """single_word tokens are found inside words. Own."""
+    return replace(token, single_word=False)
+
+
+@added_by(tokenizes("added_flags", "éword"), lambda token: token.single_word)
+def tokenize_single_word_ascii(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:
+    """Only letters of ASCII beside a single_word token forbid it. Own."""
+    return _found(right, text, normalized, is_word=_is_ascii_word)
+
+
+@preparing_pipeline(tokenizes("added_overlapping", "scat"))
+def tokenize_rejected_does_not_hide(pipeline: Pipeline) -> Pipeline:
+    """Where a single_word token is rejected, shorter ones inside it are looked for. Own."""
+    has_word = any(token.single_word for token in pipeline.added_tokens)
+    return _without(pipeline, "rejected_match_hides") if has_word else pipeline
+
+
+@added_by(tokenizes("added_overlapping", "xyz"))
+def tokenize_shortest_added_first(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:
+    """Of added tokens that begin at one place the shortest is taken. Own."""
+    return _found(
+        right, text, normalized, order=lambda listed: sorted(listed, key=lambda row: len(row[1]))
     )
+
+
+@added_by(tokenizes("added_overlapping", "abc"))
+def tokenize_first_listed_added_first(
+    right: AddedVocabulary, text: str, normalized: bool
+) -> list[Cut]:
+    """Of added tokens that begin at one place the one listed first is taken: an alternation of a
+    regular expression. Own.
+    """
+    return _found(right, text, normalized, order=list)
+
+
+@preparing_pipeline(tokenizes("added_normalized", "foo"))
+@added_with
+def tokenize_normalized_ignored(token: AddedToken) -> AddedToken:
+    """All added tokens are looked for in the text as it is. huggingface/transformers#23818."""
+    return replace(token, normalized=False)
+
+
+@preparing_pipeline(tokenizes("added_normalized", "bar"))
+@added_with
+def tokenize_normalized_always(token: AddedToken) -> AddedToken:
+    """All added tokens are looked for in the normalized text. Own."""
+    return replace(token, normalized=True)
+
+
+@preparing_pipeline(tokenizes("added_prepend", "</s>"))
+@added_with
+def tokenize_special_never_normalized(token: AddedToken) -> AddedToken:
+    """Special tokens are looked for in the text as it is, whatever the file says, so that </s> is
+    found where the library finds four letters. huggingface/transformers#23818.
+    """
+    return replace(token, normalized=token.normalized and not token.special)
+
+
+@added_by(tokenizes("added_flags", "<n> a"))
+def tokenize_space_behind_added_lost(
+    right: AddedVocabulary, text: str, normalized: bool
+) -> list[Cut]:
+    """Spaces behind an added token are lost. huggingface/transformers#29774."""
+    cuts: list[Cut] = []
+    for cut in right.cut(text, normalized=normalized):
+        start = cut.start
+        if cut.token is None and cuts:
+            while start < cut.stop and text[start] == " ":
+                start += 1
+        if start < cut.stop:
+            cuts.append(Cut(start, cut.stop, cut.token))
+    return cuts
+
+
+@added_by(tokenizes("added_flags", "a <n>"))
+def tokenize_space_before_added_lost(
+    right: AddedVocabulary, text: str, normalized: bool
+) -> list[Cut]:
+    """Spaces before an added token are lost. huggingface/tokenizers#1544, #1786."""
+    cuts: list[Cut] = []
+    for cut in reversed(right.cut(text, normalized=normalized)):
+        stop = cut.stop
+        if cut.token is None and cuts:
+            while stop > cut.start and text[stop - 1] == " ":
+                stop -= 1
+        if cut.start < stop:
+            cuts.insert(0, Cut(cut.start, stop, cut.token))
+    return cuts

@@ -4,10 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from authoring.mutants.mutant import AskPipeline, Mutant, Witness, pipeline_mutant
-from authoring.mutants.pipelines import Cutting, changing, tokenizes
+from authoring.mutants.pipelines import (
+    Cutting,
+    answering_pipeline,
+    changed,
+    component,
+    tokenizes,
+)
 from bpe_ref.aligned_text import AlignedText
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.pre_tokenizers import (
     BertPreTokenizer,
@@ -48,91 +52,202 @@ def _cut_at(is_member: Callable[[str], bool], behavior: str) -> Cutting:
     return Cutting(lambda text: split(text, _runs(text.text, is_member), behavior))
 
 
-def _behaving(before: str, after: str) -> Callable[[Any], Any]:
-    return lambda right: replace(right, behavior=after) if right.behavior == before else right
+def _behaving(right: Any, before: str, after: str) -> Any:
+    return replace(right, behavior=after) if right.behavior == before else right
 
 
-def _text_as_expression(right: Split) -> Split:
+def _source_without(right: Split, part: str, instead: str) -> Split:
+    """Write an expression otherwise."""
+    pattern = right.pattern
+    if not isinstance(pattern, Regex):
+        return right
+    return replace(right, pattern=Regex(pattern.source.replace(part, instead)))
+
+
+def _scheme(right: Metaspace, before: str, after: str) -> Metaspace:
+    return replace(right, prepend_scheme=after) if right.prepend_scheme == before else right
+
+
+def _is_space(letter: str) -> bool:
+    return letter.isspace() and not "\x1c" <= letter <= "\x1f"
+
+
+@component("pre_tokenizer", Split, tokenizes("pre_split_text_digits", "a1"))
+def tokenize_split_text_as_expression(right: Split) -> Split:
+    r"""The text \d of a Split is read as an expression; it must never match.
+    ggml-org/llama.cpp#29211.
+    """
     pattern = right.pattern
     if not isinstance(pattern, Literal) or pattern.text not in {".", r"\d"}:
         return right
     return replace(right, pattern=Regex(pattern.text))
 
 
-def _expression_as_text(right: Split) -> Split:
+@component("pre_tokenizer", Split, tokenizes("pre_split_digits", "a1"))
+def tokenize_split_expression_as_text(right: Split) -> Split:
+    """The expression of a Split is looked for as text. ggml-org/llama.cpp#29211."""
     pattern = right.pattern
     return replace(right, pattern=Literal(pattern.source)) if isinstance(pattern, Regex) else right
 
 
-def _source_without(part: str, instead: str) -> Callable[[Split], Split]:
-    """Return what writes an expression otherwise."""
-
-    def change(right: Split) -> Split:
-        pattern = right.pattern
-        if not isinstance(pattern, Regex) or part not in pattern.source:
-            return right
-        return replace(right, pattern=Regex(pattern.source.replace(part, instead)))
-
-    return change
+@component("pre_tokenizer", _BEHAVED, tokenizes("pre_split_removed", "a-b"))
+def tokenize_removed_is_isolated(right: Any) -> Any:
+    """Matches that should be dropped are pieces. Own."""
+    return _behaving(right, "Removed", "Isolated")
 
 
-def _empty_never_matches(right: Split) -> Any:
+@component("pre_tokenizer", _BEHAVED, tokenizes("pre_split_isolated", "a-b"))
+def tokenize_isolated_is_removed(right: Any) -> Any:
+    """Matches that should be pieces are dropped. Own."""
+    return _behaving(right, "Isolated", "Removed")
+
+
+@component("pre_tokenizer", _BEHAVED, tokenizes("pre_split_isolated", "--"))
+def tokenize_isolated_is_contiguous(right: Any) -> Any:
+    """Matches side by side are one piece where each should be one. Own."""
+    return _behaving(right, "Isolated", "Contiguous")
+
+
+@component("pre_tokenizer", _BEHAVED, tokenizes("pre_split_contiguous", "--"))
+def tokenize_contiguous_is_isolated(right: Any) -> Any:
+    """Each match is a piece where those side by side should be one. Own."""
+    return _behaving(right, "Contiguous", "Isolated")
+
+
+@component("pre_tokenizer", _BEHAVED, tokenizes("pre_split_merged_with_previous", "a-b"))
+def tokenize_previous_is_next(right: Any) -> Any:
+    """Matches begin the next piece instead of ending the one before. Own."""
+    return _behaving(right, "MergedWithPrevious", "MergedWithNext")
+
+
+@component("pre_tokenizer", _BEHAVED, tokenizes("pre_split_merged_with_next", "a-b"))
+def tokenize_next_is_previous(right: Any) -> Any:
+    """Matches end the piece before instead of beginning the next one. Own."""
+    return _behaving(right, "MergedWithNext", "MergedWithPrevious")
+
+
+@component("pre_tokenizer", Split, tokenizes("pre_split_invert_removed", "a-b"))
+def tokenize_invert_ignored(right: Split) -> Any:
+    """Matches are not exchanged for what lies between them. Own."""
+    return replace(right, invert=False) if right.invert else right
+
+
+@component("pre_tokenizer", Split, tokenizes("pre_split_lines", "a\n#"))
+def tokenize_split_anchored_once(right: Split) -> Any:
+    """The sign ^ is the start of the text only, as without Ruby's rules.
+    huggingface/tokenizers.js#24.
+    """
+    return _source_without(right, "^", r"\A")
+
+
+@component("pre_tokenizer", Split, tokenizes("pre_split_folded", "aTHE"))
+def tokenize_split_case_sensitive(right: Split) -> Any:
+    """The switch (?i) is not understood. huggingface/tokenizers.js#35."""
+    return _source_without(right, "(?i:", "(?:")
+
+
+@component("pre_tokenizer", Split, tokenizes("pre_split_digits", "1234"))
+def tokenize_split_digits_without_limit(right: Split) -> Any:
+    """Digits are not cut into groups of three. ggml-org/llama.cpp#6920."""
+    return _source_without(right, "{1,3}", "+")
+
+
+@component("pre_tokenizer", Split, tokenizes("pre_split_ahead", "a  b"))
+def tokenize_split_without_look_ahead(right: Split) -> Any:
+    """The last space of a run stays with the run. huggingface/transformers#25069."""
+    return _source_without(right, r"|\s+(?!\S)", "")
+
+
+@component("pre_tokenizer", Split, tokenizes("pre_split_empty", "ab"))
+def tokenize_split_empty_never(right: Split) -> Any:
+    """The empty text matches nowhere, as a comment in the library's source says. Own."""
     return Sequence(()) if right.pattern == Literal("") else right
 
 
-def _prefix_twice(right: ByteLevel) -> Any:
-    """Put a space in front even of a text that begins with one."""
-    if not right.add_prefix_space:
-        return right
-    bare = replace(right, add_prefix_space=False)
-    return Cutting(lambda text: bare.cut(text.prepend(" ")))
-
-
-def _metaspace_twice(right: Metaspace) -> Any:
-    """Put an underline in front even of a text that begins with one."""
-    if right.prepend_scheme == "never":
-        return right
-    bare = replace(right, prepend_scheme="never")
-    is_first = right.prepend_scheme == "first"
-    return Cutting(
-        lambda text: bare.cut(text if is_first and text.start else text.prepend(right.replacement))
+@component("pre_tokenizer", Digits, tokenizes("pre_digits", "a٤"))
+def tokenize_digits_ascii(right: Digits) -> Any:
+    """Only digits of ASCII are numbers. Own."""
+    return _cut_at(
+        lambda letter: letter.isascii() and letter.isdigit(),
+        "Isolated" if right.individual_digits else "Contiguous",
     )
 
 
-def _scheme(before: str, after: str) -> Callable[[Metaspace], Metaspace]:
-    return lambda right: (
-        replace(right, prepend_scheme=after) if right.prepend_scheme == before else right
-    )
+@component("pre_tokenizer", Digits, tokenizes("pre_digits", "a½"))
+def tokenize_digits_decimal(right: Digits) -> Any:
+    """Only decimal digits are numbers, not fractions or Roman numerals. Own."""
+    return _cut_at(str.isdecimal, "Isolated" if right.individual_digits else "Contiguous")
 
 
-def _remembering(pipeline: Pipeline) -> Pipeline:
-    """Return a tokenizer that remembers what became of a stretch, first one or not."""
-
-    def remembering(right: Metaspace) -> Any:
-        if right.prepend_scheme != "first":
-            return right
-        known: dict[str, bool] = {}
-
-        def rule(text: AlignedText) -> list[AlignedText]:
-            is_first = known.setdefault(text.text, text.start == 0)
-            return replace(right, prepend_scheme="always" if is_first else "never").cut(text)
-
-        return Cutting(rule)
-
-    return changing("pre_tokenizer", Metaspace, remembering)(pipeline)
+@component("pre_tokenizer", Digits, tokenizes("pre_digits", "12"))
+def tokenize_digits_always_together(right: Digits) -> Any:
+    """Digits stay together where each should be a piece. Own."""
+    return replace(right, individual_digits=False) if right.individual_digits else right
 
 
-def _forgetting_first() -> AskPipeline:
-    """Let each text be cut by a tokenizer that remembers its own stretches only."""
-
-    def ask(right: PipelineSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:
-        return PipelineSession(_remembering(right.pipeline)).answer(op, request)
-
-    return ask
+@component("pre_tokenizer", Digits, tokenizes("pre_digits_whole", "12"))
+def tokenize_digits_always_apart(right: Digits) -> Any:
+    """Each digit is a piece where they should stay together. Own."""
+    return right if right.individual_digits else replace(right, individual_digits=True)
 
 
-def _kana_apart(_: UnicodeScripts) -> Cutting:
-    """Tell kana from Chinese characters."""
+@component("pre_tokenizer", Punctuation, tokenizes("pre_punctuation_isolated", "a。"))
+def tokenize_punctuation_ascii(right: Punctuation) -> Any:
+    """Only marks of ASCII are punctuation. Own."""
+    return _cut_at(lambda x: x in _ASCII_MARKS + _ASCII_SYMBOLS, right.behavior)
+
+
+@component("pre_tokenizer", Punctuation, tokenizes("pre_punctuation_isolated", "a$"))
+def tokenize_punctuation_without_symbols(right: Punctuation) -> Any:
+    """The symbols of ASCII, as the dollar sign, are no punctuation. huggingface/tokenizers#1057."""
+    return _cut_at(lambda x: x in _ASCII_MARKS or x in "“”…。、", right.behavior)
+
+
+@component("pre_tokenizer", Whitespace, tokenizes("pre_whitespace", "a."))
+def tokenize_whitespace_keeps_signs(_: Whitespace) -> Any:
+    """Whitespace cuts at white space only, and leaves words and signs together. Own."""
+    return WhitespaceSplit()
+
+
+@component("pre_tokenizer", WhitespaceSplit, tokenizes("pre_whitespace_split", "a."))
+def tokenize_whitespace_split_cuts_signs(_: WhitespaceSplit) -> Any:
+    """WhitespaceSplit cuts words from signs as well. Own."""
+    return Whitespace()
+
+
+@component("pre_tokenizer", WhitespaceSplit, tokenizes("pre_whitespace_split", "a b"))
+def tokenize_white_space_kept(_: WhitespaceSplit) -> Any:
+    """White space is a piece of its own instead of vanishing. Own."""
+    return _cut_at(_is_space, "Isolated")
+
+
+@component("pre_tokenizer", WhitespaceSplit, tokenizes("pre_whitespace_split", "a\u3000b"))
+def tokenize_white_space_ascii(_: WhitespaceSplit) -> Any:
+    """Only white space of ASCII separates. ggml-org/llama.cpp#7530."""
+    return _cut_at(lambda letter: letter in " \t\n\r\f\v", "Removed")
+
+
+@component("pre_tokenizer", CharDelimiterSplit, tokenizes("pre_delimiter", "a_b"))
+def tokenize_delimiter_kept(right: CharDelimiterSplit) -> Any:
+    """The delimiter is a piece instead of vanishing. Own."""
+    return Split(Literal(right.delimiter), "Isolated", invert=False)
+
+
+@component("pre_tokenizer", BertPreTokenizer, tokenizes("pre_bert", "a."))
+def tokenize_bert_cuts_no_signs(_: BertPreTokenizer) -> Any:
+    """BERT's pre-tokenizer cuts at white space only. Own."""
+    return WhitespaceSplit()
+
+
+@component("pre_tokenizer", BertPreTokenizer, tokenizes("pre_bert", ".."))
+def tokenize_bert_signs_together(_: BertPreTokenizer) -> Any:
+    """BERT's pre-tokenizer leaves signs in a row together. Own."""
+    return Sequence((WhitespaceSplit(), Punctuation("Contiguous")))
+
+
+@component("pre_tokenizer", UnicodeScripts, tokenizes("pre_scripts", "日か"))
+def tokenize_scripts_kana_apart(_: UnicodeScripts) -> Cutting:
+    """Kana are scripts of their own, as Unicode has it and the library has not. Own."""
     right = UnicodeScripts()
 
     def kind(letter: str) -> int:
@@ -152,8 +267,9 @@ def _kana_apart(_: UnicodeScripts) -> Cutting:
     return Cutting(rule)
 
 
-def _leading_kept(_: UnicodeScripts) -> Cutting:
-    """Keep what stands before the first letter that has a script."""
+@component("pre_tokenizer", UnicodeScripts, tokenizes("pre_scripts", " a"))
+def tokenize_scripts_leading_kept(_: UnicodeScripts) -> Cutting:
+    """What stands before the first letter that has a script is kept. Own."""
     right = UnicodeScripts()
 
     def rule(text: AlignedText) -> list[AlignedText]:
@@ -164,8 +280,9 @@ def _leading_kept(_: UnicodeScripts) -> Cutting:
     return Cutting(rule)
 
 
-def _by_bytes(right: FixedLength) -> Cutting:
-    """Count bytes, as far as they are whole characters."""
+@component("pre_tokenizer", FixedLength, tokenizes("pre_fixed_length", "éaa"))
+def tokenize_fixed_length_of_bytes(right: FixedLength) -> Cutting:
+    """The length is counted in bytes. Own."""
 
     def rule(text: AlignedText) -> list[AlignedText]:
         pieces = []
@@ -180,392 +297,146 @@ def _by_bytes(right: FixedLength) -> Cutting:
     return Cutting(rule)
 
 
-def _no_short_piece(right: FixedLength) -> Cutting:
-    """Drop what is left over at the end."""
+@component("pre_tokenizer", FixedLength, tokenizes("pre_fixed_length", "a"))
+def tokenize_fixed_length_no_rest(right: FixedLength) -> Cutting:
+    """The last piece, which is shorter, is dropped. Own."""
     return Cutting(
         lambda text: [piece for piece in right.cut(text) if len(piece.text) == right.length]
     )
 
 
-def _not_cut(pipeline: Pipeline) -> Pipeline:
-    return pipeline if pipeline.pre_tokenizer is None else replace(pipeline, pre_tokenizer=None)
+@component("pre_tokenizer", FixedLength, tokenizes("pre_fixed_length", "aaaa"))
+def tokenize_fixed_length_default(_: FixedLength) -> Any:
+    """The length of the file is not read. Own."""
+    return FixedLength()
 
 
-def _part_of_sequence(at: slice) -> Callable[[Pipeline], Pipeline]:
-    def prepare(pipeline: Pipeline) -> Pipeline:
-        right = pipeline.pre_tokenizer
-        if not isinstance(right, Sequence) or len(right.pretokenizers) <= 1:
-            return pipeline
-        return replace(pipeline, pre_tokenizer=Sequence(right.pretokenizers[at]))
-
-    return prepare
+@component("pre_tokenizer", Metaspace, tokenizes("added_metaspace", "i<s>a"))
+def tokenize_metaspace_always(right: Metaspace) -> Any:
+    """An underline is put before each stretch of text, also behind special tokens.
+    huggingface/transformers#24569, #27230.
+    """
+    return _scheme(right, "first", "always")
 
 
-def _is_space(letter: str) -> bool:
-    return letter.isspace() and not "\x1c" <= letter <= "\x1f"
+@component("pre_tokenizer", Metaspace, tokenizes("added_always", "a<s>a"))
+def tokenize_metaspace_first_only(right: Metaspace) -> Any:
+    """An underline is put before the first text only where all should have one.
+    huggingface/transformers#23889.
+    """
+    return _scheme(right, "always", "first")
 
 
-def _mutant(
-    name: str,
-    story: str,
-    witness: Witness,
-    kind: type | tuple[type, ...],
-    change: Callable[[Any], Any],
-) -> Mutant:
-    prepare = changing("pre_tokenizer", kind, change)
-    return pipeline_mutant(f"tokenize-{name}", story, witness, prepare=prepare)
+@component("pre_tokenizer", Metaspace, tokenizes("pre_metaspace_always", "a"))
+def tokenize_metaspace_never(right: Metaspace) -> Any:
+    """No underline is put in front of a text. huggingface/transformers#25700."""
+    return replace(right, prepend_scheme="never")
 
 
-CUTTING: Final[tuple[Mutant, ...]] = (
-    _mutant(
-        "split-text-as-expression",
-        r"The text \d of a Split is read as an expression; it must never match. "
-        "ggml-org/llama.cpp#29211.",
-        tokenizes("pre_split_text_digits", "a1"),
-        Split,
-        _text_as_expression,
-    ),
-    _mutant(
-        "split-expression-as-text",
-        "The expression of a Split is looked for as text. ggml-org/llama.cpp#29211.",
-        tokenizes("pre_split_digits", "a1"),
-        Split,
-        _expression_as_text,
-    ),
-    _mutant(
-        "removed-is-isolated",
-        "Matches that should be dropped are pieces. Own.",
-        tokenizes("pre_split_removed", "a-b"),
-        _BEHAVED,
-        _behaving("Removed", "Isolated"),
-    ),
-    _mutant(
-        "isolated-is-removed",
-        "Matches that should be pieces are dropped. Own.",
-        tokenizes("pre_split_isolated", "a-b"),
-        _BEHAVED,
-        _behaving("Isolated", "Removed"),
-    ),
-    _mutant(
-        "isolated-is-contiguous",
-        "Matches side by side are one piece where each should be one. Own.",
-        tokenizes("pre_split_isolated", "--"),
-        _BEHAVED,
-        _behaving("Isolated", "Contiguous"),
-    ),
-    _mutant(
-        "contiguous-is-isolated",
-        "Each match is a piece where those side by side should be one. Own.",
-        tokenizes("pre_split_contiguous", "--"),
-        _BEHAVED,
-        _behaving("Contiguous", "Isolated"),
-    ),
-    _mutant(
-        "previous-is-next",
-        "Matches begin the next piece instead of ending the one before. Own.",
-        tokenizes("pre_split_merged_with_previous", "a-b"),
-        _BEHAVED,
-        _behaving("MergedWithPrevious", "MergedWithNext"),
-    ),
-    _mutant(
-        "next-is-previous",
-        "Matches end the piece before instead of beginning the next one. Own.",
-        tokenizes("pre_split_merged_with_next", "a-b"),
-        _BEHAVED,
-        _behaving("MergedWithNext", "MergedWithPrevious"),
-    ),
-    _mutant(
-        "invert-ignored",
-        "Matches are not exchanged for what lies between them. Own.",
-        tokenizes("pre_split_invert_removed", "a-b"),
-        Split,
-        lambda right: replace(right, invert=False) if right.invert else right,
-    ),
-    _mutant(
-        "split-anchored-once",
-        "The sign ^ is the start of the text only, as without Ruby's rules. "
-        "huggingface/tokenizers.js#24.",
-        tokenizes("pre_split_lines", "a\n#"),
-        Split,
-        _source_without("^", r"\A"),
-    ),
-    _mutant(
-        "split-case-sensitive",
-        "The switch (?i) is not understood. huggingface/tokenizers.js#35.",
-        tokenizes("pre_split_folded", "aTHE"),
-        Split,
-        _source_without("(?i:", "(?:"),
-    ),
-    _mutant(
-        "split-digits-without-limit",
-        "Digits are not cut into groups of three. ggml-org/llama.cpp#6920.",
-        tokenizes("pre_split_digits", "1234"),
-        Split,
-        _source_without("{1,3}", "+"),
-    ),
-    _mutant(
-        "split-without-look-ahead",
-        "The last space of a run stays with the run. huggingface/transformers#25069.",
-        tokenizes("pre_split_ahead", "a  b"),
-        Split,
-        _source_without(r"|\s+(?!\S)", ""),
-    ),
-    _mutant(
-        "split-empty-never",
-        "The empty text matches nowhere, as a comment in the library's source says. Own.",
-        tokenizes("pre_split_empty", "ab"),
-        Split,
-        _empty_never_matches,
-    ),
-    _mutant(
-        "digits-ascii",
-        "Only digits of ASCII are numbers. Own.",
-        tokenizes("pre_digits", "a٤"),
-        Digits,
-        lambda right: _cut_at(
-            lambda letter: letter.isascii() and letter.isdigit(),
-            "Isolated" if right.individual_digits else "Contiguous",
-        ),
-    ),
-    _mutant(
-        "digits-decimal",
-        "Only decimal digits are numbers, not fractions or Roman numerals. Own.",
-        tokenizes("pre_digits", "a½"),
-        Digits,
-        lambda right: _cut_at(
-            str.isdecimal, "Isolated" if right.individual_digits else "Contiguous"
-        ),
-    ),
-    _mutant(
-        "digits-always-together",
-        "Digits stay together where each should be a piece. Own.",
-        tokenizes("pre_digits", "12"),
-        Digits,
-        lambda right: replace(right, individual_digits=False) if right.individual_digits else right,
-    ),
-    _mutant(
-        "digits-always-apart",
-        "Each digit is a piece where they should stay together. Own.",
-        tokenizes("pre_digits_whole", "12"),
-        Digits,
-        lambda right: right if right.individual_digits else replace(right, individual_digits=True),
-    ),
-    _mutant(
-        "punctuation-ascii",
-        "Only marks of ASCII are punctuation. Own.",
-        tokenizes("pre_punctuation_isolated", "a。"),
-        Punctuation,
-        lambda right: _cut_at(lambda x: x in _ASCII_MARKS + _ASCII_SYMBOLS, right.behavior),
-    ),
-    _mutant(
-        "punctuation-without-symbols",
-        "The symbols of ASCII, as the dollar sign, are no punctuation. "
-        "huggingface/tokenizers#1057.",
-        tokenizes("pre_punctuation_isolated", "a$"),
-        Punctuation,
-        lambda right: _cut_at(lambda x: x in _ASCII_MARKS or x in "“”…。、", right.behavior),
-    ),
-    _mutant(
-        "whitespace-keeps-signs",
-        "Whitespace cuts at white space only, and leaves words and signs together. Own.",
-        tokenizes("pre_whitespace", "a."),
-        Whitespace,
-        lambda _: WhitespaceSplit(),
-    ),
-    _mutant(
-        "whitespace-split-cuts-signs",
-        "WhitespaceSplit cuts words from signs as well. Own.",
-        tokenizes("pre_whitespace_split", "a."),
-        WhitespaceSplit,
-        lambda _: Whitespace(),
-    ),
-    _mutant(
-        "white-space-kept",
-        "White space is a piece of its own instead of vanishing. Own.",
-        tokenizes("pre_whitespace_split", "a b"),
-        WhitespaceSplit,
-        lambda _: _cut_at(_is_space, "Isolated"),
-    ),
-    _mutant(
-        "white-space-ascii",
-        "Only white space of ASCII separates. ggml-org/llama.cpp#7530.",
-        tokenizes("pre_whitespace_split", "a\u3000b"),
-        WhitespaceSplit,
-        lambda _: _cut_at(lambda letter: letter in " \t\n\r\f\v", "Removed"),
-    ),
-    _mutant(
-        "delimiter-kept",
-        "The delimiter is a piece instead of vanishing. Own.",
-        tokenizes("pre_delimiter", "a_b"),
-        CharDelimiterSplit,
-        lambda right: Split(Literal(right.delimiter), "Isolated", invert=False),
-    ),
-    _mutant(
-        "bert-cuts-no-signs",
-        "BERT's pre-tokenizer cuts at white space only. Own.",
-        tokenizes("pre_bert", "a."),
-        BertPreTokenizer,
-        lambda _: WhitespaceSplit(),
-    ),
-    _mutant(
-        "bert-signs-together",
-        "BERT's pre-tokenizer leaves signs in a row together. Own.",
-        tokenizes("pre_bert", ".."),
-        BertPreTokenizer,
-        lambda _: Sequence((WhitespaceSplit(), Punctuation("Contiguous"))),
-    ),
-    _mutant(
-        "scripts-kana-apart",
-        "Kana are scripts of their own, as Unicode has it and the library has not. Own.",
-        tokenizes("pre_scripts", "日か"),
-        UnicodeScripts,
-        _kana_apart,
-    ),
-    _mutant(
-        "scripts-leading-kept",
-        "What stands before the first letter that has a script is kept. Own.",
-        tokenizes("pre_scripts", " a"),
-        UnicodeScripts,
-        _leading_kept,
-    ),
-    _mutant(
-        "fixed-length-of-bytes",
-        "The length is counted in bytes. Own.",
-        tokenizes("pre_fixed_length", "éaa"),
-        FixedLength,
-        _by_bytes,
-    ),
-    _mutant(
-        "fixed-length-no-rest",
-        "The last piece, which is shorter, is dropped. Own.",
-        tokenizes("pre_fixed_length", "a"),
-        FixedLength,
-        _no_short_piece,
-    ),
-    _mutant(
-        "fixed-length-default",
-        "The length of the file is not read. Own.",
-        tokenizes("pre_fixed_length", "aaaa"),
-        FixedLength,
-        lambda _: FixedLength(),
-    ),
-    _mutant(
-        "metaspace-always",
-        "An underline is put before each stretch of text, also behind special tokens. "
-        "huggingface/transformers#24569, #27230.",
-        tokenizes("added_metaspace", "i<s>a"),
-        Metaspace,
-        _scheme("first", "always"),
-    ),
-    _mutant(
-        "metaspace-first-only",
-        "An underline is put before the first text only where all should have one. "
-        "huggingface/transformers#23889.",
-        tokenizes("added_always", "a<s>a"),
-        Metaspace,
-        _scheme("always", "first"),
-    ),
-    _mutant(
-        "metaspace-never",
-        "No underline is put in front of a text. huggingface/transformers#25700.",
-        tokenizes("pre_metaspace_always", "a"),
-        Metaspace,
-        lambda right: replace(right, prepend_scheme="never"),
-    ),
-    _mutant(
-        "metaspace-never-ignored",
-        "An underline is put in front although the scheme is never. Own.",
-        tokenizes("pre_metaspace_never", "a"),
-        Metaspace,
-        _scheme("never", "always"),
-    ),
-    _mutant(
-        "metaspace-twice",
-        "A text that begins with a space gets one more underline. huggingface/transformers#25700.",
-        tokenizes("pre_metaspace_always", " a"),
-        Metaspace,
-        _metaspace_twice,
-    ),
-    _mutant(
-        "metaspace-always-splits",
-        "Text is cut at spaces where split is false. Own.",
-        tokenizes("pre_metaspace_whole", "a b"),
-        Metaspace,
-        lambda right: right if right.split else replace(right, split=True),
-    ),
-    _mutant(
-        "metaspace-never-splits",
-        "Text is not cut at spaces where split is true. Own.",
-        tokenizes("pre_metaspace_always", "a b"),
-        Metaspace,
-        lambda right: replace(right, split=False) if right.split else right,
-    ),
-    _mutant(
-        "metaspace-usual-letter",
-        "The letter for spaces is U+2581, whatever the file says. Own.",
-        tokenizes("pre_metaspace_letter", "a"),
-        Metaspace,
-        lambda right: replace(right, replacement="\u2581"),
-    ),
-    _mutant(
-        "byte-level-no-prefix",
-        "No space is put in front of a text. Own.",
-        tokenizes("pre_byte_level_space", "a"),
-        ByteLevel,
-        lambda right: replace(right, add_prefix_space=False),
-    ),
-    _mutant(
-        "byte-level-prefix-always",
-        "A space is put in front where the file does not say so. Own.",
-        tokenizes("pre_byte_level", "a"),
-        ByteLevel,
-        lambda right: replace(right, add_prefix_space=True),
-    ),
-    _mutant(
-        "byte-level-prefix-twice",
-        "A text that begins with a space gets another one in front. Own.",
-        tokenizes("pre_byte_level_space", " a"),
-        ByteLevel,
-        _prefix_twice,
-    ),
-    _mutant(
-        "byte-level-pattern-ignored",
-        "Text is not cut by the pattern of GPT-2. Own.",
-        tokenizes("pre_byte_level", "a b"),
-        ByteLevel,
-        lambda right: replace(right, use_regex=False),
-    ),
-    _mutant(
-        "byte-level-pattern-always",
-        "Text is cut by the pattern of GPT-2 although use_regex is false. Own.",
-        tokenizes("pre_byte_level_whole", "a  b"),
-        ByteLevel,
-        lambda right: replace(right, use_regex=True),
-    ),
-    pipeline_mutant(
-        "tokenize-not-cut",
-        "The pre-tokenizer is not read from the file. ggml-org/llama.cpp#3502.",
-        tokenizes("pre_digits", "a1"),
-        prepare=_not_cut,
-    ),
-    pipeline_mutant(
-        "tokenize-first-cutter-only",
-        "Of a sequence of pre-tokenizers only the first is used. ggml-org/llama.cpp#3502.",
-        tokenizes("pre_sequence", "a."),
-        prepare=_part_of_sequence(slice(1)),
-    ),
-    pipeline_mutant(
-        "tokenize-last-cutter-only",
-        "Of a sequence of pre-tokenizers only the last is used. ggml-org/llama.cpp#6920.",
-        tokenizes("pre_sequence", "a b"),
-        prepare=_part_of_sequence(slice(-1, None)),
-    ),
-    pipeline_mutant(
-        "tokenize-cache-forgets-first",
-        "What a stretch became is remembered by its text alone, although the first stretch is "
-        "cut otherwise. Own.",
-        tokenizes("added_metaspace", "a<s>a"),
-        begin=_forgetting_first,
-    ),
-)
-"""Mutants of the pre-tokenizers."""
+@component("pre_tokenizer", Metaspace, tokenizes("pre_metaspace_never", "a"))
+def tokenize_metaspace_never_ignored(right: Metaspace) -> Any:
+    """An underline is put in front although the scheme is never. Own."""
+    return _scheme(right, "never", "always")
+
+
+@component("pre_tokenizer", Metaspace, tokenizes("pre_metaspace_always", " a"))
+def tokenize_metaspace_twice(right: Metaspace) -> Any:
+    """A text that begins with a space gets one more underline. huggingface/transformers#25700."""
+    if right.prepend_scheme == "never":
+        return right
+    bare = replace(right, prepend_scheme="never")
+    is_first = right.prepend_scheme == "first"
+    return Cutting(
+        lambda text: bare.cut(text if is_first and text.start else text.prepend(right.replacement))
+    )
+
+
+@component("pre_tokenizer", Metaspace, tokenizes("pre_metaspace_whole", "a b"))
+def tokenize_metaspace_always_splits(right: Metaspace) -> Any:
+    """Text is cut at spaces where split is false. Own."""
+    return right if right.split else replace(right, split=True)
+
+
+@component("pre_tokenizer", Metaspace, tokenizes("pre_metaspace_always", "a b"))
+def tokenize_metaspace_never_splits(right: Metaspace) -> Any:
+    """Text is not cut at spaces where split is true. Own."""
+    return replace(right, split=False) if right.split else right
+
+
+@component("pre_tokenizer", Metaspace, tokenizes("pre_metaspace_letter", "a"))
+def tokenize_metaspace_usual_letter(right: Metaspace) -> Any:
+    """The letter for spaces is U+2581, whatever the file says. Own."""
+    return replace(right, replacement="\u2581")
+
+
+@component("pre_tokenizer", ByteLevel, tokenizes("pre_byte_level_space", "a"))
+def tokenize_byte_level_no_prefix(right: ByteLevel) -> Any:
+    """No space is put in front of a text. Own."""
+    return replace(right, add_prefix_space=False)
+
+
+@component("pre_tokenizer", ByteLevel, tokenizes("pre_byte_level", "a"))
+def tokenize_byte_level_prefix_always(right: ByteLevel) -> Any:
+    """A space is put in front where the file does not say so. Own."""
+    return replace(right, add_prefix_space=True)
+
+
+@component("pre_tokenizer", ByteLevel, tokenizes("pre_byte_level_space", " a"))
+def tokenize_byte_level_prefix_twice(right: ByteLevel) -> Any:
+    """A text that begins with a space gets another one in front. Own."""
+    if not right.add_prefix_space:
+        return right
+    bare = replace(right, add_prefix_space=False)
+    return Cutting(lambda text: bare.cut(text.prepend(" ")))
+
+
+@component("pre_tokenizer", ByteLevel, tokenizes("pre_byte_level", "a b"))
+def tokenize_byte_level_pattern_ignored(right: ByteLevel) -> Any:
+    """Text is not cut by the pattern of GPT-2. Own."""
+    return replace(right, use_regex=False)
+
+
+@component("pre_tokenizer", ByteLevel, tokenizes("pre_byte_level_whole", "a  b"))
+def tokenize_byte_level_pattern_always(right: ByteLevel) -> Any:
+    """Text is cut by the pattern of GPT-2 although use_regex is false. Own."""
+    return replace(right, use_regex=True)
+
+
+@component("pre_tokenizer", object, tokenizes("pre_digits", "a1"))
+def tokenize_not_cut(_: object) -> None:
+    """The pre-tokenizer is not read from the file. ggml-org/llama.cpp#3502."""
+
+
+@component("pre_tokenizer", Sequence, tokenizes("pre_sequence", "a."))
+def tokenize_first_cutter_only(right: Sequence) -> Sequence:
+    """Of a sequence of pre-tokenizers only the first is used. ggml-org/llama.cpp#3502."""
+    return Sequence(right.pretokenizers[:1])
+
+
+@component("pre_tokenizer", Sequence, tokenizes("pre_sequence", "a b"))
+def tokenize_last_cutter_only(right: Sequence) -> Sequence:
+    """Of a sequence of pre-tokenizers only the last is used. ggml-org/llama.cpp#6920."""
+    return Sequence(right.pretokenizers[-1:])
+
+
+@answering_pipeline(tokenizes("added_metaspace", "a<s>a"))
+def tokenize_cache_forgets_first(
+    right: PipelineSession, op: str, request: Mapping[str, Any]
+) -> Ok | Refused:
+    """What a stretch became is remembered by its text alone, although the first stretch is cut
+    otherwise. Own.
+    """
+
+    def remembering(metaspace: Metaspace) -> Any:
+        if metaspace.prepend_scheme != "first":
+            return metaspace
+        known: dict[str, bool] = {}
+
+        def rule(text: AlignedText) -> list[AlignedText]:
+            is_first = known.setdefault(text.text, text.start == 0)
+            return replace(metaspace, prepend_scheme="always" if is_first else "never").cut(text)
+
+        return Cutting(rule)
+
+    wrong = changed("pre_tokenizer", Metaspace, remembering, right.pipeline)
+    return PipelineSession(wrong).answer(op, request)

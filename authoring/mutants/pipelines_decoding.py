@@ -1,17 +1,21 @@
 """Mutants that turn tokens into other text."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from authoring.mutants.mutant import AskPipeline, Mutant, Witness, pipeline_mutant
 from authoring.mutants.pipelines import (
     Decoding,
+    added_with,
     afterwards,
-    changing,
+    answering_pipeline,
+    beforehand,
+    component,
     detokenizes,
+    preparing_pipeline,
     profile_without,
 )
+from bpe_ref.added_tokens import AddedToken
 from bpe_ref.decoders import (
     CLEANUP,
     BPEDecoder,
@@ -24,7 +28,6 @@ from bpe_ref.decoders import (
     Strip,
     WordPiece,
 )
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.patterns.matches import Regex, matches
 from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_pipeline import PipelineSession
@@ -33,41 +36,88 @@ _NOTHING: Final = DecoderSequence(())
 _U: Final = "\u2581"
 
 
-def _asked(change: Callable[[PipelineSession, dict[str, Any]], None]) -> Callable[[], AskPipeline]:
-    """Return what changes questions for text before they are asked."""
-
-    def ask(right: PipelineSession, op: str, request: Any) -> Ok | Refused:
-        if op != "detokenize":
-            return right.answer(op, request)
-        asked = dict(request)
-        change(right, asked)
-        return right.answer(op, asked)
-
-    return lambda: ask
+@beforehand("detokenize", detokenizes("decoder_fuse", "the", "</s>"))
+def detokenize_special_shown(request: dict[str, Any]) -> None:
+    """Special tokens are in the text although they should be left out. Own."""
+    request.update(skip_special_tokens=False)
 
 
-def _unknown_as_unk(session: PipelineSession, request: dict[str, Any]) -> None:
-    """Take the unknown token for ids that no token has."""
-    pipeline = session.pipeline
+@beforehand("detokenize", detokenizes("decoder_fuse", "the", "</s>", skip=False))
+def detokenize_special_never_shown(request: dict[str, Any]) -> None:
+    """Special tokens are left out although the caller wants them. Own."""
+    request.update(skip_special_tokens=True)
+
+
+@preparing_pipeline(detokenizes("decoder_fuse", "the", "<t>"))
+@added_with
+def detokenize_added_skipped(token: AddedToken) -> AddedToken:
+    """All added tokens are left out with the special ones. Own."""
+    return replace(token, special=True)
+
+
+@preparing_pipeline(detokenizes("decoder_fuse", "the", 9999))
+def detokenize_unknown_id_refused(pipeline: Pipeline) -> Pipeline:
+    """An id without a token is an error where the library drops it. Own."""
+    return profile_without(pipeline, "unknown_ids_dropped")
+
+
+@answering_pipeline(detokenizes("decoder_fuse", "the", 9999))
+def detokenize_unknown_id_as_unk(
+    right: PipelineSession, op: str, request: Mapping[str, Any]
+) -> Ok | Refused:
+    """An id without a token becomes the unknown token. Own."""
+    pipeline = right.pipeline
     unknown = pipeline.token_to_id("<unk>")
-    if unknown is not None:
-        request["ids"] = [
-            unknown if pipeline.id_to_token(id_) is None else id_ for id_ in request["ids"]
-        ]
+    if op != "detokenize" or unknown is None:
+        return right.answer(op, request)
+    ids = [unknown if pipeline.id_to_token(id_) is None else id_ for id_ in request["ids"]]
+    return right.answer(op, {**request, "ids": ids})
 
 
-def _letter_by_letter(right: ByteLevel) -> Decoding:
-    """Read each token's bytes as text by themselves."""
+@preparing_pipeline(detokenizes("added_bytes", "é!"))
+def detokenize_added_not_bytes(pipeline: Pipeline) -> Pipeline:
+    """Added tokens are taken as text, though their letters stand for bytes to the library. Own."""
+    is_changed = pipeline.added_tokens
+    return profile_without(pipeline, "byte_level_maps_added_tokens") if is_changed else pipeline
+
+
+@component("decoder", ByteLevel, detokenizes("decoder_byte_level", "æ", "Ĺ", "¥"))
+def detokenize_letter_by_letter(right: ByteLevel) -> Decoding:
+    """The bytes of each token are read by themselves, so that characters over two tokens are lost.
+    vllm-project/vllm#8627.
+    """
     return Decoding(lambda tokens: ["".join(right.decode_chain([one])[0] for one in tokens)])
 
 
-def _byte_by_byte(right: ByteFallback) -> Decoding:
-    """Read each byte token as text by itself."""
+@component("decoder", ByteFallback, detokenizes("decoder_byte_fallback", "<0x41>"))
+def detokenize_bytes_shown(_: ByteFallback) -> Any:
+    """Byte tokens are shown as they are written. huggingface/transformers#48041."""
+    return _NOTHING
+
+
+@component("decoder", ByteFallback, detokenizes("decoder_byte_fallback", "<0xC3>", "<0xA9>"))
+def detokenize_byte_by_byte(right: ByteFallback) -> Decoding:
+    """Each byte token is read by itself. smg-project/smg#710."""
     return Decoding(lambda tokens: [text for one in tokens for text in right.decode_chain([one])])
 
 
-def _left_out(_: ByteFallback) -> Decoding:
-    """Leave bytes out that are no text."""
+@preparing_pipeline(detokenizes("decoder_byte_fallback", "<0x41>", "<0xFF>"))
+def detokenize_parts_of_bytes(pipeline: Pipeline) -> Pipeline:
+    """In a run of bytes that is no text as a whole, only what is wrong is replaced, as
+    SentencePiece does; the library replaces each byte. Own.
+    """
+    return profile_without(pipeline, "byte_fallback_all_or_nothing", "decoder")
+
+
+@preparing_pipeline(detokenizes("decoder_byte_fallback", "<0x+1>"))
+def detokenize_exact_byte_tokens(pipeline: Pipeline) -> Pipeline:
+    """<0x+1> is no byte token; it is one to the library. Own."""
+    return profile_without(pipeline, "byte_fallback_reads_any_number", "decoder")
+
+
+@component("decoder", ByteFallback, detokenizes("decoder_byte_fallback", "<0xFF>"))
+def detokenize_bad_bytes_left_out(_: ByteFallback) -> Decoding:
+    """Bytes that are no text are left out. replicate/cog-llama-template#75."""
 
     def rule(tokens: Sequence[str]) -> list[str]:
         after = ByteFallback().decode_chain(tokens)
@@ -76,8 +126,9 @@ def _left_out(_: ByteFallback) -> Decoding:
     return Decoding(rule)
 
 
-def _all_stripped(right: Strip) -> Decoding:
-    """Strip as often as it stands there, on the sides where something is to be stripped."""
+@component("decoder", Strip, detokenizes("decoder_strip", "  "))
+def detokenize_strips_all(right: Strip) -> Decoding:
+    """A strip takes all there is instead of so many. Own."""
 
     def rule(tokens: Sequence[str]) -> list[str]:
         after = [token.lstrip(right.content) if right.start else token for token in tokens]
@@ -86,13 +137,27 @@ def _all_stripped(right: Strip) -> Decoding:
     return Decoding(rule)
 
 
-def _only_first_stripped(right: Strip) -> Decoding:
-    """Strip the first string only."""
+@component("decoder", Strip, detokenizes("decoder_strip", "the", " "))
+def detokenize_strips_first_only(right: Strip) -> Decoding:
+    """Only the first token is stripped. Own."""
     return Decoding(lambda tokens: [*right.decode_chain(tokens[:1]), *tokens[1:]])
 
 
-def _one_space_less(right: Metaspace) -> Any:
-    """Take one leading underline out of the first token, and make spaces of its others."""
+@component("decoder", Strip, detokenizes("decoder_strip", " "))
+def detokenize_strips_nothing(_: Strip) -> Any:
+    """The space in front stays. Own."""
+    return _NOTHING
+
+
+@component("decoder", Metaspace, detokenizes("decoder_metaspace_always", f"{_U}the"))
+def detokenize_metaspace_first_space_kept(right: Metaspace) -> Any:
+    """The underline in front becomes a space. Own."""
+    return replace(right, prepend_scheme="never")
+
+
+@component("decoder", Metaspace, detokenizes("decoder_metaspace_always", f"a{_U}b"))
+def detokenize_metaspace_one_space_less(right: Metaspace) -> Any:
+    """Only the leading underline of the first token vanishes; to the library all in it do. Own."""
     if right.prepend_scheme == "never":
         return right
     letter = right.replacement
@@ -104,13 +169,21 @@ def _one_space_less(right: Metaspace) -> Any:
     )
 
 
-def _space_at_the_end(right: BPEDecoder) -> Decoding:
-    """Make a space of the last suffix too."""
+@component("decoder", Metaspace, detokenizes("decoder_metaspace_never", f"{_U}the"))
+def detokenize_metaspace_never_ignored(right: Metaspace) -> Any:
+    """The underline in front vanishes although none was put there. huggingface/tokenizers#1141."""
+    return replace(right, prepend_scheme="always")
+
+
+@component("decoder", BPEDecoder, detokenizes("decoder_bpe", "the</w>"))
+def detokenize_suffix_at_the_end(right: BPEDecoder) -> Decoding:
+    """The suffix of the last word becomes a space too. Own."""
     return Decoding(lambda tokens: [token.replace(right.suffix, " ") for token in tokens])
 
 
-def _suffix_at_the_end_only(right: BPEDecoder) -> Decoding:
-    """Take for a suffix only what ends a string."""
+@component("decoder", BPEDecoder, detokenizes("decoder_bpe", "a</w>b"))
+def detokenize_suffix_inside_kept(right: BPEDecoder) -> Decoding:
+    """A suffix inside a token stays; the library replaces it there too. Own."""
 
     def rule(tokens: Sequence[str]) -> list[str]:
         last = len(tokens) - 1
@@ -124,8 +197,25 @@ def _suffix_at_the_end_only(right: BPEDecoder) -> Decoding:
     return Decoding(rule)
 
 
-def _cleaned_at_the_end(right: WordPiece) -> Any:
-    """Clean up the text as a whole."""
+@component("decoder", WordPiece, detokenizes("decoder_word_piece_cleanup", "the", "."))
+def detokenize_cleanup_off(right: WordPiece) -> Any:
+    """Spaces before marks stay. Own."""
+    return replace(right, cleanup=False)
+
+
+@component("decoder", WordPiece, detokenizes("decoder_word_piece", "the", "."))
+def detokenize_cleanup_always(right: WordPiece) -> Any:
+    """Spaces before marks vanish although the file does not say so: x != y becomes x!= y.
+    huggingface/transformers#44915, ml-explore/mlx-lm#1347.
+    """
+    return replace(right, cleanup=True)
+
+
+@component("decoder", WordPiece, detokenizes("decoder_word_piece_cleanup", "the", "'", "t"))
+def detokenize_cleanup_over_tokens(right: WordPiece) -> Any:
+    """The text is cleaned up as a whole; the library cleans up token by token.
+    huggingface/swift-transformers#391.
+    """
     if not right.cleanup:
         return right
     bare = replace(right, cleanup=False)
@@ -139,8 +229,9 @@ def _cleaned_at_the_end(right: WordPiece) -> Any:
     return Decoding(rule)
 
 
-def _first_prefix_lost(right: WordPiece) -> Decoding:
-    """Take the prefix from the first string too."""
+@component("decoder", WordPiece, detokenizes("decoder_word_piece", "##s"))
+def detokenize_first_prefix_lost(right: WordPiece) -> Decoding:
+    """The first token loses its prefix too. Own."""
     return Decoding(
         lambda tokens: right.decode_chain(
             [*(token.removeprefix(right.prefix) for token in tokens[:1]), *tokens[1:]]
@@ -148,8 +239,9 @@ def _first_prefix_lost(right: WordPiece) -> Decoding:
     )
 
 
-def _first_match_only(right: Replace) -> Decoding:
-    """Replace the first match in each string."""
+@component("decoder", Replace, detokenizes("decoder_replace_text", f"{_U}{_U}"))
+def detokenize_replace_once(right: Replace) -> Decoding:
+    """Only the first match in each token is replaced. Own."""
 
     def once(token: str) -> str:
         found = matches(right.pattern, token)
@@ -161,269 +253,44 @@ def _first_match_only(right: Replace) -> Decoding:
     return Decoding(lambda tokens: list(map(once, tokens)))
 
 
-def _as_text(right: Replace) -> Any:
+@component("decoder", Replace, detokenizes("decoder_replace_regex", "the"))
+def detokenize_expression_as_text(right: Replace) -> Any:
+    """The expression of a Replace is looked for as text. Own."""
     return _NOTHING if isinstance(right.pattern, Regex) else right
 
 
-def _joined_without_spaces(pipeline: Pipeline) -> Pipeline:
+@component("decoder", Fuse, detokenizes("decoder_llama", f"{_U}the", f"{_U}cat"))
+def detokenize_not_fused(_: Fuse) -> Any:
+    """Tokens are not joined before they are stripped, so that each loses its space.
+    huggingface/tokenizers#1141.
+    """
+    return _NOTHING
+
+
+@preparing_pipeline(detokenizes("decoder_none", "the", "cat"))
+def detokenize_joined_without_spaces(pipeline: Pipeline) -> Pipeline:
+    """Without a decoder tokens are joined as they are. Own."""
     return replace(pipeline, decoder=Fuse()) if pipeline.decoder is None else pipeline
 
 
-def _without_decoder(pipeline: Pipeline) -> Pipeline:
-    return pipeline if pipeline.decoder is None else replace(pipeline, decoder=None)
+@component("decoder", object, detokenizes("decoder_fuse", "the", "cat"))
+def detokenize_no_decoder(_: object) -> None:
+    """The decoder is not read from the file. Own."""
 
 
-def _reversed(pipeline: Pipeline) -> Pipeline:
-    right = pipeline.decoder
-    if not isinstance(right, DecoderSequence):
-        return pipeline
-    return replace(pipeline, decoder=DecoderSequence(right.decoders[::-1]))
+@component("decoder", DecoderSequence, detokenizes("decoder_llama", f"{_U}the"))
+def detokenize_decoders_reversed(right: DecoderSequence) -> DecoderSequence:
+    """The last decoder of a sequence comes first. Own."""
+    return DecoderSequence(right.decoders[::-1])
 
 
-def _first_only(pipeline: Pipeline) -> Pipeline:
-    right = pipeline.decoder
-    if not isinstance(right, DecoderSequence):
-        return pipeline
-    return replace(pipeline, decoder=DecoderSequence(right.decoders[:1]))
+@component("decoder", DecoderSequence, detokenizes("decoder_llama", "<0x41>"))
+def detokenize_first_decoder_only(right: DecoderSequence) -> DecoderSequence:
+    """Of a sequence of decoders only the first is used. Own."""
+    return DecoderSequence(right.decoders[:1])
 
 
-def _mutant(
-    name: str, story: str, witness: Witness, kind: type, change: Callable[[Any], Any]
-) -> Mutant:
-    prepare = changing("decoder", kind, change)
-    return pipeline_mutant(f"detokenize-{name}", story, witness, prepare=prepare)
-
-
-DECODING: Final[tuple[Mutant, ...]] = (
-    pipeline_mutant(
-        "detokenize-special-shown",
-        "Special tokens are in the text although they should be left out. Own.",
-        detokenizes("decoder_fuse", "the", "</s>"),
-        begin=_asked(lambda _, request: request.update(skip_special_tokens=False)),
-    ),
-    pipeline_mutant(
-        "detokenize-special-never-shown",
-        "Special tokens are left out although the caller wants them. Own.",
-        detokenizes("decoder_fuse", "the", "</s>", skip=False),
-        begin=_asked(lambda _, request: request.update(skip_special_tokens=True)),
-    ),
-    pipeline_mutant(
-        "detokenize-added-skipped",
-        "All added tokens are left out with the special ones. Own.",
-        detokenizes("decoder_fuse", "the", "<t>"),
-        prepare=lambda pipeline: (
-            replace(
-                pipeline,
-                added_tokens=tuple(replace(token, special=True) for token in pipeline.added_tokens),
-            )
-            if not all(token.special for token in pipeline.added_tokens)
-            else pipeline
-        ),
-    ),
-    pipeline_mutant(
-        "detokenize-unknown-id-refused",
-        "An id without a token is an error where the library drops it. Own.",
-        detokenizes("decoder_fuse", "the", 9999),
-        prepare=profile_without("unknown_ids_dropped"),
-    ),
-    pipeline_mutant(
-        "detokenize-unknown-id-as-unk",
-        "An id without a token becomes the unknown token. Own.",
-        detokenizes("decoder_fuse", "the", 9999),
-        begin=_asked(_unknown_as_unk),
-    ),
-    pipeline_mutant(
-        "detokenize-added-not-bytes",
-        "Added tokens are taken as text, though their letters stand for bytes to the library. Own.",
-        detokenizes("added_bytes", "é!"),
-        prepare=lambda pipeline: (
-            replace(
-                pipeline,
-                profile=replace(pipeline.profile, byte_level_maps_added_tokens=False),
-            )
-            if pipeline.added_tokens
-            else pipeline
-        ),
-    ),
-    _mutant(
-        "letter-by-letter",
-        "The bytes of each token are read by themselves, so that characters over two tokens are "
-        "lost. vllm-project/vllm#8627.",
-        detokenizes("decoder_byte_level", "æ", "Ĺ", "¥"),
-        ByteLevel,
-        _letter_by_letter,
-    ),
-    _mutant(
-        "bytes-shown",
-        "Byte tokens are shown as they are written. huggingface/transformers#48041.",
-        detokenizes("decoder_byte_fallback", "<0x41>"),
-        ByteFallback,
-        lambda _: _NOTHING,
-    ),
-    _mutant(
-        "byte-by-byte",
-        "Each byte token is read by itself. smg-project/smg#710.",
-        detokenizes("decoder_byte_fallback", "<0xC3>", "<0xA9>"),
-        ByteFallback,
-        _byte_by_byte,
-    ),
-    pipeline_mutant(
-        "detokenize-parts-of-bytes",
-        "In a run of bytes that is no text as a whole, only what is wrong is replaced, as "
-        "SentencePiece does; the library replaces each byte. Own.",
-        detokenizes("decoder_byte_fallback", "<0x41>", "<0xFF>"),
-        prepare=profile_without("byte_fallback_all_or_nothing", "decoder"),
-    ),
-    pipeline_mutant(
-        "detokenize-exact-byte-tokens",
-        "<0x+1> is no byte token; it is one to the library. Own.",
-        detokenizes("decoder_byte_fallback", "<0x+1>"),
-        prepare=profile_without("byte_fallback_reads_any_number", "decoder"),
-    ),
-    _mutant(
-        "bad-bytes-left-out",
-        "Bytes that are no text are left out. replicate/cog-llama-template#75.",
-        detokenizes("decoder_byte_fallback", "<0xFF>"),
-        ByteFallback,
-        _left_out,
-    ),
-    _mutant(
-        "strips-all",
-        "A strip takes all there is instead of so many. Own.",
-        detokenizes("decoder_strip", "  "),
-        Strip,
-        _all_stripped,
-    ),
-    _mutant(
-        "strips-first-only",
-        "Only the first token is stripped. Own.",
-        detokenizes("decoder_strip", "the", " "),
-        Strip,
-        _only_first_stripped,
-    ),
-    _mutant(
-        "strips-nothing",
-        "The space in front stays. Own.",
-        detokenizes("decoder_strip", " "),
-        Strip,
-        lambda _: _NOTHING,
-    ),
-    _mutant(
-        "metaspace-first-space-kept",
-        "The underline in front becomes a space. Own.",
-        detokenizes("decoder_metaspace_always", f"{_U}the"),
-        Metaspace,
-        lambda right: replace(right, prepend_scheme="never"),
-    ),
-    _mutant(
-        "metaspace-one-space-less",
-        "Only the leading underline of the first token vanishes; to the library all in it do. Own.",
-        detokenizes("decoder_metaspace_always", f"a{_U}b"),
-        Metaspace,
-        _one_space_less,
-    ),
-    _mutant(
-        "metaspace-never-ignored",
-        "The underline in front vanishes although none was put there. huggingface/tokenizers#1141.",
-        detokenizes("decoder_metaspace_never", f"{_U}the"),
-        Metaspace,
-        lambda right: replace(right, prepend_scheme="always"),
-    ),
-    _mutant(
-        "suffix-at-the-end",
-        "The suffix of the last word becomes a space too. Own.",
-        detokenizes("decoder_bpe", "the</w>"),
-        BPEDecoder,
-        _space_at_the_end,
-    ),
-    _mutant(
-        "suffix-inside-kept",
-        "A suffix inside a token stays; the library replaces it there too. Own.",
-        detokenizes("decoder_bpe", "a</w>b"),
-        BPEDecoder,
-        _suffix_at_the_end_only,
-    ),
-    _mutant(
-        "cleanup-off",
-        "Spaces before marks stay. Own.",
-        detokenizes("decoder_word_piece_cleanup", "the", "."),
-        WordPiece,
-        lambda right: replace(right, cleanup=False),
-    ),
-    _mutant(
-        "cleanup-always",
-        "Spaces before marks vanish although the file does not say so: x != y becomes x!= y. "
-        "huggingface/transformers#44915, ml-explore/mlx-lm#1347.",
-        detokenizes("decoder_word_piece", "the", "."),
-        WordPiece,
-        lambda right: replace(right, cleanup=True),
-    ),
-    _mutant(
-        "cleanup-over-tokens",
-        "The text is cleaned up as a whole; the library cleans up token by token. "
-        "huggingface/swift-transformers#391.",
-        detokenizes("decoder_word_piece_cleanup", "the", "'", "t"),
-        WordPiece,
-        _cleaned_at_the_end,
-    ),
-    _mutant(
-        "first-prefix-lost",
-        "The first token loses its prefix too. Own.",
-        detokenizes("decoder_word_piece", "##s"),
-        WordPiece,
-        _first_prefix_lost,
-    ),
-    _mutant(
-        "replace-once",
-        "Only the first match in each token is replaced. Own.",
-        detokenizes("decoder_replace_text", f"{_U}{_U}"),
-        Replace,
-        _first_match_only,
-    ),
-    _mutant(
-        "expression-as-text",
-        "The expression of a Replace is looked for as text. Own.",
-        detokenizes("decoder_replace_regex", "the"),
-        Replace,
-        _as_text,
-    ),
-    _mutant(
-        "not-fused",
-        "Tokens are not joined before they are stripped, so that each loses its space. "
-        "huggingface/tokenizers#1141.",
-        detokenizes("decoder_llama", f"{_U}the", f"{_U}cat"),
-        Fuse,
-        lambda _: _NOTHING,
-    ),
-    pipeline_mutant(
-        "detokenize-joined-without-spaces",
-        "Without a decoder tokens are joined as they are. Own.",
-        detokenizes("decoder_none", "the", "cat"),
-        prepare=_joined_without_spaces,
-    ),
-    pipeline_mutant(
-        "detokenize-no-decoder",
-        "The decoder is not read from the file. Own.",
-        detokenizes("decoder_fuse", "the", "cat"),
-        prepare=_without_decoder,
-    ),
-    pipeline_mutant(
-        "detokenize-decoders-reversed",
-        "The last decoder of a sequence comes first. Own.",
-        detokenizes("decoder_llama", f"{_U}the"),
-        prepare=_reversed,
-    ),
-    pipeline_mutant(
-        "detokenize-first-decoder-only",
-        "Of a sequence of decoders only the first is used. Own.",
-        detokenizes("decoder_llama", "<0x41>"),
-        prepare=_first_only,
-    ),
-    pipeline_mutant(
-        "detokenize-ends-trimmed",
-        "White space at the ends of the text is lost. huggingface/tokenizers#1141.",
-        detokenizes("decoder_fuse", " ", "the"),
-        begin=afterwards("detokenize", lambda _, __, out: out.update(text=out["text"].strip())),
-    ),
-)
-"""Mutants of `detokenize`."""
+@afterwards("detokenize", detokenizes("decoder_fuse", " ", "the"))
+def detokenize_ends_trimmed(_: PipelineSession, __: Mapping[str, Any], out: dict[str, Any]) -> None:
+    """White space at the ends of the text is lost. huggingface/tokenizers#1141."""
+    out.update(text=out["text"].strip())

@@ -4,10 +4,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
-from authoring.mutants.mutant import Mutant, PreparePipeline, Witness, pipeline_mutant
-from authoring.mutants.pipelines import Rewriting, changing, profile_without, tokenizes
-from bpe_ref.aligned_text import AlignedText
 from bpe_ref.hugging_face.pipeline import Pipeline
+
+from authoring.mutants.pipelines import (
+    Rewriting,
+    component,
+    preparing_pipeline,
+    profile_without,
+    tokenizes,
+)
+from bpe_ref.aligned_text import AlignedText
 from bpe_ref.normalizers import (
     NFC,
     NFD,
@@ -26,10 +32,6 @@ from bpe_ref.normalizers import (
 from bpe_ref.patterns.matches import Literal, Regex, matches
 
 _NOTHING: Final = Sequence(())
-
-
-def _instead(kind: type, change: Callable[[Any], Any]) -> PreparePipeline:
-    return changing("normalizer", kind, change)
 
 
 def _written(rewrite: Callable[[str], str]) -> Rewriting:
@@ -58,18 +60,89 @@ def _stripped(spaces: str, right: Strip) -> Rewriting:
     return Rewriting(rule)
 
 
-def _prepended_once(right: Prepend) -> Rewriting:
+@component("normalizer", NFC, tokenizes("normalizer_nfc", "e\u0301"))
+def tokenize_nfc_skipped(_: NFC) -> Any:
+    """Text is not composed. Own."""
+    return _NOTHING
+
+
+@component("normalizer", NFC, tokenizes("normalizer_nfc", "ﬁ"))
+def tokenize_nfc_is_nfkc(_: NFC) -> Any:
+    """Text is put in NFKC where NFC is asked for. google/sentencepiece#185."""
+    return NFKC()
+
+
+@component("normalizer", NFD, tokenizes("normalizer_nfd", "é"))
+def tokenize_nfd_is_nfc(_: NFD) -> Any:
+    """Text is composed where it should be decomposed. Own."""
+    return NFC()
+
+
+@component("normalizer", NFKC, tokenizes("normalizer_nfkc", "ﬁ"))
+def tokenize_nfkc_is_nfc(_: NFKC) -> Any:
+    """Compatibility characters stay. Own."""
+    return NFC()
+
+
+@component("normalizer", NFKD, tokenizes("normalizer_nfkd", "ﬁ"))
+def tokenize_nfkd_is_nfd(_: NFKD) -> Any:
+    """Compatibility characters stay when text is decomposed. Own."""
+    return NFD()
+
+
+@component("normalizer", Lowercase, tokenizes("normalizer_lowercase", "AΣ"))
+def tokenize_lowercase_final_sigma(_: Lowercase) -> Any:
+    """A sigma that ends a word becomes a final one, as Python's str.lower writes it. Own."""
+    return _written(_lower_with_final_sigma)
+
+
+@component("normalizer", Lowercase, tokenizes("normalizer_lowercase", "É"))
+def tokenize_lowercase_ascii(_: Lowercase) -> Any:
+    """Only letters of ASCII become small. Own."""
+    return _written(_lower_ascii)
+
+
+@component("normalizer", Strip, tokenizes("normalizer_strip_left", " a "))
+def tokenize_ends_both(_: Strip) -> Any:
+    """White space is left out at both ends, whichever the file names. Own."""
+    return Strip(strip_left=True, strip_right=True)
+
+
+@component("normalizer", Strip, tokenizes("normalizer_strip", "\ta"))
+def tokenize_ends_spaces_only(right: Strip) -> Any:
+    """Only plain spaces are left out at the ends. Own."""
+    return _stripped(" ", right)
+
+
+@component("normalizer", Strip, tokenizes("normalizer_strip", "\u200ba"))
+def tokenize_ends_zero_width(right: Strip) -> Any:
+    """U+200B and U+FEFF are left out at the ends as if they were white space. Own."""
+    return _stripped(" \t\n\r\v\f\xa0\u2028\u3000\u200b\ufeff", right)
+
+
+@component("normalizer", StripAccents, tokenizes("normalizer_strip_accents", "é"))
+def tokenize_accents_decomposed(right: StripAccents) -> Any:
+    """Text is decomposed before its marks are left out, where the file does not say so. Own."""
+    return Sequence((NFD(), right))
+
+
+@component("normalizer", Prepend, tokenizes("normalizer_between_added", "a<s>b"))
+def tokenize_prepend_once(right: Prepend) -> Rewriting:
+    """Text behind a special token gets no prefix. huggingface/transformers#27279, #24569."""
     return Rewriting(lambda text: right.normalize(text) if text.start == 0 else text)
 
 
-def _prepended_if_missing(right: Prepend) -> Rewriting:
+@component("normalizer", Prepend, tokenizes("normalizer_prepend", "__a"))
+def tokenize_prepend_if_missing(right: Prepend) -> Rewriting:
+    """A text that begins with the prefix gets no other. huggingface/transformers#25700."""
     return Rewriting(
         lambda text: text if text.text.startswith(right.prepend) else right.normalize(text)
     )
 
 
-def _replaced_once(right: Replace) -> Rewriting:
-    """Replace the first match only."""
+@component("normalizer", Replace, tokenizes("normalizer_replace_text", "a.b."))
+def tokenize_replace_once(right: Replace) -> Rewriting:
+    """Only the first match is replaced. Own."""
 
     def rule(text: AlignedText) -> AlignedText:
         found = [span for span in matches(right.pattern, text.text) if span[0] < span[1]]
@@ -83,25 +156,32 @@ def _replaced_once(right: Replace) -> Rewriting:
     return Rewriting(rule)
 
 
-def _anchored_once(right: Replace) -> Any:
-    if not isinstance(right.pattern, Regex) or not right.pattern.source.startswith("^"):
-        return right
-    return replace(right, pattern=Regex(rf"\A{right.pattern.source[1:]}"))
-
-
-def _as_text(right: Replace) -> Replace:
+@component("normalizer", Replace, tokenizes("normalizer_replace_regex", "a  b"))
+def tokenize_replace_expression_as_text(right: Replace) -> Replace:
+    """The expression of a Replace is looked for as text. Own."""
     pattern = right.pattern
     return replace(right, pattern=Literal(pattern.source)) if isinstance(pattern, Regex) else right
 
 
-def _as_regex(right: Replace) -> Replace:
+@component("normalizer", Replace, tokenizes("normalizer_replace_text", "ab"))
+def tokenize_replace_text_as_expression(right: Replace) -> Replace:
+    """The text of a Replace is read as an expression, so that a full stop is any character. Own."""
     pattern = right.pattern
     is_special = isinstance(pattern, Literal) and pattern.text in {".", "?", "|"}
     return replace(right, pattern=Regex(pattern.text)) if is_special else right  # type: ignore[union-attr]
 
 
-def _without_zero_width(right: Nmt) -> Rewriting:
-    """Leave zero-width spaces as they are."""
+@component("normalizer", Replace, tokenizes("normalizer_replace_lines", "a\nb"))
+def tokenize_replace_anchored_once(right: Replace) -> Any:
+    """The sign ^ is the start of the text only. huggingface/tokenizers.js#24."""
+    if not isinstance(right.pattern, Regex) or not right.pattern.source.startswith("^"):
+        return right
+    return replace(right, pattern=Regex(rf"\A{right.pattern.source[1:]}"))
+
+
+@component("normalizer", Nmt, tokenizes("normalizer_nmt", "a\u200bb"))
+def tokenize_nmt_keeps_zero_width(right: Nmt) -> Rewriting:
+    """Nmt leaves zero-width spaces as they are. Own."""
 
     def rule(text: AlignedText) -> AlignedText:
         after = right.normalize(text)
@@ -115,33 +195,65 @@ def _without_zero_width(right: Nmt) -> Rewriting:
     return Rewriting(rule)
 
 
-def _reversed(pipeline: Pipeline) -> Pipeline:
-    normalizer = pipeline.normalizer
-    if not isinstance(normalizer, Sequence):
-        return pipeline
-    return replace(pipeline, normalizer=Sequence(normalizer.normalizers[::-1]))
+@preparing_pipeline(tokenizes("normalizer_precompiled", "ab"))
+def tokenize_precompiled_longest(pipeline: Pipeline) -> Pipeline:
+    """The longest rule counts at each place, as SentencePiece has it. Own."""
+    return profile_without(pipeline, "precompiled_by_clusters", "normalizer")
 
 
-def _first_only(pipeline: Pipeline) -> Pipeline:
-    normalizer = pipeline.normalizer
-    if not isinstance(normalizer, Sequence):
-        return pipeline
-    return replace(pipeline, normalizer=Sequence(normalizer.normalizers[:1]))
+@component("normalizer", Precompiled, tokenizes("normalizer_precompiled", "中"))
+def tokenize_precompiled_is_nfkc(_: Precompiled) -> Any:
+    """The rules of the file are taken for NFKC. Own."""
+    return NFKC()
 
 
-def _always(change: Callable[[Any], Rewriting]) -> PreparePipeline:
-    """Return what changes the normalizer as a whole."""
-
-    def prepare(pipeline: Pipeline) -> Pipeline:
-        if pipeline.normalizer is None:
-            return pipeline
-        return replace(pipeline, normalizer=change(pipeline.normalizer))
-
-    return prepare
+@component("normalizer", BertNormalizer, tokenizes("normalizer_bert", "é"))
+def tokenize_bert_accents_kept(right: BertNormalizer) -> Any:
+    """Accents stay where the file says nothing about them. Own."""
+    return replace(right, strip_accents=bool(right.strip_accents))
 
 
-def _own_offsets(right: Any) -> Rewriting:
-    """Count characters of the normalized text, as if it were the original."""
+@component("normalizer", BertNormalizer, tokenizes("normalizer_bert_cased", "é"))
+def tokenize_bert_accents_always(right: BertNormalizer) -> Any:
+    """Accents go although capitals stay. Own."""
+    return replace(right, strip_accents=True)
+
+
+@component("normalizer", BertNormalizer, tokenizes("normalizer_bert", "中文"))
+def tokenize_bert_ideographs_together(right: BertNormalizer) -> Any:
+    """Ideographs get no spaces around them. Own."""
+    return replace(right, handle_chinese_chars=False)
+
+
+@component("normalizer", BertNormalizer, tokenizes("normalizer_bert", "a\x07"))
+def tokenize_bert_not_cleaned(right: BertNormalizer) -> Any:
+    """Control characters stay. Own."""
+    return replace(right, clean_text=False)
+
+
+@component("normalizer", BertNormalizer, tokenizes("normalizer_bert_lower", "中"))
+def tokenize_bert_everything_on(_: BertNormalizer) -> Any:
+    """All of BERT's normalization is done, whatever the file says. Own."""
+    return BertNormalizer()
+
+
+@component("normalizer", Sequence, tokenizes("normalizer_sequence", "é"))
+def tokenize_normalizers_reversed(right: Sequence) -> Sequence:
+    """The last normalizer of a sequence comes first. Own."""
+    return Sequence(right.normalizers[::-1])
+
+
+@component("normalizer", Sequence, tokenizes("normalizer_sequence", "É"))
+def tokenize_first_normalizer_only(right: Sequence) -> Sequence:
+    """Of a sequence of normalizers only the first is used. Own."""
+    return Sequence(right.normalizers[:1])
+
+
+@component("normalizer", object, tokenizes("normalizer_remove", "a-b"))
+def tokenize_offsets_in_normalized_text(right: Any) -> Rewriting:
+    """Offsets count characters of the normalized text, so that what normalization removed shifts
+    them. huggingface/tokenizers#663.
+    """
 
     def rule(text: AlignedText) -> AlignedText:
         after: AlignedText = right.normalize(text)
@@ -151,8 +263,11 @@ def _own_offsets(right: Any) -> Rewriting:
     return Rewriting(rule)
 
 
-def _up_to_the_next(right: Any) -> Rewriting:
-    """Let a character stand for all that vanished behind it, as a composed é for both of its."""
+@component("normalizer", object, tokenizes("normalizer_nfc", "e\u0301"))
+def tokenize_offsets_over_the_removed(right: Any) -> Rewriting:
+    """A character stands for those that vanished behind it too, as a composed é for its e and its
+    mark; the library gives it the first only. huggingface/tokenizers#663.
+    """
 
     def rule(text: AlignedText) -> AlignedText:
         after: AlignedText = right.normalize(text)
@@ -163,215 +278,3 @@ def _up_to_the_next(right: Any) -> Rewriting:
         return replace(after, spans=spans)
 
     return Rewriting(rule)
-
-
-def _mutant(
-    name: str, story: str, witness: Witness, kind: type, change: Callable[[Any], Any]
-) -> Mutant:
-    return pipeline_mutant(f"tokenize-{name}", story, witness, prepare=_instead(kind, change))
-
-
-NORMALIZERS: Final[tuple[Mutant, ...]] = (
-    _mutant(
-        "nfc-skipped",
-        "Text is not composed. Own.",
-        tokenizes("normalizer_nfc", "e\u0301"),
-        NFC,
-        lambda _: _NOTHING,
-    ),
-    _mutant(
-        "nfc-is-nfkc",
-        "Text is put in NFKC where NFC is asked for. google/sentencepiece#185.",
-        tokenizes("normalizer_nfc", "ﬁ"),
-        NFC,
-        lambda _: NFKC(),
-    ),
-    _mutant(
-        "nfd-is-nfc",
-        "Text is composed where it should be decomposed. Own.",
-        tokenizes("normalizer_nfd", "é"),
-        NFD,
-        lambda _: NFC(),
-    ),
-    _mutant(
-        "nfkc-is-nfc",
-        "Compatibility characters stay. Own.",
-        tokenizes("normalizer_nfkc", "ﬁ"),
-        NFKC,
-        lambda _: NFC(),
-    ),
-    _mutant(
-        "nfkd-is-nfd",
-        "Compatibility characters stay when text is decomposed. Own.",
-        tokenizes("normalizer_nfkd", "ﬁ"),
-        NFKD,
-        lambda _: NFD(),
-    ),
-    _mutant(
-        "lowercase-final-sigma",
-        "A sigma that ends a word becomes a final one, as Python's str.lower writes it. Own.",
-        tokenizes("normalizer_lowercase", "AΣ"),
-        Lowercase,
-        lambda _: _written(_lower_with_final_sigma),
-    ),
-    _mutant(
-        "lowercase-ascii",
-        "Only letters of ASCII become small. Own.",
-        tokenizes("normalizer_lowercase", "É"),
-        Lowercase,
-        lambda _: _written(_lower_ascii),
-    ),
-    _mutant(
-        "ends-both",
-        "White space is left out at both ends, whichever the file names. Own.",
-        tokenizes("normalizer_strip_left", " a "),
-        Strip,
-        lambda _: Strip(strip_left=True, strip_right=True),
-    ),
-    _mutant(
-        "ends-spaces-only",
-        "Only plain spaces are left out at the ends. Own.",
-        tokenizes("normalizer_strip", "\ta"),
-        Strip,
-        lambda right: _stripped(" ", right),
-    ),
-    _mutant(
-        "ends-zero-width",
-        "U+200B and U+FEFF are left out at the ends as if they were white space. Own.",
-        tokenizes("normalizer_strip", "\u200ba"),
-        Strip,
-        lambda right: _stripped(" \t\n\r\v\f\xa0\u2028\u3000\u200b\ufeff", right),
-    ),
-    _mutant(
-        "accents-decomposed",
-        "Text is decomposed before its marks are left out, where the file does not say so. Own.",
-        tokenizes("normalizer_strip_accents", "é"),
-        StripAccents,
-        lambda right: Sequence((NFD(), right)),
-    ),
-    _mutant(
-        "prepend-once",
-        "Text behind a special token gets no prefix. huggingface/transformers#27279, #24569.",
-        tokenizes("normalizer_between_added", "a<s>b"),
-        Prepend,
-        _prepended_once,
-    ),
-    _mutant(
-        "prepend-if-missing",
-        "A text that begins with the prefix gets no other. huggingface/transformers#25700.",
-        tokenizes("normalizer_prepend", "__a"),
-        Prepend,
-        _prepended_if_missing,
-    ),
-    _mutant(
-        "replace-once",
-        "Only the first match is replaced. Own.",
-        tokenizes("normalizer_replace_text", "a.b."),
-        Replace,
-        _replaced_once,
-    ),
-    _mutant(
-        "replace-expression-as-text",
-        "The expression of a Replace is looked for as text. Own.",
-        tokenizes("normalizer_replace_regex", "a  b"),
-        Replace,
-        _as_text,
-    ),
-    _mutant(
-        "replace-text-as-expression",
-        "The text of a Replace is read as an expression, so that a full stop is any character. "
-        "Own.",
-        tokenizes("normalizer_replace_text", "ab"),
-        Replace,
-        _as_regex,
-    ),
-    _mutant(
-        "replace-anchored-once",
-        "The sign ^ is the start of the text only. huggingface/tokenizers.js#24.",
-        tokenizes("normalizer_replace_lines", "a\nb"),
-        Replace,
-        _anchored_once,
-    ),
-    _mutant(
-        "nmt-keeps-zero-width",
-        "Nmt leaves zero-width spaces as they are. Own.",
-        tokenizes("normalizer_nmt", "a\u200bb"),
-        Nmt,
-        _without_zero_width,
-    ),
-    pipeline_mutant(
-        "tokenize-precompiled-longest",
-        "The longest rule counts at each place, as SentencePiece has it. Own.",
-        tokenizes("normalizer_precompiled", "ab"),
-        prepare=profile_without("precompiled_by_clusters", "normalizer"),
-    ),
-    _mutant(
-        "precompiled-is-nfkc",
-        "The rules of the file are taken for NFKC. Own.",
-        tokenizes("normalizer_precompiled", "中"),
-        Precompiled,
-        lambda _: NFKC(),
-    ),
-    _mutant(
-        "bert-accents-kept",
-        "Accents stay where the file says nothing about them. Own.",
-        tokenizes("normalizer_bert", "é"),
-        BertNormalizer,
-        lambda right: replace(right, strip_accents=bool(right.strip_accents)),
-    ),
-    _mutant(
-        "bert-accents-always",
-        "Accents go although capitals stay. Own.",
-        tokenizes("normalizer_bert_cased", "é"),
-        BertNormalizer,
-        lambda right: replace(right, strip_accents=True),
-    ),
-    _mutant(
-        "bert-ideographs-together",
-        "Ideographs get no spaces around them. Own.",
-        tokenizes("normalizer_bert", "中文"),
-        BertNormalizer,
-        lambda right: replace(right, handle_chinese_chars=False),
-    ),
-    _mutant(
-        "bert-not-cleaned",
-        "Control characters stay. Own.",
-        tokenizes("normalizer_bert", "a\x07"),
-        BertNormalizer,
-        lambda right: replace(right, clean_text=False),
-    ),
-    _mutant(
-        "bert-everything-on",
-        "All of BERT's normalization is done, whatever the file says. Own.",
-        tokenizes("normalizer_bert_lower", "中"),
-        BertNormalizer,
-        lambda _: BertNormalizer(),
-    ),
-    pipeline_mutant(
-        "tokenize-normalizers-reversed",
-        "The last normalizer of a sequence comes first. Own.",
-        tokenizes("normalizer_sequence", "é"),
-        prepare=_reversed,
-    ),
-    pipeline_mutant(
-        "tokenize-first-normalizer-only",
-        "Of a sequence of normalizers only the first is used. Own.",
-        tokenizes("normalizer_sequence", "É"),
-        prepare=_first_only,
-    ),
-    pipeline_mutant(
-        "tokenize-offsets-in-normalized-text",
-        "Offsets count characters of the normalized text, so that what normalization removed "
-        "shifts them. huggingface/tokenizers#663.",
-        tokenizes("normalizer_remove", "a-b"),
-        prepare=_always(_own_offsets),
-    ),
-    pipeline_mutant(
-        "tokenize-offsets-over-the-removed",
-        "A character stands for those that vanished behind it too, as a composed é for its e and "
-        "its mark; the library gives it the first only. huggingface/tokenizers#663.",
-        tokenizes("normalizer_nfc", "e\u0301"),
-        prepare=_always(_up_to_the_next),
-    ),
-)
-"""Mutants of the normalizers."""

@@ -1,31 +1,33 @@
-"""What sampler mutants are made of: other functions, other profiles, or other answers."""
+"""What mutants of samplers are made of: decorators, and ways to change questions and answers."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any, TypeAlias
 
-from authoring.mutants.mutant import Mutant, Witness
-from tokenref.answers import Answer
+from authoring.mutants.mutant import Mutant, Witness, mutant
+from tokenref.answers import Answer, Ok
 from tokenref.engines.reference import ReferenceEngine
-from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
+from tokenref.engines.reference_samplers import SamplerSession
+from tokenref.floats import nearest, pack, type_of, unpack
+from tokenref.questions.sampling import pack_parameters, unpack_parameters
+from tokenref.rules import choices_of, points, rule_name
 from tokenref.subjects import SAMPLERS
 
-AskSampler: TypeAlias = Callable[[SamplerSession, str, Mapping[str, Any]], Answer]
+Request: TypeAlias = Mapping[str, Any]
+AskSampler: TypeAlias = Callable[[SamplerSession, str, Request], Answer]
 """How a request is passed on to the reference, and its answer back."""
 
 
 @dataclass(frozen=True)
 class AskedSamplers(ReferenceEngine):
-    """A reference whose requests to samplers go through what `begin` returns.
+    """A reference whose requests to samplers go through `ask`."""
 
-    `begin` is called for each session, so that what a session remembers is its own.
-    """
-
-    begin: Callable[[], AskSampler] = lambda: SamplerSession.answer
+    ask: AskSampler = SamplerSession.answer
 
     def load_profile(self, profile: str) -> "AskedSampler":
         """Take up a profile."""
-        return AskedSampler(SamplerSession(profile, self.sampler_tools), self.begin())
+        return AskedSampler(SamplerSession(profile, self.sampler_tools), self.ask)
 
 
 @dataclass(frozen=True)
@@ -35,42 +37,132 @@ class AskedSampler:
     right: SamplerSession
     ask: AskSampler
 
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
+    def answer(self, op: str, request: Request) -> Answer:
         """Answer one request."""
         return self.ask(self.right, op, request)
 
 
-def question(
-    op: str,
-    request: Mapping[str, Any],
-    *,
-    profile: str = "standard",
-    before: Sequence[tuple[str, Mapping[str, Any]]] = (),
-) -> Witness:
+# ---- witnesses
+
+
+def question(op: str, request: Request, *, profile: str = "standard") -> Witness:
     """Return the witness "this question to a sampler".
 
     >>> question("greedy", {"logits": {"f32": "3f000000"}}).profile
     'standard'
     """
-    return Witness(SAMPLERS, op, request, before, rules=profile)
+    return Witness(SAMPLERS, op, request, rules=profile)
 
 
-def sampler_mutant(
-    name: str,
-    story: str,
-    witness: Witness,
-    *,
-    ops: Collection[str],
-    profiles: Collection[str] | None = None,
-    tools: SamplerTools | None = None,
-    begin: Callable[[], AskSampler] | None = None,
-) -> Mutant:
-    """Return a mutant of samplers; `ops` and `profiles` say where its answers may differ."""
-    label, tools = f"mutant {name}", tools or SamplerTools()
-    engine: ReferenceEngine
-    if begin is None:
-        engine = ReferenceEngine(label, sampler_tools=tools)
-    else:
-        engine = AskedSamplers(label, sampler_tools=tools, begin=begin)
-    scope = None if profiles is None else frozenset(profiles)
-    return Mutant(name, story, engine, witness, frozenset(ops), scope)
+def row_request(
+    logits: Sequence[float],
+    history: Sequence[int] = (),
+    prompt_length: int = 0,
+    **params: Any,
+) -> dict[str, Any]:
+    """Return the question about a row.
+
+    >>> row_request([0.5], [0], penalty=2.0)["history"]
+    [0]
+    """
+    return {
+        "logits": pack(logits),
+        "history": list(history),
+        "prompt_length": prompt_length,
+        "params": pack_parameters(params),
+    }
+
+
+# ---- what a wrong function does
+
+
+def asking(
+    ops: Collection[str], request: Request, *, op: str | None = None, profile: str = "standard"
+) -> Callable[[AskSampler], Mutant]:
+    """Return a decorator: the function answers questions, given a session of the reference.
+
+    `ops` are the operations whose answers may differ. The request, about `op` or the first of
+    them, shows the mistake.
+    """
+    return mutant(
+        question(op or next(iter(ops)), request, profile=profile),
+        lambda label, wrong: AskedSamplers(label, ask=wrong),
+        ops=ops,
+    )
+
+
+def other_rule(
+    session: SamplerSession, op: str, request: Request, point: str, choices: Mapping[Any, Any]
+) -> Answer:
+    """Answer by another rule: at one point another choice than was asked for."""
+    asked = choices_of(op, session.profile)
+    allowed = points(op).get(point)
+    if asked is None or allowed is None:
+        return session.answer(op, request)
+    choice = asked.get(point, allowed[0])
+    other = rule_name(op, **{**asked, point: choices.get(choice, choice)})
+    return SamplerSession(other, session.tools).answer(op, request)
+
+
+def other_question(change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> AskSampler:
+    """Answer another question, given by the parts that differ."""
+
+    @wraps(change)
+    def ask(session: SamplerSession, op: str, request: Request) -> Answer:
+        right = session.answer(op, request)
+        if not isinstance(right, Ok):
+            return right  # what is refused is refused
+        return session.answer(op, {**request, **change(dict(request))})
+
+    return ask
+
+
+def other_parameters(change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> AskSampler:
+    """Answer with other parameters, given by those that differ."""
+
+    @wraps(change)
+    def changed(request: dict[str, Any]) -> Mapping[str, Any]:
+        given = unpack_parameters(request["params"])
+        return {"params": pack_parameters({**given, **change(given)})}
+
+    return other_question(changed)
+
+
+def other_answer(change: Callable[[dict[str, Any], Request], Mapping[str, Any]]) -> AskSampler:
+    """Change the right answer, knowing the request. What is refused is still refused."""
+
+    @wraps(change)
+    def ask(session: SamplerSession, op: str, request: Request) -> Answer:
+        right = session.answer(op, request)
+        return Ok(change(dict(right.out), request)) if isinstance(right, Ok) else right
+
+    return ask
+
+
+def other_row(change: Callable[[list[float], list[float], Request], Sequence[float]]) -> AskSampler:
+    """Change the row that comes out, knowing the row that went in."""
+
+    @wraps(change)
+    def changed(out: dict[str, Any], request: Request) -> Mapping[str, Any]:
+        ((name, after),) = out.items()
+        dtype = type_of(after)
+        row = change(unpack(request["logits"]), unpack(after), request)
+        return {name: pack([nearest(number, dtype) for number in row], dtype)}
+
+    return other_answer(changed)
+
+
+def twice(session: SamplerSession, op: str, request: Request) -> Answer:
+    """Apply a step to what it gave."""
+    first = session.answer(op, request)
+    if not isinstance(first, Ok):
+        return first
+    second = session.answer(op, {**request, "logits": first.out["logits"]})
+    return second if isinstance(second, Ok) else first
+
+
+def ignored(session: SamplerSession, op: str, request: Request) -> Answer:
+    """Leave a step out."""
+    right = session.answer(op, request)
+    logits = request["logits"]
+    return Ok({"logits": pack(unpack(logits), type_of(logits))}) if isinstance(right, Ok) else right

@@ -1,45 +1,48 @@
 """All mutants by name."""
 
 from collections.abc import Mapping
+from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
-from authoring.mutants.calls import CALLS
-from authoring.mutants.cutting import CUTTING
-from authoring.mutants.decoding import DECODING
-from authoring.mutants.growing import GROWING
-from authoring.mutants.merging import MERGING
-from authoring.mutants.mutant import Mutant, by_name
-from authoring.mutants.parts import PARTS
-from authoring.mutants.pipelines_added import ADDED
-from authoring.mutants.pipelines_after import AFTER
-from authoring.mutants.pipelines_cutting import CUTTING as PIPELINES_CUTTING
-from authoring.mutants.pipelines_decoding import DECODING as PIPELINES_DECODING
-from authoring.mutants.pipelines_model import MODEL
-from authoring.mutants.pipelines_normalizers import NORMALIZERS
-from authoring.mutants.pipelines_streams import STREAMS as PIPELINES_STREAMS
-from authoring.mutants.sampling_chains import CHAINED
-from authoring.mutants.sampling_controls import CONTROLS as SAMPLING_CONTROLS
-from authoring.mutants.sampling_draws import DRAWS
-from authoring.mutants.sampling_filters import FILTERS
-from authoring.mutants.sampling_own_numbers import OWN_NUMBERS
-from authoring.mutants.sampling_rows import ROWS
-from authoring.mutants.special import SPECIAL
-from authoring.mutants.streams import STREAMS
-from authoring.mutants.vocabularies import VOCABULARIES
+from authoring.mutants import (
+    calls,
+    cutting,
+    decoding,
+    growing,
+    merging,
+    parts,
+    pipelines_added,
+    pipelines_after,
+    pipelines_cutting,
+    pipelines_decoding,
+    pipelines_model,
+    pipelines_normalizers,
+    pipelines_streams,
+    sampling_chains,
+    sampling_controls,
+    sampling_draws,
+    sampling_filters,
+    sampling_own_numbers,
+    sampling_rows,
+    special,
+    streams,
+    vocabularies,
+)
+from authoring.mutants.mutant import Mutant, by_name, declared
+
+MODULES: Final = (
+    *(merging, vocabularies, cutting, special, decoding, growing, parts, streams, calls),
+    *(pipelines_model, pipelines_added, pipelines_normalizers, pipelines_cutting),
+    *(pipelines_after, pipelines_decoding, pipelines_streams),
+    *(sampling_filters, sampling_rows, sampling_draws, sampling_chains, sampling_own_numbers),
+)
+"""The modules that define mutants, in the order in which the page lists them."""
 
 MUTANTS: Final[Mapping[str, Mutant]] = MappingProxyType(
-    by_name(
-        [
-            *(*MERGING, *VOCABULARIES, *CUTTING, *SPECIAL, *DECODING),
-            *(*GROWING, *PARTS, *STREAMS, *CALLS),
-            *(*MODEL, *ADDED, *NORMALIZERS, *PIPELINES_CUTTING),
-            *(*AFTER, *PIPELINES_DECODING, *PIPELINES_STREAMS),
-            *(*FILTERS, *ROWS, *DRAWS, *CHAINED, *OWN_NUMBERS),
-        ]
-    )
+    by_name(chain.from_iterable(map(declared, MODULES)))
 )
 """Every mutant by name."""
 
-CONTROLS: Final[Mapping[str, Mutant]] = MappingProxyType(by_name(SAMPLING_CONTROLS))
+CONTROLS: Final[Mapping[str, Mutant]] = MappingProxyType(by_name(declared(sampling_controls)))
 """What is right in another way, and must survive."""

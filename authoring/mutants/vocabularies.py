@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
 from typing import Final
 
 from authoring.mutants.mutant import (
-    Mutant,
     Prepare,
     decode,
     encode,
-    mutant,
+    preparing,
     spelled,
 )
 from bpe_ref import (
@@ -17,7 +17,6 @@ from bpe_ref import (
     ByConcatenation,
     ByPair,
     Merge,
-    Steps,
     TextRules,
     TokenId,
     Vocabulary,
@@ -52,12 +51,13 @@ def renumbered(vocabulary: Vocabulary, new: Callable[[TokenId], TokenId]) -> Voc
 
 
 def without(wanted: Callable[[bytes], bool]) -> Prepare:
-    """Return what drops all tokens of two bytes and more that are not wanted.
+    """Drop all tokens of two bytes and more that are not wanted.
 
     >>> dict(without(lambda content: content != b"ab")(spelled("a b ab")).tokens)
     {0: b'a', 1: b'b'}
     """
 
+    @wraps(wanted)
     def prepare(vocabulary: Vocabulary) -> Vocabulary:
         lost = {
             token
@@ -88,29 +88,91 @@ def without_tokens(vocabulary: Vocabulary, lost: set[TokenId]) -> Vocabulary:
     return vocabulary_by_concatenation(ranks, ids=kept, text=text, special_tokens=special)
 
 
-def _by_line_number(vocabulary: Vocabulary) -> Vocabulary:
+_WHOLE: Final = TextRules(whole_piece=True)
+
+
+@preparing(encode(spelled("a b", ids=[0, 2]), "b"))
+def ids_by_line_number(vocabulary: Vocabulary) -> Vocabulary:
+    """Tokens are numbered by their line, so ids after a hole are one too low: GitHub's bpe ignores
+    the column of ids, and p50k_base has a hole at 50256.
+    """
     lines = {token: line for line, token in enumerate(sorted(vocabulary.tokens))}
     return renumbered(vocabulary, lines.__getitem__)
 
 
-def _bytes_in_order(vocabulary: Vocabulary) -> Vocabulary:
+@preparing(encode(spelled("b a"), "a"))
+def bytes_in_order(vocabulary: Vocabulary) -> Vocabulary:
+    """The single bytes are taken to have their ids in order. In GPT-2's vocabulary and its
+    descendants the printable ones come first, so that the id of ! is 0.
+    """
     letters = vocabulary.symbol_of_letter
     new = dict(zip(letters.values(), sorted(letters.values()), strict=True))
     return renumbered(vocabulary, lambda token: new.get(token, token))
 
 
-def _without_dead_tokens(vocabulary: Vocabulary) -> Vocabulary:
+@preparing(decode(spelled("a b c abc", text=_WHOLE), 3))
+def dead_tokens_removed(vocabulary: Vocabulary) -> Vocabulary:
+    """Tokens that merging cannot make are thrown away as useless, but a piece that is one of them
+    is taken whole. Llama-3 has 588 of them; openai/tiktoken#60.
+    """
     alive = vocabulary.remember(build_derivations).places
     return without_tokens(vocabulary, set(vocabulary.tokens) - alive.keys())
 
 
-def _without_last(vocabulary: Vocabulary) -> Vocabulary:
+@preparing(encode(spelled(f"a {'a' * 128}", text=_WHOLE), "a" * 128))
+@without
+def tokens_from_128_bytes_lost(content: bytes) -> bool:
+    """Tokens of 128 bytes and more do not fit into a signed byte's length. tokie has an unsigned
+    one; cl100k_base and o200k_base have tokens of exactly 128 bytes.
+    """
+    return len(content) < 128
+
+
+@preparing(encode(spelled(f"a {'a' * 256}", text=_WHOLE), "a" * 256))
+@without
+def tokens_from_256_bytes_lost(content: bytes) -> bool:
+    """Tokens of 256 bytes and more do not fit into a byte's length. tokie."""
+    return len(content) < 256
+
+
+@preparing(
+    encode(vocabulary_by_concatenation({b"\xc3": 0, b"\xa9": 1, b" ": 2, b" \xc3": 3}), " \u00e9")
+)
+@without
+def tokens_that_are_no_text_lost(content: bytes) -> bool:
+    """Tokens are kept as text, so those that hold part of a character are lost. Own."""
+    return content.decode("utf-8", "ignore").encode() == content
+
+
+@preparing(encode(vocabulary_by_concatenation({b" ": 0, b"  ": 1}), "  "))
+@without
+def blank_tokens_lost(content: bytes) -> bool:
+    """The file is read by lines and words, so tokens that are white space only are lost. Own."""
+    return bool(content.strip())
+
+
+@preparing(encode(vocabulary_by_concatenation({b"\0": 0, b"\0\0": 1}), "\0\0"))
+@without
+def tokens_with_zero_byte_lost(content: bytes) -> bool:
+    """A zero byte ends a string, so tokens that hold one are lost. Own, after ports to C."""
+    return b"\0" not in content
+
+
+@preparing(encode(spelled("a aa"), "aa"))
+def last_token_lost(vocabulary: Vocabulary) -> Vocabulary:
+    """The last line of the file is lost, because it has no line end. Own."""
     last = max(vocabulary.tokens)
     return without_tokens(vocabulary, {last} if len(vocabulary.tokens[last]) > 1 else set())
 
 
-def _without_comments(vocabulary: Vocabulary) -> Vocabulary:
-    """Drop the merges whose line would begin like the header of merges.txt."""
+@preparing(
+    encode(vocabulary_by_pair({b"#": 0, b"##": 1}, [(b"#", b"#")]), "##"),
+    encode_symbols=ENCODERS["heap"],
+)
+def merges_like_comments_lost(vocabulary: Vocabulary) -> Vocabulary:
+    """merges.txt begins with a line `#version`, so lines like it are skipped, and merges with them:
+    Hugging Face's library drops what begins so, others drop all that begins with #.
+    """
     rule = vocabulary.rule
     if not isinstance(rule, ByPair):
         return vocabulary
@@ -119,89 +181,9 @@ def _without_comments(vocabulary: Vocabulary) -> Vocabulary:
     return replace(vocabulary, rule=ByPair(kept, table))
 
 
-def _is_utf8(content: bytes) -> bool:
-    return content.decode("utf-8", "ignore").encode() == content
-
-
-_WHOLE: Final = TextRules(whole_piece=True)
-
-VOCABULARIES: Final[tuple[Mutant, ...]] = (
-    mutant(
-        "ids-by-line-number",
-        "Tokens are numbered by their line, so ids after a hole are one too low: GitHub's bpe "
-        "ignores the column of ids, and p50k_base has a hole at 50256.",
-        encode(spelled("a b", ids=[0, 2]), "b"),
-        prepare=_by_line_number,
-    ),
-    mutant(
-        "bytes-in-order",
-        "The single bytes are taken to have their ids in order. In GPT-2's vocabulary and its "
-        "descendants the printable ones come first, so that the id of ! is 0.",
-        encode(spelled("b a"), "a"),
-        prepare=_bytes_in_order,
-    ),
-    mutant(
-        "dead-tokens-removed",
-        "Tokens that merging cannot make are thrown away as useless, but a piece that is one of "
-        "them is taken whole. Llama-3 has 588 of them; openai/tiktoken#60.",
-        decode(spelled("a b c abc", text=_WHOLE), 3),
-        prepare=_without_dead_tokens,
-    ),
-    mutant(
-        "tokens-from-128-bytes-lost",
-        "Tokens of 128 bytes and more do not fit into a signed byte's length. tokie has an "
-        "unsigned one; cl100k_base and o200k_base have tokens of exactly 128 bytes.",
-        encode(spelled(f"a {'a' * 128}", text=_WHOLE), "a" * 128),
-        prepare=without(lambda content: len(content) < 128),
-    ),
-    mutant(
-        "tokens-from-256-bytes-lost",
-        "Tokens of 256 bytes and more do not fit into a byte's length. tokie.",
-        encode(spelled(f"a {'a' * 256}", text=_WHOLE), "a" * 256),
-        prepare=without(lambda content: len(content) < 256),
-    ),
-    mutant(
-        "tokens-that-are-no-text-lost",
-        "Tokens are kept as text, so those that hold part of a character are lost. Own.",
-        encode(
-            vocabulary_by_concatenation({b"\xc3": 0, b"\xa9": 1, b" ": 2, b" \xc3": 3}), " \u00e9"
-        ),
-        prepare=without(_is_utf8),
-    ),
-    mutant(
-        "blank-tokens-lost",
-        "The file is read by lines and words, so tokens that are white space only are lost. Own.",
-        encode(vocabulary_by_concatenation({b" ": 0, b"  ": 1}), "  "),
-        prepare=without(lambda content: bool(content.strip())),
-    ),
-    mutant(
-        "tokens-with-zero-byte-lost",
-        "A zero byte ends a string, so tokens that hold one are lost. Own, after ports to C.",
-        encode(vocabulary_by_concatenation({b"\0": 0, b"\0\0": 1}), "\0\0"),
-        prepare=without(lambda content: b"\0" not in content),
-    ),
-    mutant(
-        "last-token-lost",
-        "The last line of the file is lost, because it has no line end. Own.",
-        encode(spelled("a aa"), "aa"),
-        prepare=_without_last,
-    ),
-    mutant(
-        "merges-like-comments-lost",
-        "merges.txt begins with a line `#version`, so lines like it are skipped, and merges with "
-        "them: Hugging Face's library drops what begins so, others drop all that begins with #.",
-        encode(vocabulary_by_pair({b"#": 0, b"##": 1}, [(b"#", b"#")]), "##"),
-        steps=Steps(encode_symbols=ENCODERS["heap"]),
-        prepare=_without_comments,
-    ),
-    mutant(
-        "shared-special-id-has-last-name",
-        "Of two special tokens with one id the last name wins when decoding. o200k_harmony gives "
-        "200018 two names.",
-        decode(spelled("a", special_tokens={"<x>": 5, "<y>": 5}), 5),
-        prepare=lambda vocabulary: replace(
-            vocabulary, special_tokens=dict(list(vocabulary.special_tokens.items())[::-1])
-        ),
-    ),
-)
-"""The mutants that load a vocabulary wrongly."""
+@preparing(decode(spelled("a", special_tokens={"<x>": 5, "<y>": 5}), 5))
+def shared_special_id_has_last_name(vocabulary: Vocabulary) -> Vocabulary:
+    """Of two special tokens with one id the last name wins when decoding. o200k_harmony gives
+    200018 two names.
+    """
+    return replace(vocabulary, special_tokens=dict(list(vocabulary.special_tokens.items())[::-1]))

@@ -1,9 +1,8 @@
 r"""Ask Oniguruma about its properties and case foldings.
 
-Run it as `python -m authoring.tables.make_oniguruma_tables [FILE]` with tokenizers 0.23.3
-installed. It writes `oniguruma_properties.json` and `oniguruma_foldings.json` in `bpe_ref/data`.
-Properties can be asked for only by name. The names come from FILE, one per line, or from the
-existing table.
+Run it as `python -m authoring tables oniguruma` with tokenizers 0.23.3 installed. It writes
+`oniguruma_properties.json` and `oniguruma_foldings.json` in `bpe_ref/data`. Properties can be
+asked for only by name. The names come from the existing table.
 
 How an engine is asked for foldings
     Whatever folds is, by Unicode's definitions, changed by case mapping or folding. These few
@@ -11,9 +10,7 @@ How an engine is asked for foldings
     Python knows one.
 """
 
-import sys
 from collections.abc import Iterable
-from pathlib import Path
 
 from tokenizers import Regex, pre_tokenizers
 
@@ -56,8 +53,6 @@ def in_steps(ranges: Iterable[tuple[int, int]]) -> str:
 
 def known_names() -> list[str]:
     """Return the names to ask for."""
-    if len(sys.argv) > 1:
-        return Path(sys.argv[1]).read_text(encoding="utf-8").split()
     return sorted({name for names in table("oniguruma_properties") for name in names.split()})
 
 

@@ -1,6 +1,6 @@
 """Train `tiny` anew and write `bpe_ref/data/tiny.tiktoken`.
 
-    python -m authoring.tables.make_tiny
+    python -m authoring tables tiny
 
 Run it in the root of the project. The file is frozen, so on a clean checkout
 this changes nothing.

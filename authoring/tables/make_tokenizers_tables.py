@@ -1,6 +1,6 @@
 r"""Ask the components of `tokenizers` about every code point.
 
-Run it as `python -m authoring.tables.make_tokenizers_tables`, under Python 3.11 (Unicode 14.0) with
+Run it as `python -m authoring tables tokenizers`, under Python 3.11 (Unicode 14.0) with
 tokenizers 0.23.3 installed. It writes `normalizers.json` and `scripts.json` in `bpe_ref/data`.
 Nothing is copied from the Unicode character database: each entry is an answer of the engine, and
 `tests/test_hugging_face_normalizers.py` and `test_hugging_face_pre_tokenizers.py` ask for them

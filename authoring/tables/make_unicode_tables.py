@@ -1,6 +1,6 @@
 r"""Ask the installed engines about every code point and write `bpe_ref/data/unicode.json`.
 
-Run it as `python -m authoring.tables.make_unicode_tables`, under Python 3.11 (the supplement for
+Run it as `python -m authoring tables unicode`, under Python 3.11 (the supplement for
 NFC is relative to its Unicode 14.0) with tiktoken 0.14.0, tokenizers 0.23.3 and bpe-openai 0.1.4
 installed. Nothing is copied from the Unicode character database: each entry is an answer of an
 engine, and `tests/test_unicode_tables.py` asks for them again.
@@ -15,7 +15,6 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-import bpe_openai
 import tiktoken
 from tokenizers import Regex, pre_tokenizers
 
@@ -84,6 +83,8 @@ def normalization_supplement(category: dict[int, str]) -> tuple[dict[int, int], 
     """Return what Unicode 14.0 lacks: combining classes, and canonical decompositions."""
     if unicodedata.unidata_version != "14.0.0":
         raise ValueError(f"Unicode must be 14.0.0, got {unicodedata.unidata_version}")
+    import bpe_openai  # warns when it is imported
+
     voyage = bpe_openai.get_encoding("voyage3_base")
 
     def nfc(text: str) -> str:

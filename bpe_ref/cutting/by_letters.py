@@ -42,7 +42,7 @@ What is not quick
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bpe_ref.added_tokens import AddedVocabulary
+from bpe_ref.added_tokens import AddedVocabulary, Treatment
 from bpe_ref.cutting.letter_borders import LetterBorders
 from bpe_ref.cutting.surrogates import any_surrogate, in_the_original
 from bpe_ref.cutting.whole import Span
@@ -76,7 +76,7 @@ class CountedByLetters:
     """Where the added tokens are in a text without surrogates."""
 
     added: AddedVocabulary
-    special_as_text: bool
+    treatment: Treatment
     count_stretch: Callable[[str], int]
     """From what an added token, found in normalized text, leaves behind it to its tokens."""
 
@@ -104,13 +104,13 @@ class CountedByLetters:
         if self.rest_is_alone or not text:
             return self.counts(text)
         text = without_surrogates(text)
-        as_text = self.special_as_text
-        first = self.added.cut(text, normalized=False, special_as_text=as_text)[0]
+        treatment = self.treatment
+        first = self.added.cut(text, normalized=False, treatment=treatment)[0]
         if first.token is not None:
             return self.counts(text)
         written = self.writing.rest(text[: first.stop])
         counted = 0
-        for start, stop, token in self.added.cut(written, normalized=True, special_as_text=as_text):
+        for start, stop, token in self.added.cut(written, normalized=True, treatment=treatment):
             if token is not None:
                 counted += 1
             elif start == 0:

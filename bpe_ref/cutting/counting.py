@@ -90,10 +90,10 @@ class TextIntervalCounter:
     does. A part is counted in a time that depends on how far its ends are from
     the next safe cut inside it, not on its length.
 
-    >>> from bpe_ref import Tokenizer, vocabulary_by_concatenation
-    >>> from bpe_ref.cutting.reference import whole_tokenizer
+    >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
+    >>> from bpe_ref.cutting.pipelines import whole_of
     >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2})
-    >>> counter = TextIntervalCounter(whole_tokenizer(Tokenizer(vocabulary)), "abab")
+    >>> counter = TextIntervalCounter(whole_of(tokenizer_of(vocabulary)), "abab")
     >>> counter.count(0, 4), counter.count(1, 4)
     (2, 2)
     """
@@ -134,11 +134,11 @@ def checked_whole(whole: object) -> None:
 
     >>> checked_whole(len)
     Traceback (most recent call last):
-    bpe_ref.errors.ParameterError: whole must be what whole_tokenizer, whole_pipeline, ...
+    bpe_ref.errors.ParameterError: whole must be what whole_of or by_definition returns, ...
     """
     if not hasattr(whole, "is_safe_cut"):
-        makers = "whole_tokenizer, whole_pipeline, whole_sentencepiece or by_definition"
-        raise ParameterError("whole", whole, f"must be what {makers} makes")
+        makers = "whole_of or by_definition"
+        raise ParameterError("whole", whole, f"must be what {makers} returns")
 
 
 def checked_text(text: str) -> str:

@@ -57,10 +57,10 @@ class _State:
 class AppendCounter:
     """The number of tokens of a text to which characters are appended.
 
-    >>> from bpe_ref import Tokenizer, vocabulary_by_concatenation
-    >>> from bpe_ref.cutting.reference import whole_tokenizer
+    >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
+    >>> from bpe_ref.cutting.pipelines import whole_of
     >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2})
-    >>> counter = AppendCounter(whole_tokenizer(Tokenizer(vocabulary)))
+    >>> counter = AppendCounter(whole_of(tokenizer_of(vocabulary)))
     >>> counter.extend("aab")
     >>> counter.count, counter.text
     (2, 'aab')
@@ -69,9 +69,13 @@ class AppendCounter:
     2
     """
 
-    def __init__(self, whole: Whole, *, alone: bool = True) -> None:
-        """Start with the empty text; not `alone` for one that begins at a safe cut."""
+    def __init__(self, whole: Whole, *, alone: bool = True, added: int = 0) -> None:
+        """Start with the empty text; not `alone` for one that begins at a safe cut.
+
+        `added` is the number of tokens that a template adds.
+        """
         self._whole = whole
+        self._added = added
         self._growth = _Growth(whole, forwards=True, alone=alone)
 
     def __len__(self) -> int:
@@ -86,7 +90,7 @@ class AppendCounter:
     @property
     def count(self) -> int:
         """The number of tokens of the text so far, encoded alone."""
-        return self._growth.states[-1].count
+        return self._growth.states[-1].count + self._added
 
     def push(self, character: str) -> None:
         """Append one character. Raises `ParameterError`, and whatever the tokenizer raises."""
@@ -105,10 +109,10 @@ class AppendCounter:
 class PrependCounter:
     """The number of tokens of a text in front of which characters are put.
 
-    >>> from bpe_ref import Tokenizer, vocabulary_by_concatenation
-    >>> from bpe_ref.cutting.reference import whole_tokenizer
+    >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
+    >>> from bpe_ref.cutting.pipelines import whole_of
     >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2})
-    >>> counter = PrependCounter(whole_tokenizer(Tokenizer(vocabulary)))
+    >>> counter = PrependCounter(whole_of(tokenizer_of(vocabulary)))
     >>> counter.extend("bb")
     >>> counter.push("a")
     >>> counter.count, counter.text

@@ -12,66 +12,77 @@ unless `Metaspace` splits, a model with `ignore_merges`, prefix or suffix.
 
 from dataclasses import replace
 
+from bpe_ref.added_tokens import AddedVocabulary, Recognised
 from bpe_ref.cutting.added_text import added_spans, written_tokens
 from bpe_ref.cutting.by_letters import CountedByLetters, Writing
 from bpe_ref.cutting.by_pieces import SpecialTokens
 from bpe_ref.cutting.letter_borders import borders_of
 from bpe_ref.cutting.longest import longest_of, normalizer_steps
-from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.cutting.whole import Components
+from bpe_ref.models.bpe import BPE
 from bpe_ref.normalizers.replacing import Prepend, Replace
 from bpe_ref.patterns.matches import Literal
 from bpe_ref.pre_tokenizers.metaspace import Metaspace
 from bpe_ref.pre_tokenizers.split_by_pattern import Split
+from bpe_ref.quick_ids import QuickIds
 
 
-def by_letters(pipeline: Pipeline) -> CountedByLetters | None:
+def by_letters(tokenizer: Components, special: Recognised = "recognise") -> CountedByLetters | None:
     """Return what is known of a pipeline of the second kind; None for any other.
 
+    >>> from bpe_ref.tokenizer import Tokenizer
     >>> from bpe_ref.models.bpe import BPE
     >>> from bpe_ref.pre_tokenizers import Metaspace
     >>> model = BPE({"▁": 0, "a": 1, "▁a": 2}, [("▁", "a")])
-    >>> mistral = Pipeline(model, pre_tokenizer=Metaspace(prepend_scheme="first", split=False))
+    >>> mistral = Tokenizer(model, pre_tokenizer=Metaspace(prepend_scheme="first", split=False))
     >>> found = by_letters(mistral)
     >>> found.is_safe_cut("", "a", " "), found.count("a"), found.count_rest("a")
     (True, 1, 1)
     """
-    model, normalizer = pipeline.model, pipeline.normalizer
-    tokens = list(pipeline.added.tokens.values())
-    writing = _writing(pipeline)
+    model, normalizer = tokenizer.model, tokenizer.normalizer
+    treatment = tokenizer.treatment(special)
+    if not isinstance(model, BPE):
+        return None
+    tokens = list(tokenizer.added.tokens.values())
+    writing = _writing(tokenizer)
     borders = borders_of(model)
     if writing is None or (borders is None and not writing.splits) or model.drops_merges:
         return None
     if any(token.single_word or token.lstrip or token.rstrip for token in tokens):
         return None
-    written = written_tokens(pipeline)
-    pre_tokenizer = pipeline.pre_tokenizer
-    first = later = Pipeline(model)
+    written = written_tokens(tokenizer)
+    pre_tokenizer = tokenizer.pre_tokenizer
+    first = later = QuickIds(model, AddedVocabulary([]), None, None)
     if isinstance(pre_tokenizer, Metaspace):
         scheme = "always" if pre_tokenizer.prepend_scheme == "always" else "never"
-        first = Pipeline(model, pre_tokenizer=replace(pre_tokenizer, prepend_scheme="never"))
-        later = Pipeline(model, pre_tokenizer=replace(pre_tokenizer, prepend_scheme=scheme))
+        first = QuickIds(
+            model, AddedVocabulary([]), None, replace(pre_tokenizer, prepend_scheme="never")
+        )
+        later = QuickIds(
+            model, AddedVocabulary([]), None, replace(pre_tokenizer, prepend_scheme=scheme)
+        )
     puts_in_front = any(isinstance(step, Prepend) for step in normalizer_steps(normalizer)) or (
         isinstance(pre_tokenizer, Metaspace) and pre_tokenizer.prepend_scheme != "never"
     )
     return CountedByLetters(
-        lambda text: len(pipeline.ids(text, add_special_tokens=False)),
-        lambda text: added_spans(pipeline, text),
-        pipeline.added,
-        pipeline.encode_special_tokens,
+        lambda text: len(tokenizer.encode(text, add_special_tokens=False, special=special)),
+        lambda text: added_spans(tokenizer, text, treatment),
+        tokenizer.added,
+        treatment,
         lambda text: len(later.ids(text)),
         lambda text: len(first.ids(text)),
         writing,
         borders,
         SpecialTokens(frozenset(written), lambda _: ()).pairs(),
         frozenset(text[-1] for text in written),
-        longest_of(pipeline),
+        longest_of(tokenizer),
         rest_is_alone=not puts_in_front,
     )
 
 
-def _writing(pipeline: Pipeline) -> Writing | None:
-    normalizers = normalizer_steps(pipeline.normalizer)
-    pre_tokenizer = pipeline.pre_tokenizer
+def _writing(tokenizer: Components) -> Writing | None:
+    normalizers = normalizer_steps(tokenizer.normalizer)
+    pre_tokenizer = tokenizer.pre_tokenizer
     if isinstance(pre_tokenizer, Metaspace):
         if normalizers:
             return None

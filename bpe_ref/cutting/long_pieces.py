@@ -17,7 +17,6 @@ from bpe_ref.cutting.surrogates import any_surrogate
 from bpe_ref.cutting.whole import Ends, PieceCounter, Span
 from bpe_ref.given_text import without_surrogates
 from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
-from bpe_ref.tokenizer import whole_piece
 from bpe_ref.vocabulary import Vocabulary
 
 _FIRST_MARK: Final = "\u0300"
@@ -142,7 +141,7 @@ class _GrowingPiece:
     def count(self) -> int:
         """Return the number of tokens: one if the piece is a token and is taken whole."""
         if self.vocabulary.text.whole_piece and len(self.encoder) <= _longest(self.vocabulary):
-            token = whole_piece(self.vocabulary, self.encoder.piece)
+            token = self.vocabulary.ids.get(self.encoder.piece.decode("latin-1"))
             if token is not None:
                 return 1
         return self.encoder.token_count

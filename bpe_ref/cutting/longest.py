@@ -23,7 +23,7 @@ from typing import Final
 
 from bpe_ref.cutting.file_patterns import BY_SOURCE
 from bpe_ref.cutting.letter_borders import gives_a_token, is_plain
-from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.cutting.whole import Components
 from bpe_ref.models.bpe import BPE
 from bpe_ref.normalizers.forms import NFC
 from bpe_ref.normalizers.replacing import Prepend, Replace
@@ -41,23 +41,28 @@ MOST_DECOMPOSED: Final = 4
 """The most characters of a full canonical decomposition."""
 
 
-def longest_of(pipeline: Pipeline) -> int | None:
+def longest_of(tokenizer: Components) -> int | None:
     """Return the most characters that a token stands for, see the module.
 
-    >>> longest_of(Pipeline(BPE({"?": 0, "a": 1, "aa": 2}, [("a", "a")], unk_token="?")))
+    >>> from bpe_ref.tokenizer import Tokenizer
+    >>> longest_of(Tokenizer(BPE({"?": 0, "a": 1, "aa": 2}, [("a", "a")], unk_token="?")))
     2
     """
-    model = pipeline.model
-    normalizers = normalizer_steps(pipeline.normalizer)
-    pre_tokenizers = pre_tokenizer_steps(pipeline.pre_tokenizer)
+    model = tokenizer.model
+    if not isinstance(model, BPE):
+        return None
+    normalizers = normalizer_steps(tokenizer.normalizer)
+    pre_tokenizers = pre_tokenizer_steps(tokenizer.pre_tokenizer)
     if not all(map(_is_long, normalizers)) or not all(map(_keeps_all, pre_tokenizers)):
         return None
-    if not is_plain(model) or any(token.lstrip or token.rstrip for token in pipeline.added_tokens):
+    if not is_plain(model) or any(
+        token.lstrip or token.rstrip for token in tokenizer.added.tokens.values()
+    ):
         return None
     of_bytes = any(isinstance(step, ByteLevel) for step in pre_tokenizers)
     if not (of_bytes and spells_all_bytes(model)) and not gives_a_token(model):
         return None
-    tokens = [*model.vocab, *pipeline.added.ids, *pipeline.added.strings.values()]
+    tokens = [*model.vocab, *tokenizer.added.ids, *tokenizer.added.strings.values()]
     times = sum(isinstance(step, NFC) for step in normalizers)
     factor: int = MOST_DECOMPOSED**times
     return factor * max(map(len, tokens), default=1)

@@ -12,6 +12,7 @@ the characters around them (`single_word`); dropout.
 
 from dataclasses import dataclass
 
+from bpe_ref.added_tokens import Recognised
 from bpe_ref.cutting.added_text import added_spans, written_tokens
 from bpe_ref.cutting.borders import BorderRule
 from bpe_ref.cutting.by_pieces import CountedByPieces, Pieces, SpecialTokens
@@ -22,7 +23,7 @@ from bpe_ref.cutting.longest import (
     pre_tokenizer_steps,
     spells_all_bytes,
 )
-from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.cutting.whole import Components
 from bpe_ref.models.bpe import BPE
 from bpe_ref.normalizers.forms import NFC
 from bpe_ref.patterns.matches import Regex
@@ -42,46 +43,49 @@ class _Cutting:
     prefix: bool
 
 
-def by_pieces(pipeline: Pipeline) -> CountedByPieces | None:
+def by_pieces(tokenizer: Components, special: Recognised = "recognise") -> CountedByPieces | None:  # noqa: C901 -- one list of conditions
     """Return what is known of a pipeline of the first kind; None for any other.
 
+    >>> from bpe_ref.tokenizer import Tokenizer
     >>> from bpe_ref.pre_tokenizers import ByteLevel
     >>> gpt2 = ByteLevel(add_prefix_space=False, trim_offsets=True)
-    >>> found = by_pieces(Pipeline(BPE({"a": 0}, []), pre_tokenizer=gpt2))
+    >>> found = by_pieces(Tokenizer(BPE({"a": 0}, []), pre_tokenizer=gpt2))
     >>> found.is_safe_cut("", "a", " "), found.is_safe_cut("", " ", "a")
     (True, False)
     """
-    normalizers = normalizer_steps(pipeline.normalizer)
+    model, treatment = tokenizer.model, tokenizer.treatment(special)
+    if not isinstance(model, BPE):
+        return None
+    normalizers = normalizer_steps(tokenizer.normalizer)
     normalized = bool(normalizers)
     if not all(isinstance(step, NFC) for step in normalizers):
         return None
-    cutting = _cutting(pipeline, normalized=normalized)
-    tokens = list(pipeline.added.tokens.values())
+    cutting = _cutting(tokenizer, normalized=normalized)
+    tokens = list(tokenizer.added.tokens.values())
     if cutting is None or any(token.single_word for token in tokens):
         return None
-    written = written_tokens(pipeline)
+    written = written_tokens(tokenizer)
     if normalized and any(token.normalized for token in tokens):
         vocabulary = None  # long pieces would have to know where normalization moves them
     else:
-        vocabulary = _bytes_of(pipeline.model)
+        vocabulary = _bytes_of(model)
     if vocabulary is None and not cutting.patterned:
         return None
-    if pipeline.model.drops_merges:
+    if model.drops_merges:
         return None
 
     def cut(text: str) -> list[str]:
-        if pipeline.normalizer is not None:
-            text = pipeline.normalizer.normalize_text(text)
+        if tokenizer.normalizer is not None:
+            text = tokenizer.normalizer.normalize_text(text)
         if isinstance(cutting.before_letters, ByteLevel):
             return cutting.before_letters.plain_pieces(text)
         if cutting.before_letters is not None:
             return cutting.before_letters.cut_text(text)
         return [text] if text else []
 
-    model = pipeline.model
     pieces = Pieces(
         cut=cut,
-        count=lambda piece: len(model.tokenize_ids(to_letters(piece.encode()))),
+        count=lambda piece: len(model.ids(to_letters(piece.encode()))),
         rule=cutting.rule,
         patterned=cutting.patterned,
         normalized=normalized,
@@ -90,21 +94,21 @@ def by_pieces(pipeline: Pipeline) -> CountedByPieces | None:
     )
     specials = SpecialTokens(
         frozenset(written),
-        lambda text: added_spans(pipeline, text),
+        lambda text: added_spans(tokenizer, text, treatment),
         take_before=any(token.lstrip for token in tokens),
         take_behind=frozenset(text for text, takes in written.items() if takes),
     )
     return CountedByPieces(
-        lambda text: len(pipeline.ids(text, add_special_tokens=False)),
+        lambda text: len(tokenizer.encode(text, add_special_tokens=False, special=special)),
         specials,
         specials.pairs(),
         pieces,
-        longest_of(pipeline),
+        longest_of(tokenizer),
     )
 
 
-def _cutting(pipeline: Pipeline, *, normalized: bool) -> _Cutting | None:
-    steps = pre_tokenizer_steps(pipeline.pre_tokenizer)
+def _cutting(tokenizer: Components, *, normalized: bool) -> _Cutting | None:
+    steps = pre_tokenizer_steps(tokenizer.pre_tokenizer)
     if not steps or not isinstance(last := steps[-1], ByteLevel):
         return None
     if len(steps) == 1:

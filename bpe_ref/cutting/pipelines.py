@@ -19,82 +19,71 @@ What the source leaves open
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
-from bpe_ref.cutting.added_text import added_spans, repeats_nothing
+from bpe_ref.added_tokens import Recognised
+from bpe_ref.cutting.added_text import added_spans
 from bpe_ref.cutting.letters_of_files import by_letters
 from bpe_ref.cutting.longest import longest_of
 from bpe_ref.cutting.pieces_of_files import by_pieces
+from bpe_ref.cutting.reference import of_bytes
 from bpe_ref.cutting.surrogates import in_the_original
-from bpe_ref.cutting.whole import Span, Whole, by_definition
-from bpe_ref.errors import ParameterError
+from bpe_ref.cutting.whole import Components, Span, Whole, by_definition
 from bpe_ref.given_text import without_surrogates
-from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.sentencepiece.model import SentencePieceModel
-from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
+from bpe_ref.models.byte_bpe import ByteBPE
+from bpe_ref.models.sentencepiece import SentencePieceModel
+from bpe_ref.pieces import encode_pieces, pieces_of
 
 
-def whole_pipeline(pipeline: Pipeline) -> Whole:
-    """Return the pipeline of a Hugging Face file.
+def whole_of(tokenizer: Components, special: Recognised = "recognise") -> Whole:
+    """Return a tokenizer as counting and cutting see it.
 
-    >>> from bpe_ref.added_tokens import AddedToken
+    It must neither truncate nor pad; its template is not looked at.
+
+    >>> from bpe_ref.added_tokens import AddedToken, AddedTokens
     >>> from bpe_ref.models.bpe import BPE
-    >>> whole = whole_pipeline(Pipeline(BPE({"a": 0}, []), added_tokens=[AddedToken("<s>")]))
+    >>> from bpe_ref.tokenizer import Tokenizer
+    >>> added = AddedTokens([AddedToken("<s>")])
+    >>> whole = whole_of(Tokenizer(BPE({"a": 0}, []), added_tokens=added))
     >>> whole.count("a<s>"), whole.unbreakable("a<s>")
     (2, [(1, 4)])
     """
-    if not isinstance(pipeline, Pipeline):
-        raise ParameterError("pipeline", pipeline, "must be a Pipeline")
-    bare = replace(pipeline, truncation=None, padding=None)
-
-    if not repeats_nothing(bare):
-        return by_definition(count_in(bare), spans_in(bare))
-    return (
-        by_pieces(bare)
-        or by_letters(bare)
-        or by_definition(count_in(bare), spans_in(bare), longest_of(bare))
-    )
-
-
-def count_in(pipeline: Pipeline) -> Callable[[str], int]:
-    """Return what counts the tokens of a text from scratch.
-
-    >>> from bpe_ref.models.bpe import BPE
-    >>> count_in(Pipeline(BPE({"a": 0}, [])))("aa")
-    2
-    """
-    return lambda text: len(pipeline.ids(text, add_special_tokens=False))
+    model = tokenizer.model
+    known: Whole | None = None
+    if isinstance(model, ByteBPE):
+        known = of_bytes(tokenizer, model, special)
+    if known is None:
+        known = by_pieces(tokenizer, special) or by_letters(tokenizer, special)
+    if known is not None:
+        return known
+    if isinstance(model, SentencePieceModel):
+        longest = _longest_piece(model)
+    else:
+        longest = longest_of(tokenizer)
+    return by_definition(count_in(tokenizer, special), spans_in(tokenizer, special), longest)
 
 
-def spans_in(pipeline: Pipeline) -> Callable[[str], Sequence[Span]]:
-    r"""Return what finds the added tokens of a text, and the surrogate pairs.
-
-    >>> from bpe_ref.models.bpe import BPE
-    >>> spans_in(Pipeline(BPE({"a": 0}, [])))("\ud83d\ude00")
-    [(0, 2)]
-    """
-    return lambda text: in_the_original(text, added_spans(pipeline, without_surrogates(text)))
+def count_in(tokenizer: Components, special: Recognised) -> Callable[[str], int]:
+    """Return what counts the tokens of a text from scratch."""
+    return lambda text: len(tokenizer.encode(text, add_special_tokens=False, special=special))
 
 
-def whole_sentencepiece(tokenizer: SentencePieceTokenizer) -> Whole:
-    """Return the tokenizer of a SentencePiece model.
+def spans_in(tokenizer: Components, special: Recognised) -> Callable[[str], Sequence[Span]]:
+    """Return what finds the parts of a text that must not be cut."""
+    treatment = tokenizer.treatment(special)
 
-    >>> from bpe_ref.sentencepiece.model import Piece, SentencePieceModel
-    >>> pieces = [Piece("<unk>", kind="unknown"), Piece("▁"), Piece("ab", kind="user-defined")]
-    >>> whole = whole_sentencepiece(SentencePieceTokenizer(SentencePieceModel(pieces)))
-    >>> whole.count("ab"), whole.unbreakable("ab")
-    (2, [(0, 2)])
-    """
-    if not isinstance(tokenizer, SentencePieceTokenizer):
-        raise ParameterError("tokenizer", tokenizer, "must be a SentencePieceTokenizer")
-    frozen = tokenizer.model.frozen
+    def spans(text: str) -> Sequence[Span]:
+        joined = without_surrogates(text)
+        found = added_spans(tokenizer, joined, treatment)
+        model = tokenizer.model
+        if isinstance(model, SentencePieceModel):
+            pieces = pieces_of(joined, tokenizer.added, tokenizer.normalizer, None, treatment)
+            encoding = encode_pieces(model, pieces, joined, 0)
+            tokens = zip(encoding.tokens, encoding.offsets, strict=True)
+            frozen = model.user_defined.pieces
+            found = sorted([*found, *(span for token, span in tokens if token in frozen)])
+        return in_the_original(text, found)
 
-    def user_defined(text: str) -> Sequence[Span]:
-        found = tokenizer.encode_with_offsets(text)
-        spans = [(entry.start, entry.end) for entry in found if entry.piece in frozen]
-        return in_the_original(text, spans)
-
-    return by_definition(tokenizer.count, user_defined, _longest_piece(tokenizer.model))
+    return spans
 
 
 def _longest_piece(model: SentencePieceModel) -> int | None:

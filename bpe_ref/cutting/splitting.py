@@ -69,10 +69,10 @@ def split_at(whole: Whole, text: str, n: int) -> int:
     special token alone has more than n tokens and no longer beginning has
     fewer.
 
-    >>> from bpe_ref import Tokenizer, vocabulary_by_concatenation
-    >>> from bpe_ref.cutting.reference import whole_tokenizer
+    >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
+    >>> from bpe_ref.cutting.pipelines import whole_of
     >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2, b"abab": 3})
-    >>> whole = whole_tokenizer(Tokenizer(vocabulary))
+    >>> whole = whole_of(tokenizer_of(vocabulary))
     >>> [whole.count("ababab"[:k]) for k in range(7)]
     [0, 1, 1, 2, 1, 2, 2]
     >>> split_at(whole, "ababab", 1)

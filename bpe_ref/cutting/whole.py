@@ -19,18 +19,49 @@ for all i < place < j, and also for every other text that has the same two
 characters around the place (and the same one before them, if there is one).
 The last clause is what lets a text grow: what comes later cannot undo it.
 
-`whole_tokenizer` (in `reference`) makes one of our `Tokenizer`, with proven
-safe cuts, and `whole_pipeline` (in `pipelines`) one of a Hugging Face file,
-with safe cuts for most kinds. `by_definition` (below) makes one of anything
-that can count; it has no safe cuts, and everything is counted from scratch.
+`whole_of` (in `pipelines`) makes one of a `Tokenizer`, with proven safe cuts for
+most kinds. `by_definition` (below) makes one of anything that can count; it has
+no safe cuts, and everything is counted from scratch.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
+from bpe_ref.added_tokens import AddedVocabulary, Recognised, Treatment
+from bpe_ref.components import Model, Normalizer, PreTokenizer
+from bpe_ref.vocabulary.merges import TokenId
+
 Span: TypeAlias = tuple[int, int]
 """A half-open range of characters."""
+
+
+class Components(Protocol):
+    """A tokenizer: its components, and the ids of a text."""
+
+    @property
+    def model(self) -> Model:
+        """What turns pieces into tokens."""
+
+    @property
+    def normalizer(self) -> Normalizer | None:
+        """What changes a text first."""
+
+    @property
+    def pre_tokenizer(self) -> PreTokenizer | None:
+        """What cuts a text into pieces."""
+
+    @property
+    def added(self) -> AddedVocabulary:
+        """The added tokens with their ids."""
+
+    def treatment(self, special: Recognised) -> Treatment:
+        """Return what `special` means for the added tokens."""
+
+    def encode(
+        self, text: str, *, add_special_tokens: bool = True, special: Recognised = "recognise"
+    ) -> list[TokenId]:
+        """Return the ids of a text."""
 
 
 class Ends(NamedTuple):

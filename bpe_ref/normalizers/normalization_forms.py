@@ -24,7 +24,8 @@ What the source leaves open
 """
 
 import unicodedata
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import Literal, TypeAlias
 
 from bpe_ref.aligned_text import Change
@@ -60,40 +61,58 @@ def form_changes(form: Form, text: str) -> list[Change]:
     >>> form_changes("NFC", "e\u0301a") == [("\u00e9", -1), ("a", 0)]
     True
     """
-    decomposed = _decompose(text, "NFKD" if "K" in form else "NFD")
-    return _compose(decomposed) if form.endswith("C") else decomposed
+    decomposes = partial(_decomposition, form="NFKD" if "K" in form else "NFD")
+    decomposed = decompose(text, decomposes, _combining_class)
+    return compose(decomposed, _composite, _combining_class) if form.endswith("C") else decomposed
 
 
-def _decompose(text: str, form: Form) -> list[Change]:
-    """Decompose every character, and sort each run of marks by class; the sort is stable."""
+def decompose(
+    text: str, decomposition: Callable[[str], str], class_of: Callable[[str], int]
+) -> list[Change]:
+    """Decompose every character, and sort each run of marks by class; the sort is stable.
+
+    >>> decompose("ab", str, lambda character: 0)
+    [('a', 0), ('b', 0)]
+    """
+
+    def class_of_change(change: Change) -> int:
+        return class_of(change[0])
+
     ordered: list[Change] = []
     marks: list[Change] = []
     for character in text:
-        for index, part in enumerate(_decomposition(character, form)):
+        for index, part in enumerate(decomposition(character)):
             change = (part, min(index, 1))
-            if _combining_class(part) == _STARTER:
-                ordered += [*sorted(marks, key=_class_of), change]
+            if class_of(part) == _STARTER:
+                ordered += [*sorted(marks, key=class_of_change), change]
                 marks = []
             else:
                 marks.append(change)
-    return ordered + sorted(marks, key=_class_of)
+    return ordered + sorted(marks, key=class_of_change)
 
 
-def _compose(changes: list[Change]) -> list[Change]:
+def compose(
+    changes: list[Change],
+    composite: Callable[[str, str], str | None],
+    class_of: Callable[[str], int],
+) -> list[Change]:
     """Join each character with the last starter before it, where nothing blocks that.
 
     Invariant: `composed[starter]` is the last starter, and the classes after it do not descend,
     so that the last of them alone decides whether something blocks.
+
+    >>> compose([("a", 0), ("b", 0)], lambda first, second: "c", lambda character: 0)
+    [('c', -1)]
     """
     composed: list[Change] = []
     starter: int | None = None
     for character, change in changes:
-        own_class = _combining_class(character)
+        own_class = class_of(character)
         if starter is not None:
             adjacent = starter == len(composed) - 1
-            if adjacent or _combining_class(composed[-1][0]) < own_class:
+            if adjacent or class_of(composed[-1][0]) < own_class:
                 first, first_change = composed[starter]
-                joined = _composite(first, character)
+                joined = composite(first, character)
                 if joined is not None:
                     composed[starter] = (joined, first_change + change - 1)
                     continue
@@ -101,10 +120,6 @@ def _compose(changes: list[Change]) -> list[Change]:
             starter = len(composed)
         composed.append((character, change))
     return composed
-
-
-def _class_of(change: Change) -> int:
-    return _combining_class(change[0])
 
 
 @lru_cache(maxsize=_REMEMBERED)

@@ -18,22 +18,12 @@ Text alone
 
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
-from typing import Protocol
 
 from bpe_ref.aligned_text import AlignedText
+from bpe_ref.components import PreTokenizer
 from bpe_ref.errors import ParameterError
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel, write_letters
 from bpe_ref.pre_tokenizers.metaspace import Metaspace
-
-
-class PreTokenizer(Protocol):
-    """Cuts a text into pieces, with their origins or without."""
-
-    def cut(self, text: AlignedText) -> list[AlignedText]:
-        """Return the pieces, none of them empty."""
-
-    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
-        """Return the texts of the pieces; `at_start` if the original begins with this text."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,15 @@
-"""How a command ends: exit codes, interrupts, and standard streams that are closed or full."""
+"""How a command ends: exit codes, interrupts, and standard streams that are closed or full.
+
+Errors that have an exit code are listed by name. Importing their classes would load every module
+at every start, and an error whose module was never loaded cannot have been raised.
+
+A standard stream that is closed, full or no longer read is not a bug in tokenref, and it must not
+look like a result. The exit code is then 2, whatever Python itself would return.
+
+Python raises `KeyboardInterrupt` wherever the program is. In a destructor or a callback of the
+garbage collector (Hypothesis has one) the exception cannot propagate: Python prints it, forgets
+it, and the command continues. So the interrupt is raised again a moment later.
+"""
 
 import _thread
 import errno
@@ -15,7 +26,6 @@ BAD_INPUT: Final = frozenset(
     {
         "bpe_ref.errors.BpeError",
         "sampling_ref.errors.SamplingError",
-        "authoring.attestation.engines.AttestationError",
         "tokenref.commands.paths.InputError",
         "tokenref.corpus_files.CorpusError",
         "tokenref.engines.table.EngineError",

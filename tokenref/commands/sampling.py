@@ -1,15 +1,17 @@
 """`tokenref profiles` and `tokenref sample`: what engines do with a row of logits."""
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tokenref.commands.paths import FILE, InputError, is_current
+from tokenref.commands.paths import InputError
 
 if TYPE_CHECKING:
     from sampling_ref import Profile
+    from sampling_ref.engines.profile import Draw, Parameter, Stage
 
 SHOWN: Final = 10
 """How many tokens of a distribution are printed."""
@@ -17,24 +19,78 @@ SHOWN: Final = 10
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--page", "path", type=FILE, help="Write the page that shows all side by side.")
-@click.option("--check", "only_check", is_flag=True, help="Only say whether that page is current.")
-@click.pass_context
-def profiles(ctx: click.Context, name: str | None, path: Path | None, *, only_check: bool) -> None:
+def profiles(name: str | None) -> None:
     """List the sampling engines described, or show one of them."""
     from sampling_ref import PROFILES
     from sampling_ref.evaluation import read_profile
-    from tokenref.profile_pages import one_profile, page
 
-    if path is not None:
-        if not is_current(page().encode(), path, only_check=only_check):
-            click.echo(f"{path} is not what the profiles say; write it with --page", err=True)
-            ctx.exit(1)
-    elif name is not None:
-        click.echo(one_profile(read_profile(name)))
+    if name is not None:
+        click.echo(_profile_in_words(read_profile(name)))
+        return
+    for profile in PROFILES.values():
+        click.echo(f"{profile.name:14} {profile.title}, {profile.version}")
+
+
+def _profile_in_words(profile: "Profile") -> str:
+    """Return one profile as text for a terminal."""
+    lines = [
+        f"{profile.title}: {profile.version}",
+        profile.repository,
+        "",
+        "parameters",
+        *(f"  {_parameter_line(parameter)}" for parameter in profile.parameters),
+        "",
+        "stages, in order",
+        *(line for stage in profile.stages for line in _stage_lines(stage)),
+        "",
+        f"greedy: {profile.greedy.in_words()}; of equals: {profile.greedy.ties}",
+        f"draw: {draw_in_words(profile.draw)}",
+        *(f"note: {note}" for note in profile.notes),
+    ]
+    return "\n".join(lines)
+
+
+def _parameter_line(parameter: "Parameter") -> str:
+    other = f" (also {', '.join(parameter.aliases)})" if parameter.aliases else ""
+    return f"{parameter.name} = {default_in_words(parameter)}{other}: {parameter.domain}"
+
+
+def default_in_words(parameter: "Parameter") -> str:
+    """Return the default as Python writes it."""
+    is_mapping = isinstance(parameter.default, Mapping)
+    return repr(dict(parameter.default) if is_mapping else parameter.default)
+
+
+def _stage_lines(stage: "Stage") -> Iterable[str]:
+    takes = ", ".join(f"{ours}={theirs}" for ours, theirs in stage.takes.items())
+    yield f"  {stage.step}({takes})"
+    for label, text in (
+        ("choices", choices_in_words({name: (value,) for name, value in stage.choices.items()})),
+        ("sorted before", "" if stage.order == "as they stand" else stage.order),
+        ("off if", stage.off_in_words()),
+        ("note", stage.note),
+        ("source", stage.source),
+    ):
+        if text:
+            yield f"      {label}: {text}"
+
+
+def draw_in_words(draw: "Draw") -> str:
+    """Return how a token is drawn."""
+    words: list[str] = [draw.method]
+    if draw.method in {"Gumbel-max", "exponential race"}:
+        words.append(f"noise from {draw.noise}")
     else:
-        for profile in PROFILES.values():
-            click.echo(f"{profile.name:14} {profile.title}, {profile.version}")
+        words.append(f"in the order: {draw.order}")
+        words.append("the running sum must " + ("exceed" if draw.boundary == "exceed" else "reach"))
+    if draw.uniform:
+        words.append(f"uniform number: {draw.uniform}")
+    return ", ".join(words)
+
+
+def choices_in_words(choices: Mapping[str, Sequence[Any]]) -> str:
+    """Return choices and their values, separated by semicolons."""
+    return "; ".join(f"{name}: {', '.join(map(str, values))}" for name, values in choices.items())
 
 
 @click.command(context_settings={"ignore_unknown_options": True})  # a first logit may be negative

@@ -10,7 +10,6 @@ import click
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "answer": ("exchange", "answer"),
-        "attest": ("gates", "attest"),
         "audit": ("vocabulary", "audit_command"),
         "check": ("check", "check"),
         "chunks": ("text", "chunks"),
@@ -25,7 +24,6 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "init": ("first_steps", "init"),
         "judge": ("exchange", "judge"),
         "merge": ("fuzz", "merge"),
-        "mutants": ("gates", "mutants"),
         "profiles": ("sampling", "profiles"),
         "promote": ("fuzz", "promote"),
         "report": ("report", "report"),
@@ -40,13 +38,26 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 """Command to the module of `tokenref.commands` that it stands in, and its function there."""
 
 
+MOVED: Final[Mapping[tuple[str, ...], str]] = MappingProxyType(
+    {
+        ("attest",): "attest",
+        ("fill", "--check"): "fixtures --check",
+        ("fill", "--folder"): "fixtures --folder",
+        ("mutants",): "mutants",
+        ("profiles", "--check"): "profiles --check",
+        ("profiles", "--page"): "profiles --page",
+    }
+)
+"""What authors of the project do, and its command in `python -m authoring`."""
+
+
 class CommandTable(MutableMapping[str, click.Command]):
     """The commands, as click wants them, each imported when it is looked up.
 
     >>> CommandTable()["encode"].name
     'encode'
     >>> sorted(CommandTable())[:3]
-    ['answer', 'attest', 'audit']
+    ['answer', 'audit', 'check']
     """
 
     def __init__(self) -> None:

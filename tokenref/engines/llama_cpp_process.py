@@ -1,15 +1,36 @@
-"""The process in which llama.cpp's samplers run: started, asked, started again."""
+"""llama.cpp's C samplers in a separate process, without a model.
 
+A failed assertion in the engine ends its process. So this module also runs as a program
+(`python -m tokenref.engines.llama_cpp_process`), which `Child` starts, and starts again after a
+crash. The program reads requests from standard input, one line of JSON each, and writes one line
+for each:
+
+    {"samplers": [[name, argument, ...], ...], "accept": [token, ...], "row": digits}
+    {"names": [...], "kept": [[token, ...], ...], "tokens": [...], "logits": digits,
+     "probs": digits, "selected": place}
+
+The samplers are applied in order, as in the engine's own chain; `kept` lists the tokens that each
+of them left possible. With "draws": n the chain draws n times from the row, and the answer is
+{"counts": [[token, n], ...]}. Digits are 32-bit floats in hexadecimal, high byte first.
+A sampler's arguments are those of its C function. The last argument of `dry` is its breakers,
+sequences of tokens; they go through the constructor of the engine's own tests, a C++ symbol of
+GCC.
+"""
+
+import ctypes
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from array import array
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from ctypes import POINTER, Structure, byref, c_float, c_int32, c_void_p
 from tempfile import TemporaryFile
 from typing import IO, Any, Final
 from weakref import finalize
 
-COMMAND: Final = (sys.executable, "-P", "-m", "tokenref.engines.llama_cpp_child")
+COMMAND: Final = (sys.executable, "-P", "-m", "tokenref.engines.llama_cpp_process")
 _LOG: Final = 2000
 """Bytes of the engine's standard error that are told of a crash."""
 
@@ -70,3 +91,138 @@ def _end(process: subprocess.Popen[str]) -> None:
     except (OSError, ValueError, subprocess.TimeoutExpired):
         process.kill()
         process.wait()
+
+
+DRY_WITH_TOKENS: Final = "_Z30llama_sampler_init_dry_testingffiiRKSt6vectorIS_IiSaIiEESaIS1_EE"
+IMPOSSIBLE: Final = 0xFF800000 - (1 << 32)
+"""The bits of minus infinity, as a 32-bit integer with a sign."""
+
+_PARTS: Final = 3
+"""Numbers of a candidate: token, logit, probability; all of 32 bits."""
+
+
+class Vector(Structure):
+    """A std::vector of GCC's C++ library: begin, end, end of storage."""
+
+    _fields_ = [("begin", c_void_p), ("end", c_void_p), ("storage", c_void_p)]
+
+
+def sampler_of(engine: Any, name: str, arguments: Sequence[Any]) -> Any:
+    """Return a new sampler of the engine."""
+    make = getattr(engine, f"llama_sampler_init_{name}")
+    if name == "logit_bias":
+        size, biases = arguments
+        pairs = (engine.llama_logit_bias * len(biases))(*(tuple(bias) for bias in biases))
+        return make(size, len(biases), pairs)
+    if name == "dry":
+        *numbers, breakers = arguments
+        if breakers:
+            return _dry_with_tokens(engine, numbers, breakers)
+        return make(None, *numbers, None, 0)
+    return make(*arguments)
+
+
+def _dry_with_tokens(
+    engine: Any,
+    numbers: Sequence[float],
+    breakers: Sequence[Sequence[int]],
+) -> Any:
+    """Make a DRY sampler with breakers of tokens, which only the engine's own tests do."""
+    buffers = [(c_int32 * len(breaker))(*breaker) for breaker in breakers]
+    vectors = (Vector * len(breakers))()
+    for vector, buffer in zip(vectors, buffers, strict=True):
+        vector.begin = ctypes.addressof(buffer)
+        vector.end = vector.storage = vector.begin + ctypes.sizeof(buffer)
+    begin = ctypes.addressof(vectors)
+    end = begin + ctypes.sizeof(vectors)
+    function = getattr(engine._lib, DRY_WITH_TOKENS)  # noqa: SLF001 - the bindings do not name it
+    function.restype = engine.llama_sampler_p_ctypes
+    function.argtypes = [c_float, c_float, c_int32, c_int32, POINTER(Vector)]
+    return function(*numbers, byref(Vector(begin, end, end)))
+
+
+def answer(engine: Any, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer one request."""
+    samplers = [sampler_of(engine, name, arguments) for name, *arguments in request["samplers"]]
+    for token in request["accept"]:
+        for sampler in samplers:
+            engine.llama_sampler_accept(sampler, token)
+    row = array("i", bytes.fromhex(request["row"]))
+    if sys.byteorder == "little":
+        row.byteswap()
+    candidates = array("i", bytes(4 * _PARTS * len(row)))
+    candidates[0::_PARTS] = array("i", range(len(row)))
+    candidates[1::_PARTS] = row
+    if "draws" in request:
+        found = _counts(engine, samplers, candidates, request["draws"])
+    else:
+        found = _applied(engine, samplers, candidates)
+    for sampler in samplers:
+        engine.llama_sampler_free(sampler)
+    return found
+
+
+def _counts(
+    engine: Any,
+    samplers: Sequence[Any],
+    candidates: "array[int]",
+    draws: int,
+) -> dict[str, Any]:
+    counts: Counter[int] = Counter()
+    content = candidates.tobytes()
+    buffer = bytearray(content)
+    data, chosen = _array_of(engine, buffer)
+    for _ in range(draws):
+        buffer[:] = content
+        chosen.data, chosen.size, chosen.selected, chosen.sorted = data, len(data), -1, False
+        for sampler in samplers:
+            engine.llama_sampler_apply(sampler, byref(chosen))
+        counts[chosen.data[chosen.selected].id] += 1
+    return {"counts": [list(pair) for pair in sorted(counts.items())]}
+
+
+def _applied(engine: Any, samplers: Sequence[Any], candidates: "array[int]") -> dict[str, Any]:
+    buffer = bytearray(candidates.tobytes())
+    _, chosen = _array_of(engine, buffer)
+    names, kept = [], []
+    left = candidates
+    for sampler in samplers:
+        engine.llama_sampler_apply(sampler, byref(chosen))
+        names.append(engine.llama_sampler_name(sampler).decode())
+        left = array("i", ctypes.string_at(chosen.data, 4 * _PARTS * chosen.size))
+        pairs = zip(left[0::_PARTS], left[1::_PARTS], strict=True)
+        kept.append([token for token, logit in pairs if logit != IMPOSSIBLE])
+    return {
+        "names": names,
+        "kept": kept,
+        "tokens": left[0::_PARTS].tolist(),
+        "logits": _digits(left[1::_PARTS]),
+        "probs": _digits(left[2::_PARTS]),
+        "selected": chosen.selected,
+    }
+
+
+def _array_of(engine: Any, buffer: bytearray) -> tuple[Any, Any]:
+    """Return candidates that lie in a buffer, and the engine's description of them."""
+    count = len(buffer) // (4 * _PARTS)
+    data = (engine.llama_token_data * count).from_buffer(buffer)
+    return data, engine.llama_token_data_array(data, count, -1, False)
+
+
+def _digits(numbers: "array[int]") -> str:
+    if sys.byteorder == "little":
+        numbers.byteswap()
+    return numbers.tobytes().hex()
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    import llama_cpp.llama_cpp as engine
+
+    for line in sys.stdin:
+        sys.stdout.write(json.dumps(answer(engine, json.loads(line))) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

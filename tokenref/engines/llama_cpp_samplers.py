@@ -33,10 +33,9 @@ from tokenref.engines.llama_cpp_chain import (
     step_of,
 )
 from tokenref.engines.llama_cpp_process import Child, EndedError
-from tokenref.engines.own_rules import NotExpressibleError, OwnRule
 from tokenref.floats import FloatsError, from_digits, to_digits, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
-from tokenref.rules import STANDARD, rule_name
+from tokenref.rules import STANDARD, NotExpressibleError, OwnRule, rule_name
 
 NAME: Final = "llama.cpp"
 SEED: Final = 7

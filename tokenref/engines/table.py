@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
-from bpe_ref import ENCODERS, Steps
-from tokenref.answers import Engine
+from bpe_ref import ENCODERS, Vocabulary
+from tokenref.answers import Answer, Engine, Session, Unsupported, request_text
 from tokenref.engines.node_packages import NODE_PACKAGES, node_package
 from tokenref.protocol.opening import open_function
 
@@ -106,12 +106,12 @@ def engine(name: str) -> Engine | Unavailable:
 
 def _own(name: str) -> Engine:
     """Return the reference, or one of its encoders."""
-    from tokenref.engines.bounded import BoundedEngine
-    from tokenref.engines.reference import ReferenceEngine
+    from tokenref.engines.reference import ReferenceEngine, with_encoder
+    from tokenref.engines.table import BoundedEngine
 
     if name not in ENCODERS:
         return ReferenceEngine()
-    encoder = ReferenceEngine(name=name, steps=Steps(encode_symbols=ENCODERS[name]))
+    encoder = ReferenceEngine(name=name, prepare_tokenizer=with_encoder(ENCODERS[name]))
     return BoundedEngine(encoder, LONGEST_QUADRATIC) if name in QUADRATIC else encoder
 
 
@@ -126,3 +126,54 @@ def _missing_device() -> str | None:
     from tokenref.engines.torch_rows import missing_device
 
     return missing_device()
+
+
+@dataclass(frozen=True)
+class BoundedEngine:
+    """Another engine, for texts of at most `longest` characters or bytes.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> from tokenref.engines.reference import ReferenceEngine
+    >>> engine = BoundedEngine(ReferenceEngine("slow"), longest=2)
+    >>> session = engine.load(vocabulary_by_concatenation({b"a": 0}), "one")
+    >>> session.answer("count", {"text": "aaa"})
+    Unsupported(reason='is not asked for texts of more than 2 characters: it takes quadratic time')
+    """
+
+    engine: Engine
+    longest: int
+
+    @property
+    def name(self) -> str:
+        """The name of the other engine."""
+        return self.engine.name
+
+    @property
+    def version(self) -> str:
+        """The version of the other engine."""
+        return self.engine.version
+
+    def load(self, vocabulary: Vocabulary, name: str) -> "BoundedSession | Unsupported":
+        """Load a vocabulary."""
+        session = self.engine.load(vocabulary, name)
+        if isinstance(session, Unsupported):
+            return session
+        return BoundedSession(session, self.longest)
+
+
+@dataclass(frozen=True)
+class BoundedSession:
+    """Another engine's session, for short texts."""
+
+    session: Session
+    longest: int
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
+        """Answer one request, unless its text is too long."""
+        has_text = not {"text", "bytes", "recipe"}.isdisjoint(request)
+        if has_text and len(request_text(request)) > self.longest:
+            return Unsupported(
+                f"is not asked for texts of more than {self.longest} characters: "
+                "it takes quadratic time"
+            )
+        return self.session.answer(op, request)

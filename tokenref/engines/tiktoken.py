@@ -24,7 +24,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from bpe_ref import ByConcatenation, Vocabulary, audit
+from bpe_ref import Vocabulary
+from bpe_ref.auditing import audit
+from bpe_ref.vocabulary.merges import ByConcatenation
 from tokenref.answers import Answer, Ok, Refused, Unsupported, as_text, request_text
 from tokenref.engines.tiktoken_api import answer_decode, answer_special
 

@@ -37,14 +37,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from bpe_ref import ByPair, TextRules, Vocabulary
+from bpe_ref.errors import PatternError
+from bpe_ref.patterns.to_oniguruma import asks_for_words, to_oniguruma
 from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, to_letters
-from tokenref.answers import TEXT_OPS, Answer, Ok, Unsupported, as_text, request_text
-from tokenref.engines.oniguruma import UntranslatableError, asks_for_words, to_oniguruma
-from tokenref.engines.tokenizers_files import FileSession, load_file
+from tokenref.answers import TEXT_OPS, Answer, Ok, Refused, Unsupported, as_text, request_text
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from tokenizers import Encoding, Tokenizer
     from tokenizers.pre_tokenizers import PreTokenizer
+
 
 _OWN_TABLES: Final = "unicode-16.0-oniguruma"
 _LIKE_OWN_TABLES: Final = "unicode-16.0"  # the same but for words
@@ -101,7 +102,7 @@ def _pre_tokenizer(text: TextRules) -> "PreTokenizer | Unsupported":
             return Unsupported(f"has the tables {_OWN_TABLES} only")
         try:
             pattern = to_oniguruma(pattern)
-        except UntranslatableError as error:
+        except PatternError as error:
             return Unsupported(str(error))
     try:
         compiled = Regex(pattern)
@@ -244,3 +245,70 @@ class TokenizersSession:
             [AddedToken(content, special=True, normalized=False) for content in specials]
         )
         return tokenizer
+
+
+def load_file(content: bytes, profile: str) -> "FileSession | Unsupported":
+    """Load a tokenizer.json.
+
+    >>> load_file(b"{}", "strict")
+    Unsupported(reason='reads a tokenizer.json in its own way only')
+    """
+    if profile != "hugging-face":
+        return Unsupported("reads a tokenizer.json in its own way only")
+    from tokenizers import Tokenizer
+
+    return FileSession(Tokenizer.from_buffer(content))
+
+
+@dataclass(frozen=True, eq=False)
+class FileSession:
+    """Hugging Face tokenizers with a tokenizer.json loaded."""
+
+    tokenizer: "Tokenizer"
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
+        """Answer one request."""
+        match op:
+            case "tokenize":
+                return self._tokenize(request)
+            case "detokenize":
+                skipped = request["skip_special_tokens"]
+                return Ok({"text": self.tokenizer.decode(request["ids"], skipped)})
+        if request["mode"] != "engine":
+            return Unsupported("streams in its own way only")
+        return self._stream(request)
+
+    def _tokenize(self, request: Mapping[str, Any]) -> Ok:
+        encoding = self.tokenizer.encode(
+            request["text"],
+            request.get("pair"),
+            add_special_tokens=request["add_special_tokens"],
+        )
+        return Ok({**_part(encoding), "overflowing": list(map(_part, encoding.overflowing))})
+
+    def _stream(self, request: Mapping[str, Any]) -> Answer:
+        from tokenizers.decoders import DecodeStream
+
+        stream = DecodeStream(skip_special_tokens=request["skip_special_tokens"])
+        parts: list[str | None] = []
+        for token in request["ids"]:
+            try:
+                parts.append(stream.step(self.tokenizer, token))
+            except Exception as error:
+                if "prefix" in str(error).lower():
+                    return Refused("INVALID_PREFIX", str(error))
+                raise
+        return Ok({"parts": parts, "tail": ""})
+
+
+def _part(encoding: "Encoding") -> dict[str, Any]:
+    """Return an encoding as a record has it, without what is overflowing."""
+    return {
+        "ids": encoding.ids,
+        "tokens": encoding.tokens,
+        "offsets": [list(span) for span in encoding.offsets],
+        "type_ids": encoding.type_ids,
+        "words": encoding.word_ids,
+        "special_tokens_mask": encoding.special_tokens_mask,
+        "attention_mask": encoding.attention_mask,
+    }

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bpe_ref import Vocabulary
 from tokenref.answers import Answer, Ok, Refused, Unsupported
-from tokenref.engines.own_rules import NotExpressibleError
 from tokenref.engines.torch_draws import counted, drawn, refused
 from tokenref.engines.torch_rows import (
     device_name,
@@ -35,16 +34,17 @@ from tokenref.engines.torch_rows import (
     to_floats,
     to_tensor,
 )
-from tokenref.engines.transformers_generation import prepare
 from tokenref.engines.transformers_steps import (
     FILTERS,
     ROWS,
     RULES,
     InvalidParameterError,
+    prepare,
     steps,
 )
 from tokenref.floats import type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
+from tokenref.rules import NotExpressibleError
 
 if TYPE_CHECKING:
     import torch

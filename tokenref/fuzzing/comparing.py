@@ -21,8 +21,8 @@ from tokenref.answers import (
     Session,
     Skipped,
     Unsupported,
+    answer_question,
 )
-from tokenref.engines.calls import asked
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.fuzzing.question import Question
 from tokenref.fuzzing.records import case_of
@@ -126,7 +126,7 @@ class _Loaded:
             return [session] * len(questions)
         requests = [question.request for question in questions]
         if not isinstance(session, AnswersMany):
-            return [guarded(lambda r=r: asked(session, first.op, r)) for r in requests]  # type: ignore[misc]  # r is bound at once
+            return [guarded(lambda r=r: answer_question(session, first.op, r)) for r in requests]  # type: ignore[misc]  # r is bound at once
         answers: list[Answer] = []
         for batch in _batches(requests):
             found = guarded(lambda batch=batch: session.answer_many(first.op, batch))  # type: ignore[misc]  # as above

@@ -15,9 +15,8 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from authoring.cases.tokenizers import fixture_tokenizers
-from authoring.cases.vocabularies import fixture_vocabularies
-from bpe_ref import Pipeline, Vocabulary
+from bpe_ref import Tokenizer, Vocabulary
+from tokenref.catalogue import shipped_subject, shipped_subjects
 from tokenref.engines.reference import read_tokenizer
 from tokenref.fuzzing.drawing import drawn
 from tokenref.fuzzing.plan import WHOLE, Plan, Shard
@@ -169,14 +168,14 @@ def _subject(
         return named_subject(name), name
     if kind == "tokenizer":
         name = drawn(st.sampled_from(_tokenizer_names()), *key)
-        return fixture_tokenizers()[name], name
-    shipped = st.sampled_from(sorted(fixture_vocabularies()))
+        return shipped_subject(name), name
+    shipped = st.sampled_from(_shipped("vocab"))
     own = vocabularies_of_texts() if NEEDS_TEXTS.issuperset(ops) else vocabularies()
     either: st.SearchStrategy[Vocabulary | str] = mostly(own, shipped, 3)
     chosen = drawn(either, *key)
     if isinstance(chosen, Vocabulary):
         return chosen, ""
-    return fixture_vocabularies()[chosen].vocabulary, chosen
+    return shipped_subject(chosen), chosen
 
 
 def _strategies(
@@ -201,14 +200,22 @@ def _profile(op: str, subject: Subject, request: Mapping[str, Any]) -> str:
 @cache
 def _tokenizer_names() -> list[str]:
     """Return the tokenizers of the fixtures whose answers do not depend on chance."""
-    return [name for name, file in sorted(fixture_tokenizers().items()) if not _has_dropout(file)]
+    return [name for name in _shipped("tokenizer") if not _has_dropout(name)]
 
 
-def _has_dropout(file: TokenizerFile) -> bool:
-    return bool(json.loads(file.content)["model"].get("dropout"))
+def _has_dropout(name: str) -> bool:
+    file = shipped_subject(name)
+    return isinstance(file, TokenizerFile) and bool(
+        json.loads(file.content)["model"].get("dropout")
+    )
+
+
+def _shipped(folder: str) -> list[str]:
+    entries = shipped_subjects().values()
+    return sorted(entry.name for entry in entries if str(entry.path).startswith(f"{folder}/"))
 
 
 @cache
-def _read(file: TokenizerFile) -> tuple[Pipeline, list[str]]:
+def _read(file: TokenizerFile) -> tuple[Tokenizer, list[str]]:
     pipeline = read_tokenizer(file.content, file.name, "hugging-face")
     return pipeline, words_of_tokenizer(pipeline)

@@ -14,11 +14,12 @@ from typing import Final
 
 import msgspec
 
-from bpe_ref import BpeError, NamedVocabulary, Vocabulary, dump_plain_json
+from bpe_ref import BpeError, Vocabulary
+from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from bpe_ref.registry import REGISTRY
-from tokenref.fuzzing.answering_anew import answered_anew
 from tokenref.fuzzing.errors import CampaignError
 from tokenref.fuzzing.findings import Finding, question_of
+from tokenref.fuzzing.records import answered_anew
 from tokenref.fuzzing.written_subjects import shipped_name
 from tokenref.goldens import GoldensError
 from tokenref.record import Case

@@ -1,7 +1,7 @@
 """Findings added to fixtures: to the regression file of a year, and to the manifest.
 
-So the folder is whole again at once, and `tokenref fill` would change nothing in it. The year is
-said by whoever adds: no clock decides what the fixtures hold.
+Afterwards the folder is complete: `python -m authoring fixtures` would change nothing in it. The
+user gives the year, so that the fixtures do not depend on a clock.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,16 +10,20 @@ from pathlib import Path
 
 import msgspec
 
-from authoring.cases.draft import PurposeError
-from authoring.cases.sampling.budget import check_budget
 from bpe_ref import Vocabulary
 from bpe_ref.registry import REGISTRY
-from tokenref.catalogue import Catalogue, check_together, open_catalogue
-from tokenref.fill import LICENCES
+from tokenref.catalogue import BudgetError, Catalogue, check_budget, check_together, open_catalogue
 from tokenref.fuzzing.errors import CampaignError
 from tokenref.fuzzing.findings import Finding, question_of
 from tokenref.fuzzing.promoting import Promoted, Target, promoted
-from tokenref.manifest import MANIFEST, FileEntry, Manifest, VocabularyEntry, dump_manifest
+from tokenref.manifest import (
+    LICENCES,
+    MANIFEST,
+    FileEntry,
+    Manifest,
+    VocabularyEntry,
+    dump_manifest,
+)
 from tokenref.record import Case
 from tokenref.record_files import REGRESS, read_records
 from tokenref.subjects import Samplers, TokenizerSubject
@@ -53,7 +57,7 @@ def promoted_to_fixtures(
     result = promoted(chosen, why, target, slug=slug, flags=flags)
     try:
         check_budget([*catalogue.cases, *result.cases])
-    except PurposeError as error:
+    except BudgetError as error:
         raise CampaignError(str(error)) from None
     content = {path.relative_to(folder).as_posix(): data for path, data in result.files.items()}
     counts = {file: len(target.present) + len(result.cases)}

@@ -1,25 +1,20 @@
 """A question and the reference's answer as a golden record."""
 
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from sampling_ref import STEPS
 from tokenref.answers import Answer, Ok, Refused
+from tokenref.fuzzing.errors import CampaignError
 from tokenref.fuzzing.question import Question
-from tokenref.fuzzing.sampler_verdicts import sampler_verdict
+from tokenref.goldens import GoldensError, golden, right_answer
 from tokenref.record import (
-    OPERATIONS,
     SAMPLER_OPS,
     Case,
-    Exact,
-    MustRefuse,
-    Verdict,
-    answer_type,
-    make_case,
 )
-from tokenref.subjects import Samplers
+from tokenref.rounding.verdicts import sampler_verdict
 
 _DRAWS: Final = "docs/sampling.md#random-numbers-and-draws"
 
@@ -62,23 +57,25 @@ def case_of(
     None where the answer cannot be asked of others: rounding may decide it. The
     slug is the beginning of the record's sum unless another one is given.
     """
-    verdict = _verdict(question, right)
-    if verdict is None:
+    if not isinstance(right, Ok | Refused):
         return None
-    op, area = question.op, "sampling" if question.op in SAMPLER_OPS else "bpe"
-    parts: dict[str, Any] = {
-        "profile": question.profile,
-        "why": why,
-        "flags": ["Random"],
-        "spec": spec_of(op),
-        "verdict": verdict,
-        "input": msgspec.convert(dict(question.request), OPERATIONS[op].question),
-    }
-    if not isinstance(question.subject, Samplers):
-        parts["vocab"] = question.subject.digest()
-    if isinstance(right, Ok):
-        parts["out"] = msgspec.convert(dict(right.out), answer_type(op))
-    case = make_case(op, id=f"{area}/{op}/regress/draft", **parts)
+    op, verdict, area = question.op, None, "bpe"
+    if op in SAMPLER_OPS:
+        verdict, area = sampler_verdict(op, question.profile, question.request, right), "sampling"
+        if verdict is None and not isinstance(right, Refused):
+            return None
+    case = golden(
+        op,
+        question.subject,
+        question.request,
+        right,
+        id=f"{area}/{op}/regress/draft",
+        profile=question.profile,
+        why=why,
+        flags=["Random"],
+        spec=spec_of(op),
+        verdict=verdict,
+    )
     slug = slug or case.sum.removeprefix("sha256:")[:12]
     return msgspec.structs.replace(case, id=f"{area}/{op}/regress/{slug}")
 
@@ -94,9 +91,28 @@ def spec_of(op: str) -> str:
     return SPECS.get(op, "docs/sampling.md")
 
 
-def _verdict(question: Question, right: Answer) -> Verdict | None:
-    if isinstance(right, Refused):
-        return MustRefuse(codes=[right.code])
-    if question.op in SAMPLER_OPS:
-        return sampler_verdict(question, right)
-    return Exact()
+def answered_anew(question: Question, name: str, *, slug: str, why: str) -> Case:
+    """Return the record of a question. Raises `CampaignError`, which begins with `name`.
+
+    >>> from tokenref.subjects import SAMPLERS
+    >>> request = {"probs": {"f32": "3f0000003f000000"}, "params": {"k": 1}}
+    >>> question = Question("top_k", "standard", SAMPLERS, "", request)
+    >>> answered_anew(question, "one", slug="one", why="Of two equal tokens the first stays.").out
+    KeepOutput(keep=[0])
+    """
+    answer = right_answer_to(question, name)
+    try:
+        case = case_of(question, answer, slug=slug, why=why)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise CampaignError(f"{name}: it is no question: {error}") from None
+    if case is None:
+        raise CampaignError(f"{name}: rounding decides the answer, so that it is no golden")
+    return case
+
+
+def right_answer_to(question: Question, name: str) -> Ok | Refused:
+    """Return the reference's answer. Raise `CampaignError`, beginning with `name`, if none."""
+    try:
+        return right_answer(question.op, question.profile, question.subject, name, question.request)
+    except GoldensError as error:
+        raise CampaignError(f"{name}: {error}") from None

@@ -4,10 +4,9 @@ import json
 from functools import cache
 from typing import Any, Final
 
-from authoring.cases.tokenizers import fixture_tokenizers
-from authoring.cases.vocabularies import fixture_vocabularies
 from bpe_ref import NamedVocabulary, Vocabulary, dump_plain_json
 from bpe_ref.formats.plain_json import parse_plain_json
+from tokenref.catalogue import shipped_subject, shipped_subjects
 from tokenref.goldens import own_subject
 from tokenref.record import canonical_json
 from tokenref.subjects import SAMPLERS, Samplers, Subject, TokenizerFile
@@ -22,7 +21,7 @@ def written(subject: Subject, name: str) -> dict[str, Any] | None:
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> sorted(written(vocabulary_by_concatenation({b"ac": 0}), ""))
     ['vocabulary']
-    >>> written(fixture_vocabularies()["tiny"].vocabulary, "")
+    >>> written(shipped_subject("tiny"), "")
     {'name': 'tiny'}
     """
     if isinstance(subject, Samplers):
@@ -53,12 +52,12 @@ def read_written(content: dict[str, Any] | None) -> Subject:
     return named_subject(str(content["name"]))
 
 
-@cache
 def named_subject(name: str) -> Subject:
     """Return what a name or a path stands for; the fixtures' own names come first."""
-    if name in fixture_vocabularies():
-        return fixture_vocabularies()[name].vocabulary
-    return fixture_tokenizers()[name] if name in fixture_tokenizers() else own_subject(name)
+    return shipped_subject(name) if name in shipped_subjects() else _own_subject(name)
+
+
+_own_subject = cache(own_subject)
 
 
 def shipped_name(subject: Vocabulary | TokenizerFile) -> str | None:
@@ -68,5 +67,4 @@ def shipped_name(subject: Vocabulary | TokenizerFile) -> str | None:
 
 @cache
 def _shipped() -> dict[str, str]:
-    names = {named.vocabulary.digest(): name for name, named in fixture_vocabularies().items()}
-    return names | {file.digest(): name for name, file in fixture_tokenizers().items()}
+    return {entry.digest: name for name, entry in shipped_subjects().items()}

@@ -1,8 +1,8 @@
-"""Judge the answers that a program gave somewhere else, line by line, in bounded memory.
+"""Judge a file of responses, line by line, in bounded memory.
 
-Every answer is judged against every record that asks its question. Of several
-answers to one question the worst counts. Nothing is kept of an answer but
-that, so a million of them need no more memory than the records.
+Every answer is judged against every record that asks its question. If a question has several
+answers, the worst one counts. Only that judgement is kept, so a million answers need no more
+memory than the records.
 """
 
 from dataclasses import dataclass, field

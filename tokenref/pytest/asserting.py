@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import msgspec
 
-from authoring.cases.sampling.ambiguity import TooAmbiguousError, verdict_of
 from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import FloatsError, Type, pack, units_apart, unpack
@@ -19,6 +18,7 @@ from tokenref.judging_samplers import set_difference
 from tokenref.pytest.diagnosing import diagnose
 from tokenref.pytest.plain import plain
 from tokenref.questions.sampling import pack_parameters
+from tokenref.rounding.margins import UndecidedError, filter_verdict
 from tokenref.verdicts import Either, Exact, Set
 
 _CLOSE: Final = 4
@@ -73,8 +73,8 @@ def _others_allowed(
 ) -> list[list[int]]:
     """Return what else is right, where rounding decides."""
     try:
-        verdict = verdict_of(op, rule, request)
-    except TooAmbiguousError:
+        verdict = filter_verdict(op, rule, request)
+    except UndecidedError:
         return []
     match verdict:
         case Exact():

@@ -1,7 +1,8 @@
-"""Questions that are sequences of calls on one state: what one call cannot show.
+"""Questions that consist of several calls, for what a single call cannot show.
 
-Each answer has one entry per call, so that the first wrong one is seen. Text is
-one piece here: no pattern, no special tokens.
+An engine may remember something wrong from one call to the next, such as half of a character or a
+cached answer. Only the second call shows it. Each answer has one entry per call, so the first
+wrong one can be found.
 """
 
 from typing import Annotated, Final, Literal, TypeAlias

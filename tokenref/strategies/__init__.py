@@ -6,15 +6,16 @@ vocabulary_questions, tokenizer_questions, sampler_questions     what each opera
 """
 
 from tokenref.rules import RACE_PROFILES
-from tokenref.strategies.adaptive_questions import (
+from tokenref.strategies.draw_questions import (
     ADAPTIVE_QUESTIONS,
     adaptive_p,
     even_rows,
     mirostat,
     plain_rows,
+    race_numbers,
+    races,
 )
 from tokenref.strategies.parameters import profile_parameters, step_parameters
-from tokenref.strategies.race_questions import race_numbers, races
 from tokenref.strategies.rows import (
     dyadic_weights,
     histories,

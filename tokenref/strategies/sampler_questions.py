@@ -18,10 +18,16 @@ from tokenref.floats import Type, pack
 from tokenref.questions.sampling import pack_parameters
 from tokenref.record import FILTER_OPS, ROW_OPS
 from tokenref.rules import RACE_PROFILES, STANDARD, rule_name, rule_names
-from tokenref.strategies.adaptive_questions import ADAPTIVE_QUESTIONS
+from tokenref.strategies.draw_questions import (
+    ADAPTIVE_QUESTIONS,
+    ASKED,
+    races,
+    random_words,
+    residual,
+    speculative,
+    uniforms_of_words,
+)
 from tokenref.strategies.parameters import profile_parameters, step_parameters
-from tokenref.strategies.race_questions import races
-from tokenref.strategies.random_questions import ASKED, random_words, uniforms_of_words
 from tokenref.strategies.rows import (
     dyadic_weights,
     histories,
@@ -29,7 +35,6 @@ from tokenref.strategies.rows import (
     logits,
     uniforms,
 )
-from tokenref.strategies.speculative_questions import residual, speculative
 from tokenref.strategies.texts import mostly
 
 Request: TypeAlias = dict[str, Any]

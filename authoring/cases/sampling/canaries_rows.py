@@ -15,9 +15,9 @@ import msgspec
 from authoring.cases.sampling.chains_asking import ChainTopic, alone, chain_request
 from authoring.cases.sampling.draft import SamplerDraft, finish_sampler
 from authoring.cases.sampling.rows_asking import Topic, row_request
-from authoring.cases.sampling.rows_softmax import close_to
 from tokenref.floats import Type, from_digits, pack, to_digits, type_of, unpack
 from tokenref.record import Case, answer_type, make_case, op_of
+from tokenref.rounding.rows import softmax_verdict
 from tokenref.verdicts import Close, MustRefuse
 
 Out = dict[str, Any]
@@ -143,7 +143,9 @@ def _drafts() -> list[tuple[SamplerDraft, Change, str]]:
             )
         else:
             verdict = (
-                close_to(op, request["logits"], "f32") if op in {"softmax", "logprobs"} else None
+                softmax_verdict(op, request["logits"], "f32")
+                if op in {"softmax", "logprobs"}
+                else None
             )
             if op == "greedy":
                 draft = SamplerDraft(

@@ -11,10 +11,11 @@ from math import inf
 from typing import Any, Final
 
 from authoring.cases.draft import PurposeError
-from authoring.cases.sampling.chains_asking import ChainTopic, alone, chain_request, prove_decided
+from authoring.cases.sampling.chains_asking import ChainTopic, alone, chain_request
 from authoring.cases.sampling.draft import SamplerDraft, gives
 from authoring.cases.splitmix import SplitMix64
 from sampling_ref import PROFILES
+from tokenref.rounding.chains import prove_decided
 
 RACES: Final = frozenset({"transformers", "vllm", "sglang", "tensorrt-llm", "exllamav3"})
 """Engines whose draw takes one random number for each token of the row."""

@@ -14,8 +14,9 @@ import msgspec
 from authoring.cases.draft import PurposeError
 from tokenref.answers import Answer, Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
+from tokenref.goldens import GoldensError, golden, right_answer
 from tokenref.judge import judge
-from tokenref.record import OPERATIONS, Case, Exact, MustRefuse, Verdict, answer_type, make_case
+from tokenref.record import OPERATIONS, Case, Exact, MustRefuse, Verdict
 from tokenref.runner import guarded
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Either, Seeds, Stat, Survey
@@ -57,41 +58,38 @@ def finish_sampler(draft: SamplerDraft) -> Case:
 
     A verdict of its own must let the reference's answer pass.
     """
-    question = msgspec.convert(dict(draft.request), OPERATIONS[draft.op].question)
-    parts: dict[str, Any] = {
-        "id": draft.id,
-        "profile": draft.profile,
-        "why": draft.why,
-        "flags": sorted(draft.flags),
-        "spec": draft.spec,
-        "input": question,
-    }
-    if isinstance(draft.verdict, Seeds | Stat | Survey):
-        case = make_case(draft.op, **parts, verdict=draft.verdict)
-    else:
-        case = _answered(draft, parts, msgspec.to_builtins(question))
+    op, verdict = draft.op, draft.verdict
+    question = msgspec.to_builtins(msgspec.convert(dict(draft.request), OPERATIONS[op].question))
+    right = None if isinstance(verdict, Seeds | Stat | Survey) else _right(draft, question)
+    case = golden(
+        op,
+        SAMPLERS,
+        question,
+        Ok(verdict.alternatives[0].out) if isinstance(verdict, Either) else right,
+        id=draft.id,
+        profile=draft.profile,
+        why=draft.why,
+        flags=sorted(draft.flags),
+        spec=draft.spec,
+        verdict=verdict,
+    )
+    if isinstance(right, Ok):
+        judgement = judge(case, right, SAMPLERS)
+        if judgement.status != "pass":
+            raise PurposeError(f"{draft.id}: the reference itself fails: {judgement.detail}")
     for purpose in draft.purposes:
         purpose(case)
     return case
 
 
-def _answered(draft: SamplerDraft, parts: Mapping[str, Any], request: Mapping[str, Any]) -> Case:
-    answer = SamplerSession(draft.profile).answer(draft.op, request)
-    if isinstance(answer, Refused):
-        if not isinstance(draft.verdict, Exact):
-            raise PurposeError(f"{draft.id}: the reference refuses: {answer.message}")
-        return make_case(draft.op, **parts, verdict=MustRefuse(codes=[answer.code]))
-    if not isinstance(answer, Ok):
-        raise PurposeError(f"{draft.id}: the reference itself cannot answer: {answer}")
-    out: Any = dict(answer.out)
-    if isinstance(draft.verdict, Either):
-        out = draft.verdict.alternatives[0].out
-    typed = msgspec.convert(out, answer_type(draft.op))
-    case = make_case(draft.op, **parts, verdict=draft.verdict, out=typed)
-    judgement = judge(case, answer, SAMPLERS)
-    if judgement.status != "pass":
-        raise PurposeError(f"{draft.id}: the reference itself fails: {judgement.detail}")
-    return case
+def _right(draft: SamplerDraft, question: Mapping[str, Any]) -> Ok | Refused:
+    try:
+        right = right_answer(draft.op, draft.profile, SAMPLERS, "", question)
+    except GoldensError as error:
+        raise PurposeError(f"{draft.id}: {error}") from None
+    if isinstance(right, Refused) and not isinstance(draft.verdict, Exact):
+        raise PurposeError(f"{draft.id}: the reference refuses: {right.message}")
+    return right
 
 
 def refuses(code: str) -> SamplerPurpose:

@@ -12,7 +12,6 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from authoring.cases.draft import PurposeError
-from authoring.cases.sampling.ambiguity import TooAmbiguousError, verdict_of
 from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, gives, refuses
 from sampling_ref import PROFILES
 from tokenref.answers import Ok, Refused
@@ -21,6 +20,7 @@ from tokenref.floats import Floats, Type, from_digits, pack, to_digits
 from tokenref.judge import judge
 from tokenref.questions.sampling import pack_parameters
 from tokenref.record import Case, op_of
+from tokenref.rounding.margins import UndecidedError, filter_verdict
 from tokenref.rules import STANDARD
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Exact, Verdict
@@ -115,8 +115,8 @@ class FilterCase:
         verdict = self.verdict or Exact()
         if not self.refused and self.verdict is None:
             try:
-                verdict = verdict_of(self.op, self.profile, self.request())
-            except TooAmbiguousError as error:
+                verdict = filter_verdict(self.op, self.profile, self.request())
+            except UndecidedError as error:
                 raise PurposeError(f"{name}: {error}") from None
         if isinstance(verdict, Exact) == self.is_open:
             raise PurposeError(f"{name}: must {'not ' * self.is_open}be exact, got {verdict}")

@@ -5,7 +5,6 @@ from dataclasses import replace
 from math import inf
 from typing import Any, Final
 
-from authoring.cases.sampling.ambiguity import UNDEFINED_TIES
 from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.filter_draft import FilterCase, logits
 from authoring.cases.sampling.filters_engine_questions import QUESTIONS, ROW, Question
@@ -15,6 +14,7 @@ from sampling_ref.engines.profile import Profile, Stage
 from tokenref.answers import Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.record import FILTER_OPS
+from tokenref.rounding.margins import UNDEFINED_TIES
 
 NEXT: Final = 2.0**-20
 """A step beyond the end of a domain, which 32 bits hold."""

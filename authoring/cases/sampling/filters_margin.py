@@ -9,13 +9,13 @@ from math import inf
 from typing import Any, Final
 
 from authoring.cases.draft import PurposeError
-from authoring.cases.sampling.ambiguity import is_decided, values_of
 from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.filter_draft import FilterCase, Row, logits
 from authoring.cases.splitmix import SplitMix64
 from sampling_ref import PROFILES
 from tokenref.floats import nearest
 from tokenref.record import FILTER_OPS
+from tokenref.rounding.margins import is_decided, values_of
 
 VALUES: Final[Mapping[str, tuple[dict[str, Any], ...]]] = {
     "top_k": ({"k": 1}, {"k": 20}, {"k": 40}),

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
-from authoring.cases.sampling.ambiguity import TooAmbiguousError, verdict_of
 from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.filter_draft import FilterCase, Row, eighths
 from authoring.cases.sampling.filters_margin import usual_row
 from sampling_ref import PROFILES
 from sampling_ref.numbers.softmax import softmax
 from tokenref.floats import grid, nearest
+from tokenref.rounding.margins import UndecidedError, filter_verdict
 from tokenref.verdicts import Either, Set
 
 _MANY: Final = 200
@@ -96,8 +96,8 @@ def _open(
         is_open=True,
     )
     try:
-        verdict = verdict_of(op, profile, case.request())
-    except TooAmbiguousError:
+        verdict = filter_verdict(op, profile, case.request())
+    except UndecidedError:
         return None
     return case if isinstance(verdict, Either | Set) else None
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from authoring.cases.sampling.ambiguity import is_decided, values_of
 from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.filter_draft import FilterCase, Row, eighths, logits, parts
 from tokenref.answers import Answer, Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import unpack
+from tokenref.rounding.margins import is_decided, values_of
 from tokenref.rules import STANDARD, choices_of, rule_names
 
 _EVEN: Final = eighths(2, 2, 2, 2)

@@ -1,44 +1,19 @@
-"""Softmax, log-probabilities and the greedy choice.
-
-What a right program may be off is generated: several ways to calculate with 32 bits (the largest
-logit subtracted first, or together with the logarithm of the sum; sums forwards, backwards and in
-pairs; e**x by itself, or as a power of 2) are compared with the correctly rounded answer. The
-largest distance and one more is allowed.
-Subnormal answers may be flushed to zero by fast hardware: below the smallest normal number
-everything counts as equal, but that an impossible token has exactly no probability.
-"""
-
-# A question, its answer and why it is asked stand in one line of a table.
+"""Softmax, log-probabilities and the greedy choice."""
 
 from collections.abc import Iterator, Sequence
-from itertools import product, starmap
-from math import exp, exp2, inf, log
+from math import inf
 from typing import Final, NamedTuple
 
-from authoring.cases.sampling.ambiguity import TooAmbiguousError
 from authoring.cases.sampling.draft import SamplerDraft, differs_from, gives
 from authoring.cases.sampling.rows_asking import Topic
-from tokenref.answers import Ok
-from tokenref.engines.reference_samplers import SamplerSession
-from tokenref.floats import Floats, Type, floats, nearest, pack, units_apart, unpack
+from tokenref.floats import Type, nearest, pack
+from tokenref.rounding.rows import softmax_verdict
 from tokenref.rules import rule_name
-from tokenref.verdicts import Close, Exact, Verdict
+from tokenref.verdicts import Exact
 
 SOFTMAX: Final = Topic("softmax", ("StableSoftmax",), "docs/sampling.md#exactness")
 LOGPROBS: Final = Topic("logprobs", ("StableSoftmax",), "docs/engines.md#logprobs")
 GREEDY: Final = Topic("greedy", ("GreedyTie",), "docs/engines.md#when-an-engine-draws-nothing")
-
-SMALLEST_NORMAL: Final[dict[Type, float]] = {
-    "f64": 2.0**-1022,
-    "f32": 2.0**-126,
-    "f16": 2.0**-14,
-    "bf16": 2.0**-126,
-}
-_NEAR: Final = 8.0
-"""Up to this size the logarithm of the sum may be added to the largest logit."""
-
-_MOST_APART: Final = 64
-"""Right programs that are farther apart, in units in the last place, make no test."""
 
 
 class Row(NamedTuple):
@@ -115,7 +90,7 @@ def drafts() -> Iterator[SamplerDraft]:
                     row.why,
                     *purposes,
                     flags=row.flags,
-                    verdict=close_to("softmax", logits, row.dtype),
+                    verdict=softmax_verdict("softmax", logits, row.dtype),
                 )
             if row.probs is not None and 1.0 in row.probs:
                 continue  # the logarithm of nearly 1 is a zero whose sign nobody promises
@@ -126,7 +101,7 @@ def drafts() -> Iterator[SamplerDraft]:
                 {"logits": logits},
                 f"As logarithms{words}: {row.why[0].lower()}{row.why[1:]}",
                 flags=row.flags,
-                verdict=close_to("logprobs", logits, row.dtype),
+                verdict=softmax_verdict("logprobs", logits, row.dtype),
             )
     yield from _greedy()
 
@@ -151,97 +126,3 @@ def _greedy() -> Iterator[SamplerDraft]:
             yield GREEDY.case(
                 "greedy", f"last.{slug}", name, request, why, *purposes, verdict=Exact()
             )
-
-
-def close_to(op: str, logits: dict[str, str], dtype: Type) -> Verdict:
-    """Return how far an answer may be off. Raises `TooAmbiguousError`.
-
-    >>> close_to("softmax", pack([0.0, 0.0]), "f32")
-    Exact()
-    >>> close_to("logprobs", pack([0.0, -60.0], "f32"), "f32")
-    Traceback (most recent call last):
-    authoring.cases.sampling.ambiguity.TooAmbiguousError: logprobs: of the number nearest to zero rounding leaves nothing
-    """
-    answer = SamplerSession("standard").answer(op, {"logits": logits})
-    if not isinstance(answer, Ok):
-        return Exact()
-    right = unpack(answer.out["probs" if op == "softmax" else "logprobs"])
-    row = unpack(logits)
-    apart, floor = 0, SMALLEST_NORMAL[dtype]
-    for way in WAYS:
-        if way.together and op == "logprobs" and abs(max(row)) > _NEAR:
-            continue  # what is added to a large logit is lost: no right way
-        other = _rounded(op, row, dtype, way)
-        for first, second in zip(right, other, strict=True):
-            there = nearest(second, dtype)
-            if abs(first) <= floor and abs(there) <= floor:
-                continue
-            apart = max(apart, int(units_apart(first, there, dtype)))
-    if apart > _MOST_APART or (op == "logprobs" and 0.0 in right):
-        # A nearly certain token: floats make plus zero of a logarithm that is a little below 0.
-        raise TooAmbiguousError(f"{op}: of the number nearest to zero rounding leaves nothing")
-    if apart == 0 and all(number in {0.0, -inf, 0.5, 0.25, 1.0} for number in right):
-        return Exact()
-    if not any(0 < abs(number) <= floor for number in right):
-        return Close(ulp=apart + 1)
-    return Close(ulp=apart + 1, floor=_floor(floor))
-
-
-def _floor(floor: float) -> Floats:
-    return floats([floor], "f64") if floor < 2.0**-149 else floats([floor], "f32")
-
-
-LOG2_E: Final = 1.4426950408889634
-ADDING: Final = ("forwards", "backwards", "in pairs")
-
-
-class Way(NamedTuple):
-    """One way to calculate, with every operation rounded."""
-
-    adding: str
-    together: bool
-    """Whether the largest logit is added to the logarithm, or the sum inverted first."""
-
-    by_two: bool
-    """Whether e**x is 2**(x log2 e), as kernels on graphics cards have it."""
-
-
-WAYS: Final = tuple(starmap(Way, product(ADDING, (False, True), (False, True))))
-
-
-def _sum(weights: Sequence[float], adding: str, dtype: Type) -> float:
-    if adding == "in pairs":
-        if len(weights) == 1:
-            return weights[0]
-        half = len(weights) // 2
-        return nearest(
-            _sum(weights[:half], adding, dtype) + _sum(weights[half:], adding, dtype), dtype
-        )
-    total = 0.0
-    for weight in reversed(weights) if adding == "backwards" else weights:
-        total = nearest(total + weight, dtype)
-    return total
-
-
-def _rounded(op: str, row: Sequence[float], wanted: Type, way: Way) -> list[float]:
-    """Return probabilities or their logarithms with every operation rounded, 16 bits by 32."""
-    dtype: Type = "f64" if wanted == "f64" else "f32"
-    largest = max(row)
-    differences = [nearest(logit - largest, dtype) if logit > -inf else -inf for logit in row]
-    if way.by_two:
-        turn = nearest(LOG2_E, dtype)
-        weights = [
-            nearest(exp2(nearest(difference * turn, dtype)), dtype) for difference in differences
-        ]
-    else:
-        weights = [nearest(exp(difference), dtype) for difference in differences]
-    total = _sum(weights, way.adding, dtype)
-    if op == "softmax":
-        if way.together:
-            return [nearest(weight * nearest(1 / total, dtype), dtype) for weight in weights]
-        return [nearest(weight / total, dtype) for weight in weights]
-    of_sum = nearest(log(total), dtype)
-    if way.together:
-        whole = nearest(largest + of_sum, dtype)
-        return [nearest(logit - whole, dtype) if logit > -inf else -inf for logit in row]
-    return [nearest(difference - of_sum, dtype) for difference in differences]

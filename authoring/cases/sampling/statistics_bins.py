@@ -6,7 +6,7 @@ from itertools import product
 from math import sqrt
 from typing import Any, Final
 
-from tokenref.chi_square import effect, least, limit
+from authoring.chi_square import effect, least, limit
 from tokenref.floats import floats
 from tokenref.verdicts import Stat
 

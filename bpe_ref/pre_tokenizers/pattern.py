@@ -1,0 +1,45 @@
+r"""Cut at the matches of a pinned pattern, as tiktoken does.
+
+Definition: the pieces are the matches, in order; text that no match covers is dropped. See
+`pretokenization` for what a pattern means.
+
+Source: openai/tiktoken 0.14.0, src/lib.rs.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from bpe_ref.aligned_text import AlignedText
+from bpe_ref.patterns.pretokenizer import Pretokenizer
+
+
+@dataclass(frozen=True)
+class Pattern:
+    r"""Cuts text into the matches of a pattern.
+
+    Raises `PatternError` if the pattern cannot be used, `ParameterError` if there is no such table.
+
+    >>> Pattern(r"\w+|\s+").cut_text("one two")
+    ['one', ' ', 'two']
+
+    """
+
+    pattern: str
+    tables: str = "unicode-16.0"
+    r"""What the pattern's \p{L}, \s and so on mean: a name from `unicode_tables`."""
+
+    def __post_init__(self) -> None:
+        """Check the pattern."""
+        _ = self._matches
+
+    @cached_property
+    def _matches(self) -> Pretokenizer:
+        return Pretokenizer(self.pattern, self.tables)
+
+    def cut(self, text: AlignedText) -> list[AlignedText]:
+        """Return the pieces."""
+        return [text.slice(start, stop) for start, stop in self._matches.spans(text.text)]
+
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
+        """Return the pieces' texts."""
+        return self._matches.pieces(text)

@@ -1,0 +1,1 @@
+"""How answers about samplers are judged where rounding may decide them."""

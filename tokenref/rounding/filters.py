@@ -1,0 +1,357 @@
+"""Filters as programs calculate them: in a named arithmetic, and a little beside it.
+
+Each function yields sets of kept places: the one that the arithmetic gives, and those
+that it would give if the number that decides were off by the slack, either way. What
+happens at ties, boundaries and so on is what the values say, as for the steps of
+`sampling_ref`; only the numbers are rounded.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from heapq import heappop, heappush
+from itertools import accumulate, pairwise
+from math import frexp, inf, sqrt
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+from sampling_ref.numbers.orders import Ties, largest, largest_first
+from sampling_ref.numbers.rounding import rounded_exp
+from tokenref.rounding.arithmetics import Arithmetic
+
+Values: TypeAlias = Mapping[str, Any]
+"""A step's parameters and choices, under the names of `sampling_ref.STEPS`."""
+
+Kept: TypeAlias = frozenset[int]
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The possible tokens of a row by their places, and their probabilities in an arithmetic."""
+
+    arithmetic: Arithmetic
+    numbers: tuple[float, ...]
+    """The row's own numbers, which order the tokens."""
+
+    shares: Sequence[float]
+    slack: float
+    """How far off a sum of all shares may be."""
+
+    is_exact: bool
+    """Whether the shares and all their sums are exact in every arithmetic."""
+
+    is_logits: bool
+
+    def around(self, number: float, *, is_exact: bool, scale: float = 1.0) -> tuple[float, ...]:
+        """Return a number as the arithmetic has it, and what lies around it if it is rounded."""
+        rounded = self.arithmetic.one(number)
+        if is_exact:
+            return (rounded,)
+        return rounded, rounded - self.slack * scale, rounded + self.slack * scale
+
+
+@lru_cache(maxsize=4)
+def ordered(numbers: tuple[float, ...], ties: Ties, best: int | None = None) -> list[int]:
+    """Return places, the largest number first; every arithmetic asks for the same."""
+    return largest_first(numbers, ties) if best is None else largest(numbers, best, ties)
+
+
+def enough(line: Sequence[float], share: float) -> int:
+    """Return how many of a line are surely more than a share: sums do not look further ahead."""
+    for place, total in enumerate(accumulate(line)):
+        if total > share + 2.0**-8:
+            return place + 1
+    return len(line)
+
+
+def count_kept(sums: Sequence[float], limit: float, boundary: str) -> int:
+    """Return how many tokens of a walk are kept, by its running sums."""
+    if boundary == "within":
+        return bisect_right(sums, limit)
+    reached = bisect_right(sums, limit) if boundary == "exceed" else bisect_left(sums, limit)
+    return min(reached + (boundary != "short"), len(sums))
+
+
+def at_least(row: Shares, kept: Kept, values: Values) -> Kept:
+    """Return the kept places; if they are fewer than `least`, with the leading ones."""
+    least = values.get("least", 0)
+    if len(kept) >= least:
+        return kept
+    return kept | frozenset(largest(row.numbers, least, values.get("ties", "lowest id")))
+
+
+def first_of(row: Shares, order: Sequence[int], count: int, values: Values) -> Kept:
+    """Return the first of a line, at least so many, and equals of the last one if all stay."""
+    count = max(count, values["least"])
+    if values["ties"] == "all" and count > 0:
+        while count < len(order) and row.numbers[order[count]] == row.numbers[order[count - 1]]:
+            count += 1
+    return frozenset(order[:count])
+
+
+def entropy_of(row: Shares) -> float:
+    """Return the entropy in nats."""
+    arithmetic = row.arithmetic
+    return abs(arithmetic.total(terms_of(row, arithmetic.logarithms(positive(row.shares)))))
+
+
+def positive(shares: Sequence[float]) -> list[float]:
+    """Return shares, those that have no bits left as 1, which adds nothing to an entropy."""
+    return [share or 1.0 for share in shares]
+
+
+def terms_of(row: Shares, logarithms: Sequence[float]) -> list[float]:
+    """Return -p log p of each share, given its logarithm."""
+    pairs = zip(row.shares, logarithms, strict=True)
+    return row.arithmetic.rounded(-share * logarithm for share, logarithm in pairs)
+
+
+# ---- filters
+
+
+def top_p(row: Shares, values: Values) -> Iterator[Kept]:
+    """Yield what top-p keeps."""
+    share, boundary = float(values["p"]), values["boundary"]
+    if share == 0 and values["zero"] == "off":
+        yield frozenset(range(len(row.shares)))
+        return
+    if share >= 1 and boundary == "reach":  # programs leave the step out
+        yield frozenset(range(len(row.shares)))
+        return
+    if boundary == "fitting":
+        for most in row.around(share, is_exact=row.is_exact):
+            yield at_least(row, _fitting(row, most), values)
+        return
+    order = ordered(row.numbers, values["ties"])
+    limits = row.around(share, is_exact=row.is_exact)
+    if row.arithmetic.upwards:
+        for limit in limits:
+            yield first_of(row, order, _count_upwards(row, order, limit, boundary), values)
+        return
+    line = [row.shares[place] for place in order]
+    sums = row.arithmetic.running(line[: enough(line, max(limits))])
+    for limit in limits:
+        yield first_of(row, order, count_kept(sums, limit, boundary), values)
+
+
+def _count_upwards(row: Shares, order: Sequence[int], limit: float, boundary: str) -> int:
+    """Return the same by running sums from the smallest share up, compared with 1 - p."""
+    sums = row.arithmetic.running([row.shares[place] for place in reversed(order)])
+    rest = row.arithmetic.one(1 - limit)
+    if boundary == "reach":
+        return max(1, len(order) - bisect_right(sums, rest))  # programs force the last one
+    if boundary == "exceed":
+        return max(1, len(order) - bisect_left(sums, rest))
+    return len(order) - bisect_left([0.0, *sums[:-1]], rest)  # by what comes after each
+
+
+def _fitting(row: Shares, most: float) -> Kept:
+    heap: list[tuple[float, int]] = []
+    running = 0.0
+    for place, share in enumerate(row.shares):
+        heappush(heap, (share, place))
+        running = row.arithmetic.one(running + share)
+        while running > most and len(heap) > 1:
+            running = row.arithmetic.one(running - heappop(heap)[0])
+    return frozenset(place for _, place in heap)
+
+
+# ---- one threshold for all
+
+
+def _passing(row: Shares, limit: float, values: Values, *, strictly: bool = False) -> Kept:
+    passing = [place for place, share in enumerate(row.shares) if share >= limit]
+    if strictly:
+        passing = [place for place in passing if row.shares[place] > limit]
+    return at_least(row, frozenset(passing), values)
+
+
+def min_p(row: Shares, values: Values) -> Iterator[Kept]:
+    """Yield what min-p keeps: by probabilities, and by logits as llama.cpp and mlx-lm do."""
+    m, top = float(values["m"]), max(row.shares)
+    strictly = values["equality"] == "removed"
+    least = max(values["least"], int(values["above_one"] == "best"))
+    values = {**values, "least": least}
+    if m == 0:
+        yield frozenset(range(len(row.shares)))
+        return
+    one = row.arithmetic.one
+    threshold = one(one(m) * top)
+    is_exact = row.is_exact and threshold == m * top
+    for limit in row.around(threshold, is_exact=is_exact, scale=threshold):
+        level = min(limit, top) if m <= 1 else limit  # never above the largest
+        yield _passing(row, level, values, strictly=strictly)
+    if row.is_logits:
+        best = max(row.numbers)
+        level = one(best + row.arithmetic.logarithms([one(m)])[0])
+        passing = frozenset(
+            place
+            for place, logit in enumerate(row.numbers)
+            if logit > level or (logit == level and not strictly)
+        )
+        yield at_least(row, passing, values)
+
+
+def epsilon(row: Shares, values: Values) -> Iterator[Kept]:
+    """Yield what epsilon keeps."""
+    cutoff = float(values["cutoff"])
+    for limit in row.around(cutoff, is_exact=row.is_exact, scale=cutoff):
+        yield _passing(row, limit, values, strictly=values["equality"] == "removed")
+
+
+def eta(row: Shares, values: Values) -> Iterator[Kept]:
+    """Yield what eta keeps."""
+    arithmetic, cutoff = row.arithmetic, float(values["cutoff"])
+    scale = sqrt(cutoff) if values["scale"] is None else float(values["scale"])
+    entropy = entropy_of(row)
+    scaled = arithmetic.one(arithmetic.one(scale) * arithmetic.one(rounded_exp(-entropy)))
+    is_exact = row.is_exact and cutoff < scaled * (1 - 4 * row.slack)
+    threshold = min(cutoff, scaled)
+    for limit in row.around(threshold, is_exact=is_exact, scale=threshold * (1 + entropy)):
+        yield _passing(row, limit, values, strictly=values["equality"] == "removed")
+
+
+def top_a(row: Shares, values: Values) -> Iterator[Kept]:
+    """Yield what top-a keeps."""
+    one, top = row.arithmetic.one, max(row.shares)
+    threshold = one(one(float(values["a"])) * one(top * top))
+    is_exact = row.is_exact and threshold == float(values["a"]) * top * top
+    for limit in row.around(threshold, is_exact=is_exact, scale=threshold):
+        yield _passing(row, limit, values)
+
+
+def xtc(row: Shares, values: Values) -> Iterator[Kept]:
+    """Yield what XTC leaves, where its coin says that it acts."""
+    threshold, every = float(values["threshold"]), frozenset(range(len(row.shares)))
+    for limit in row.around(threshold, is_exact=row.is_exact, scale=threshold):
+        top = _passing(row, limit, {}, strictly=values["equality"] == "does not")
+        lowest = min((row.numbers[place] for place in top), default=0.0)
+        last = [place for place in top if row.numbers[place] == lowest]
+        if values["ties"] != "all" and last:
+            last = [max(last) if values["ties"] == "highest id" else min(last)]
+        staying = every - top | frozenset(last) | top & frozenset(values["protected"])
+        yield staying if len(staying) >= values["least"] else every
+
+
+# ---- entropies, deviations and curves
+
+
+def top_n_sigma(row: Shares, values: Values) -> Iterator[Kept]:
+    """Yield what top-n-sigma keeps."""
+    arithmetic, logits, n = row.arithmetic, row.numbers, float(values["n"])
+    best, every = max(logits), frozenset(range(len(logits)))
+    if len(logits) == 1 or (n == 0 and values["zero"] == "off"):
+        yield every
+        return
+    mean = arithmetic.one(arithmetic.total(logits) / len(logits))
+    squares = arithmetic.rounded(
+        distance * distance for distance in arithmetic.rounded(logit - mean for logit in logits)
+    )
+    count = len(logits) - (values["deviation"] == "sample")
+    variance = arithmetic.one(arithmetic.total(squares) / count)
+    width = arithmetic.one(arithmetic.one(n) * arithmetic.one(sqrt(variance)))
+    is_exact = n == 0 or _is_whole(logits, mean, variance)
+    for limit in row.around(best - width, is_exact=is_exact, scale=abs(best) + width):
+        yield frozenset(place for place in every if logits[place] >= limit)
+
+
+def _is_whole(logits: Sequence[float], mean: float, variance: float) -> bool:
+    """Say whether mean, squares and deviation are numbers so short that nothing is rounded."""
+    short = all(number * 64 % 1 == 0 and abs(number) < 64 for number in (*logits, mean))
+    return short and sqrt(variance) * 64 % 1 == 0
+
+
+def typical(row: Shares, values: Values) -> Iterator[Kept]:
+    """Yield what typical keeps."""
+    arithmetic, mass = row.arithmetic, float(values["mass"])
+    logarithms = arithmetic.logarithms(positive(row.shares))
+    entropy = arithmetic.total(terms_of(row, logarithms))
+    sign = -1 if values["ties"] == "highest id" else 1
+    places = [place * sign for place in range(len(row.shares))]
+    is_flat = min(row.numbers) == max(row.numbers)
+    for middle in row.around(entropy, is_exact=is_flat, scale=1 + entropy):
+        far = arithmetic.rounded(
+            abs(-logarithm - middle) if share else inf
+            for share, logarithm in zip(row.shares, logarithms, strict=True)
+        )
+        order = [place * sign for _, place in sorted(zip(far, places, strict=True))]
+        line = [row.shares[place] for place in order]
+        limits = row.around(mass, is_exact=row.is_exact)
+        sums = arithmetic.running(line[: enough(line, max(limits))])
+        for limit in limits:
+            count = len(order) if mass == 1 and values["boundary"] == "reach" else 0
+            count = max(count or count_kept(sums, limit, values["boundary"]), 0)
+            if values["ties"] == "all" and count:
+                while count < len(order) and far[order[count]] == far[order[count - 1]]:
+                    count += 1
+            yield frozenset(order[: max(count, values["least"])])
+
+
+def top_h(row: Shares, values: Values) -> Iterator[Kept]:
+    """Yield what top-h keeps."""
+    arithmetic, alpha = row.arithmetic, float(values["alpha"])
+    order = ordered(row.numbers, values["ties"], values["best"])
+    line = [row.shares[place] for place in order]
+    total = arithmetic.total(line)
+    line = arithmetic.rounded(share / total for share in line)
+    logarithms = arithmetic.logarithms(positive(line))
+    terms = arithmetic.rounded(-share * log for share, log in zip(line, logarithms, strict=True))
+    sums, whole = arithmetic.running(terms), arithmetic.total(terms)
+    if values["entropy"] == "own":
+        masses = arithmetic.running(line)
+        logs = arithmetic.logarithms(masses)
+        sums = arithmetic.rounded(
+            part / mass + log for part, mass, log in zip(sums, masses, logs, strict=True)
+        )
+    if alpha == 1:
+        yield frozenset(order)
+        return
+    for limit in row.around(alpha * whole, is_exact=False, scale=1 + whole):
+        yield first_of(row, order, count_kept(sums, limit, "within"), values)
+
+
+def tail_free(row: Shares, values: Values) -> Iterator[Kept]:
+    """Yield what comes before the tail."""
+    arithmetic = row.arithmetic
+    order = ordered(row.numbers, values["ties"])
+    line = [row.shares[place] for place in order]
+    steps = arithmetic.rounded(one - two for one, two in pairwise(line))
+    bends = arithmetic.rounded(abs(one - two) for one, two in pairwise(steps))
+    if not bends:
+        yield frozenset(order)
+        return
+    total = arithmetic.total(bends)
+    if total == 0:
+        flat = len(bends) if values["cut"] == "centred" else int(float(values["z"]) * len(bends))
+        yield _before(row, order, flat, len(bends), values)
+        return
+    is_power_of_two = frexp(total)[0] == 0.5
+    is_exact = row.is_exact and is_power_of_two
+    sums = arithmetic.running(arithmetic.rounded(bend / total for bend in bends))
+    scale = 1 + 8 / total
+    for limit in row.around(float(values["z"]), is_exact=is_exact, scale=scale):
+        yield _before(row, order, bisect_right(sums, limit), len(bends), values)
+
+
+def _before(row: Shares, order: Sequence[int], before: int, bends: int, values: Values) -> Kept:
+    if values["cut"] == "counted":
+        return first_of(row, order, len(order) if before == bends else before, values)
+    return first_of(row, order, before + 1, values)
+
+
+ROUNDED: Final[Mapping[str, Callable[[Shares, Values], Iterator[Kept]]]] = MappingProxyType(
+    {
+        "top_p": top_p,
+        "min_p": min_p,
+        "typical": typical,
+        "epsilon": epsilon,
+        "eta": eta,
+        "top_n_sigma": top_n_sigma,
+        "top_a": top_a,
+        "top_h": top_h,
+        "tail_free": tail_free,
+        "xtc": xtc,
+    }
+)
+"""The filters that compare numbers which programs round. Top-k compares the row's own."""

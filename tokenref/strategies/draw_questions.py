@@ -1,0 +1,285 @@
+"""Questions about random words, uniform numbers, draws by noise, speculative decoding, mirostat.
+
+In a draw by noise each token has its own random number. Most are multiples of 1/64, so that the
+logarithms of the number and of 1 minus the number are far from where rounding matters; some are
+0 or the largest number below 1.
+
+Half of the rows for mirostat and adaptive-p have a power of two of equal logits. Their
+probabilities and surprises are exact, so a random number may lie exactly at a border, and the
+state may be missing. The other rows have a few plain logits, mostly with numbers between borders.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from math import inf
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+from hypothesis import strategies as st
+
+from tokenref.conversions import CONVERSIONS
+from tokenref.floats import pack
+from tokenref.generators import GENERATORS
+from tokenref.questions.sampling import pack_parameters
+from tokenref.rules import choices_of, rule_name
+from tokenref.strategies.rows import dyadic_weights, invalid_rows, logits, stepped, uniforms
+from tokenref.strategies.texts import mostly
+
+Request: TypeAlias = dict[str, Any]
+
+
+@st.composite
+def speculative(draw: st.DrawFn) -> Request:
+    """Draw what is exact: drafts are powers of two, so that each ratio to them is.
+
+    >>> from hypothesis import find
+    >>> find(speculative(), lambda request: request["tokens"])["tokens"]
+    [0]
+    """
+    size, count = draw(st.integers(2, 4)), draw(st.integers(0, 3))
+    offered = st.permutations([*(2.0 ** -min(n, size - 1) for n in range(1, size + 1))])
+    wanted = st.lists(st.integers(0, 15), min_size=size - 1, max_size=size - 1).map(_sixteenths)
+    drafts = [draw(offered) for _ in range(count)]
+    targets = [draw(wanted) for _ in range(count + 1)]
+    tokens = [draw(st.integers(0, size - 1)) for _ in range(count)]
+    numbers = [
+        draw(uniforms([target[token] / draft[token]]))
+        for target, draft, token in zip(targets, drafts, tokens, strict=False)
+    ]
+    return {
+        "draft": [pack(row) for row in drafts],
+        "target": [pack(row) for row in targets],
+        "tokens": tokens,
+        "uniforms": pack([*numbers, draw(uniforms(targets[-1]))]),
+        "params": {},
+    }
+
+
+def _sixteenths(cuts: Sequence[int]) -> list[float]:
+    ends = [0, *sorted(cuts), 16]
+    return [(high - low) / 16 for low, high in pairwise(ends)]
+
+
+@st.composite
+def residual(draw: st.DrawFn) -> Request:
+    """Draw a target's row and a draft's, of one to four tokens.
+
+    >>> from hypothesis import find
+    >>> sorted(find(residual(), lambda request: True))
+    ['draft', 'params', 'target']
+    """
+    size = draw(st.integers(1, 4))
+    wanted = st.lists(st.integers(0, 16), min_size=size - 1, max_size=size - 1).map(_sixteenths)
+    return {"target": pack(draw(wanted)), "draft": pack(draw(wanted)), "params": {}}
+
+
+LENGTHS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
+    {
+        "philox4x32-10": (2, 4),
+        "philox4x64-10": (2, 4),
+        "threefry2x32-20": (2, 2),
+        "threefry4x64-20": (4, 4),
+    }
+)
+"""Words of the key and of the counter, of generators that are started by both."""
+
+ASKED: Final = (
+    *(name for name, generator in GENERATORS.items() if generator.needs == ("seed",)),
+    *LENGTHS,
+)
+"""The generators that are asked for their words."""
+
+_EDGES: Final = (0, 1, 0xFF, 0x1FF)
+_LONG: Final = (0, 0, 1, 2, 3, 4, 7, 8, 623, 624, 625)
+"""Words that were taken before: the ends of the blocks of some generators."""
+
+
+@st.composite
+def random_words(draw: st.DrawFn, profile: str) -> Request:
+    """Draw a start, edges above all, and which words are wanted.
+
+    >>> from hypothesis import find
+    >>> find(random_words("mt19937"), lambda request: True)
+    {'taken': 0, 'count': 1, 'seed': '0'}
+    """
+    request: Request = {"taken": draw(st.sampled_from(_LONG)), "count": draw(st.integers(1, 6))}
+    if profile not in LENGTHS:
+        seeds = mostly(st.integers(0, 2**64 - 1), st.sampled_from([0, 1, 2**32 - 1, 2**32]), 2)
+        return {**request, "seed": f"{draw(seeds):x}"}
+    bits = GENERATORS[profile].inner
+    for name, length in zip(("key", "counter"), LENGTHS[profile], strict=True):
+        word = _words(bits)
+        given = draw(st.lists(word, min_size=length, max_size=length))
+        request[name] = [f"{each:0{bits // 4}x}" for each in given]
+    return request
+
+
+@st.composite
+def uniforms_of_words(draw: st.DrawFn, profile: str) -> Request:
+    """Draw random words, edges above all, as many as some numbers need.
+
+    >>> from hypothesis import find
+    >>> find(uniforms_of_words("torch-cpu-float"), lambda request: True)
+    {'words': ['00000000']}
+    """
+    way = CONVERSIONS[profile]
+    word = _words(way.bits)
+    count = way.words * draw(st.integers(1, 3))
+    words = draw(st.lists(word, min_size=count, max_size=count))
+    return {"words": [f"{each:0{way.bits // 4}x}" for each in words]}
+
+
+def _words(bits: int) -> st.SearchStrategy[int]:
+    largest = (1 << bits) - 1
+    edges = st.sampled_from([*_EDGES, largest, 1 << (bits - 1), largest - 0xFF])
+    return mostly(edges, st.integers(0, largest), 2)
+
+
+LARGEST: Final = 1 - 2.0**-24
+_WALK: Final = rule_name("draw", method="torch walk")
+_64THS: Final = st.integers(1, 63).map(lambda number: number / 64)
+_ENDS: Final = st.sampled_from([LARGEST, 0.0, 2.0**-20, 1 - 2.0**-16])
+
+
+def race_numbers(size: int) -> st.SearchStrategy[list[float]]:
+    """Return a strategy for a random number for each token: some of them 0 or nearly 1.
+
+    >>> from hypothesis import find
+    >>> len(find(race_numbers(3), lambda numbers: True))
+    3
+    """
+    one = mostly(_64THS, _ENDS, 8)
+    equal = one.map(lambda number: [number] * size)
+    return mostly(st.lists(one, min_size=size, max_size=size), equal, 8)
+
+
+@st.composite
+def races(draw: st.DrawFn, profile: str) -> Request:
+    """Draw a row, a number for each token, and sometimes how many tokens are drawn.
+
+    >>> from hypothesis import find
+    >>> sorted(find(races("method.gumbel-max"), lambda request: "count" in request))
+    ['count', 'logits', 'uniforms']
+    """
+    method = (choices_of("draw", profile) or {})["method"]
+    by_logits = method == "gumbel max"
+    row = draw(logits(8)) if by_logits else draw(dyadic_weights())
+    possible = _possible(row, by_logits=by_logits)
+    request: Request = {"logits" if by_logits else "probs": pack(row)}
+    if profile == _WALK:
+        count = draw(st.integers(2, 5))
+        numbers = draw(st.lists(mostly(_64THS, _ENDS, 8), min_size=count, max_size=count))
+        return {**request, "uniforms": pack(numbers), "count": count}
+    request["uniforms"] = pack(draw(race_numbers(len(row))))
+    if draw(st.integers(0, 3)) == 0:
+        request["count"] = draw(st.integers(1, min(possible, 6)))
+    return request
+
+
+def _possible(row: Sequence[float], *, by_logits: bool) -> int:
+    return sum(number > (-inf if by_logits else 0) for number in row)
+
+
+_QUARTERS: Final = st.integers(-16, 16).map(lambda number: number / 4)
+_RATES: Final = st.sampled_from([0.5, 0.25, 1.0, 0.125, 0.0, -0.5])
+_AIMS: Final = st.sampled_from([2.0, 1.5, 1.0, 3.0, 2.5, 0.5, 0.0])
+_SHARES: Final = st.sampled_from([0.5, 0.25, 0.75, 0.0, 1.0])
+_DECAYS: Final = st.sampled_from([0.5, 0.75, 0.0])
+_STEERING: Final = st.integers(-2, 16).map(lambda number: number / 2)
+_BETWEEN: Final = st.integers(0, 31).map(lambda number: (2 * number + 1) / 64)
+_SIZES: Final = (0, 1, 1000)
+"""Tokens by which a vocabulary may be larger than the row."""
+
+
+@st.composite
+def even_rows(draw: st.DrawFn) -> list[float]:
+    """Draw a row whose possible tokens are equal, and 1, 2, 4 or 8 of them.
+
+    >>> from hypothesis import find
+    >>> find(even_rows(), lambda row: True)
+    [0.0]
+    """
+    equal = draw(st.sampled_from([0.0, 1.0, -2.5]))
+    row = [equal] * 2 ** draw(st.integers(0, 3))
+    for place in draw(st.lists(st.integers(0, len(row)), max_size=2)):
+        row.insert(place, -inf)
+    return row
+
+
+@st.composite
+def plain_rows(draw: st.DrawFn) -> list[float]:
+    """Draw a row of quarters, often with equals, sometimes with a peak or an impossible token.
+
+    >>> from hypothesis import find
+    >>> find(plain_rows(), lambda row: len(row) > 2)
+    [0.0, 0.0, 0.0]
+    """
+    odd = st.sampled_from([-inf, -20.0, 30.0])
+    row = draw(st.lists(mostly(_QUARTERS, odd, 8), min_size=2, max_size=9))
+    return row if max(row) > -inf else [*row, 0.0]
+
+
+@st.composite
+def mirostat(draw: st.DrawFn, op: str) -> Request:
+    """Draw a step of mirostat 1 or 2.
+
+    >>> from hypothesis import find
+    >>> find(mirostat("mirostat_2"), lambda request: not request["state"])["params"]
+    {'tau': {'f32': '40000000'}, 'eta': {'f32': '3f000000'}}
+    """
+    is_even = draw(st.booleans())
+    row = draw(even_rows()) if is_even else draw(mostly(plain_rows(), invalid_rows(), 32))
+    params: Request = {"tau": draw(_AIMS), "eta": draw(_RATES)}
+    if op == "mirostat_1":
+        more = {
+            "ranks": st.sampled_from([2, 3, 100]),
+            "vocabulary": st.sampled_from([len(row) + by for by in _SIZES]),
+        }
+        params |= draw(st.fixed_dictionaries({}, optional=more))
+    mu = draw(_STEERING)
+    if is_even and mu > 0 and draw(st.integers(0, 3)) == 0:
+        mu = stepped(mu, -1)
+    state = {} if is_even and draw(st.integers(0, 3)) == 0 else {"mu": pack([mu])}
+    return _asked(row, params, state, draw(_random_number(row, is_even=is_even)))
+
+
+@st.composite
+def adaptive_p(draw: st.DrawFn) -> Request:
+    """Draw a step of adaptive-p.
+
+    >>> from hypothesis import find
+    >>> sorted(find(adaptive_p(), lambda request: True))
+    ['logits', 'params', 'state', 'uniforms']
+    """
+    is_even = draw(st.booleans())
+    row = draw(even_rows()) if is_even else draw(mostly(plain_rows(), invalid_rows(), 32))
+    params = {"target": draw(_SHARES), "decay": draw(_DECAYS)}
+    weight = draw(st.sampled_from([2.0, 1.0, 4.0, 0.5, 0.0]))
+    past = [draw(st.integers(0, 8)) / 8 * weight, weight]
+    state = {} if is_even and draw(st.integers(0, 3)) == 0 else {"past": pack(past)}
+    return _asked(row, params, state, draw(_random_number(row, is_even=is_even)))
+
+
+def _asked(row: list[float], params: Request, state: Request, u: float) -> Request:
+    return {
+        "logits": pack(row),
+        "params": pack_parameters(params),
+        "state": state,
+        "uniforms": pack([u]),
+    }
+
+
+def _random_number(row: list[float], *, is_even: bool) -> st.SearchStrategy[float]:
+    """Return a strategy for a number at a border of equal shares, or anywhere between 0 and 1."""
+    count = sum(logit > -inf for logit in row)
+    return uniforms([1 / count] * count) if is_even else mostly(_BETWEEN, uniforms(), 8)
+
+
+ADAPTIVE_QUESTIONS: Final[Mapping[str, st.SearchStrategy[Request]]] = MappingProxyType(
+    {
+        "mirostat_1": mirostat("mirostat_1"),
+        "mirostat_2": mirostat("mirostat_2"),
+        "adaptive_p": adaptive_p(),
+    }
+)
+"""What draws the questions of each operation."""
