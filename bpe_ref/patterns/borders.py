@@ -57,9 +57,9 @@ _MOST_KNOWN = 1 << 16
 
 
 class PatternBorders:
-    """The borders of a regular expression.
+    r"""The borders of a regular expression.
 
-    >>> borders = borders_of(r"\\p{L}+|\\s+")
+    >>> borders = borders_of(r"\p{L}+|\s+")
     >>> borders.is_border("a", " "), borders.is_border("a", "b"), borders.is_border("1", "2")
     (True, False, False)
     """
@@ -77,17 +77,28 @@ class PatternBorders:
         self._alone = alone
         self._run = run
         self._known: dict[str, int] = {}
+        self._reached: dict[int, int] = {}
 
     def is_border(self, left: str, right: str) -> bool:
         """Return whether there is a border between two characters."""
+        matched = (self._positions(left) | self._positions(right)) & self._alone
+        return bool(matched) and not self.may_hold_both(left, right)
+
+    def may_hold_both(self, left: str, right: str) -> bool:
+        """Return whether a match may contain the two characters side by side.
+
+        >>> borders_of("[0-9]+").may_hold_both("1", "2")
+        True
+        >>> borders_of("[0-9]").may_hold_both("1", "2")
+        False
+        """
         here, there = self._positions(left), self._positions(right)
-        if not (here | there) & self._alone:
+        if not here or not there:
             return False
-        reached = 0
-        for position, follow in enumerate(self._follow):
-            if here >> position & 1:
-                reached |= follow
-        return not reached & there
+        found = self._reached.get(here)
+        if found is None:
+            found = self._reached[here] = _union(self._follow[at] for at in _bits(here))
+        return bool(found & there)
 
     @cached_property
     def covers_all(self) -> bool:
@@ -130,9 +141,9 @@ class PatternBorders:
 
 @lru_cache(maxsize=64)
 def borders_of(source: str) -> PatternBorders | None:
-    """Return the borders of a pattern in Oniguruma's syntax; None if nothing is known.
+    r"""Return the borders of a pattern in Oniguruma's syntax; None if nothing is known.
 
-    Nothing is known of patterns with back references, `\\K` or look-behind over several
+    Nothing is known of patterns with back references, `\K` or look-behind over several
     characters, of those that match the empty text, and of those that cannot be used.
 
     >>> borders_of("a*") is None, borders_of("(?<=ab)c") is None
@@ -199,7 +210,7 @@ class _Graph:
     follow: list[int] = field(default_factory=list)
     looks_back: bool = False
 
-    def add(self, node: Node) -> _Ends:  # noqa: PLR0911 -- one answer for each kind of node
+    def add(self, node: Node) -> _Ends:  # noqa: C901, PLR0911 -- one answer for each kind of node
         """Add a node; return its ends."""
         match node:
             case One(members, also):
@@ -228,7 +239,7 @@ class _Graph:
                 return self._repeat(body, least, most)
             case Atomic(body) | Capture(_, body):
                 return self.add(body)
-            case Look(body, behind, negative):
+            case Look(body, behind):
                 if behind:
                     if width(body) != (1, 1):
                         raise _Unknown
@@ -309,7 +320,9 @@ def _shadowed(node: Node) -> Node:
             if ends:
                 loop = Repeat(One(run), 0, None)
                 condition = children(branch)[-1]
-                anywhere = Sequence((Repeat(One(run), 1, None), Look(One(0), True, True)))
+                anywhere = Sequence(
+                    (Repeat(One(run), 1, None), Look(One(0), behind=False, negative=True))
+                )
                 branches[at] = Choice((Sequence((loop, One(run & ~ends), condition)), anywhere))
     return Choice(tuple(branches))
 
