@@ -19,9 +19,9 @@ import pytest
 from bpe_ref import (
     Vocabulary,
     load,
-    vocabulary_of,
     vocabulary_by_concatenation,
     vocabulary_by_pair,
+    vocabulary_of,
 )
 from bpe_ref.errors import BpeError
 from bpe_ref.vocabulary import TextRules

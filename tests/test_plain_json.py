@@ -13,9 +13,9 @@ from bpe_ref import (
     Vocabulary,
     VocabularyFileError,
     load,
-    vocabulary_of,
     vocabulary_by_concatenation,
     vocabulary_by_pair,
+    vocabulary_of,
 )
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json, parse_plain_json
 from tests.strategies import vocabularies

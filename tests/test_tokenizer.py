@@ -19,9 +19,8 @@ from bpe_ref import (
     Vocabulary,
     encoding_name_for_model,
     load,
-    load,
-    vocabulary_of,
     vocabulary_by_concatenation,
+    vocabulary_of,
 )
 from bpe_ref.given_text import without_surrogates
 from bpe_ref.models.piece_cache import LONGEST_PIECE, MOST_PIECES, PieceCache

@@ -11,7 +11,7 @@ from typing import Final
 
 from authoring.cases.draft import Purpose, tells_apart
 from authoring.mutants.table import MUTANTS
-from bpe_ref import Tokenizer, Vocabulary
+from bpe_ref import Tokenizer, Vocabulary, tokenizer_of
 from tokenref.engines.reference import ReferenceEngine
 
 CUTTERS: Final[Mapping[str, str]] = MappingProxyType(
@@ -48,9 +48,9 @@ def wrong_cutter(name: str) -> ReferenceEngine:
 def _tokenizer(vocabulary: Vocabulary, name: str | None) -> Tokenizer:
     """Return the right tokenizer, or the one that cuts wrongly so; both are used often."""
     if name is None:
-        return Tokenizer(vocabulary)
+        return tokenizer_of(vocabulary)
     engine = wrong_cutter(name)
-    return Tokenizer(vocabulary.remember(engine.prepare), steps=engine.steps)
+    return engine.prepare_tokenizer(tokenizer_of(vocabulary.remember(engine.prepare)))
 
 
 def cut_otherwise(vocabulary: Vocabulary, text: str) -> list[str]:
@@ -61,8 +61,12 @@ def cut_otherwise(vocabulary: Vocabulary, text: str) -> list[str]:
 
 def encoded_otherwise(vocabulary: Vocabulary, text: str) -> list[str]:
     """Return the names of the wrong ways that show in the tokens."""
-    right = _tokenizer(vocabulary, None).encode_ordinary(text)
-    return [name for name in CUTTERS if _tokenizer(vocabulary, name).encode_ordinary(text) != right]
+    right = _tokenizer(vocabulary, None).encode(text, special="ordinary")
+    return [
+        name
+        for name in CUTTERS
+        if _tokenizer(vocabulary, name).encode(text, special="ordinary") != right
+    ]
 
 
 def fails_cut(*names: str) -> tuple[Purpose, ...]:
@@ -87,4 +91,4 @@ def right_tokens(vocabulary: Vocabulary, text: str) -> list[int]:
     >>> right_tokens(vocabulary_of(load("tiny")), " the") == [vocabulary_of(load("tiny")).ids[" the"]]
     True
     """
-    return _tokenizer(vocabulary, None).encode_ordinary(text)
+    return _tokenizer(vocabulary, None).encode(text, special="ordinary")

@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from authoring.cases.draft import Draft, Purpose, PurposeError, refuses
 from authoring.cases.vocabularies import vocabulary_named
-from bpe_ref import Tokenizer
+from bpe_ref import tokenizer_of
 from tokenref.questions.text import DecodeInput, DecodeOutput
 from tokenref.record import Case
 from tokenref.subjects import Subject
@@ -352,7 +352,7 @@ def _specials() -> Iterator[Draft]:
 
 
 def _sequences() -> Iterator[Draft]:
-    tiny = Tokenizer(vocabulary_named("tiny"))
+    tiny = tokenizer_of(vocabulary_named("tiny"))
     for name, errors in (("bytes", None), ("strict", "strict"), ("replace", "replace")):
         yield _draft(
             "sequences",
@@ -377,7 +377,7 @@ def _sequences() -> Iterator[Draft]:
         ("special-text", "<|endoftext|>", "special text in ordinary tokens is text"),
     )
     for slug, text, fact in texts:
-        ids = tiny.encode_ordinary(text)
+        ids = tiny.encode(text, special="ordinary")
         yield _draft(
             "sequences",
             slug,

@@ -31,7 +31,7 @@ def _borders(vocabulary: Vocabulary, piece: bytes) -> list[int]:
 
 
 def _count(tokenizer: Tokenizer, text: str) -> int:
-    return len(tokenizer.encode(text, allowed_special="all"))
+    return len(tokenizer.encode(text))
 
 
 def _refusing(found: int, text: str, most: int) -> int:
@@ -205,7 +205,10 @@ def limit_excluded(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
 @replacing_tool("till_limit", at_most(bytewise(r"\w+|\W"), "ab cd", 2))
 def limit_per_piece(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
     """Each piece is held against the limit, not their sum; own."""
-    counts = [tokenizer.count(piece) for piece in tokenizer.pieces(text)]
+    counts = [
+        tokenizer.count(piece, special="ordinary")
+        for piece in tokenizer.pieces(text, special="ordinary")
+    ]
     return None if any(count > limit for count in counts) else sum(counts)
 
 
@@ -213,8 +216,8 @@ def limit_per_piece(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
 def limit_budget_folded(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
     """The budget of a piece is lowered by the piece before only (github/rust-gems 56214efd)."""
     before = total = 0
-    for piece in tokenizer.pieces(text):
-        count = tokenizer.count(piece)
+    for piece in tokenizer.pieces(text, special="ordinary"):
+        count = tokenizer.count(piece, special="ordinary")
         if count > limit - before:
             return None
         before = count
@@ -255,7 +258,7 @@ def split_tokens_of_the_whole(tokenizer: Tokenizer, text: str, most: int) -> int
     """The whole text is encoded, its first tokens are taken, and what is no whole character is
     dropped: the naive way that the README of GitHub's bpe begins with.
     """
-    content = tokenizer.decode_bytes(tokenizer.encode(text, allowed_special="all")[:most])
+    content = tokenizer.decode_bytes(tokenizer.encode(text)[:most])
     return _refusing(len(content.decode("utf-8", "ignore")), text, most)
 
 
@@ -290,7 +293,7 @@ def split_through_special(tokenizer: Tokenizer, text: str, most: int) -> int:
 @replacing_tool("split", beginning(bytewise(r"\w+|\W"), "abc d", 2))
 def split_at_pieces(tokenizer: Tokenizer, text: str, most: int) -> int:
     """Only borders of pieces are places to cut; own."""
-    ends = list(accumulate(map(len, tokenizer.pieces(text)), initial=0))
+    ends = list(accumulate(map(len, tokenizer.pieces(text, special="ordinary")), initial=0))
     return _refusing(max(end for end in ends if _count(tokenizer, text[:end]) <= most), text, most)
 
 
@@ -310,7 +313,7 @@ def chunks_groups_of_tokens(
     """The tokens of the whole text are cut into groups, each group alone may have more or fewer,
     and one of parts of characters is empty (README of GitHub's bpe).
     """
-    ids = tokenizer.encode(text, allowed_special="all")
+    ids = tokenizer.encode(text)
     step = most - overlap
     ends = [len(tokenizer.decode_bytes(ids[:n]).decode("utf-8", "ignore")) for n in range(len(ids))]
     ends.append(len(text))
@@ -364,8 +367,8 @@ def chunks_sums_of_pieces(
     """
     found: list[tuple[int, int]] = []
     start = at = total = 0
-    for piece in tokenizer.pieces(text):
-        count = tokenizer.count(piece)
+    for piece in tokenizer.pieces(text, special="ordinary"):
+        count = tokenizer.count(piece, special="ordinary")
         if total and total + count > most:
             found.append((start, at))
             start, total = at, 0

@@ -25,6 +25,7 @@ from bpe_ref.post_processors import (
 )
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.post_processors.truncation import Truncation
+from bpe_ref.tokenizer import Tokenizer
 from tokenref.engines.reference_pipeline import PipelineSession
 
 _PER_TOKEN: Final = (
@@ -217,7 +218,7 @@ def tokenize_offsets_trimmed_at_the_start(right: Any) -> Any:
 
 
 @preparing_pipeline(tokenizes("truncate_framed", "a c e g i k"))
-def tokenize_overflow_not_framed(pipeline: Pipeline) -> Pipeline:
+def tokenize_overflow_not_framed(pipeline: Tokenizer) -> Tokenizer:
     """Overflowing parts get no special tokens. Own."""
     if pipeline.truncation is None or pipeline.post_processor is None:
         return pipeline
@@ -271,7 +272,7 @@ def tokenize_strategy_ignored(right: Truncation) -> Any:
 
 
 @preparing_pipeline(tokenizes("truncate_framed", "a c e g i k"))
-def tokenize_template_not_counted(pipeline: Pipeline) -> Pipeline:
+def tokenize_template_not_counted(pipeline: Tokenizer) -> Tokenizer:
     """What the template adds comes on top of the greatest length. Own."""
 
     class Uncounted(Truncation):

@@ -29,6 +29,7 @@ from bpe_ref.decoders import (
     WordPiece,
 )
 from bpe_ref.patterns.matches import Regex, matches
+from bpe_ref.tokenizer import Tokenizer
 from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_pipeline import PipelineSession
 
@@ -55,10 +56,12 @@ def detokenize_added_skipped(token: AddedToken) -> AddedToken:
     return replace(token, special=True)
 
 
-@preparing_pipeline(detokenizes("decoder_fuse", "the", 9999))
-def detokenize_unknown_id_refused(pipeline: Pipeline) -> Pipeline:
+@answering_pipeline(detokenizes("decoder_fuse", "the", 9999))
+def detokenize_unknown_id_refused(
+    right: PipelineSession, op: str, request: Mapping[str, Any]
+) -> Ok | Refused:
     """An id without a token is an error where the library drops it. Own."""
-    return profile_without(pipeline, "unknown_ids_dropped")
+    return replace(right, unknown_ids="refuse").answer(op, request)
 
 
 @answering_pipeline(detokenizes("decoder_fuse", "the", 9999))
@@ -66,18 +69,19 @@ def detokenize_unknown_id_as_unk(
     right: PipelineSession, op: str, request: Mapping[str, Any]
 ) -> Ok | Refused:
     """An id without a token becomes the unknown token. Own."""
-    pipeline = right.pipeline
-    unknown = pipeline.token_to_id("<unk>")
+    tokenizer = right.tokenizer
+    unknown = tokenizer.token_to_id("<unk>")
     if op != "detokenize" or unknown is None:
         return right.answer(op, request)
-    ids = [unknown if pipeline.id_to_token(id_) is None else id_ for id_ in request["ids"]]
+    known = set(tokenizer.vocab.values())
+    ids = [id_ if id_ in known else unknown for id_ in request["ids"]]
     return right.answer(op, {**request, "ids": ids})
 
 
 @preparing_pipeline(detokenizes("added_bytes", "é!"))
-def detokenize_added_not_bytes(pipeline: Pipeline) -> Pipeline:
+def detokenize_added_not_bytes(pipeline: Tokenizer) -> Tokenizer:
     """Added tokens are taken as text, though their letters stand for bytes to the library. Own."""
-    is_changed = pipeline.added_tokens
+    is_changed = pipeline.added_tokens.tokens
     return profile_without(pipeline, "byte_level_maps_added_tokens") if is_changed else pipeline
 
 
@@ -102,7 +106,7 @@ def detokenize_byte_by_byte(right: ByteFallback) -> Decoding:
 
 
 @preparing_pipeline(detokenizes("decoder_byte_fallback", "<0x41>", "<0xFF>"))
-def detokenize_parts_of_bytes(pipeline: Pipeline) -> Pipeline:
+def detokenize_parts_of_bytes(pipeline: Tokenizer) -> Tokenizer:
     """In a run of bytes that is no text as a whole, only what is wrong is replaced, as
     SentencePiece does; the library replaces each byte. Own.
     """
@@ -110,7 +114,7 @@ def detokenize_parts_of_bytes(pipeline: Pipeline) -> Pipeline:
 
 
 @preparing_pipeline(detokenizes("decoder_byte_fallback", "<0x+1>"))
-def detokenize_exact_byte_tokens(pipeline: Pipeline) -> Pipeline:
+def detokenize_exact_byte_tokens(pipeline: Tokenizer) -> Tokenizer:
     """<0x+1> is no byte token; it is one to the library. Own."""
     return profile_without(pipeline, "byte_fallback_reads_any_number", "decoder")
 
@@ -268,7 +272,7 @@ def detokenize_not_fused(_: Fuse) -> Any:
 
 
 @preparing_pipeline(detokenizes("decoder_none", "the", "cat"))
-def detokenize_joined_without_spaces(pipeline: Pipeline) -> Pipeline:
+def detokenize_joined_without_spaces(pipeline: Tokenizer) -> Tokenizer:
     """Without a decoder tokens are joined as they are. Own."""
     return replace(pipeline, decoder=Fuse()) if pipeline.decoder is None else pipeline
 

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
-from bpe_ref.hugging_face.pipeline import Pipeline
-
 from authoring.mutants.pipelines import (
     Rewriting,
     component,
@@ -30,6 +28,7 @@ from bpe_ref.normalizers import (
     StripAccents,
 )
 from bpe_ref.patterns.matches import Literal, Regex, matches
+from bpe_ref.tokenizer import Tokenizer
 
 _NOTHING: Final = Sequence(())
 
@@ -196,7 +195,7 @@ def tokenize_nmt_keeps_zero_width(right: Nmt) -> Rewriting:
 
 
 @preparing_pipeline(tokenizes("normalizer_precompiled", "ab"))
-def tokenize_precompiled_longest(pipeline: Pipeline) -> Pipeline:
+def tokenize_precompiled_longest(pipeline: Tokenizer) -> Tokenizer:
     """The longest rule counts at each place, as SentencePiece has it. Own."""
     return profile_without(pipeline, "precompiled_by_clusters", "normalizer")
 

@@ -12,13 +12,13 @@ from authoring.mutants.mutant import Mutant, Witness, bytewise, mutant, replacin
 from bpe_ref import (
     ENCODERS,
     DecodingError,
-    StreamDecoder,
     SymbolError,
     TokenId,
     Tokenizer,
     Vocabulary,
 )
 from bpe_ref.decoders.offsets import decode_with_offsets
+from bpe_ref.decoders.stream import Stream
 from bpe_ref.decoders.to_bytes import bytes_to_text, decode_bytes
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.tools import Completions, Tools, completions
@@ -39,14 +39,14 @@ class WrongStream:
     last: Callable[[bytes, str, str], str]
     """What the end adds: of all bytes, of their text, and of what was given."""
 
-    vocabulary: Vocabulary
+    tokenizer: Tokenizer
     errors: str
     data: bytes = b""
     given: str = ""
 
     def push(self, token: TokenId) -> str:
         """Add a token."""
-        self.data += decode_bytes(self.vocabulary, [token])
+        self.data += self.tokenizer.decode_bytes([token])
         text = self.shown(self.data, bytes_to_text(self.data, self.errors))
         new = text[len(self.given) :]
         self.given += new
@@ -73,11 +73,11 @@ def _without_replacements(data: bytes, _text: str) -> str:
 class _TokenByToken:
     """Decodes each token by itself."""
 
-    vocabulary: Vocabulary
+    tokenizer: Tokenizer
     errors: str
 
     def push(self, token: TokenId) -> str:
-        return bytes_to_text(decode_bytes(self.vocabulary, [token]), "replace")
+        return bytes_to_text(self.tokenizer.decode_bytes([token]), "replace")
 
     def finish(self) -> str:
         return ""
@@ -87,12 +87,12 @@ class _TokenByToken:
 class _LateReplacements:
     """Looks at four bytes before it calls a character impossible."""
 
-    vocabulary: Vocabulary
+    tokenizer: Tokenizer
     errors: str
     data: bytes = b""
 
     def push(self, token: TokenId) -> str:
-        self.data += decode_bytes(self.vocabulary, [token])
+        self.data += self.tokenizer.decode_bytes([token])
         for size in range(min(3, len(self.data)) + 1):
             head, tail = self.data[: len(self.data) - size], self.data[len(self.data) - size :]
             if size and tail[0] < 0xC0:
@@ -116,12 +116,12 @@ class _LateReplacements:
 class _OneForEachByte:
     """Replaces each byte of an impossible character."""
 
-    vocabulary: Vocabulary
+    tokenizer: Tokenizer
     errors: str
     data: bytes = b""
 
     def push(self, token: TokenId) -> str:
-        self.data += decode_bytes(self.vocabulary, [token])
+        self.data += self.tokenizer.decode_bytes([token])
         decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         text = decoder.decode(self.data)
         self.data = decoder.getstate()[0]
@@ -135,12 +135,12 @@ class _OneForEachByte:
 class _NeverStrict:
     """Replaces although asked to be strict."""
 
-    vocabulary: Vocabulary
+    tokenizer: Tokenizer
     errors: str
-    right: StreamDecoder = field(init=False)
+    right: Stream = field(init=False)
 
     def __post_init__(self) -> None:
-        self.right = StreamDecoder(self.vocabulary)
+        self.right = self.tokenizer.stream()
 
     def push(self, token: TokenId) -> str:
         return self.right.push(token)
@@ -153,13 +153,13 @@ class _NeverStrict:
 class _Repeats:
     """Gives the last piece of text again at the end."""
 
-    vocabulary: Vocabulary
+    tokenizer: Tokenizer
     errors: str
-    right: StreamDecoder = field(init=False)
+    right: Stream = field(init=False)
     before: str = ""
 
     def __post_init__(self) -> None:
-        self.right = StreamDecoder(self.vocabulary, errors=self.errors)
+        self.right = self.tokenizer.stream(errors=self.errors)
 
     def push(self, token: TokenId) -> str:
         self.before = self.right.push(token)
@@ -271,37 +271,37 @@ def stream_deletes_replacements(data: bytes, text: str) -> str:
 
 
 @replacing_tool("stream", streamed(_BYTES, 0xC3, 0xA9))
-def stream_token_by_token(vocabulary: Vocabulary, errors: str) -> Any:
+def stream_token_by_token(tokenizer: Tokenizer, errors: str) -> Any:
     """Each token is decoded by itself (vllm-project/vllm#8627)."""
-    return _TokenByToken(vocabulary, errors)
+    return _TokenByToken(tokenizer, errors)
 
 
 @replacing_tool("stream", streamed(_BYTES, 0xF5, 0x61))
-def stream_late_replacements(vocabulary: Vocabulary, errors: str) -> Any:
+def stream_late_replacements(tokenizer: Tokenizer, errors: str) -> Any:
     """A byte that can begin no character is waited on as if it could (ml-rust/splintr takes C0, C1
     and F5 on for first bytes).
     """
-    return _LateReplacements(vocabulary, errors)
+    return _LateReplacements(tokenizer, errors)
 
 
 @replacing_tool("stream", streamed(_BYTES, 0xE4, 0xBD, 0x61))
-def stream_one_for_each_byte(vocabulary: Vocabulary, errors: str) -> Any:
+def stream_one_for_each_byte(tokenizer: Tokenizer, errors: str) -> Any:
     """Each byte of a character cut short is replaced, not each maximal part."""
-    return _OneForEachByte(vocabulary, errors)
+    return _OneForEachByte(tokenizer, errors)
 
 
 @replacing_tool("stream", streamed(_BYTES, 0xFF, errors="strict"))
-def stream_never_strict(vocabulary: Vocabulary, errors: str) -> Any:
+def stream_never_strict(tokenizer: Tokenizer, errors: str) -> Any:
     """Bytes that are no text are replaced although errors are asked for; own."""
-    return _NeverStrict(vocabulary, errors)
+    return _NeverStrict(tokenizer, errors)
 
 
 @replacing_tool("stream", streamed(_BYTES, 0x61))
-def stream_repeats(vocabulary: Vocabulary, errors: str) -> Any:
+def stream_repeats(tokenizer: Tokenizer, errors: str) -> Any:
     """The end gives the last piece again; own (vllm-project/vllm#48853 gives all of a prompt
     again).
     """
-    return _Repeats(vocabulary, errors)
+    return _Repeats(tokenizer, errors)
 
 
 @replacing_tool("offsets", started(bytewise(None, "é".encode()), 256, 0x61))
@@ -367,7 +367,7 @@ def completions_one_token_only(tokenizer: Tokenizer, text: str, complete: bool) 
 @replacing_tool("completions", completed("a b c bc abc", "ab"))
 def completions_last_token_open(tokenizer: Tokenizer, text: str, complete: bool) -> Completions:
     """Only the last token is taken for open; own."""
-    tokens = tokenizer.encode_ordinary(text)
+    tokens = tokenizer.encode(text, special="ordinary")
     _, found = completions(tokenizer, text, complete=complete)
     return tokens[:-1], found
 
@@ -376,7 +376,7 @@ def completions_last_token_open(tokenizer: Tokenizer, text: str, complete: bool)
 def completions_not_as_it_is(tokenizer: Tokenizer, text: str, complete: bool) -> Completions:
     """That nothing may follow is forgotten; own."""
     stable, found = completions(tokenizer, text, complete=complete)
-    return stable, found - {tuple(tokenizer.encode_ordinary(text)[len(stable) :])}
+    return stable, found - {tuple(tokenizer.encode(text, special="ordinary")[len(stable) :])}
 
 
 @replacing_tool("is_canonical", canonical(spelled("a aa"), 0, 0))

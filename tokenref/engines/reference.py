@@ -113,7 +113,7 @@ class ReferenceEngine:
     def encode_symbols(self, vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
         """Return the tokens of the symbols of one piece that is not taken whole."""
         right = tokenizer_of(vocabulary.remember(self.prepare))
-        model = _byte_model(self.prepare_tokenizer(right))
+        model = byte_model(self.prepare_tokenizer(right))
         return model.encode_symbols(model.vocabulary, symbols)
 
 
@@ -180,7 +180,7 @@ class ReferenceSession:
 
     def decode(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Answer `decode`."""
-        data = self.tools.decode_bytes(_byte_model(self.tokenizer).vocabulary, request["ids"])
+        data = self.tools.decode_bytes(byte_model(self.tokenizer).vocabulary, request["ids"])
         if "errors" in request:
             return {"text": self.tools.bytes_to_text(data, request["errors"])}
         return {"bytes": data.hex()}
@@ -192,16 +192,16 @@ class ReferenceSession:
             recognise="all" if allowed == "all" else frozenset(allowed),
             refuse="all" if disallowed == "all" else frozenset(disallowed),
         )
-        return {"ids": self.tokenizer.encode(request["text"], special=special)}
+        return {"ids": self.tools.special(self.tokenizer, request["text"], special)}
 
     def encode_bytes(self, data: bytes) -> list[TokenId]:
         """Return the tokens of bytes that need not be UTF-8."""
         pieces = partial(self.tokenizer.pieces, special="ordinary")
-        return encode_bytes(_byte_model(self.tokenizer), pieces, data)
+        return encode_bytes(byte_model(self.tokenizer), pieces, data)
 
     def _merges(self, piece: bytes) -> list[list[int]]:
         """Return the merges of a piece by the definition; none if it is taken whole."""
-        model = _byte_model(self.tokenizer)
+        model = byte_model(self.tokenizer)
         vocabulary = model.vocabulary
         if vocabulary.text.whole_piece and piece.decode("latin-1") in vocabulary.ids:
             return []
@@ -209,7 +209,8 @@ class ReferenceSession:
         return [[step.position, step.result] for step in steps]
 
 
-def _byte_model(tokenizer: Tokenizer) -> ByteBPE:
+def byte_model(tokenizer: Tokenizer) -> ByteBPE:
+    """Return the model of a tokenizer that was made of a vocabulary of bytes."""
     assert isinstance(tokenizer.model, ByteBPE)  # noqa: S101 -- it was made of a vocabulary
     return tokenizer.model
 

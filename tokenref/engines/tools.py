@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from bpe_ref import (
+    Special,
     TokenId,
     Tokenizer,
     Vocabulary,
@@ -92,6 +93,11 @@ def completions(tokenizer: Tokenizer, text: str, complete: bool) -> Completions:
     return encode_with_unstable(tokenizer, text, special="refuse", complete=complete)
 
 
+def special(tokenizer: Tokenizer, text: str, special: Special) -> list[TokenId]:
+    """Return the tokens of a text that may spell special tokens."""
+    return tokenizer.encode(text, special=special)
+
+
 @dataclass(frozen=True)
 class Tools:
     """The functions.
@@ -108,6 +114,7 @@ class Tools:
     split: Callable[[Tokenizer, str, int], int] = split
     chunks: Callable[[Tokenizer, str, int, int], Sequence[tuple[int, int]]] = cut
     stream: Callable[[Tokenizer, str], Streaming] = stream
+    special: Callable[[Tokenizer, str, Special], list[TokenId]] = special
     decode_bytes: Callable[[Vocabulary, Sequence[TokenId]], bytes] = decode_bytes
     bytes_to_text: Callable[[bytes, str], str] = bytes_to_text
     offsets: Callable[[Vocabulary, Sequence[TokenId]], tuple[str, list[int]]] = decode_with_offsets
