@@ -22,7 +22,7 @@ How it is found
 
     | component | where it separates |
     | --- | --- |
-    | NFC, NFKC, ... | between characters that do not change and compose with none before |
+    | NFC, NFKC, ... | between characters that do not change, unless the second is composed |
     | `Replace`, `Split`, patterns | where no match contains both characters: `patterns.borders` |
     | `Lowercase`, byte levels | everywhere: each character changes by itself |
     | SentencePiece's normalizer | not at spaces on the left; where no rule contains both characters |

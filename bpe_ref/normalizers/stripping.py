@@ -58,10 +58,11 @@ class Strip:
         return text.rstrip(_white_space()) if self.strip_right else text
 
     def meeting(self, left: str, right: str) -> Meeting | None:
-        """Return the two characters unless white space goes; see `components.Meeting`."""
-        if left in _white_space() or right in _white_space():
+        """Return the two characters unless x may end sooner; see `components.Meeting`."""
+        if left in _white_space():
             return None
-        return Meeting(frozenset(left), frozenset(right))
+        alone = not self.strip_left or right not in _white_space()
+        return Meeting(frozenset(left), frozenset(right), alone=alone)
 
 
 @dataclass(frozen=True)
