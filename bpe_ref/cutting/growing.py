@@ -218,9 +218,10 @@ class _Growth:
 
     def _beyond(self, place: int) -> int:
         """Return the number of tokens on the far side of a safe cut."""
-        if self.forwards:
+        left, right = self.characters[place], self.characters[place - 1]
+        if self.forwards or self.counter.counts_alone(left, right):
             return self.states[place].count
-        return self.count_behind(place, self.characters[place])
+        return self.count_behind(place, left)
 
     def count_behind(self, place: int, left: str) -> int:
         """Return the number of tokens from a place on, with a safe cut behind `left` there."""
