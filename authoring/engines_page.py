@@ -19,8 +19,8 @@ names.
 """
 
 OPEN_POINTS: Final = """\
-These tables show what each engine does at the points that a step leaves open. If a choice is not
-listed, the engine uses the step's default (see "The names of the steps" below).
+These tables show what each engine does at the points that a step leaves open. Every choice is
+listed, including those that are the step's default (see "The names of the steps" below).
 """
 
 CLOSED_LIST: Final = """\
@@ -113,7 +113,7 @@ def _step_section(name: str, profiles: Sequence[Profile]) -> str:
         (
             f"`{profile.name}`",
             ", ".join(f"{ours}: `{theirs}`" for ours, theirs in stage.takes.items()) or "none",
-            choices_in_words({key: (value,) for key, value in stage.choices.items()}) or "defaults",
+            choices_in_words({key: (value,) for key, value in stage.choices.items()}) or "none",
             stage.off_in_words() or "never",
             " ".join(part for part in (stage.note, stage.source) if part),
         )

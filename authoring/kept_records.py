@@ -17,8 +17,7 @@ from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.plain_json import parse_plain_json
 from bpe_ref.registry import REGISTRY
 from tokenref.answers import Ok
-from tokenref.fuzzing.errors import CampaignError
-from tokenref.fuzzing.question import Question
+from tokenref.fuzzing.plan import CampaignError, Question
 from tokenref.fuzzing.records import answered_anew, right_answer_to
 from tokenref.judge import judge
 from tokenref.record import Case, Exact, RecordError, answer_type, meaning_digest, op_of

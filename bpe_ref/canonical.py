@@ -25,7 +25,6 @@ What this leaves open
 """
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from itertools import pairwise
 
 from bpe_ref.decoders.offsets import decode_each
@@ -99,7 +98,7 @@ def _stretch_fits(tokenizer: Tokenizer, model: ByteBPE, stretch: str, ids: list[
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
-        return encode_bytes(model, partial(tokenizer.pieces, special="ordinary"), data) == ids
+        return encode_bytes(tokenizer, data) == ids
     contents = [vocabulary.tokens[token] for token in ids]
     start = 0
     for piece in map(str.encode, tokenizer.pieces(stretch, special="ordinary")):

@@ -672,29 +672,22 @@ class Tokenizer:
         """
         if isinstance(special, str) and special == "recognise":
             return RECOGNISE_ALL
-        key = special if isinstance(special, str | frozenset | Special) else None
+        choices = (
+            (special.recognise, special.refuse) if isinstance(special, Special) else (special,)
+        )
+        key = special if all(isinstance(one, str | frozenset) for one in choices) else None
         found = None if key is None else self._treatments.get(key)
         if found is None:
             found = treatment_of(special, self.added.special)
-            self._check_spellable(special)
+            named = {text for one in choices if not isinstance(one, str) for text in one}
+            for text in sorted(named.intersection(getattr(self.model, "unspellable", ()))):
+                rule = "must not name control tokens, which no text can spell"
+                raise ParameterError("special", text, rule)
             if key is not None:
                 if len(self._treatments) >= _MOST_TREATMENTS:
                     self._treatments.clear()
                 self._treatments[key] = found
         return found
-
-    def _check_spellable(self, special: Recognised) -> None:
-        """Raise `ParameterError` if a token is named that no text can spell."""
-        if isinstance(special, str):
-            return
-        named: set[str] = set()
-        for choice in (
-            (special.recognise, special.refuse) if isinstance(special, Special) else (special,)
-        ):
-            named.update(() if isinstance(choice, str) else choice)
-        for text in sorted(named.intersection(getattr(self.model, "unspellable", ()))):
-            rule = "must not name control tokens, which no text can spell"
-            raise ParameterError("special", text, rule)
 
     @cached_property
     def _treatments(self) -> dict[object, Treatment]:

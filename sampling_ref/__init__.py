@@ -154,4 +154,5 @@ def __getattr__(name: str) -> object:
     """Return one of the public names."""
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_WHERE[name]), name)
+    found = globals()[name] = getattr(import_module(_WHERE[name]), name)
+    return found

@@ -13,11 +13,11 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 LONGEST = 200
-"""So many characters of a value an error sentence shows."""
+"""The largest number of characters of a value in an error message."""
 
 
 def shown(value: object) -> str:
-    """Return a value as an error sentence shows it, however long it is.
+    """Return a value as an error message shows it, however long it is.
 
     >>> shown(1.5), shown(10**5000)
     ('1.5', 'a whole number of more than 4000 digits')
@@ -79,4 +79,4 @@ class UnknownNameError(SamplingError, LookupError):
 
 
 class UndecidedError(SamplingError, ArithmeticError):
-    """Two real numbers agree to so many digits that an order would be a guess."""
+    """Two real numbers agree to more digits than are calculated."""

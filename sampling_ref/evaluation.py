@@ -26,9 +26,9 @@ Rounding in a chain
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, isinf
+from math import inf
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, cast, get_args
 
@@ -39,11 +39,10 @@ from sampling_ref.draws.inverse_cdf import inverse_cdf_of_logits
 from sampling_ref.engines import PROFILES
 from sampling_ref.engines.profile import Draw, Logprobs, Profile, Stage
 from sampling_ref.errors import ParameterError, RowError, UnknownNameError, shown
-from sampling_ref.history import part_of, read_history
+from sampling_ref.history import read_history, read_prompt_length
 from sampling_ref.numbers.binary32 import Binary32, all_to_binary32, to_binary32
 from sampling_ref.numbers.orders import last_greatest
 from sampling_ref.numbers.softmax import log_softmax, softmax
-from sampling_ref.parameters import read_choice, read_uniforms
 from sampling_ref.random.sources import Given, Randomness
 from sampling_ref.row import (
     LARGEST,
@@ -51,21 +50,19 @@ from sampling_ref.row import (
     ReadRow,
     TokenId,
     already_read,
-    is_number,
     places_of_others,
     read_logits,
     read_possible_logits,
 )
 from sampling_ref.situation import Situation, exactly
 from sampling_ref.steps.lz import lz_penalty
-from sampling_ref.steps.step import Step, Use, Values, with_row
+from sampling_ref.steps.step import Step, Use, with_row
 from sampling_ref.steps.table import STEPS
-from sampling_ref.tracing import Applied, Trace, apply_step
+from sampling_ref.tracing import Applied, Trace
 from sampling_ref.twins.table import TWINS
 
 Precision: TypeAlias = Literal["exact", "f32"]
 """What the arithmetic is: without any rounding, or with one after every operation."""
-
 
 OTHER_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -81,7 +78,234 @@ STATE = ("mu", "past")
 """What adaptive steps remember: mirostat's mu; adaptive-p's two sums, as a pair."""
 
 Own: TypeAlias = Callable[[list[Number], list[TokenId]], Sequence[Number]]
-"""A step of one's own: from a row of logits and a history to a row."""
+"""A step of your own: from a row of logits and a history to a row."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a chain left, what each applied step did, and how the engine draws from the rest."""
+
+    candidates: Candidates
+    applied: tuple[Applied, ...]
+    draw: Draw
+
+    @property
+    def trace(self) -> Trace:
+        """The applied steps as a trace."""
+        return Trace(self.applied)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A profile and everything that it is applied to, read and checked.
+
+    `parameters` has every parameter under the engine's own name, in the width in which the
+    engine holds it.
+    """
+
+    profile: Profile
+    parameters: Mapping[str, Any]
+    candidates: Candidates
+    situation: Situation
+    precision: Precision
+
+    @property
+    def is_greedy(self) -> bool:
+        """Whether the engine takes the largest logit and draws nothing."""
+        return self.profile.greedy.holds(self.parameters)
+
+    def one_step(self, op: str) -> Candidates:
+        """Return the candidates after one step of the engine, under its usual name.
+
+        The row is left as it is where the parameters switch the step off, and by a
+        temperature that makes the engine greedy.
+        """
+        candidates = self.candidates
+        for stage in self.profile.stages_of(self.own_name(op)):
+            if stage.is_off(self.parameters) or (stage.step == "temperature" and self.is_greedy):
+                continue
+            candidates = self.apply(stage, candidates).after
+        return candidates
+
+    def own_name(self, op: str) -> str:
+        """Return the name under which the engine has a step that others have as `op`."""
+        has = {stage.step for stage in self.profile.stages}
+        return next((name for name in (op, *OTHER_NAMES.get(op, ())) if name in has), op)
+
+    def run(self, *, until: int | None = None) -> Run:
+        """Apply the engine's stages in order: all of them, or the first `until`."""
+        candidates, applied, draw = self.candidates, list[Applied](), self.profile.draw
+        is_greedy, after = self.is_greedy, self.profile.greedy.after
+        for stage in self.profile.stages[:until]:
+            if stage.is_off(self.parameters) or (is_greedy and stage.step not in after):
+                continue
+            applied.append(self.apply(stage, candidates))
+            candidates = applied[-1].after
+            draw = stage.draw or draw
+        return Run(candidates, tuple(applied), draw)
+
+    def apply(self, stage: Stage, candidates: Candidates) -> Applied:
+        """Apply one stage, after the sort that the engine does for it."""
+        twin = TWINS[self.profile.twins]
+        if self.precision == "exact":
+            step, sorts_itself = twin.exact.get(stage.step), stage.step in twin.exact
+        else:
+            step, sorts_itself = twin.steps.get(stage.step), twin.sorts_itself
+        step = step or STEPS[stage.step]
+        given = stage.given(self.parameters)
+        values = {**stage.choices, **given}
+        before = candidates
+        if not sorts_itself:
+            count = min(values.get("k", len(candidates.tokens)), len(candidates.tokens))
+            candidates = ORDERS[stage.order](candidates, count)
+        after = step.apply(candidates, self.situation, values)
+        return Applied(step, values, given, before, after, self.situation.size)
+
+    def probabilities(self, candidates: Candidates) -> list[float]:
+        """Return the law by which the engine's draw chooses among candidates, as a row."""
+        row = [0.0] * self.situation.size
+        if self.is_greedy:
+            row[self._greedy_token(candidates)] = 1.0
+            return row
+        read_possible_logits(already_read(candidates.logits))
+        if self.precision == "exact":
+            shares = softmax(candidates.logits, factor=candidates.factor)
+        else:
+            shares = TWINS[self.profile.twins].law(candidates)
+        for token, share in zip(candidates.tokens, shares, strict=True):
+            row[token] = share
+        return row
+
+    def draw(self, run: Run) -> TokenId:
+        """Return the token that the engine chooses among what its stages left."""
+        candidates = run.candidates
+        if self.is_greedy:
+            return self._greedy_token(candidates)
+        read_possible_logits(already_read(candidates.logits))
+        if self.precision == "f32":
+            return TWINS[self.profile.twins].draw(candidates, self.situation, run.draw)
+        return _draw_exactly(candidates, self.situation, run.draw)
+
+    def _greedy_token(self, candidates: Candidates) -> TokenId:
+        """Return the token that a greedy engine takes, by its rule for equals."""
+        logits = read_possible_logits(already_read(candidates.logits))
+        ties = self.profile.greedy.ties
+        if ties == "last in total order":
+            return candidates.tokens[last_greatest(logits)]
+        largest: Number = max(logits)
+        pairs = zip(candidates.tokens, logits, strict=True)
+        tokens = [token for token, logit in pairs if logit == largest]
+        if ties == "first candidate":
+            return tokens[0]
+        return min(tokens) if ties == "lowest id" else max(tokens)
+
+    def reported(self, which: str | None) -> Candidates:
+        """Return the candidates whose log-probabilities the engine reports under a name."""
+        ways = {"raw": Logprobs("raw", "nothing"), "processed": Logprobs("processed", "everything")}
+        own = self.profile.logprobs
+        ways |= {way.name: way for way in own}
+        name = which or (own[0].name if own else "raw")
+        if name not in ways:
+            raise UnknownNameError(f"way to report logprobs in {self.profile.name}", name, ways)
+        after = ways[name].after
+        if after == "nothing":
+            return self.candidates
+        if after == "everything":
+            return self.run().candidates
+        places = [place for place, stage in enumerate(self.profile.stages) if stage.step in after]
+        return self.run(until=max(places) + 1).candidates
+
+
+def _draw_exactly(candidates: Candidates, situation: Situation, rule: Draw) -> TokenId:
+    randomness = situation.randomness
+    if rule.method in {"Gumbel-max", "exponential race"}:
+        numbers = randomness.many("the draw", situation.size)
+        own = [numbers[token] for token in candidates.tokens]
+        # The token with the least e / weight, e = -log of a uniform number, is the one with
+        # the largest logit - log e: the race is Gumbel-max with the same noise.
+        place = gumbel_max(candidates.logits, own, noise=rule.noise, factor=candidates.factor)
+        return candidates.tokens[place]
+    if rule.method == "discrete distribution" and len(candidates.tokens) == 1:
+        return candidates.tokens[0]  # the C++ library takes no random number then
+    place = inverse_cdf_of_logits(
+        candidates.logits,
+        randomness.uniform("the draw", "f64"),
+        order=walk(candidates, rule.order),
+        boundary=rule.boundary,
+        zero_weight=rule.zero_weight,
+        factor=candidates.factor,
+    )
+    return candidates.tokens[place]
+
+
+def evaluation(
+    profile: str | Profile,
+    logits: Any,
+    history: Any = (),
+    params: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    prompt_length: int = 0,
+    uniforms: Any = (),
+    state: Mapping[str, Any] | None = None,
+    precision: Precision = "exact",
+) -> Evaluation:
+    """Return a profile with everything that it is applied to, read and checked.
+
+    `uniforms` are random numbers in [0, 1), or a source of them (`sampling_ref.random.sources`).
+
+    >>> evaluation("llama.cpp", [0.0], (), {"top_p": 0.9}).parameters["top_p"]
+    0.8999999761581421
+    >>> evaluation("lama.cpp", [0.0])
+    Traceback (most recent call last):
+    sampling_ref.errors.UnknownNameError: there is no profile 'lama.cpp'; did you mean 'llama.cpp'?
+    >>> evaluation("llama.cpp", [0.0], precision="f16")
+    Traceback (most recent call last):
+    sampling_ref.errors.ParameterError: precision must be one of exact, f32, got 'f16'
+    """
+    record = profile if isinstance(profile, Profile) else read_profile(profile)
+    precision = read_precision(precision)
+    if state is not None:
+        _check_state(state)
+    parameters = record.read(params)
+    randomness = uniforms if isinstance(uniforms, Randomness) else Given(uniforms)
+    row = ReadRow(read_logits(logits))
+    row.others = places_of_others(row)
+    for token in row.others:
+        logit = row[token]
+        if isinstance(logit, int | Fraction) and abs(logit) > LARGEST:
+            raise RowError(f"logits[{token}] must be at most {LARGEST:g}, got {shown(logit)}")
+    if precision == "f32":
+        row = ReadRow(map(to_binary32, row) if row.others else all_to_binary32(row))
+        if inf in row:
+            raise RowError(f"logits[{row.index(inf)}] is too large for 32 bits")
+    tokens = read_history(history, len(row))
+    read_prompt_length(prompt_length, len(tokens))
+    number = exactly if precision == "exact" else Binary32
+    situation = Situation(len(row), tokens, prompt_length, randomness, state or {}, number)
+    return Evaluation(record, parameters, all_candidates(row), situation, precision)
+
+
+def read_profile(name: object) -> Profile:
+    """Return the profile with a name."""
+    if not isinstance(name, str) or name not in PROFILES:
+        raise UnknownNameError("profile", name, PROFILES)
+    return PROFILES[name]
+
+
+def read_precision(precision: object) -> Precision:
+    """Return the precision; raise `ParameterError` if there is none of this name."""
+    if precision not in get_args(Precision):
+        names = ", ".join(get_args(Precision))
+        raise ParameterError("precision", precision, f"must be one of {names}")
+    return cast("Precision", precision)
+
+
+def _check_state(state: object) -> None:
+    if not isinstance(state, Mapping):
+        raise ParameterError("state", state, "must map names to what was remembered, or be None")
+    for name in state:
+        if name not in STATE and name not in {"history", "prompt_length", "words_taken"}:
+            raise UnknownNameError("part of a state", name, STATE)
 
 
 def step(
@@ -115,31 +339,26 @@ def step(
         raise UnknownNameError("step", op, STEPS)
     if op == "lz":
         return _lz_step(profile, logits, history, prompt_length, params)
-    question = ask(
+    made = evaluation(
         profile,
         logits,
         history,
+        params,
         prompt_length=prompt_length,
         uniforms=uniforms,
         state=state,
         precision=precision,
-        params=params,
     )
-    stages = () if op == "logprobs" else question.profile.stages_of(own_name(question, op))
-    used = {name for stage in stages for name in stage.parameters()}
+    used = set[str]()
+    if op != "logprobs":
+        stages = made.profile.stages_of(made.own_name(op))
+        used = {name for stage in stages for name in stage.parameters()}
     for name in params:
-        if question.profile.parameter(name).name not in used:
+        if made.profile.parameter(name).name not in used:
             raise UnknownNameError(f"parameter of {op} in {profile}", name, used)
-    candidates = question.candidates
     if op == "logprobs":
-        return _log_probabilities(candidates, question.situation.size)
-    for stage in stages:
-        if not (stage.is_off(question.parameters) or is_greedy_instead(question, stage)):
-            candidates = apply_stage(question, stage, candidates).after
-    row = candidates.row(question.situation.size)
-    for token in places_of_others(row):
-        row[token] = float(row[token])
-    return cast("list[float]", row)
+        return _log_probabilities(made.candidates, made.situation.size)
+    return list(map(float, made.one_step(op).row(made.situation.size)))
 
 
 def _lz_step(
@@ -180,17 +399,17 @@ def distribution(
     >>> distribution("transformers", [0.0, 0.0, -1.0, 9.0], top_k=1)
     [0.0, 0.0, 0.0, 1.0]
     """
-    question = ask(
+    made = evaluation(
         profile,
         logits,
         history,
+        params,
         prompt_length=prompt_length,
         uniforms=uniforms,
         state=state,
         precision=precision,
-        params=params,
     )
-    return probabilities(question, run(question).candidates)
+    return made.probabilities(made.run().candidates)
 
 
 def explain(
@@ -210,17 +429,17 @@ def explain(
     >>> [applied.step for applied in trace.steps], trace.row
     (['repetition_penalty', 'top_k'], [1.5, 2.0, -inf])
     """
-    question = ask(
+    made = evaluation(
         profile,
         logits,
         history,
+        params,
         prompt_length=prompt_length,
         uniforms=uniforms,
         state=state,
         precision=precision,
-        params=params,
     )
-    return run(question).trace
+    return made.run().trace
 
 
 def sample(
@@ -246,17 +465,17 @@ def sample(
     >>> sample("llama.cpp", [0.0, 0.0], uniforms=[0.75])
     1
     """
-    question = ask(
+    made = evaluation(
         profile,
         logits,
         history,
+        params,
         prompt_length=prompt_length,
         uniforms=uniforms,
         state=state,
         precision=precision,
-        params=params,
     )
-    return draw(question, run(question))
+    return made.draw(made.run())
 
 
 def logprobs(
@@ -282,17 +501,16 @@ def logprobs(
     >>> logprobs("vllm", [0.0, 1.0], which="processed_logprobs", top_k=1)
     [-inf, 0.0]
     """
-    question = ask(
+    made = evaluation(
         profile,
         logits,
         history,
+        params,
         prompt_length=prompt_length,
         uniforms=uniforms,
         state=state,
-        precision="exact",
-        params=params,
     )
-    return _log_probabilities(logits_reported(question, which), question.situation.size)
+    return _log_probabilities(made.reported(which), made.situation.size)
 
 
 def _log_probabilities(candidates: Candidates, size: int) -> list[float]:
@@ -301,299 +519,6 @@ def _log_probabilities(candidates: Candidates, size: int) -> list[float]:
     for token, value in zip(candidates.tokens, values, strict=True):
         row[token] = value
     return row
-
-
-@dataclass(frozen=True)
-class Question:
-    """A profile with everything that it is asked about, read and checked."""
-
-    profile: Profile
-    parameters: Mapping[str, Any]
-    candidates: Candidates
-    situation: Situation
-    precision: Precision
-
-    def values(self, stage: Stage) -> dict[str, Any]:
-        """Return a stage's values: the engine's parameters under the step's names, and choices."""
-        taken = {ours: self._parameter(theirs) for ours, theirs in stage.takes.items()}
-        return {**stage.choices, **taken}
-
-    def _parameter(self, name: str) -> Any:
-        name, _, place = name.partition(".")
-        value = self.parameters[name]
-        return value[int(place)] if place else value
-
-    def step_of(self, stage: Stage) -> Step:
-        """Return the step that a stage applies, in the precision asked for."""
-        twin = TWINS[self.profile.twins]
-        steps = twin.exact if self.precision == "exact" else twin.steps
-        return steps.get(stage.step, STEPS[stage.step])
-
-    def sorts_itself(self, stage: Stage) -> bool:
-        """Say whether a stage's step needs nobody to sort for it."""
-        twin = TWINS[self.profile.twins]
-        return stage.step in twin.exact if self.precision == "exact" else twin.sorts_itself
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What the stages left, and what each of those that were applied did."""
-
-    candidates: Candidates
-    applied: tuple[tuple[Stage, Applied], ...]
-
-    @property
-    def trace(self) -> Trace:
-        """The applied steps as a trace."""
-        return Trace(tuple(applied for _, applied in self.applied))
-
-
-def read_profile(name: object) -> Profile:
-    """Return a profile by its name.
-
-    >>> read_profile("lama.cpp")
-    Traceback (most recent call last):
-    sampling_ref.errors.UnknownNameError: there is no profile 'lama.cpp'; did you mean 'llama.cpp'?
-    """
-    if not isinstance(name, str) or name not in PROFILES:
-        raise UnknownNameError("profile", name, PROFILES)
-    return PROFILES[name]
-
-
-def read_precision(precision: object) -> None:
-    """Complain about a precision that there is not.
-
-    >>> read_precision("f16")
-    Traceback (most recent call last):
-    sampling_ref.errors.ParameterError: precision must be one of exact, f32, got 'f16'
-    """
-    read_choice("precision", precision, get_args(Precision))
-
-
-def read_parameters(profile: Profile, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all parameters of a profile, in the width in which the engine holds them.
-
-    >>> read_parameters(PROFILES["llama.cpp"], {"top_p": 0.9})["top_p"]
-    0.8999999761581421
-    """
-    parameters = {**profile.defaults(), **profile.read_parameters(params)}
-    for parameter in profile.parameters:
-        if parameter.width == "f32":
-            value = parameters[parameter.name]
-            parameters[parameter.name] = _in_32_bits(parameter.name, value)
-    return parameters
-
-
-def _in_32_bits(name: str, value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _in_32_bits(name, number) for key, number in value.items()}
-    if isinstance(value, list | tuple):  # pairs of a sequence and its bias
-        return [(tuple(tokens), _in_32_bits(name, number)) for tokens, number in value]
-    if not is_number(value):
-        return value
-    rounded = to_binary32(value)
-    if isinf(rounded) and value != -inf:
-        raise ParameterError(name, value, "must be a number that 32 bits can hold")
-    return rounded
-
-
-def ask(
-    profile: str,
-    logits: Any,
-    history: Any,
-    *,
-    prompt_length: int,
-    uniforms: Any,
-    state: Mapping[str, Any] | None,
-    precision: Precision,
-    params: Mapping[str, Any],
-) -> Question:
-    """Read and check everything that a profile is asked about."""
-    record = read_profile(profile)
-    _read_state(state)
-    read_precision(precision)
-    parameters = read_parameters(record, params)
-    randomness = Given(read_uniforms(uniforms))
-    return question_of(
-        record,
-        parameters,
-        logits,
-        history,
-        prompt_length=prompt_length,
-        randomness=randomness,
-        state=state or {},
-        precision=precision,
-    )
-
-
-def _read_state(state: object) -> None:
-    if state is None:
-        return
-    if not isinstance(state, Mapping):
-        raise ParameterError("state", state, "must map names to what was remembered, or be None")
-    for name in state:
-        if name not in STATE and name not in {"history", "prompt_length", "words_taken"}:
-            raise UnknownNameError("part of a state", name, STATE)
-
-
-def question_of(
-    profile: Profile,
-    parameters: Mapping[str, Any],
-    logits: Any,
-    history: Any,
-    *,
-    prompt_length: int,
-    randomness: Randomness,
-    state: Mapping[str, Any],
-    precision: Precision,
-) -> Question:
-    """Return a question whose parameters and random numbers were read already."""
-    row = ReadRow(read_logits(logits))
-    row.others = places_of_others(row)
-    for token in row.others:
-        logit = row[token]
-        if isinstance(logit, int | Fraction) and abs(logit) > LARGEST:
-            raise RowError(f"logits[{token}] must be at most {LARGEST:g}, got {shown(logit)}")
-    if precision == "f32":
-        row = ReadRow(_row_in_32_bits(row))
-    tokens = read_history(history, len(row))
-    part_of(tokens, prompt_length, "prompt")
-    number = exactly if precision == "exact" else Binary32
-    situation = Situation(len(row), tokens, prompt_length, randomness, state, number)
-    return Question(profile, parameters, all_candidates(row), situation, precision)
-
-
-def _row_in_32_bits(row: Sequence[Number]) -> list[float]:
-    try:
-        floats = all_to_binary32(row)  # type: ignore[arg-type]  # floats, or the next line
-    except TypeError:
-        floats = [to_binary32(number) for number in row]
-    if inf in floats:
-        raise RowError(f"logits[{floats.index(inf)}] is too large for 32 bits")
-    return floats
-
-
-def logits_reported(question: Question, which: str | None) -> Candidates:
-    """Return the candidates whose log-probabilities the engine reports, by the name of a way."""
-    ways = {"raw": Logprobs("raw", "nothing"), "processed": Logprobs("processed", "everything")}
-    own = question.profile.logprobs
-    ways |= {way.name: way for way in own}
-    name = which or (own[0].name if own else "raw")
-    if name not in ways:
-        raise UnknownNameError(f"way to report logprobs in {question.profile.name}", name, ways)
-    after = ways[name].after
-    if after == "nothing":
-        return question.candidates
-    if after == "everything":
-        return run(question).candidates
-    places = [place for place, stage in enumerate(question.profile.stages) if stage.step in after]
-    stages = question.profile.stages[: max(places) + 1]
-    return run(replace(question, profile=replace(question.profile, stages=stages))).candidates
-
-
-def own_name(question: Question, op: str) -> str:
-    """Return the name under which a profile has a step that others have under its usual name."""
-    has = {stage.step for stage in question.profile.stages}
-    for name in (op, *OTHER_NAMES.get(op, ())):
-        if name in has:
-            return name
-    return op
-
-
-def is_greedy_instead(question: Question, stage: Stage) -> bool:
-    """Say whether a temperature is none, because it makes the engine greedy."""
-    profile = question.profile
-    return stage.step == "temperature" and profile.greedy.holds(question.parameters)
-
-
-def run(question: Question) -> Answer:
-    """Apply the stages of the engine in its order, and say what each one did."""
-    candidates = question.candidates
-    done: list[tuple[Stage, Applied]] = []
-    profile, parameters = question.profile, question.parameters
-    is_greedy = profile.greedy.holds(parameters)
-    for stage in profile.stages:
-        if stage.is_off(parameters) or (is_greedy and stage.step not in profile.greedy.after):
-            continue
-        applied = apply_stage(question, stage, candidates)
-        candidates = applied.after
-        done.append((stage, applied))
-    return Answer(candidates, tuple(done))
-
-
-def apply_stage(question: Question, stage: Stage, candidates: Candidates) -> Applied:
-    """Apply one stage, after the sort that the engine does for it."""
-    values, before = question.values(stage), candidates
-    if not question.sorts_itself(stage):
-        count = min(values.get("k", len(candidates.tokens)), len(candidates.tokens))
-        candidates = ORDERS[stage.order](candidates, count)
-    applied = apply_step(question.step_of(stage), values, candidates, question.situation)
-    return replace(applied, before=before)  # a sort for the k largest drops the others
-
-
-def probabilities(question: Question, candidates: Candidates) -> list[float]:
-    """Return the law by which the engine's draw chooses among candidates, as a row."""
-    row = [0.0] * question.situation.size
-    if question.profile.greedy.holds(question.parameters):
-        row[_greedy_token(question, candidates)] = 1.0
-        return row
-    read_possible_logits(already_read(candidates.logits))
-    if question.precision == "exact":
-        shares = softmax(candidates.logits, factor=candidates.factor)
-    else:
-        shares = TWINS[question.profile.twins].law(candidates)
-    for token, share in zip(candidates.tokens, shares, strict=True):
-        row[token] = share
-    return row
-
-
-def draw(question: Question, answer: Answer) -> TokenId:
-    """Return the token that the engine chooses among what its stages left."""
-    candidates = answer.candidates
-    if question.profile.greedy.holds(question.parameters):
-        return _greedy_token(question, candidates)
-    read_possible_logits(already_read(candidates.logits))
-    rules = [stage.draw for stage, _ in answer.applied if stage.draw is not None]
-    rule = rules[-1] if rules else question.profile.draw
-    if question.precision == "f32":
-        return TWINS[question.profile.twins].draw(candidates, question.situation, rule)
-    return _draw_exactly(candidates, question.situation, rule)
-
-
-def _draw_exactly(candidates: Candidates, situation: Situation, rule: Draw) -> TokenId:
-    randomness = situation.randomness
-    if rule.method in {"Gumbel-max", "exponential race"}:
-        numbers = randomness.many("the draw", situation.size)
-        own = [numbers[token] for token in candidates.tokens]
-        # The token with the least e / weight, e = -log of a uniform number, is the one with
-        # the largest logit - log e: the race is Gumbel-max with the same noise.
-        place = gumbel_max(candidates.logits, own, noise=rule.noise, factor=candidates.factor)
-        return candidates.tokens[place]
-    if rule.method == "discrete distribution" and len(candidates.tokens) == 1:
-        return candidates.tokens[0]  # the C++ library takes no random number then
-    place = inverse_cdf_of_logits(
-        candidates.logits,
-        randomness.uniform("the draw", "f64"),
-        order=walk(candidates, rule.order),
-        boundary=rule.boundary,
-        zero_weight=rule.zero_weight,
-        factor=candidates.factor,
-    )
-    return candidates.tokens[place]
-
-
-def _greedy_token(question: Question, candidates: Candidates) -> TokenId:
-    """Return the token that a greedy engine takes, by its rule for equals."""
-    logits = read_possible_logits(already_read(candidates.logits))
-    largest: Number = max(logits)
-    pairs = zip(candidates.tokens, logits, strict=True)
-    tokens = [token for token, logit in pairs if logit == largest]
-    ties = question.profile.greedy.ties
-    if ties == "last in total order":
-        return candidates.tokens[last_greatest(logits)]
-    if ties == "first candidate":
-        return tokens[0]
-    return min(tokens) if ties == "lowest id" else max(tokens)
 
 
 def chain(
@@ -618,18 +543,18 @@ def chain(
     """
     row = ReadRow(read_logits(logits))
     tokens = read_history(history, len(row))
-    part_of(tokens, prompt_length, "prompt")
-    randomness = Given(read_uniforms(uniforms))
-    situation = Situation(len(row), tokens, prompt_length, randomness, state or {})
+    read_prompt_length(prompt_length, len(tokens))
+    situation = Situation(len(row), tokens, prompt_length, Given(uniforms), state or {})
     candidates, applied = all_candidates(row), []
     for link in links:
-        done = apply_step(*_read(link), candidates, situation)
-        candidates = done.after
-        applied.append(done)
+        step, given = _read(link)
+        values, before = step.read(given), candidates
+        candidates = step.apply(before, situation, values)
+        applied.append(Applied(step, values, given, before, candidates, len(row)))
     return Trace(tuple(applied))
 
 
-def _read(link: Use | Own) -> tuple[Step, Values]:
+def _read(link: Use | Own) -> tuple[Step, Mapping[str, Any]]:
     if isinstance(link, Use):
         if link.step not in STEPS:
             raise UnknownNameError("step", link.step, STEPS)
@@ -642,11 +567,13 @@ def _read(link: Use | Own) -> tuple[Step, Values]:
 def _own_step(function: Own) -> Step:
     name = getattr(function, "__name__", type(function).__name__)
 
-    def apply(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
+    def apply(
+        candidates: Candidates, situation: Situation, values: Mapping[str, Any]
+    ) -> Candidates:
         row = candidates.row(situation.size)
         changed = read_logits(function(row, list(situation.history)), f"the row of {name}")
         if len(changed) != len(row):
             raise RowError(f"the row of {name} must have {len(row)} numbers, got {len(changed)}")
         return with_row(Candidates(candidates.tokens, candidates.logits), changed)
 
-    return Step(name, apply, why="a function of one's own")
+    return Step(name, apply, why="a function of your own")

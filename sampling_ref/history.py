@@ -25,7 +25,7 @@ Scope: TypeAlias = Literal["all", "prompt", "output"]
 
 
 def is_token(value: object, size: int | None = None) -> TypeGuard[TokenId]:
-    """Say whether a value is a token id of a row with `size` numbers, or of any row.
+    """Return whether a value is a token id of a row with `size` numbers, or of any row.
 
     >>> is_token(2, 3), is_token(3, 3), is_token(3), is_token(True)
     (True, False, True, False)
@@ -53,22 +53,12 @@ def read_history(
         raise HistoryError(f"{name} must be a sequence of token ids, got {kind}")
     # A scalar of numpy, or of torch, is a number, too.
     tokens = [token.tolist() if hasattr(token, "tolist") else token for token in history]
+    limit = inf if size is None else size
     for place, token in enumerate(tokens):
-        if not is_token(token, size):
+        if type(token) is not int or not 0 <= token < limit:
             rule = "must be a token id" if size is None else f"must be a token id below {size}"
             raise HistoryError(f"{name}[{place}] {rule}, got {shown(token)}")
     return tokens
-
-
-def read_window(window: Any, name: str = "window") -> int | None:
-    """Return how many tokens a window holds, or None for all.
-
-    >>> read_window(None), read_window(64)
-    (None, 64)
-    """
-    if window is not None and not is_whole(window):
-        raise ParameterError(name, window, "must be a whole number of at least 0, or None")
-    return window
 
 
 def read_prompt_length(prompt_length: Any, length: int) -> int:
@@ -79,7 +69,9 @@ def read_prompt_length(prompt_length: Any, length: int) -> int:
     sampling_ref.errors.ParameterError: prompt_length must be at most the length of the history, \
 2, got 3
     """
-    if read_whole("prompt_length", prompt_length) > length:
+    if type(prompt_length) is not int or prompt_length < 0:
+        read_whole("prompt_length", prompt_length)
+    if prompt_length > length:
         rule = f"must be at most the length of the history, {length}"
         raise ParameterError("prompt_length", prompt_length, rule)
     checked: int = prompt_length
@@ -92,38 +84,37 @@ def last_tokens(history: Sequence[TokenId], window: int | None) -> Sequence[Toke
     >>> last_tokens([1, 2, 3], 2), last_tokens([1, 2, 3], 0), last_tokens([1, 2, 3], None)
     ([2, 3], [], [1, 2, 3])
     """
-    size = read_window(window)
-    return history if size is None else history[max(0, len(history) - size) :]
-
-
-def part_of(history: Sequence[TokenId], prompt_length: int, scope: Scope) -> Sequence[TokenId]:
-    """Return the part of a history that a step looks at; its first tokens are the prompt.
-
-    >>> part_of([7, 8, 9], 2, "prompt"), part_of([7, 8, 9], 2, "output")
-    ([7, 8], [9])
-    """
-    read_prompt_length(prompt_length, len(history))
-    read_choice("scope", scope, get_args(Scope))
-    if scope == "all":
-        return history
-    return history[:prompt_length] if scope == "prompt" else history[prompt_length:]
+    return history if window is None else history[max(0, len(history) - window) :]
 
 
 def tokens_seen(
     history: Any,
     size: int,
     *,
-    window: int | None,
-    scope: Scope,
-    prompt_length: int,
+    window: int | None = None,
+    scope: Scope = "all",
+    prompt_length: int = 0,
+    skipped: int = 0,
 ) -> list[TokenId]:
     """Return the tokens that a penalty sees, oldest first, for a row of `size` numbers.
 
+    They are the last `window` tokens (None: all) of the whole history, of its prompt or of
+    what followed the prompt, without the first `skipped` tokens of the history.
+
     >>> tokens_seen([3, 1, 2, 0], 4, window=2, scope="output", prompt_length=1)
     [2, 0]
+    >>> tokens_seen([3, 1, 2, 0], 4, scope="prompt", prompt_length=3, skipped=1)
+    [1, 2]
     """
-    part = part_of(read_history(history, size), prompt_length, scope)
-    return list(last_tokens(part, window))
+    tokens = read_history(history, size)
+    read_prompt_length(prompt_length, len(tokens))
+    if window is not None and not is_whole(window):
+        raise ParameterError("window", window, "must be a whole number of at least 0, or None")
+    if scope not in get_args(Scope):
+        read_choice("scope", scope, get_args(Scope))
+    begin = max(skipped, prompt_length) if scope == "output" else skipped
+    seen = tokens[begin : prompt_length if scope == "prompt" else None]
+    return seen if window is None else seen[max(0, len(seen) - window) :]
 
 
 def counts_of(history: Sequence[TokenId]) -> dict[TokenId, int]:
@@ -153,7 +144,7 @@ def read_sequences(
 ) -> list[tuple[TokenId, ...]]:
     """Return the token sequences that a parameter names, each of at least one token.
 
-    A bare token id stands for the sequence of this one token.
+    A bare token id means the sequence of this one token.
 
     >>> read_sequences([[0, 1], 2], 3, "breakers")
     [(0, 1), (2,)]

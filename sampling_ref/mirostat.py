@@ -23,7 +23,8 @@ from sampling_ref.numbers.orders import largest_first
 from sampling_ref.numbers.reaching import first_reaching
 from sampling_ref.numbers.reals import Real
 from sampling_ref.numbers.totals import log_of_sum
-from sampling_ref.parameters import read_choice, read_fraction, read_uniform
+from sampling_ref.parameters import read_choice, read_fraction
+from sampling_ref.random.sources import read_uniform
 from sampling_ref.row import Number, Row, TokenId, possible
 
 Whose = Literal["whole", "kept"]

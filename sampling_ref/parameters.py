@@ -1,7 +1,7 @@
 """Checking parameters: each check returns the value, or raises one sentence.
 
 What a number is
-    A finite `int`, `float` or `Fraction`. A bool is no number here, nor is a string, NaN or
+    A finite `int`, `float` or `Fraction`. A bool is not a number here, nor is a string, NaN or
     an infinity.
 What is decided exactly
     `read_fraction` returns the rational number that a value is, of whatever size.
@@ -20,7 +20,7 @@ from fractions import Fraction
 from math import inf, isfinite
 from typing import Any, Final, TypeGuard
 
-from sampling_ref.errors import ParameterError, RandomNumberError, shown
+from sampling_ref.errors import ParameterError
 from sampling_ref.row import LARGEST, Number, is_number
 
 _PLAIN: Final = 2**16
@@ -28,7 +28,7 @@ _PLAIN: Final = 2**16
 
 
 def is_finite(value: object) -> TypeGuard[Number]:
-    """Say whether a value is a number as described above.
+    """Return whether a value is a number as described above.
 
     >>> is_finite(0.5), is_finite(True), is_finite("1"), is_finite(float("inf"))
     (True, False, False, False)
@@ -39,7 +39,7 @@ def is_finite(value: object) -> TypeGuard[Number]:
 
 
 def is_whole(value: object, least: int = 0, most: float = inf) -> TypeGuard[int]:
-    """Say whether a value is a whole number from `least` to `most`.
+    """Return whether a value is a whole number from `least` to `most`.
 
     >>> is_whole(3), is_whole(-1), is_whole(3.0), is_whole(True), is_whole(3, most=2)
     (True, False, False, False, False)
@@ -143,7 +143,7 @@ def _said(bound: int) -> str:
 
 
 def read_choice(name: str, value: Any, choices: Collection[str]) -> str:
-    """Return one of a few names; complain about another.
+    """Return the name; raise `ParameterError` if it is not one of the allowed names.
 
     >>> read_choice("method", "half", ("divide", "subtract"))
     Traceback (most recent call last):
@@ -152,47 +152,3 @@ def read_choice(name: str, value: Any, choices: Collection[str]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise ParameterError(name, value, f"must be one of {', '.join(choices)}")
     return value
-
-
-def read_uniform(uniform: Any, name: str = "uniform") -> Number:
-    """Return one random number after checking that it lies in [0, 1).
-
-    >>> read_uniform(0.25)
-    0.25
-    >>> read_uniform(1.0)
-    Traceback (most recent call last):
-    sampling_ref.errors.RandomNumberError: uniform must be in [0, 1), got 1.0
-    """
-    if is_number(uniform) and 0 <= uniform < 1:
-        return uniform
-    raise RandomNumberError(f"{name} must be in [0, 1), got {shown(uniform)}")
-
-
-def read_uniforms(
-    uniforms: Any,
-    count: int | None = None,
-) -> list[Number]:
-    """Return random numbers as a list, each checked to lie in [0, 1), and how many there are.
-
-    >>> read_uniforms([0.25, 1.0])
-    Traceback (most recent call last):
-    sampling_ref.errors.RandomNumberError: uniforms[1] must be in [0, 1), got 1.0
-    >>> read_uniforms([0.5], 2)
-    Traceback (most recent call last):
-    sampling_ref.errors.RandomNumberError: uniforms must hold 2 numbers, got 1
-    """
-    if hasattr(uniforms, "tolist"):
-        uniforms = uniforms.tolist()
-    if is_number(uniforms):
-        uniforms = [uniforms]
-    try:
-        numbers = list(uniforms)
-    except TypeError:
-        kind = type(uniforms).__name__
-        raise RandomNumberError(f"uniforms must be a sequence of numbers, got {kind}") from None
-    for place, number in enumerate(numbers):
-        if type(number) is not float or not 0 <= number < 1:
-            read_uniform(number, f"uniforms[{place}]")
-    if count is not None and len(numbers) != count:
-        raise RandomNumberError(f"uniforms must hold {count} numbers, got {len(numbers)}")
-    return numbers

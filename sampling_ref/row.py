@@ -46,7 +46,7 @@ LARGEST = (2 - 2.0**-52) * 2.0**1023
 
 
 def is_number(value: object) -> TypeGuard[Number]:
-    """Say whether a value is of a kind that counts as a number here; a bool is none.
+    """Return whether a value is of a kind that counts as a number here; a bool does not.
 
     >>> is_number(0.5), is_number(True), is_number("1"), is_number(float("nan"))
     (True, False, False, True)

@@ -1,27 +1,15 @@
 """A sampler with a memory, as an engine has it: history, adaptive state, random stream."""
 
-from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from copy import copy
+from typing import Any
 
 from sampling_ref.errors import HistoryError, ParameterError, RandomNumberError, RowError, shown
-from sampling_ref.evaluation import (
-    Precision,
-    draw,
-    question_of,
-    read_parameters,
-    read_precision,
-    read_profile,
-    run,
-)
+from sampling_ref.evaluation import Precision, evaluation, read_precision, read_profile
 from sampling_ref.history import is_token, read_history
-from sampling_ref.parameters import read_uniforms
 from sampling_ref.random.sources import Given, Randomness, Streams, TorchStream
 from sampling_ref.row import TokenId
 from sampling_ref.tracing import Trace
-
-Note: TypeAlias = Callable[[], Mapping[str, Any]]
-"""What an adaptive step notes down, once a token is drawn or accepted: new parts of the state."""
 
 
 class Sampler:
@@ -53,16 +41,25 @@ class Sampler:
         **params: Any,
     ) -> None:
         self._profile = read_profile(profile)
-        self._parameters = read_parameters(self._profile, params)
-        self._precision: Precision = precision or ("exact" if seed is None else "f32")
-        read_precision(self._precision)
+        self._precision = read_precision(precision or ("exact" if seed is None else "f32"))
+        self._parameters = self._profile.read(params)
         self._history = read_history(prompt, None, "prompt")
         self._prompt_length = len(self._history)
         self._stream = None if seed is None else self._stream_of(seed)
         self._memory: dict[str, Any] = {}
         self._size: int | None = None
-        self._pending: tuple[TokenId, Note] | None = None
+        self._pending: tuple[TokenId, Mapping[str, Any]] | None = None
         self._trace = Trace(())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state with containers of its own, so that a copy goes its own way."""
+        own = {name: copy(vars(self)[name]) for name in ("_history", "_memory", "_stream")}
+        return {**vars(self), **own, "_profile": self._profile.name}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Take a state over."""
+        vars(self).update(state)
+        self._profile = read_profile(state["_profile"])
 
     def _stream_of(self, seed: int) -> Randomness:
         own = self._profile.draw.own_stream
@@ -78,41 +75,39 @@ class Sampler:
 
         `uniforms` are the random numbers for this token, if the sampler has no seed.
         """
-        given = read_uniforms(uniforms)
-        if self._stream is not None and given:
+        given = Given(uniforms)
+        if self._stream is not None and given.left():
             raise RandomNumberError("uniforms must not be given to a sampler that has a seed")
-        randomness = self._stream or Given(given)
-        question = question_of(
+        made = evaluation(
             self._profile,
-            self._parameters,
             logits,
             self._history,
+            self._parameters,
             prompt_length=self._prompt_length,
-            randomness=randomness,
+            uniforms=self._stream or given,
             state=dict(self._memory),
             precision=self._precision,
         )
-        self._same_size(question.situation.size)
-        answer = run(question)
-        token = draw(question, answer)
-        self._trace = answer.trace
+        self._same_size(made.situation.size)
+        run = made.run()
+        token = made.draw(run)
+        self._trace = run.trace
         self._pending = None
-        for stage, applied in answer.applied:
-            chosen = question.step_of(stage)
-            if chosen.remember is None:
+        for applied in run.applied:
+            rule = applied.rule
+            if rule.remember is None:
                 continue
-            values = chosen.read(question.values(stage))
-            note = partial(
-                chosen.remember, applied.before, applied.after, question.situation, values, token
+            noted = rule.remember(
+                applied.before, applied.after, made.situation, applied.values, token
             )
-            if chosen.remembers_at == "draw":
-                self._memory |= note()
+            if rule.remembers_at == "draw":
+                self._memory |= noted
             else:
-                self._pending = token, note
+                self._pending = token, noted
         return token
 
     def _same_size(self, size: int) -> None:
-        """Complain about a row that is not as long as the rows before: another vocabulary."""
+        """Raise `RowError` if a row is not as long as the rows before it."""
         if self._size is not None and size != self._size:
             raise RowError(f"logits must have {self._size} numbers, as before, got {size}")
         self._size = size
@@ -124,8 +119,8 @@ class Sampler:
             rule = "" if self._size is None else f" below {self._size}"
             raise HistoryError(f"token must be a token id{rule}, got {shown(token)}")
         if self._pending is not None:
-            drawn, note = self._pending
-            self._memory |= note() if drawn == token else {}
+            drawn, noted = self._pending
+            self._memory |= noted if drawn == token else {}
         self._pending = None
         self._history.append(token)
 

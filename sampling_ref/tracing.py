@@ -12,7 +12,6 @@ from typing import Any
 
 from sampling_ref.candidates import Candidates
 from sampling_ref.row import Number, TokenId
-from sampling_ref.situation import Situation
 from sampling_ref.steps.step import Step, Values
 
 SHOWN = 6
@@ -21,20 +20,39 @@ SHOWN = 6
 
 @dataclass(frozen=True)
 class Applied:
-    """One applied step: what it was given, what stood before it and after it, and why.
+    """One applied step: its rule, its values, the candidates before and after it.
 
-    >>> before = Candidates([0, 1, 2], [1.0, 3.0, 2.0])
-    >>> applied = Applied("top_k", {"k": 2}, before, Candidates([1, 2], [3.0, 2.0]), "two", 3)
-    >>> applied.kept, applied.removed, applied.changed
-    ((1, 2), (0,), ())
+    `values` has every parameter and choice of the rule, `given` those that somebody chose.
+
+    >>> from sampling_ref.evaluation import explain
+    >>> (applied,) = explain("transformers", [1.0, 3.0, 2.0], top_k=2).steps
+    >>> applied.step, applied.kept, applied.removed, applied.changed
+    ('top_k', (1, 2), (0,), ())
+    >>> applied.why
+    'the 2 largest are kept'
     """
 
-    step: str
-    parameters: dict[str, Any]
+    rule: Step
+    values: Values
+    given: Values
     before: Candidates
     after: Candidates
-    why: str
     size: int
+
+    @property
+    def step(self) -> str:
+        """The name of the step."""
+        return self.rule.name
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that somebody chose."""
+        return {name: self.given[name] for name in self.given if name in self.rule.parameters}
+
+    @property
+    def why(self) -> str:
+        """What the step does, in words."""
+        return self.rule.why.format_map({k: shortly(value) for k, value in self.values.items()})
 
     @property
     def row_before(self) -> list[Number]:
@@ -122,12 +140,3 @@ def _some(tokens: Sequence[object]) -> str:
         return "-"
     shown = " ".join(map(str, tokens[:SHOWN]))
     return shown if len(tokens) <= SHOWN else f"{shown} and {len(tokens) - SHOWN} more"
-
-
-def apply_step(step: Step, values: Values, candidates: Candidates, situation: Situation) -> Applied:
-    """Apply one step and say what it did."""
-    read = step.read(values)
-    after = step.apply(candidates, situation, read)
-    shown = {name: value for name, value in values.items() if name in step.parameters}
-    why = step.why.format_map({name: shortly(value) for name, value in read.items()})
-    return Applied(step.name, shown, candidates, after, why, situation.size)

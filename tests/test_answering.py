@@ -20,7 +20,7 @@ from tokenref.record import op_of
     [
         (b"", "the file is empty"),
         (b"nonsense\n", "line 1: not a request"),
-        (b'{"cmd":"bye"}\n', "hello must be the first line, and no other"),
+        (b'{"cmd":"bye"}\n', "hello must be the first line and must not be repeated"),
         (b'{"cmd":"hello","proto":1}\n{"cmd":"hello","proto":1}\n', "line 2: hello must be"),
         (
             b'{"cmd":"hello","proto":1}\n{"cmd":"load","id":"l0","path":"none","vocab":"sha256:'

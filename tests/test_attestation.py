@@ -9,14 +9,21 @@ from click.testing import CliRunner, Result
 
 from authoring.__main__ import main
 from authoring.attestation import engines
-from authoring.attestation.devices import START as PROCESSOR
-from authoring.attestation.devices import numbers_of, with_processor
-from authoring.attestation.differences import differences_page
 from authoring.attestation.engines import AttestationError, opened
-from authoring.attestation.pages import REPORT, pages, says_the_same
-from authoring.attestation.parts import END, with_part
-from authoring.attestation.readme import START, with_tables
-from authoring.attestation.report import report_page
+from authoring.attestation.pages import (
+    END_MARK,
+    REPORT,
+    TABLES_MARK,
+    differences_page,
+    numbers_of,
+    pages,
+    report_page,
+    says_the_same,
+    with_part,
+    with_processor,
+    with_tables,
+)
+from authoring.attestation.pages import PROCESSOR_MARK as PROCESSOR
 from authoring.attestation.unconfirmed import unconfirmed_page
 from tests.results_files import catalogue, record
 from tests.small_fixtures import small_fixtures
@@ -30,7 +37,10 @@ from tokenref.record import Case, Exact, make_case
 from tokenref.runner import Result as CaseResult
 from tokenref.runner import Run
 
-SHARED = {"README.md": f"a\n{START}\nold\n{END}\nz\n", "docs/gpu.md": f"{PROCESSOR}\n{END}\n"}
+SHARED = {
+    "README.md": f"a\n{TABLES_MARK}\nold\n{END_MARK}\nz\n",
+    "docs/gpu.md": f"{PROCESSOR}\n{END_MARK}\n",
+}
 
 
 def row(slug: str, profile: str = "standard") -> Case:
@@ -105,8 +115,8 @@ def all_cases() -> Catalogue:
 
 def test_the_readme_counts_tokenizers_by_vocabulary_and_samplers_apart(runs: list[Run]) -> None:
     page = with_tables(SHARED["README.md"], runs, all_cases())
-    assert page.startswith(f"a\n{START}\n\n| tokenizer |")
-    assert page.endswith(f"|\n\n{END}\nz\n")
+    assert page.startswith(f"a\n{TABLES_MARK}\n\n| tokenizer |")
+    assert page.endswith(f"|\n\n{END_MARK}\nz\n")
     rows = [line for line in page.splitlines() if line.startswith(("| first", "| torch"))]
     assert rows == [
         "| first 1.0 | `cl100k_base` | 3 | 1 | 1 | 1 |",
@@ -116,16 +126,16 @@ def test_the_readme_counts_tokenizers_by_vocabulary_and_samplers_apart(runs: lis
     ]
 
 
-@pytest.mark.parametrize("page", ["", START, f"{END}{START}"])
+@pytest.mark.parametrize("page", ["", TABLES_MARK, f"{END_MARK}{TABLES_MARK}"])
 def test_a_page_without_a_place_for_its_table_is_named(page: str) -> None:
     with pytest.raises(AttestationError, match=r"page must hold the line .* and, later, <!-- end"):
-        with_part("page", page, START, [])
+        with_part("page", page, TABLES_MARK, [])
 
 
 def test_only_the_part_between_the_marks_is_replaced() -> None:
-    page = f"{END} before\n{START}\nold\n{END} behind {END}"
-    assert with_part("page", page, START, ["new"]) == (
-        f"{END} before\n{START}\n\nnew\n{END} behind {END}"
+    page = f"{END_MARK} before\n{TABLES_MARK}\nold\n{END_MARK} behind {END_MARK}"
+    assert with_part("page", page, TABLES_MARK, ["new"]) == (
+        f"{END_MARK} before\n{TABLES_MARK}\n\nnew\n{END_MARK} behind {END_MARK}"
     )
 
 

@@ -9,9 +9,29 @@ from typing import Any
 
 import pytest
 
+from tests.test_cases import PAGES, sections
 from tokenref.catalogue import Selection, SelectionError, fixtures_folder, open_catalogue
 from tokenref.manifest import MANIFEST, read_manifest
 from tokenref.record import RecordError
+
+RELEASED = "58427c9aef41981fffc0d17ff7ace71cf75698d25685e0d6a66f458441142ea8"
+"""The sha256 of id, sum and spec of every record of 0.1.0, one record per line, sorted.
+
+If it changes, a record has another meaning. The changelog must name it, and say why.
+"""
+
+
+def test_no_released_record_has_another_id_sum_or_spec() -> None:
+    catalogue = open_catalogue()
+    records = [*catalogue.cases, *catalogue.canaries]
+    lines = sorted(f"{case.id} {case.sum} {case.spec}\n" for case in records)
+    assert sha256("".join(lines).encode()).hexdigest() == RELEASED
+
+
+def test_every_record_cites_a_page_or_a_section_of_the_book() -> None:
+    catalogue = open_catalogue()
+    cited = {case.spec for case in (*catalogue.cases, *catalogue.canaries)}
+    assert sorted(cited - sections() - {f"docs/{page.name}" for page in PAGES}) == []
 
 
 @pytest.fixture

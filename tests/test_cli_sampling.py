@@ -95,13 +95,16 @@ def test_a_seed_follows_the_engine() -> None:
     ("arguments", "sentence"),
     [
         (["nothing", "1,2"], "there is no profile 'nothing'"),
-        (["vllm", "1,two"], "LOGITS must be numbers with commas between them, or a file: '1,two'"),
+        (["vllm", "1,two"], "LOGITS must be numbers separated by commas, or a file, got '1,two'"),
         (["vllm", "1,nan"], "logits[1] must be finite or minus infinity, got nan"),
         (["vllm", "1,2", "--set", "top_p"], "--set must be NAME=VALUE, got 'top_p'"),
         (["vllm", "1,2", "--set", "topp=1"], "there is no parameter of vllm 'topp'"),
         (["vllm", "1,2", "--set", "top_p=2"], "top_p must be a number in (0, 1], got 2"),
         (["vllm", "1,2", "--set", "top_p=x"], "top_p must be a number in (0, 1], got 'x'"),
-        (["vllm", "1,2", "--history", "a"], "--history must be token ids with commas: 'a'"),
+        (
+            ["vllm", "1,2", "--history", "a"],
+            "--history must be token ids separated by commas, got 'a'",
+        ),
         (["vllm", "1,2", "--history", "7"], "history[0] must be a token id below 2, got 7"),
         (["vllm", "1,2", "--seed", "1"], "seed must be None for vllm"),
         (["llama.cpp", "1,2", "--uniform", "1"], "uniforms[0] must be in [0, 1), got 1.0"),

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer as EngineTokenizer
 from tokenizers.decoders import DecodeStream as EngineStream
 from tokenizers.models import BPE as EngineBPE  # noqa: N811 -- a name of the library's
 
-from bpe_ref.added_tokens import AddedToken
+from bpe_ref.added_tokens import AddedToken, AddedTokens
 from bpe_ref.decoders import BPEDecoder, ByteFallback, ByteLevel, Metaspace
 from bpe_ref.errors import DecodingError, ParameterError
 from bpe_ref.like_tokenizers.decode_stream import DecodeStream
@@ -40,7 +40,7 @@ def engine_with(decoder: Any) -> EngineTokenizer:
 
 def pipeline_with(decoder: Any) -> Tokenizer:
     added = [AddedToken(content, special=special) for content, special in ADDED.items()]
-    return Tokenizer(BPE(VOCABULARY, []), decoder=decoder, added_tokens=added)
+    return Tokenizer(BPE(VOCABULARY, []), decoder=decoder, added_tokens=AddedTokens(added))
 
 
 def test_every_step_gives_the_librarys_text() -> None:

@@ -68,23 +68,23 @@ def test_what_is_allowed_is_no_mistake(mistake: str) -> None:
 @pytest.mark.parametrize(
     ("mistake", "said"),
     [
-        ("banner", "print messages for people to standard error"),
+        ("banner", "print other messages to standard error"),
         ("python", "json.dumps"),
         ("lines", "without line breaks"),
         ("nan", "no NaN"),
         ("mark", "byte order mark"),
-        ("empty", "an empty line is no answer"),
+        ("empty", "an empty line is not an answer"),
         ("two", "more than one answer"),
         ("not UTF-8", "it is not UTF-8"),
         ("echo", "do not echo it"),
         ("array", "one JSON object"),
         ("no impl", "required field `impl`"),
-        ("impl text", '"impl" is an object'),
+        ("impl text", '"impl" must be an object'),
         ("proto text", "$.proto"),
         ("proto 2", "$.proto"),
         ("ops list", '"ops":{"encode":{"profiles":["definition"]}}'),
         ("op list", '"encode":{"profiles":["definition"]}'),
-        ("no ops", "without any operation"),
+        ("no ops", "it declares no operation"),
         ("unknown op", 'did you mean "encode"?'),
         ("profiles text", '"profiles":["definition"]'),
         ("unknown profile", 'did you mean "definition"?'),
@@ -102,34 +102,34 @@ def test_a_mistake_in_hello_is_explained_and_ends_the_visit(mistake: str, said: 
     ("mistake", "said"),
     [
         ("load id", "$.id"),
-        ("load crashes", "what the engine cannot express is a skip"),
+        ("load crashes", "if the engine does not support it, answer with skip"),
         ("dies of loading", "out of memory"),
         ("dies of a question", "it ended with exit status 3"),
-        ("prints", "print messages for people to standard error"),
-        ("answers twice", "write one line for each message"),
+        ("prints", "print other messages to standard error"),
+        ("answers twice", "write exactly one line for each message"),
         ("run id", "the id must be"),
-        ("keyed", "results is a list"),
-        ("bare", "a result is an object"),
+        ("keyed", "results must be a list"),
+        ("bare", "a result must be an object"),
         ("no keys", 'each result needs the key "k"'),
         ("number keys", "keys are strings"),
         ("own keys", "was not asked"),
         ("one missing", "has no answer"),
         ("one twice", "is answered twice"),
         ("two outcomes", "exactly one of ok, err, skip and crash"),
-        ("ok list", "is an object"),
+        ("ok list", "must be an object"),
         ("other name", "ids"),
-        ("ids text", "ids are numbers"),
-        ("ids decimal", "ids are whole numbers"),
+        ("ids text", "ids must be numbers"),
+        ("ids decimal", "ids must be integers"),
         ("run crashes", "out of memory"),
         ("last missing", "fail: ids"),
         ("batch", "as number 3 of 64 questions"),
-        ("err text", "err is an object"),
+        ("err text", "err must be an object"),
         ("lower code", 'did you mean "MISSING_BYTE"?'),
         ("own code", "a code must be one of"),
         ("other code", "wrong_error: expected MISSING_BYTE, got TOO_LONG"),
-        ("panic", "a crash is never a refusal"),
+        ("panic", "a crash does not count as a refusal"),
         ("drops", "must be refused: fail: expected MISSING_BYTE, got an answer"),
-        ("upper case", "hexadecimal digits are lower case"),
+        ("upper case", "hexadecimal digits must be lower case"),
     ],
 )
 def test_a_mistake_in_an_operation_is_explained(mistake: str, said: str) -> None:
@@ -155,7 +155,7 @@ def test_questions_of_sixteen_bits_are_not_the_first() -> None:
 @pytest.mark.parametrize(
     ("mistake", "said"),
     [
-        ("silent", "answer each line before the next comes"),
+        ("silent", "answer each line before reading the next"),
         ("no line feed", "the line feed is missing"),
         ("no flush", "flush standard output after each answer"),
     ],
@@ -174,16 +174,18 @@ def test_a_mistake_in_one_operation_does_not_hide_those_in_another() -> None:
 
 def test_a_program_that_loads_nothing_is_told_so() -> None:
     notes = [each for each in findings("loads nothing") if each.kind == "note"]
-    assert any("nothing was answered" in each.text and "not mine" in each.text for each in notes)
+    assert any(
+        "no question was answered" in each.text and "not mine" in each.text for each in notes
+    )
 
 
 @pytest.mark.parametrize(
     ("mistake", "said"),
     [
-        ("no bye", "did not end within a second"),
+        ("no bye", "did not exit within a second"),
         ("run skips", "too many at once"),
         ("one unknown profile", "has the profile 'mine'"),
-        ("stages", "are declared, not given"),
+        ("stages", "are declared but missing"),
     ],
 )
 def test_what_is_no_mistake_but_odd_is_noted(
@@ -201,7 +203,7 @@ def test_a_program_with_a_problem_ends_the_command_with_1() -> None:
     assert result.exit_code == 1
     assert "PROBLEM encode: " in result.stdout
     assert "it wrote" in result.stdout
-    assert "3 problems. Mend the first one, and ask again:\n  tokenref doctor" in result.stdout
+    assert "3 problems. Fix the first one, then run this again:\n  tokenref doctor" in result.stdout
 
 
 def test_a_sound_program_ends_the_command_with_0_and_the_next_step() -> None:
@@ -222,11 +224,11 @@ def test_a_command_that_starts_nothing_is_one_sentence(wrong: str) -> None:
 @pytest.mark.parametrize(
     ("out", "said"),
     [
-        ({"probs": {"f32": [0.5]}}, "never as decimals"),
-        ({"probs": [0.5]}, "never as decimals"),
-        ({"bytes": "0xff"}, "have no prefix: ff"),
-        ({"keep": ["1"]}, "keep are numbers"),
-        ({"keep": [1.0]}, "keep are whole numbers"),
+        ({"probs": {"f32": [0.5]}}, "never in decimal"),
+        ({"probs": [0.5]}, "never in decimal"),
+        ({"bytes": "0xff"}, "without a prefix: ff"),
+        ({"keep": ["1"]}, "keep must be numbers"),
+        ({"keep": [1.0]}, "keep must be integers"),
         ({"keep": [1]}, ""),
     ],
 )

@@ -21,12 +21,12 @@ def test_all_rules_of_an_operation_can_be_named_at_the_price_of_one_note() -> No
     names = rule_names("top_p")
     [note] = said("top_p", names, in_records=names[:3])
     assert note.kind == "note"
-    assert note.text.startswith(f"{len(names) - 3} rules that it names have no record")
+    assert note.text.startswith(f"{len(names) - 3} declared rules have no records")
 
 
 def test_one_rule_without_a_record_is_said_in_the_singular() -> None:
     [note] = said("greedy", ["standard", "ties.last"], in_records=["standard"])
-    assert note.text.startswith("1 rule that it names has no record")
+    assert note.text.startswith("1 declared rule has no records")
 
 
 def test_a_name_that_is_no_rule_is_still_shown_with_the_one_that_was_meant() -> None:

@@ -23,20 +23,21 @@ from tokenref.cli import main
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.reference_samplers import FilterFunction, SamplerTools
 from tokenref.floats import nearest, pack, unpack
-from tokenref.fuzzing import groups
-from tokenref.fuzzing.campaign import run_campaign
+from tokenref.fuzzing.campaign import (
+    Done,
+    done_group,
+    executor_named,
+    open_engine,
+    run_campaign,
+    run_group,
+)
 from tokenref.fuzzing.comparing import Comparer
 from tokenref.fuzzing.drawn_questions import fingerprint, plan_of, questions_of
-from tokenref.fuzzing.errors import CampaignError
-from tokenref.fuzzing.executors import executor_named
 from tokenref.fuzzing.findings import Finding
-from tokenref.fuzzing.groups import Done, done_group, opened
 from tokenref.fuzzing.journal import Footer, Journal, Writer, read_journal
-from tokenref.fuzzing.plan import Plan, Shard
+from tokenref.fuzzing.plan import GROUP, CampaignError, Plan, Question, Selection, Shard
 from tokenref.fuzzing.printing import print_finding
-from tokenref.fuzzing.question import Question
 from tokenref.fuzzing.records import case_of
-from tokenref.fuzzing.selection import GROUP, Selection
 from tokenref.fuzzing.smaller_rows import smaller_sampling
 from tokenref.judge import judge
 from tokenref.protocol.channel import Patience
@@ -125,7 +126,7 @@ def test_the_reference_differs_from_itself_in_nothing() -> None:
 
 def test_every_encoder_of_ours_is_the_definition() -> None:
     for name in ("heap", "backtracking"):
-        assert not done_group(plan(), Comparer(opened(name)), 3).findings
+        assert not done_group(plan(), Comparer(open_engine(name)), 3).findings
 
 
 class Batched:
@@ -284,17 +285,17 @@ def test_a_campaign_without_failures_ends_with_0_and_one_without_answers_with_3(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((), "exactly one of ENGINE and --cmd must be given"),
+        ((), "give exactly one of ENGINE and --cmd"),
         (("heaps",), "an engine must be one of"),
-        (("heap", "--shard", "0/2"), "a shard must be one of 1/N to N/N, got '0/2'"),
-        (("heap", "--shard", "two"), "a shard must be one of 1/N to N/N, got 'two'"),
-        (("heap", "--op", "stat"), "nothing is drawn for stat"),
+        (("heap", "--shard", "0/2"), "--shard must be I/N with 1 <= I <= N, got '0/2'"),
+        (("heap", "--shard", "two"), "--shard must be I/N with 1 <= I <= N, got 'two'"),
+        (("heap", "--op", "stat"), "the operation stat cannot be fuzzed"),
         (("heap", "--op", "top_p", "--profile", "nobody"), "a profile must be one of"),
         (("heap", "--op", "encode", "--executor", "4 of them"), "an executor must be processes"),
         (("heap", "--op", "encode", "--executor", "json:loads"), "cannot be made: TypeError"),
         (("heap", "--op", "encode", "--executor", "os:getcwd"), "must return a concurrent.futures"),
         (("heap", "--op", "encode", "--executor", "processes:0"), "must be 1 or more"),
-        (("heap", "--op", "encode", "--at", "3"), "--at needs the --seed"),
+        (("heap", "--op", "encode", "--at", "3"), "--at needs --seed, the seed of the campaign"),
         (("heap", "--op", "tokenize", "--vocabulary", "doubles"), "doubles is a vocabulary, but"),
         (("heap", "--op", "encode", "--state", "no/such/folder/x"), "cannot be written"),
     ],
@@ -347,7 +348,7 @@ def test_the_seed_of_a_journal_is_taken_from_it(tmp_path: Path) -> None:
     run("heap", "--op", "encode", "--cases", "32", "--state", str(state))
     result = run("heap", "--op", "encode", "--cases", "32", "--state", str(state))
     assert result.exit_code == 0
-    assert "going on after 2 groups" in result.output
+    assert "resuming after 2 groups" in result.output
 
 
 def test_the_journal_of_another_campaign_is_refused(tmp_path: Path) -> None:
@@ -442,7 +443,7 @@ def test_what_was_found_outlives_kill_9_and_the_campaign_goes_on(tmp_path: Path)
 def test_an_interrupt_keeps_what_was_found_and_ends_with_130_or_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = groups.run_group
+    real = run_group
 
     def interrupted(plan: bytes, patience: bytes, limits: bytes, group: int) -> bytes:
         if group == 6:
@@ -453,7 +454,7 @@ def test_an_interrupt_keeps_what_was_found_and_ends_with_130_or_1(
     state = tmp_path / "state.jsonl"
     clean = run("heap", "--op", "encode", "--seed", "5", "--state", str(state))
     assert clean.exit_code == 130
-    assert "it was interrupted" in clean.output
+    assert "; interrupted (seed 5" in clean.output
     assert len(read_journal(state).groups) == 6
     found = run("greedy", "--op", "encode", "--seed", "5")
     assert found.exit_code == 1

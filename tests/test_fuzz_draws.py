@@ -15,13 +15,11 @@ from tests.strategies import examples
 from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import nearest, pack, unpack
+from tokenref.fuzzing.campaign import done_group
 from tokenref.fuzzing.comparing import Comparer
-from tokenref.fuzzing.drawing import drawn
-from tokenref.fuzzing.drawn_questions import plan_of, questions_of
-from tokenref.fuzzing.groups import done_group
-from tokenref.fuzzing.question import Question
+from tokenref.fuzzing.drawn_questions import drawn, plan_of, questions_of
+from tokenref.fuzzing.plan import Question, Selection
 from tokenref.fuzzing.records import case_of
-from tokenref.fuzzing.selection import Selection
 from tokenref.judge import FAILURES, judge
 from tokenref.rules import STANDARD, choices_of, rule_name
 from tokenref.strategies import (

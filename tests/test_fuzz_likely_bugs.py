@@ -14,16 +14,12 @@ from rich.console import Console
 from tests.strategies import examples
 from tokenref.cli import main
 from tokenref.floats import pack
-from tokenref.fuzzing.disagreements import disagreement
 from tokenref.fuzzing.drawn_questions import plan_of
 from tokenref.fuzzing.findings import Finding
-from tokenref.fuzzing.journal import Footer, Journal, read_journal
-from tokenref.fuzzing.likely_bugs import LikelyBugs, likely_bugs
-from tokenref.fuzzing.merging import merged
-from tokenref.fuzzing.plan import Plan, Shard
-from tokenref.fuzzing.printing_bugs import print_bugs
-from tokenref.fuzzing.selection import Selection
-from tokenref.fuzzing.traits import traits_of
+from tokenref.fuzzing.journal import Footer, Journal, merged, read_journal
+from tokenref.fuzzing.likely_bugs import LikelyBugs, disagreement, likely_bugs, traits_of
+from tokenref.fuzzing.plan import Plan, Selection, Shard
+from tokenref.fuzzing.printing import print_bugs
 
 HALVES = pack([0.5, 0.5])
 

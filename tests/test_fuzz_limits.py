@@ -15,18 +15,12 @@ from tokenref.answers import Answer, Ok
 from tokenref.cli import main
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.fuzzing import campaign, shrinking
-from tokenref.fuzzing.campaign import run_campaign
+from tokenref.fuzzing.campaign import Done, done_group, made_smaller, run_campaign
 from tokenref.fuzzing.comparing import Comparer, Outcome
-from tokenref.fuzzing.continuing import made_smaller
 from tokenref.fuzzing.drawn_questions import plan_of
-from tokenref.fuzzing.errors import CampaignError
 from tokenref.fuzzing.findings import Finding, finding_of
-from tokenref.fuzzing.groups import Done, done_group
 from tokenref.fuzzing.journal import Journal, Writer, read_journal
-from tokenref.fuzzing.limits import Limits
-from tokenref.fuzzing.plan import Plan
-from tokenref.fuzzing.question import Question
-from tokenref.fuzzing.selection import Selection
+from tokenref.fuzzing.plan import CampaignError, Limits, Plan, Question, Selection
 from tokenref.fuzzing.shrinking import Shrunk, shrunk
 from tokenref.protocol.channel import Patience
 
@@ -77,6 +71,9 @@ class Clock:
 
     def monotonic(self) -> float:
         self.now += 1
+        return self.now
+
+    def perf_counter(self) -> float:
         return self.now
 
 
@@ -145,7 +142,7 @@ def test_what_becomes_small_by_chance_says_so_too() -> None:
 
 
 def test_a_limit_for_all_leaves_less_to_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tokenref.fuzzing.limits.time.time", lambda: 1000.0)
+    monkeypatch.setattr("tokenref.fuzzing.plan.time.time", lambda: 1000.0)
     assert Limits(seconds=7).left() == 7
     assert Limits(seconds=7, until=1003).left() == 3
     assert Limits(seconds=7, until=1030).left() == 7

@@ -8,15 +8,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tokenref.cli import main
+from tokenref.fuzzing.campaign import open_engine
 from tokenref.fuzzing.drawn_questions import plan_of
-from tokenref.fuzzing.errors import CampaignError
-from tokenref.fuzzing.groups import opened
-from tokenref.fuzzing.journal import Group, Journal, read_journal
-from tokenref.fuzzing.merging import merged
-from tokenref.fuzzing.plan import Plan, Shard
-from tokenref.fuzzing.promoting import own_target, promoted
-from tokenref.fuzzing.regressions import open_regressions
-from tokenref.fuzzing.selection import Selection
+from tokenref.fuzzing.journal import Group, Journal, merged, read_journal
+from tokenref.fuzzing.plan import CampaignError, Plan, Selection, Shard
+from tokenref.fuzzing.promoting import open_regressions, own_target, promoted
 from tokenref.goldens import open_goldens
 from tokenref.record import RecordError
 from tokenref.record_files import read_records
@@ -155,7 +151,7 @@ def test_a_regression_file_brings_its_vocabularies_along(found: Path, tmp_path: 
     catalogue = open_regressions(out)
     assert len(catalogue.cases) == len(read_journal(found).findings)
     for engine, failures in (("greedy", len(catalogue.cases)), ("heap", 0)):
-        run = run_engine(opened(engine), catalogue.cases, catalogue)
+        run = run_engine(open_engine(engine), catalogue.cases, catalogue)
         assert run.is_valid
         assert len(run.failures) == failures
     for file in (tmp_path / "vocab").iterdir():
@@ -187,7 +183,7 @@ def test_a_record_under_another_slug(found: Path, tmp_path: Path) -> None:
     command("promote", found, "--id", name, "--why", WHY, "--out", out, "--slug", "own-name")
     assert read_records(out)[0].id == "bpe/encode/regress/own-name"
     refused = command("promote", found, "--why", WHY, "--out", out, "--slug", "x")
-    assert "--slug is for one finding" in refused.output
+    assert "--slug needs exactly one finding" in refused.output
 
 
 @pytest.mark.parametrize(

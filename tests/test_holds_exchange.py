@@ -138,7 +138,7 @@ NOT_RESPONSES: Final[dict[str, tuple[Callable[[list[bytes]], bytes], str]]] = {
         keys_changed(lambda r: r.append(first(r, "9" * 10_000))),
         "was not asked",
     ),
-    "half a line": (lambda lines: b"".join(lines)[:-20], "the line is cut off"),
+    "half a line": (lambda lines: b"".join(lines)[:-20], "the line is truncated"),
     "a line that is no JSON": (lambda lines: b"".join([*lines, b"done!\n"]), "it is not JSON"),
     "an empty line": (lambda lines: b"".join([*lines, b"\n"]), "it is not JSON"),
     "NULs": (lambda lines: b"".join([*lines, bytes(100), b"\n"]), "it is not JSON"),

@@ -19,13 +19,10 @@ from tests.small_fixtures import vouch
 from tokenref.catalogue import Selection, fixtures_folder, open_catalogue
 from tokenref.cli import main
 from tokenref.engines.table import engine
-from tokenref.fuzzing.errors import CampaignError
-from tokenref.fuzzing.findings import Finding
-from tokenref.fuzzing.promoting import Promoted, own_target, promoted
-from tokenref.fuzzing.promoting_to_fixtures import promoted_to_fixtures
-from tokenref.fuzzing.question import Question
+from tokenref.fuzzing.findings import Finding, written
+from tokenref.fuzzing.plan import CampaignError, Question
+from tokenref.fuzzing.promoting import Promoted, own_target, promoted, promoted_to_fixtures
 from tokenref.fuzzing.records import answered_anew
-from tokenref.fuzzing.written_subjects import written
 from tokenref.glossary import FLAGS
 from tokenref.known import default_path, read_known
 from tokenref.record import Case, RecordError, canonical_json, meaning_digest

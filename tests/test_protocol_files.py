@@ -191,7 +191,7 @@ def test_a_key_that_was_not_asked_is_named_and_the_run_invalid(
         (b'{"id":"l999999","ok":{}}\n', "nothing was loaded as 'l999999'"),
         (b'{"id":"b0","ok":{}}\n', "no run had the id 'b0'"),
         (b'{"id":"b0"}\n', "must have exactly one of"),
-        (b'{"id":"b0","results":[]}', "the line is cut off"),
+        (b'{"id":"b0","results":[]}', "the line is truncated"),
     ],
 )
 def test_a_wrong_line_is_named_with_its_number(
@@ -280,15 +280,18 @@ def altered(line: int, change: Callable[[Message], object]) -> Callable[[list[by
 @pytest.mark.parametrize(
     ("alter", "sentence"),
     [
-        (lambda lines: lines[:-1], "the file is cut off"),
-        (lambda lines: [*lines[:-2], lines[-1]], "the file is cut off"),
-        (lambda _: [], "the file is cut off"),
+        (lambda lines: lines[:-1], "the file is truncated"),
+        (lambda lines: [*lines[:-2], lines[-1]], "the file is truncated"),
+        (lambda _: [], "the file is truncated"),
         (lambda lines: lines[1:], "line 1: must be the hello that `tokenref export` writes"),
         (lambda lines: [*lines[:2], b"x\n", *lines[2:]], "line 3: not a request: it is not JSON"),
         (lambda lines: [*lines[:2], *lines[3:]], "the id must be 'b0'"),
         (altered(2, lambda m: m["cases"][0].update(k="x")), "line 3: the key must be '0', got 'x'"),
         (altered(2, lambda m: m["cases"][0].update({"in": {"ids": [77777]}})), "no record asks"),
-        (altered(0, lambda m: m["about"].update(fixtures="sha256:" + "0" * 64)), "other fixtures"),
+        (
+            altered(0, lambda m: m["about"].update(fixtures="sha256:" + "0" * 64)),
+            "was exported from fixtures",
+        ),
     ],
 )
 def test_requests_that_were_changed_are_refused(

@@ -138,5 +138,5 @@ def test_two_engines_of_one_name_are_refused() -> None:
     result = tokenref("check", "--cmd", command("right"), "--cmd", command("always-wrong"))
     assert (result.exit_code, result.output) == (
         2,
-        "tokenref: two engines call themselves 'fake': run one at a time\n",
+        "tokenref: two engines are named 'fake': run one at a time\n",
     )

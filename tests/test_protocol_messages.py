@@ -123,7 +123,7 @@ def test_a_mistake_is_said_with_line_place_and_example() -> None:
     assert caught.value.example == EXAMPLES["run"]
     assert str(caught.value) == (
         "Object contains unknown field `okay`, at $.results[0]; it wrote "
-        f"{line.decode()}; right is {EXAMPLES['run']}"
+        f"{line.decode()}; expected {EXAMPLES['run']}"
     )
 
 

@@ -28,7 +28,7 @@ from tokenref.pytest import (
     assert_xtc,
     cases,
 )
-from tokenref.pytest_plugin import SELECTED
+from tokenref.pytest.golden import SELECTED
 
 pytest_plugins = ["pytester"]
 

@@ -31,7 +31,7 @@ from authoring.cases.sampling import (
 )
 from authoring.cases.sampling.canaries_draws import draw_canaries
 from authoring.cases.sampling.draft import SamplerDraft, finish_sampler
-from authoring.cases.sampling.random_answers import PUBLISHED
+from authoring.cases.sampling.random_streams import PUBLISHED
 from authoring.cases.sampling.statistics_bins import EXPECTED, SURE, bins_of, judged
 from authoring.chi_square import effect, least, limit, upper_tail
 from tokenref.answers import Answer, Ok, Unsupported

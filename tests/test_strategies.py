@@ -21,7 +21,7 @@ from tests.strategies import examples
 from tokenref.answers import Ok, Refused
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.floats import FloatsError, Type, pack, unpack
-from tokenref.fuzzing.drawing import drawn
+from tokenref.fuzzing.drawn_questions import drawn
 from tokenref.record import OPERATIONS
 from tokenref.runner import guarded
 from tokenref.strategies import (

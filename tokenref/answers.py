@@ -170,7 +170,7 @@ class HasIncidents(Protocol):
 
     @property
     def incidents(self) -> Sequence[str]:
-        """What went wrong that is no one question's fault."""
+        """Failures that no single question caused."""
 
     @property
     def restarts(self) -> int:

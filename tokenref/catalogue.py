@@ -1,18 +1,22 @@
 """Find the fixtures, their vocabularies, and a selection of the cases."""
 
 import difflib
+import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
+from zipfile import ZipFile
 
 from bpe_ref import BpeError
+from bpe_ref.formats.plain_json import parse_plain_json
 from tokenref.manifest import Manifest, VocabularyEntry, parse_manifest, read_manifest
 from tokenref.record import ROW_OPS, Case, RecordError, op_of
-from tokenref.record_files import REGRESS, read_file, read_records
+from tokenref.record_files import REGRESS, FixturePath, read_file, read_records
 from tokenref.subjects import (
     SAMPLERS,
     Subject,
@@ -36,14 +40,21 @@ class UnknownSubjectError(RecordError):
     """A record about a vocabulary or tokenizer that nobody has."""
 
 
-def fixtures_folder() -> Path:
-    """Return the folder of the fixtures: in the installed package, or in a checkout.
+@cache
+def fixtures_folder() -> FixturePath:
+    """Return the folder of the fixtures in a checkout, or the archive in the installed package.
+
+    The archive is kept in memory, so that processes that are forked can read it independently.
 
     >>> (fixtures_folder() / "MANIFEST.json").is_file()
     True
     """
-    packaged = Path(__file__).parent / "fixtures"
-    return packaged if packaged.is_dir() else Path(__file__).parent.parent / "fixtures"
+    archive = Path(__file__).parent / "fixtures.zip"
+    if not archive.is_file():
+        return Path(__file__).parent.parent / "fixtures"
+    opened = ZipFile(BytesIO(archive.read_bytes()))
+    opened.filename = str(archive)  # so that messages name it
+    return zipfile.Path(opened)
 
 
 @cache
@@ -75,7 +86,7 @@ def shipped_subject(name: str) -> TokenizerSubject:
     entry = shipped_subjects()[name]
     path = fixtures_folder() / str(entry.path)
     if str(entry.path).startswith("vocab/"):
-        return load_bytes(path)
+        return parse_plain_json(read_file(path), str(path)).vocabulary
     return TokenizerFile(name, read_file(path))
 
 
@@ -118,7 +129,7 @@ class Selection:
 class Catalogue:
     """The fixtures of a folder."""
 
-    folder: Path
+    folder: FixturePath
     manifest: Manifest
     cases: list[Case]
     canaries: list[Case]
@@ -151,7 +162,10 @@ class Catalogue:
                 return self._loaded[digest]
             source = self.folder / entry.path if entry.path else entry.name
             try:
-                vocabulary = load_bytes(source)
+                if isinstance(source, str):
+                    vocabulary = load_bytes(source)
+                else:
+                    vocabulary = parse_plain_json(read_file(source), str(source)).vocabulary
             except BpeError as error:
                 if entry.path:  # it is part of the fixtures, so its absence is no excuse
                     raise RecordError(f"the vocabulary {entry.name}: {error}") from None
@@ -210,7 +224,7 @@ class Catalogue:
         )
 
 
-def open_catalogue(folder: Path | None = None) -> Catalogue:
+def open_catalogue(folder: FixturePath | None = None) -> Catalogue:
     """Read and check all fixtures of a folder, by default those that come with the package.
 
     Raises `RecordError` for a file that is missing, changed, or not what the

@@ -1,8 +1,7 @@
 """The `tokenref` command.
 
-Exit codes: 0 all is well; 1 an engine fails, fixtures differ, a mutant
-survives; 2 the command or its input is wrong; 3 the run is invalid: nothing
-was proven; 4 a bug in tokenref itself; 130 interrupted.
+Exit codes: 0 success; 1 an engine fails; 2 the command or its input is wrong; 3 the run is
+invalid, for example because no cases were run; 4 a bug in tokenref; 130 interrupted.
 """
 
 import sys
@@ -27,14 +26,14 @@ from tokenref.reports.short import visible
 
 
 class OneSentence(click.Group):
-    """A command group that ends with one sentence where the input is at fault.
+    """A command group that reports wrong input in one sentence.
 
-    Whatever else goes wrong is a bug here. It must not end with 1, which means
-    that an engine fails.
+    Any other exception is a bug in tokenref. It must not end with exit code 1, which means that
+    an engine fails.
     """
 
     def make_context(self, *args: Any, **more: Any) -> click.Context:
-        """Read the options of the group itself: --help and --version print, and may fail in it."""
+        """Read the options of the group itself. --help and --version print, which may fail."""
         take_closed_streams()
         try:
             return super().make_context(*args, **more)
@@ -58,7 +57,7 @@ class OneSentence(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; turn our own errors, and the system's, into a sentence."""
+        """Run the command. Report our own errors and those of the system in one sentence."""
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):  # a terminal that knows ASCII only
                 stream.reconfigure(errors="replace")
@@ -78,7 +77,7 @@ class OneSentence(click.Group):
 
 
 def _flushed(invoke: Callable[[click.Context], Any], ctx: click.Context) -> Any:
-    """Run a command to the end of its output, so that an error in writing it can be told."""
+    """Run a command and flush its output, so that a write error can be reported."""
     try:
         returned = invoke(ctx)
     except click.exceptions.Exit:
@@ -89,7 +88,7 @@ def _flushed(invoke: Callable[[click.Context], Any], ctx: click.Context) -> Any:
 
 
 def _foreseen(error: BaseException) -> tuple[int, str] | None:
-    """Return exit code and sentence for what commands raise when input or system are at fault."""
+    """Return exit code and message of an error caused by the input or the system, else None."""
     code = exit_code(error)
     if code is not None:
         return code, str(error)
@@ -97,7 +96,7 @@ def _foreseen(error: BaseException) -> tuple[int, str] | None:
 
 
 def _unforeseen(error: BaseException) -> tuple[int, str]:
-    """Return exit code and sentence for what no command raises knowingly."""
+    """Return exit code and message of an error that no command raises on purpose."""
     if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
         return 2, sentence_of(error.__context__)  # what rich makes of it
     with suppress(OSError):
@@ -114,7 +113,7 @@ def _shown(error: click.ClickException) -> int:
 
 
 def _say(sentence: str) -> None:
-    """Say why a command ends, as far as there is somebody to say it to."""
+    """Print why a command ends, if standard error can be written."""
     if sentence:
         with suppress(OSError):
             click.echo(f"tokenref: {visible(sentence)}", err=True)
@@ -128,4 +127,4 @@ def _say(sentence: str) -> None:
 )
 @click.version_option(package_name="tokenref")
 def main() -> None:
-    """Judge tokenizers and samplers against golden records, and show how both work."""
+    """Test tokenizers and samplers against golden records, and show how they work."""

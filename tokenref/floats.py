@@ -1,4 +1,4 @@
-"""Floating-point numbers in records: as bit patterns, never as decimals.
+"""Floating-point numbers in records: as bit patterns, never in decimal.
 
 A decimal that is read as a double and then cast may become another 32-bit
 float than the one that was meant. So numbers are big-endian hexadecimal digits,

@@ -100,7 +100,7 @@ def own_subject(name_or_path: str) -> TokenizerSubject:
     model = load(name_or_path).model
     if isinstance(model, SentencePieceModel):
         raise GoldensError(
-            f"{name_or_path} must be a vocabulary or a tokenizer.json, it is a SentencePiece model"
+            f"{name_or_path} must be a vocabulary or a tokenizer.json, is a SentencePiece model"
         )
     if isinstance(model, ByteBPE):
         return model.vocabulary

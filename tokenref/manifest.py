@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from tokenref.record import Digest, RecordError, canonical_json
-from tokenref.record_files import read_file
+from tokenref.record_files import FixturePath, read_file
 
 MANIFEST: Final = "MANIFEST.json"
 
@@ -80,7 +80,7 @@ def manifest_digest(manifest: Manifest) -> str:
     return f"sha256:{sha256(dump_manifest(manifest)).hexdigest()}"
 
 
-def parse_manifest(folder: Path) -> Manifest:
+def parse_manifest(folder: FixturePath) -> Manifest:
     """Read the manifest of a folder without looking at the files. Raises `RecordError`.
 
     No path in it leads out of the folder: files are read by it, and removed.
@@ -99,7 +99,7 @@ def parse_manifest(folder: Path) -> Manifest:
     return manifest
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: FixturePath) -> Manifest:
     """Read the manifest of a folder, and check the sha256 of every file that it lists.
 
     Raises `RecordError`, naming the file.

@@ -4,27 +4,14 @@ pytest loads this at every start where tokenref is installed, so it imports
 nothing heavy before something is asked for.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from tokenref.pytest import Golden
-
-
-@dataclass
-class Selected:
-    """What the command line of pytest leaves of every selection."""
-
-    flags: Sequence[str] = ()
-    shard: tuple[int, int] = (0, 1)
-    """The number of this shard, from 0, and how many there are."""
-
-
-SELECTED: Final = Selected()
-"""Set from the options before tests are collected."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,12 +31,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Read the options. Bad ones end pytest with one sentence."""
     given = str(config.getoption("--tokenref-flags"))
-    SELECTED.flags = tuple(flag for flag in given.split(",") if flag)
+    flags = tuple(flag for flag in given.split(",") if flag)
     shard = str(config.getoption("--tokenref-shard"))
     index, _, count = shard.partition("/")
     if not (index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count)):
         raise pytest.UsageError(f"--tokenref-shard must be i/n with 1 <= i <= n, got {shard!r}")
-    SELECTED.shard = int(index) - 1, int(count)
+    if flags or shard != "1/1":
+        from tokenref.pytest.golden import SELECTED
+
+        SELECTED.flags, SELECTED.shard = flags, (int(index) - 1, int(count))
 
 
 @pytest.fixture(scope="session")

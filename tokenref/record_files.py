@@ -4,10 +4,11 @@ A record file is JSON lines, each self-contained, in ASCII with sorted keys and
 no floats, so that a difference between two files is a difference between cases.
 """
 
+import zipfile
 from collections.abc import Sequence
 from inspect import cleandoc
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -123,12 +124,16 @@ def _belongs(topic: str, file: str) -> bool:
     return file.startswith("canary") or f"{topic}.jsonl" == file
 
 
-def read_records(path: Path, *, file: str | None = None) -> list[Case]:
+FixturePath: TypeAlias = Path | zipfile.Path
+"""A file or folder of fixtures, on the disk or in the archive that is installed."""
+
+
+def read_records(path: FixturePath, *, file: str | None = None) -> list[Case]:
     """Return the cases of a record file. Raises `RecordError`, also where it cannot be read."""
     return parse_records(read_file(path), str(path), file=file)
 
 
-def read_file(path: Path) -> bytes:
+def read_file(path: FixturePath) -> bytes:
     """Return what a file holds. Raises `RecordError` where it cannot be read, or is too large.
 
     >>> read_file(Path("no/such.jsonl"))

@@ -138,8 +138,8 @@ def run_engine(
     for number, canary in enumerate(catalogue.canaries, start=len(cases)):
         if results.pop(number).judgement.status == "pass":
             run.trouble.append(f"the canary {canary.id} passed: a wrong answer was taken for right")
-    answer_calls = [results[number] for number in range(len(cases))]
-    run.results = with_known_results(answer_calls, engine.name, known)
+    in_order = [results[number] for number in range(len(cases))]
+    run.results = with_known_results(in_order, engine.name, known)
     run.trouble += [f"the engine was given up: {reason}" for reason in sessions.lost]
     if isinstance(engine, HasIncidents):
         run.incidents = list(engine.incidents)

@@ -1,15 +1,26 @@
-"""All pages that are written from what real engines say, and whether they still say so."""
+"""The pages that are written from what real engines answer, and whether they are up to date."""
 
+import json
+import re
+import tempfile
+from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import Any, Final
 
-from authoring.attestation.devices import with_processor
-from authoring.attestation.differences import differences_page
-from authoring.attestation.readme import with_tables
-from authoring.attestation.report import report_page, without_answers
+import msgspec
+
+from authoring.attestation.engines import SAMPLERS, AttestationError
 from authoring.attestation.unconfirmed import unconfirmed_page
 from tokenref.catalogue import Catalogue
+from tokenref.floats import TYPES, type_of
 from tokenref.known import Known
+from tokenref.manifest import manifest_digest
+from tokenref.record import Case
+from tokenref.reports.html.page import html_report
+from tokenref.reports.lines import dump_report
+from tokenref.reports.results import UNJUDGED, read_results
 from tokenref.runner import Run
 
 SHARED: Final = ("README.md", "docs/gpu.md")
@@ -44,3 +55,194 @@ def says_the_same(path: str, page: bytes, other: bytes) -> bool:
     if page == other:
         return True
     return path == REPORT and without_answers(page) == without_answers(other)
+
+
+_HEAD = """\
+# Where real engines differ
+
+This page lists all known differences between real engines and the golden records, from
+`tokenref/known.toml`. The list is strict: if a listed record passes, the run fails, so an
+entry cannot outlive its difference. Written by `python -m authoring attest`.
+"""
+
+
+def differences_page(known: Sequence[Known], runs: Sequence[Run]) -> str:
+    """Return the page."""
+    lines = [_HEAD]
+    for run in runs:
+        entries = [entry for entry in known if entry.engine == run.engine]
+        if not entries:
+            lines += [f"## {run.engine} {run.version}", "", "No differences are known.", ""]
+        # Of several entries that match a record the first one counts.
+        ids: dict[str, list[str]] = {entry.title: [] for entry in entries}
+        for result in run.results:
+            if result.judgement.status == "xfail":
+                case_id = result.case.id
+                title = next(e.title for e in entries if e.covers(run.engine, case_id))
+                ids[title].append(case_id)
+        for entry in entries:
+            found = ids[entry.title]
+            example = f", for example `{found[0]}`" if found else ""
+            records = f"{len(found):,} record{'s' * (len(found) != 1)}"
+            lines += [
+                f"## {run.engine} {run.version}: {entry.title}",
+                "",
+                entry.reason,
+                "",
+                f"{records} ({entry.status}){example}. See <{entry.link}>.",
+                "",
+            ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+PAGES: Final = "../"
+"""Where the pages that records cite are, seen from `docs/`."""
+
+_DATA: Final = re.compile(
+    rb'(?<=<script type="application/json" id="data">)(.*?)(?=</script>)', re.DOTALL
+)
+
+
+def report_page(runs: Sequence[Run], catalogue: Catalogue, known: Sequence[Known]) -> bytes:
+    """Return the page of all results. Times are not in it."""
+    about = {"fixtures": manifest_digest(catalogue.manifest)}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "results.jsonl"
+        path.write_bytes(dump_report(runs, about, known))
+        return html_report([read_results(path)], catalogue, pages=PAGES)
+
+
+def without_answers(page: bytes) -> bytes:
+    """Return such a page without what engines said in their own words and numbers.
+
+    That may differ from one machine to the next where the verdict does not: the sign of a NaN,
+    the last bit of a logarithm, the message of a panic.
+    """
+    found = _DATA.search(page)
+    if found is None:
+        return page
+    try:
+        data = json.loads(found.group())
+        del data["texts"]
+        for engine in data["engines"]:
+            del engine["details"]
+    except (ValueError, KeyError, TypeError):
+        return page  # written by somebody else, and certainly another page
+    return page[: found.start()] + json.dumps(data).encode() + page[found.end() :]
+
+
+END_MARK: Final = "<!-- end -->"
+
+
+def with_part(name: str, page: str, start: str, lines: Sequence[str]) -> str:
+    r"""Return a page with the part replaced that begins with the mark `start`.
+
+    Raises `AttestationError`, which names the page, if it has no such part.
+
+    >>> with_part("page", "a\n<!-- b -->\nold\n<!-- end -->\nc", "<!-- b -->", ["new"])
+    'a\n<!-- b -->\n\nnew\n<!-- end -->\nc'
+    """
+    begin = page.find(start)
+    end = page.find(END_MARK, begin)
+    if begin < 0 or end < 0:
+        raise AttestationError(f"{name} must hold the line {start} and, later, {END_MARK}")
+    return page[:begin] + "\n".join([start, "", *lines, END_MARK]) + page[end + len(END_MARK) :]
+
+
+VOCABULARIES: Final = ("cl100k_base", "o200k_base")
+"""The vocabularies that have a row of their own."""
+
+TABLES_MARK: Final = "<!-- what real engines say: written by `python -m authoring attest` -->"
+
+_COUNTED: Final[Sequence[tuple[str, AbstractSet[str]]]] = (
+    ("agree", frozenset({"pass"})),
+    ("known differences", frozenset({"xfail"})),
+    ("not tested", UNJUDGED),
+)
+"""An engine that fails a record otherwise is never written down: `attest` refuses."""
+
+
+def with_tables(readme: str, runs: Sequence[Run], catalogue: Catalogue) -> str:
+    """Return the README with its tables replaced. Raises `AttestationError` if it has no place."""
+    return with_part("README.md", readme, TABLES_MARK, _tables(runs, catalogue))
+
+
+def _tables(runs: Sequence[Run], catalogue: Catalogue) -> list[str]:
+    names = [name for name, _ in _COUNTED]
+    numbers = " ---: |" * (len(names) + 1)
+    tokenizers = [
+        f"| tokenizer | vocabulary | records | {' | '.join(names)} |",
+        f"| --- | --- |{numbers}",
+    ]
+    samplers = [f"| sampler | records | {' | '.join(names)} |", f"| --- |{numbers}"]
+    for run in runs:
+        label = f"{run.engine} {run.version}"
+        if run.engine in SAMPLERS:
+            samplers.append(f"| {label} | {_cells(run, lambda case: case.vocab is None)} |")
+            continue
+        for name in VOCABULARIES:
+            cells = _cells(run, _of_vocabulary(catalogue, name))
+            tokenizers.append(f"| {label} | `{name}` | {cells} |")
+        tokenizers.append(f"| {label} | all | {_cells(run, lambda case: case.vocab is not None)} |")
+    return [*tokenizers, "", *samplers, ""]
+
+
+def _of_vocabulary(catalogue: Catalogue, name: str) -> Callable[[Case], bool]:
+    return lambda case: case.vocab is not None and catalogue.name(case.vocab) == name
+
+
+def _cells(run: Run, wanted: Callable[[Case], bool]) -> str:
+    """Return the number of such records, and how many ended how; nothing for none."""
+    statuses = [result.judgement.status for result in run.results if wanted(result.case)]
+    counts = [sum(status in ended for status in statuses) for _, ended in _COUNTED]
+    return " | ".join(f"{count:,}" if count else "" for count in (len(statuses), *counts))
+
+
+ON_DEVICES: Final = ("torch", "transformers")
+"""The engines that run on any device of PyTorch."""
+
+PROCESSOR_MARK: Final = "<!-- on the processor: written by `python -m authoring attest` -->"
+
+
+def with_processor(page: str, runs: Sequence[Run]) -> str:
+    """Return the page about devices with the processor's table replaced.
+
+    Raises `AttestationError` if it has no place.
+    """
+    lines = [
+        "| engine | numbers | tested | agree | known differences |",
+        "| --- | --- | ---: | ---: | ---: |",
+    ]
+    for run in runs:
+        if run.engine not in ON_DEVICES:
+            continue
+        counts: dict[str, Counter[str]] = {name: Counter() for name in (*TYPES, "none")}
+        for result in run.results:
+            if result.judgement.status not in UNJUDGED:
+                counts[numbers_of(result.case)][result.judgement.status] += 1
+        for name, ended in counts.items():
+            if ended:
+                cells = (ended.total(), ended["pass"], ended["xfail"])
+                shown = " | ".join(f"{cell:,}" if cell else "" for cell in cells)
+                lines.append(f"| {run.engine} {run.version} | {name} | {shown} |")
+    return with_part("docs/gpu.md", page, PROCESSOR_MARK, [*lines, ""])
+
+
+def numbers_of(case: Case) -> str:
+    """Return the type of the row that a record asks about, or "none" if it has no row.
+
+    Of a batch or a sequence the first row counts.
+    """
+    return _first_type(msgspec.to_builtins(case.input)) or "none"
+
+
+def _first_type(value: Any) -> str | None:
+    if isinstance(value, list):
+        return next(filter(None, map(_first_type, value)), None)
+    if not isinstance(value, dict):
+        return None
+    for name in ("logits", "probs"):
+        if name in value:
+            return type_of(value[name])
+    rows = (value.get(name) for name in ("rows", "calls", "sample"))
+    return next(filter(None, map(_first_type, rows)), None)

@@ -74,7 +74,7 @@ def blaming(
 ) -> Draft:
     """Return a case whose `why` is a fact and the mutants that it finds."""
     names = blamed(op, vocabulary, request)
-    wrong = f" Wrong with: {', '.join(names)}." if names else ""
+    wrong = f" Fails with: {', '.join(names)}." if names else ""
     return Draft(
         op=op,
         topic=topic,

@@ -89,7 +89,7 @@ def _listed() -> Iterator[_Canary]:
         "tiny",
         TextInput(text="a b"),
         PiecesOutput(pieces=["61", "20", "62"]),
-        "The space is a piece of its own here.",
+        "Here the space is a separate piece.",
     )
     yield _Canary(
         "wrong-bytes",
@@ -105,7 +105,7 @@ def _listed() -> Iterator[_Canary]:
         "shortcut",
         DecodeInput(ids=[255], errors="replace"),
         DecodeOutput(text="?"),
-        "A question mark stands for the replacement character.",
+        "A question mark is used as the replacement character.",
     )
     yield _Canary(
         "wrong-runs",
@@ -129,7 +129,7 @@ def _listed() -> Iterator[_Canary]:
         "missing_bytes",
         TextInput(text="ab"),
         None,
-        "A text that has tokens is said to be refused.",
+        "A text that has tokens is reported as refused.",
         ("MISSING_BYTE",),
     )
     yield _Canary(
@@ -138,7 +138,7 @@ def _listed() -> Iterator[_Canary]:
         "missing_bytes",
         TextInput(text="axb"),
         IdsOutput(ids=[1, 0]),
-        "A text that is refused is said to have tokens.",
+        "A text that must be refused is reported with tokens.",
     )
     yield _Canary(
         "wrong-code",

@@ -138,7 +138,7 @@ def _of_vocabularies() -> Iterator[_Changed]:
         "readme",
         EagerInput(pushes=[b"c".hex(), b"a".hex(), b"c".hex()]),
         _all_at_the_end,
-        "The tokens are right, and all of them come at the end.",
+        "The tokens are right, but all of them are returned at the end.",
     )
     yield _Changed(
         "wrong-count",
@@ -154,7 +154,7 @@ def _of_vocabularies() -> Iterator[_Changed]:
         "doubles",
         LimitInput(text="aaaa", limit=2),
         lambda _: {"count": None},
-        "A text of exactly as many tokens as allowed is said to have more.",
+        "A text with exactly the allowed number of tokens is reported as having more.",
     )
     yield _Changed(
         "one-less",
@@ -202,7 +202,7 @@ def _of_vocabularies() -> Iterator[_Changed]:
         "doubles",
         CanonicalInput(ids=[1, 0]),
         lambda out: {"canonical": not out.canonical},
-        "Tokens that are what their text encodes to are said to be others.",
+        "Canonical tokens are reported as not canonical.",
     )
 
     half = DecodeCall(input=DecodeInput(ids=[0xF0, 0x9F], errors="replace"))
@@ -213,7 +213,7 @@ def _of_vocabularies() -> Iterator[_Changed]:
         "tiny",
         SessionInput(calls=[half, letter]),
         lambda _: {"answers": [CallAnswer(text=""), CallAnswer(text="\ufffda")]},
-        "What the first call leaves open comes out in the second.",
+        "Unfinished input of the first call appears in the second.",
     )
 
 
@@ -225,7 +225,7 @@ def _of_tokenizers() -> Iterator[_Changed]:
         (
             "offsets",
             lambda out: {"offsets": [*out.offsets[:-1], (out.offsets[-1][0], 99)]},
-            "The last token ends far behind the text.",
+            "The last token ends far beyond the text.",
         ),
         ("types", lambda out: {"type_ids": _plus_one(out.type_ids)}, "The last type is another."),
         ("words", lambda out: {"words": _plus_one(out.words)}, "The last word has another number."),
@@ -267,5 +267,5 @@ def _of_tokenizers() -> Iterator[_Changed]:
             "decoder_byte_level",
             DetokenizeStreamInput(ids=split, skip_special_tokens=True, mode=mode),
             lambda out: {"parts": out.parts[::-1]},
-            "The text comes with the first token instead of the second.",
+            "The text is returned with the first token instead of the second.",
         )

@@ -94,7 +94,7 @@ def _splits(name: str, vocabulary: str, text: str, fact: str) -> Iterator[Draft]
             f"{name}-{most}",
             vocabulary,
             SplitInput(text=text, most=most),
-            f"{fact} ({vocabulary}): the longest beginning of {most} tokens at most.",
+            f"{fact} ({vocabulary}): the longest prefix of {most} tokens at most.",
             ["Split"],
             spec=SPEC,
         )
@@ -126,7 +126,7 @@ def _too_late() -> Iterator[Draft]:
             f"last-letter-decides-{limit}",
             "last_letter_decides",
             LimitInput(text=text, limit=limit),
-            f"Fifteen letters that are two tokens, each beginning of them more; {limit} allowed.",
+            f"Fifteen letters that are two tokens, while each prefix has more; {limit} allowed.",
             ["Limit", "CountFalls"],
             spec=SPEC,
         )
@@ -137,7 +137,7 @@ def _too_late() -> Iterator[Draft]:
             f"last-letter-decides-{most}",
             "last_letter_decides",
             SplitInput(text=text + FAR_LETTERS[:4], most=most),
-            f"A beginning that has more than {most} tokens fits again a dozen letters later.",
+            f"A prefix that has more than {most} tokens fits again a dozen letters later.",
             ["Split", "CountFalls"],
             spec=SPEC,
         )
@@ -171,8 +171,8 @@ def _loop() -> Iterator[Draft]:
                 f"loop-{most}",
                 "loop_of_parts",
                 request,
-                f"Tokens that start and end inside of characters, in a loop: whoever takes {most} "
-                f"and drops what is no whole character may {op} nothing, for ever.",
+                f"Tokens that start and end inside characters: a program that takes {most} and "
+                f"drops incomplete characters returns nothing for {op}, forever.",
                 ["Split" if op == "split" else "Chunks", "SplitCharacter"],
                 spec=SPEC,
             )

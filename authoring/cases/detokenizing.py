@@ -7,16 +7,14 @@ from typing import Final, Literal
 
 from authoring.cases.draft import Draft
 from authoring.cases.tokenizer_blame import REFUSED, blamed, blaming, right_answer
-from authoring.cases.tokenizer_texts import FAMILIES
-from authoring.cases.tokenizing import flags_of
+from authoring.cases.tokenizing import flags_of, texts_for
+from authoring.data import tables
 from authoring.tokenizer_files import decoders, families
 from authoring.tokenizer_files.table import described_tokenizers, ids_of_text, token_ids
-from bpe_ref.vocabulary.byte_alphabet import to_letters
 from tokenref.questions.text import DetokenizeInput, DetokenizeStreamInput
 
 Mode = Literal["certain", "engine"]
 
-_U: Final = "\u2581"
 _ENOUGH: Final = 6
 """How many tokenizers have a case for a mutant, before it is no reason for another."""
 
@@ -43,135 +41,12 @@ class Spelled:
     skip: bool = True
 
 
-ROWS: Final = (
-    Spelled(
-        "words", (f"{_U}the", f"{_U}cat", "a", f"a{_U}b"), "words with underlines", ("Metaspace",)
-    ),
-    Spelled("parts", ("the", "cat", "##s", "##'", "hello"), "words and their ends", ("Affixes",)),
-    Spelled(
-        "special",
-        ("<s>", "the", "<t>", "cat", "</s>"),
-        "special tokens, left out",
-        ("SkippedSpecial",),
-    ),
-    Spelled(
-        "special-shown",
-        ("<s>", "the", "<t>", "</s>"),
-        "special tokens, shown",
-        ("SkippedSpecial",),
-        skip=False,
-    ),
-    Spelled(
-        "bytes",
-        ("<0xC3>", "<0xA9>", "the", "<0xE6>", "<0x97>"),
-        "bytes, a character and a part of one",
-        ("ByteFallback", "SplitCharacter"),
-    ),
-    Spelled(
-        "bad-bytes",
-        ("<0x41>", "<0xFF>", "a", "<0xC3>", "<0xC3>", "<0xA9>", "<0x0A>"),
-        "runs of bytes that are no text",
-        ("ByteFallback", "ReplaceMaximalPart", "EngineQuirk"),
-    ),
-    Spelled(
-        "odd-bytes",
-        ("<0x+1>", "<0xe4>", "<0x4>", "<0x41>"),
-        "what only looks like a byte token",
-        ("ByteFallback", "EngineQuirk"),
-    ),
-    Spelled(
-        "bytes-around",
-        ("<0xE6>", "<s>", "<0x97>", "<0xA5>", "a"),
-        "a special token between the bytes of a character",
-        ("ByteFallback", "SkippedSpecial"),
-    ),
-    Spelled("unknown", ("the", 9999, "cat", "<unk>"), "an id that no token has", ("UnknownId",)),
-    Spelled(
-        "suffixes",
-        ("the</w>", "cat</w>", "a</w>b", "</w>", "the</w>"),
-        "suffixes, also inside",
-        ("Affixes",),
-    ),
-    Spelled(
-        "marks",
-        ("the", ".", "'", "t", "do not", " .", "n't", "'s"),
-        "marks that may lose their space",
-        ("Cleanup",),
-    ),
-    Spelled(
-        "spaces",
-        (" ", "  ", "the", " ", f"{_U}{_U}", "a b"),
-        "spaces, and tokens of nothing else",
-        ("WhiteSpace",),
-    ),
-    Spelled(
-        "first-underlines", (f"{_U}{_U}", f"{_U}the"), "two underlines in front", ("Metaspace",)
-    ),
-    Spelled(
-        "replacement", ("\ufffd", "a", "x\ufffd", "the"), "a real U+FFFD", ("ReplaceMaximalPart",)
-    ),
-    Spelled("letters", ("t", "t", "t", "a", "t", "t", "a"), "one letter several times", ()),
-    Spelled("none", (), "no tokens", ("EmptyInput",)),
-)
-"""Tokens of the tokenizers in `decoders`."""
-
-
-def _letters(text: str) -> tuple[str, ...]:
-    return tuple(to_letters(text.encode()))
-
-
-BYTE_ROWS: Final = (
-    Spelled(
-        "split",
-        ("the", *_letters("é日👍"), "Ġa"),
-        "characters over several tokens",
-        ("SplitCharacter", "ByteLevel"),
-    ),
-    Spelled(
-        "cut-short",
-        (*_letters("日")[:2], "a", *_letters("👍")[:3]),
-        "characters cut short",
-        ("SplitCharacter", "ReplaceMaximalPart"),
-    ),
-    Spelled(
-        "replacement",
-        (*_letters("\ufffd"), "a", *_letters("\ufffd")),
-        "a real U+FFFD",
-        ("ReplaceMaximalPart",),
-    ),
-    Spelled("spaces", ("Ġ", "ĠĠ", "the", "Ġ", "Ċ"), "spaces and a line feed", ("WhiteSpace",)),
-    Spelled("unknown", ("the", 9999, "a"), "an id that no token has", ("UnknownId",)),
-    Spelled("none", (), "no tokens", ("EmptyInput",)),
-)
-"""Tokens of tokenizers with a byte level."""
-
-OWN_ROWS: Final = {
-    "added_bytes": (
-        Spelled(
-            "added",
-            ("é!", "Ġfoo", "日本", "a"),
-            "added tokens whose letters stand for bytes",
-            ("AddedToken", "EngineQuirk"),
-            skip=False,
-        ),
-        Spelled(
-            "added-parts",
-            ("æ", "日本", "Ĺ", "¥"),
-            "an added token between the bytes of a character",
-            ("AddedToken", "SplitCharacter"),
-            skip=False,
-        ),
-    ),
-    "decoder_byte_level": (
-        Spelled(
-            "no-letters",
-            ("the\u2581", "日", "a"),
-            "tokens with letters that stand for no byte",
-            ("ByteLevel", "EngineQuirk"),
-        ),
-    ),
-}
-"""Tokens of one tokenizer only."""
+def _spelled(table: str) -> list[Spelled]:
+    """Return the tokens of a table."""
+    return [
+        Spelled(slug, tokens, what, flags, **(options[0] if options else {}))
+        for slug, tokens, what, flags, *options in tables("detokenizing").get(table, [])
+    ]
 
 
 def drafts() -> Iterator[Draft]:
@@ -185,9 +60,9 @@ def _asked() -> Iterator[tuple[str, list[Spelled]]]:
     """Yield tokenizers and the tokens that they are asked about."""
     for described in decoders.tokenizers():
         if described.name not in _BYTE_LEVELS:
-            yield described.name, list(ROWS)
+            yield described.name, _spelled("tokens")
     for name in _BYTE_LEVELS:
-        yield name, [*OWN_ROWS.get(name, ()), *BYTE_ROWS]
+        yield name, [*_spelled(name), *_spelled("bytes")]
     for name in (*(described.name for described in families.tokenizers()), *_OTHERS):
         if name not in _BYTE_LEVELS:
             yield (
@@ -200,7 +75,7 @@ def _asked() -> Iterator[tuple[str, list[Spelled]]]:
                         asked.flags,
                         skip=asked.slug != "special",
                     )
-                    for asked in FAMILIES
+                    for asked in texts_for("families")
                     if asked.pair is None and asked.special
                 ],
             )

@@ -82,7 +82,10 @@ def _by_hand() -> Iterator[Draft]:
         "never-certain",
         "doubles",
         EagerInput(pushes=[b"a".hex()] * 9),
-        "aa and a: whether the next a joins the last one is open until something else comes.",
+        (
+            "aa and a: whether the next a merges with the last one is open until another letter "
+            "follows."
+        ),
         ["Eager", "OneLetterRun"],
         spec=SPEC,
     )

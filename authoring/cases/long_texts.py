@@ -58,7 +58,7 @@ def _thresholds() -> Iterator[Draft]:
         ("runs_falling", "a", "an improper order of ranks"),
         ("improper_letters", "ab", "an improper order of ranks over two letters"),
         ("ambiguous_splits", "ab", "tokens that can be made in several ways"),
-        ("pair_out_of_order", "a", "by pair, with an earlier rule that comes later"),
+        ("pair_out_of_order", "a", "by pair, with an earlier rule that applies later"),
         ("tiny", "a", "one word of one letter"),
         ("tiny_merging", "=", "one run of signs"),
     )
@@ -118,7 +118,7 @@ def _huge() -> Iterator[Draft]:
     texts = (
         ("letters", "tiny", "a", "", "", "one word; engines were once quadratic here"),
         ("carets", "tiny", "^", "", "", "one run of signs; a pattern engine once overflowed here"),
-        ("spaces", "tiny", " ", "", "", "one piece of spaces, and nothing behind them"),
+        ("spaces", "tiny", " ", "", "", "one piece of spaces, and nothing after them"),
         ("spaces-and-a-letter", "tiny", " ", "", "a", "the last space belongs to the letter"),
         ("newlines", "tiny", "\n", "", "", "each line end ends a match in this spelling"),
         ("contractions", "tiny", "'s", "", "", "a very long row of contractions"),

@@ -33,7 +33,7 @@ def _strict(draft: Draft) -> Draft | None:
     ):
         return None
     names = blamed(op, tokenizer, "strict", draft.request)
-    fact = draft.why.partition(" Wrong with:")[0]
+    fact = draft.why.partition(" Fails with:")[0]
     strict = blaming(
         op,
         draft.topic,

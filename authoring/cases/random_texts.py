@@ -9,10 +9,17 @@ that some wrong way of encoding gets wrong.
 from collections.abc import Iterator
 from typing import Final
 
-from authoring.cases.cutters import cut, encoded_otherwise, fails_cut, right_tokens
 from authoring.cases.draft import Draft
 from authoring.cases.merging import encode_draft
-from authoring.cases.rivals import EVERYDAY, differing, fails
+from authoring.cases.rivals import (
+    EVERYDAY,
+    cut,
+    differing,
+    encoded_otherwise,
+    fails,
+    fails_cut,
+    right_tokens,
+)
 from authoring.cases.splitmix import SplitMix64
 from authoring.cases.texts import FLAG_OF_CUTTER
 from authoring.cases.vocabularies import vocabulary_named
@@ -100,8 +107,8 @@ def _cutting(vocabulary: str, count: int, generator: SplitMix64) -> Iterator[Dra
             slug=f"{vocabulary.replace('_', '-')}-{len(seen):03}",
             vocabulary=vocabulary,
             request=TextInput(text=text),
-            why=f"A random row of tokens comes back as {tokens} in {len(pieces)} pieces, "
-            f"beginning with {pieces[0]!a:.24}. Wrong with: {blamed}.",
+            why=f"A random sequence of tokens is encoded as {tokens} tokens in {len(pieces)} "
+            f"pieces, starting with {pieces[0]!a:.24}. Fails with: {blamed}.",
             flags=sorted({"Random", *(FLAG_OF_CUTTER[name] for name in wrong)}),
             spec="docs/bpe.md#pieces" if wrong else "docs/bpe.md#definition",
             purposes=(*fails_cut(*wrong), *(fails(*mistaken) if len(pieces) == 1 else ())),

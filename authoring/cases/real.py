@@ -13,89 +13,8 @@ from authoring.cases.draft import Draft, answers, refuses
 from authoring.cases.unicode_texts import EMOJI, MARKS, SCRIPTS
 from authoring.cases.vocabularies import REAL_NAMES
 from authoring.cases.words import CODE, DIGITS, WORDS
+from authoring.data import tables
 from tokenref.questions.text import DecodeInput, Recipe, SpecialInput, TextInput
-
-_KNOWN: Final = (
-    ("hello-world", "hello world", (15339, 1917), (24912, 2375)),
-    ("great", "tiktoken is great!", (83, 1609, 5963, 374, 2294, 0), (83, 8251, 2488, 382, 2212, 0)),
-    ("rer", "rer", (38149,), (27653,)),
-    ("quote-rer", "'rer", (2351, 81), (15770, 259)),
-    ("today-line-space", "today\n ", (31213, 198, 220), (58744, 198, 220)),
-    ("today-line-space-line", "today\n \n", (31213, 27907), (58744, 47812)),
-    ("today-line-spaces-line", "today\n  \n", (31213, 14211), (58744, 31835)),
-    ("next-line-in-middle", " \u00850", (220, 126, 227, 15), (220, 126, 227, 15)),
-    ("newlines-space", "\n\n ", (271, 220), (279, 220)),
-    ("indented-newlines", "  \n\n  a", (19124, 220, 264), (11691, 220, 261)),
-    ("byte-order-mark", "\ufeff", (3305,), (5574,)),
-    ("byte-order-mark-using", "\ufeffusing", (4117,), (9251,)),
-    ("byte-order-mark-behind-spaces", "  \ufeff", (220, 76880), (220, 71280)),
-)
-"""Slug, text, and the tokens of each vocabulary, as tiktoken 0.14.0 gives them."""
-
-_PROSE: Final = (
-    ("english", "The quick brown fox jumps over the lazy dog, didn't it?", "English"),
-    (
-        "german",
-        "Zw\u00f6lf Boxk\u00e4mpfer jagen Viktor quer \u00fcber den Sylter Deich.",
-        "German",
-    ),
-    ("french", "Portez ce vieux whisky au juge blond qui fume\u00a0!", "French"),
-    ("spanish", "El veloz murci\u00e9lago hind\u00fa com\u00eda feliz cardillo y kiwi.", "Spanish"),
-    (
-        "portuguese",
-        "\u00c0 noite, vov\u00f4 Kowalsky v\u00ea o \u00edm\u00e3 cair no p\u00e9.",
-        "Portuguese",
-    ),
-    ("italian", "Quel vituperabile xenofobo zelante assaggia il whisky.", "Italian"),
-    ("dutch", "Pa's wijze lynx bezag vroom het fikse aquaduct.", "Dutch"),
-    ("swedish", "Flygande b\u00e4ckasiner s\u00f6ka hwila p\u00e5 mjuka tuvor.", "Swedish"),
-    ("czech", "P\u0159\u00edli\u0161 \u017elu\u0165ou\u010dk\u00fd k\u016f\u0148.", "Czech"),
-    (
-        "russian",
-        (
-            "\u0421\u044a\u0435\u0448\u044c \u0435\u0449\u0451 \u044d\u0442\u0438\u0445 "
-            "\u043c\u044f\u0433\u043a\u0438\u0445 \u0431\u0443\u043b\u043e\u043a."
-        ),
-        "Russian",
-    ),
-    (
-        "greek",
-        (
-            "\u039e\u03b5\u03c3\u03ba\u03b5\u03c0\u03ac\u03b6\u03c9 \u03c4\u03b7\u03bd "
-            "\u03c8\u03c5\u03c7\u03ae."
-        ),
-        "Greek",
-    ),
-    ("hebrew", "\u05d3\u05d2 \u05e1\u05e7\u05e8\u05df \u05e9\u05d8 \u05d1\u05d9\u05dd.", "Hebrew"),
-    (
-        "arabic",
-        "\u0646\u0635 \u062d\u0643\u064a\u0645 \u0644\u0647 \u0633\u0631 \u0642\u0627\u0637\u0639.",
-        "Arabic",
-    ),
-    (
-        "hindi",
-        "\u090b\u0937\u093f\u092f\u094b\u0902 \u0915\u094b \u0938\u0924\u093e\u0928\u0947.",
-        "Hindi",
-    ),
-    ("chinese", "\u5929\u5730\u7384\u9ec4\uff0c\u5b87\u5b99\u6d2a\u8352\u3002", "Chinese"),
-    (
-        "japanese",
-        "\u3044\u308d\u306f\u306b\u307b\u3078\u3068 \u3061\u308a\u306c\u308b\u3092",
-        "Japanese",
-    ),
-    ("korean", "\ub2e4\ub78c\uc950 \ud5cc \uccc7\ubc14\ud034\uc5d0 \ud0c0\uace0\ud30c.", "Korean"),
-    ("thai", "\u0e40\u0e1b\u0e47\u0e19\u0e21\u0e19\u0e38\u0e29\u0e22\u0e4c", "Thai"),
-    (
-        "turkish",
-        "Pijamal\u0131 hasta ya\u011f\u0131z \u015fof\u00f6re \u00e7abucak g\u00fcvendi.",
-        "Turkish",
-    ),
-    (
-        "vietnamese",
-        "Do b\u1ea1ch kim r\u1ea5t qu\u00fd, s\u1ebd d\u00f9ng \u0111\u1ec3 l\u1eafp.",
-        "Vietnamese",
-    ),
-)
 
 _RECIPES: Final = (
     ("letters", "a", 5000, "one word of 5,000 letters"),
@@ -135,17 +54,17 @@ def _encode(
 
 
 def _texts(vocabulary: str, place: int) -> Iterator[Draft]:
-    for slug, text, *expected in _KNOWN:
+    for slug, text, *expected in tables("real")["known"]:
         known = expected[place]
         yield _encode(
             vocabulary,
             f"known-{slug}",
             text,
-            f"{text!a} with {vocabulary}: tiktoken 0.14.0 says {list(known)}.",
+            f"{text!a} with {vocabulary}: tiktoken 0.14.0 returns {known}.",
             ["Pretokenization"],
             known,
         )
-    for slug, text, language in _PROSE:
+    for slug, text, language in tables("real")["prose"]:
         why = f"A sentence in {language} with {vocabulary}: real tokens of several bytes."
         yield _encode(vocabulary, f"prose-{slug}", text, why, ["Prose"])
     groups = (
@@ -195,7 +114,7 @@ def _special(vocabulary: str) -> Iterator[Draft]:
             "refused",
             SpecialInput(text=f"a{text}", allowed=[], disallowed="all"),
             None,
-            "the end of text where it is not allowed",
+            "the end-of-text token where it is not allowed",
         ),
         ("as-text", SpecialInput(text=text, allowed=[], disallowed=[]), (), "the end as text"),
         (

@@ -121,7 +121,7 @@ def _offsets() -> Iterator[Draft]:
             f"not-text-{name}",
             "byte_order",
             CanonicalInput(ids=bytes_as_tokens(order, data)),
-            f"{data!r} is no text, so there are no characters to start in.",
+            f"{data!r} is not UTF-8, so there are no characters to start in.",
             ["Offsets", "InvalidUtf8"],
             spec=OFFSETS,
         )

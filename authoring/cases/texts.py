@@ -7,14 +7,14 @@ its tokens with those of tiny's variants whose pattern cuts it otherwise.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from authoring.cases.cutters import (
+from authoring.cases.draft import Draft
+from authoring.cases.rivals import (
     cut,
     cut_otherwise,
     encoded_otherwise,
     fails_cut,
     right_tokens,
 )
-from authoring.cases.draft import Draft
 from authoring.cases.vocabularies import vocabulary_named
 from tokenref.questions.text import TextInput
 
@@ -64,7 +64,7 @@ def text_case(
     """Return a case that names, and is failed by, the wrong ways of cutting that show in it."""
     named = vocabulary_named(vocabulary)
     wrong = (cut_otherwise if op == "pieces" else encoded_otherwise)(named, text)
-    told = f" Wrong with: {', '.join(wrong)}." if wrong else ""
+    told = f" Fails with: {', '.join(wrong)}." if wrong else ""
     amount = _amount(len(cut(named, text)), "piece")
     if op == "encode":
         amount = f"{_amount(len(right_tokens(named, text)), 'token')} from {amount}"

@@ -127,7 +127,7 @@ def blaming(
         slug=slug,
         vocabulary=tokenizer,
         request=request,
-        why=fact + (f" Wrong with: {listed}{more}." if named else ""),
+        why=fact + (f" Fails with: {listed}{more}." if named else ""),
         flags=sorted(set(flags)),
         spec=f"docs/tokenizers.md#{anchor}",
         profile=profile,

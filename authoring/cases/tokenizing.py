@@ -3,23 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Final
 
 from msgspec import UNSET
 
 from authoring.cases.draft import Draft
 from authoring.cases.tokenizer_blame import REFUSED, blamed, blaming
-from authoring.cases.tokenizer_texts import (
-    ADDED,
-    FAMILIES,
-    LENGTHS,
-    MODEL,
-    NORMALIZERS,
-    POST_PROCESSORS,
-    PRE_TOKENIZERS,
-    Asked,
-)
+from authoring.data import tables
 from authoring.tokenizer_files import (
     added_tokens,
     families,
@@ -34,25 +24,43 @@ from tokenref.questions.text import TokenizeInput
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A kind of component: its tokenizers, the texts for them, and where the rules are."""
+class Asked:
+    """A text, or a pair of them, and what is special about it."""
 
-    topic: str
-    tokenizers: ModuleType
-    texts: Sequence[Asked]
-    flag: str
-    anchor: str
+    slug: str
+    text: str
+    what: str
+    """As the middle of a sentence."""
+
+    flags: Sequence[str] = ()
+    pair: str | None = None
+    special: bool = True
+    """Whether special tokens are to be added."""
+
+
+def texts_for(kind: str) -> list[Asked]:
+    """Return the texts that aim at a kind of component, and an empty one.
+
+    >>> texts_for("families")[-1].slug
+    'empty'
+    """
+    listed = [
+        Asked(slug, text, what, flags, **(options[0] if options else {}))
+        for slug, text, what, flags, *options in tables("tokenizer_texts")[kind]
+    ]
+    return [*listed, Asked("empty", "", "an empty text", ("EmptyInput",))]
 
 
 KINDS: Final = (
-    Kind("model", models, MODEL, "ModelFlags", "model"),
-    Kind("added-tokens", added_tokens, ADDED, "AddedToken", "added-tokens"),
-    Kind("normalizers", normalizers, NORMALIZERS, "Normalizer", "normalizers"),
-    Kind("pre-tokenizers", pre_tokenizers, PRE_TOKENIZERS, "PreTokenizer", "pre-tokenizers"),
-    Kind("post-processors", post_processors, POST_PROCESSORS, "PostProcessor", "post-processors"),
-    Kind("lengths", lengths, LENGTHS, "Lengths", "truncation"),
-    Kind("families", families, FAMILIES, "WholeTokenizer", "files"),
+    ("model", models, "ModelFlags", "model"),
+    ("added-tokens", added_tokens, "AddedToken", "added-tokens"),
+    ("normalizers", normalizers, "Normalizer", "normalizers"),
+    ("pre-tokenizers", pre_tokenizers, "PreTokenizer", "pre-tokenizers"),
+    ("post-processors", post_processors, "PostProcessor", "post-processors"),
+    ("lengths", lengths, "Lengths", "truncation"),
+    ("families", families, "WholeTokenizer", "files"),
 )
+"""Kinds of components: topic, tokenizers, flag, and the section with the rules."""
 
 _FLAGS_BY_NAME: Final[Mapping[str, str]] = {
     "fallback": "ByteFallback",
@@ -79,10 +87,11 @@ _ENOUGH: Final = 6
 
 def drafts() -> Iterator[Draft]:
     """Yield the cases of `tokenize` under the engine's profile."""
-    for kind in KINDS:
+    for topic, module, flag, anchor in KINDS:
         found: Counter[str] = Counter()
-        for tokenizer in kind.tokenizers.tokenizers():
-            yield from _of_tokenizer(kind, tokenizer, found)
+        texts = texts_for(topic.replace("-", "_"))
+        for tokenizer in module.tokenizers():
+            yield from _of_tokenizer(topic, tokenizer, texts, [flag], anchor, found)
 
 
 def request_of(asked: Asked) -> TokenizeInput:
@@ -107,14 +116,21 @@ def flags_of(name: str) -> list[str]:
     return sorted({flag for part, flag in _FLAGS_BY_NAME.items() if part in name})
 
 
-def _of_tokenizer(kind: Kind, tokenizer: Described, found: Counter[str]) -> Iterator[Draft]:
+def _of_tokenizer(
+    topic: str,
+    tokenizer: Described,
+    texts: Sequence[Asked],
+    flags: Sequence[str],
+    anchor: str,
+    found: Counter[str],
+) -> Iterator[Draft]:
     """Yield cases of one tokenizer: the first text, and those that find a mutant still sought.
 
     A mutant is sought until this tokenizer has a case for it, and not where enough others have.
     """
     here: set[str] = set()
     kept = False
-    for asked in kind.texts:
+    for asked in texts:
         request = request_of(asked)
         names = blamed("tokenize", tokenizer.name, "hugging-face", request)
         sought = {name for name in names if name not in here and found[name] < _ENOUGH}
@@ -125,12 +141,12 @@ def _of_tokenizer(kind: Kind, tokenizer: Described, found: Counter[str]) -> Iter
         here.update(names)
         yield blaming(
             "tokenize",
-            kind.topic,
+            topic,
             f"{tokenizer.name.replace('_', '-')}-{asked.slug}",
             tokenizer.name,
             request,
             f"{tokenizer.about}: {asked.what}.",
-            [kind.flag, *asked.flags, *flags_of(tokenizer.name)],
-            anchor=kind.anchor,
+            [*flags, *asked.flags, *flags_of(tokenizer.name)],
+            anchor=anchor,
             names=names,
         )

@@ -74,7 +74,7 @@ def ids_of_text(name: str, text: str) -> list[int]:
     >>> ids_of_text("post_template_bos", "")
     [1]
     """
-    return list(_pipeline(name).encode(text).ids)
+    return _pipeline(name).encode(text)
 
 
 @cache

@@ -228,7 +228,7 @@ def any_of(texts: frozenset[str]) -> re.Pattern[str]:
     ['ab', 'a']
     """
     longest_first = sorted(texts, key=lambda text: (-len(text), text))
-    return re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
+    return re.compile("|".join(map(re.escape, longest_first)) if texts else "(?!)")
 
 
 class Cut(NamedTuple):

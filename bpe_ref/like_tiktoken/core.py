@@ -6,7 +6,7 @@ the kinds that are raised there, so they are Python's own and not this package's
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cached_property, partial
+from functools import cached_property
 from importlib import import_module
 from operator import index
 from typing import Any, Final, Literal, TypeVar
@@ -261,8 +261,7 @@ class Encoding:
         return [token for piece in pieces for token in self._encode_single_piece(piece)]
 
     def _encode_bytes(self, text: bytes) -> list[int]:
-        pieces = partial(self._tokenizer.pieces, special="ordinary")
-        return encode_bytes(self._model, pieces, _of_type(text, bytes))
+        return encode_bytes(self._tokenizer, _of_type(text, bytes))
 
     def __getstate__(self) -> object:
         """Return the name of an encoding that has one, else what it is built from."""

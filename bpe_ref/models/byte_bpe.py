@@ -21,9 +21,9 @@ Which encoder
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
-from bpe_ref.components import Draw, Token
+from bpe_ref.components import Draw, Model, Token
 from bpe_ref.encoders.backtracking import encode_backtracking
 from bpe_ref.encoders.scan import encode_scan
 from bpe_ref.errors import ParameterError
@@ -164,31 +164,44 @@ class ByteBPE:
         )
 
 
-def encode_bytes(
-    model: ByteBPE, pieces: Callable[[str], Sequence[str]], data: bytes
-) -> list[TokenId]:
-    r"""Return the tokens of bytes that need not be UTF-8; `pieces` cuts text.
+class CutsText(Protocol):
+    """A tokenizer, as far as bytes that are not UTF-8 need it."""
+
+    @property
+    def model(self) -> Model:
+        """What turns pieces into tokens."""
+
+    def pieces(self, text: str, *, special: Literal["ordinary"]) -> list[str]:
+        """Return the pieces of a text."""
+
+
+def encode_bytes(tokenizer: CutsText, data: bytes | bytearray | memoryview) -> list[TokenId]:
+    r"""Return the tokens of bytes that need not be UTF-8; special tokens are ordinary text.
 
     Up to the first byte that is not UTF-8 they are encoded as text. From
     the start of that text's last piece on (going back over tokens that are
     white space only, whose borders the next character might have moved),
     everything is one piece.
 
-    Raises `SymbolError` for a byte that the vocabulary lacks.
+    Raises `SymbolError` for a byte that the vocabulary lacks, and `ParameterError` if the model
+    does not merge bytes.
 
     >>> from bpe_ref import TextRules, tokenizer_of, vocabulary_by_concatenation
     >>> vocabulary = vocabulary_by_concatenation(
     ...     {b"a": 0, b" ": 1, b"\xff": 2, b"a\xff": 3}, text=TextRules(r"\w+|\s+")
     ... )
-    >>> encode_bytes(ByteBPE(vocabulary), tokenizer_of(vocabulary).pieces, b"a a\xff")
+    >>> encode_bytes(tokenizer_of(vocabulary), b"a a\xff")
     [0, 1, 3]
     """
     data = as_bytes("data", data)
+    model = tokenizer.model
+    if not isinstance(model, ByteBPE):
+        raise ParameterError("tokenizer", tokenizer, "must merge the bytes of a vocabulary")
     try:
         text, rest = data.decode("utf-8"), b""
     except UnicodeDecodeError as error:
         text, rest = data[: error.start].decode("utf-8"), data[error.start :]
-    encoded = [model.ids(piece) for piece in pieces(text)]
+    encoded = [model.ids(piece) for piece in tokenizer.pieces(text, special="ordinary")]
     if not rest:
         return [token for ids in encoded for token in ids]
 

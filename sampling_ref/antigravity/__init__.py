@@ -55,9 +55,3 @@ What leaves the 32-bit range
     Where a penalty or a temperature makes a logit infinite, every probability would be
     NaN and no token would be drawn. That is an error, and so is NaN above temperature 0.
 """
-
-from sampling_ref.antigravity.sampling import Precision, sample, stages
-from sampling_ref.antigravity.settings import Exhausted, ZeroTopK
-from sampling_ref.antigravity.stages import Stages
-
-__all__ = ["Exhausted", "Precision", "Stages", "ZeroTopK", "sample", "stages"]

@@ -9,38 +9,10 @@ Sums run in the order of the row, in the softmax, and in the order of the sort a
 from collections.abc import Sequence
 from math import inf
 
-from sampling_ref.antigravity.penalty import penalise
-from sampling_ref.antigravity.settings import Settings
-from sampling_ref.antigravity.stages import Stages
-from sampling_ref.errors import ParameterError, RowError
+from sampling_ref.errors import RowError
 from sampling_ref.numbers.binary32 import Binary32, all_to_binary32, sum_in_binary32
 from sampling_ref.numbers.glibc import expf_of_all
-from sampling_ref.numbers.orders import greatest_first, last_greatest
 from sampling_ref.row import Number, TokenId
-
-
-def stages_in_32_bits(
-    logits: Sequence[float], history: Sequence[TokenId], r: Number, settings: Settings
-) -> Stages:
-    """Return what every step leaves behind. The arguments are read and checked already."""
-    penalised = list(map(float, penalise(logits, history, settings, Binary32)))
-    if settings.temperature == 0:
-        token = last_greatest(penalised)
-        return Stages(penalised, [], [], [], [], is_exhausted=False, token=token)
-    scaled = scale_in_32_bits(penalised, float(settings.temperature))
-    probabilities = softmax_in_32_bits(scaled)
-    candidates = greatest_first(probabilities)[: settings.top_k or len(probabilities)]
-    kept = nucleus_in_32_bits(probabilities, candidates, settings.top_p)
-    drawn = draw_in_32_bits(probabilities, kept, r)
-    return Stages(
-        penalised=penalised,
-        scaled=scaled,
-        probabilities=probabilities,
-        top_k=candidates,
-        top_p=kept,
-        is_exhausted=drawn is None,
-        token=_instead(probabilities, kept, settings) if drawn is None else drawn,
-    )
 
 
 def scale_in_32_bits(penalised: Sequence[float], temperature: float) -> list[float]:
@@ -103,20 +75,3 @@ def draw_in_32_bits(
         if left <= 0:
             return token
     return None
-
-
-def _instead(
-    probabilities: Sequence[float], kept: Sequence[TokenId], settings: Settings
-) -> TokenId:
-    """Return the token that is drawn where the subtraction reached none."""
-    if settings.exhausted == "first candidate":
-        return kept[0]
-    if settings.exhausted == "last candidate":
-        return [token for token in kept if probabilities[token] > 0][-1]
-    raise ParameterError("exhausted", settings.exhausted, _NONE_REACHED)
-
-
-_NONE_REACHED = (
-    "must be 'last candidate' or 'first candidate' here, "
-    "where the 32-bit sums leave more than 0 after the last candidate"
-)

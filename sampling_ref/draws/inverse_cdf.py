@@ -36,7 +36,8 @@ from typing import Any, Literal, TypeAlias, get_args
 from sampling_ref.errors import ParameterError
 from sampling_ref.history import is_token
 from sampling_ref.numbers.reaching import first_reaching
-from sampling_ref.parameters import read_choice, read_uniform
+from sampling_ref.parameters import read_choice
+from sampling_ref.random.sources import read_uniform
 from sampling_ref.row import Number, Row, TokenId, read_possible_logits, read_weights
 
 Boundary: TypeAlias = Literal["exceed", "reach"]

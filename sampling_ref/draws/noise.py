@@ -26,7 +26,8 @@ from math import inf, log, log1p
 from typing import Any, Literal, TypeAlias, get_args
 
 from sampling_ref.errors import RandomNumberError
-from sampling_ref.parameters import read_choice, read_uniforms
+from sampling_ref.parameters import read_choice
+from sampling_ref.random.sources import read_uniforms
 from sampling_ref.row import Number
 
 Noise: TypeAlias = Literal["-log u", "-log(1-u)"]

@@ -19,7 +19,8 @@ from typing import Any
 
 from sampling_ref.draws.inverse_cdf import Boundary, inverse_cdf, inverse_cdf_of_logits
 from sampling_ref.errors import ParameterError
-from sampling_ref.parameters import read_uniforms, read_whole
+from sampling_ref.parameters import read_whole
+from sampling_ref.random.sources import read_uniforms
 from sampling_ref.row import Number, TokenId, read_possible_logits, read_weights
 
 

@@ -17,7 +17,9 @@ ANTIGRAVITY = Profile(
             0.9,
             Interval(0, 1),
             "f32",
-            engine_rule="Not checked; above 1 keeps all of top_k, below 0 the first.",
+            engine_rule=(
+                "Not checked; above 1 it keeps everything that top_k kept, below 0 the first token."
+            ),
             source=f"{TEXT}, 5.4",
         ),
         Parameter("top_k", 40, Whole(1), source=f"{TEXT}, 5.4"),
@@ -34,21 +36,39 @@ ANTIGRAVITY = Profile(
         Stage(
             "repetition_penalty",
             {"penalty": "repetition_penalty", "window": "repetition_window"},
-            {"counting": "each occurrence"},
+            {
+                "counting": "each occurrence",
+                "method": "by sign",
+                "arithmetic": "division",
+                "scope": "all",
+                "skipped": 0,
+            },
             source=f"{TEXT}, 5.3, step 1",
         ),
-        Stage("temperature", {"temperature": "temperature"}, source=f"{TEXT}, 5.3, step 2"),
+        Stage(
+            "temperature",
+            {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
+            source=f"{TEXT}, 5.3, step 2",
+        ),
         Stage(
             "top_k",
             {"k": "top_k"},
+            {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             order="sorted",
-            note="On probabilities: in 32 bits the logits of equal probabilities are equals.",
+            note="On probabilities: in 32 bits, logits with equal probabilities are equal.",
             source=f"{TEXT}, 5.3, step 4",
         ),
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"boundary": "exceed", "base": "the whole row", "zero": "best"},
+            {
+                "boundary": "exceed",
+                "base": "the whole row",
+                "zero": "best",
+                "ties": "lowest id",
+                "least": 1,
+            },
             source=f"{TEXT}, 5.3, step 5",
         ),
     ),
@@ -69,14 +89,11 @@ ANTIGRAVITY = Profile(
     twins="antigravity",
     notes=(
         (
-            "Where the 32-bit subtraction leaves more than nothing after the last candidate, the "
-            "text returns no token; a program made from it returned the first candidate. The last "
-            "one is taken here."
+            "If the 32-bit subtraction leaves a positive rest after the last candidate, the "
+            "text returns no token, and a program made from it returned the first candidate. "
+            "Here the last one is taken."
         ),
-        "top_k = 0 leaves no token in the text, and is an error here.",
-        (
-            "The text gives NaN logits a place in Rust's total order; a profile takes no NaN. "
-            "`sampling_ref.antigravity.sample` does in 32 bits, at temperature 0."
-        ),
+        "In the text, top_k = 0 leaves no token; here it is an error.",
+        ("In the text, NaN logits have a place in Rust's total order; a profile refuses NaN."),
     ),
 )

@@ -5,17 +5,18 @@ from sampling_ref.engines.profile import Condition, Draw, Parameter, Profile, St
 
 ARTICLE = "Three penalties for LLM sampling (Qualiteg)"
 CODE = f"{ARTICLE}, the processors' code"
-SCALAR = "Any number; what divides must be above 0 here."
+SCALAR = "Any number; here a divisor must be above 0."
 MULTIPLICATIVE = Condition("penalty_method", "==", "multiplicative")
 SUBTRACTIVE = Condition("penalty_method", "==", "subtractive")
+REPETITION = {"counting": "distinct", "arithmetic": "division"}
 
 
-def _penalty(step: str, method: str, unless: Condition, *more: tuple[Condition, ...]) -> Stage:
+def _penalty(step: str, method: str, unless: Condition, **more: str) -> Stage:
     return Stage(
         step,
         {"penalty": step},
-        {"method": method, "scope": "all"},
-        off_if=((Condition(step, "is None"),), (unless,), *more),
+        {"method": method, "scope": "all", "window": None, "skipped": 0, **more},
+        off_if=((Condition(step, "is None"),), (unless,)),
         source=CODE,
     )
 
@@ -30,7 +31,7 @@ CHATSTREAM = Profile(
             "penalty_method",
             "multiplicative",
             OneOf(("multiplicative", "subtractive")),
-            engine_rule="Each processor has one of its own.",
+            engine_rule="Each processor has its own.",
             source=CODE,
         ),
         Parameter(
@@ -70,27 +71,35 @@ CHATSTREAM = Profile(
         ),
     ),
     stages=(
-        _penalty("repetition_penalty", "divide", SUBTRACTIVE),
-        _penalty("repetition_penalty", "subtract", MULTIPLICATIVE),
-        _penalty("frequency_penalty", "divide", SUBTRACTIVE),
-        _penalty("frequency_penalty", "subtract", MULTIPLICATIVE),
+        _penalty("repetition_penalty", "divide", SUBTRACTIVE, **REPETITION),
+        _penalty("repetition_penalty", "subtract", MULTIPLICATIVE, **REPETITION),
+        _penalty("frequency_penalty", "divide", SUBTRACTIVE, arithmetic="at once"),
+        _penalty("frequency_penalty", "subtract", MULTIPLICATIVE, arithmetic="at once"),
         _penalty("presence_penalty", "divide", SUBTRACTIVE),
         _penalty("presence_penalty", "subtract", MULTIPLICATIVE),
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             source=f"{ARTICLE}, scenario, step 3",
         ),
         Stage(
             "top_k",
             {"k": "top_k"},
+            {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if=((Condition("top_k", "is None"),),),
             source=f"{ARTICLE}, scenario, step 4",
         ),
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"boundary": "exceed", "zero": "best"},
+            {
+                "boundary": "exceed",
+                "zero": "best",
+                "ties": "lowest id",
+                "base": "what is left",
+                "least": 1,
+            },
             off_if=((Condition("top_p", "is None"),),),
             note="Tokens are chosen until the running sum exceeds p.",
             source=f"{ARTICLE}, scenario, step 5",
@@ -99,13 +108,13 @@ CHATSTREAM = Profile(
     draw=Draw("inverse CDF", uniform="not said", source=f"{ARTICLE}, scenario, step 6"),
     notes=(
         (
-            "Division by a penalty makes a token of negative logit likelier; the code divides "
-            "whatever the sign."
+            "Dividing by a penalty makes a token with a negative logit more likely; the code "
+            "divides whatever the sign."
         ),
         (
             "The frequency penalty divides by penalty ** count; the article's example multiplies "
             "instead (`sampling_ref.chatstream` reproduces both)."
         ),
-        "The processors can be composed in any order; this is the order of the example.",
+        "The processors can be combined in any order; this is the order of the example.",
     ),
 )

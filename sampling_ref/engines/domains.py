@@ -23,7 +23,7 @@ class Interval:
     high_open: bool = False
 
     def holds(self, value: object) -> bool:
-        """Say whether the value is a number between the ends."""
+        """Return whether the value is a number between the ends."""
         if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
             return False
         if isinstance(value, float) and not isfinite(value):
@@ -56,7 +56,7 @@ class Whole:
     also: int | None = None
 
     def holds(self, value: object) -> bool:
-        """Say whether the value is a whole number between the ends."""
+        """Return whether the value is a whole number between the ends."""
         if isinstance(value, bool) or not isinstance(value, int):
             return False
         if value == self.also:
@@ -78,7 +78,7 @@ class Flag:
     """True or false."""
 
     def holds(self, value: object) -> bool:
-        """Say whether the value is a bool."""
+        """Return whether the value is a bool."""
         return isinstance(value, bool)
 
     def __str__(self) -> str:
@@ -97,7 +97,7 @@ class OneOf:
     names: tuple[str, ...]
 
     def holds(self, value: object) -> bool:
-        """Say whether the value is one of the names."""
+        """Return whether the value is one of the names."""
         return isinstance(value, str) and value in self.names
 
     def __str__(self) -> str:
@@ -116,7 +116,7 @@ class Tokens:
     single: bool = False
 
     def holds(self, value: object) -> bool:
-        """Say whether the value is a sequence, or set, of token ids."""
+        """Return whether the value is a sequence, or set, of token ids."""
         if self.single and _is_token(value):
             return True
         is_collection = isinstance(value, Collection) and not isinstance(value, str | Mapping)
@@ -129,12 +129,12 @@ class Tokens:
 
 @dataclass(frozen=True)
 class TokenSequences:
-    """A sequence of at least so many sequences of token ids, none of them empty."""
+    """A sequence of at least `least` sequences of token ids, none of them empty."""
 
     least: int = 0
 
     def holds(self, value: object) -> bool:
-        """Say whether the value is a sequence of sequences that are not empty."""
+        """Return whether the value is a sequence of sequences that are not empty."""
         if not isinstance(value, Sequence) or isinstance(value, str) or len(value) < self.least:
             return False
         return all(
@@ -156,7 +156,7 @@ class TokenNumbers:
     high: float = inf
 
     def holds(self, value: object) -> bool:
-        """Say whether the value maps token ids to numbers between the ends."""
+        """Return whether the value maps token ids to numbers between the ends."""
         if not isinstance(value, Mapping):
             return False
         return all(
@@ -177,12 +177,12 @@ class TokenNumbers:
 
 @dataclass(frozen=True)
 class SequenceNumbers:
-    """A number for each of at least so many sequences of tokens, as a mapping or as pairs."""
+    """A number for each of at least `least` sequences of tokens, as a mapping or as pairs."""
 
     least: int = 0
 
     def holds(self, value: object) -> bool:
-        """Say whether the value is a mapping or list of pairs (sequence, number)."""
+        """Return whether the value is a mapping or list of pairs (sequence, number)."""
         pairs: Any = value.items() if isinstance(value, Mapping) else value
         if not isinstance(pairs, Collection) or isinstance(pairs, str) or len(pairs) < self.least:
             return False
@@ -209,7 +209,7 @@ class DecayStart:
     """A pair: after how many tokens a decay begins, and its factor."""
 
     def holds(self, value: object) -> bool:
-        """Say whether the value is such a pair."""
+        """Return whether the value is such a pair."""
         if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
             return False
         return Whole(0).holds(value[0]) and Interval(0, low_open=True).holds(value[1])
@@ -234,12 +234,12 @@ class Anything:
 
 @dataclass(frozen=True)
 class OrNone:
-    """What another rule says, or None."""
+    """A value that another rule allows, or None."""
 
     rule: "Domain"
 
     def holds(self, value: object) -> bool:
-        """Say whether the value is None or what the other rule says."""
+        """Return whether the value is None or is allowed by the other rule."""
         return value is None or self.rule.holds(value)
 
     def __str__(self) -> str:
@@ -264,7 +264,7 @@ Domain: TypeAlias = (
 
 
 def check(name: str, value: object, domain: Domain) -> None:
-    """Raise one sentence if a value lies outside its domain.
+    """Raise `ParameterError` if a value lies outside its domain.
 
     >>> check("top_p", 1.5, Interval(0, 1))
     Traceback (most recent call last):

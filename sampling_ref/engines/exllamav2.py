@@ -107,8 +107,9 @@ EXLLAMAV2 = Profile(
         Stage(
             "decaying_penalties",
             PENALTIES,
+            {"fading": "penalty", "line": "late", "last": "included", "sustain": None, "decay": 0},
             off_if=(NEUTRAL, (Condition("token_repetition_range", "!=", -1),)),
-            note="The whole sequence, the prompt included.",
+            note="The whole sequence, including the prompt.",
             source=f"{NATIVE}:66-106",
         ),
         Stage(
@@ -118,20 +119,22 @@ EXLLAMAV2 = Profile(
                 "sustain": "token_repetition_range",
                 "decay": "token_repetition_decay",
             },
+            {"fading": "penalty", "line": "late", "last": "included"},
             off_if=(NEUTRAL, equals("token_repetition_range", -1)),
-            note="A range, and behind it a decay; both from the newest token backwards.",
+            note="A range, then a decay; both from the newest token backwards.",
             source=f"{NATIVE}:66-106",
         ),
         Stage(
             "suppress",
             {"tokens": "blocked_tokens"},
             off_if=(is_empty("blocked_tokens"),),
-            note="The engine sets -1e30, not minus infinity, so that a bias can bring them back.",
+            note="The engine sets -1e30, not minus infinity, so a bias can revive them.",
             source=f"{SAMPLER}:422",
         ),
         Stage(
             "logit_bias",
             {"biases": "token_bias"},
+            {"limit": None},
             off_if=(is_empty("token_bias"),),
             note="After the penalties.",
             source=f"{SAMPLER}:427-429",
@@ -152,44 +155,55 @@ EXLLAMAV2 = Profile(
             "smoothing",
             {"smoothing_factor": "smoothing_factor"},
             off_if=(at_most("smoothing_factor", 0.0),),
-            note="In one step with the temperature, which is divided by the factor once for every "
-            "row of a batch: the second row gets it twice.",
+            note="In one step with the temperature, which is divided by the factor once for "
+            "every row of a batch, so for the second row it is divided twice.",
             source=f"{BINDING}:153-160, {NATIVE}:144",
         ),
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             off_if=(equals("temperature_last", value=True),),
-            note="A product with the rounded 1 / temperature.",
+            note="Multiplies by the rounded 1 / temperature.",
             source=f"{NATIVE}:126, 148",
         ),
         Stage(
             "top_k",
             {"k": "top_k"},
+            {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if=(at_most("top_k", 0),),
             order="heap",
-            note="Of equals at the cut those stay that came first, unless a larger token came "
-            "later. Above k = 500 a quicksort, whose order of equals is not followed here.",
+            note="Among equal tokens at the cut, the earlier ones are kept, unless a larger "
+            "token follows. Above k = 500 it uses a quicksort, whose order of equal tokens "
+            "is not reproduced here.",
             source=f"{NATIVE}:443-521",
         ),
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"boundary": "fitting"},
+            {
+                "boundary": "fitting",
+                "ties": "lowest id",
+                "zero": "error",
+                "base": "what is left",
+                "least": 1,
+            },
             off_if=(at_most("top_p", 0.0), at_least("top_p", 1.0)),
-            note="A heap: the token that crosses p leaves, and smaller ones may still come in. "
-            "What has less than 1e-6 is left out before. Sorts what it keeps.",
+            note="A heap: the token that crosses p is dropped, and smaller ones may still "
+            "enter. Tokens below 1e-6 are skipped before. Sorts the kept tokens.",
             source=f"{NATIVE}:524-566",
         ),
         Stage(
             "top_a",
             {"a": "top_a"},
+            {"ties": "lowest id", "least": 1},
             off_if=(at_most("top_a", 0.0),),
             source=f"{NATIVE}:594-617",
         ),
         Stage(
             "min_p",
             {"m": "min_p"},
+            {"equality": "kept", "above_one": "error", "ties": "lowest id", "least": 1},
             off_if=(at_most("min_p", 0.0), at_least("min_p", 1.0)),
             note="Equality is kept.",
             source=f"{NATIVE}:569-592, 620-639",
@@ -197,7 +211,7 @@ EXLLAMAV2 = Profile(
         Stage(
             "tail_free",
             {"z": "tfs"},
-            {"cut": "centred"},
+            {"cut": "centred", "ties": "lowest id", "least": 1},
             off_if=(at_most("tfs", 0.0), at_least("tfs", 1.0)),
             order="sorted",
             source=f"{NATIVE}:642-688",
@@ -205,11 +219,11 @@ EXLLAMAV2 = Profile(
         Stage(
             "typical",
             {"mass": "typical"},
-            {"boundary": "short", "ties": "lowest id"},
+            {"boundary": "short", "ties": "lowest id", "least": 1},
             off_if=(at_most("typical", 0.0), at_least("typical", 1.0)),
-            note="Ends before the token that carries the sum to the mass. The engine adds "
-            "probability and logarithm where the definition has the logarithm alone; that slip is "
-            "not reproduced.",
+            note="Stops before the token at which the sum reaches the mass. The engine adds "
+            "probability and logarithm, where the definition uses only the logarithm; this "
+            "mistake is not reproduced.",
             source=f"{NATIVE}:748-810",
         ),
         Stage(
@@ -218,12 +232,13 @@ EXLLAMAV2 = Profile(
             {"whose": "kept"},
             off_if=(equals("mirostat", value=False),),
             order="sorted",
-            note="A mu of 0 means that there is none yet: 2 * tau.",
+            note="A mu of 0 means that there is none yet, so 2 * tau is used.",
             source=f"{NATIVE}:691-745",
         ),
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             off_if=(equals("temperature_last", value=False),),
             note="On probabilities: p ** (1 / temperature).",
             source=f"{BINDING}:217-220, {NATIVE}:195-251",
@@ -245,24 +260,24 @@ EXLLAMAV2 = Profile(
             ),
         ),
         after=("decaying_penalties", "suppress", "logit_bias", "dry_longest"),
-        note="temperature becomes 1 and top_k 1: the first of the largest.",
+        note="The temperature becomes 1 and top_k 1: the first of the largest tokens.",
         source=f"{BINDING}:147-151, {NATIVE}:456-462",
     ),
     logprobs=(Logprobs("kprobs", "everything", f"{BINDING}:244-256"),),
     notes=(
         (
-            "XTC in this engine is no coin but an average over both outcomes, and reads beyond its "
-            f"row ({NATIVE}:812-869); skew (u ** e**-skew on sorted candidates, {BINDING}:272) and "
-            f"the temperature by entropy (min_temp, max_temp, temp_exponent; {NATIVE}:208-234) are "
-            "not described here."
+            "XTC in this engine is not a coin flip but an average over both outcomes, and "
+            f"reads beyond its row ({NATIVE}:812-869); skew (u ** e**-skew on sorted "
+            f"candidates, {BINDING}:272) and the temperature by entropy (min_temp, max_temp, "
+            f"temp_exponent; {NATIVE}:208-234) are not described here."
         ),
         (
-            "Random numbers are given as they are. The engine multiplies its own by 0.9998, so "
-            "that it never draws what lies in the last 0.0002 of the walk."
+            "Random numbers are used as given. The engine multiplies its own by 0.9998, so it "
+            "never draws a token in the last 0.0002 of the walk."
         ),
         (
-            "dry_range, which forgets what was long ago, is not described here. `greedy_clone` "
-            f"copies dry_base from dry_allowed_length ({SAMPLER}:129)."
+            "dry_range, which forgets old tokens, is not described here. `greedy_clone` copies "
+            f"dry_base from dry_allowed_length ({SAMPLER}:129)."
         ),
         f"cfg_scale mixes two rows before everything ({SAMPLER}:390).",
     ),

@@ -77,8 +77,9 @@ EXLLAMAV3 = Profile(
         Stage(
             "logit_bias",
             {"biases": "logit_bias"},
+            {"limit": None},
             off_if=(is_empty("logit_bias"),),
-            note="First. Zero, NaN and what is above the largest 32-bit float are dropped.",
+            note="First. Zero, NaN and numbers above the largest 32-bit float are dropped.",
             source=f"{CUSTOM}:586-635",
         ),
         Stage(
@@ -102,19 +103,21 @@ EXLLAMAV3 = Profile(
                     Condition("rep_decay_range", "<=", 0),
                 ),
             ),
-            note="Prompt and output. Without a decay the oldest token of the range is not seen. A "
-            "negative presence penalty has no effect in the engine.",
+            note="Prompt and output. Without a decay, the oldest token of the range is ignored. "
+            "A negative presence penalty has no effect in the engine.",
             source=f"{PENALTY}:48-90, 165-200, {CUSTOM}:791, 856",
         ),
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             off_if=(equals("temp_last", value=True), equals("temperature", 1.0)),
             source=f"{PRESETS}:115, {CUSTOM}:353-368",
         ),
         Stage(
             "min_p",
             {"m": "min_p"},
+            {"equality": "kept", "above_one": "error", "ties": "lowest id", "least": 1},
             off_if=(equals("min_p", 0.0),),
             note="Equality is kept.",
             source=f"{PRESETS}:116, {CUSTOM}:499-510",
@@ -122,26 +125,35 @@ EXLLAMAV3 = Profile(
         Stage(
             "top_k",
             {"k": "top_k"},
+            {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if=(at_most("top_k", 0),),
             order="sorted",
-            note="The first of a sort downwards, which is not stable: which of equals stay is not "
-            "defined. The fused kernel keeps all equals.",
+            note="The first tokens of a descending sort that is not stable, so it is undefined "
+            "which of several equal tokens are kept. The fused kernel keeps all equal "
+            "tokens.",
             source=f"{PRESETS}:117, {CUSTOM}:432-438",
         ),
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"boundary": "within", "zero": "best"},
+            {
+                "boundary": "within",
+                "zero": "best",
+                "ties": "lowest id",
+                "base": "what is left",
+                "least": 1,
+            },
             off_if=(equals("top_p", 1.0),),
             order="sorted",
-            note="The crossing token is dropped, unless it is the first, whatever the comment in "
-            "the engine says. The fused kernel drops it with all its equals (within 1/32768 of a "
-            "logit), but keeps the first ones together.",
+            note="The crossing token is dropped, unless it is the first, whatever the comment "
+            "in the engine says. The fused kernel drops it with all equal tokens (within "
+            "1/32768 of a logit), but keeps the first ones together.",
             source=f"{PRESETS}:118, {CUSTOM}:464-470, {FUSED}:409-473",
         ),
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             off_if=(equals("temp_last", value=False), equals("temperature", 1.0)),
             note="On probabilities: p ** (1 / temperature).",
             source=f"{PRESETS}:119, {CUSTOM}:361-368",
@@ -150,8 +162,8 @@ EXLLAMAV3 = Profile(
             "adaptive_p",
             {"target": "adaptive_target", "decay": "adaptive_decay"},
             off_if=(equals("adaptive_target", 1.0),),
-            note="The engine notes the probability down as it draws, not when the token is "
-            "accepted, and never draws what has less than 1e-8.",
+            note="The engine records the probability when it draws, not when the token is "
+            "accepted, and never draws a token with less than 1e-8.",
             source=f"{PRESETS}:122-125, {CUSTOM}:887-924, {EXTRA}:36-50",
         ),
     ),
@@ -164,14 +176,15 @@ EXLLAMAV3 = Profile(
     greedy=Greedy(
         if_any=(equals("temperature", 0.0), equals("top_k", 1)),
         after=("logit_bias", "decaying_penalties"),
-        note="torch.argmax; on a CPU the first of equals.",
+        note="torch.argmax: on a CPU the first of equal numbers.",
         source=f"{PRESETS}:109-112",
     ),
     notes=(
-        "Logits come in 16 bits; the steps calculate in 32.",
+        "Logits have 16 bits; the steps calculate in 32.",
         (
-            "These are the steps one by one. Unless EXL3_FUSED_SAMPLER=0 is set, one kernel does "
-            f"everything behind the penalties, with other rules for equals ({CUSTOM}:278-343)."
+            "These are the steps one by one. Unless EXL3_FUSED_SAMPLER=0 is set, one kernel "
+            "does everything after the penalties, with other rules for ties "
+            f"({CUSTOM}:278-343)."
         ),
         (
             "XTC, as an average over both outcomes, is a step of this engine but not part of "

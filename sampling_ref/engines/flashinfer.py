@@ -25,14 +25,14 @@ FLASHINFER = Profile(
             1.0,
             Interval(0, low_open=True),
             "f32",
-            engine_rule="0 is taken, and makes all logits 0: the uniform distribution.",
+            engine_rule="0 is accepted, and makes all logits 0: the uniform distribution.",
             source=f"{PYTHON}:737",
         ),
         Parameter(
             "top_k",
             None,
             OrNone(Whole(1)),
-            engine_rule="Not checked; at most 0 accepts nothing until the last resort.",
+            engine_rule="Not checked; with 0 or less nothing is accepted until the fallback.",
             source=f"{PYTHON}:1579",
         ),
         Parameter(
@@ -40,7 +40,7 @@ FLASHINFER = Profile(
             None,
             OrNone(Interval(0, 1, low_open=True)),
             "f32",
-            engine_rule="Not checked; at most 0 accepts nothing.",
+            engine_rule="Not checked; with 0 or less nothing is accepted.",
             source=f"{PYTHON}:1579",
         ),
         Parameter("min_p", None, OrNone(Interval(0, 1)), "f32", source=f"{PYTHON}:1216"),
@@ -55,23 +55,30 @@ FLASHINFER = Profile(
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             off_if=(equals("temperature", 1.0),),
-            note="A product with the rounded 1 / temperature.",
+            note="Multiplies by the rounded 1 / temperature.",
             source=f"{KERNELS}:310, 430, 514",
         ),
         Stage(
             "top_k",
             {"k": "top_k"},
-            {"ties": "all"},
+            {"ties": "all", "zero": "error", "beyond": "all", "least": 1},
             off_if=(is_none("top_k"),),
-            note="Accepted if fewer than k are larger. A path for one k of at most 256 and 65,536 "
-            "or more tokens keeps exactly k.",
+            note="Accepted if fewer than k are larger. A path for a single k of at most 256 and "
+            "65,536 or more tokens keeps exactly k.",
             source=f"{KERNELS}:957, {PYTHON}:1341-1412",
         ),
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"ties": "all"},
+            {
+                "ties": "all",
+                "boundary": "reach",
+                "zero": "error",
+                "base": "what is left",
+                "least": 1,
+            },
             off_if=(is_none("top_p"), equals("filter_apply_order", "joint")),
             note="Accepted if the sum of larger probabilities is below p.",
             source=f"{KERNELS}:1083",
@@ -79,16 +86,23 @@ FLASHINFER = Profile(
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"ties": "all", "base": "the whole row"},
+            {
+                "ties": "all",
+                "base": "the whole row",
+                "boundary": "reach",
+                "zero": "error",
+                "least": 1,
+            },
             off_if=(is_none("top_p"), equals("filter_apply_order", "top_k_first")),
-            note="Both conditions on the probabilities of the whole row.",
+            note="Both conditions use the probabilities of the whole row.",
             source=f"{KERNELS}:1310",
         ),
         Stage(
             "min_p",
             {"m": "min_p"},
+            {"equality": "kept", "above_one": "error", "ties": "lowest id", "least": 1},
             off_if=(is_none("min_p"), at_most("min_p", 0.0)),
-            note="A kernel of its own, which callers apply to what the others left; equality is "
+            note="A separate kernel, which callers apply to what the others left; equality is "
             "kept.",
             source=f"{KERNELS}:1132, 1147",
         ),
@@ -102,18 +116,20 @@ FLASHINFER = Profile(
     ),
     notes=(
         (
-            "The kernels draw by rejection, each round with a number of its own: the law is that "
-            "of an inverse CDF over the accepted tokens, the token for given numbers is not."
+            "The kernels draw by rejection, with a new number in each round. The distribution "
+            "is that of an inverse CDF over the accepted tokens, but the token for given "
+            "numbers is not."
         ),
         (
-            "Renormalising functions and reference functions in the same repository have two other "
-            "rules where a sum meets p exactly."
+            "Renormalising functions and reference functions in the same repository have two "
+            "other rules if a sum equals p exactly."
         ),
         f"From logits it draws by Gumbel-max ({KERNELS}:685-695).",
         (
-            "With min_p = 0 the kernel takes tokens of probability 0 for valid; its random number "
-            f"can be 1, and then it returns the last token of the row ({KERNELS}:1166-1196)."
+            "With min_p = 0, the kernel treats tokens of probability 0 as valid. Its random "
+            "number can be 1, and then it returns the last token of the row "
+            f"({KERNELS}:1166-1196)."
         ),
-        "A row with NaN gives token 0 and says that it is not valid.",
+        "For a row with NaN it returns token 0 and reports it as not valid.",
     ),
 )

@@ -45,7 +45,7 @@ LLAMA_CPP = Profile(
             64,
             Whole(-1, LARGEST),
             aliases=("penalty_last_n",),
-            engine_rule="the programs refuse -1; the sampler takes it for 0, which is off",
+            engine_rule="the programs refuse -1; the sampler treats it as 0, which is off",
             source=f"{SCHEMA}:126, {SAMPLER}:3209",
         ),
         Parameter(
@@ -54,7 +54,7 @@ LLAMA_CPP = Profile(
             Interval(0, low_open=True),
             "f32",
             aliases=("penalty_repeat", "repetition_penalty"),
-            engine_rule="its reciprocal must be finite in 32 bits, too",
+            engine_rule="its reciprocal must also be finite in 32 bits",
             source="common/sampling.cpp:190",
         ),
         Parameter(
@@ -78,7 +78,7 @@ LLAMA_CPP = Profile(
             0.0,
             Interval(0),
             "f32",
-            engine_rule="negative ones are accepted, and favour repetition",
+            engine_rule="negative numbers are accepted, and favour repetition",
             source=f"{SCHEMA}:139",
         ),
         Parameter(
@@ -86,21 +86,21 @@ LLAMA_CPP = Profile(
             1.75,
             Interval(),
             "f32",
-            engine_rule="below 1 the programs take their default, the sampler is off",
+            engine_rule="below 1, the programs use their default and the sampler is off",
             source=f"{SCHEMA}:142, {SAMPLER}:3645",
         ),
         Parameter(
             "dry_allowed_length",
             2,
             Whole(0, LARGEST),
-            engine_rule="the command line accepts negative ones",
+            engine_rule="the command line accepts negative numbers",
             source=f"{SCHEMA}:149",
         ),
         Parameter(
             "dry_penalty_last_n",
             64,
             Whole(-1, LARGEST),
-            engine_rule="the programs refuse -1; the sampler takes it for 0, which is off",
+            engine_rule="the programs refuse -1; the sampler treats it as 0, which is off",
             source=f"{SCHEMA}:153, {SAMPLER}:3640",
         ),
         Parameter(
@@ -117,7 +117,7 @@ LLAMA_CPP = Profile(
             "top_k",
             40,
             Whole(-LARGEST - 1, LARGEST),
-            engine_rule="the server takes negative ones for 0",
+            engine_rule="the server treats negative numbers as 0",
             source=f"{SCHEMA}:89",
         ),
         Parameter(
@@ -126,7 +126,7 @@ LLAMA_CPP = Profile(
             Interval(0),
             "f32",
             aliases=("typ_p",),
-            engine_rule="any number; below 0 it is like 0",
+            engine_rule="any number; negative ones are like 0",
             source=f"{SCHEMA}:112",
         ),
         Parameter(
@@ -134,7 +134,7 @@ LLAMA_CPP = Profile(
             0.95,
             Interval(0),
             "f32",
-            engine_rule="the server brings it into 0 to 1",
+            engine_rule="the server clamps it to [0, 1]",
             source=f"{SCHEMA}:93",
         ),
         Parameter(
@@ -142,7 +142,7 @@ LLAMA_CPP = Profile(
             0.05,
             Interval(0),
             "f32",
-            engine_rule="the server brings it into 0 to 1",
+            engine_rule="the server clamps it to [0, 1]",
             source=f"{SCHEMA}:97",
         ),
         Parameter(
@@ -150,7 +150,7 @@ LLAMA_CPP = Profile(
             0.0,
             Interval(),
             "f32",
-            engine_rule="the server brings it into 0 to 1",
+            engine_rule="the server clamps it to [0, 1]",
             source=f"{SCHEMA}:104",
         ),
         Parameter(
@@ -158,7 +158,7 @@ LLAMA_CPP = Profile(
             0.1,
             Interval(0),
             "f32",
-            engine_rule="the server brings it into 0 to 1",
+            engine_rule="the server clamps it to [0, 1]",
             source=f"{SCHEMA}:108",
         ),
         Parameter(
@@ -167,7 +167,7 @@ LLAMA_CPP = Profile(
             Interval(0),
             "f32",
             aliases=("temperature",),
-            engine_rule="the programs take 0 for negative ones, and the sampler does so, too",
+            engine_rule="the programs and the sampler treat negative numbers as 0",
             source=f"{SCHEMA}:116, common/arg.cpp:2019, {SAMPLER}:270",
         ),
         Parameter("dynatemp_range", 0.0, Interval(), "f32", source=f"{SCHEMA}:120"),
@@ -176,7 +176,7 @@ LLAMA_CPP = Profile(
             1.0,
             Interval(0),
             "f32",
-            engine_rule="negative ones are accepted; without entropy they divide by zero",
+            engine_rule="negative numbers are accepted; without entropy they divide by zero",
             source=f"{SCHEMA}:123",
         ),
         Parameter("mirostat", 0, Whole(0, 2), aliases=("mirostat_mode",), source=f"{SCHEMA}:157"),
@@ -201,7 +201,7 @@ LLAMA_CPP = Profile(
             -1.0,
             Interval(-1, 1),
             "f32",
-            engine_rule="the server takes 1 for what is above; below 0 is off",
+            engine_rule="the server treats more than 1 as 1; negative numbers turn it off",
             source=f"{SCHEMA}:167",
         ),
         Parameter(
@@ -209,7 +209,7 @@ LLAMA_CPP = Profile(
             0.9,
             Interval(0, 0.99),
             "f32",
-            engine_rule="the sampler brings it into 0 to 0.99",
+            engine_rule="the sampler clamps it to [0, 0.99]",
             source=f"{SCHEMA}:171, {SAMPLER}:3866",
         ),
         Parameter("min_keep", 0, Whole(0, LARGEST), source=f"{SCHEMA}:183"),
@@ -218,6 +218,7 @@ LLAMA_CPP = Profile(
         Stage(
             "logit_bias",
             {"biases": "logit_bias"},
+            {"limit": None},
             off_if=((Condition("logit_bias", "is empty"),),),
             source=f"{SAMPLER}:3902, common/sampling.cpp:325",
         ),
@@ -229,6 +230,7 @@ LLAMA_CPP = Profile(
                 "frequency": "frequency_penalty",
                 "presence": "presence_penalty",
             },
+            {"order": "repetition first", "additive_scope": "all"},
             off_if=(
                 (Condition("repeat_last_n", "<=", 0),),
                 (
@@ -238,7 +240,7 @@ LLAMA_CPP = Profile(
                 ),
                 MIROSTAT_IS_ON,
             ),
-            note="the window is of accepted tokens; the programs accept the prompt, too",
+            note="the window contains accepted tokens; the programs also accept the prompt",
             source=f"{SAMPLER}:2950, off :2885",
         ),
         Stage(
@@ -261,13 +263,15 @@ LLAMA_CPP = Profile(
         Stage(
             "top_n_sigma",
             {"n": "top_n_sigma"},
+            {"deviation": "population", "zero": "best"},
             off_if=((Condition("top_n_sigma", "<=", 0.0),), MIROSTAT_IS_ON),
-            note="what is removed stays a candidate, at minus infinity",
+            note="removed tokens stay candidates, at minus infinity",
             source=f"{SAMPLER}:3237",
         ),
         Stage(
             "top_k",
             {"k": "top_k"},
+            {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if=((Condition("top_k", "<=", 0),), MIROSTAT_IS_ON),
             order="libstdc++",
             source=f"{SAMPLER}:321",
@@ -278,14 +282,14 @@ LLAMA_CPP = Profile(
             {"boundary": "exceed", "ties": "lowest id"},
             off_if=((Condition("typical_p", ">=", 1.0),), MIROSTAT_IS_ON),
             order="libstdc++",
-            note="leaves the candidates in the order of their distance; beside an impossible one "
-            "all distances are not a number, and std::sort takes them for equal",
+            note="leaves the candidates in the order of their distance; if one is impossible, "
+            "all distances are NaN, and std::sort treats them as equal",
             source=f"{SAMPLER}:1910",
         ),
         Stage(
             "top_p",
             {"p": "top_p", "least": "min_keep"},
-            {"zero": "best"},
+            {"zero": "best", "boundary": "reach", "ties": "lowest id", "base": "what is left"},
             off_if=((Condition("top_p", ">=", 1.0),), MIROSTAT_IS_ON),
             order="libstdc++",
             source=f"{SAMPLER}:1549",
@@ -293,10 +297,10 @@ LLAMA_CPP = Profile(
         Stage(
             "min_p",
             {"m": "min_p", "least": "min_keep"},
-            {"above_one": "best"},
+            {"above_one": "best", "equality": "kept", "ties": "lowest id"},
             off_if=((Condition("min_p", "<=", 0.0),), MIROSTAT_IS_ON),
-            note="candidates that are not sorted stay in their order, unless they are too few: "
-            "then they are sorted",
+            note="unsorted candidates keep their order, unless there are too few: then they are "
+            "sorted",
             source=f"{SAMPLER}:1749",
         ),
         Stage(
@@ -306,13 +310,17 @@ LLAMA_CPP = Profile(
                 "threshold": "xtc_threshold",
                 "least": "min_keep",
             },
+            {"equality": "counts", "ties": "highest id", "coin": "at most", "protected": ()},
             off_if=(
                 (Condition("xtc_probability", "<=", 0.0),),
                 (Condition("xtc_threshold", ">", 0.5),),
                 MIROSTAT_IS_ON,
             ),
             order="libstdc++",
-            note="sorts and draws with a stream of its own; nothing happens with one candidate",
+            note=(
+                "sorts, and draws with a separate random stream; does nothing if there is one "
+                "candidate"
+            ),
             source=f"{SAMPLER}:2344",
         ),
         Stage(
@@ -322,27 +330,28 @@ LLAMA_CPP = Profile(
                 "spread": "dynatemp_range",
                 "exponent": "dynatemp_exponent",
             },
+            {"in_play": None},
             off_if=((Condition("dynatemp_range", "<=", 0.0),), MIROSTAT_IS_ON),
             order="libstdc++",
-            note="nothing happens with one candidate, whatever the temperature",
+            note="does nothing if there is one candidate, whatever the temperature",
             source=f"{SAMPLER}:2133",
         ),
         Stage(
             "temperature",
             {"temperature": "temp"},
-            {"zero": "first largest"},
+            {"zero": "first largest", "added": 0},
             off_if=((Condition("dynatemp_range", ">", 0.0), _is("mirostat", 0)),),
             source=f"{SAMPLER}:265, with mirostat common/sampling.cpp:401",
         ),
         Stage(
             "mirostat_1",
             {"tau": "mirostat_tau", "eta": "mirostat_eta"},
-            {"flat": "one", "whose": "kept"},
+            {"flat": "one", "whose": "kept", "ranks": 100, "largest_k": None},
             off_if=((Condition("mirostat", "!=", 1),),),
             order="libstdc++",
             draw=DISCRETE,
-            note="an impossible candidate among the first hundred leaves one, and so does a k "
-            "beyond 32 bits",
+            note="an impossible candidate among the first hundred leaves one token, and so does "
+            "a k of more than 32 bits",
             source=f"{SAMPLER}:2460, common/sampling.cpp:401",
         ),
         Stage(
@@ -359,8 +368,8 @@ LLAMA_CPP = Profile(
             {"target": "adaptive_target", "decay": "adaptive_decay"},
             off_if=((Condition("adaptive_target", "<", 0.0),), MIROSTAT_IS_ON),
             draw=DISCRETE,
-            note="a target of 0 or more stands for adaptive_p among `samplers`, where it takes the "
-            "place of the last draw",
+            note="a target of 0 or more means that adaptive_p is among `samplers`, where it "
+            "replaces the final draw",
             source=f"{SAMPLER}:3750, common/sampling.cpp:383",
         ),
     ),
@@ -375,8 +384,8 @@ LLAMA_CPP = Profile(
     ),
     twins="llama.cpp",
     notes=(
-        "The samplers stand in the order that the programs have without `samplers`.",
-        "Not described: grammars, the budget for reasoning, infill, sampling on a device.",
+        "The samplers are in the order that the programs use without `samplers`.",
+        "Not described: grammars, the reasoning budget, infill, sampling on a device.",
     ),
     logprobs=(
         Logprobs("before sampling", "nothing", "tools/server/server-context.cpp:1945"),

@@ -32,8 +32,8 @@ MISTRAL_RS = Profile(
             "dry_sequence_breakers",
             (),
             Tokens(),
-            engine_rule="By default a line break, a colon, a quotation mark and an asterisk, each "
-            "encoded behind the letter a, of which the last token counts.",
+            engine_rule="By default a line break, a colon, a quotation mark and an asterisk, "
+            "each encoded after the letter a, and only the last token counts.",
             source=f"{SAMPLER}:18, 217",
         ),
         Parameter("frequency_penalty", 0.0, Interval(), "f32", source=f"{SAMPLER}:68, 1701"),
@@ -80,6 +80,7 @@ MISTRAL_RS = Profile(
                 "allowed_length": "dry_allowed_length",
                 "breakers": "dry_sequence_breakers",
             },
+            {"most": 50},
             off_if=(equals("dry_multiplier", 0.0),),
             source=f"{SAMPLER}:1742-1825",
         ),
@@ -98,13 +99,14 @@ MISTRAL_RS = Profile(
                     Condition("presence_penalty", "==", 0.0),
                 ),
             ),
-            note="Frequency and presence see the output; the repetition penalty, once and on what "
-            "they left, the prompt too.",
+            note="Frequency and presence look at the output. The repetition penalty is applied "
+            "after them, once, and also looks at the prompt.",
             source=f"{SAMPLER}:1691-1735",
         ),
         Stage(
             "logit_bias",
             {"biases": "logits_bias"},
+            {"limit": None},
             off_if=(is_empty("logits_bias"),),
             note="After the penalties. Suppressed tokens get -1e9, not minus infinity.",
             source=f"{SAMPLER}:20, 1682-1688",
@@ -112,20 +114,32 @@ MISTRAL_RS = Profile(
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             off_if=(is_none("temperature"),),
-            note="A product with 1 / temperature, rounded to 32 bits.",
+            note="Multiplies by 1 / temperature, rounded to 32 bits.",
             source=f"{SAMPLER}:1922",
         ),
         Stage(
             "top_k",
             {"k": "top_k"},
+            {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if=(at_most("top_k", 0),),
-            note="Which of equals stay is not defined; the lowest ids here.",
+            note=(
+                "It is undefined which of several equal tokens are kept; here those with the "
+                "lowest ids."
+            ),
             source=f"{SAMPLER}:469-509, 1619-1626",
         ),
         Stage(
             "top_p",
             {"p": "top_p"},
+            {
+                "boundary": "reach",
+                "ties": "lowest id",
+                "zero": "error",
+                "base": "what is left",
+                "least": 1,
+            },
             off_if=(at_most("top_p", 0.0), at_least("top_p", 1.0)),
             note="The cut is p times the sum of what top_k left.",
             source=f"{SAMPLER}:532, 1628-1638",
@@ -133,9 +147,9 @@ MISTRAL_RS = Profile(
         Stage(
             "min_p",
             {"m": "min_p"},
-            {"equality": "removed"},
+            {"equality": "removed", "above_one": "error", "ties": "lowest id", "least": 1},
             off_if=(at_most("min_p", 0.0), at_least("min_p", 1.0)),
-            note="What is exactly min_p times the largest goes.",
+            note="A token with exactly min_p times the largest probability is removed.",
             source=f"{SAMPLER}:1640-1658",
         ),
     ),
@@ -155,10 +169,11 @@ MISTRAL_RS = Profile(
     ),
     logprobs=(Logprobs("before filters", ("temperature",), f"{SAMPLER}:1021, 1924"),),
     notes=(
-        "On CUDA and Metal a request with top_k takes other paths, with kernels of their own.",
+        "On CUDA and Metal, a request with top_k takes other paths, with separate kernels.",
         (
-            "With a draft model `sample_speculative_top_kp_min_p` returns the largest of what the "
-            f"filters left and draws nothing, and filters also for top_p = 0 ({SAMPLER}:899-977)."
+            "With a draft model `sample_speculative_top_kp_min_p` returns the largest of what "
+            "the filters left without drawing, and also filters for top_p = 0 "
+            f"({SAMPLER}:899-977)."
         ),
     ),
 )

@@ -29,15 +29,15 @@ MLX_LM = Profile(
             None,
             OrNone(Interval(0)),
             "f32",
-            engine_rule="0 switches it off, as None does.",
+            engine_rule="0 turns it off, like None.",
             source=SOURCE,
         ),
         Parameter(
             "repetition_context_size",
             20,
             Whole(1),
-            engine_rule="The engine takes 0 for everything, and a negative number for all "
-            "tokens but so many of the first.",
+            engine_rule="In the engine, 0 means everything, and -n means everything except the "
+            "first n tokens.",
             source=SOURCE,
         ),
         Parameter("presence_penalty", None, OrNone(Interval()), "f32", source=SOURCE),
@@ -50,7 +50,7 @@ MLX_LM = Profile(
             Interval(0),
             "f64",
             aliases=("temperature",),
-            engine_rule="Not checked; below 0 it turns the distribution around.",
+            engine_rule="Not checked; a negative number inverts the distribution.",
             source=SOURCE,
         ),
         Parameter(
@@ -58,8 +58,8 @@ MLX_LM = Profile(
             0.0,
             Interval(),
             "f32",
-            engine_rule="Below 2**-150, which 32 bits do not know, the engine removes every "
-            "token; here it is off.",
+            engine_rule="Below 2**-150, which is 0 in 32 bits, the engine removes every token; "
+            "here it is off.",
             source=SOURCE,
         ),
         Parameter("min_p", 0.0, Interval(0, 1), "f64", source=SOURCE),
@@ -71,8 +71,8 @@ MLX_LM = Profile(
             "top_k",
             0,
             Whole(),
-            engine_rule="At most 0 is off. The engine refuses what is not below the size of the "
-            "vocabulary; here every token is kept.",
+            engine_rule="0 or less turns it off. The engine refuses a number that is not below "
+            "the size of the vocabulary; here it keeps every token.",
             source=SOURCE,
         ),
     ),
@@ -80,12 +80,20 @@ MLX_LM = Profile(
         Stage(
             "logit_bias",
             {"biases": "logit_bias"},
+            {"limit": None},
             off_if=(is_empty("logit_bias"),),
             source=SOURCE,
         ),
         Stage(
             "repetition_penalty",
             {"penalty": "repetition_penalty", "window": "repetition_context_size"},
+            {
+                "method": "by sign",
+                "counting": "distinct",
+                "arithmetic": "division",
+                "scope": "all",
+                "skipped": 0,
+            },
             off_if=(is_none("repetition_penalty"), equals("repetition_penalty", 0.0)),
             note="Prompt and output.",
             source=SOURCE,
@@ -93,29 +101,36 @@ MLX_LM = Profile(
         Stage(
             "presence_penalty",
             {"penalty": "presence_penalty", "window": "presence_context_size"},
-            {"scope": "all"},
+            {"scope": "all", "method": "subtract", "skipped": 0},
             off_if=(is_none("presence_penalty"), equals("presence_penalty", 0.0)),
             source=SOURCE,
         ),
         Stage(
             "frequency_penalty",
             {"penalty": "frequency_penalty", "window": "frequency_context_size"},
-            {"scope": "all", "arithmetic": "one by one"},
+            {"scope": "all", "arithmetic": "one by one", "method": "subtract", "skipped": 0},
             off_if=(is_none("frequency_penalty"), equals("frequency_penalty", 0.0)),
             source=SOURCE,
         ),
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"ties": "all"},
+            {
+                "ties": "all",
+                "boundary": "reach",
+                "zero": "error",
+                "base": "what is left",
+                "least": 1,
+            },
             off_if=(at_most("top_p", 0.0), at_least("top_p", 1.0)),
-            note="Before the temperature. Up to 0.32.0 only the highest ids of equals stayed, "
-            "and a tiny top_p removed every token.",
+            note="Before the temperature. Up to 0.32.0, only the highest ids of equal tokens "
+            "were kept, and a tiny top_p removed every token.",
             source=SOURCE,
         ),
         Stage(
             "min_p",
             {"m": "min_p", "least": "min_tokens_to_keep"},
+            {"equality": "kept", "above_one": "error", "ties": "lowest id"},
             off_if=(equals("min_p", 0.0),),
             source=SOURCE,
         ),
@@ -126,7 +141,7 @@ MLX_LM = Profile(
                 "threshold": "xtc_threshold",
                 "protected": "xtc_special_tokens",
             },
-            {"equality": "does not", "ties": "all"},
+            {"equality": "does not", "ties": "all", "coin": "at most", "least": 1},
             off_if=(at_most("xtc_probability", 0.0),),
             note="One random number for a whole batch.",
             source=SOURCE,
@@ -134,14 +149,19 @@ MLX_LM = Profile(
         Stage(
             "top_k",
             {"k": "top_k"},
+            {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if=(at_most("top_k", 0),),
-            note="Which of equals stay is not defined; the lowest ids here.",
+            note=(
+                "It is undefined which of several equal tokens are kept; here those with the "
+                "lowest ids."
+            ),
             source=SOURCE,
         ),
         Stage(
             "temperature",
             {"temperature": "temp"},
-            note="Last: the filters see the distribution without it. A product with the rounded "
+            {"zero": "error", "added": 0},
+            note="Last: the filters see the distribution without it. Multiplies by the rounded "
             "1 / temp.",
             source=SOURCE,
         ),
@@ -155,7 +175,7 @@ MLX_LM = Profile(
         if_any=(equals("temp", 0.0),),
         after=("logit_bias", "repetition_penalty", "presence_penalty", "frequency_penalty"),
         note="The largest of the log-probabilities: logits that differ by less than their "
-        "rounding are equals there.",
+        "rounding are equal there.",
         source=SOURCE,
     ),
     logprobs=(Logprobs("after penalties", ("frequency_penalty",), "mlx_lm/generate.py:398"),),

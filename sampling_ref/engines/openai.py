@@ -22,35 +22,51 @@ OPENAI = Profile(
         Stage(
             "frequency_penalty",
             {"penalty": "frequency_penalty"},
-            {"scope": "output"},
+            {
+                "scope": "output",
+                "method": "subtract",
+                "arithmetic": "at once",
+                "window": None,
+                "skipped": 0,
+            },
             off_if=((Condition("frequency_penalty", "==", 0.0),),),
-            note="The formula counts the tokens that were sampled, so not the prompt.",
+            note="The formula counts sampled tokens, so not the prompt.",
             source=FORMULA,
         ),
         Stage(
             "presence_penalty",
             {"penalty": "presence_penalty"},
-            {"scope": "output"},
+            {"scope": "output", "method": "subtract", "window": None, "skipped": 0},
             off_if=((Condition("presence_penalty", "==", 0.0),),),
             source=FORMULA,
         ),
         Stage(
             "logit_bias",
             {"biases": "logit_bias"},
+            {"limit": None},
             off_if=((Condition("logit_bias", "is empty"),),),
-            note="Added to the logits before sampling; three sums have no order.",
+            note=(
+                "Added to the logits before sampling; the order of the three sums does not matter."
+            ),
             source=REFERENCE,
         ),
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             off_if=((Condition("temperature", "==", 1.0),),),
             source=REFERENCE,
         ),
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"zero": "best"},
+            {
+                "zero": "best",
+                "boundary": "reach",
+                "ties": "lowest id",
+                "base": "what is left",
+                "least": 1,
+            },
             off_if=((Condition("top_p", ">=", 1.0),),),
             note="'The tokens comprising the top_p probability mass': the definition's reading.",
             source=REFERENCE,
@@ -60,7 +76,7 @@ OPENAI = Profile(
     greedy=Greedy(
         if_any=((Condition("temperature", "==", 0.0),),),
         after=("frequency_penalty", "presence_penalty", "logit_bias"),
-        note="Not published; what a temperature of 0 is understood to mean.",
+        note="Not published; this is how a temperature of 0 is commonly understood.",
     ),
     notes=("Only the formula is published; what the servers do cannot be observed.",),
 )

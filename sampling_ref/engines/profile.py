@@ -7,12 +7,14 @@ records, and can be looked at, printed and tested as one.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf, isinf
 from operator import eq, ge, gt, le, lt, ne
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from sampling_ref.engines.domains import Domain, check
+from sampling_ref.engines.domains import Domain
 from sampling_ref.errors import ParameterError, UnknownNameError
+from sampling_ref.numbers.binary32 import to_binary32
 
 Width: TypeAlias = Literal["f32", "f64", "exact"]
 """How an engine holds a parameter: as a 32-bit or 64-bit float, or exactly (integers, ids)."""
@@ -40,6 +42,19 @@ class Parameter:
         """Freeze a default that is a mapping."""
         if isinstance(self.default, dict):
             object.__setattr__(self, "default", MappingProxyType(self.default))
+
+    def held(self, value: Any) -> Any:
+        """Return a value with each number in it rounded to 32 bits."""
+        if isinstance(value, Mapping):
+            return {key: self.held(number) for key, number in value.items()}
+        if isinstance(value, list | tuple):  # pairs of a sequence and its bias
+            return [(tuple(tokens), self.held(number)) for tokens, number in value]
+        if value is None or isinstance(value, bool):
+            return value
+        rounded = to_binary32(value)
+        if isinf(rounded) and value != -inf:
+            raise ParameterError(self.name, value, "must be a number that 32 bits can hold")
+        return rounded
 
 
 @dataclass(frozen=True)
@@ -159,6 +174,14 @@ class Stage:
             all(condition.holds(parameters) for condition in together) for together in self.off_if
         )
 
+    def given(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the engine's parameters that the step takes, under the step's names."""
+        given = {}
+        for ours, theirs in self.takes.items():
+            name, _, place = theirs.partition(".")
+            given[ours] = parameters[name][int(place)] if place else parameters[name]
+        return given
+
     def parameters(self) -> set[str]:
         """Return the engine's parameters that this stage depends on."""
         conditions = [condition for together in self.off_if for condition in together]
@@ -239,16 +262,26 @@ class Profile:
         """Return every parameter at its default."""
         return {parameter.name: parameter.default for parameter in self.parameters}
 
-    def read_parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the given parameters under the engine's names, checked against their domains."""
+    def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return every parameter under the engine's own name, as the engine holds it.
+
+        Raise `ParameterError` for a value outside its domain, or given twice.
+        """
         values: dict[str, Any] = {}
         for name, value in given.items():
             parameter = self.parameter(name)
-            check(name, value, parameter.domain)
+            if not parameter.domain.holds(value):
+                raise ParameterError(name, value, str(parameter.domain))
             if parameter.name in values:
                 raise ParameterError(name, value, f"is {parameter.name}, which is given already")
             values[parameter.name] = value
-        return values
+        held = {}
+        for parameter in self.parameters:
+            value = values.get(parameter.name, parameter.default)
+            if parameter.width == "f32":
+                value = parameter.held(value)
+            held[parameter.name] = dict(value) if isinstance(value, MappingProxyType) else value
+        return held
 
     def stages_of(self, step: str) -> tuple[Stage, ...]:
         """Return the stages that apply a step."""

@@ -49,6 +49,13 @@ SGLANG = Profile(
         Stage(
             "frequency_penalty",
             {"penalty": "frequency_penalty"},
+            {
+                "method": "subtract",
+                "arithmetic": "at once",
+                "scope": "output",
+                "window": None,
+                "skipped": 0,
+            },
             off_if=(equals("frequency_penalty", 0.0),),
             note="A sum to which each token adds the penalty, in 32 bits. All additive penalties "
             "are summed first, then added to the logits.",
@@ -57,6 +64,7 @@ SGLANG = Profile(
         Stage(
             "presence_penalty",
             {"penalty": "presence_penalty"},
+            {"method": "subtract", "scope": "output", "window": None, "skipped": 0},
             off_if=(equals("presence_penalty", 0.0),),
             source=f"{PENALTIES}/presence_penalty.py",
         ),
@@ -69,40 +77,64 @@ SGLANG = Profile(
         Stage(
             "repetition_penalty",
             {"penalty": "repetition_penalty"},
-            {"scope": "output"},
+            {
+                "scope": "output",
+                "method": "by sign",
+                "counting": "distinct",
+                "arithmetic": "division",
+                "window": None,
+                "skipped": 0,
+            },
             off_if=(equals("repetition_penalty", 1.0),),
-            note="Output tokens only. Without overlap the order of the penalties is that of a "
-            "Python set.",
+            note="Output tokens only. Without the overlap schedule, the order of the penalties "
+            "is that of a Python set.",
             source=f"{PENALTIES}/repetition_penalty.py:11",
         ),
         Stage(
             "logit_bias",
             {"biases": "logit_bias"},
+            {"limit": None},
             off_if=(is_empty("logit_bias"),),
-            note="After the grammar's mask, so no bias brings a token back.",
+            note="After the grammar's mask, so no bias can revive a token.",
             source=f"{BATCH}:443",
         ),
-        Stage("temperature", {"temperature": "temperature"}, source=f"{SAMPLER}:275"),
+        Stage(
+            "temperature",
+            {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
+            source=f"{SAMPLER}:275",
+        ),
         Stage(
             "top_k",
             {"k": "top_k"},
+            {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if=(equals("top_k", -1),),
-            note="A descending sort that is not stable: which of equals stay is not defined.",
+            note=(
+                "A descending sort that is not stable, so it is undefined which of several "
+                "equal tokens are kept."
+            ),
             source=f"{SAMPLER}:823",
         ),
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"boundary": "exceed", "base": "the whole row", "zero": "best"},
+            {
+                "boundary": "exceed",
+                "base": "the whole row",
+                "zero": "best",
+                "ties": "lowest id",
+                "least": 1,
+            },
             off_if=(equals("top_p", 1.0),),
             order="sorted",
-            note="Zero where the sum before a token exceeds p; probabilities stay those of "
-            "the whole row.",
+            note="Zero if the sum before a token exceeds p; probabilities remain those of the "
+            "whole row.",
             source=f"{SAMPLER}:827",
         ),
         Stage(
             "min_p",
             {"m": "min_p"},
+            {"equality": "kept", "above_one": "error", "ties": "lowest id", "least": 1},
             off_if=(equals("min_p", 0.0),),
             source=f"{SAMPLER}:785",
         ),
@@ -120,7 +152,10 @@ SGLANG = Profile(
             *("frequency_penalty", "presence_penalty", "min_new_tokens"),
             *("repetition_penalty", "logit_bias"),
         ),
-        note="T becomes 1 and top_k 1: in a mixed batch the first of the sort, else argmax.",
+        note=(
+            "The temperature becomes 1 and top_k 1: in a mixed batch the first of the sort, "
+            "else argmax."
+        ),
         source=f"{PARAMS}:244",
     ),
     logprobs=(
@@ -129,12 +164,12 @@ SGLANG = Profile(
     ),
     notes=(
         (
-            "In a batch where any row filters, the comparison with top_p is made for all rows, and "
-            "32-bit sums above 1 remove tails also at top_p = 1."
+            "In a batch where any row filters, top_p is applied to all rows, and 32-bit sums "
+            "above 1 remove tails even at top_p = 1."
         ),
         (
-            "The FlashInfer path has other rules for equals, and filters jointly or in turn "
-            "depending on whether any row has a min_p."
+            "The FlashInfer path has other rules for ties, and filters jointly or one after the "
+            "other, depending on whether any row has a min_p."
         ),
     ),
 )

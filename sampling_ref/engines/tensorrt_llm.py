@@ -51,7 +51,7 @@ TENSORRT_LLM = Profile(
             "prompt_ignore_length",
             0,
             Whole(0),
-            engine_rule="At most the length of the prompt is left out; None is 0.",
+            engine_rule="At most the length of the prompt is skipped; None is 0.",
             source=FIELDS,
         ),
         Parameter("min_tokens", None, OrNone(Whole(0)), source=FIELDS),
@@ -64,7 +64,7 @@ TENSORRT_LLM = Profile(
             None,
             OrNone(Interval(0)),
             "f32",
-            engine_rule="At least 1e-5 if not 0. The C++ layers take 1 / (temperature + 1e-6).",
+            engine_rule="At least 1e-5 if not 0. The C++ layers use 1 / (temperature + 1e-6).",
             source=f"{FIELDS}, {FILTERS}",
         ),
         Parameter("top_k", None, OrNone(Whole(0)), source=f"{FIELDS}, {RESOLVE}"),
@@ -81,12 +81,21 @@ TENSORRT_LLM = Profile(
         Stage(
             "logit_bias",
             {"biases": "embedding_bias"},
+            {"limit": None},
             off_if=(is_empty("embedding_bias"),),
             source=PENALTY,
         ),
         Stage(
             "repetition_penalty",
             {"penalty": "repetition_penalty"},
+            {
+                "method": "by sign",
+                "counting": "distinct",
+                "arithmetic": "division",
+                "scope": "all",
+                "window": None,
+                "skipped": 0,
+            },
             off_if=(is_none("repetition_penalty"), equals("repetition_penalty", 1.0)),
             note="Prompt and output, once. In the C++ layers all penalties follow the temperature.",
             source=PENALTY,
@@ -94,17 +103,17 @@ TENSORRT_LLM = Profile(
         Stage(
             "presence_penalty",
             {"penalty": "presence_penalty", "skipped": "prompt_ignore_length"},
-            {"scope": "all"},
+            {"scope": "all", "method": "subtract", "window": None},
             off_if=(is_none("presence_penalty"), equals("presence_penalty", 0.0)),
-            note="The prompt counts, but for the tokens to be ignored.",
+            note="The prompt counts, except for the tokens to be ignored.",
             source=PENALTY,
         ),
         Stage(
             "frequency_penalty",
             {"penalty": "frequency_penalty", "skipped": "prompt_ignore_length"},
-            {"scope": "all"},
+            {"scope": "all", "method": "subtract", "arithmetic": "at once", "window": None},
             off_if=(is_none("frequency_penalty"), equals("frequency_penalty", 0.0)),
-            note="The prompt counts, but for the tokens to be ignored.",
+            note="The prompt counts, except for the tokens to be ignored.",
             source=PENALTY,
         ),
         Stage(
@@ -123,6 +132,7 @@ TENSORRT_LLM = Profile(
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             off_if=(is_none("temperature"), equals("temperature", 1.0)),
             note="At least 1e-5, which is not reproduced.",
             source=FILTERS,
@@ -130,18 +140,24 @@ TENSORRT_LLM = Profile(
         Stage(
             "top_k",
             {"k": "top_k"},
-            {"ties": "all"},
+            {"ties": "all", "zero": "error", "beyond": "all", "least": 1},
             off_if=(is_none("top_k"), equals("top_k", 0)),
-            note="Removed where the logit is below the k-th.",
+            note="Removed if the logit is below the k-th.",
             source=FILTERS,
         ),
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"boundary": "exceed", "zero": "best"},
+            {
+                "boundary": "exceed",
+                "zero": "best",
+                "ties": "lowest id",
+                "base": "what is left",
+                "least": 1,
+            },
             off_if=(is_none("top_p"), at_least("top_p", 1.0)),
-            note="Removed where the sum before a token exceeds p. The C++ kernel draws below p, "
-            "so that its crossing token gets only what is missing to p.",
+            note="Removed if the sum before a token exceeds p. The C++ kernel draws below p, so "
+            "its crossing token only gets the part up to p.",
             source=FILTERS,
         ),
     ),
@@ -166,22 +182,23 @@ TENSORRT_LLM = Profile(
             *("logit_bias", "repetition_penalty", "presence_penalty", "frequency_penalty"),
             *("min_new_tokens", "no_repeat_ngram"),
         ),
-        note="torch.argmax; on a CPU the first of equals.",
+        note="torch.argmax: on a CPU the first of equal numbers.",
         source=f"{PARAMS}: params_imply_greedy_decoding, {RESOLVE}",
     ),
     notes=(
         (
-            "Three single files at three commits; the penalties are those of the C++ layers, "
-            "because the PyTorch sampler has none at that commit. prompt_ignore_length came to the "
-            "C++ layers later (pull request 8127); what it leaves out is what SamplingParams says."
+            "Three files at three different commits; the penalties are those of the C++ layers, "
+            "because the PyTorch sampler has none at that commit. prompt_ignore_length was "
+            "added to the C++ layers later (pull request 8127); what it skips follows "
+            "SamplingParams."
         ),
         (
-            "min_p, top_p_decay and its companions are fields of SamplingParams that this sampler "
-            "does not look at."
+            "min_p, top_p_decay and its companions are fields of SamplingParams that this "
+            "sampler ignores."
         ),
         (
-            "Rejecting drafts it compares a random number with min(1, p / q): where both are 0 the "
-            "quotient is no number, and the draft is accepted."
+            "To reject drafts, it compares a random number with min(1, p / q). If both are 0, "
+            "the quotient is NaN, and the draft is accepted."
         ),
     ),
 )

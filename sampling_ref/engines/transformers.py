@@ -32,17 +32,20 @@ POSITIVE = Interval(0, low_open=True)
 SHARE = Interval(0, 1)
 INNER = Interval(0, 1, low_open=True)
 
-NO_FLOAT = "The engine refuses what is no Python float, so 2 instead of 2.0."
-FITS = f"{NO_FLOAT} It takes infinity, and what is 0 or infinite in 32 bits: then rows hold NaN."
-NEGATIVE = "generate() takes less than 0 for 0."
-OUTSIDE = "The engine passes over ids outside the row, or fails in torch; here they are errors."
+NO_FLOAT = "The engine only accepts Python floats, so it refuses 2 instead of 2.0."
+FITS = (
+    f"{NO_FLOAT} It accepts infinity, and values that are 0 or infinite in 32 bits: then "
+    "rows contain NaN."
+)
+NEGATIVE = "generate() treats negative numbers as 0."
+OUTSIDE = "The engine ignores ids outside the row, or fails in torch; here they are errors."
 NEW_BY_DEFAULT = 20
 GIVEN = {
     name: (Condition(name, ">=", 0),) for name in ("min_new_tokens", "max_new_tokens", "max_length")
 }
 """A length that is given; None is not compared."""
 
-OUTER = "generate() leaves it out from 1 on and from 0 on down; the processor refuses these."
+OUTER = "generate() skips it for 1 and more and for 0 and less; the processor refuses these."
 
 TRANSFORMERS = Profile(
     name="transformers",
@@ -54,7 +57,7 @@ TRANSFORMERS = Profile(
             "do_sample",
             default=True,
             domain=Flag(),
-            engine_rule="The engine's own default is False: it samples only if told to.",
+            engine_rule="The engine's own default is False: it only samples on request.",
             source=f"{CONFIG}:613",
         ),
         Parameter(
@@ -69,7 +72,7 @@ TRANSFORMERS = Profile(
             "encoder_input_ids",
             None,
             OrNone(Tokens()),
-            engine_rule="None is the prompt, as generate() has it for decoder-only models.",
+            engine_rule="None is the prompt, as in generate() for decoder-only models.",
             source=f"{UTILS}:2986",
         ),
         Parameter(
@@ -92,7 +95,7 @@ TRANSFORMERS = Profile(
             "prompt_ignore_length",
             0,
             Whole(0),
-            engine_rule="generate() gives the length of the padding on the left. None is 0.",
+            engine_rule="generate() passes the length of the padding on the left. None is 0.",
             source=f"{PROCESS}:358",
         ),
         Parameter(
@@ -113,14 +116,14 @@ TRANSFORMERS = Profile(
             "bad_words_ids",
             None,
             OrNone(TokenSequences(least=1)),
-            engine_rule="An empty word among others is passed over by the engine.",
+            engine_rule="The engine ignores an empty word among others.",
             source=f"{PROCESS}:1487",
         ),
         Parameter(
             "min_length",
             0,
             OrNone(Whole(0)),
-            engine_rule=f"Not looked at where min_new_tokens is given, even as 0. {NEGATIVE}",
+            engine_rule=f"Ignored if min_new_tokens is given, even as 0. {NEGATIVE}",
             source=f"{UTILS}:2053",
         ),
         Parameter(
@@ -152,8 +155,8 @@ TRANSFORMERS = Profile(
             "max_length",
             None,
             OrNone(Whole(1)),
-            engine_rule="Without max_new_tokens; without both, 20 tokens follow the prompt. "
-            "generate() refuses what the prompt has already.",
+            engine_rule="Used if there is no max_new_tokens; without both, 20 tokens follow the "
+            "prompt. generate() refuses lengths that the prompt already has.",
             source=f"{UTILS}:2046",
         ),
         Parameter("max_new_tokens", None, OrNone(Whole(1)), source=f"{UTILS}:2027"),
@@ -163,8 +166,8 @@ TRANSFORMERS = Profile(
             None,
             OrNone(DecayStart()),
             "f64",
-            engine_rule="The engine takes negative starts and factors too, and fails without "
-            "eos_token_id; here nothing ends then.",
+            engine_rule="The engine also accepts negative starts and factors, and fails without "
+            "eos_token_id; here the step then does nothing.",
             source=f"{PROCESS}:1786",
         ),
         Parameter(
@@ -194,8 +197,8 @@ TRANSFORMERS = Profile(
             "top_k",
             50,
             OrNone(Whole(0)),
-            engine_rule="None among the arguments of generate() switches it off; in a "
-            "GenerationConfig it stands for the default.",
+            engine_rule="As an argument of generate(), None turns it off; in a GenerationConfig "
+            "it means the default.",
             source=f"{PROCESS}:610",
         ),
         Parameter(
@@ -203,8 +206,8 @@ TRANSFORMERS = Profile(
             1.0,
             OrNone(SHARE),
             "f64",
-            engine_rule="The message says '> 0 and < 1'; 0 and 1 are accepted, and NaN is, "
-            "which generate() leaves out. More than 1 is left out by it too.",
+            engine_rule="The message says '> 0 and < 1', but 0, 1 and NaN are accepted. "
+            "generate() skips the step for NaN and for more than 1.",
             source=f"{PROCESS}:544",
         ),
         Parameter("min_p", None, OrNone(SHARE), "f32", source=f"{PROCESS}:780"),
@@ -214,7 +217,7 @@ TRANSFORMERS = Profile(
             OrNone(INNER),
             "f64",
             aliases=("typical",),
-            engine_rule="1 and more switch it off; the processor itself wants less than 1.",
+            engine_rule="1 and more turn it off; the processor itself requires less than 1.",
             source=f"{PROCESS}:862",
         ),
         Parameter(
@@ -250,8 +253,15 @@ TRANSFORMERS = Profile(
         Stage(
             "repetition_penalty",
             {"penalty": "repetition_penalty", "skipped": "prompt_ignore_length"},
+            {
+                "method": "by sign",
+                "counting": "distinct",
+                "arithmetic": "division",
+                "scope": "all",
+                "window": None,
+            },
             off_if=(is_none("repetition_penalty"), equals("repetition_penalty", 1.0)),
-            note="The prompt counts; generate() leaves out only the padding on its left.",
+            note="The prompt counts; generate() only skips the padding on its left.",
             source=f"{PROCESS}:306",
         ),
         Stage(
@@ -272,8 +282,9 @@ TRANSFORMERS = Profile(
         Stage(
             "bad_words",
             {"words": "bad_words_ids", "ends": "eos_token_id"},
+            {"scope": "all"},
             off_if=(is_none("bad_words_ids"),),
-            note="A word that is nothing but an end token is left out.",
+            note="A word that is just an end token is ignored.",
             source=f"{PROCESS}:1432",
         ),
         Stage(
@@ -285,7 +296,7 @@ TRANSFORMERS = Profile(
                 is_none("eos_token_id"),
                 GIVEN["min_new_tokens"],
             ),
-            note="min_new_tokens takes its place.",
+            note="min_new_tokens replaces it.",
             source=f"{PROCESS}:101",
         ),
         Stage(
@@ -301,8 +312,9 @@ TRANSFORMERS = Profile(
         Stage(
             "prefix_allowed_tokens",
             {"allowed_after": "prefix_allowed_tokens_fn"},
+            {"when_none": "force"},
             off_if=(is_none("prefix_allowed_tokens_fn"),),
-            note="The function takes the history; the engine's takes a batch index before it.",
+            note="The function takes the history; in the engine, a batch index precedes it.",
             source=f"{PROCESS}:1521",
         ),
         Stage(
@@ -314,6 +326,7 @@ TRANSFORMERS = Profile(
         Stage(
             "forced_eos",
             {"max_length": "max_length", "ends": "forced_eos_token_id"},
+            {"new_tokens": None},
             off_if=(
                 is_none("forced_eos_token_id"),
                 is_none("max_length"),
@@ -326,7 +339,7 @@ TRANSFORMERS = Profile(
             {"new_tokens": "max_new_tokens", "ends": "forced_eos_token_id"},
             {"max_length": None},
             off_if=(is_none("forced_eos_token_id"), is_none("max_new_tokens")),
-            note="It takes the place of max_length.",
+            note="It replaces max_length.",
             source=f"{UTILS}:2027",
         ),
         Stage(
@@ -343,8 +356,9 @@ TRANSFORMERS = Profile(
         ),
         Stage(
             "remove_invalid_values",
+            choices={"largest": 3.4028234663852886e38},
             off_if=(equals("remove_invalid_values", value=False),),
-            note="What was impossible gets a finite logit here.",
+            note="Impossible tokens get a finite logit here.",
             source=f"{PROCESS}:1697",
         ),
         Stage(
@@ -372,27 +386,28 @@ TRANSFORMERS = Profile(
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             off_if=(is_none("temperature"), equals("temperature", 1.0)),
             source=f"{PROCESS}:238",
         ),
         Stage(
             "top_h",
             {"alpha": "top_h"},
-            {"entropy": "shared", "best": 100},
+            {"entropy": "shared", "best": 100, "ties": "lowest id", "least": 1},
             off_if=(is_none("top_h"),),
             source=f"{PROCESS}:627",
         ),
         Stage(
             "top_k",
             {"k": "top_k", "least": "min_tokens_to_keep"},
-            {"ties": "all"},
+            {"ties": "all", "zero": "error", "beyond": "all"},
             off_if=(is_none("top_k"), equals("top_k", 0)),
             source=f"{PROCESS}:571",
         ),
         Stage(
             "top_p",
             {"p": "top_p", "least": "min_tokens_to_keep"},
-            {"ties": "highest id", "zero": "best"},
+            {"ties": "highest id", "zero": "best", "boundary": "reach", "base": "what is left"},
             off_if=(is_none("top_p"), at_least("top_p", 1.0)),
             note="An ascending sort; tokens are removed while the sum is at most 1 - p.",
             source=f"{PROCESS}:502",
@@ -400,19 +415,21 @@ TRANSFORMERS = Profile(
         Stage(
             "min_p",
             {"m": "min_p", "least": "min_tokens_to_keep"},
+            {"equality": "kept", "above_one": "error", "ties": "lowest id"},
             off_if=(is_none("min_p"),),
             source=f"{PROCESS}:733",
         ),
         Stage(
             "typical",
             {"mass": "typical_p", "least": "min_tokens_to_keep"},
+            {"boundary": "reach", "ties": "all"},
             off_if=(is_none("typical_p"), at_least("typical_p", 1.0)),
             source=f"{PROCESS}:809",
         ),
         Stage(
             "epsilon",
             {"cutoff": "epsilon_cutoff", "least": "min_tokens_to_keep"},
-            {"ties": "all"},
+            {"ties": "all", "equality": "kept"},
             off_if=(
                 is_none("epsilon_cutoff"),
                 equals("epsilon_cutoff", 0.0),
@@ -423,7 +440,7 @@ TRANSFORMERS = Profile(
         Stage(
             "eta",
             {"cutoff": "eta_cutoff", "least": "min_tokens_to_keep"},
-            {"ties": "all"},
+            {"ties": "all", "equality": "kept", "scale": None},
             off_if=(
                 is_none("eta_cutoff"),
                 equals("eta_cutoff", 0.0),
@@ -453,7 +470,7 @@ TRANSFORMERS = Profile(
             *("prefix_allowed_tokens", "forced_bos", "forced_eos", "remove_invalid_values"),
             *("exponential_decay_length", "suppress", "begin_suppress", "logprobs"),
         ),
-        note="torch.argmax; on a CPU the first of equals.",
+        note="torch.argmax: on a CPU the first of equal numbers.",
         source=f"{UTILS}:3122",
     ),
     logprobs=(
@@ -461,8 +478,8 @@ TRANSFORMERS = Profile(
         Logprobs("output_logits", "nothing", f"{UTILS}:3122"),
     ),
     notes=(
-        "Classifier-free guidance and watermarks need a model or a key, and are left out.",
+        "Classifier-free guidance and watermarks need a model or a key, and are not described.",
         "With beams, min_tokens_to_keep is one more than the number of end tokens.",
-        "On a graphics card torch has another random stream.",
+        "On a GPU, torch has another random stream.",
     ),
 )

@@ -43,7 +43,7 @@ VLLM = Profile(
             "bad_words",
             None,
             OrNone(TokenSequences()),
-            engine_rule="The engine takes words, and tokenizes each with and without a space.",
+            engine_rule="The engine takes words and tokenizes each with and without a space.",
             source=f"{PARAMS}:420",
         ),
         Parameter("min_tokens", 0, Whole(0), source=f"{PARAMS}:339"),
@@ -53,7 +53,7 @@ VLLM = Profile(
             None,
             OrNone(TokenNumbers()),
             "f32",
-            engine_rule="Clamped to [-100, 100] where requests are read, and nowhere else.",
+            engine_rule="Clamped to [-100, 100] when requests are read, and nowhere else.",
             source=f"{PARAMS}:409",
         ),
         Parameter(
@@ -67,7 +67,7 @@ VLLM = Profile(
             Interval(0, 2),
             "f32",
             engine_rule="Between 0 and 0.01 it is raised to 0.01 with a warning; below 2**-150, "
-            "which 32 bits do not know, it is 0 here.",
+            "which is 0 in 32 bits, it is 0 here.",
             source=f"{PARAMS}:308",
         ),
         Parameter("min_p", 0.0, Interval(0, 1), "f32", source=f"{PARAMS}:321"),
@@ -79,13 +79,13 @@ VLLM = Profile(
             "allowed_tokens",
             {"tokens": "allowed_token_ids"},
             off_if=(is_none("allowed_token_ids"),),
-            note="First, so that no bias brings a token back.",
+            note="First, so no bias can revive a token.",
             source=f"{SAMPLER}:480",
         ),
         Stage(
             "bad_words",
             {"words": "bad_words"},
-            {"scope": "output"},
+            {"scope": "output", "ends": ()},
             off_if=(is_empty("bad_words"),),
             source="vllm/v1/sample/ops/bad_words.py:9",
         ),
@@ -98,38 +98,55 @@ VLLM = Profile(
         Stage(
             "logit_bias",
             {"biases": "logit_bias"},
+            {"limit": None},
             off_if=(is_empty("logit_bias"),),
             source=PROCESSORS,
         ),
         Stage(
             "repetition_penalty",
             {"penalty": "repetition_penalty"},
-            {"arithmetic": "reciprocal"},
+            {
+                "arithmetic": "reciprocal",
+                "method": "by sign",
+                "counting": "distinct",
+                "scope": "all",
+                "window": None,
+                "skipped": 0,
+            },
             off_if=(equals("repetition_penalty", 1.0),),
-            note="Prompt or output, once; a product with the rounded 1 / penalty.",
+            note="Prompt or output, once; multiplies by the rounded 1 / penalty.",
             source="vllm/_custom_ops.py:372",
         ),
         Stage(
             "frequency_penalty",
             {"penalty": "frequency_penalty"},
+            {
+                "method": "subtract",
+                "arithmetic": "at once",
+                "scope": "output",
+                "window": None,
+                "skipped": 0,
+            },
             off_if=(equals("frequency_penalty", 0.0),),
             source=f"{PENALTIES}:78",
         ),
         Stage(
             "presence_penalty",
             {"penalty": "presence_penalty"},
+            {"method": "subtract", "scope": "output", "window": None, "skipped": 0},
             off_if=(equals("presence_penalty", 0.0),),
             source=f"{PENALTIES}:79",
         ),
         Stage(
             "temperature",
             {"temperature": "temperature"},
+            {"zero": "error", "added": 0},
             off_if=(below("temperature", LOWEST_TEMPERATURE),),
             source=f"{SAMPLER}:148",
         ),
         Stage(
             "temperature",
-            choices={"temperature": LOWEST_TEMPERATURE},
+            choices={"temperature": LOWEST_TEMPERATURE, "zero": "error", "added": 0},
             off_if=(at_least("temperature", LOWEST_TEMPERATURE),),
             note="Lower temperatures are raised.",
             source=f"{PARAMS}:560",
@@ -137,6 +154,7 @@ VLLM = Profile(
         Stage(
             "min_p",
             {"m": "min_p"},
+            {"equality": "kept", "above_one": "error", "ties": "lowest id", "least": 1},
             off_if=(equals("min_p", 0.0),),
             note="Before top-k and top-p.",
             source=f"{PROCESSORS}:98",
@@ -144,7 +162,7 @@ VLLM = Profile(
         Stage(
             "top_k",
             {"k": "top_k"},
-            {"ties": "all"},
+            {"ties": "all", "zero": "error", "beyond": "all", "least": 1},
             off_if=(at_most("top_k", 0),),
             note="The Triton kernel, used from 8 rows on, keeps exactly k.",
             source=f"{FILTERS}:547",
@@ -152,10 +170,17 @@ VLLM = Profile(
         Stage(
             "top_p",
             {"p": "top_p"},
-            {"ties": "highest id", "zero": "best"},
+            {
+                "ties": "highest id",
+                "zero": "best",
+                "boundary": "reach",
+                "base": "what is left",
+                "least": 1,
+            },
             off_if=(equals("top_p", 1.0),),
             note="Ascending; removed while the sum is at most 1 - p. The sort is not stable in "
-            "rows longer than 16: which of equals stay is not defined. The Triton kernel differs.",
+            "rows longer than 16, so it is undefined which of several equal tokens are "
+            "kept. The Triton kernel differs.",
             source=f"{FILTERS}:555",
         ),
     ),
@@ -171,8 +196,8 @@ VLLM = Profile(
             *("allowed_tokens", "bad_words", "min_new_tokens", "logit_bias"),
             *("repetition_penalty", "frequency_penalty", "presence_penalty"),
         ),
-        note="torch.argmax; on a CPU the first of equals. The sampler asks for less than 1e-5, "
-        "but requests leave nothing between 0 and 0.01.",
+        note="torch.argmax: on a CPU the first of equal numbers. The sampler tests for less "
+        "than 1e-5, but requests leave nothing between 0 and 0.01.",
         source=f"{SAMPLER}:148",
     ),
     logprobs=(
@@ -181,9 +206,9 @@ VLLM = Profile(
     ),
     notes=(
         (
-            "Which kernel filters depends on the batch: PyTorch, Triton, or FlashInfer, with "
-            "different rules for equals."
+            "The batch determines which kernel filters: PyTorch, Triton, or FlashInfer, with "
+            "different rules for ties."
         ),
-        "With speculative decoding min_p and logit_bias are refused.",
+        "With speculative decoding, min_p and logit_bias are refused.",
     ),
 )

@@ -38,7 +38,8 @@ from typing import Any, Literal, get_args
 
 from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.thresholds import probabilities_at_least
-from sampling_ref.parameters import read_choice, read_fraction, read_uniform, read_whole
+from sampling_ref.parameters import read_choice, read_fraction, read_whole
+from sampling_ref.random.sources import read_uniform
 from sampling_ref.row import Number, Row, TokenId, possible, read_possible_logits, read_weights
 
 Equality = Literal["counts", "does not"]

@@ -1,7 +1,7 @@
 """The loop that turns a model into text: read the prompt, then choose one token at a time.
 
 The documentation of the Antigravity runner, chapter 5 "Tokenizer & Sampling", sections 5.2
-and 5.5; the program is https://github.com/hedone21/llm_rs2, `src/bin/generate.rs`. In our words:
+and 5.5; the program is https://github.com/hedone21/llm_rs2, `src/bin/generate.rs`. The rule:
 
     Prefill: the model reads the whole prompt at once, and the first token is chosen.
     Decode: the model reads the token chosen last, and the next one is chosen; again and
@@ -39,7 +39,7 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.generation.events import Event, Finished, Prefilled, Reason, Token
+from sampling_ref.generation.events import Event, Finished, Prefilled, Reason, Times, Token
 from sampling_ref.generation.parts import (
     Choice,
     Decoder,
@@ -51,7 +51,6 @@ from sampling_ref.generation.parts import (
     read_index,
     read_tokens,
 )
-from sampling_ref.generation.times import Times
 from sampling_ref.parameters import read_number, read_whole
 from sampling_ref.row import TokenId
 
@@ -147,7 +146,7 @@ class _Loop:
         return "full cache" if physical >= self.max_seq_len else None
 
     def ends_after(self, token: TokenId, chosen: int) -> bool:
-        """Tell whether this token, number `chosen` of all, stops the loop."""
+        """Return whether this token, number `chosen` of all, stops the loop."""
         return token in self.stops and not (self.as_published and chosen == 1)
 
     def text_of(self, token: TokenId, *, is_last: bool) -> str:

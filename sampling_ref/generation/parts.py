@@ -128,7 +128,7 @@ def read_tokens(name: str, tokens: Any) -> list[TokenId]:
 
 
 def read_index(value: Any) -> int | None:
-    """Return an integer of whatever library as an int; None if it is none."""
+    """Return an integer of any library as an int, or None if it is not an integer."""
     if isinstance(value, bool):
         return None
     try:

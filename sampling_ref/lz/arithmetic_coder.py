@@ -2,7 +2,7 @@
 
 Witten, Neal and Cleary, "Arithmetic coding for data compression", Communications of the
 ACM 30 (6), 1987 (https://doi.org/10.1145/214762.214771); the length: Cover and Thomas,
-"Elements of Information Theory", 2006, section 13.3. In our words:
+"Elements of Information Theory", 2006, section 13.3. The rule:
 
     Begin with the interval [0, 1). For each token, divide the interval among all tokens
     in proportion to their probabilities and keep the part of the one that comes. At the

@@ -2,7 +2,7 @@
 
 Ginart et al., "LZ Penalty", 2025, section 2.2, propositions 1 and 2
 (https://arxiv.org/abs/2504.20131), after Storer and Szymanski, "Data compression via
-textual substitution", Journal of the ACM 29 (4), 1982. In our words:
+textual substitution", Journal of the ACM 29 (4), 1982. The rule:
 
     A match of length l at distance d costs log l + log d + 1 bits.
     A literal costs log V + 1 bits, V being the number of tokens in the vocabulary.

@@ -2,7 +2,7 @@
 
 Ginart et al., "LZ Penalty", 2025, section 2.2, definition 8
 (https://arxiv.org/abs/2504.20131), a form of LZSS: Storer and Szymanski, "Data compression
-via textual substitution", Journal of the ACM 29 (4), 1982. In our words:
+via textual substitution", Journal of the ACM 29 (4), 1982. The rule:
 
     Find the longest match of the buffer in the window. If there is none, write the first
     token of the buffer as a literal, otherwise the match as a pair (length, distance).
@@ -141,7 +141,7 @@ def decode_buffer(
 
 
 def read_sizes(size: int, window: int, buffer: int) -> None:
-    """Complain about sizes with which nothing can be compressed."""
+    """Raise `ParameterError` for sizes with which nothing can be compressed."""
     read_whole("size", size, 1)
     read_whole("window", window)
     read_whole("buffer", buffer, 1)

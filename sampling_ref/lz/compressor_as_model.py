@@ -2,7 +2,7 @@
 
 Ginart et al., "LZ Penalty", 2025, section 2.3, proposition 3
 (https://arxiv.org/abs/2504.20131); the duality itself is Shannon's, and in Cover and
-Thomas, "Elements of Information Theory", 2006, chapter 5. In our words:
+Thomas, "Elements of Information Theory", 2006, chapter 5. The rule:
 
     p(a) = 2^-|C(a)| / Z,  Z the sum of 2^-|C(a)| over all tokens.
 

@@ -2,7 +2,7 @@
 
 Ginart et al., "LZ Penalty: An information-theoretic repetition penalty for
 autoregressive language models", 2025, sections 2.2 and 3
-(https://arxiv.org/abs/2504.20131). In our words:
+(https://arxiv.org/abs/2504.20131). The rule:
 
     The buffer is the end of the history. The window is what came directly before it.
     Lay the beginning of the buffer over every place of the window and count how many

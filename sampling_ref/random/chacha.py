@@ -1,7 +1,7 @@
 """ChaCha with 8, 12 or 20 rounds, as a generator of 32-bit words.
 
 Daniel J. Bernstein, "ChaCha, a variant of Salsa20", SASC 2008
-(https://cr.yp.to/chacha/chacha-20080128.pdf). In our words:
+(https://cr.yp.to/chacha/chacha-20080128.pdf). The algorithm:
 
     A block is 16 words: four constants, eight words of key, a counter, a nonce. Quarter
     rounds of adding, exclusive or and turning go over the columns of the 4 x 4 square, then

@@ -1,7 +1,7 @@
 """ISAAC-64: 256 words of 64 bits that look each other up.
 
 Robert J. Jenkins Jr., "ISAAC", Fast Software Encryption 1996, and "ISAAC and RC4",
-http://burtleburtle.net/bob/rand/isaacafa.html, the 64-bit variant. In our words:
+http://burtleburtle.net/bob/rand/isaacafa.html, the 64-bit variant. The algorithm:
 
     An accumulator is mixed by one of four shifts in turn and grows by the word half a
     table away. Each word of the table is replaced by the accumulator, the last result and a

@@ -2,7 +2,7 @@
 
 Makoto Matsumoto, Takuji Nishimura, "Mersenne Twister: A 623-Dimensionally Equidistributed
 Uniform Pseudo-Random Number Generator", ACM TOMACS 8(1), 1998; seeding of their program of
-2002, http://www.math.sci.hiroshima-u.ac.jp/m-mat/MT/MT2002/emt19937ar.html. In our words:
+2002, http://www.math.sci.hiroshima-u.ac.jp/m-mat/MT/MT2002/emt19937ar.html. The algorithm:
 
     The state is 624 words. When all are used, each is replaced by the word 397 places
     on, exclusive or the top bit of itself and the other bits of its neighbour, shifted by

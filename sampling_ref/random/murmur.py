@@ -1,7 +1,7 @@
 """MurmurHash3 in 32 bits, and noise that is keyed by it instead of drawn from a stream.
 
 Austin Appleby, MurmurHash3_x86_32, 2011,
-https://github.com/aappleby/smhasher/blob/master/src/MurmurHash3.cpp. In our words:
+https://github.com/aappleby/smhasher/blob/master/src/MurmurHash3.cpp. The algorithm:
 
     Each 32-bit word is multiplied, turned and multiplied, then mixed into the hash by
     exclusive or, a turn and five times plus a constant. At the end the number of bytes is

@@ -2,7 +2,7 @@
 
 Melissa O'Neill, "PCG: A Family of Simple Fast Space-Efficient Statistically Good Algorithms
 for Random Number Generation", Harvey Mudd College HMC-CS-2014-0905, 2014, section 6.3.3, the
-variant XSL RR 128/64 (https://www.pcg-random.org/paper.html). In our words:
+variant XSL RR 128/64 (https://www.pcg-random.org/paper.html). The algorithm:
 
     The state is multiplied by a constant and an odd increment is added. A word is the
     exclusive or of the state's halves, turned right by the state's top six bits.

@@ -1,7 +1,7 @@
 """Philox: random words as a function of a counter and a key.
 
 John Salmon, Mark Moraes, Ron Dror, David Shaw, "Parallel Random Numbers: As Easy as
-1, 2, 3", SC 2011, section 4 (https://doi.org/10.1145/2063384.2063405). In our words:
+1, 2, 3", SC 2011, section 4 (https://doi.org/10.1145/2063384.2063405). The algorithm:
 
     Ten rounds. In each, two of the counter's four words are multiplied by constants; the
     high halves of the products, exclusive or the other words and the key, and the low

@@ -2,11 +2,11 @@
 
 Robert Kern, NumPy, `numpy/random/bit_generator.pyx`, after Melissa O'Neill's `seed_seq_fe`
 ("Developing a seed_seq Alternative", 2015,
-https://www.pcg-random.org/posts/developing-a-seed_seq-alternative.html). In our words:
+https://www.pcg-random.org/posts/developing-a-seed_seq-alternative.html). The algorithm:
 
     Write the seed as 32-bit words, lowest first. Hash them into a pool of four words,
     each word of the pool with each other one, words beyond the fourth with all four. Then
-    hash the pool's words, again and again in turn, into the words asked for.
+    hash the pool's words, again and again in turn, into the words that are wanted.
 
 Left out
     Spawned children (`spawn_key`) and pools of another size, which no engine here needs.

@@ -10,14 +10,15 @@ torch
 """
 
 from collections.abc import Iterator
+from copy import copy
 from itertools import islice
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-from sampling_ref.errors import RandomNumberError
+from sampling_ref.errors import RandomNumberError, shown
 from sampling_ref.parameters import read_whole
 from sampling_ref.random.mt19937 import mt19937
 from sampling_ref.random.uniforms import libstdcxx_double, libstdcxx_float, torch_cpu_double
-from sampling_ref.row import Number
+from sampling_ref.row import Number, is_number
 
 Width: TypeAlias = Literal["f32", "f64"]
 """How wide the float is that an engine makes of its random bits."""
@@ -25,6 +26,7 @@ Width: TypeAlias = Literal["f32", "f64"]
 WORD = 2**32
 
 
+@runtime_checkable
 class Randomness(Protocol):
     """A source of random numbers for the stages of a chain."""
 
@@ -50,9 +52,13 @@ class Given:
     (0.5, [0, 1073741824])
     """
 
-    def __init__(self, numbers: list[Number]) -> None:
-        self._numbers = numbers
+    def __init__(self, numbers: Any) -> None:
+        self._numbers = read_uniforms(numbers)
         self._taken = 0
+
+    def left(self) -> int:
+        """Return how many numbers are left."""
+        return len(self._numbers) - self._taken
 
     def uniform(self, stage: str, width: Width) -> Number:
         """Return the next number."""
@@ -88,6 +94,41 @@ class Given:
         return self._taken
 
 
+class Twister:
+    """A Mersenne Twister that can be copied and pickled: a seed, and how many words were taken.
+
+    >>> from copy import copy
+    >>> words = Twister(5489)
+    >>> first, second = next(words), next(copy(words))
+    >>> next(words) == second, words.taken
+    (True, 2)
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.seed = read_seed(seed)
+        self.taken = 0
+        self._words: Iterator[int] | None = None
+
+    def take(self, count: int) -> list[int]:
+        """Return the next `count` words."""
+        if self._words is None:
+            self._words = mt19937(self.seed, taken=self.taken)
+        self.taken += count
+        return list(islice(self._words, count))
+
+    def __iter__(self) -> "Twister":
+        """Return the stream itself."""
+        return self
+
+    def __next__(self) -> int:
+        """Return the next word."""
+        return self.take(1)[0]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return everything but the generator, which is made anew where words are taken."""
+        return {"seed": self.seed, "taken": self.taken, "_words": None}
+
+
 class Streams:
     """llama.cpp's own random numbers with GCC's C++ library: a stream for each stage.
 
@@ -98,8 +139,7 @@ class Streams:
 
     def __init__(self, seed: int) -> None:
         self._seed = read_seed(seed)
-        self._streams: dict[str, Iterator[int]] = {}
-        self._taken = 0
+        self._streams: dict[str, Twister] = {}
 
     def uniform(self, stage: str, width: Width) -> Number:
         """Return the stage's next number, as the C++ library makes it of one or two words."""
@@ -109,12 +149,8 @@ class Streams:
         return libstdcxx_double(next(words), next(words))
 
     def words(self, stage: str, width: Width) -> Iterator[int]:
-        """Yield the stage's words."""
-        if stage not in self._streams:
-            self._streams[stage] = mt19937(self._seed)
-        for word in self._streams[stage]:
-            self._taken += 1
-            yield word
+        """Return the stage's words."""
+        return self._streams.setdefault(stage, Twister(self._seed))
 
     def many(self, stage: str, count: int) -> list[Number]:
         """Return the stage's next numbers."""
@@ -122,37 +158,41 @@ class Streams:
 
     def taken(self) -> int:
         """Return how many words were taken, of all streams together."""
-        return self._taken
+        return sum(stream.taken for stream in self._streams.values())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the seed and copies of the streams, so that a copy goes its own way."""
+        copies = {stage: copy(stream) for stage, stream in self._streams.items()}
+        return {"_seed": self._seed, "_streams": copies}
 
 
 class TorchStream:
     """The generator of torch on a CPU, as `torch.manual_seed` leaves it."""
 
     def __init__(self, seed: int) -> None:
-        self._stream = mt19937(read_seed(seed))
-        self._taken = 0
+        self._stream = Twister(seed)
 
     def uniform(self, stage: str, width: Width) -> Number:
         """Return the next number, 53 bits of two words."""
-        words = self.words(stage, width)
-        return torch_cpu_double(next(words), next(words))
+        return self.many(stage, 1)[0]
 
     def words(self, stage: str, width: Width) -> Iterator[int]:
-        """Yield the words."""
-        for word in self._stream:
-            self._taken += 1
-            yield word
+        """Return the words."""
+        return self._stream
 
     def many(self, stage: str, count: int) -> list[Number]:
         """Return the next numbers."""
-        words = list(islice(self._stream, 2 * count))
-        self._taken += len(words)
+        words = self._stream.take(2 * count)
         pairs = zip(words[::2], words[1::2], strict=True)
         return [torch_cpu_double(high, low) for high, low in pairs]
 
     def taken(self) -> int:
         """Return how many words were taken."""
-        return self._taken
+        return self._stream.taken
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return a copy of the stream, so that a copy goes its own way."""
+        return {"_stream": copy(self._stream)}
 
 
 def read_seed(seed: object) -> int:
@@ -163,3 +203,47 @@ def read_seed(seed: object) -> int:
     sampling_ref.errors.ParameterError: seed must be a whole number from 0 to 2**32 - 1, got -1
     """
     return read_whole("seed", seed, most=WORD - 1)
+
+
+def read_uniform(uniform: Any, name: str = "uniform") -> Number:
+    """Return one random number after checking that it lies in [0, 1).
+
+    >>> read_uniform(0.25)
+    0.25
+    >>> read_uniform(1.0)
+    Traceback (most recent call last):
+    sampling_ref.errors.RandomNumberError: uniform must be in [0, 1), got 1.0
+    """
+    if is_number(uniform) and 0 <= uniform < 1:
+        return uniform
+    raise RandomNumberError(f"{name} must be in [0, 1), got {shown(uniform)}")
+
+
+def read_uniforms(
+    uniforms: Any,
+    count: int | None = None,
+) -> list[Number]:
+    """Return random numbers as a list, each checked to lie in [0, 1), and how many there are.
+
+    >>> read_uniforms([0.25, 1.0])
+    Traceback (most recent call last):
+    sampling_ref.errors.RandomNumberError: uniforms[1] must be in [0, 1), got 1.0
+    >>> read_uniforms([0.5], 2)
+    Traceback (most recent call last):
+    sampling_ref.errors.RandomNumberError: uniforms must hold 2 numbers, got 1
+    """
+    if hasattr(uniforms, "tolist"):
+        uniforms = uniforms.tolist()
+    if not isinstance(uniforms, list | tuple) and is_number(uniforms):
+        uniforms = [uniforms]
+    try:
+        numbers = list(uniforms)
+    except TypeError:
+        kind = type(uniforms).__name__
+        raise RandomNumberError(f"uniforms must be a sequence of numbers, got {kind}") from None
+    for place, number in enumerate(numbers):
+        if type(number) is not float or not 0 <= number < 1:
+            read_uniform(number, f"uniforms[{place}]")
+    if count is not None and len(numbers) != count:
+        raise RandomNumberError(f"uniforms must hold {count} numbers, got {len(numbers)}")
+    return numbers

@@ -2,7 +2,7 @@
 
 John Salmon, Mark Moraes, Ron Dror, David Shaw, "Parallel Random Numbers: As Easy as
 1, 2, 3", SC 2011, section 3.2 (https://doi.org/10.1145/2063384.2063405), after the cipher
-Threefish. In our words:
+Threefish. The algorithm:
 
     Twenty rounds of adding one word to another and turning the other by a fixed number of
     bits. Before the first round and after every fourth one, the key is added, each time

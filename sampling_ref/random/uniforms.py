@@ -29,7 +29,6 @@ its profile names. Where a conversion rounds, some values are likelier than othe
 
 from sampling_ref.errors import RandomNumberError, shown
 from sampling_ref.numbers.binary32 import to_binary32
-from sampling_ref.parameters import read_uniform
 from sampling_ref.random.words import read_unsigned
 from sampling_ref.row import is_number
 
@@ -215,7 +214,9 @@ def exllamav2_float(uniform: float) -> float:
     >>> exllamav2_float(0.0), exllamav2_float(0.5) == 0.4999000132083893
     (0.0, True)
     """
-    return to_binary32(to_binary32(read_uniform(uniform)) * 0.9998)
+    if not is_number(uniform) or not 0 <= uniform < 1:
+        raise RandomNumberError(f"uniform must be in [0, 1), got {shown(uniform)}")
+    return to_binary32(to_binary32(uniform) * 0.9998)
 
 
 def mlx_float(word: int) -> float:

@@ -18,7 +18,7 @@ from sampling_ref.parameters import read_whole
 
 
 def read_unsigned(value: object, bits: int, name: str) -> int:
-    """Return a number after checking that it is an int of at most so many bits.
+    """Return the number; raise `ParameterError` unless it is an int of at most `bits` bits.
 
     >>> read_unsigned(5, 32, "seed")
     5
@@ -30,7 +30,7 @@ def read_unsigned(value: object, bits: int, name: str) -> int:
 
 
 def read_words(values: object, count: int, bits: int, name: str) -> tuple[int, ...]:
-    """Return so many words of so many bits, each checked.
+    """Return `count` words of `bits` bits, each checked.
 
     >>> read_words([1, 2], 2, 32, "key")
     (1, 2)

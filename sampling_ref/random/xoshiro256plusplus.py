@@ -1,7 +1,7 @@
 """xoshiro256++: four 64-bit words, exclusive or, shift and rotation.
 
 David Blackman, Sebastiano Vigna, "Scrambled Linear Pseudorandom Number Generators", ACM
-TOMS 47(4), 2021, https://prng.di.unimi.it/xoshiro256plusplus.c. In our words:
+TOMS 47(4), 2021, https://prng.di.unimi.it/xoshiro256plusplus.c. The algorithm:
 
     A word is the sum of the first and last words of the state, turned left by 23 and added
     to the first. Then the state is mixed by exclusive ors, a shift by 17 and a turn by 45.
@@ -11,7 +11,7 @@ Seeding
     while Rust takes seed 0 for it), or from a 64-bit seed through SplitMix64, as Rust's
     `SmallRng::seed_from_u64` does on 64-bit platforms (rand 0.8 and 0.9).
 Half words
-    Rust takes the *high* half of a word where 32 bits are asked for (`high_halves`).
+    Rust takes the *high* half of a word where 32 bits are wanted (`high_halves`).
 """
 
 from collections.abc import Iterator, Sequence

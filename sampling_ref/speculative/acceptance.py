@@ -3,7 +3,7 @@
 Leviathan, Kalman, Matias, "Fast Inference from Transformers via Speculative Decoding",
 ICML 2023, section 2.3 and algorithm 1 (https://arxiv.org/abs/2211.17192); Chen et al.,
 "Accelerating Large Language Model Decoding with Speculative Sampling", 2023, algorithm 2
-(https://arxiv.org/abs/2302.01318). In our words:
+(https://arxiv.org/abs/2302.01318). The rule:
 
     A token x was drawn from the draft row q. With a random number u, keep it with
     probability p(x) / q(x), or always if the target row p gives it more than q does.
@@ -95,7 +95,7 @@ def accepts(
 
 
 def read_rule(equality: Any, undrafted: Any) -> None:
-    """Raise one sentence if one of the two choices is none.
+    """Raise `ParameterError` unless both choices are known.
 
     >>> read_rule("keep", "reject")
     Traceback (most recent call last):
@@ -114,7 +114,7 @@ def accept(
     equality: Equality = "reject",
     undrafted: Undrafted = "by ratio",
 ) -> bool:
-    """Say whether the target accepts a token that was drawn from the draft.
+    """Return whether the target accepts a token that was drawn from the draft.
 
     `target` and `draft` are rows of weights, one for each token, each in any scale; `u`
     is a random number in [0, 1).

@@ -1,7 +1,7 @@
 """The drafts of a chain judged together: the longest acceptable beginning is kept.
 
 Sun et al., "Block Verification Accelerates Speculative Decoding", 2024, algorithm 2
-(https://arxiv.org/abs/2403.10444). In our words:
+(https://arxiv.org/abs/2403.10444). The rule:
 
     Follow the running product of the ratios p(x) / q(x) along the drafts, cut down to 1
     wherever it exceeds 1. The beginning of length i is acceptable with probability

@@ -1,7 +1,7 @@
 """What is left of the target row when a draft has been rejected.
 
 Leviathan et al. 2023, section 2.3 (https://arxiv.org/abs/2211.17192); Chen et al. 2023,
-theorem 1 (https://arxiv.org/abs/2302.01318). In our words:
+theorem 1 (https://arxiv.org/abs/2302.01318). The rule:
 
     Take from each token's target share what the draft offered of it, nothing less than
     zero, and scale what is left to sum to one. A draw from this row replaces the draft.
@@ -21,13 +21,26 @@ Equal rows
 By token
     Shares are subtracted token by token. Where target and draft are lists of candidates,
     filtered and sorted each in its own way, equal places are not equal tokens.
+
+Mixture (`ensemble`): a mixture of target and draft, taken as the target.
+
+transformers 5.23.0, `assistant_ensemble_weight` (`generation/utils.py:4440-4493`), after
+"DIVERSE" (https://arxiv.org/abs/2604.07622). The rule:
+
+    Accept a draft x as if the target were w p + (1 - w) q: with probability
+    1 - w + w p(x) / q(x). The residual needs no change, because (w p + (1 - w) q) - q is
+    w (p - q): the same proportions.
+
+So each place with a draft follows the mixture and not the target, by choice; the bonus
+token, for which there is no draft, follows the target itself.
 """
 
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias, get_args
 
 from sampling_ref.errors import RowError
-from sampling_ref.parameters import read_choice
+from sampling_ref.parameters import read_choice, read_fraction
+from sampling_ref.row import Number
 from sampling_ref.speculative.shares import read_two_shares
 
 IfEqual: TypeAlias = Literal["error", "target"]
@@ -58,3 +71,14 @@ def residual(target: Any, draft: Any, *, if_equal: IfEqual = "error") -> list[Fr
     """
     read_choice("if_equal", if_equal, get_args(IfEqual))
     return subtract(*read_two_shares(target, draft), if_equal)
+
+
+def ensemble(target: Any, draft: Any, weight: Number) -> list[Fraction]:
+    """Return `weight` times the target plus the rest of one times the draft, as shares.
+
+    >>> ensemble([1.0, 0.0], [0.5, 0.5], 0.5)
+    [Fraction(3, 4), Fraction(1, 4)]
+    """
+    w = read_fraction("weight", weight, "[0, 1]")
+    p, q = read_two_shares(target, draft)
+    return [w * mine + (1 - w) * offered for mine, offered in zip(p, q, strict=True)]

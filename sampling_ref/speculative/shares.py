@@ -17,7 +17,7 @@ from typing import Any
 
 from sampling_ref.errors import HistoryError, RowError
 from sampling_ref.history import read_history
-from sampling_ref.parameters import read_uniforms
+from sampling_ref.random.sources import read_uniforms
 from sampling_ref.row import Row, TokenId, read_weights
 
 

@@ -1,7 +1,6 @@
 """A tree of drafts judged by the target alone, as SGLang does it.
 
-SGLang 0.5.23, `kernels/jit/include/sgl_kernel/speculative/sampling.cuh:60-95`. In our
-words:
+SGLang 0.5.23, `kernels/jit/include/sgl_kernel/speculative/sampling.cuh:60-95`. The rule:
 
     For the guesses at one place, add up the target's shares as you go. The first guess at
     which the running sum exceeds the random number of this place is kept. Where none is,

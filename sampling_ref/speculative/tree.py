@@ -2,7 +2,7 @@
 
 Miao et al., "SpecInfer", ASPLOS 2024, algorithm 2, multi-step speculative sampling
 (https://arxiv.org/abs/2305.09781); Li et al., "EAGLE", ICML 2024, appendix
-(https://arxiv.org/abs/2401.15077). In our words:
+(https://arxiv.org/abs/2401.15077). The rule:
 
     Judge the guesses for one place one after the other. When one is rejected, the
     residual becomes the target for the next. The first that is accepted is kept and its

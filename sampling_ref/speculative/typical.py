@@ -1,7 +1,7 @@
 """Typical acceptance: keep drafts that the target finds likely enough.
 
 Cai et al., "Medusa: Simple LLM Inference Acceleration Framework with Multiple Decoding
-Heads", ICML 2024, section 2.3.1 (https://arxiv.org/abs/2401.10774). In our words:
+Heads", ICML 2024, section 2.3.1 (https://arxiv.org/abs/2401.10774). The rule:
 
     Keep a draft x if p(x) > min(epsilon, delta e^(-H)), where H is the entropy of the
     target row p in natural units: a likely token, or one that is not much less likely
@@ -43,7 +43,7 @@ def is_typical(
     epsilon: Number = 0.3,
     delta: Number = 0.09,
 ) -> bool:
-    """Say whether a drafted token is likely enough under the target's weights.
+    """Return whether a drafted token is likely enough under the target's weights.
 
     >>> is_typical([0.5, 0.25, 0.25], 0), is_typical([0.5, 0.5 - 2.0**-9, 2.0**-9], 2)
     (True, False)

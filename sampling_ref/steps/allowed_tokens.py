@@ -1,7 +1,7 @@
 """Allowed tokens: everything else is impossible.
 
 vLLM 0.33.0, `sampling_params.py`, `allowed_token_ids` (https://github.com/vllm-project/vllm).
-In our words:
+The rule:
 
     Only the given tokens stay possible.
 

@@ -1,7 +1,7 @@
 """Bad words: sequences of tokens that must never be completed.
 
 Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
-`NoBadWordsLogitsProcessor` (https://github.com/huggingface/transformers). In our words:
+`NoBadWordsLogitsProcessor` (https://github.com/huggingface/transformers). The rule:
 
     A single bad token is impossible. The last token of a longer bad sequence is
     impossible if the history ends with the rest of the sequence.
@@ -11,7 +11,7 @@ Prompt
     (`v1/sample/ops/bad_words.py`) looks only at what was generated: `scope="output"`.
 The end
     A sequence that is nothing but one of `ends` is left out, so that a text can still end;
-    longer sequences with such a token count. None stands for no ends.
+    longer sequences with such a token count. None means no ends.
 All banned
     Nothing keeps a token possible. If all are banned the row is all minus infinity.
 """
@@ -43,7 +43,7 @@ def bad_words(
     numbers = read_logits(logits)
     sequences = read_sequences(words, len(numbers), "words")
     final = read_token_set(() if ends is None else ends, len(numbers), "ends")
-    seen = tokens_seen(history, len(numbers), window=None, scope=scope, prompt_length=prompt_length)
+    seen = tokens_seen(history, len(numbers), scope=scope, prompt_length=prompt_length)
     banned = set()
     for sequence in sequences:
         prefix, last = sequence[:-1], sequence[-1]

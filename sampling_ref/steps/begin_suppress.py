@@ -1,8 +1,7 @@
 """Suppressed first tokens: some tokens are impossible at the beginning.
 
 Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
-`SuppressTokensAtBeginLogitsProcessor` (https://github.com/huggingface/transformers). In our
-words:
+`SuppressTokensAtBeginLogitsProcessor` (https://github.com/huggingface/transformers). The rule:
 
     The given tokens are impossible while the history has exactly `begin` tokens.
 

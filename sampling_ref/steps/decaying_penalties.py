@@ -2,7 +2,7 @@
 
 The program exllamav2 has them, commit da07facd, `exllamav2_ext/cpp/sampling.cpp`, function
 `apply_rep_penalty_cpu`, and exllamav3, commit 4f8ad012,
-`exllamav3_ext/generator/rep_pen.cu` (https://github.com/turboderp-org). In our words:
+`exllamav3_ext/generator/rep_pen.cu` (https://github.com/turboderp-org). The rule:
 
     A token that occurred d tokens back (the newest: d = 1) is penalised in full while d is
     at most `sustain`; over the next `decay` tokens the penalty falls in a straight line;

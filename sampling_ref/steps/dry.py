@@ -3,7 +3,7 @@
 p-e-w, "DRY: A modern repetition penalty that reliably prevents looping", 2024
 (https://github.com/oobabooga/text-generation-webui/pull/5677), as in llama.cpp,
 `src/llama-sampler.cpp`, function `llama_sampler_dry_apply`, shipped with llama-cpp-python
-0.3.36. In our words:
+0.3.36. The rule:
 
     For every earlier place whose last tokens are also the last tokens of the history, the
     token that came next there would continue a repetition. Take for each token the longest
@@ -41,7 +41,7 @@ Z function gives for each place how far it equals them.
 from collections.abc import Sequence
 from typing import Any
 
-from sampling_ref.history import last_tokens, read_history, read_sequences
+from sampling_ref.history import read_sequences, tokens_seen
 from sampling_ref.lz.matches import own_beginnings
 from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.numbers.glibc import logf
@@ -74,12 +74,11 @@ def dry(
     [4.0, 4.0, 3.0]
     """
     numbers = read_logits(logits)
-    tokens = read_history(history, len(numbers))
     multiplier = read_number("multiplier", multiplier, "[0, inf)")
     base = read_number("base", base, "[1, inf)")
     read_whole("allowed_length", allowed_length)
     sequences = read_sequences(breakers, len(numbers), "breakers")
-    seen = last_tokens(tokens, window)
+    seen = tokens_seen(history, len(numbers), window=window)
 
     never = {sequence[0] for sequence in sequences if len(sequence) == 1}
     longest_matches = {

@@ -1,7 +1,7 @@
 """DRY for the longest repetition only, times the number of its occurrences.
 
 exllamav2, commit da07facd, `exllamav2/generator/sampler.py`, function `apply_dry`
-(https://github.com/turboderp-org/exllamav2). In our words:
+(https://github.com/turboderp-org/exllamav2). The rule:
 
     Find the longest run of last tokens, m of them, that occurs earlier in the history. Each
     token that followed it there is lowered by

@@ -1,7 +1,7 @@
 """DRY by comparing every place, at most 50 tokens back.
 
 mistral.rs, commit 9e922623, `mistralrs-core/src/sampler.rs`, function `apply_dry_penalty`
-(https://github.com/EricLBuehler/mistral.rs). In our words:
+(https://github.com/EricLBuehler/mistral.rs). The rule:
 
     As `dry`, but a match is compared token by token from its end, and the comparison stops
     after `most` tokens, at the beginning of the history, and before a breaker.

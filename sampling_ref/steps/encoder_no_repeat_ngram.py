@@ -1,15 +1,14 @@
 """No n-gram of the input: ban every token that would complete an n-gram of another text.
 
 Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
-`EncoderNoRepeatNGramLogitsProcessor` (https://github.com/huggingface/transformers). In our
-words:
+`EncoderNoRepeatNGramLogitsProcessor` (https://github.com/huggingface/transformers). The rule:
 
     A token is impossible if the last n - 1 tokens of the history followed by it occur in
     the encoder's input.
 
 Decoder-only models
-    There the encoder's input is the prompt, and the history begins with it: what None
-    stands for.
+    There the encoder's input is the prompt, and the history begins with it: which is
+    what None means.
 Short history
     While the history has fewer than n - 1 tokens nothing is banned.
 All banned
@@ -39,9 +38,7 @@ def encoder_no_repeat_ngram(
     """
     numbers = read_logits(logits)
     tokens = read_history(history, len(numbers))
-    prompt = tokens_seen(
-        tokens, len(numbers), window=None, scope="prompt", prompt_length=prompt_length
-    )
+    prompt = tokens_seen(tokens, len(numbers), scope="prompt", prompt_length=prompt_length)
     text = prompt if encoder_input is None else encoder_input
     given = list(read_history(text, len(numbers), "encoder_input"))
     read_whole("ngram_size", ngram_size, least=1)

@@ -17,7 +17,7 @@ Arithmetic
 Domain
     The penalty is above 0, and so is its reciprocal, as floats.
 Decoder-only models
-    There the encoder's input is the prompt: what None stands for.
+    There the encoder's input is the prompt: which is what None means.
 Not invariant
     As with `repetition`, a number added to all logits changes what comes out.
 """
@@ -48,9 +48,7 @@ def encoder_repetition(
     [2.0, 1.0]
     """
     numbers = read_logits(logits)
-    prompt = tokens_seen(
-        history, len(numbers), window=None, scope="prompt", prompt_length=prompt_length
-    )
+    prompt = tokens_seen(history, len(numbers), scope="prompt", prompt_length=prompt_length)
     text = prompt if encoder_input is None else encoder_input
     given = read_history(text, len(numbers), "encoder_input")
     inverse = 1 / read_number("penalty", penalty, "(0, inf)")

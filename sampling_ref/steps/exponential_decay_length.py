@@ -1,7 +1,7 @@
 """Exponential length decay: from a given length on, the end becomes likelier and likelier.
 
 Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
-`ExponentialDecayLengthPenalty` (https://github.com/huggingface/transformers). In our words:
+`ExponentialDecayLengthPenalty` (https://github.com/huggingface/transformers). The rule:
 
     If more than `start` tokens were generated, n more, then add
     |logit| * (growth**n - 1) to the logit of each token that ends a text.
@@ -48,9 +48,7 @@ def exponential_decay_length(
     read_whole("start", start)
     growth = read_number("growth", growth, "(0, inf)")
     final = read_token_set(ends, len(numbers), "ends")
-    generated = tokens_seen(
-        history, len(numbers), window=None, scope="output", prompt_length=prompt_length
-    )
+    generated = tokens_seen(history, len(numbers), scope="output", prompt_length=prompt_length)
     beyond = len(generated) - start
     if beyond <= 0:
         return numbers

@@ -1,7 +1,7 @@
 """Forced first token: after the start token of a decoder, one given token.
 
 Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
-`ForcedBOSTokenLogitsProcessor` (https://github.com/huggingface/transformers). In our words:
+`ForcedBOSTokenLogitsProcessor` (https://github.com/huggingface/transformers). The rule:
 
     If the history has exactly one token, `token` gets the logit 0 and all others are
     impossible.

@@ -1,7 +1,7 @@
 """Forced last token: the last place of a text is left to the tokens that end it.
 
 Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
-`ForcedEOSTokenLogitsProcessor` (https://github.com/huggingface/transformers). In our words:
+`ForcedEOSTokenLogitsProcessor` (https://github.com/huggingface/transformers). The rule:
 
     If one token is left until `max_length`, the tokens that end a text get the logit 0
     and all others are impossible.
@@ -47,9 +47,7 @@ def forced_eos(
     """
     numbers = read_logits(logits)
     tokens = read_history(history, len(numbers))
-    prompt = tokens_seen(
-        tokens, len(numbers), window=None, scope="prompt", prompt_length=prompt_length
-    )
+    prompt = tokens_seen(tokens, len(numbers), scope="prompt", prompt_length=prompt_length)
     if new_tokens is None:
         longest = read_whole("max_length", max_length)
     else:

@@ -1,7 +1,7 @@
 """Frequency penalty: the more often a token has occurred, the less likely it becomes.
 
 OpenAI, API reference, "Frequency and presence penalties"
-(https://platform.openai.com/docs/guides/text-generation). In our words:
+(https://platform.openai.com/docs/guides/text-generation). The rule:
 
     Subtract the penalty from a token's logit once for each time that it was generated.
 
@@ -13,7 +13,7 @@ Division
 Prompt
     OpenAI counts what was generated, and so does `scope="output"` with the length of the
     prompt; the default prompt is empty. Engines that count the prompt too: `scope="all"`.
-    `skipped` leaves out so many of the oldest tokens of the prompt, at most the whole of it,
+    `skipped` leaves out that many of the oldest tokens of the prompt, at most the whole of it,
     as TensorRT-LLM's `prompt_ignore_length` does.
 Rounding
     `arithmetic="at once"` subtracts `penalty * count`; `"one by one"` subtracts the penalty
@@ -24,9 +24,10 @@ Domain
     A divisor is above 0.
 """
 
+from collections import Counter
 from typing import Any, Literal, get_args
 
-from sampling_ref.history import Scope, counts_of, read_history, tokens_seen
+from sampling_ref.history import Scope, tokens_seen
 from sampling_ref.parameters import read_choice, read_number, read_whole
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
 from sampling_ref.steps.step import row_step
@@ -59,17 +60,15 @@ def frequency_penalty(
     read_choice("arithmetic", arithmetic, get_args(Arithmetic))
     domain = "(-inf, inf)" if method == "subtract" else "(0, inf)"
     penalty = read_number("penalty", penalty, domain)
-    left_out = min(read_whole("skipped", skipped), read_whole("prompt_length", prompt_length))
-    kept = read_history(history, len(numbers))[left_out:]
-    counts = counts_of(
-        tokens_seen(
-            kept,
-            len(numbers),
-            window=window,
-            scope=scope,
-            prompt_length=prompt_length - left_out,
-        )
+    seen = tokens_seen(
+        history,
+        len(numbers),
+        window=window,
+        scope=scope,
+        prompt_length=prompt_length,
+        skipped=min(read_whole("skipped", skipped), read_whole("prompt_length", prompt_length)),
     )
+    counts = Counter(seen)
 
     def penalised(token: TokenId, logit: Number) -> Number:
         count = counts[token]

@@ -1,7 +1,7 @@
 """Logit bias: add a number to the logits of some tokens.
 
 OpenAI, API reference, "Create chat completion", `logit_bias`
-(https://platform.openai.com/docs/api-reference/chat/create). In our words:
+(https://platform.openai.com/docs/api-reference/chat/create). The rule:
 
     Add the bias given for a token to its logit, before anything is drawn.
 

@@ -1,8 +1,7 @@
 """The LZ penalty: tokens that a compressor would find cheap become less likely.
 
 Ginart et al., "LZ Penalty: An information-theoretic repetition penalty for autoregressive
-language models", 2025, section 3, equation 3 (https://arxiv.org/abs/2504.20131). In our
-words:
+language models", 2025, section 3, equation 3 (https://arxiv.org/abs/2504.20131). The rule:
 
     Take the end of the history as the buffer of a Lempel-Ziv compressor, and what came
     before it as its window. Let D(a) be by how many bits the code grows if `a` comes next.

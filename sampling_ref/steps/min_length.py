@@ -1,7 +1,7 @@
-"""Minimum length: no end before so many tokens, the prompt included.
+"""Minimum length: no end before a number of tokens, the prompt included.
 
 Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
-`MinLengthLogitsProcessor` (https://github.com/huggingface/transformers). In our words:
+`MinLengthLogitsProcessor` (https://github.com/huggingface/transformers). The rule:
 
     The tokens that end a text are impossible while the history is shorter than `length`.
 

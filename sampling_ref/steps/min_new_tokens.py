@@ -1,8 +1,7 @@
-"""Minimum of new tokens: no end before so many tokens were generated.
+"""Minimum of new tokens: no end before a number of tokens were generated.
 
 Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
-`MinNewTokensLengthLogitsProcessor` (https://github.com/huggingface/transformers). In our
-words:
+`MinNewTokensLengthLogitsProcessor` (https://github.com/huggingface/transformers). The rule:
 
     The tokens that end a text are impossible while fewer than `count` tokens follow the
     prompt.
@@ -40,9 +39,7 @@ def min_new_tokens(
     numbers = read_logits(logits)
     read_whole("count", count)
     final = read_token_set(ends, len(numbers), "ends")
-    generated = tokens_seen(
-        history, len(numbers), window=None, scope="output", prompt_length=prompt_length
-    )
+    generated = tokens_seen(history, len(numbers), scope="output", prompt_length=prompt_length)
     return ban(numbers, final) if len(generated) < count else numbers
 
 

@@ -1,7 +1,7 @@
 """No n-gram twice: ban every token that would complete an n-gram that has occurred.
 
 Paulus, Xiong and Socher, "A Deep Reinforced Model for Abstractive Summarization", 2017,
-section 2.5 (https://arxiv.org/abs/1705.04304). In our words:
+section 2.5 (https://arxiv.org/abs/1705.04304). The rule:
 
     A token is impossible if the last n - 1 tokens followed by it occurred before.
 

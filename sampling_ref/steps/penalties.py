@@ -1,7 +1,7 @@
 """Repetition, frequency and presence penalty in one step, as some engines have them.
 
 llama.cpp, `src/llama-sampler.cpp`, function `llama_sampler_penalties_apply` as shipped with
-llama-cpp-python 0.3.36 (https://github.com/ggml-org/llama.cpp). In our words:
+llama-cpp-python 0.3.36 (https://github.com/ggml-org/llama.cpp). The rule:
 
     Over the last `window` tokens, prompt or not: divide the logit of a token that occurs
     by the repetition penalty if it is positive, multiply it otherwise; then subtract
@@ -24,9 +24,10 @@ Domain
     The repetition penalty is above 0, the others are any numbers: negative ones reward.
 """
 
+from collections import Counter
 from typing import Any, Literal, get_args
 
-from sampling_ref.history import counts_of, tokens_seen
+from sampling_ref.history import tokens_seen
 from sampling_ref.parameters import read_choice, read_number
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
 from sampling_ref.steps.step import row_step
@@ -64,7 +65,7 @@ def penalties(
     read_choice("additive_scope", additive_scope, get_args(AdditiveScope))
     seen = tokens_seen(history, size, window=window, scope="all", prompt_length=prompt_length)
     # The last tokens of the output are the last tokens of the history, as far as it reaches.
-    counts = counts_of(
+    counts = Counter(
         tokens_seen(history, size, window=window, scope=additive_scope, prompt_length=prompt_length)
     )
 
@@ -77,7 +78,7 @@ def penalties(
             return divided(logit) - (count * frequency + min(count, 1) * presence)
         return divided(logit - count * frequency - min(count, 1) * presence)
 
-    return change_logits("the penalties", numbers, counts_of(seen), penalised)
+    return change_logits("the penalties", numbers, Counter(seen), penalised)
 
 
 STEP = row_step(

@@ -2,7 +2,7 @@
 
 De Cao et al., "Autoregressive Entity Retrieval", ICLR 2021, section 3
 (https://arxiv.org/abs/2010.00904); as in Hugging Face transformers 5.23.0,
-`generation/logits_process.py`, class `PrefixConstrainedLogitsProcessor`. In our words:
+`generation/logits_process.py`, class `PrefixConstrainedLogitsProcessor`. The rule:
 
     A function is given the history and returns the tokens that may follow; all others are
     impossible.

@@ -1,7 +1,7 @@
 """Presence penalty: a token that has occurred becomes less likely, once.
 
 OpenAI, API reference, "Frequency and presence penalties"
-(https://platform.openai.com/docs/guides/text-generation). In our words:
+(https://platform.openai.com/docs/guides/text-generation). The rule:
 
     Subtract the penalty from the logit of every token that was generated.
 
@@ -13,16 +13,17 @@ Division
 Prompt
     OpenAI looks at what was generated, and so does `scope="output"` with the length of the
     prompt; the default prompt is empty. Engines that look at the prompt too: `scope="all"`.
-    `skipped` leaves out so many of the oldest tokens of the prompt, at most the whole of it,
+    `skipped` leaves out that many of the oldest tokens of the prompt, at most the whole of it,
     as TensorRT-LLM's `prompt_ignore_length` does.
 Domain
     Any number is subtracted; negative ones reward. OpenAI's own range is in `engines/openai.py`.
     A divisor is above 0.
 """
 
+from collections import Counter
 from typing import Any, Literal, get_args
 
-from sampling_ref.history import Scope, counts_of, read_history, tokens_seen
+from sampling_ref.history import Scope, tokens_seen
 from sampling_ref.parameters import read_choice, read_number, read_whole
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
 from sampling_ref.steps.step import row_step
@@ -50,22 +51,20 @@ def presence_penalty(
     read_choice("method", method, get_args(Method))
     domain = "(-inf, inf)" if method == "subtract" else "(0, inf)"
     penalty = read_number("penalty", penalty, domain)
-    left_out = min(read_whole("skipped", skipped), read_whole("prompt_length", prompt_length))
-    kept = read_history(history, len(numbers))[left_out:]
-    tokens = counts_of(
-        tokens_seen(
-            kept,
-            len(numbers),
-            window=window,
-            scope=scope,
-            prompt_length=prompt_length - left_out,
-        )
+    seen = tokens_seen(
+        history,
+        len(numbers),
+        window=window,
+        scope=scope,
+        prompt_length=prompt_length,
+        skipped=min(read_whole("skipped", skipped), read_whole("prompt_length", prompt_length)),
     )
+    counts = Counter(seen)
 
     def penalised(_: TokenId, logit: Number) -> Number:
         return logit / penalty if method == "divide" else logit - penalty
 
-    return change_logits("the presence penalty", numbers, tokens, penalised)
+    return change_logits("the presence penalty", numbers, counts, penalised)
 
 
 STEP = row_step(

@@ -1,7 +1,7 @@
 """Invalid numbers out: the one step that takes a row with NaN or plus infinity.
 
 Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
-`InfNanRemoveLogitsProcessor` (https://github.com/huggingface/transformers). In our words:
+`InfNanRemoveLogitsProcessor` (https://github.com/huggingface/transformers). The rule:
 
     NaN becomes 0, plus infinity the largest number of the row's kind, and minus infinity
     the smallest.
@@ -34,7 +34,7 @@ def remove_invalid_values(
     *,
     largest: Number = LARGEST_BINARY32,
 ) -> list[Number]:
-    """Return the row with a finite number in place of each that is none.
+    """Return the row with a finite number in place of each that is not finite.
 
     >>> inf, nan = float("inf"), float("nan")
     >>> remove_invalid_values([1.0, nan, inf, -inf], [], largest=1024.0)

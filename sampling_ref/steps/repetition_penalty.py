@@ -1,7 +1,7 @@
 """Repetition penalty.
 
 Keskar et al., "CTRL: A Conditional Transformer Language Model for Controllable
-Generation", 2019, section 4.1 (https://arxiv.org/abs/1909.05858). In our words:
+Generation", 2019, section 4.1 (https://arxiv.org/abs/1909.05858). The rule:
 
     Divide the logit of every token that has occurred by the penalty.
 
@@ -20,7 +20,7 @@ Which tokens, how often
     divided by the penalty to the power n, with a rounding after each division.
 How far back
     Over the whole history, the prompt included; `window`, `scope` and `prompt_length` say
-    otherwise. `skipped` leaves out so many of the oldest tokens, as programs do with padding
+    otherwise. `skipped` leaves out that many of the oldest tokens, as programs do with padding
     on the left.
 Not invariant
     Adding one number to all logits changes no probability, but it changes what a division
@@ -32,9 +32,10 @@ Arithmetic
     as programs do that want no division; over rationals it is the same.
 """
 
+from collections import Counter
 from typing import Any, Literal, get_args
 
-from sampling_ref.history import Scope, counts_of, read_history, tokens_seen
+from sampling_ref.history import Scope, tokens_seen
 from sampling_ref.parameters import read_choice, read_number, read_whole
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
 from sampling_ref.steps.step import row_step
@@ -72,10 +73,13 @@ def repetition_penalty(
     read_choice("arithmetic", arithmetic, get_args(Arithmetic))
     domain = "(-inf, inf)" if method == "subtract" else "(0, inf)"
     penalty = read_number("penalty", penalty, domain)
-    kept = read_history(history, len(numbers))[read_whole("skipped", skipped) :]
-    prompt_length = max(0, read_whole("prompt_length", prompt_length) - skipped)
-    tokens = tokens_seen(
-        kept, len(numbers), window=window, scope=scope, prompt_length=prompt_length
+    seen = tokens_seen(
+        history,
+        len(numbers),
+        window=window,
+        scope=scope,
+        prompt_length=prompt_length,
+        skipped=read_whole("skipped", skipped),
     )
 
     def penalised_once(logit: Number) -> Number:
@@ -87,7 +91,7 @@ def repetition_penalty(
             return logit * (1 / penalty)
         return logit / penalty
 
-    counts = counts_of(tokens)
+    counts = Counter(seen)
 
     def penalised(token: TokenId, logit: Number) -> Number:
         for _ in range(counts[token] if counting == "each occurrence" else 1):

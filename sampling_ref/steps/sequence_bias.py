@@ -1,7 +1,7 @@
 """Sequence bias: add a number to the last token of a sequence that is about to be completed.
 
 Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
-`SequenceBiasLogitsProcessor` (https://github.com/huggingface/transformers). In our words:
+`SequenceBiasLogitsProcessor` (https://github.com/huggingface/transformers). The rule:
 
     If the history ends with all but the last token of a sequence, add the bias of the
     sequence to the logit of its last token. A single token always gets its bias.

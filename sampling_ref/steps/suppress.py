@@ -1,7 +1,7 @@
 """Suppressed tokens: some tokens are never possible.
 
 Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
-`SuppressTokensLogitsProcessor` (https://github.com/huggingface/transformers). In our words:
+`SuppressTokensLogitsProcessor` (https://github.com/huggingface/transformers). The rule:
 
     The given tokens are impossible.
 

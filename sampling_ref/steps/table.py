@@ -1,5 +1,6 @@
 """The closed list of steps, under the names that profiles and chains use."""
 
+import copyreg
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -71,8 +72,10 @@ STEPS: Mapping[str, Step] = MappingProxyType(
     {
         step.name: step
         for step in (
-            *(rule.STEP for rule in RULES),
-            *SHAPE_STEPS,
+            *(rule.STEP for rule in RULES[:-1]),
+            *SHAPE_STEPS[:2],
+            RULES[-1].STEP,
+            *SHAPE_STEPS[2:],
             *FILTER_STEPS,
             *ADAPTIVE_STEPS,
         )
@@ -90,3 +93,10 @@ def steps_applying(applies: Mapping[str, Apply]) -> Mapping[str, Step]:
     return MappingProxyType(
         {name: replace(STEPS[name], apply=apply) for name, apply in applies.items()}
     )
+
+
+def _step_named(name: str) -> Step:
+    return STEPS[name]
+
+
+copyreg.pickle(Step, lambda step: (_step_named, (step.name,)))  # functions of steps are closures

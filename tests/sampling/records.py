@@ -57,7 +57,8 @@ def alone(name: str, **params: object) -> dict[str, Any]:
 def kept_of_weights(name: str, op: str, weights: Weights, **params: object) -> set[int]:
     """Return the ids that a record keeps of exact weights; parameters are taken as they are."""
     profile = PROFILES[name]
-    values = {**profile.defaults(), **profile.read_parameters(params)}
+    given = {profile.parameter(name).name: value for name, value in params.items()}
+    values = {**profile.defaults(), **given}
     if profile.greedy.holds(values):
         return {list(weights).index(max(weights))}
     stages = [stage for stage in profile.stages_of(op) if not stage.is_off(values)]

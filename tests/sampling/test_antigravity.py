@@ -15,11 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.antigravity import Precision, Stages, sample, stages
-from sampling_ref.antigravity.settings import Settings
+import sampling_ref
 from sampling_ref.errors import HistoryError, ParameterError, RandomNumberError, RowError
-from sampling_ref.numbers.orders import last_greatest
+from sampling_ref.evaluation import Precision
+from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.row import TokenId
+from tests.sampling.antigravity_stages import Settings, Stages, stages
 from tests.sampling.rows import histories, rows, uniforms
 from tests.texts import drawn
 
@@ -28,6 +29,10 @@ JUST_BELOW_1 = 1 - 2.0**-24
 TOO_CLOSE = Decimal(10) ** -60
 
 both = pytest.mark.parametrize("precision", BOTH)
+
+
+def sample(logits: Any, history: Any, r: Any, **settings: Any) -> TokenId:
+    return sampling_ref.sample("antigravity", logits, history, uniforms=[r], **settings)
 
 
 def greater(a: Decimal, b: Decimal) -> bool:
@@ -81,10 +86,10 @@ def published(
 def calls(draw: st.DrawFn) -> tuple[list[float], list[int], float, Settings]:
     row = draw(rows())
     settings = Settings(
-        temperature=draw(st.sampled_from([0.8, 1, 0.25, 3.0]) | st.floats(0.1, 5)),
-        top_p=draw(st.sampled_from([0.9, 0.5, 0.25, 0, 1]) | st.floats(0, 1)),
+        temperature=to_binary32(draw(st.sampled_from([0.8, 1, 0.25, 3.0]) | st.floats(0.1, 5))),
+        top_p=to_binary32(draw(st.sampled_from([0.9, 0.5, 0.25, 0, 1]) | st.floats(0, 1))),
         top_k=draw(st.sampled_from([40, 1, 2, 3])),
-        repetition_penalty=draw(st.sampled_from([1.1, 1, 2, 0.5]) | st.floats(0.5, 2)),
+        repetition_penalty=to_binary32(draw(st.sampled_from([1.1, 1, 2, 0.5]) | st.floats(0.5, 2))),
         repetition_window=draw(st.sampled_from([64, 0, 1, 3])),
     )
     return row, draw(histories(len(row))), draw(uniforms()), settings
@@ -121,10 +126,10 @@ def test_nothing_that_is_given_is_changed(row: list[float], precision: Precision
 
 
 def test_the_defaults_are_those_of_the_command_line() -> None:
-    assert Settings() == Settings(0.8, 0.9, 40, 1.1, 64)
     assert stages([1.0, 2.0], [], 0.5) == stages(
         [1.0, 2.0], [], 0.5, Settings(0.8, 0.9, 40, 1.1, 64)
     )
+    assert sample([1.0, 2.0, 0.5], [1], 0.5) == stages([1.0, 2.0, 0.5], [1], 0.5).token
 
 
 @both
@@ -167,21 +172,14 @@ def test_at_temperature_0_the_last_of_equal_maxima_wins(precision: Precision) ->
 def test_at_temperature_0_plus_0_is_above_minus_0(precision: Precision) -> None:
     assert sample([0.0, -0.0], [], 0.5, temperature=0, precision=precision) == 0
     assert sample([-0.0, 0.0], [], 0.5, temperature=0, precision=precision) == 1
-    assert sample([0.0, -0.0], [0, 1], 0.5, temperature=0, precision=precision) == 0
+    if precision == "f32":  # a rational zero, which the penalty makes, has no sign
+        assert sample([0.0, -0.0], [0, 1], 0.5, temperature=0, precision=precision) == 0
 
 
 @both
 def test_at_temperature_0_nothing_is_scaled_sorted_or_drawn(precision: Precision) -> None:
-    told = stages([1.0, 2.0], [1], 0.5, Settings(temperature=0, top_k=0), precision=precision)
+    told = stages([1.0, 2.0], [1], 0.5, Settings(temperature=0), precision=precision)
     assert told == Stages(told.penalised, [], [], [], [], is_exhausted=False, token=1)
-    assert [name for name, _ in told.rows()] == ["repetition penalty"]
-
-
-def test_at_temperature_0_in_32_bits_any_float_has_its_place() -> None:
-    for row in ([nan, inf, 1.0], [1.0, -nan, inf], [-nan, -inf, -1.0], [-nan, -nan]):
-        assert sample(row, [], 0.5, temperature=0, precision="f32") == last_greatest(row)
-        with pytest.raises(RowError):
-            sample(row, [], 0.5, temperature=0)
 
 
 @both
@@ -246,26 +244,14 @@ def exhausting_row() -> list[float]:
     raise AssertionError("a quarter of such rows should do")
 
 
-def test_where_32_bit_sums_reach_no_token_the_choice_says_which_is_drawn() -> None:
+def test_where_32_bit_sums_reach_no_token_the_last_possible_one_is_drawn() -> None:
     row = exhausting_row()
-    whole: dict[str, Any] = {"temperature": 1, "top_p": 1}
     told = stages(row, [], JUST_BELOW_1, Settings(1, 1), precision="f32")
     assert told.is_exhausted
     assert told.top_p[-1] == 39  # counted among the candidates, and still never drawn
-    in_32_bits: dict[str, Any] = {**whole, "precision": "f32"}
+    in_32_bits: dict[str, Any] = {"temperature": 1, "top_p": 1, "precision": "f32"}
     assert told.token == sample(row, [], JUST_BELOW_1, **in_32_bits) == told.top_p[-2]
-    assert sample(row, [], JUST_BELOW_1, exhausted="first candidate", **in_32_bits) == told.top_p[0]
-    with pytest.raises(ParameterError, match=r"^exhausted must be 'last candidate' or 'first can"):
-        sample(row, [], JUST_BELOW_1, exhausted="error", **in_32_bits)
-    assert sample(row, [], JUST_BELOW_1, exhausted="error", **whole) == told.token  # exact sums
-
-
-@both
-def test_a_top_k_of_0_leaves_no_token_or_is_no_limit(precision: Precision) -> None:
-    with pytest.raises(ParameterError, match=r"^top_k must be at least 1 to leave a token, got 0$"):
-        sample([1.0, 2.0], [], 0.5, top_k=0, precision=precision)
-    settings = Settings(top_k=0, top_p=1, zero_top_k="no limit")
-    assert len(stages([0.0] * 60, [], 0.5, settings, precision=precision).top_k) == 60
+    assert stages(row, [], JUST_BELOW_1, Settings(1, 1)).token == told.token  # exact sums reach it
 
 
 @both
@@ -279,32 +265,18 @@ def test_impossible_tokens_are_candidates_in_32_bits_only() -> None:
     assert stages([0.0, -inf], [], 0.5, Settings(top_p=1), precision="f32").top_p == [0, 1]
 
 
-@both
-def test_every_stage_has_a_name_and_a_row(precision: Precision) -> None:
-    told = stages([1.0, 1.0, 0.0, -inf], [0], 0.9, Settings(1, 0.625, 2, 2), precision=precision)
-    names, table = zip(*told.rows(), strict=True)
-    assert names == ("repetition penalty", "temperature", "softmax", "top-k", "top-p")
-    assert list(table[0]) == [0.5, 1.0, 0.0, -inf]
-    assert list(table[1]) == [0.5, 1.0, 0.0, -inf]
-    assert sum(map(float, table[2])) == pytest.approx(1)
-    assert [place for place, x in enumerate(table[3]) if x] == [0, 1]
-    assert [place for place, x in enumerate(table[4]) if x] == [0, 1]
-    assert table[4][1] == table[2][1]
-
-
 def test_the_exact_version_decides_where_32_bits_cannot() -> None:
     # Four equal weights and one that is smaller by a factor of 2^-60: the running sum of two
     # of them is just below one half, and 32 bits take it for one half.
     row = [0.0, 0.0, 0.0, 0.0, -41.6]
     for precision, r, token in (("exact", 0.5, 2), ("f32", 0.5, 1)):
-        assert sample(row, [], r, temperature=1, top_p=1, precision=precision) == token  # type: ignore[arg-type]
+        assert sample(row, [], r, temperature=1, top_p=1, precision=precision) == token
 
 
 def test_rational_parameters_and_logits_are_taken_as_they_are() -> None:
-    third = Fraction(1, 3)
-    told = stages([Fraction(1), third * 3, 1], [0], third, Settings(third, third, 2, third * 4))
-    assert told.penalised == [Fraction(3, 4), Fraction(1), 1]
-    assert told.scaled == [Fraction(9, 4), 3, 3]
+    half = Fraction(1, 2)
+    told = stages([Fraction(1), half * 2, 1], [0], half, Settings(half, half, 2, half * 3))
+    assert told.penalised == [Fraction(2, 3), Fraction(1), 1]
     assert told.top_k == [1, 2]
 
 
@@ -314,13 +286,14 @@ BAD_PARAMETERS: list[tuple[str, Any, str]] = [
     ("temperature", nan, "must be a finite number of at least 0"),
     ("temperature", True, "must be a finite number of at least 0"),
     ("temperature", "hot", "must be a finite number of at least 0"),
-    ("top_p", -0.001, "must be in [0, 1]"),
-    ("top_p", 1.001, "must be in [0, 1]"),
-    ("top_p", nan, "must be in [0, 1]"),
-    ("top_p", None, "must be in [0, 1]"),
-    ("top_k", -1, "must be a whole number of at least 0"),
-    ("top_k", 1.5, "must be a whole number of at least 0"),
-    ("top_k", True, "must be a whole number of at least 0"),
+    ("top_p", -0.001, "must be a number in [0, 1]"),
+    ("top_p", 1.001, "must be a number in [0, 1]"),
+    ("top_p", nan, "must be a number in [0, 1]"),
+    ("top_p", None, "must be a number in [0, 1]"),
+    ("top_k", -1, "must be a whole number of at least 1"),
+    ("top_k", 0, "must be a whole number of at least 1"),
+    ("top_k", 1.5, "must be a whole number of at least 1"),
+    ("top_k", True, "must be a whole number of at least 1"),
     ("repetition_penalty", 0, "must be a finite number above 0"),
     ("repetition_penalty", -1.1, "must be a finite number above 0"),
     ("repetition_penalty", inf, "must be a finite number above 0"),
@@ -343,17 +316,6 @@ def test_a_parameter_outside_its_domain_is_one_sentence(
 
 
 @both
-@pytest.mark.parametrize("name", ["exhausted", "zero_top_k"])
-@pytest.mark.parametrize("value", ["nothing", None, 0, []])
-def test_a_choice_that_does_not_exist_is_one_sentence(
-    precision: Precision, name: str, value: object
-) -> None:
-    given_values: dict[str, Any] = {"precision": precision, name: value}
-    with pytest.raises(ParameterError, match=f"^{name} must be one of "):
-        sample([1.0, 2.0], [], 0.5, **given_values)
-
-
-@both
 def test_the_ends_of_the_domains_are_inside(precision: Precision) -> None:
     edges: list[dict[str, Any]] = [
         {"temperature": 0},
@@ -370,35 +332,28 @@ def test_the_ends_of_the_domains_are_inside(precision: Precision) -> None:
         assert sample([-1.0, 0.0, -2.0], [0], 0.5, precision=precision, **edge) in {0, 1, 2}
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("temperature", 1e300), ("repetition_penalty", 1e300), ("repetition_penalty", 1e-300)],
-)
-def test_what_32_bits_cannot_hold_is_refused_there_alone(name: str, value: float) -> None:
+@both
+@pytest.mark.parametrize(("name", "value"), [("temperature", 1e300), ("repetition_penalty", 1e300)])
+def test_a_parameter_that_32_bits_cannot_hold_is_refused(
+    precision: Precision, name: str, value: float
+) -> None:
     given_values: dict[str, Any] = {name: value}
-    with pytest.raises(ParameterError, match=f"^{name} must be .*in 32 bits, got"):
-        sample([1.0, 2.0], [], 0.5, precision="f32", **given_values)
-    assert sample([0.0, 1.0], [], 0.0, **given_values) == 1
+    with pytest.raises(
+        ParameterError, match=f"^{name} must be a number that 32 bits can hold, got"
+    ):
+        sample([1.0, 2.0], [], 0.5, precision=precision, **given_values)
 
 
-def test_a_temperature_that_32_bits_round_to_0_is_greedy_there() -> None:
-    assert sample([2.0, 2.0], [], 0.0, temperature=1e-60, precision="f32") == 1
-    assert sample([2.0, 2.0], [], 0.0, temperature=1e-60) == 0
+@both
+def test_a_temperature_that_32_bits_round_to_0_is_greedy(precision: Precision) -> None:
+    assert sample([2.0, 2.0], [], 0.0, temperature=1e-60, precision=precision) == 1
 
 
 @both
 @pytest.mark.parametrize("r", [1.0, 1, -0.001, inf, nan, True, "0.5", None])
 def test_a_random_number_outside_0_to_1_is_an_error(precision: Precision, r: Any) -> None:
-    with pytest.raises(RandomNumberError, match=r"^r must be in \[0, 1\), got "):
+    with pytest.raises(RandomNumberError, match=r"^uniforms(\[0\])? must be in \[0, 1\), got "):
         sample([1.0, 2.0], [], r, precision=precision)
-
-
-def test_a_random_number_that_32_bits_round_to_1_is_the_largest_below_1_there() -> None:
-    for row in forty_candidates():
-        largest = stages(row, [], JUST_BELOW_1, Settings(1, 1), precision="f32")
-        for r in (1 - 2.0**-25, 1 - 2.0**-53):
-            assert stages(row, [], r, Settings(1, 1), precision="f32") == largest
-    assert sample([0.0, 0.0], [], 1 - 2.0**-53, top_p=1) == 1
 
 
 @both
@@ -413,7 +368,7 @@ def test_a_row_that_means_nothing_is_an_error(precision: Precision, row: Any) ->
 def test_a_row_without_a_possible_token_is_an_error_at_any_temperature(
     precision: Precision, temperature: int
 ) -> None:
-    with pytest.raises(RowError, match=r"^logits leave no token possible: all are minus infinity$"):
+    with pytest.raises(RowError, match=r"^logits leave no token possible"):
         sample([-inf, -inf], [], 0.5, temperature=temperature, precision=precision)
 
 
@@ -431,9 +386,9 @@ def test_a_history_that_is_not_of_the_row_is_an_error(
     ("row", "settings", "sentence"),
     [
         ([1.0, 3e38], Settings(temperature=0.5), "logits[1] must stay finite in 32 bits after"),
-        ([3e38, 1.0], Settings(1, 1, 40, 0.5), "logits[0] must stay finite in 32 bits after"),
+        ([3e38, 1.0], Settings(1, 1, 40, 0.5), "the repetition penalty makes no finite number of"),
         ([-3e38], Settings(temperature=0.5), "logits leave no token possible in 32 bits after"),
-        ([1e300], Settings(), "logits[0] must be finite or minus infinity in 32 bits above"),
+        ([1e300], Settings(), "logits[0] is too large for 32 bits"),
     ],
 )
 def test_what_leaves_the_32_bit_range_is_an_error_there_alone(

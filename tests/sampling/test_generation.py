@@ -15,7 +15,7 @@ from bpe_ref import Tokenizer, printed, stream_decoder
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.like_tokenizers.decode_stream import DecodeStream
 from bpe_ref.tiny import tiny_vocabulary
-from sampling_ref import antigravity
+from sampling_ref import sample
 from sampling_ref.errors import ParameterError, RowError
 from sampling_ref.generation import (
     CACHE_FULL,
@@ -53,7 +53,9 @@ class Counting:
 
 def greedy(logits: Sequence[float], history: Sequence[int]) -> int:
     assert history
-    return antigravity.sample(logits, history, 0.5, temperature=0, repetition_penalty=1)
+    return sample(
+        "antigravity", logits, history, uniforms=[0.5], temperature=0, repetition_penalty=1
+    )
 
 
 def ticking(seconds: float = 0.25) -> Callable[[], float]:
@@ -223,7 +225,7 @@ def test_the_published_sampler_runs_in_the_loop() -> None:
     numbers = iter([0.0, 0.5, 0.999])
 
     def choose(logits: Sequence[float], history: Sequence[int]) -> int:
-        return antigravity.sample(logits, history, next(numbers))
+        return sample("antigravity", logits, history, uniforms=[next(numbers)])
 
     def model(tokens: list[int], start_pos: int) -> list[float]:
         return [2.0, 1.0, float(start_pos), float(len(tokens))]

@@ -2,6 +2,7 @@
 
 import ast
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -11,31 +12,26 @@ import sampling_ref
 ROOT = Path(__file__).parent.parent.parent
 
 LAYERS = (
-    ("errors",),
-    ("row",),
-    ("parameters", "candidates"),
-    ("history",),
-    ("numbers",),
-    ("temperature", "greedy"),
-    ("mirostat", "dynamic_temperature"),
-    ("lz", "filters", "adaptive", "random"),
-    ("chatstream",),
-    ("situation", "draws", "speculative", "llama_cpp", "antigravity"),
-    ("steps",),
-    ("tracing", "candidate_orders", "engines"),
-    ("twins",),
-    ("evaluation",),
-    ("sampler",),
-    ("generation",),
+    {"errors", "row", "parameters", "candidates", "history"},
+    {"numbers", "temperature", "greedy", "dynamic_temperature"},
+    {"random", "lz", "generation"},
+    {"draws", "speculative", "mirostat", "situation", "filters", "adaptive"},
+    {"steps", "llama_cpp", "antigravity"},
+    {"engines", "candidate_orders", "tracing", "chatstream"},
+    {"twins", "evaluation", "sampler"},
 )
-"""Imports go strictly downward: a part imports parts of earlier lines, and inside of itself."""
+"""A part imports parts of earlier layers, or of its own, and never in circles."""
 
-APART = ("filters", "adaptive")
-"""Folders whose modules stand side by side: none imports another."""
+SIDE_BY_SIDE = {
+    "steps": {"step", "table"},
+    "draws": {"noise", "inverse_cdf"},
+    "engines": {"profile", "domains"},
+}
+"""Packages whose files do not import each other, and the files in them that all may import."""
 
 TOUCH_THE_WORLD = {
     "sampling_ref.generation.loop": {"time"},
-    "sampling_ref.generation.showing": {"sys"},
+    "sampling_ref.generation.events": {"sys"},
 }
 """The only modules that may use a clock or a stream, and which."""
 
@@ -51,82 +47,61 @@ def module_name(path: Path) -> str:
 
 
 SOURCES = {module_name(path): path for path in sorted((ROOT / "sampling_ref").rglob("*.py"))}
+MODULES = [name for name in SOURCES if name != "sampling_ref"]
 
 
 def imported(module: str) -> set[str]:
-    """Return the modules that a module imports, wherever in the file the import stands."""
+    """Return the modules that a module imports, wherever in the file the import is."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(SOURCES[module].read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{module}: line {node.lineno} imports relative to the file"
-            source = node.module or ""
-            for alias in node.names:
-                full = f"{source}.{alias.name}"
-                found.add(full if full in SOURCES else source)
+            full = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= (full & SOURCES.keys()) or {node.module or ""}
     return found
 
 
 def part_of(module: str) -> str:
-    return module.split(".")[1] if "." in module else ""
+    return module.split(".")[1]
 
 
-def layer_of(module: str) -> int:
-    part = part_of(module)
-    return next((place for place, parts in enumerate(LAYERS) if part in parts), -1)
+def layer_of(part: str) -> int:
+    return next(place for place, parts in enumerate(LAYERS) if part in parts)
 
 
-def ours(module: str) -> set[str]:
-    return {name for name in imported(module) if name.split(".")[0] == "sampling_ref"}
+GRAPH = {module: imported(module) & set(MODULES) for module in MODULES}
+PARTS = {
+    part: {part_of(name) for module in MODULES if part_of(module) == part for name in GRAPH[module]}
+    for part in map(part_of, MODULES)
+}
 
 
-MODULES = [name for name in SOURCES if name != "sampling_ref"]
+def test_imports_go_down_the_layers() -> None:
+    assert PARTS.keys() == set().union(*LAYERS)
+    for part, used in PARTS.items():
+        assert {name for name in used if layer_of(name) > layer_of(part)} == set(), part
 
 
-def test_every_part_has_a_layer_and_every_layer_a_part() -> None:
-    parts = {part_of(module) for module in MODULES}
-    assert parts == {part for layer in LAYERS for part in layer}
+def test_nothing_is_imported_in_circles() -> None:
+    TopologicalSorter(GRAPH).prepare()
+    TopologicalSorter({part: used - {part} for part, used in PARTS.items()}).prepare()
+
+
+@pytest.mark.parametrize("package", SIDE_BY_SIDE)
+def test_files_that_stand_side_by_side_do_not_import_each_other(package: str) -> None:
+    shared = {f"sampling_ref.{package}.{name}" for name in SIDE_BY_SIDE[package]}
+    files = {name for name in MODULES if part_of(name) == package and name.count(".") > 1}
+    for module in files - shared:
+        assert GRAPH[module] & (files - shared) == set(), module
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_imports_go_strictly_downward(module: str) -> None:
-    others = {name for name in ours(module) if part_of(name) != part_of(module)}
-    not_below = {name for name in others if layer_of(name) >= layer_of(module)}
-    assert not_below == set(), f"{module} is in layer {layer_of(module)}"
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_the_package_needs_the_standard_library_only(module: str) -> None:
-    packages = {name.split(".")[0] for name in imported(module)}
-    assert packages - {"sampling_ref"} <= set(sys.stdlib_module_names)
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_algorithms_read_no_file_no_variable_and_no_clock(module: str) -> None:
-    packages = {name.split(".")[0] for name in imported(module)}
+def test_algorithms_need_the_standard_library_only_and_touch_nothing_outside(module: str) -> None:
+    packages = {name.split(".")[0] for name in imported(module)} - {"sampling_ref"}
+    assert packages <= set(sys.stdlib_module_names)
     assert packages & THE_WORLD <= TOUCH_THE_WORLD.get(module, set())
-
-
-@pytest.mark.parametrize(
-    "module", [name for name in MODULES if part_of(name) in APART and name.count(".") > 1]
-)
-def test_modules_of_one_folder_stand_side_by_side(module: str) -> None:
-    siblings = {name for name in ours(module) if part_of(name) == part_of(module)}
-    assert siblings == set()
-
-
-def imports_of_part(module: str) -> set[str]:
-    return {name for name in ours(module) if part_of(name) == part_of(module)}
-
-
-@pytest.mark.parametrize("part", sorted({part_of(module) for module in MODULES}))
-def test_no_part_imports_in_circles(part: str) -> None:
-    waiting = {name: imports_of_part(name) - {name} for name in MODULES if part_of(name) == part}
-    while waiting:
-        done = {name for name, needs in waiting.items() if not needs & waiting.keys()}
-        assert done, f"in circles: {sorted(waiting)}"
-        waiting = {name: needs for name, needs in waiting.items() if name not in done}
 
 
 @pytest.mark.parametrize("name", sampling_ref.__all__)

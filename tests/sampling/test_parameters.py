@@ -11,14 +11,8 @@ from hypothesis import strategies as st
 
 from sampling_ref import step
 from sampling_ref.errors import ParameterError, SamplingError
-from sampling_ref.parameters import (
-    read_choice,
-    read_fraction,
-    read_number,
-    read_uniform,
-    read_uniforms,
-    read_whole,
-)
+from sampling_ref.parameters import read_choice, read_fraction, read_number, read_whole
+from sampling_ref.random.sources import read_uniform, read_uniforms
 from sampling_ref.row import LARGEST
 from tests.texts import drawn
 

@@ -1,7 +1,12 @@
 """Profiles are data that fits the steps, and what is asked of them is checked."""
 
+import pickle
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from copy import copy, deepcopy
 from fractions import Fraction
 from math import inf, nan
+from multiprocessing import get_context
 from typing import Any, Literal
 
 import numpy as np
@@ -20,7 +25,6 @@ from sampling_ref import (
     Sampler,
     SamplingError,
     UnknownNameError,
-    antigravity,
     distribution,
     explain,
     lz_penalty,
@@ -29,9 +33,8 @@ from sampling_ref import (
 )
 from sampling_ref.engines.domains import Interval, OneOf, OrNone, Tokens, Whole, check
 from sampling_ref.engines.profile import Parameter, Stage
-from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.steps.step import REQUIRED
-from tests.sampling.rows import histories, rows, shares, uniforms
+from tests.sampling.rows import histories, rows
 
 ROW = [1.0, 2.0, 3.0, -inf, 2.5]
 HISTORY = [0, 1, 1]
@@ -68,12 +71,12 @@ def test_the_fourteen_engines_are_described() -> None:
 
 
 @pytest.mark.parametrize(("profile", "stage"), STAGES)
-def test_a_stage_gives_its_step_what_the_step_has(profile: Profile, stage: Stage) -> None:
+def test_a_stage_names_every_parameter_and_every_choice_of_its_step(
+    profile: Profile, stage: Stage
+) -> None:
     known = STEPS[stage.step]
-    names = {*known.parameters, *known.choices}
-    assert {*stage.takes, *stage.choices} <= names
-    needed = {name for name, default in known.parameters.items() if default is REQUIRED}
-    assert needed <= {*stage.takes, *stage.choices}
+    assert {*stage.takes, *stage.choices} == {*known.parameters, *known.choices}
+    assert REQUIRED not in stage.choices.values()
     for name, value in stage.choices.items():
         assert name not in known.choices or value in known.choices[name]
     for name in stage.parameters():
@@ -289,31 +292,6 @@ def test_explain_says_what_each_step_did() -> None:
     assert "the 2 largest are kept" in str(trace)
 
 
-@pytest.mark.parametrize("precision", ["exact", "f32"])
-@given(row=rows(), data=st.data(), uniform=uniforms())
-def test_the_profile_of_antigravity_is_the_published_function(
-    precision: Literal["exact", "f32"], row: list[float], data: st.DataObject, uniform: float
-) -> None:
-    history = data.draw(histories(len(row)))
-    params: dict[str, Any] = {
-        "temperature": data.draw(st.sampled_from([0.0, 0.5, 0.8, 1.0, 2.0])),
-        "top_k": data.draw(st.integers(1, 6)),
-        "top_p": data.draw(shares()),
-        "repetition_penalty": data.draw(st.sampled_from([0.5, 1.0, 1.1, 2.0])),
-        "repetition_window": data.draw(st.integers(0, 4)),
-    }
-    if precision == "exact":  # the profile holds parameters in 32 bits, as the program does
-        held: dict[str, Any] = {
-            name: value if isinstance(value, int) else to_binary32(value)
-            for name, value in params.items()
-        }
-        expected = antigravity.sample(row, history, uniform, **held)
-    else:
-        expected = antigravity.sample(row, history, uniform, **params, precision="f32")
-    got = sample("antigravity", row, history, uniforms=[uniform], precision=precision, **params)
-    assert got == expected
-
-
 def test_a_share_of_the_whole_row_stays_one_behind_a_sort() -> None:
     row = [0.0, 0.0, 0.0, 0.0]
     # Of four equals two are left, with half of the weight: no share above 1/2 is reached.
@@ -499,3 +477,50 @@ def test_a_domain_holds_what_it_says(
     for value in bad:
         with pytest.raises(ParameterError, match=r"^it must be "):
             check("it", value, domain)
+
+
+def seeded(profile: str) -> Sampler:
+    return Sampler(profile, seed=7, prompt=[1], **SEEDED[profile])
+
+
+SEEDED: dict[str, dict[str, Any]] = {
+    "llama.cpp": {"repeat_penalty": 1.5, "xtc_probability": 0.5, "adaptive_target": 0.25},
+    "transformers": {"repetition_penalty": 1.5, "sequence_bias": [([2], 0.5)]},
+}
+FIVE_LOGITS = [1.0, 2.0, 3.0, 2.5, 0.5]
+
+
+def sampled(sampler: Sampler, count: int) -> list[int]:
+    """Return the next tokens, each accepted."""
+    tokens = []
+    for _ in range(count):
+        tokens.append(sampler.sample(FIVE_LOGITS))
+        sampler.accept(tokens[-1])
+    return tokens
+
+
+def pickled(sampler: Sampler) -> Sampler:
+    return pickle.loads(pickle.dumps(sampler))  # type: ignore[no-any-return]  # noqa: S301 - our own
+
+
+@pytest.mark.parametrize("profile", SEEDED)
+@pytest.mark.parametrize("again", [copy, deepcopy, pickled])
+def test_a_copy_of_a_sampler_goes_on_alone_from_the_same_state(
+    profile: str, again: Callable[[Sampler], Sampler]
+) -> None:
+    sampler = seeded(profile)
+    sampled(sampler, 5)
+    sampler.sample(FIVE_LOGITS)  # drawn and not yet accepted
+    made = again(sampler)
+    assert made.state == sampler.state
+    assert str(made.trace) == str(sampler.trace)
+    first = sampled(sampler, 20)
+    assert sampled(made, 20) == first
+    assert made.state == sampler.state
+
+
+def test_samplers_can_be_sent_to_a_process_pool() -> None:
+    samplers = [seeded(profile) for profile in SEEDED]
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        found = list(pool.map(sampled, samplers, [10, 10]))
+    assert found == [sampled(seeded(profile), 10) for profile in SEEDED]

@@ -22,8 +22,7 @@ from sampling_ref.candidates import Candidates, all_candidates
 from sampling_ref.engines.profile import Profile, Stage
 from sampling_ref.numbers.binary32 import Binary32, to_binary32
 from sampling_ref.numbers.softmax import softmax
-from sampling_ref.parameters import read_uniforms
-from sampling_ref.random.sources import Given
+from sampling_ref.random.sources import Given, read_uniforms
 from sampling_ref.row import ReadRow
 from sampling_ref.situation import Situation
 from sampling_ref.twins.plain import PLAIN, draw_in_32_bits, softmax_in_32_bits

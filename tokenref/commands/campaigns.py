@@ -1,4 +1,4 @@
-"""What `tokenref fuzz` does: the campaign from its options to its exit code."""
+"""Run a campaign of `tokenref fuzz`, from its options to its exit code."""
 
 import secrets
 import time
@@ -11,24 +11,29 @@ from rich.console import Console
 
 from tokenref.answers import Engine, LoadsProfiles, LoadsTokenizers, Unsupported
 from tokenref.commands.paths import InputError
-from tokenref.fuzzing.campaign import run_campaign
+from tokenref.fuzzing.campaign import (
+    COMMAND,
+    Done,
+    executor_named,
+    made_smaller,
+    open_engine,
+    run_campaign,
+)
 from tokenref.fuzzing.comparing import Comparer
-from tokenref.fuzzing.continuing import made_smaller
-from tokenref.fuzzing.drawing import drawn
-from tokenref.fuzzing.drawn_questions import a_few_questions, plan_of, questions_of
-from tokenref.fuzzing.executors import executor_named
-from tokenref.fuzzing.findings import Finding, finding_of
-from tokenref.fuzzing.groups import COMMAND, Done, opened
-from tokenref.fuzzing.journal import Bug, Footer, Journal, Writer, opened_journal, read_journal
+from tokenref.fuzzing.drawn_questions import a_few_questions, drawn, plan_of, questions_of
+from tokenref.fuzzing.findings import Finding, finding_of, named_subject
+from tokenref.fuzzing.journal import Bug, Footer, Journal, Writer, open_journal, read_journal
 from tokenref.fuzzing.likely_bugs import LikelyBugs, likely_bugs
-from tokenref.fuzzing.limits import Limits
-from tokenref.fuzzing.plan import Plan, Shard
-from tokenref.fuzzing.printing import Bar, print_finding, print_question, print_summary
-from tokenref.fuzzing.printing_bugs import print_bugs, sentence_of
-from tokenref.fuzzing.question import Question
-from tokenref.fuzzing.selection import GROUP, Selection, kind_of
+from tokenref.fuzzing.plan import GROUP, Limits, Plan, Question, Selection, Shard, kind_of
+from tokenref.fuzzing.printing import (
+    Bar,
+    print_bugs,
+    print_finding,
+    print_question,
+    print_summary,
+    sentence_of,
+)
 from tokenref.fuzzing.shrinking import shrunk
-from tokenref.fuzzing.written_subjects import named_subject
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.record import OPS
@@ -41,7 +46,7 @@ from tokenref.strategies import (
 from tokenref.subjects import SAMPLERS, TokenizerFile
 
 QUESTIONS: Final = {*VOCABULARY_QUESTIONS, *TOKENIZER_QUESTIONS, *SAMPLER_QUESTIONS}
-"""Operations that something is drawn for."""
+"""Operations that campaigns can ask about."""
 
 CLEAN: Final = 0
 FAILURES: Final = 1
@@ -51,7 +56,7 @@ INTERRUPTED: Final = 130
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """The options that say which campaign it is."""
+    """The options that define the campaign."""
 
     engine: str
     ops: Sequence[str]
@@ -74,13 +79,13 @@ def campaign(
     executor_name: str | None,
 ) -> int:
     """Run a campaign, print it, and return the exit code."""
-    engine = opened(wanted.engine, wanted.patience)
+    engine = open_engine(wanted.engine, wanted.patience)
     plan = plan_for(wanted, engine)
-    journal = Journal(plan) if wanted.state is None else opened_journal(wanted.state, plan)
+    journal = Journal(plan) if wanted.state is None else open_journal(wanted.state, plan)
     writer = None if wanted.state is None else Writer(wanted.state, journal)
     executor = None if executor_name is None else executor_named(executor_name)
     run = CampaignRun(journal, writer, most)
-    why, interrupted = "it was interrupted", False
+    why, interrupted = "interrupted", False
     begin = time.monotonic()
     until = None if seconds is None else time.time() + seconds + shrink_seconds
     limits = Limits(seconds=shrink_seconds, until=until)
@@ -111,11 +116,11 @@ def campaign(
 
 
 def ask_again(wanted: Wanted, index: int, shrink_seconds: float) -> int:
-    """Ask one question of a campaign again, print what becomes of it, and return the exit code."""
-    engine = opened(wanted.engine, wanted.patience)
+    """Ask one question of a campaign again, print the outcome, and return the exit code."""
+    engine = open_engine(wanted.engine, wanted.patience)
     plan = plan_for(wanted, engine)
     if wanted.seed is None:
-        raise InputError("--at needs the --seed of the campaign")
+        raise InputError("--at needs --seed, the seed of the campaign")
     comparer, console = Comparer(engine, wanted.ignored), Console()
     question = questions_of(plan.selection, plan.seed, index // GROUP)[index % GROUP]
     (outcome,) = comparer.compare([question])
@@ -134,7 +139,7 @@ def ask_again(wanted: Wanted, index: int, shrink_seconds: float) -> int:
 
 
 def plan_for(wanted: Wanted, engine: Engine) -> Plan:
-    """Return the plan that options mean. Raises `InputError` for options that fit nothing."""
+    """Return the plan for the options. Raises `InputError` if they leave nothing to ask."""
     shard = read_shard(wanted.shard)
     known = () if wanted.ops else supported(engine, wanted.subjects)
     selection = Selection(
@@ -159,7 +164,7 @@ def plan_for(wanted: Wanted, engine: Engine) -> Plan:
 
 
 def _options(wanted: Wanted) -> list[str]:
-    """Return the options that choose what is asked, as they are given."""
+    """Return the options that select the questions, as they were given."""
     program = wanted.engine.removeprefix(COMMAND)
     options = [wanted.engine] if program == wanted.engine else ["--cmd", program]
     for name, values in (
@@ -173,7 +178,7 @@ def _options(wanted: Wanted) -> list[str]:
 
 
 def supported(engine: Engine, subjects: Sequence[str] = ()) -> list[str]:
-    """Return the operations that an engine knows: those that it declares, or answers when asked.
+    """Return the operations that an engine declares, or that it answers when tried.
 
     >>> from tokenref.engines.table import engine
     >>> "tokenize" in supported(engine("tokenizers")), "tokenize" in supported(engine("tiktoken"))
@@ -193,7 +198,7 @@ def supported(engine: Engine, subjects: Sequence[str] = ()) -> list[str]:
 
 
 def _answers(comparer: Comparer, op: str, subjects: Sequence[str]) -> bool:
-    """Tell whether an engine answers any of a few questions of an operation."""
+    """Return whether an engine answers any of a few questions of an operation."""
     if kind_of(op) == "sampler":
         return any(_answers_by(comparer, op, profile) for profile in profiles_of(op))
     wants_tokenizer = kind_of(op) == "tokenizer"
@@ -214,7 +219,7 @@ def _answers_by(comparer: Comparer, op: str, profile: str) -> bool:
 
 
 def supported_profiles(engine: Engine) -> list[str]:
-    """Return the profiles of samplers that an engine takes up; none if it takes all of them.
+    """Return the sampler profiles that an engine supports; an empty list means all of them.
 
     >>> from tokenref.engines.table import engine
     >>> supported_profiles(engine("reference")), supported_profiles(engine("heap"))
@@ -231,7 +236,7 @@ def supported_profiles(engine: Engine) -> list[str]:
 
 
 def read_shard(text: str) -> Shard:
-    """Return the shard that `i/n` means. Raises `InputError`.
+    """Return the shard written as `i/n`. Raises `InputError`.
 
     >>> read_shard("2/3")
     Shard(number=2, count=3)
@@ -239,19 +244,19 @@ def read_shard(text: str) -> Shard:
     number, _, count = text.partition("/")
     if number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count):
         return Shard(int(number), int(count))
-    raise InputError(f"a shard must be one of 1/N to N/N, got {text!r}")
+    raise InputError(f"--shard must be I/N with 1 <= I <= N, got {text!r}")
 
 
 def _must_fit(selection: Selection) -> None:
-    """Raise `InputError` if what was chosen leaves nothing to ask."""
+    """Raise `InputError` if the selection leaves nothing to ask."""
     if not selection.ops:
         raise InputError(
-            "the engine must answer an operation that is drawn for, it answers none; one with a "
-            "vocabulary of its own needs --vocabulary, as --vocabulary cl100k_base"
+            "the engine answers no operation that can be fuzzed; an engine with its own "
+            "vocabulary needs --vocabulary, for example --vocabulary cl100k_base"
         )
     for op in selection.ops:
         if op not in QUESTIONS:
-            raise InputError(f"nothing is drawn for {op}")
+            raise InputError(f"the operation {op} cannot be fuzzed")
     kinds = {kind_of(op) for op in selection.ops}
     known = {name for op in selection.ops if op in SAMPLER_QUESTIONS for name in profiles_of(op)}
     if kinds == {"sampler"} and selection.profiles and known.isdisjoint(selection.profiles):
@@ -262,9 +267,9 @@ def _must_fit(selection: Selection) -> None:
     for name in selection.subjects:
         kind = "tokenizer" if isinstance(named_subject(name), TokenizerFile) else "vocabulary"
         if kind not in kinds:
-            raise InputError(f"{name} is a {kind}, but no --op asks about one")
+            raise InputError(f"--vocabulary {name} is a {kind}, but no --op is about one")
     if len(selection.subjects) and len(kinds - {"sampler"}) > 1:
-        raise InputError("--vocabulary needs an --op of its kind, or only such ones")
+        raise InputError("--vocabulary needs operations of one kind: select them with --op")
 
 
 def _has_content(path: Path) -> bool:
@@ -272,14 +277,14 @@ def _has_content(path: Path) -> bool:
 
 
 ALIKE: Final = 10
-"""So many findings for each likely bug that is wanted, and the campaign ends all the same."""
+"""A campaign also ends after this many findings per likely bug that is wanted."""
 
 
 class CampaignRun:
-    """A campaign while it runs."""
+    """A running campaign."""
 
     def __init__(self, journal: Journal, writer: Writer | None, most: int) -> None:
-        """Say what is there already, if anything is. `most` are likely bugs, then it ends."""
+        """Print what the journal already contains. The campaign ends after `most` likely bugs."""
         self.trouble = False
         self._journal, self._writer, self._most = journal, writer, most
         self._console = Console()
@@ -291,11 +296,11 @@ class CampaignRun:
         if journal.groups:
             found = sentence_of(len(self._bugs), len(journal.findings))
             self._console.print(
-                f"going on after {len(journal.groups):,} groups, {found}", highlight=False
+                f"resuming after {len(journal.groups):,} groups, {found}", highlight=False
             )
 
     def take_smaller(self, findings: Iterable[Finding]) -> None:
-        """Keep what findings became that a campaign before had not made small."""
+        """Keep findings of an earlier campaign that were now shrunk further."""
         try:
             for finding in findings:
                 self._keep(finding)
@@ -303,10 +308,10 @@ class CampaignRun:
             self._bugs = LikelyBugs(self._journal.findings.values())
 
     def take(self, done: Done) -> bool:
-        """Keep what became of a group; return whether to go on.
+        """Keep the results of a group, and return whether to continue.
 
-        Findings are written before the group is said to be done: if the
-        campaign is ended between the two, the group is done once more.
+        Findings are written before the group is marked as done. If the campaign ends in between,
+        the group is run again.
         """
         for finding in done.findings:
             known = self._journal.findings
@@ -325,7 +330,7 @@ class CampaignRun:
         return len(self._bugs) < self._most and len(self._journal.findings) < ALIKE * self._most
 
     def end(self, why: str) -> None:
-        """Say what the campaign was, and keep which findings are likely one bug."""
+        """Print a summary, and write which findings are likely the same bug."""
         self._bar.close()
         bugs = likely_bugs(self._journal.findings.values())
         if self._writer is not None:

@@ -38,21 +38,44 @@ from tokenref.runner import Run, run_engine
     "commands",
     multiple=True,
     metavar="'PROGRAM ARGS'",
-    help="A program that speaks the protocol of docs/protocol.md. It is started without a shell.",
+    help="Test this program. It speaks the protocol of docs/protocol.md and is started "
+    "without a shell.",
 )
-@click.option("--id", "ids", multiple=True, metavar="GLOB", help="Only cases with such an id.")
-@click.option("--op", "ops", multiple=True, type=OPERATION, help="Only this operation.")
-@click.option("--flag", "flags", multiple=True, help="Only cases with this flag.")
+@click.option("--id", "ids", multiple=True, metavar="GLOB", help="Run only cases whose id matches.")
+@click.option("--op", "ops", multiple=True, type=OPERATION, help="Run only this operation.")
+@click.option("--flag", "flags", multiple=True, help="Run only cases with this flag.")
 @click.option(
-    "--vocabulary", "vocabularies", multiple=True, help="Only cases of this vocabulary (a name)."
+    "--vocabulary",
+    "vocabularies",
+    multiple=True,
+    help="Run only cases of this vocabulary (a name).",
 )
-@click.option("--corpus", type=FILE, help="Compare encodings of this text instead of the cases.")
-@click.option("--records", type=FILE, help="Run these records, of `fill --texts` or `promote`.")
-@click.option("--fixtures", type=FOLDER, help="Fixtures other than those of the package.")
-@click.option("--known", "known_path", type=FILE, help="Another list of known differences.")
-@click.option("--json", "json_path", type=FILE, help="Write a report of every case here.")
+@click.option(
+    "--corpus",
+    type=FILE,
+    help="Compare encodings of this text file instead of running the records.",
+)
+@click.option(
+    "--records", type=FILE, help="Run the records in this file, written by `fill` or `promote`."
+)
+@click.option(
+    "--fixtures", type=FOLDER, help="Use the fixtures in this folder, not those of the package."
+)
+@click.option("--known", "known_path", type=FILE, help="Use this list of known differences.")
+@click.option(
+    "--json",
+    "json_path",
+    type=FILE,
+    help="Write the results of all cases to this file, as JSON lines.",
+)
 @click.option("--require", is_flag=True, help="Fail if an engine is unavailable.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Which order to ask in.")
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Seed of the order in which cases are run.",
+)
 @patience_options
 @report_options
 @click.pass_context
@@ -75,13 +98,12 @@ def check(
     *,
     require: bool,
 ) -> None:
-    """Run engines through the golden records, and judge the answers.
+    """Run engines on the golden records and judge their answers.
 
-    An engine is a name that `tokenref engines` lists, py:module:function, or any program with
-    --cmd.
+    ENGINE is a name from `tokenref engines` or py:module:function. --cmd tests any program.
 
-    --corpus needs the one --vocabulary that the text is for, and so do --records of a text,
-    unless it lies beside them, where `fill` puts it; those that `promote` keeps need none.
+    --corpus needs exactly one --vocabulary. So does --records, unless the vocabulary lies next to
+    the file, where `fill` and `promote` write it.
     """
     paths = {"corpus": corpus, "records": records, "fixtures": fixtures, "known": known_path}
     given = {"id": ids, "op": ops, "flag": flags, "vocabulary": vocabularies}
@@ -89,7 +111,7 @@ def check(
     options = {name: list(values) for name, values in given.items() if values}
     _refuse_mixtures(options, reports)
     if not engines and not commands:
-        raise click.UsageError("Missing argument 'ENGINE...', or --cmd")
+        raise click.UsageError("Missing argument 'ENGINE...' or option --cmd")
     available, unavailable = _open_engines(ctx, engines, commands, patience)
     if json_path is not None:
         must_be_writable(json_path)
@@ -136,7 +158,7 @@ def check(
 def _open_engines(
     ctx: click.Context, names: Sequence[str], commands: Sequence[str], patience: Patience
 ) -> tuple[list[Engine], list[tuple[str, str]]]:
-    """Return the engines that are there, and of the others why not. Programs are started."""
+    """Return the available engines, and why the others are not. Programs are started."""
     available: list[Engine] = []
     unavailable: list[tuple[str, str]] = []
     for name in dict.fromkeys(names):
@@ -156,7 +178,7 @@ def _open_engines(
 
 
 def _known_differences(path: Path | None, records: Path | None) -> list[Known]:
-    """Return the known differences; of one's own records nothing is known."""
+    """Return the known differences. There are none for a user's own records."""
     if path is None and records is not None:
         return []
     return read_known(path or default_path())
@@ -171,7 +193,7 @@ def _run_all(
     complete: bool,
     seed: int,
 ) -> list[Run]:
-    """Run one engine after the other, with a bar that shows how far it is."""
+    """Run the engines one after another, with a progress bar."""
     runs: list[Run] = []
     with progress_bar() as progress:
         for entry in available:
@@ -192,15 +214,15 @@ def _run_all(
 
 
 def must_differ(names: Sequence[str]) -> None:
-    """Refuse two engines of one name, which no report could tell apart.
+    """Raise `InputError` if two engines have the same name: reports could not distinguish them.
 
     >>> must_differ(["one", "two", "one"])
     Traceback (most recent call last):
-    tokenref.commands.paths.InputError: two engines call themselves 'one': run one at a time
+    tokenref.commands.paths.InputError: two engines are named 'one': run one at a time
     """
     for at, name in enumerate(names):
         if name in names[:at]:
-            raise InputError(f"two engines call themselves {name!r}: run one at a time")
+            raise InputError(f"two engines are named {name!r}: run one at a time")
 
 
 def _advance(progress: Progress, task: Any, done: int) -> None:
@@ -208,10 +230,10 @@ def _advance(progress: Progress, task: Any, done: int) -> None:
 
 
 def _refuse_mixtures(options: Mapping[str, Sequence[str]], reports: Wanted) -> None:
-    """Refuse options that say nothing together."""
+    """Raise `UsageError` for options that cannot be combined."""
     if "corpus" in options:
         if not reports.is_nothing:
-            raise click.UsageError("--corpus has no report but --json")
+            raise click.UsageError("--corpus has no report except --json")
         _only(options, "corpus", [])
     elif "records" in options:
         _only(options, "records", ["id", "op", "flag", "known"])
@@ -224,7 +246,7 @@ def _say_what_is_unavailable(console: Console, unavailable: Sequence[tuple[str, 
 
 
 def _only(options: Mapping[str, Sequence[str]], mode: str, others: Sequence[str]) -> None:
-    """Refuse options that say nothing together with --corpus or --records."""
+    """Raise `UsageError` for options that cannot be combined with --corpus or --records."""
     for name in options:
         if name not in {mode, "vocabulary", *others}:
             raise click.UsageError(f"--{name} cannot be used together with --{mode}")
@@ -250,8 +272,8 @@ def _check_corpus(
 
 
 def _own_catalogue(records: Path, vocabularies: Sequence[str]) -> Catalogue:
-    """Return records of one's own: of a vocabulary, or those that `promote` keeps."""
-    from tokenref.fuzzing.regressions import open_regressions
+    """Return a user's own records, written by `fill` or by `promote`."""
+    from tokenref.fuzzing.promoting import open_regressions
     from tokenref.goldens import (
         GoldensError,
         beside_goldens,
@@ -264,16 +286,17 @@ def _own_catalogue(records: Path, vocabularies: Sequence[str]) -> Catalogue:
     except GoldensError as error:
         raise InputError(str(error)) from None
     except UnknownSubjectError as error:
-        raise RecordError(f"{error}: --vocabulary tells where it is") from None
+        raise RecordError(f"{error}: give its location with --vocabulary") from None
 
 
 def _say_what_is_not_bpe(console: Console, available: Sequence[Engine]) -> None:
-    """Say of the encoders that are here for comparison that they are no byte-pair encoders."""
+    """Print which of the engines are not byte-pair encoders and only serve for comparison."""
     for entry in available:
         if entry.name in NOT_BPE:
             console.print(
-                f"\n{entry.name} is not byte-pair encoding: it is here for comparison, "
-                "and is expected to fail",
+                f"\n{entry.name} is not byte-pair encoding. It is included for comparison "
+                "and expected "
+                "to fail",
                 style="yellow",
                 soft_wrap=True,
             )

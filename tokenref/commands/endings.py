@@ -29,7 +29,7 @@ BAD_INPUT: Final = frozenset(
         "tokenref.commands.paths.InputError",
         "tokenref.corpus_files.CorpusError",
         "tokenref.engines.table.EngineError",
-        "tokenref.fuzzing.errors.CampaignError",
+        "tokenref.fuzzing.plan.CampaignError",
         "tokenref.protocol.channel.StartError",
     }
 )
@@ -45,7 +45,7 @@ INVALID_RUN: Final = frozenset(
 
 
 def exit_code(error: BaseException) -> int | None:
-    """Return 3 for a run that proves nothing, 2 for bad input, None for what is neither.
+    """Return 3 for an invalid run, 2 for bad input, None for any other error.
 
     >>> from tokenref.record import RecordError
     >>> exit_code(RecordError("no record")), exit_code(ValueError("a bug"))
@@ -58,12 +58,12 @@ def exit_code(error: BaseException) -> int | None:
 
 
 AGAIN: Final = 0.02
-"""Seconds until a lost interrupt is raised again, outside of what lost it."""
+"""Seconds until a lost interrupt is raised again, outside the code that lost it."""
 
 
 @contextmanager
 def none_lost() -> Iterator[None]:
-    """Raise interrupts again that were lost in a callback, while the context lasts.
+    """Within this context, raise interrupts again that were lost in a callback.
 
     >>> with none_lost():
     ...     is_ours = sys.unraisablehook is not sys.__unraisablehook__
@@ -88,21 +88,21 @@ def none_lost() -> Iterator[None]:
 
 
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EBADF})
-"""What writing to a stream fails with; such an error names no file."""
+"""Errors of writing to a stream; they name no file."""
 
 
 def take_closed_streams() -> None:
-    """Put /dev/null in the place of standard streams that are closed.
+    """Replace closed standard streams by /dev/null.
 
-    Else the next file that is opened would get their number, and whatever is
-    written to the stream would go into that file.
+    Otherwise the next file that is opened would get the stream's number, and output meant for the
+    stream would go into that file.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
             if os.open(os.devnull, os.O_RDWR) != number:
-                return  # those below it are open: this cannot be
+                return  # impossible: all lower numbers are open
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - a stream, for as long as we run
 
@@ -122,9 +122,9 @@ def standard_input() -> BinaryIO:
 
 
 def sentence_of(error: OSError) -> str:
-    """Return what the system refused, in a sentence; of a file that is named, with its name.
+    """Return an error of the system as one sentence, with the name of the file if there is one.
 
-    Nothing is said where who read the output has gone, as `head` does.
+    Return an empty string if the reader of the output is gone, as in `| head`.
 
     >>> sentence_of(FileNotFoundError(2, "No such file or directory", "a.txt"))
     'a.txt: No such file or directory'
@@ -141,15 +141,15 @@ def sentence_of(error: OSError) -> str:
 
 
 def flush_output() -> None:
-    """Write what is still to be written, while an error can be told. Raises `OSError`."""
+    """Flush standard output while an error can still be reported. Raises `OSError`."""
     if sys.stdout is not None:
         sys.stdout.flush()
 
 
 def forget_output() -> None:
-    """Leave what cannot be written to standard streams unwritten.
+    """Discard output that cannot be written to the standard streams.
 
-    Else Python tries again at the end, tells of it at length, and ends with 120.
+    Otherwise Python would try again at exit, print a long message, and exit with 120.
     """
     for number, stream in enumerate((sys.stdout, sys.stderr), start=1):
         try:

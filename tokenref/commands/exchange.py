@@ -1,6 +1,6 @@
-"""`tokenref export` and `tokenref judge`: the protocol's messages as files.
+"""`tokenref export`, `answer` and `judge`: the messages of the protocol as files.
 
-For a program on a machine without tokenref: a device, a phone, a cluster.
+For programs on machines without tokenref, such as a device, a phone or a cluster.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -38,33 +38,48 @@ _REQUESTS: Final = "requests.jsonl"
 
 
 def fixtures_digest(catalogue: Catalogue) -> str:
-    """Return the digest of fixtures: of their manifest, which has those of all files."""
+    """Return the digest of the fixtures, which is that of their manifest."""
     return f"sha256:{sha256(dump_manifest(catalogue.manifest)).hexdigest()}"
 
 
 @click.command()
-@click.option("--id", "ids", multiple=True, metavar="GLOB", help="Only cases with such an id.")
-@click.option("--op", "ops", multiple=True, type=OPERATION, help="Only this operation.")
-@click.option("--flag", "flags", multiple=True, help="Only cases with this flag.")
 @click.option(
-    "--vocabulary", "vocabularies", multiple=True, help="Only cases of this vocabulary (a name)."
+    "--id", "ids", multiple=True, metavar="GLOB", help="Export only cases whose id matches."
 )
-@click.option("--fixtures", type=FOLDER, help="Fixtures other than those of the package.")
-@click.option("--folder", type=FOLDER, help="Write a folder: requests.jsonl, and vocabularies.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Which order to ask in.")
+@click.option("--op", "ops", multiple=True, type=OPERATION, help="Export only this operation.")
+@click.option("--flag", "flags", multiple=True, help="Export only cases with this flag.")
+@click.option(
+    "--vocabulary",
+    "vocabularies",
+    multiple=True,
+    help="Export only cases of this vocabulary (a name).",
+)
+@click.option(
+    "--fixtures", type=FOLDER, help="Use the fixtures in this folder, not those of the package."
+)
+@click.option(
+    "--folder", type=FOLDER, help="Write requests.jsonl and the vocabularies to this folder."
+)
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Seed of the order in which cases are run.",
+)
 @click.option(
     "--repeat",
     type=click.IntRange(1, 100_000),
     default=1,
     show_default=True,
-    help="How often to ask each question, in other company each time.",
+    help="Ask each question this many times, each time among other questions.",
 )
 @click.option(
     "--batch",
     type=click.IntRange(1, LARGEST),
     default=LARGEST,
     show_default=True,
-    help="The most questions in one run.",
+    help="Maximum number of questions per message.",
 )
 def export(
     ids: Sequence[str],
@@ -77,9 +92,9 @@ def export(
     repeat: int,
     batch: int,
 ) -> None:
-    """Write the questions as a file, without the answers.
+    """Write the questions of the records as a file.
 
-    Its lines are messages of the protocol. A program reads it as standard input, and
+    Its lines are messages of the protocol. A program reads them from standard input and
     writes its answers to a file:
 
     \b
@@ -87,8 +102,8 @@ def export(
         cd there && ./engine < requests.jsonl > responses.jsonl
         tokenref judge requests.jsonl responses.jsonl
 
-    Without --folder the requests go to standard output, and the paths of vocabularies are relative
-    to the fixtures.
+    Without --folder the requests go to standard output, and paths of vocabularies are relative to
+    the fixtures.
     """  # noqa: D301 - a mark of click
     catalogue = open_catalogue(fixtures)
     cases = catalogue.select(Selection(ids, ops, flags, vocabularies))
@@ -96,7 +111,9 @@ def export(
     digest = fixtures_digest(catalogue)
     catalogue = replace(catalogue, canaries=_with_cases(catalogue.canaries, cases))
     if not cases:
-        raise SelectionError("there is nothing to export: no case's vocabulary is there")
+        raise SelectionError(
+            "nothing to export: the vocabularies of all selected cases are missing"
+        )
 
     def lines(path_of: Callable[[Loading], str]) -> Iterable[bytes]:
         return export_lines(
@@ -113,16 +130,23 @@ def export(
         folder.mkdir(parents=True, exist_ok=True)
         _write_lines(lines(lambda loading: _beside(loading, folder)), folder / _REQUESTS)
     click.echo(
-        f"{len(cases) * repeat:,} questions, and {len(catalogue.canaries)} canaries", err=True
+        f"{len(cases) * repeat:,} questions and {len(catalogue.canaries)} canaries", err=True
     )
 
 
 @click.command()
 @click.argument("requests", type=FILE)
 @click.argument("responses", type=FILE)
-@click.option("--fixtures", type=FOLDER, help="Fixtures other than those of the package.")
-@click.option("--known", "known_path", type=FILE, help="Another list of known differences.")
-@click.option("--json", "json_path", type=FILE, help="Write a report of every case here.")
+@click.option(
+    "--fixtures", type=FOLDER, help="Use the fixtures in this folder, not those of the package."
+)
+@click.option("--known", "known_path", type=FILE, help="Use this list of known differences.")
+@click.option(
+    "--json",
+    "json_path",
+    type=FILE,
+    help="Write the results of all cases to this file, as JSON lines.",
+)
 @click.pass_context
 def judge(
     ctx: click.Context,
@@ -132,7 +156,10 @@ def judge(
     known_path: Path | None,
     json_path: Path | None,
 ) -> None:
-    """Judge the answers to exported questions. Of several answers to one case the worst counts."""
+    """Judge the answers to exported questions.
+
+    If a case has several answers, the worst one counts.
+    """
     if json_path is not None:
         must_be_writable(json_path)
     catalogue = open_catalogue(fixtures)
@@ -141,16 +168,16 @@ def judge(
     questions = read_requests(requests, catalogue)
     if questions.fixtures != digest:
         raise RecordError(
-            f"{requests}: was exported from other fixtures ({questions.fixtures}) than these "
-            f"({digest}): export again, or name them with --fixtures"
+            f"{requests}: was exported from fixtures {questions.fixtures}, not from these "
+            f"({digest}): export again, or select those fixtures with --fixtures"
         )
     found = judge_responses(responses, questions, catalogue)
     run = Run(found.hello.impl.name, found.hello.impl.version, len(found.results))
-    run.again = ["--cmd", "PROGRAM"]  # which program it was, nobody said
+    run.again = ["--cmd", "PROGRAM"]  # the responses do not say which program it was
     run.results = with_known_results(found.results, run.engine, known)
     run.trouble = [
         *(
-            f"the canary {each} passed: a wrong answer was taken for right"
+            f"self-check failed: the judge accepted a known-wrong answer (canary {each})"
             for each in found.canaries
         ),
         *found.trouble,
@@ -165,15 +192,15 @@ def judge(
 
 
 def _with_cases(canaries: Sequence[Case], cases: Sequence[Case]) -> list[Case]:
-    """Return the canaries that need no operation and no vocabulary beside those of the cases."""
+    """Return the canaries whose operation and vocabulary also occur in the cases."""
     needed = {(op_of(case), case.vocab) for case in cases}
     return [canary for canary in canaries if (op_of(canary), canary.vocab) in needed]
 
 
 def _present(cases: Sequence[Case], catalogue: Catalogue, *, shipped: bool) -> list[Case]:
-    """Return the cases whose vocabulary can be exported, and say which cannot.
+    """Return the cases whose vocabulary can be exported, and print which cannot.
 
-    With `shipped` true only the vocabularies of the fixtures can.
+    With `shipped`, only vocabularies that are part of the fixtures can.
     """
     missing: dict[str, int] = {}
     present: list[Case] = []
@@ -189,12 +216,12 @@ def _present(cases: Sequence[Case], catalogue: Catalogue, *, shipped: bool) -> l
         else:
             present.append(case)
     for reason, count in missing.items():
-        click.echo(f"{count:,} cases are left out: {reason}", err=True)
+        click.echo(f"{count:,} cases are omitted: {reason}", err=True)
     return present
 
 
 def _beside(loading: Loading, folder: Path) -> str:
-    """Write what is to be loaded into the folder, once; return its path in it."""
+    """Write the file to load into the folder, and return its path in the folder."""
     path = folder / loading.kind / f"{loading.digest.removeprefix('sha256:')[:16]}.json"
     path.parent.mkdir(exist_ok=True)
     write(loading.content(), path)
@@ -202,7 +229,7 @@ def _beside(loading: Loading, folder: Path) -> str:
 
 
 def _write_lines(lines: Iterable[bytes], path: Path) -> None:
-    """Write a file that is whole, or is not there, without ever holding all of it."""
+    """Write a file completely or not at all, without holding all of it in memory."""
     try:
         with replacing(path) as file:
             file.writelines(lines)
@@ -214,10 +241,10 @@ def _write_lines(lines: Iterable[bytes], path: Path) -> None:
 @click.argument("name", metavar="ENGINE")
 @click.argument("requests", type=FILE)
 def answer(name: str, requests: Path) -> None:
-    """Answer exported questions with an engine of this program.
+    """Answer exported questions with an engine.
 
-    REQUESTS is what `tokenref export` made. The responses go to standard output.
-    `tokenref judge` judges them, here or on another machine:
+    REQUESTS is a file from `tokenref export`. The responses go to standard output.
+    `tokenref judge` judges them, on this or another machine:
 
     \b
         tokenref export > requests.jsonl

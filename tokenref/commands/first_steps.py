@@ -1,4 +1,4 @@
-"""`tokenref doctor` and `tokenref init`: the way to a first engine of one's own."""
+"""`tokenref doctor` and `tokenref init`: start writing your own engine."""
 
 from pathlib import Path
 from shlex import quote
@@ -23,12 +23,13 @@ _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
     "command",
     required=True,
     metavar="'PROGRAM ARGS'",
-    help="A program that speaks the protocol of docs/protocol.md. It is started without a shell.",
+    help="Test this program. It speaks the protocol of docs/protocol.md and is started "
+    "without a shell.",
 )
 @patience_options
 @click.pass_context
 def doctor(ctx: click.Context, command: str, patience: Patience) -> None:
-    """Try a program of your own, and explain each mistake."""
+    """Test your program step by step and explain each mistake."""
     problems = 0
     for finding in examine(command, open_catalogue(), patience):
         click.echo(as_text(finding))
@@ -36,16 +37,21 @@ def doctor(ctx: click.Context, command: str, patience: Patience) -> None:
     quoted = f"--cmd {quote(command)}"
     if problems:
         many = "one problem" if problems == 1 else f"{problems} problems"
-        click.echo(f"\n{many}. Mend the first one, and ask again:\n  tokenref doctor {quoted}")
+        click.echo(f"\n{many}. Fix the first one, then run this again:\n  tokenref doctor {quoted}")
         ctx.exit(1)
-    click.echo(f"\nIt speaks the protocol. Next, all records:\n  tokenref check {quoted}")
+    click.echo(f"\nIt speaks the protocol. Next, run all records:\n  tokenref check {quoted}")
 
 
 @click.command()
-@click.option("--lang", type=click.Choice(list(LANGUAGES)), required=True, help="Its language.")
+@click.option(
+    "--lang", type=click.Choice(list(LANGUAGES)), required=True, help="Programming language."
+)
 @click.argument("folder", type=FOLDER, metavar="DIR")
 def init(lang: str, folder: Path) -> None:
-    """Write a small engine to DIR, for your own code to stand in. It speaks the protocol."""
+    """Write a small engine to DIR, to add your code to.
+
+    It is complete, runs as it is, and speaks the protocol.
+    """
     skeleton = LANGUAGES[lang]
     try:
         paths = write_skeleton(lang, folder)
@@ -69,15 +75,15 @@ def as_text(finding: Finding) -> str:
     >>> print(as_text(Finding("problem", "hello", "it is not JSON", "hi", '{"proto":1}', "say so")))
     PROBLEM hello: it is not JSON
               it wrote  hi
-              right is  {"proto":1}
-              so        say so
+              expected  {"proto":1}
+              hint      say so
     """
     lines = [f"{_MARKS[finding.kind]} {visible(finding.about)}: {visible(finding.text)}"]
     for label, text in (
-        ("asked", finding.asked),
+        ("question", finding.asked),
         ("it wrote", finding.wrote),
-        ("right is", finding.right),
-        ("so", finding.hint),
+        ("expected", finding.right),
+        ("hint", finding.hint),
     ):
         if text:
             lines.append(f"          {label:<9} {visible(text)}")

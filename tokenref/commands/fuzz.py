@@ -8,34 +8,36 @@ import click
 
 from tokenref.commands.options import OPERATION, number_of_seconds, patience_options
 from tokenref.commands.paths import FILE, FOLDER, InputError, write
-from tokenref.fuzzing.limits import SECONDS
+from tokenref.fuzzing.plan import SECONDS
 from tokenref.protocol.channel import Patience
 
 
 @click.command()
 @click.argument("engine", required=False, metavar="[ENGINE]")
-@click.option("--cmd", "command", metavar="'PROGRAM ARGS'", help="A program instead of ENGINE.")
-@click.option("--op", "ops", multiple=True, type=OPERATION, help="Only this operation.")
-@click.option("--profile", "profiles", multiple=True, help="Only this profile of samplers.")
+@click.option(
+    "--cmd", "command", metavar="'PROGRAM ARGS'", help="Test this program instead of ENGINE."
+)
+@click.option("--op", "ops", multiple=True, type=OPERATION, help="Ask only about this operation.")
+@click.option("--profile", "profiles", multiple=True, help="Ask samplers only about this profile.")
 @click.option(
     "--vocabulary",
     "subjects",
     multiple=True,
     metavar="NAME",
-    help="Ask about this vocabulary or tokenizer, not about drawn ones (a name or a path).",
+    help="Ask about this vocabulary or tokenizer (a name or a path) instead of random ones.",
 )
 @click.option(
     "--ignore",
     "ignored",
     multiple=True,
     metavar="GLOB",
-    help="No finding is what matches 'OP STATUS DETAIL', as 'decode crash *KeyError*'.",
+    help="Ignore failures whose 'OP STATUS DETAIL' matches, for example 'decode crash *KeyError*'.",
 )
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),
     callback=number_of_seconds,
-    help="Draw no question later; what has failed is made small for --shrink-seconds more.",
+    help="Stop asking after this time. Failures are then shrunk for up to --shrink-seconds.",
 )
 @click.option(
     "--shrink-seconds",
@@ -43,25 +45,31 @@ from tokenref.protocol.channel import Patience
     callback=number_of_seconds,
     default=SECONDS,
     show_default=True,
-    help="Make each failure smaller for so long at most.",
+    help="Maximum time to shrink each failure.",
 )
-@click.option("--cases", type=click.IntRange(min=1), help="Questions of all shards together.")
-@click.option("--seed", type=click.IntRange(0, 2**63), help="Which campaign; a new one if absent.")
-@click.option("--shard", default="1/1", show_default=True, metavar="I/N", help="Which part.")
-@click.option("--at", "index", type=click.IntRange(min=0), help="Ask this one question again.")
+@click.option(
+    "--cases", type=click.IntRange(min=1), help="Number of questions in all shards together."
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63), help="Seed of the campaign; random by default."
+)
+@click.option("--shard", default="1/1", show_default=True, metavar="I/N", help="Run shard I of N.")
+@click.option("--at", "index", type=click.IntRange(min=0), help="Ask only this question again.")
 @click.option(
     "--most",
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="End after so many likely bugs, or ten times as many findings.",
+    help="Stop after this many likely bugs, or ten times as many findings.",
 )
 @click.option(
     "--executor",
     metavar="NAME",
-    help="Who does the work: processes, processes:N, or module:factory.",
+    help="Run in parallel: processes, processes:N, or module:factory.",
 )
-@click.option("--state", type=FILE, help="Keep what is done and found in this file, and go on.")
+@click.option(
+    "--state", type=FILE, help="Save progress and findings to this file, and resume from it."
+)
 @patience_options
 @click.pass_context
 def fuzz(
@@ -83,17 +91,17 @@ def fuzz(
     state: Path | None,
     patience: Patience,
 ) -> None:
-    """Ask an engine random questions, and make failures small.
+    """Ask an engine random questions and shrink the failures.
 
-    Question number i of a seed is always the same one. What is found is printed
-    at once, and kept in the --state file, from which `tokenref promote` makes golden
-    records. A campaign that was ended, in whatever way, goes on with the same --state.
-    Findings that are likely one bug are told once, by the simplest of them.
+    A seed always produces the same questions. Findings are printed as soon as they are found,
+    and saved in the --state file; `tokenref promote` turns them into golden records. A campaign
+    that was stopped for any reason resumes with the same --state. Findings that are likely the
+    same bug are shown once, represented by the simplest.
 
-    Without --seconds and --cases it goes on until it is interrupted.
+    Without --seconds and --cases the campaign runs until it is interrupted.
     """
     if (engine is None) == (command is None):
-        raise click.UsageError("exactly one of ENGINE and --cmd must be given")
+        raise click.UsageError("give exactly one of ENGINE and --cmd")
     try:
         from tokenref.commands.campaigns import Wanted, ask_again, campaign
     except ModuleNotFoundError as error:
@@ -124,23 +132,21 @@ def fuzz(
 @click.argument("files", nargs=-1, required=True, type=FILE)
 @click.pass_context
 def merge(ctx: click.Context, files: Sequence[Path]) -> None:
-    """Put the shards of one campaign together, and print the sum.
+    """Combine the shards of one campaign and print the result.
 
-    FILES are the --state files of all shards. Ends with 3, and says what is missing or
-    there twice, if they are not all of one campaign.
+    FILES are the --state files of all shards. If they are not exactly the shards of one campaign,
+    the command lists what is missing or duplicated and exits with 3.
     """
     from rich.console import Console
 
-    from tokenref.fuzzing.journal import read_journal
+    from tokenref.fuzzing.journal import merged, read_journal
     from tokenref.fuzzing.likely_bugs import likely_bugs
-    from tokenref.fuzzing.merging import merged
-    from tokenref.fuzzing.printing import print_summary
-    from tokenref.fuzzing.printing_bugs import print_bugs, sentence_of
+    from tokenref.fuzzing.printing import print_bugs, print_summary, sentence_of
     from tokenref.reports.short import visible
 
     journals = {str(path): read_journal(path) for path in files}
     if len(journals) < len(files):
-        raise InputError("each file must be given once")
+        raise InputError("each file must be given only once")
     result = merged(journals)
     console = Console()
     for sentence in result.trouble:
@@ -161,13 +167,22 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
 
 @click.command()
 @click.argument("findings", type=FILE)
-@click.option("--id", "ids", multiple=True, metavar="GLOB", help="Only findings with such an id.")
-@click.option("--why", required=True, help="Why the case matters, for all who read it later.")
-@click.option("--slug", help="The last part of the id, if it is to be another one.")
-@click.option("--flag", "flags", multiple=True, help="What it hunts, of the glossary: not Random.")
-@click.option("--out", type=FILE, help="A regression file of your own; made if it is not there.")
-@click.option("--fixtures", type=FOLDER, help="Fixtures to add to, in regress/YEAR.jsonl.")
-@click.option("--year", type=click.IntRange(1000, 9999), help="The year of --fixtures.")
+@click.option(
+    "--id", "ids", multiple=True, metavar="GLOB", help="Promote only findings whose id matches."
+)
+@click.option("--why", required=True, help="Why the case matters, for later readers.")
+@click.option("--slug", help="Use this last part of the id instead of a digest.")
+@click.option(
+    "--flag",
+    "flags",
+    multiple=True,
+    help="The bug it looks for, a flag of the glossary, instead of Random.",
+)
+@click.option(
+    "--out", type=FILE, help="Add to your own regression file, which is created if needed."
+)
+@click.option("--fixtures", type=FOLDER, help="Add to regress/YEAR.jsonl in these fixtures.")
+@click.option("--year", type=click.IntRange(1000, 9999), help="The YEAR of the file in --fixtures.")
 def promote(
     findings: Path,
     ids: Sequence[str],
@@ -178,20 +193,18 @@ def promote(
     fixtures: Path | None,
     year: int | None,
 ) -> None:
-    """Make golden records of what a campaign found.
+    """Turn the findings of a campaign into golden records.
 
-    FINDINGS is the --state file of `tokenref fuzz`. The answers are computed anew by the
-    reference.
+    FINDINGS is the --state file of `tokenref fuzz`. The reference computes the answers again.
 
-    With --out it is a file of your own: vocabularies that are not those of the fixtures
-    are put beside it, in vocab. Run it with `tokenref check ENGINE --records FILE`.
+    --out writes your own file of records. Vocabularies that are not part of the fixtures are
+    written to the folder vocab next to it. Run it with `tokenref check ENGINE --records FILE`.
 
-    With --fixtures and --year the records become part of these fixtures, and so do their
-    vocabularies; the manifest is brought up to date.
+    --fixtures and --year add the records and their vocabularies to these fixtures and update
+    the manifest.
     """
     from tokenref.fuzzing.journal import read_journal
-    from tokenref.fuzzing.promoting import own_target, promoted
-    from tokenref.fuzzing.promoting_to_fixtures import promoted_to_fixtures
+    from tokenref.fuzzing.promoting import own_target, promoted, promoted_to_fixtures
     from tokenref.glossary import FLAGS
 
     if (out is None) == (fixtures is None) or (fixtures is None) != (year is None):
@@ -206,7 +219,7 @@ def promote(
         if not ids or any(fnmatchcase(str(finding.record["id"]), glob) for glob in ids)
     ]
     if slug is not None and len(chosen) > 1:
-        raise InputError(f"--slug is for one finding, {len(chosen)} were chosen")
+        raise InputError(f"--slug needs exactly one finding, but {len(chosen)} are selected")
     if fixtures is not None and year is not None:
         result = promoted_to_fixtures(chosen, why, fixtures, year, slug=slug, flags=flags)
     else:

@@ -23,19 +23,23 @@ from tokenref.reports.short import visible
 
 @click.command()
 @click.argument("case_id", metavar="ID")
-@click.option("--json", "as_line", is_flag=True, help="Print the record as its line, bit for bit.")
-@click.option("--fixtures", type=FOLDER, help="Fixtures other than those of the package.")
+@click.option(
+    "--json", "as_line", is_flag=True, help="Print the line of the record file unchanged."
+)
+@click.option(
+    "--fixtures", type=FOLDER, help="Use the fixtures in this folder, not those of the package."
+)
 def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
-    """Show one golden record, with its reason.
+    """Show one golden record and why it exists.
 
-    Numbers of samplers are in decimal. Canaries, whose answers are wrong, can be shown.
+    Floats are shown in decimal. Canaries, which have wrong answers, can be shown too.
     """
     catalogue = open_catalogue(fixtures)
     by_id = {case.id: case for case in [*catalogue.cases, *catalogue.canaries]}
     case = by_id.get(case_id)
     if case is None:
         nearest = difflib.get_close_matches(case_id, by_id, cutoff=0.4)
-        hint = f"; the nearest are {', '.join(nearest)}" if nearest else ""
+        hint = f"; did you mean {', '.join(nearest)}?" if nearest else ""
         raise InputError(f"no record has the id {case_id!r}{hint}")
     if as_line:
         click.echo(canonical_json(msgspec.to_builtins(case)))
@@ -47,7 +51,10 @@ def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
 @click.argument("text")
 @click.option("--vocabulary", default="tiny", show_default=True, help="A name or a path.")
 def trace_command(text: str, vocabulary: str) -> None:
-    """Show how a text becomes tokens, merge by merge. The text is cut into its pieces first."""
+    """Show how a text becomes tokens, merge by merge.
+
+    The text is split into pieces first.
+    """
     tokenizer = load(vocabulary)
     content = argument_text(text)
     if isinstance(tokenizer.model, ByteBPE):
@@ -67,15 +74,15 @@ def _trace_bytes(model: ByteBPE, piece: str) -> None:
         click.echo(f"piece {piece!r}")
     else:
         click.echo(
-            f"piece {piece!r} is token {token}, taken whole by the text rules; "
-            "merging would go like this"
+            f"piece {piece!r} is token {token}: whole pieces that are tokens are not merged; "
+            "merging would proceed like this"
         )
     try:
         symbols = model.symbols(piece.encode())
     except SymbolError as error:
         if token is None:
             raise
-        click.echo(f"not at all: {error}")
+        click.echo(f"not possible: {error}")
         return
     steps = trace(model.vocabulary, symbols)
     click.echo(render_trace(model.vocabulary, symbols, steps))
@@ -83,7 +90,7 @@ def _trace_bytes(model: ByteBPE, piece: str) -> None:
 
 @click.command()
 def engines() -> None:
-    """List the engines, and which of them are available."""
+    """List the engines and whether each is available."""
     for name in engine_names():
         entry = engine(name)
         state = f"unavailable: {entry.reason}" if isinstance(entry, Unavailable) else entry.version
@@ -94,7 +101,7 @@ _WIDEST: Final = 400
 
 
 def print_case(console: Console, case: Case, vocabulary: str) -> None:
-    """Print a record with its reason, question and answer, numbers in decimal."""
+    """Print a record with its reason, question and answer. Floats are in decimal."""
     from sampling_ref import STEPS
     from tokenref.rules import rule_of
 

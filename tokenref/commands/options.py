@@ -13,10 +13,10 @@ from tokenref.record import OPS, SAMPLER_OPS
 
 
 class _Operation(click.Choice[str]):
-    """One of many names. Whoever mistypes one is told the nearest, and not all of them."""
+    """A choice among many names. The error for an unknown name suggests the nearest one."""
 
     def get_metavar(self, *_: Any, **__: Any) -> str:
-        """Return what help shows in the place of a value."""
+        """Return the placeholder that help shows for the value."""
         return "OP"
 
     def convert(
@@ -25,14 +25,14 @@ class _Operation(click.Choice[str]):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> str:
-        """Return the operation."""
+        """Return the operation. An unknown one is a usage error."""
         if value in self.choices:
             return str(value)
         if value in OPS:
-            self.fail(f"{value!r} is an operation on tokenizers, and has no rules.", param, ctx)
+            self.fail(f"{value!r} is an operation on tokenizers, which has no rules.", param, ctx)
         near = difflib.get_close_matches(str(value), list(self.choices), 1)
         meant = f"; did you mean {near[0]!r}?" if near else "; fixtures/README.md lists them."
-        return self.fail(f"there is no operation {value!r}{meant}", param, ctx)
+        return self.fail(f"unknown operation {value!r}{meant}", param, ctx)
 
 
 OPERATION = _Operation(OPS)
@@ -43,9 +43,9 @@ SAMPLER_OPERATION = _Operation(SAMPLER_OPS)
 
 
 def number_of_seconds(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
-    """Refuse what is in no range, and what click lets pass in each."""
+    """Raise `BadParameter` for NaN, which every range of click accepts."""
     if value is not None and isnan(value):
-        raise click.BadParameter("nan is no number of seconds.")
+        raise click.BadParameter("nan is not a number of seconds.")
     return value
 
 
@@ -53,12 +53,12 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def patience_options(command: _Command) -> _Command:
-    """Add the options to a command, which is given them as `patience`."""
+    """Add the options to a command. It receives them as the argument `patience`."""
     default = Patience()
     options = (
-        ("--timeout", default.per_batch, "Seconds that a program has for a batch of questions."),
-        ("--timeout-per-case", default.per_case, "Seconds that it has for each in addition."),
-        ("--timeout-to-start", default.to_start, "Seconds that it has to start, and to load."),
+        ("--timeout", default.per_batch, "Seconds allowed per batch of questions."),
+        ("--timeout-per-case", default.per_case, "Additional seconds allowed per question."),
+        ("--timeout-to-start", default.to_start, "Seconds allowed to start, and to load."),
     )
 
     @wraps(command)

@@ -16,13 +16,13 @@ FILE: Final = click.Path(path_type=Path, dir_okay=False)
 
 
 class InputError(Exception):
-    """Something given to a command that cannot be used."""
+    """An argument, option or file of a command that cannot be used."""
 
 
 def must_be_writable(path: Path) -> None:
-    """Raise `InputError` if no file can be written there, so that no long run is in vain."""
+    """Raise `InputError` if no file can be written there, before a long run is wasted."""
     if path.exists() and not path.is_file():
-        return  # a pipe or a device, which only writing tests
+        return  # a pipe or a device: only writing shows whether it works
     try:
         with tempfile.TemporaryFile(dir=path.resolve().parent):
             pass
@@ -42,7 +42,7 @@ def is_current(content: bytes, path: Path, *, only_check: bool) -> bool:
 
 
 def write(content: bytes, path: Path) -> None:
-    """Write a file atomically. Raises `InputError`, which names this path and no other."""
+    """Write a file atomically. Raises `InputError` with this path in the message."""
     try:
         write_atomically(content, path)
     except OSError as error:
@@ -50,7 +50,7 @@ def write(content: bytes, path: Path) -> None:
 
 
 def progress_bar() -> "Progress":
-    """Return a bar that is gone in the end. Where nobody watches there is none at all.
+    """Return a progress bar that disappears at the end. It is only shown on a terminal.
 
     >>> with progress_bar() as bar:
     ...     bar.add_task("a test", total=1)

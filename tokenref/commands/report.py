@@ -23,16 +23,16 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Wanted:
-    """The reports that were asked for."""
+    """The requested reports."""
 
     html: Path | None = None
     junit: Path | None = None
     old: Results | None = None
-    """The run that this one is compared with."""
+    """The run to compare with."""
 
     @property
     def is_nothing(self) -> bool:
-        """Whether nothing is asked for.
+        """Whether no report is requested.
 
         >>> Wanted().is_nothing
         True
@@ -46,10 +46,10 @@ class Wanted:
         said: Sequence[str] = (),
         pages: str | None = None,
     ) -> list[Change] | None:
-        """Write the files. Print and return what changed, if there is an old run.
+        """Write the reports. If there is an old run, print and return the changes.
 
-        `said` are sentences about the runs for the top of every report, `pages` the address of the
-        pages that records cite.
+        `said` are sentences for the top of every report. `pages` is the address of the pages
+        that records cite.
         """
         changed = None
         if self.old is not None:
@@ -74,9 +74,9 @@ class Wanted:
         return changed
 
     def make_of(self, data: bytes, catalogue: Catalogue, codes: Sequence[int]) -> list[int]:
-        """Make them of a results file that was not written yet.
+        """Make the reports from the content of a results file, and return the exit codes.
 
-        `codes` are the exit codes of its runs. Compared with an old run, old failures are none.
+        `codes` are the exit codes of the runs. If there is an old run, only new failures count.
         """
         if self.is_nothing:
             return list(codes)
@@ -88,7 +88,7 @@ class Wanted:
 
 
 def with_changes(code: int, changed: Sequence[Change]) -> int:
-    """Return an exit code where only changes count: 1 for new failures; 3 stays.
+    """Return the exit code when only changes count: 1 for new failures, 3 as before.
 
     >>> with_changes(1, []), with_changes(3, [])
     (0, 3)
@@ -97,7 +97,7 @@ def with_changes(code: int, changed: Sequence[Change]) -> int:
 
 
 def report_options(command: _Command) -> _Command:
-    """Add the options to a command, which is given them as `reports`."""
+    """Add the options to a command. It receives them as the argument `reports`."""
 
     @wraps(command)
     def with_reports(
@@ -116,9 +116,13 @@ def report_options(command: _Command) -> _Command:
     decorated: Any = with_reports
     for name, parameter, text in reversed(
         (
-            ("--html", "html_path", "Write a page to look at, to search and to pass on."),
+            ("--html", "html_path", "Write an HTML page with all results, to browse and search."),
             ("--junit", "junit_path", "Write JUnit XML."),
-            ("--only-changes", "old_path", "Print only what differs from these results."),
+            (
+                "--only-changes",
+                "old_path",
+                "Print only cases whose status differs from these results.",
+            ),
         )
     ):
         decorated = click.option(name, parameter, type=FILE, help=text)(decorated)
@@ -129,9 +133,13 @@ def report_options(command: _Command) -> _Command:
 @click.command()
 @click.argument("results", nargs=-1, required=True, type=FILE, metavar="RESULTS.jsonl...")
 @report_options
-@click.option("--fixtures", type=FOLDER, help="Fixtures other than those of the package.")
 @click.option(
-    "--pages", metavar="ADDRESS", help="Where the pages that records cite are: above docs/."
+    "--fixtures", type=FOLDER, help="Use the fixtures in this folder, not those of the package."
+)
+@click.option(
+    "--pages",
+    metavar="ADDRESS",
+    help="Address of the folder above docs/, for links to the pages that records cite.",
 )
 @click.pass_context
 def report(
@@ -141,15 +149,15 @@ def report(
     pages: str | None,
     reports: Wanted,
 ) -> None:
-    """Show the results of runs, as written by `check --json`.
+    """Show results written by `check --json`.
 
-    Several files may be of several engines, or of the shards of one. Ends as the runs did: 0 clean,
-    1 failures, 3 invalid; with --only-changes, 1 if there are new failures.
+    The files may be from different engines, or shards of one run. The exit code is that of the
+    runs: 0 clean, 1 failures, 3 invalid. With --only-changes it is 1 if there are new failures.
     """
     from tokenref.reports.html.page import is_address
 
     if pages is not None and not is_address(pages):
-        raise InputError(f"--pages must be a path, or an http or https address, got {pages!r}")
+        raise InputError(f"--pages must be a path or an http(s) address, got {pages!r}")
     files = [read_results(path) for path in dict.fromkeys(results)]
     catalogue = open_catalogue(fixtures)
     changed = reports.make(files, catalogue, _about_records(files, catalogue), pages)
@@ -181,14 +189,15 @@ def exit_code(files: Sequence[Results]) -> int:
 
 
 def _about_records(files: Sequence[Results], catalogue: Catalogue) -> list[str]:
-    """Return a sentence for each file whose records are not those that are here."""
+    """Return a sentence for each file that was made with other records than those here."""
     here = manifest_digest(catalogue.manifest)
     return [
-        f"{results.path} is of records of one's own: their reasons and questions are not here; "
-        "`tokenref check --records FILE --html` shows them"
+        f"{results.path} contains results for your own records, whose questions and "
+        "reasons are not "
+        "available here; `tokenref check --records FILE --html` shows them"
         if results.header.records
-        else f"{results.path} is of other records than those here: "
-        "reasons, questions and flags may be missing, or others than were asked"
+        else f"{results.path} was made with other records than those here, so reasons, "
+        "questions and flags may be missing or wrong"
         for results in files
         if results.header.fixtures != here
     ]

@@ -16,17 +16,16 @@ from tokenref.rules import STANDARD, points, rule_names, slug
 
 @click.command()
 @click.argument("op", required=False, type=SAMPLER_OPERATION, metavar="[OP]")
-@click.option("--all", "every", is_flag=True, help="The name of every rule of OP, one per line.")
-@click.option("--definition", is_flag=True, help="What OP does in full, and where that is from.")
+@click.option("--all", "every", is_flag=True, help="List every rule of OP, one per line.")
+@click.option("--definition", is_flag=True, help="Print the full definition of OP and its source.")
 def rules(op: str | None, *, every: bool, definition: bool) -> None:
-    """List the rules that a sampler's record may ask for.
+    """List the rules of sampling operations.
 
-    These are the points of OP, or of all operations, and the choices at each.
+    Each point of OP, or of all operations, is listed with its choices.
 
-    A rule's name has the choices that are not the standard ones, joined with a plus
-    sign; --definition says what the operation does and what each choice means, and so does
-    docs/sampling.md in fewer words. Names of engines are profiles as well; `tokenref
-    profiles` lists those.
+    A rule is named after its non-standard choices, joined with plus signs. --definition
+    explains the operation and each choice; docs/sampling.md does so in fewer words. Engine names
+    are profiles too; `tokenref profiles` lists them.
     """
     console = Console()
     if every and op is None:

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from sampling_ref.engines.profile import Draw, Parameter, Stage
 
 SHOWN: Final = 10
-"""How many tokens of a distribution are printed."""
+"""Number of tokens of a distribution that are printed."""
 
 
 @click.command()
 @click.argument("name", required=False)
 def profiles(name: str | None) -> None:
-    """List the sampling engines described, or show one of them."""
+    """List the sampling engines, or show the profile of one."""
     from sampling_ref import PROFILES
     from sampling_ref.evaluation import read_profile
 
@@ -96,25 +96,38 @@ def choices_in_words(choices: Mapping[str, Sequence[Any]]) -> str:
 @click.command(context_settings={"ignore_unknown_options": True})  # a first logit may be negative
 @click.argument("profile", metavar="PROFILE")
 @click.argument("logits", metavar="LOGITS")
-@click.option("--history", default="", help="The token ids so far, oldest first: 1,2,3.")
-@click.option("--prompt-length", default=0, show_default=True, help="How many of them are prompt.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter.")
+@click.option("--history", default="", help="Token ids so far, oldest first: 1,2,3.")
+@click.option(
+    "--prompt-length",
+    default=0,
+    show_default=True,
+    help="How many tokens of the history are the prompt.",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Set a parameter; may be repeated.",
+)
 @click.option(
     "--uniform",
     "uniforms",
     multiple=True,
     type=float,
-    help="A random number in [0, 1); again for more.",
+    help="A random number in [0, 1); may be repeated.",
 )
-@click.option("--seed", type=int, help="The seed of the engine's own random stream.")
+@click.option("--seed", type=int, help="Draw with the engine's own generator, from this seed.")
 @click.option(
     "--precision",
     type=click.Choice(["exact", "f32"]),
     default="exact",
     show_default=True,
-    help="Real numbers, or every operation rounded to 32 bits.",
+    help="Exact real numbers, or every operation rounded to 32 bits.",
 )
-@click.option("--json", "as_json", is_flag=True, help="The probabilities as JSON, and the token.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the probabilities and the token as JSON."
+)
 def sample(
     profile: str,
     logits: str,
@@ -127,46 +140,39 @@ def sample(
     *,
     as_json: bool,
 ) -> None:
-    """Show, step by step, what an engine does with a row of logits.
+    """Show step by step what an engine does with a row of logits.
 
-    LOGITS are numbers with commas between them, or a file that holds a JSON list; `-inf`
-    (in JSON, "-inf" or null) is an impossible token. Parameters carry the engine's own
-    names (`tokenref profiles PROFILE` lists them), values are JSON: --set top_p=0.9.
+    LOGITS are numbers separated by commas, or a file that contains a JSON list. Use `-inf`
+    (in JSON, "-inf" or null) for an impossible token. Parameters have the engine's own names
+    (see `tokenref profiles PROFILE`), and their values are JSON: --set top_p=0.9.
     """
     from sampling_ref import Sampler
-    from sampling_ref.evaluation import (
-        ask,
-        draw,
-        probabilities,
-        read_profile,
-        run,
-    )
+    from sampling_ref.evaluation import evaluation, read_profile
 
     record = read_profile(profile)
     row = _read_row(logits)
     tokens = _read_tokens(history)
     params = dict(_read_setting(setting, record) for setting in settings)
-    question = ask(
-        profile,
+    evaluated = evaluation(
+        record,
         row,
         tokens,
+        params,
         prompt_length=prompt_length,
         uniforms=uniforms,
-        state=None,
         precision=precision,  # type: ignore[arg-type] # click checked it
-        params=params,
     )
-    answer = run(question)
-    shares = probabilities(question, answer.candidates)
+    run = evaluated.run()
+    shares = evaluated.probabilities(run.candidates)
     token = None
     if seed is not None:
         token = Sampler(profile, seed, tokens, **params).sample(row)
-    elif uniforms or record.greedy.holds(question.parameters):
-        token = draw(question, answer)
+    elif uniforms or evaluated.is_greedy:
+        token = evaluated.draw(run)
     if as_json:
         click.echo(json.dumps({"probabilities": shares, "token": token}))
         return
-    click.echo(str(answer.trace))
+    click.echo(str(run.trace))
     likeliest = sorted(range(len(shares)), key=shares.__getitem__, reverse=True)[:SHOWN]
     click.echo("\nprobabilities")
     for likely in likeliest:
@@ -183,7 +189,7 @@ def _read_row(text: str) -> list[float]:
         pass
     path = Path(text)
     if not path.is_file():
-        raise InputError(f"LOGITS must be numbers with commas between them, or a file: {text!r}")
+        raise InputError(f"LOGITS must be numbers separated by commas, or a file, got {text!r}")
     try:
         numbers = json.loads(path.read_text(encoding="utf-8"))
         return [float("-inf") if number is None else float(number) for number in numbers]
@@ -195,7 +201,7 @@ def _read_tokens(text: str) -> list[int]:
     try:
         return [int(token) for token in text.split(",") if token.strip()]
     except ValueError:
-        raise InputError(f"--history must be token ids with commas: {text!r}") from None
+        raise InputError(f"--history must be token ids separated by commas, got {text!r}") from None
 
 
 def _read_setting(text: str, profile: "Profile") -> tuple[str, Any]:

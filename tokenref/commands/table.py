@@ -1,4 +1,4 @@
-"""All commands by name. The module of a command is imported when it is asked for, not before."""
+"""All commands by name. The module of a command is only imported when the command is used."""
 
 from collections.abc import Iterator, Mapping, MutableMapping
 from importlib import import_module
@@ -35,7 +35,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "vocabulary": ("vocabulary", "vocabulary"),
     }
 )
-"""Command to the module of `tokenref.commands` that it stands in, and its function there."""
+"""Maps a command to its module in `tokenref.commands` and its function there."""
 
 
 MOVED: Final[Mapping[tuple[str, ...], str]] = MappingProxyType(

@@ -1,4 +1,4 @@
-"""`tokenref encode`, `decode`, `count` and `chunks`: what a tokenizer makes of a text."""
+"""`tokenref encode`, `decode`, `count` and `chunks`."""
 
 import json
 import sys
@@ -21,34 +21,34 @@ VOCABULARY: Final = click.option(
     "--vocabulary",
     default="tiny",
     show_default=True,
-    help="A name, or the path of a file of any known format, or of a folder that has one.",
+    help="A name, a file in any known format, or a folder that contains one.",
 )
-JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 SPECIAL: Final = click.option(
     "--special/--as-text",
     "special",
     default=None,
-    help="Special tokens in the text are special, or are text like any other. "
-    "By default as the tokenizer has it: special in a tokenizer.json, else text.",
+    help="Whether to recognize special tokens in the text. "
+    "By default they are recognized for a tokenizer.json and treated as text otherwise.",
 )
 
 
 def text_arguments(command: _Command) -> _Command:
-    """Give a command its text: an argument, a file, or standard input."""
-    file = click.option("--file", "path", type=FILE, help="Read the text from a file.")
+    """Let a command read its text from an argument, a file, or standard input."""
+    file = click.option("--file", "path", type=FILE, help="Read the text from this file.")
     return click.argument("text", required=False)(file(command))
 
 
 def given_text(text: str | None, path: Path | None) -> str:
-    """Return the text that was given. Raises `InputError` where it is given twice, or no text."""
+    """Return the text. Raises `InputError` if it is given twice or is not UTF-8."""
     if text is not None and path is not None:
-        raise InputError("the text must be given once, it is given as an argument and as a file")
+        raise InputError("give the text either as an argument or with --file, not both")
     if text is not None:
         return argument_text(text)
     source = "standard input" if path is None else str(path)
     data = _read(standard_input()) if path is None else _read_file(path)
     if len(data) > LARGEST:
-        raise InputError(f"{source} must have at most {LARGEST} bytes, it has more")
+        raise InputError(f"{source} must have at most {LARGEST} bytes")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -56,7 +56,7 @@ def given_text(text: str | None, path: Path | None) -> str:
 
 
 def argument_text(text: str) -> str:
-    """Return a text that was given as an argument. Raises `InputError` if it was not UTF-8."""
+    """Return a text given as an argument. Raises `InputError` if it is not valid UTF-8."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:  # bytes that are no characters come as lone surrogates
@@ -75,7 +75,7 @@ def _read_file(path: Path) -> bytes:
 
 
 def _read(stream: BinaryIO) -> bytes:
-    """Return what a stream holds, but not much more than may be."""
+    """Return the content of a stream, but at most one byte more than is allowed."""
     return stream.read(LARGEST + 1)
 
 
@@ -83,7 +83,9 @@ def _read(stream: BinaryIO) -> bytes:
 @text_arguments
 @VOCABULARY
 @SPECIAL
-@click.option("--template/--no-template", default=True, help="Add a template's special tokens.")
+@click.option(
+    "--template/--no-template", default=True, help="Add the special tokens of the template."
+)
 @JSON
 def encode(
     text: str | None,
@@ -94,7 +96,10 @@ def encode(
     template: bool,
     as_json: bool,
 ) -> None:
-    """Print the tokens of TEXT, one per line. Each has its id, and what it stands for."""
+    """Print the tokens of TEXT.
+
+    Each line has an id and the token's text or bytes.
+    """
     tokenizer = load(vocabulary)
     ids = tokenizer.encode(
         given_text(text, path),
@@ -126,13 +131,16 @@ def _recognised(
 @click.command()
 @click.argument("ids", nargs=-1)
 @VOCABULARY
-@click.option("--skip-special", is_flag=True, help="Leave special tokens out.")
-@click.option("--strict", is_flag=True, help="Refuse bytes that are not UTF-8.")
+@click.option("--skip-special", is_flag=True, help="Omit special tokens.")
+@click.option("--strict", is_flag=True, help="Fail if the bytes are not valid UTF-8.")
 @JSON
 def decode(
     ids: Sequence[str], vocabulary: str, *, skip_special: bool, strict: bool, as_json: bool
 ) -> None:
-    """Print the text of tokens. They are IDS, or on standard input, as JSON or between spaces."""
+    """Print the text of token IDS.
+
+    They may also be read from standard input, as JSON or as numbers.
+    """
     tokenizer = load(vocabulary)
     tokens = parsed_ids(" ".join(ids) if ids else given_text(None, None))
     text = tokenizer.decode(
@@ -150,7 +158,7 @@ def decode(
 
 
 def parsed_ids(written: str) -> list[int]:
-    """Return ids written as JSON, or with spaces or commas between them. Raises `InputError`.
+    """Return ids written as JSON or separated by spaces or commas. Raises `InputError`.
 
     >>> parsed_ids("[1, 2]"), parsed_ids('{"ids": [3]}'), parsed_ids("4 5"), parsed_ids("")
     ([1, 2], [3], [4, 5], [])
@@ -159,7 +167,7 @@ def parsed_ids(written: str) -> list[int]:
         try:
             given = json.loads(written)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"ids must be sound JSON, got {written[:40]!r}: {error}") from None
+            raise InputError(f"ids must be valid JSON, got {written[:40]!r}: {error}") from None
         rows = given.get("ids") if isinstance(given, dict) else given
         if not isinstance(rows, list) or not all(type(row) is int for row in rows):
             raise InputError(f"ids must be a list of whole numbers, got {written[:40]!r}")
@@ -176,7 +184,9 @@ def parsed_ids(written: str) -> list[int]:
 @text_arguments
 @VOCABULARY
 @SPECIAL
-@click.option("--limit", type=click.IntRange(min=0), help="Stop as soon as it is certainly more.")
+@click.option(
+    "--limit", type=click.IntRange(min=0), help="Stop as soon as the count must exceed this."
+)
 @JSON
 def count(
     text: str | None,
@@ -187,7 +197,10 @@ def count(
     limit: int | None,
     as_json: bool,
 ) -> None:
-    """Print how many tokens TEXT has. Those of a template are not counted."""
+    """Print how many tokens TEXT has.
+
+    Special tokens of a template are not counted.
+    """
     tokenizer = load(vocabulary)
     how = _recognised(tokenizer, vocabulary, special=special)
     content = given_text(text, path)
@@ -207,9 +220,11 @@ def count(
 @VOCABULARY
 @SPECIAL
 @click.option(
-    "--most", type=click.IntRange(min=1), required=True, help="The most tokens of a chunk."
+    "--most", type=click.IntRange(min=1), required=True, help="Maximum number of tokens per chunk."
 )
-@click.option("--overlap", type=int, default=0, help="Tokens at the end that come again.")
+@click.option(
+    "--overlap", type=int, default=0, help="Number of tokens that consecutive chunks share."
+)
 @JSON
 def chunks(
     text: str | None,
@@ -221,9 +236,9 @@ def chunks(
     overlap: int,
     as_json: bool,
 ) -> None:
-    """Cut TEXT into chunks of at most so many tokens.
+    """Cut TEXT into chunks of at most --most tokens.
 
-    Each is a line: first character, end, tokens, text.
+    Prints one line per chunk: start and end (in characters), number of tokens, text.
     """
     tokenizer = load(vocabulary)
     how = _recognised(tokenizer, vocabulary, special=special)

@@ -1,4 +1,4 @@
-"""`tokenref vocabulary` and `tokenref train`: where vocabularies come from, and what they are."""
+"""`tokenref vocabulary` and `tokenref train`: download, examine and train vocabularies."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,15 +19,19 @@ from tokenref.corpus_files import read_text
 
 @click.group()
 def vocabulary() -> None:
-    """Find, fetch and examine vocabularies."""
+    """Download and examine vocabularies."""
 
 
 @vocabulary.command()
 @click.argument("name")
-@click.option("--folder", type=FOLDER, help="Where to put it; by default where it is looked for.")
-@click.option("--url", help="Another address than the publisher's.")
+@click.option(
+    "--folder",
+    type=FOLDER,
+    help="Target folder; by default the folder where tokenref looks for vocabularies.",
+)
+@click.option("--url", help="Download from this address instead of the publisher's.")
 def fetch(name: str, folder: Path | None, url: str | None) -> None:
-    """Download a vocabulary, and check its digest."""
+    """Download a vocabulary and check its digest."""
     from tokenref.fetching import FetchError, fetch_vocabulary
 
     try:
@@ -39,27 +43,30 @@ def fetch(name: str, folder: Path | None, url: str | None) -> None:
 @vocabulary.command("audit")
 @click.argument("name_or_path")
 def audit_command(name_or_path: str) -> None:
-    """Say what is unusual about a vocabulary.
+    """Report what is unusual about a vocabulary.
 
-    That is: dead and improper tokens, holes, missing bytes.
+    Lists dead and improper tokens, holes in the ids, and missing bytes.
     """
     print_audit(Console(), load(name_or_path))
 
 
 @click.command("train")
 @click.argument("texts", nargs=-1, required=True, type=FILE, metavar="FILE...")
-@click.option("--size", required=True, type=int, help="How many tokens, single bytes included.")
+@click.option("--size", required=True, type=int, help="Number of tokens, including single bytes.")
 @click.option(
     "--pattern",
     "pattern_of",
     type=click.Choice(tuple(REGISTRY)),
     default="cl100k_base",
     show_default=True,
-    help="Cut texts as this vocabulary does.",
+    help="Use the pattern of this vocabulary.",
 )
-@click.option("--out", required=True, type=FILE, help="Where the vocabulary goes.")
+@click.option("--out", required=True, type=FILE, help="Write the vocabulary to this file.")
 def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) -> None:
-    """Learn a vocabulary from text files. It is written in the tiktoken format."""
+    """Train a vocabulary on text files.
+
+    It is written in the tiktoken format.
+    """
     must_be_writable(out)
     rules = REGISTRY[pattern_of].text_rules()
     contents = (read_text(path)[0] for path in texts)
@@ -75,7 +82,7 @@ def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) 
         write_tiktoken(ranks, out)
     except OSError as error:
         raise InputError(f"{out} cannot be written: {error.strerror or error}") from None
-    fewer = f", no pair is left to merge for {size:,}" if len(ranks) < size else ""
+    fewer = f", fewer than {size:,} because no pair is left to merge" if len(ranks) < size else ""
     click.echo(f"{out}: {len(ranks):,} tokens{fewer}")
 
 
@@ -83,7 +90,7 @@ _SHOWN: Final = 5
 
 
 def print_audit(console: Console, tokenizer: Tokenizer) -> None:
-    """Print one line per finding, with the first few tokens that it concerns."""
+    """Print one line per finding, with the first few tokens it concerns."""
     found = tokenizer.audit()
     holes = sum(map(len, found.holes))
     ids = len(tokenizer.model.strings)
@@ -104,7 +111,7 @@ def print_audit(console: Console, tokenizer: Tokenizer) -> None:
         specials = len(vocabulary.special_tokens)
     for label, value in (
         *rule,
-        ("tokens", f"{ids:,}, of them {len(found.splits):,} made by merging"),
+        ("tokens", f"{ids:,}, {len(found.splits):,} of them made by merging"),
         ("special tokens", f"{specials:,}"),
         ("dead tokens", _tokens(contents, found.dead_tokens)),
         ("improper tokens", _tokens(contents, found.improper_tokens)),
@@ -113,10 +120,10 @@ def print_audit(console: Console, tokenizer: Tokenizer) -> None:
         ("ids follow ranks", "yes" if found.ids_follow_ranks else "no"),
         (
             "fast seam test",
-            "holds for every token" if found.is_orderly else "holds for a part of the tokens",
+            "valid for all tokens" if found.is_orderly else "valid for some tokens",
         ),
     ):
-        # Not a table: that would break a long line, and a digest must be whole to be copied.
+        # Not a table, which would wrap long lines: a digest must stay in one piece to be copied.
         console.print(Text(f"{label:18}", style="dim"), Text(value), sep="", soft_wrap=True)
 
 
@@ -126,7 +133,7 @@ def _tokens(contents: Mapping[int, str | bytes], ids: Sequence[int]) -> str:
 
 
 def _bytes(missing: bytes) -> str:
-    r"""Show how many bytes these are, and the first few of them.
+    r"""Return how many bytes these are, and the first few of them.
 
     >>> _bytes(b""), _bytes(b"\x00\x01"), _bytes(bytes(254))
     ('0', '2: 00 01', '254: 00 00 00 00 00, ...')
@@ -135,6 +142,6 @@ def _bytes(missing: bytes) -> str:
 
 
 def _few(shown: Sequence[str], count: int, between: str) -> str:
-    """Return the count, then what is shown, and whether that is not all."""
+    """Return the count, the items shown, and dots if there are more."""
     more = ", ..." if count > len(shown) else ""
     return f"{count:,}" + (f": {between.join(shown)}{more}" if shown else "")

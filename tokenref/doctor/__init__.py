@@ -1,1 +1,1 @@
-"""`tokenref doctor`: a first-time author's program, message by message, each mistake explained."""
+"""`tokenref doctor`: test an author's program message by message, and explain each mistake."""

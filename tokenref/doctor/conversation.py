@@ -1,4 +1,4 @@
-"""One conversation with a program: each answer read, each mistake turned into a finding."""
+"""One conversation with a program under test. Each mistake in an answer becomes a finding."""
 
 import os
 import selectors
@@ -33,54 +33,54 @@ Kind: TypeAlias = Literal["ok", "note", "problem"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is well, worth knowing, or wrong."""
+    """One thing that is correct, worth knowing, or wrong."""
 
     kind: Kind
     about: str
-    """Which part of the conversation: start, hello, load, an operation, bye."""
+    """The part of the conversation: start, hello, load, an operation, canary, bye."""
 
     text: str
     wrote: str = ""
-    """The line at fault, as it can be shown."""
+    """The wrong line, in printable form."""
 
     right: str = ""
-    """What would have been right."""
+    """A correct answer."""
 
     hint: str = ""
     """What to do about it."""
 
     asked: str = ""
-    """The question that was put, its numbers in decimal."""
+    """The question, with floats in decimal."""
 
 
 class StopError(Exception):
-    """Nothing more can be found out; the finding says why."""
+    """The conversation cannot continue. The finding says why."""
 
     def __init__(self, finding: Finding) -> None:
-        """Take the last finding."""
+        """Take the finding that explains it."""
         super().__init__(finding.text)
         self.finding = finding
 
 
 _READ_AT_THE_END: Final = 1 << 20
-"""Bytes that are read of a program that would not answer, once its input is closed."""
+"""How many bytes are read from a program that did not answer, once its input is closed."""
 
 
 @dataclass(frozen=True)
 class Said:
-    """What is said to one question: as it is understood, and as it stands in the line."""
+    """The answer to one question: as understood, and as it was written."""
 
     answer: Answer
     result: Mapping[str, Any]
 
     @property
     def shown(self) -> str:
-        """The result, as it can be shown."""
+        """The result in printable form."""
         return shown(msgspec.json.encode(self.result))
 
 
 class Conversation:
-    """A program under test, spoken to one message at a time."""
+    """A program under test that receives one message at a time."""
 
     def __init__(self, arguments: Sequence[str], patience: Patience) -> None:
         """Start the program. Raises `StartError`."""
@@ -91,7 +91,7 @@ class Conversation:
         self._said: list[bytes] = []
 
     def hello(self) -> HelloAnswer:
-        """Ask who it is. Raises `StopError`."""
+        """Send hello and return the answer. Raises `StopError`."""
         line = self._ask("hello", [{"cmd": "hello", "proto": PROTO}], self._patience.to_start)[0]
         try:
             return read_hello(line)
@@ -99,7 +99,7 @@ class Conversation:
             raise StopError(_finding("hello", error, "hello", line)) from None
 
     def load(self, about: str, kind: str, digest: str, path: Path) -> Answer | None:
-        """Ask it to load a file; return None if it did. Raises `StopError`."""
+        """Send load. Return None if that worked, else an answer. Raises `StopError`."""
         message_id = f"l{next(self._ids)}"
         message = {"cmd": "load", "id": message_id, kind: digest, "path": str(path)}
         line = self._ask(about, [message], self._patience.to_start)[0]
@@ -109,10 +109,10 @@ class Conversation:
             raise StopError(_finding(about, error, "load", line)) from None
 
     def run(self, message: Mapping[str, Any], questions: Sequence[Mapping[str, Any]]) -> list[Said]:
-        """Put questions, and then none; return what is said to each. Raises `StopError`."""
+        """Send questions and a run without questions. Return the answers. Raises `StopError`."""
         op = str(message["op"])
         run_id, fence_id = f"b{next(self._ids)}", f"b{next(self._ids)}"
-        # Keys that a program which counts, sorts or converts them does not give back.
+        # A program that counts, sorts or converts keys does not return these unchanged.
         keys = {f"0{len(questions) - place}": place for place in range(len(questions))}
         cases = [{"k": key, "in": question} for key, question in zip(keys, questions, strict=True)]
         lines = self._ask(
@@ -141,14 +141,14 @@ class Conversation:
         ]
 
     def bye(self) -> Finding:
-        """Say goodbye; return whether it ended by itself."""
+        """Say goodbye, and return whether the program ended by itself, as a finding."""
         if self._process.bye(b'{"cmd":"bye"}\n'):
             return Finding("ok", "bye", "it ended by itself")
         return Finding(
             "note",
             "bye",
-            "it did not end within a second, and was ended",
-            hint="end at bye, and at the end of standard input",
+            "it did not exit within a second and was killed",
+            hint="exit after bye, and at the end of standard input",
         )
 
     def end(self) -> None:
@@ -171,8 +171,8 @@ class Conversation:
             raise StopError(self._about_death(about, str(messages[0]["cmd"]), str(error))) from None
 
     def _about_silence(self, about: str, cmd: str, seconds: float) -> Finding:
-        """Explain why there was no line, from what comes once the input is closed."""
-        said = f"it gave no answer to {cmd} within {seconds:g} seconds"
+        """Explain a missing answer, using what the program writes once its input is closed."""
+        said = f"it did not answer {cmd} within {seconds:g} seconds"
         late = self._answers_at_the_end()
         if not late.strip():
             return Finding(
@@ -180,8 +180,8 @@ class Conversation:
                 about,
                 said,
                 right=EXAMPLES[cmd],
-                hint="read standard input line by line, and answer each line before the next comes"
-                + self._last_words(),
+                hint="read standard input line by line, and answer each line before reading "
+                "the next" + self._last_words(),
             )
         ended = "\n" if late.endswith(b"\n") else ""
         lines = late.count(b"\n")
@@ -197,7 +197,7 @@ class Conversation:
         return Finding(
             "problem",
             about,
-            f"{said}, and did when its input was closed",
+            f"{said}, but did when its input was closed",
             shown(late.splitlines()[-1]),
             EXAMPLES[cmd],
             "flush standard output after each answer, and do not wait for the end of the input",
@@ -208,12 +208,12 @@ class Conversation:
         return Finding(
             "problem",
             about,
-            f"{cmd} had no answer: {reason}",
+            f"{cmd} was not answered: {reason}",
             right=EXAMPLES[cmd],
             hint=(
-                "write one line for each message, and no other"
+                "write exactly one line for each message"
                 if more
-                else "catch what a question breaks, answer it with crash, and stay until bye"
+                else "catch errors, answer the question with crash, and keep running until bye"
             )
             + self._last_words(),
         )
@@ -223,7 +223,7 @@ class Conversation:
         return f"; the last line on its standard error is {last!r}" if last else ""
 
     def _answers_at_the_end(self) -> bytes:
-        """Start the program anew, send all once more, close its input; return what it writes."""
+        """Start the program again, send everything, close its input, and return what it writes."""
         with subprocess.Popen(
             self._arguments,
             stdin=subprocess.PIPE,
@@ -240,7 +240,7 @@ class Conversation:
 
 
 def _exchange_all(child: "subprocess.Popen[bytes]", message: bytes, seconds: float) -> bytes:
-    """Write a message of moderate length, close the input, and read what comes in time."""
+    """Write a message of moderate length, close the input, and read until the time limit."""
     assert child.stdin is not None  # noqa: S101 - it is a pipe
     assert child.stdout is not None  # noqa: S101 - as is this
     deadline = time.monotonic() + seconds
@@ -248,7 +248,9 @@ def _exchange_all(child: "subprocess.Popen[bytes]", message: bytes, seconds: flo
     os.set_blocking(child.stdin.fileno(), False)
     with selectors.DefaultSelector() as ready:
         with suppress(OSError):
-            child.stdin.write(message[: 1 << 16])  # what a pipe holds: a program may not read it
+            child.stdin.write(
+                message[: 1 << 16]
+            )  # the capacity of a pipe: the program may not read
         child.stdin.close()
         ready.register(child.stdout, selectors.EVENT_READ)
         while len(written) < _READ_AT_THE_END and ready.select(deadline - time.monotonic()):
@@ -267,13 +269,12 @@ def _finding(about: str, error: ProtocolError, cmd: str, line: bytes) -> Finding
 
 
 def _about_fence(finding: Finding, message_id: str) -> Finding:
-    """Explain a wrong answer to a run without questions: usually there was a line too many."""
+    """Explain a wrong answer to a run without questions: usually an extra line came first."""
     return Finding(
         "problem",
         finding.about,
-        f"after a right answer, a run without questions must have an answer of its own: "
-        f"{finding.text}",
+        f"after a correct answer, a run without questions must have its own answer: {finding.text}",
         finding.wrote,
         f'{{"id":"{message_id}","results":[]}}',
-        finding.hint or "write one line for each message, and no other",
+        finding.hint or "write exactly one line for each message",
     )

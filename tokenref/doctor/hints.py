@@ -1,7 +1,7 @@
-"""What an author probably did, judging from the line that their program wrote.
+"""What an author probably did wrong, judging from the line that the program wrote.
 
-`tokenref.protocol.reading` says what is wrong with a line. Here are the mistakes
-behind it that people make, each with what to do about it.
+`tokenref.protocol.reading` says what is wrong with a line. This module knows the common mistakes
+behind it and what to do about each.
 """
 
 import json
@@ -19,23 +19,23 @@ _HEX: Final = re.compile("(0x)?[0-9A-Fa-f]{2,}")
 
 
 def hint(line: bytes, cmd: str) -> str:
-    r"""Return what to do about a line that answers a message wrongly; empty if nobody knows.
+    r"""Return advice about a wrong answer to a message, or an empty string.
 
     >>> hint(b"loading model...", "hello")
-    'only answers belong on standard output: print messages for people to standard error'
+    'standard output is for answers only: print other messages to standard error'
     >>> hint(b"{'proto': 1}", "hello")
-    'that is how Python prints a dict: write json.dumps(...) of it'
+    'this is how Python prints a dict: use json.dumps'
     >>> hint(b'{"id":"b1","results":{"0":{"ok":{}}}}', "run")
-    'results is a list, and each result has its key as "k"'
+    'results must be a list, and each result must have its key as "k"'
     """
     text = line.decode("utf-8", "replace").strip("\r\n ")
     value = _parsed(text)
     if value is _NO_JSON:
         return _about_text(text)
     if not isinstance(value, dict):
-        return "an answer is one JSON object, in braces"
+        return "an answer must be one JSON object, in braces"
     if "cmd" in value:
-        return "that is the message itself: answer it, and do not echo it"
+        return "this is the message itself: answer it, do not echo it"
     if cmd == "hello":
         return _about_hello(value)
     if cmd == "run":
@@ -44,33 +44,33 @@ def hint(line: bytes, cmd: str) -> str:
 
 
 def hint_on_answer(out: Any) -> str:
-    """Return what to do about the content of an answer that is of a wrong form.
+    """Return advice about the content of an answer that has the wrong form.
 
     >>> hint_on_answer({"probs": {"f32": [0.5, 0.25]}})
-    'numbers are given as their bits, never as decimals: {"f32":"3f000000"} is [0.5]'
+    'floats are given as bits, never in decimal: {"f32":"3f000000"} is [0.5]'
     >>> hint_on_answer({"bytes": "FF"})
-    'hexadecimal digits are lower case and have no prefix: ff'
+    'hexadecimal digits must be lower case without a prefix: ff'
     """
     if isinstance(out, list):
-        return 'what is ok is an object, {"ids":[...]} and the like, and no list'
+        return 'the value of ok must be an object such as {"ids":[...]}, not a list'
     for name in ("ids", "keep", "token", "count", "tokens"):
         given = _leaves(out.get(name)) if isinstance(out, dict) else []
         if any(isinstance(value, str) for value in given):
-            return f'{name} are numbers: 300, not "300"'
+            return f'{name} must be numbers: 300, not "300"'
         if any(isinstance(value, float) for value in given):
-            return f"{name} are whole numbers: 300, not 300.0"
+            return f"{name} must be integers: 300, not 300.0"
     if any(isinstance(value, float) for value in _leaves(out)):
-        return 'numbers are given as their bits, never as decimals: {"f32":"3f000000"} is [0.5]'
+        return 'floats are given as bits, never in decimal: {"f32":"3f000000"} is [0.5]'
     for value in _leaves(out):
         if isinstance(value, str) and _HEX.fullmatch(value):
             clean = value.removeprefix("0x").lower()
             if clean != value:
-                return f"hexadecimal digits are lower case and have no prefix: {clean:.40}"
+                return f"hexadecimal digits must be lower case without a prefix: {clean:.40}"
     return ""
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """Return a question after the name that was meant, or nothing.
+    """Return a suggestion for a mistyped name, or an empty string.
 
     >>> near("defintion", ["definition", "tiktoken"])
     '; did you mean "definition"?'
@@ -93,52 +93,54 @@ def _refuse_constant(name: str) -> None:
 
 def _about_text(text: str) -> str:
     if not text:
-        return "an empty line is no answer: write one line for each message, and no other"
+        return "an empty line is not an answer: write exactly one line for each message"
     if text.startswith("\ufeff"):
-        return "the line begins with a byte order mark: write UTF-8 without one"
+        return "the line starts with a byte order mark: write UTF-8 without it"
     if re.search(r"\b(NaN|-?Infinity)\b", text) and text.startswith("{"):
-        return (
-            'JSON has no NaN and no Infinity: numbers are given as their bits, {"f32":"7fc00000"}'
-        )
+        return 'JSON has no NaN and no Infinity: floats are given as bits, {"f32":"7fc00000"}'
     if re.match(r"\{\s*'", text):
-        return "that is how Python prints a dict: write json.dumps(...) of it"
+        return "this is how Python prints a dict: use json.dumps"
     if text.startswith("{") and text.count("{") > text.count("}"):
-        return "an answer is one line: write the JSON without line breaks in it"
+        return "an answer must be one line: write the JSON without line breaks"
     if text.startswith("{") and re.search(r"\}\s*\{", text):
-        return "that is more than one answer: end each with a line feed"
+        return "this is more than one answer: end each with a line feed"
     if not text.startswith("{"):
-        return "only answers belong on standard output: print messages for people to standard error"
+        return "standard output is for answers only: print other messages to standard error"
     return ""
 
 
 def _about_hello(value: Mapping[str, Any]) -> str:
     ops = value.get("ops")
     if isinstance(ops, list):
-        return 'ops is an object: "ops":{"encode":{"profiles":["definition"]}}'
+        return 'ops must be an object: "ops":{"encode":{"profiles":["definition"]}}'
     if not isinstance(ops, dict):
         return ""
     for op, ability in ops.items():
         if op not in OPS:
-            return f'there is no operation "{op:.40}"' + near(op, OPS)
+            return f'unknown operation "{op:.40}"' + near(op, OPS)
         if isinstance(ability, list):
-            return f'each operation has an object: "{op}":{{"profiles":{json.dumps(ability)}}}'
+            return (
+                f'each operation must have an object: "{op}":{{"profiles":{json.dumps(ability)}}}'
+            )
         profiles = ability.get("profiles") if isinstance(ability, dict) else None
         if isinstance(profiles, str):
-            return f'profiles is a list: "profiles":["{profiles:.40}"]'
+            return f'profiles must be a list: "profiles":["{profiles:.40}"]'
     if isinstance(value.get("impl"), str):
-        return '"impl" is an object: {"name":"my-engine","version":"1.0"}'
+        return '"impl" must be an object: {"name":"my-engine","version":"1.0"}'
     return ""
 
 
 def _about_run(value: Mapping[str, Any]) -> str:
     results = value.get("results")
     if isinstance(results, dict):
-        return 'results is a list, and each result has its key as "k"'
+        return 'results must be a list, and each result must have its key as "k"'
     if not isinstance(results, list):
         return ""
     for result in results:
         if not isinstance(result, dict):
-            return 'a result is an object with the key "k" of its question: {"k":"0","ok":{...}}'
+            return (
+                'a result must be an object with the key "k" of its question: {"k":"0","ok":{...}}'
+            )
         said = _about_result(result)
         if said:
             return said
@@ -147,33 +149,33 @@ def _about_run(value: Mapping[str, Any]) -> str:
 
 def _about_result(result: Mapping[str, Any]) -> str:
     if "k" not in result:
-        return 'each result needs the key "k" of its question: their order tells nothing'
+        return 'each result needs the key "k" of its question: their order does not matter'
     if not isinstance(result["k"], str):
-        return "keys are strings, whatever they look like: give them back as they came"
+        return "keys are strings, whatever they look like: return them unchanged"
     if "ok" in result and not isinstance(result["ok"], dict):
-        return hint_on_answer(result["ok"]) or 'what is ok is an object: {"ids":[...]}'
+        return hint_on_answer(result["ok"]) or 'the value of ok must be an object: {"ids":[...]}'
     given = [name for name in ("ok", "err", "skip", "crash") if name in result]
     if len(given) != 1:
-        return "each result has exactly one of ok, err, skip and crash" + (
-            ": leave the others out, also where they would be null" if given else ""
+        return "each result must have exactly one of ok, err, skip and crash" + (
+            ": omit the others, do not set them to null" if given else ""
         )
     refusal = result.get("err")
     if isinstance(refusal, str):
-        return f'err is an object: {{"code":{json.dumps(refusal)[:60]},"msg":"..."}}'
+        return f'err must be an object: {{"code":{json.dumps(refusal)[:60]},"msg":"..."}}'
     return ""
 
 
 def hint_on_code(code: str) -> str:
-    """Return which code was meant.
+    """Return advice about an unknown error code.
 
     >>> hint_on_code("missing_byte")
-    'codes are those of fixtures/README.md; did you mean "MISSING_BYTE"?'
+    'the codes are listed in fixtures/README.md; did you mean "MISSING_BYTE"?'
     """
-    return "codes are those of fixtures/README.md" + near(code.upper(), CODES)
+    return "the codes are listed in fixtures/README.md" + near(code.upper(), CODES)
 
 
 def _leaves(value: Any) -> Sequence[Any]:
-    """Return what stands in a value that is neither a list nor an object, in order."""
+    """Return the scalars in a value, in order."""
     if isinstance(value, dict):
         return [leaf for entry in value.values() for leaf in _leaves(entry)]
     if isinstance(value, list):

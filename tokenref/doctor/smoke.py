@@ -1,4 +1,4 @@
-"""Which records a program is tried with first: a few that are as short as can be."""
+"""The records that `tokenref doctor` tries first: a few short ones."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from tokenref.record import Case, MustRefuse, canonical_json, op_of
 from tokenref.verdicts import Seeds, Stat, Survey
 
 _SHORT: Final = 100
-"""Characters of a question that is short. One of a single token shows few mistakes."""
+"""Maximum length of a short question, in characters. Very short ones reveal few mistakes."""
 
 SMOKE_CASES: Final = 3
-"""Records with an answer that are tried of each operation."""
+"""How many records with an answer are tried per operation."""
 
 
 _NO_ONE_ANSWER: Final = (MustRefuse, Seeds, Stat, Survey)
@@ -22,20 +22,20 @@ _NO_ONE_ANSWER: Final = (MustRefuse, Seeds, Stat, Survey)
 
 @dataclass(frozen=True)
 class Trial:
-    """Records of one operation, one profile, and one vocabulary or none."""
+    """Records of one operation, one profile, and at most one vocabulary."""
 
     op: str
     profile: str
     vocab: str | None
     answered: Sequence[Case]
-    """Records with an answer, short ones, the shortest first."""
+    """Short records with an answer, shortest first."""
 
     refused: Sequence[Case]
-    """Records that must be refused, one at most."""
+    """At most one record that must be refused."""
 
 
 def trials(catalogue: Catalogue, op: str, profiles: Sequence[str]) -> Iterator[Trial]:
-    """Yield what an operation may be tried with: what comes with the fixtures first, short first.
+    """Yield the trials for an operation: those with shipped vocabularies first, short ones first.
 
     >>> from tokenref.catalogue import open_catalogue
     >>> first = next(trials(open_catalogue(), "encode", ["definition"]))
@@ -59,12 +59,12 @@ def trials(catalogue: Catalogue, op: str, profiles: Sequence[str]) -> Iterator[T
 
 
 def is_shipped(catalogue: Catalogue, vocab: str | None) -> bool:
-    """Return whether nothing has to be loaded, or the fixtures have the file."""
+    """Return whether nothing must be loaded or the fixtures contain the file."""
     return vocab is None or catalogue.entry(vocab).path is not None
 
 
 def canaries(catalogue: Catalogue, abilities: Mapping[str, Sequence[str]]) -> list[Case]:
-    """Return the canaries about the operations and profiles that a program has."""
+    """Return the canaries for the operations and profiles that a program declares."""
     return [
         case
         for case in catalogue.canaries
@@ -73,15 +73,15 @@ def canaries(catalogue: Catalogue, abilities: Mapping[str, Sequence[str]]) -> li
 
 
 def _rank(trial: Trial) -> tuple[bool, bool, int]:
-    """Return a key that puts those first that have all kinds of records, then the short ones."""
+    """Return a sort key: trials with all kinds of records first, then short ones."""
     complete = len(trial.answered) == SMOKE_CASES
     return not complete, not trial.refused, sum(map(_length, trial.answered))
 
 
 def _spread(cases: Sequence[Case]) -> Sequence[Case]:
-    """Return the first, the middle and the last of the short ones, from the shortest on.
+    """Return the first, the middle and the last of the short records.
 
-    Those of 16 bits are short, and about something else than the operation.
+    Records with 16-bit floats are short but test something other than the operation.
     """
     wide = [case for case in cases if "SixteenBit" not in case.flags] or cases
     short = [case for case in wide if _length(case) <= _SHORT] or wide[:1]

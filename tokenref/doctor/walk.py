@@ -1,7 +1,7 @@
-"""The walk: hello, load, a few questions of each operation, a canary, and bye.
+"""The checks of `tokenref doctor`: hello, load, a few questions per operation, a canary, and bye.
 
-After a mistake that breaks the conversation the program is started anew for the
-next operation, so that one visit finds the mistakes of all operations.
+After a mistake that breaks the conversation, the program is restarted for the next operation. So
+one run finds the mistakes in all operations.
 """
 
 import shlex
@@ -28,19 +28,20 @@ from tokenref.protocol.channel import Patience, StartError
 from tokenref.protocol.messages import HelloAnswer
 from tokenref.protocol.reading import shown
 from tokenref.record import PIPELINE_OPS, SAMPLER_OPS, Case, MustRefuse, op_of
+from tokenref.record_files import read_file
 from tokenref.reports.readable import readable_json
 from tokenref.rules import rule_names
 
 _MANY: Final = 64
-"""Questions of the largest run that a runner sends."""
+"""Number of questions in the largest run that a runner sends."""
 
 _WIDEST: Final = 300
 
 
 def examine(command: str, catalogue: Catalogue, patience: Patience) -> Iterator[Finding]:
-    """Yield what is found about a program, as soon as it is found.
+    """Yield findings about a program as they are made.
 
-    Raises `StartError` for a command that is none, or starts nothing.
+    Raises `StartError` if the command is invalid or cannot be started.
     """
     try:
         arguments = shlex.split(command)
@@ -53,7 +54,7 @@ def examine(command: str, catalogue: Catalogue, patience: Patience) -> Iterator[
 
 
 class _Visit:
-    """All that is done with one program."""
+    """The checks of one program."""
 
     def __init__(
         self, arguments: Sequence[str], catalogue: Catalogue, patience: Patience, folder: Path
@@ -95,7 +96,7 @@ class _Visit:
     def _about_op(
         self, conversation: Conversation, op: str, profiles: Sequence[str], hello: HelloAnswer
     ) -> Iterator[Finding]:
-        """Yield what is found with a few questions of one operation."""
+        """Yield the findings for a few questions of one operation."""
         reasons: list[str] = []
         left = iter(trials(self._catalogue, op, profiles))
         for trial in left:
@@ -117,14 +118,14 @@ class _Visit:
             yield Finding(
                 "note",
                 op,
-                f"nothing was answered: it skips all {len(reasons)} vocabularies; "
-                f"the first reason is: {reasons[0]}",
+                f"no question was answered: all {len(reasons)} vocabularies were skipped; "
+                f"the first reason: {reasons[0]}",
             )
 
     def _about_refusals(
         self, conversation: Conversation, left: Iterable[Trial]
     ) -> Iterator[Finding]:
-        """Yield what becomes of one question that must be refused, and is not skipped."""
+        """Yield the finding for one question that must be refused, unless it is skipped."""
         for trial in left:
             if trial.refused and self._load(conversation, trial.op, trial.vocab) is None:
                 found = self._about_refusal(conversation, trial, trial.refused[0])
@@ -133,21 +134,21 @@ class _Visit:
                     return
 
     def _load(self, conversation: Conversation, about: str, vocab: str | None) -> Answer | None:
-        """Load what records are about; return None if that went well."""
+        """Load the subject of records. Return None if that worked, else an answer."""
         if vocab is None:
             return None
         entry = self._catalogue.entry(vocab)
         kind = "tokenizer" if about in PIPELINE_OPS else "vocab"
-        if entry.path is not None:
-            return conversation.load(
-                about, kind, vocab, (self._catalogue.folder / entry.path).resolve()
-            )
-        subject = self._catalogue.subject(vocab)
-        if not isinstance(subject, Vocabulary):
-            return Skipped(f"{entry.name} is not here")
-        path = self._folder / f"{entry.name}.json"
+        path = self._folder / f"{kind}-{entry.name}.json"
         if not path.exists():
-            path.write_bytes(dump_plain_json(NamedVocabulary(entry.name, "", subject)))
+            if entry.path is not None:
+                content = read_file(self._catalogue.folder / entry.path)
+            else:
+                subject = self._catalogue.subject(vocab)
+                if not isinstance(subject, Vocabulary):
+                    return Skipped(f"{entry.name} is not available")
+                content = dump_plain_json(NamedVocabulary(entry.name, "", subject))
+            path.write_bytes(content)
         return conversation.load(about, kind, vocab, path)
 
     def _ask(self, conversation: Conversation, trial: Trial, cases: Sequence[Case]) -> list[Said]:
@@ -175,11 +176,11 @@ class _Visit:
                 missing = set(hello.ops[trial.op].stages) - set(answer.out.get("stages", {}))
                 if missing and "stages" in msgspec.to_builtins(case.out):
                     yield Finding(
-                        "note", trial.op, f"the stages {sorted(missing)} are declared, not given"
+                        "note", trial.op, f"the stages {sorted(missing)} are declared but missing"
                     )
         if passed:
             yield Finding(
-                "ok", trial.op, f"{passed} of {len(said)} first questions are right ({where})"
+                "ok", trial.op, f"{passed} of the first {len(said)} questions are correct ({where})"
             )
         if all(isinstance(one.answer, Skipped) for one in said):
             return
@@ -188,7 +189,7 @@ class _Visit:
     def _about_refusal(
         self, conversation: Conversation, trial: Trial, case: Case
     ) -> Finding | None:
-        """Return how a question is answered that has no answer, or None if it is skipped."""
+        """Return a finding about a question that must be refused, or None if it is skipped."""
         subject = self._catalogue.subject(trial.vocab)
         assert not isinstance(subject, str)  # noqa: S101 - the program has just loaded it
         (said,) = self._ask(conversation, trial, [case])
@@ -197,10 +198,10 @@ class _Visit:
             return None
         judgement = judge(case, answer, subject)
         if judgement.status == "pass" and isinstance(answer, Refused):
-            return Finding("ok", trial.op, f"what must be refused is refused: {answer.code}")
+            return Finding("ok", trial.op, f"invalid input is refused correctly: {answer.code}")
         suggestion = ""
         if isinstance(answer, Crashed):
-            suggestion = "check the input first; a crash is never a refusal"
+            suggestion = "validate the input first; a crash does not count as a refusal"
             if "a code must be" in answer.message:
                 suggestion = hint_on_code(str(said.result["err"]["code"]))
         codes = case.verdict.codes if isinstance(case.verdict, MustRefuse) else []
@@ -217,7 +218,7 @@ class _Visit:
     def _about_many(
         self, conversation: Conversation, trial: Trial, hello: HelloAnswer
     ) -> Iterator[Finding]:
-        """Yield whether a whole batch is answered as its questions are alone."""
+        """Yield a finding if a question is answered differently in a batch."""
         many = min(_MANY, hello.limits.batch)
         cases = [trial.answered[place % len(trial.answered)] for place in range(many)]
         alone = self._ask(conversation, trial, trial.answered)
@@ -228,18 +229,18 @@ class _Visit:
                 yield Finding(
                     "problem",
                     trial.op,
-                    f"{case.id} is answered otherwise as number {place} of {many} questions: "
+                    f"{case.id} is answered differently as number {place} of {many} questions: "
                     f"{_short(said.answer)}, alone {_short(alone[place % len(alone)].answer)}",
-                    hint="no question may change what another one is answered; "
-                    "answers go to the key of their question",
+                    hint="a question must not change the answer to another; "
+                    "each answer has the key of its question",
                 )
                 return
 
     def _about_canaries(
         self, conversation: Conversation, abilities: Mapping[str, Sequence[str]]
     ) -> Iterator[Finding]:
-        """Yield whether wrong answers are told from right ones."""
-        noticed = 0
+        """Yield the findings for the canaries, whose recorded answers are wrong."""
+        tried = rejected = 0
         for case in canaries(self._catalogue, abilities):
             op = op_of(case)
             subject = self._catalogue.subject(case.vocab)
@@ -248,19 +249,22 @@ class _Visit:
             trial = Trial(op, case.profile, case.vocab, [case], [])
             (said,) = self._ask(conversation, trial, [case])
             status = judge(case, said.answer, subject).status
-            noticed += status in {"fail", "wrong_error"}
+            tried += status not in {"skip", "unsupported"}
+            rejected += status in {"fail", "wrong_error"}
             if status == "pass":
                 yield Finding(
                     "problem",
                     "canary",
-                    f"{case.id}: a wrong answer that stands in a canary was given",
+                    f"{case.id}: the program gave the known-wrong answer of a canary",
                     said.shown,
                     hint=case.why,
                     asked=_question(case),
                 )
-        if noticed:
+        if rejected:
             yield Finding(
-                "ok", "canary", f"{noticed} wrong answers were told from the program's answers"
+                "ok",
+                "canary",
+                f"self-check: {rejected} of {tried} known-wrong answers were rejected",
             )
 
 
@@ -280,7 +284,7 @@ def _about_load(op: str, name: str, instead: Crashed) -> Finding:
         op,
         f"loading {name} failed: {instead.message}",
         right='{"id":"l0","skip":{"reason":"has no pattern"}}',
-        hint="what the engine cannot express is a skip with a reason, and no failure",
+        hint="if the engine does not support it, answer with skip and a reason",
     )
 
 
@@ -300,12 +304,12 @@ def _about_answer(case: Case, said: Said, text: str) -> Finding:
 
 
 def _question(case: Case) -> str:
-    """Return the question of a record, for people."""
+    """Return the question of a record in readable form."""
     return readable_json(msgspec.to_builtins(case.input), _WIDEST)
 
 
 def _result(said: Said, content: Mapping[str, Any]) -> str:
-    """Return a result to the same key, as it would be right."""
+    """Return a correct result for the same key."""
     shortened = {
         key: {name: value for name, value in part.items() if name != "stages"}
         for key, part in content.items()
@@ -325,7 +329,7 @@ __all__ = ["about_hello", "profiles_of"]
 
 
 def profiles_of(cases: Iterable[Case]) -> dict[str, set[str]]:
-    """Return the profiles that the records of each operation have."""
+    """Return the profiles in the records of each operation."""
     found: dict[str, set[str]] = {}
     for case in cases:
         found.setdefault(op_of(case), set()).add(case.profile)
@@ -333,9 +337,9 @@ def profiles_of(cases: Iterable[Case]) -> dict[str, set[str]]:
 
 
 def about_hello(hello: HelloAnswer, profiles: Mapping[str, AbstractSet[str]]) -> Iterator[Finding]:
-    """Say what the program is, and which of what it names no record asks for.
+    """Yield what the program is, and which operations and profiles it declares without records.
 
-    `profiles` are those of each operation that are in the records.
+    `profiles` are the profiles in the records of each operation.
     """
     language = f", {hello.impl.language}" if hello.impl.language else ""
     yield Finding(
@@ -348,24 +352,24 @@ def about_hello(hello: HelloAnswer, profiles: Mapping[str, AbstractSet[str]]) ->
         yield Finding(
             "problem",
             "hello",
-            "without any operation nothing can be asked",
+            "it declares no operation",
             right='"ops":{"encode":{"profiles":["definition"]}}',
         )
     for op, ability in hello.ops.items():
         if op not in profiles:
-            yield Finding("note", op, "the fixtures have no record of this operation")
+            yield Finding("note", op, "the fixtures have no records of this operation")
             continue
         yield from _about_profiles(op, ability.profiles, sorted(profiles[op]))
 
 
 def _about_profiles(op: str, named: Sequence[str], known: Sequence[str]) -> Iterator[Finding]:
-    """Say which of the profiles that the program names are in no record."""
+    """Yield which of the declared profiles occur in no record."""
     asked = set(known) & set(named)
     rules = set(rule_names(op)) if asked and op in SAMPLER_OPS else set()
     rare = [profile for profile in named if profile not in asked and profile in rules]
     if rare:
-        verb = "rule that it names has" if len(rare) == 1 else "rules that it names have"
-        said = f"{len(rare)} {verb} no record; only `tokenref fuzz` asks for them"
+        verb = "declared rule has" if len(rare) == 1 else "declared rules have"
+        said = f"{len(rare)} {verb} no records; only `tokenref fuzz` asks about them"
         yield Finding("note", op, said, hint=", ".join(rare)[:400])
     for profile in named:
         if profile not in asked and profile not in rare:

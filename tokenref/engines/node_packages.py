@@ -83,7 +83,7 @@ class NodePackage:
 
     @property
     def incidents(self) -> list[str]:
-        """What went wrong that is no one question's fault."""
+        """Failures that no single question caused."""
         return self._program.incidents if self._program else []
 
     @property
@@ -92,7 +92,7 @@ class NodePackage:
         return self._program.restarts if self._program else 0
 
     def load(self, vocabulary: Vocabulary, name: str) -> Session | Unsupported:
-        """Load a vocabulary, to answer by the definition."""
+        """Load a vocabulary, to answer questions of the profile "definition"."""
         return self._started().load(vocabulary, name)
 
     def load_for_profile(

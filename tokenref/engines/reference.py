@@ -196,8 +196,7 @@ class ReferenceSession:
 
     def encode_bytes(self, data: bytes) -> list[TokenId]:
         """Return the tokens of bytes that need not be UTF-8."""
-        pieces = partial(self.tokenizer.pieces, special="ordinary")
-        return encode_bytes(byte_model(self.tokenizer), pieces, data)
+        return encode_bytes(self.tokenizer, data)
 
     def _merges(self, piece: bytes) -> list[list[int]]:
         """Return the merges of a piece by the definition; none if it is taken whole."""

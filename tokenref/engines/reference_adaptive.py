@@ -16,7 +16,8 @@ from sampling_ref.draws.inverse_cdf import inverse_cdf_of_logits
 from sampling_ref.errors import ParameterError
 from sampling_ref.mirostat import draw_falling, next_mu
 from sampling_ref.numbers.softmax import softmax
-from sampling_ref.parameters import read_fraction, read_uniforms
+from sampling_ref.parameters import read_fraction
+from sampling_ref.random.sources import read_uniforms
 from sampling_ref.row import read_possible_logits
 from tokenref.floats import nearest, pack, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters

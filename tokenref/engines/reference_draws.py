@@ -20,7 +20,7 @@ from sampling_ref.draws.without_replacement import (
     without_replacement_of_logits,
 )
 from sampling_ref.errors import ParameterError, RandomNumberError, UnknownNameError
-from sampling_ref.parameters import read_uniforms
+from sampling_ref.random.sources import read_uniforms
 from tokenref.conversions import CONVERSIONS, numbers_of
 from tokenref.engines.reference_adaptive import ADAPTIVE
 from tokenref.engines.reference_speculative import SPECULATIVE

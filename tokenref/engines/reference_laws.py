@@ -12,9 +12,13 @@ from typing import Any, Final, TypeAlias
 
 from sampling_ref.errors import ParameterError
 from sampling_ref.speculative.block import block_breakpoints, verify_block
-from sampling_ref.speculative.chain import chain_breakpoints, verify_chain
+from sampling_ref.speculative.chain import (
+    chain_breakpoints,
+    matching_breakpoints,
+    verify_by_matching,
+    verify_chain,
+)
 from sampling_ref.speculative.law import law_of
-from sampling_ref.speculative.matching import matching_breakpoints, verify_by_matching
 from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import pack, unpack

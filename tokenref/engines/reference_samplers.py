@@ -26,25 +26,10 @@ from sampling_ref import (
     Use,
 )
 from sampling_ref.candidates import Candidates
-from sampling_ref.evaluation import (
-    Answer as Run,
-)
-from sampling_ref.evaluation import (
-    Question,
-    apply_stage,
-    chain,
-    draw,
-    is_greedy_instead,
-    own_name,
-    probabilities,
-    question_of,
-    read_parameters,
-    run,
-)
+from sampling_ref.evaluation import Evaluation, Run, chain, evaluation
 from sampling_ref.greedy import greedy
 from sampling_ref.numbers.softmax import log_softmax, softmax
-from sampling_ref.parameters import read_uniforms
-from sampling_ref.random.sources import Given
+from sampling_ref.random.sources import read_uniforms
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.reference_draws import DRAWS
 from tokenref.floats import Type, nearest, pack, type_of, unpack
@@ -189,46 +174,36 @@ class SamplerSession:
             return Ok(self._sequence(request))
         if "logits" not in request:
             return Unsupported(f"asks {self.profile} about logits only")
-        question = self._question(request)
+        evaluated = self._evaluation(request)
         if op == "chain":
-            return Ok(_chain(run(question)))
+            return Ok(_chain(evaluated.run()))
         if op == "distribution":
-            probs = probabilities(question, run(question).candidates)
+            probs = evaluated.probabilities(evaluated.run().candidates)
             dtype = type_of(request["logits"])
             return Ok({"probs": pack(self.tools.rounded(probs, dtype), dtype)})
         if op == "sample":
-            return Ok({"token": draw(question, run(question))})
+            return Ok({"token": evaluated.draw(evaluated.run())})
         if op in FILTER_OPS or op in ROW_OPS:
-            candidates = self._one_step(op, question)
+            candidates = evaluated.one_step(op)
             if op in FILTER_OPS:
                 return Ok({"keep": _kept(candidates)})
             return Ok(self._logits(op, candidates, request["logits"]))
         return Unsupported(f"asks {self.profile} for its steps and chains, not for {op}")
 
-    def _question(self, request: Request) -> Question:
-        profile = self.tools.profiles[self.profile]
+    def _evaluation(self, request: Request) -> Evaluation:
         state = {
             name: unpack(numbers)[0] if name == "mu" else tuple(unpack(numbers))
             for name, numbers in request.get("state", {}).items()
         }
-        uniforms = unpack(request["uniforms"]) if "uniforms" in request else ()
-        return question_of(
-            profile,
-            read_parameters(profile, with_functions(unpack_parameters(request["params"]))),
+        return evaluation(
+            self.tools.profiles[self.profile],
             unpack(request["logits"]),
             request.get("history", ()),
+            with_functions(unpack_parameters(request["params"])),
             prompt_length=request.get("prompt_length", 0),
-            randomness=Given(read_uniforms(uniforms)),
+            uniforms=unpack(request["uniforms"]) if "uniforms" in request else (),
             state=state,
-            precision="exact",
         )
-
-    def _one_step(self, op: str, question: Question) -> Candidates:
-        candidates = question.candidates
-        for stage in question.profile.stages_of(own_name(question, op)):
-            if not (stage.is_off(question.parameters) or is_greedy_instead(question, stage)):
-                candidates = apply_stage(question, stage, candidates).after
-        return candidates
 
     def _sequence(self, request: Request) -> Mapping[str, Any]:
         parameters = unpack_parameters(request["params"])
@@ -293,9 +268,9 @@ def _function_of(table: Mapping[Any, Any]) -> Callable[[Sequence[int]], Any]:
     return lambda history: table.get(tuple(history), [])
 
 
-def _chain(answer: Run) -> Mapping[str, Any]:
-    stages = [{"step": applied.step, "keep": _kept(applied.after)} for _, applied in answer.applied]
-    return {"keep": _kept(answer.candidates), "stages": stages}
+def _chain(run: Run) -> Mapping[str, Any]:
+    stages = [{"step": applied.step, "keep": _kept(applied.after)} for applied in run.applied]
+    return {"keep": _kept(run.candidates), "stages": stages}
 
 
 def _kept(candidates: Candidates) -> list[int]:

@@ -6,10 +6,8 @@ from typing import Any, Final, TypeAlias
 
 from sampling_ref.errors import ParameterError
 from sampling_ref.speculative.block import verify_block
-from sampling_ref.speculative.chain import verify_chain
-from sampling_ref.speculative.ensemble import ensemble
-from sampling_ref.speculative.matching import verify_by_matching
-from sampling_ref.speculative.residual import residual
+from sampling_ref.speculative.chain import verify_by_matching, verify_chain
+from sampling_ref.speculative.residual import ensemble, residual
 from sampling_ref.speculative.target_only import verify_target_only
 from sampling_ref.speculative.tree import read_children, verify_tree
 from sampling_ref.speculative.typical import best_typical_candidate

@@ -107,7 +107,6 @@ def engine(name: str) -> Engine | Unavailable:
 def _own(name: str) -> Engine:
     """Return the reference, or one of its encoders."""
     from tokenref.engines.reference import ReferenceEngine, with_encoder
-    from tokenref.engines.table import BoundedEngine
 
     if name not in ENCODERS:
         return ReferenceEngine()

@@ -5,8 +5,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final, Literal, Protocol
 
-from bpe_ref import ByConcatenation, Vocabulary
+from bpe_ref import Vocabulary
 from bpe_ref.registry import REGISTRY
+from bpe_ref.vocabulary.merges import ByConcatenation
 from tokenref.answers import Ok, Refused
 
 _DISALLOWED: Final = "Encountered text corresponding to disallowed special token"

@@ -1,23 +1,139 @@
-"""A campaign: the groups of one shard, one after the other, until the end or until time is up.
+"""A campaign: the groups of one shard, one after another, until all are done or time is up.
 
-Each group that is done is reported at once. Nothing is kept but what the journal
-keeps: a campaign that was ended goes on at the first group that is not done. What
-has been begun when time is up is made smaller for `Limits.seconds` at most.
+The unit of work is a group: its questions are drawn, asked, compared, and failures are shrunk.
+Input and output of a group are lines of JSON, so any executor can run it, in this process or on
+another machine. A worker opens the engine once and keeps it.
+
+Each finished group is reported at once. Only the journal is kept: a campaign that was stopped
+resumes with the first group that is not done. When time is up, failures that were already found
+are shrunk for at most `Limits.seconds`.
 """
 
+import atexit
+import signal
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from dataclasses import replace
+from functools import lru_cache
+from importlib import import_module
 from itertools import count, takewhile
+from multiprocessing import get_context
 from typing import Final, TypeAlias
 
 import msgspec
+from msgspec import Struct
 
-from tokenref.fuzzing.groups import Done, run_group
-from tokenref.fuzzing.journal import Journal
-from tokenref.fuzzing.limits import Limits
-from tokenref.fuzzing.plan import Plan
+from bpe_ref import BpeError
+from tokenref.answers import Engine, NotAsked
+from tokenref.engines.table import EngineError, Unavailable, engine
+from tokenref.fuzzing.comparing import Comparer, Outcome
+from tokenref.fuzzing.drawn_questions import questions_of
+from tokenref.fuzzing.findings import Finding, finding_of, question_of
+from tokenref.fuzzing.journal import Group, Journal
+from tokenref.fuzzing.plan import GROUP, CampaignError, Limits, Plan
+from tokenref.fuzzing.shrinking import shrunk
+from tokenref.goldens import GoldensError
 from tokenref.protocol.channel import Patience
+from tokenref.protocol.opening import open_program
+from tokenref.runner import quiet_standard_error
+
+COMMAND: Final = "cmd:"
+"""What the name of an engine begins with that is a command."""
+
+RESTARTS: Final = 1_000_000
+"""Of a program that crashes: each smaller question that crashes it, too, is one more."""
+
+
+class Done(Struct, frozen=True, kw_only=True):
+    """What became of a group."""
+
+    group: Group
+    findings: list[Finding]
+    trouble: str = ""
+    """Why the engine cannot be asked any more, if so."""
+
+    interrupted: bool = False
+    """Whether Ctrl-C came while a failure was made smaller."""
+
+
+def open_engine(name: str, patience: Patience | None = None) -> Engine:
+    """Return an engine by its name, or the program of `cmd:PROGRAM ARGS`, started.
+
+    Raises `EngineError` for one that nobody knows, or that is not installed.
+
+    >>> open_engine("heap").name
+    'heap'
+    """
+    if name.startswith(COMMAND):
+        patience = replace(patience or Patience(), restarts=RESTARTS)
+        program = open_program(name.removeprefix(COMMAND), patience)
+        atexit.register(program.close)
+        return program
+    found = engine(name)
+    if isinstance(found, Unavailable):
+        raise EngineError(f"{name} is unavailable: {found.reason}")
+    return found
+
+
+def run_group(plan: bytes, patience: bytes, limits: bytes, group: int) -> bytes:
+    """Return what becomes of a group; what goes in beside its number, and the result, is JSON."""
+    read = msgspec.json.decode(plan, type=Plan)
+    comparer = _comparer(read.engine, patience, tuple(read.ignored))
+    shrinking = msgspec.json.decode(limits, type=Limits)
+    return msgspec.json.encode(done_group(read, comparer, group, shrinking))
+
+
+@lru_cache(maxsize=1)
+def _comparer(name: str, patience: bytes, ignored: tuple[str, ...]) -> Comparer:
+    return Comparer(open_engine(name, msgspec.json.decode(patience, type=Patience)), ignored)
+
+
+def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None = None) -> Done:
+    """Draw the questions of a group, compare, and shrink the first failure of each kind.
+
+    The others of the kind are mostly the same mistake, and shrinking takes long. An
+    interrupt while a failure is shrunk ends that; failures that wait for it stay as they are.
+    """
+    start = time.perf_counter()
+    first = GROUP * group
+    questions = questions_of(plan.selection, plan.seed, group)
+    if plan.cases is not None:
+        questions = questions[: plan.cases - first]
+    findings, interrupted = list[Finding](), False
+    with quiet_standard_error():
+        outcomes = comparer.compare(questions)
+        for place, outcome in _one_of_each_kind(outcomes):
+            shrinking = Limits(seconds=0) if interrupted else limits
+            small = shrunk(outcome, comparer, shrinking)
+            interrupted = interrupted or small.was_interrupted
+            engine = f"{comparer.name} {comparer.version}"
+            findings.append(
+                finding_of(outcome, small, index=first + place, seed=plan.seed, engine=engine)
+            )
+    milliseconds = round((time.perf_counter() - start) * 1000)
+    done = Group(group=group, counts=_counts(outcomes), milliseconds=milliseconds)
+    lost = next((each.got for each in outcomes if isinstance(each.got, NotAsked)), None)
+    trouble = "" if lost is None else lost.reason
+    return Done(group=done, findings=findings, trouble=trouble, interrupted=interrupted)
+
+
+def _one_of_each_kind(outcomes: Sequence[Outcome]) -> list[tuple[int, Outcome]]:
+    """Return the first failure of each kind, with its place."""
+    failed: dict[tuple[str, str, str], tuple[int, Outcome]] = {}
+    for place, outcome in enumerate(outcomes):
+        if outcome.fate == "failed":
+            failed.setdefault((outcome.question.op, *outcome.kind), (place, outcome))
+    return list(failed.values())
+
+
+def _counts(outcomes: Iterable[Outcome]) -> dict[str, dict[str, int]]:
+    counts: dict[str, dict[str, int]] = {}
+    for outcome in outcomes:
+        of_op = counts.setdefault(outcome.question.op, {})
+        of_op[outcome.fate] = of_op.get(outcome.fate, 0) + 1
+    return counts
+
 
 WAITING: Final = 64
 """Groups that an executor has at a time: enough for many workers, few to lose."""
@@ -108,3 +224,86 @@ def _there(
     finally:
         for future in running:
             future.cancel()
+
+
+def made_smaller(journal: Journal, comparer: Comparer, limits: Limits) -> Iterator[Finding]:
+    """Yield, for each unfinished finding of a journal, what it becomes; it says what it replaces.
+
+    After an interrupt, the last one is what was reached, and `KeyboardInterrupt` is raised.
+    """
+    waiting = [finding for finding in journal.findings.values() if finding.unfinished]
+    for finding in waiting:
+        if not limits.left():
+            return
+        smaller, was_interrupted = _smaller(finding, comparer, journal.plan, limits)
+        yield smaller
+        if was_interrupted:
+            raise KeyboardInterrupt
+
+
+def _smaller(
+    finding: Finding, comparer: Comparer, plan: Plan, limits: Limits
+) -> tuple[Finding, bool]:
+    try:
+        question = question_of(finding)
+    except (BpeError, GoldensError, LookupError, TypeError, ValueError) as error:
+        name = finding.record["id"]
+        raise CampaignError(f"{name}: what it is about cannot be loaded: {error}") from None
+    with quiet_standard_error():
+        (failed,) = comparer.compare([question])
+        if failed.fate != "failed":
+            return msgspec.structs.replace(finding, unfinished=False, now_and_then=True), False
+        found = shrunk(failed, comparer, limits)
+    engine = f"{comparer.name} {comparer.version}"
+    smaller = finding_of(failed, found, index=finding.index, seed=plan.seed, engine=engine)
+    replaces = "" if smaller.sum == finding.sum else finding.sum
+    whole = msgspec.structs.replace(smaller, asked=finding.asked, replaces=replaces)
+    return whole, found.was_interrupted
+
+
+PROCESSES: Final = "processes"
+
+
+def executor_named(name: str) -> Executor:
+    """Return an executor: `processes`, `processes:4`, or what `module:factory` returns.
+
+    A factory is a function without arguments that returns a `concurrent.futures.Executor`,
+    such as Dask's `Client(...).get_executor`. Raises `CampaignError`.
+
+    >>> executor_named("4 machines")
+    Traceback (most recent call last):
+    tokenref.fuzzing.plan.CampaignError: an executor must be ..., got '4 machines'
+    """
+    kind, _, rest = name.partition(":")
+    if kind == PROCESSES:
+        return _processes(name, rest)
+    if not kind.replace(".", "").isidentifier() or not rest.isidentifier():
+        raise CampaignError(
+            f"an executor must be processes, processes:NUMBER or module:factory, got {name!r}"
+        )
+    try:
+        executor: object = getattr(import_module(kind), rest)()
+    except Exception as error:  # noqa: BLE001 - somebody else's code may raise anything
+        raise CampaignError(
+            f"the executor {name} cannot be made: {type(error).__name__}: {error}"
+        ) from None
+    if not isinstance(executor, Executor):
+        raise CampaignError(
+            f"{name} must return a concurrent.futures.Executor, got {type(executor).__name__}"
+        )
+    return executor
+
+
+def _processes(name: str, count: str) -> Executor:
+    if count and (not count.isdecimal() or int(count) < 1):
+        raise CampaignError(f"the number of processes must be 1 or more, got {name!r}")
+    return ProcessPoolExecutor(
+        int(count) if count else None,
+        mp_context=get_context("spawn"),  # a fork of a process with threads may hang
+        initializer=_ignore_interrupts,
+    )
+
+
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C to the process that asked: it ends the others in order."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

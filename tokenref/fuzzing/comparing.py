@@ -24,7 +24,7 @@ from tokenref.answers import (
     answer_question,
 )
 from tokenref.engines.reference import ReferenceEngine
-from tokenref.fuzzing.question import Question
+from tokenref.fuzzing.plan import Question
 from tokenref.fuzzing.records import case_of
 from tokenref.judge import FAILURES, Judgement, judge
 from tokenref.runner import guarded

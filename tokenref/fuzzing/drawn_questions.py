@@ -1,28 +1,30 @@
-"""Which question has which number: the generator of a campaign.
+"""The questions of a campaign, by their numbers.
 
-Questions come in *groups* of `GROUP` about one vocabulary, tokenizer or profile,
-so that it is loaded once. Question i is in group i // GROUP; what it is follows
-from the generator, the seed and i alone. Of the vocabularies, most are drawn, and
-some are those of the fixtures, which break habits that are rare among drawn ones.
+Questions come in groups of `GROUP` about one vocabulary, tokenizer or profile, so that it is
+loaded only once. Question i is in group i // GROUP. The generator, the seed and i determine it.
+Most vocabularies are random; some are those of the fixtures, which contain rare cases.
+
+Hypothesis chooses examples depending on earlier examples, on its database and on constants in the
+loaded code. None of that may influence question i. So the choices are read from bytes, as a fuzzer
+would supply them (`fuzz_one_input`, a public function), and the bytes are SHAKE-256 of a key.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
-from hashlib import sha256
+from hashlib import sha256, shake_256
 from importlib.metadata import version
-from typing import Any, Final
+from threading import Lock
+from typing import Any, Final, TypeVar
 
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bpe_ref import Tokenizer, Vocabulary
 from tokenref.catalogue import shipped_subject, shipped_subjects
 from tokenref.engines.reference import read_tokenizer
-from tokenref.fuzzing.drawing import drawn
-from tokenref.fuzzing.plan import WHOLE, Plan, Shard
-from tokenref.fuzzing.question import Question
-from tokenref.fuzzing.selection import GENERATOR, GROUP, Selection, kind_of
-from tokenref.fuzzing.written_subjects import named_subject, written
+from tokenref.fuzzing.findings import named_subject, written
+from tokenref.fuzzing.plan import GENERATOR, GROUP, WHOLE, Plan, Question, Selection, Shard, kind_of
 from tokenref.record import OPS, canonical_json
 from tokenref.strategies import (
     LATER,
@@ -219,3 +221,49 @@ def _shipped(folder: str) -> list[str]:
 def _read(file: TokenizerFile) -> tuple[Tokenizer, list[str]]:
     pipeline = read_tokenizer(file.content, file.name, "hugging-face")
     return pipeline, words_of_tokenizer(pipeline)
+
+
+_Drawn = TypeVar("_Drawn")
+
+_BYTES: Final = 1 << 12
+_MOST_BYTES: Final = 1 << 20
+_ATTEMPTS: Final = 40
+
+
+class DrawingError(Exception):
+    """A strategy from which nothing can be drawn: a bug here, or in the strategy."""
+
+
+def drawn(strategy: st.SearchStrategy[_Drawn], *key: str | int) -> _Drawn:
+    """Return the value that the strategy gives for a key.
+
+    Where a key's bytes are too few, or are filtered out, the next ones are taken.
+
+    >>> drawn(st.integers(0, 99), 1, "a") == drawn(st.integers(0, 99), 1, "a")
+    True
+    """
+    name, size = "/".join(map(str, key)), _BYTES
+    with _LOCK:
+        for attempt in range(_ATTEMPTS):
+            _WANTED[:] = [strategy]
+            _GOT.clear()
+            _from_bytes(shake_256(f"{name}/{attempt}".encode()).digest(size))
+            if _GOT:
+                value: _Drawn = _GOT.pop()
+                return value
+            size = min(2 * size, _MOST_BYTES)
+    raise DrawingError(f"nothing could be drawn for {name} in {_ATTEMPTS} attempts")
+
+
+_LOCK: Final = Lock()
+_WANTED: Final[list[st.SearchStrategy[Any]]] = []
+_GOT: Final[list[Any]] = []
+
+
+@settings(database=None, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def _keep(data: st.DataObject) -> None:
+    _GOT.append(data.draw(_WANTED[0]))
+
+
+_from_bytes: Final = _keep.hypothesis.fuzz_one_input  # type: ignore[attr-defined]  # set by given

@@ -1,18 +1,24 @@
 """What was found: the smallest question that fails, the answers, and a record of it."""
 
+import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
+from bpe_ref import Vocabulary
+from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json, parse_plain_json
 from tokenref.answers import Answer, Ok, Refused
+from tokenref.catalogue import shipped_subject, shipped_subjects
 from tokenref.fuzzing.comparing import Outcome
-from tokenref.fuzzing.question import Question
+from tokenref.fuzzing.plan import GENERATOR, Question
 from tokenref.fuzzing.records import case_of
-from tokenref.fuzzing.selection import GENERATOR
 from tokenref.fuzzing.shrinking import Shrunk
-from tokenref.fuzzing.written_subjects import read_written, written
+from tokenref.goldens import own_subject
+from tokenref.record import canonical_json
+from tokenref.subjects import SAMPLERS, Samplers, Subject, TokenizerFile
 
 LONGEST_GOT: Final = 2_000
 """Characters of a refusal or crash that are kept."""
@@ -119,3 +125,62 @@ def said(answer: Answer) -> dict[str, Any]:
 def _ascii(text: str) -> str:
     """Return a text that is safe anywhere: an engine may say anything."""
     return text.encode("ascii", "backslashreplace").decode()
+
+
+LARGEST: Final = 20_000
+"""Tokens of the largest vocabulary that is written whole; a larger one has a name."""
+
+
+def written(subject: Subject, name: str) -> dict[str, Any] | None:
+    """Return a subject as plain data: null for samplers, a name for what is shipped.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> sorted(written(vocabulary_by_concatenation({b"ac": 0}), ""))
+    ['vocabulary']
+    >>> written(shipped_subject("tiny"), "")
+    {'name': 'tiny'}
+    """
+    if isinstance(subject, Samplers):
+        return None
+    shipped = shipped_name(subject)
+    if shipped is not None:
+        return {"name": shipped}
+    if isinstance(subject, TokenizerFile):
+        return {"tokenizer": json.loads(subject.content), "name": subject.name}
+    if name and len(subject.tokens) > LARGEST:
+        return {"name": name}
+    named = NamedVocabulary(name or "drawn", "Drawn or made smaller by a campaign.", subject)
+    return {"vocabulary": json.loads(dump_plain_json(named))}
+
+
+def read_written(content: dict[str, Any] | None) -> Subject:
+    """Return the subject that plain data stands for; the inverse of `written`.
+
+    Raises `BpeError` for a vocabulary that is none, or that cannot be found.
+    """
+    if content is None:
+        return SAMPLERS
+    if "vocabulary" in content:
+        data = canonical_json(content["vocabulary"])
+        return parse_plain_json(data, "the vocabulary of a finding").vocabulary
+    if "tokenizer" in content:
+        return TokenizerFile(str(content["name"]), canonical_json(content["tokenizer"]))
+    return named_subject(str(content["name"]))
+
+
+def named_subject(name: str) -> Subject:
+    """Return what a name or a path stands for; the fixtures' own names come first."""
+    return shipped_subject(name) if name in shipped_subjects() else _own_subject(name)
+
+
+_own_subject = cache(own_subject)
+
+
+def shipped_name(subject: Vocabulary | TokenizerFile) -> str | None:
+    """Return the name that the fixtures have for a subject, or None."""
+    return _shipped().get(subject.digest())
+
+
+@cache
+def _shipped() -> dict[str, str]:
+    return {entry.digest: name for name, entry in shipped_subjects().items()}

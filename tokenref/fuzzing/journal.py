@@ -1,23 +1,28 @@
-"""The file of a campaign: a header, a line for each group that is done, one for each finding.
+"""The file of a campaign: a header, one line per finished group, one line per finding.
 
-It only ever grows, line by line, each written at once; a finding is on the disk
-before the next question is asked. Whatever ends the campaign, what was found is
-there. A last line without an end is what was being written then: it is cut off
-when the campaign goes on, and left aside when the file is read.
+The file only grows. Each line is written at once, and a finding is on disk before the next
+question is asked, so nothing that was found is lost when the campaign stops. An incomplete last
+line was being written at that moment: it is removed when the campaign resumes, and ignored when
+the file is read.
+
+The journals of all shards of a campaign can be merged. Shard i of n contains every n-th group, so
+shards are disjoint and complete by construction. What can go wrong is a shard that was not run or
+not finished, a shard that was run twice, or journals of different campaigns. Counts are only added
+up if nothing is wrong.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Final, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
-from tokenref.fuzzing.errors import CampaignError
 from tokenref.fuzzing.findings import Finding
-from tokenref.fuzzing.plan import Plan, difference
+from tokenref.fuzzing.plan import GROUP, CampaignError, Plan, difference
 from tokenref.record import canonical_json
 
 LONGEST_LINE: Final = 64 << 20
@@ -210,7 +215,7 @@ class Writer:
             raise CampaignError(f"{self._path} is in use by another campaign") from None
 
 
-def opened_journal(path: Path, plan: Plan) -> Journal:
+def open_journal(path: Path, plan: Plan) -> Journal:
     """Return the journal of a plan: what the file says already, or an empty one.
 
     Raises `CampaignError` if the file is that of another campaign.
@@ -222,3 +227,113 @@ def opened_journal(path: Path, plan: Plan) -> Journal:
     if other is not None:
         raise CampaignError(f"{path} is the journal of another campaign: {other}")
     return journal
+
+
+_SHOWN: Final = 20
+"""How many shards that are missing are named; the others are counted."""
+
+
+@dataclass
+class Merged:
+    """What several journals say together; nothing of it depends on their order."""
+
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    findings: dict[str, Finding] = field(default_factory=dict)
+    trouble: list[str] = field(default_factory=list)
+    """Why the sum would prove nothing: a sentence for each shard or range of questions."""
+
+    questions: int = 0
+    """Numbers of the questions that were asked: from 0 to below this, without a gap."""
+
+
+def merged(journals: Mapping[str, Journal]) -> Merged:
+    """Return what the journals of one campaign say together, by the names of their files."""
+    named = list(journals.items())
+    result = Merged(trouble=list(_strangers(named)))
+    if result.trouble:
+        return result
+    result.trouble += _wrong_shards(named)
+    result.trouble += _wrong_groups(named)
+    if result.trouble:
+        return result
+    every = [journal for _, journal in named]
+    result.counts = summed(journal.counts() for journal in every)
+    for journal in every:
+        for finding in journal.findings.values():
+            if finding.is_kept(result.findings):
+                result.findings[finding.sum] = finding
+    result.questions = _asked_without_gap(every)
+    return result
+
+
+def _strangers(named: Sequence[tuple[str, Journal]]) -> Iterator[str]:
+    """Yield a sentence for each journal that is of another campaign than the first one."""
+    first_name, first = named[0]
+    for name, journal in named[1:]:
+        other = difference(first.plan, journal.plan, but=("shard", "again"))
+        if other is None and first.plan.shard.count != journal.plan.shard.count:
+            other = f"shards must be of {first.plan.shard.count}, got {journal.plan.shard}"
+        if other is not None:
+            yield f"{name} is not of the campaign of {first_name}: {other}"
+
+
+def _wrong_shards(named: Sequence[tuple[str, Journal]]) -> Iterator[str]:
+    """Yield a sentence for each shard that has no journal, or several."""
+    count = named[0][1].plan.shard.count
+    there: dict[int, list[str]] = {}
+    for name, journal in named:
+        there.setdefault(journal.plan.shard.number, []).append(name)
+    missing = (number for number in range(1, count + 1) if number not in there)
+    for number in islice(missing, _SHOWN):  # of a billion shards nearly all are missing
+        yield f"shard {number}/{count} is missing"
+    more = count - len(there) - _SHOWN
+    if more > 0:
+        yield f"and {more:,} more shards are missing"
+    for number, names in sorted(there.items()):
+        if len(names) > 1:
+            yield f"shard {number}/{count} is there {len(names)} times: {', '.join(names)}"
+
+
+def _wrong_groups(named: Sequence[tuple[str, Journal]]) -> Iterator[str]:
+    """Yield a sentence for each row of questions that a journal lacks, or has twice."""
+    for name, journal in named:
+        for group in sorted(set(journal.repeated)):
+            yield f"{name}: questions {_range(group, group)} are there twice"
+        for first, last in _gaps(journal):
+            gap = f"{_range(first, last)} of shard {journal.plan.shard}"
+            yield f"{name}: questions {gap} are missing"
+
+
+def _gaps(journal: Journal) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last group of each row that is not done.
+
+    A campaign that only time ends is whole if nothing is missing before its last group.
+    """
+    plan = journal.plan
+    step, first = plan.shard.count, plan.shard.number - 1
+    done = sorted(journal.groups)
+    end = plan.groups
+    if end is None:
+        after = done[-1] + step if done else first
+    else:
+        after = first + step * max(0, -(-(end - first) // step))
+    for before, group in pairwise([first - step, *done, after]):
+        if group - before > step:
+            yield before + step, group - step
+
+
+def _range(first: int, last: int) -> str:
+    return f"{GROUP * first} to {GROUP * (last + 1) - 1}"
+
+
+def _asked_without_gap(journals: Sequence[Journal]) -> int:
+    """Return the first question that no shard asked."""
+    plan = journals[0].plan
+    if plan.cases is not None:
+        return plan.cases
+    count = plan.shard.count
+    ends = [
+        max(journal.groups, default=journal.plan.shard.number - 1 - count) + count
+        for journal in journals
+    ]
+    return GROUP * min(ends)

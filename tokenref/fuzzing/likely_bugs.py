@@ -1,28 +1,34 @@
-"""Findings that are likely one bug, behind the smallest of them.
+"""Group findings that are likely the same bug, represented by the simplest of them.
 
-One bug fails thousands of questions, and even when these are small they are not all the
-same. Two findings count as one bug if they are about one operation, if their answers are
-wrong in the same way at the same place (`disagreements`), if the questions still have the
-same traits (`traits`), and if the profile is the same or the question is, up to which
-tokens and which numbers these are. So what is wrong under one rule is not told once more for
-each other rule.
+One bug fails thousands of questions, and even the shrunk questions are not all equal. Two findings
+count as one bug if they are about the same operation, their answers are wrong in the same way at
+the same place (`disagreement`), the questions have the same traits (`traits_of`), and either the
+profiles are equal or the questions are, apart from which tokens and numbers they contain. So a
+mistake under one rule is not reported again for every other rule.
 
-That is a guess: two bugs may look alike. So nothing is thrown away. Which findings are
-together, and which one stands for them, does not depend on the order in which they came.
+This is a guess: two bugs may look alike. So no finding is discarded. The groups and their
+representatives do not depend on the order of the findings.
+
+A disagreement leaves out indices and quoted values. Of two lists it says which is longer, of two
+sets of tokens which contains the other, of two numbers which is larger.
+
+Shrinking removes and simplifies whatever it can. So a space, a parameter or an infinity that is
+still there says more about the bug than the number of letters or which letters they are. Such
+properties are the traits of a question.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+import re
+import unicodedata
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
+from math import inf, isfinite, isnan
 from typing import Any, Final, TypeAlias
 
 from tokenref.floats import FloatsError
-from tokenref.fuzzing.disagreements import disagreement
 from tokenref.fuzzing.findings import Finding
-from tokenref.fuzzing.hardness import hardness
-from tokenref.fuzzing.plain_numbers import is_numbers, numbers_of
-from tokenref.fuzzing.traits import traits_of
+from tokenref.fuzzing.smaller_questions import HEXADECIMAL, hardness, is_numbers, numbers_of
 from tokenref.record import PIPELINE_OPS, TOKENIZER_OPS, canonical_json
+from tokenref.reports.terminal import split_detail
 from tokenref.rules import STANDARD
 
 Key: TypeAlias = tuple[Hashable, ...]
@@ -168,3 +174,163 @@ def _numbers(value: Any) -> Iterator[tuple[bool, float]]:
     elif isinstance(value, Mapping | list):
         for entry in value.values() if isinstance(value, Mapping) else value:
             yield from _numbers(entry)
+
+
+_LONGEST: Final = 80
+_VARIES: Final = re.compile(
+    r"'[^']*'|\"[^\"]*\"|0[xX][0-9a-fA-F]+|\[[^\]]*\]|-?\d+(?:\.\d+)?(?:e-?\d+)?"
+)
+"""What is another one in each message: quoted texts, numbers, lists."""
+
+
+def disagreement(finding: Finding) -> tuple[str, ...]:
+    """Return status, place, and the way in which the answer is wrong.
+
+    >>> finding = Finding(index=1, status="fail", detail="keep: expected [0], got [0, 1]",
+    ...     got={"ok": {"keep": [0, 1]}}, record={"out": {"keep": [0]}}, subject=None, asked={})
+    >>> disagreement(finding)
+    ('fail', 'keep', 'keep: more')
+    """
+    got = finding.got.get("ok")
+    if finding.status != "fail" or not isinstance(got, Mapping):
+        return finding.status, _without_values(finding.detail)
+    if finding.record.get("out") is None:
+        return "fail", _without_values(finding.detail.partition(":")[0])
+    parts = dict(split_detail(finding.detail)) if finding.detail else {}
+    place = _without_values(parts["at"]).partition(",")[0] if "at" in parts else ""
+    return finding.status, place, _way(finding.record.get("out"), got)
+
+
+def _without_values(text: str) -> str:
+    return _VARIES.sub("*", text)[:_LONGEST]
+
+
+def _way(expected: Any, got: Any) -> str:
+    """Return how two values differ, with the name of the first part that does."""
+    if got is None:
+        return "missing"
+    if is_numbers(expected) and is_numbers(got):
+        return _of_numbers(numbers_of(expected), numbers_of(got))
+    if isinstance(expected, Mapping) and isinstance(got, Mapping):
+        return _of_parts(expected, got)
+    if type(expected) is not type(got):
+        return "of another kind"
+    if isinstance(expected, list | str):
+        return _by_length(expected, got)
+    if isinstance(expected, int) and not isinstance(expected, bool):
+        return "less" if got < expected else "more"
+    return "others"
+
+
+def _of_parts(expected: Mapping[str, Any], got: Mapping[str, Any]) -> str:
+    for key, value in expected.items():
+        if key != "stages" and value != got.get(key):
+            return f"{key}: {'another' if key == 'token' else _way(value, got.get(key))}"
+    return "stages"
+
+
+def _by_length(expected: Sequence[Any], got: Sequence[Any]) -> str:
+    if len(expected) == len(got):
+        return "others"
+    return "fewer" if len(got) < len(expected) else "more"
+
+
+def _of_numbers(want: list[float] | None, have: list[float] | None) -> str:
+    if want is None or have is None:
+        return "no numbers"
+    if len(want) != len(have):
+        return _by_length(want, have)
+    return "numbers" if list(map(isfinite, want)) == list(map(isfinite, have)) else "infinities"
+
+
+_SMALLEST_NORMAL: Final = 2.0**-126
+_ROWS: Final = frozenset({"logits", "probs", "target", "draft"})
+_WORDS: Final = frozenset({"seed", "key", "counter", "words"})
+"""Keys whose strings are numbers."""
+
+_LATER: Final = 0x10000
+
+
+def traits_of(finding: Finding) -> frozenset[str]:
+    """Return what is still there, each in a few words.
+
+    >>> finding = Finding(index=1, status="fail", detail="", got={}, subject=None, asked={},
+    ...     record={"in": {"text": "a \u00e9", "params": {"k": 2}}})
+    >>> sorted(traits_of(finding))
+    ['beyond ASCII', 'params.k', 'white space']
+    """
+    return frozenset([*_of(finding.record.get("in"), ""), *_of_subject(finding.subject)])
+
+
+def _of(value: Any, key: str) -> Iterator[str]:
+    if is_numbers(value):
+        yield from _of_row(value) if key in _ROWS else ()
+    elif isinstance(value, Mapping):
+        for name, entry in value.items():
+            if key in {"params", "calls", "state"}:
+                yield f"{key}.{name}"
+            yield from _of(entry, name)
+    elif isinstance(value, list):
+        for entry in value:
+            yield from _of(entry, key)
+        if value and key in {"history", "prompt"}:
+            yield key
+    elif isinstance(value, bool):
+        yield f"{key}={value}"
+    elif isinstance(value, str):
+        yield from _of_text(value, key)
+
+
+def _of_row(value: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is odd about a row; its type, if it is not the usual one."""
+    numbers = numbers_of(value)
+    if numbers is None:
+        return
+    if "f32" not in value:
+        yield f"row of {next(iter(value))}"
+    if not numbers:
+        yield "empty row"
+    for number in numbers:
+        if isnan(number) or number in {inf, -inf}:
+            yield f"row with {number}"
+        elif 0 < abs(number) < _SMALLEST_NORMAL:
+            yield "row with subnormals"
+
+
+def _of_text(text: str, key: str) -> Iterator[str]:
+    if key in HEXADECIMAL:
+        try:
+            content = bytes.fromhex(text)
+            text = content.decode()
+        except ValueError:
+            yield "no UTF-8"
+            return
+    elif key not in {"text", "pair", "allowed", "disallowed"}:
+        if key not in _WORDS:
+            yield f"{key}={text}"
+        return
+    if key in {"pair", "allowed", "disallowed"}:
+        yield key
+    for sign in text:
+        yield from _of_sign(sign)
+
+
+def _of_sign(sign: str) -> Iterator[str]:
+    if sign.isspace():
+        yield "lines" if sign in "\r\n" else "white space"
+    elif not sign.isascii():
+        beyond = "beyond 16 bits" if ord(sign) >= _LATER else "beyond ASCII"
+        yield "marks" if unicodedata.combining(sign) else beyond
+    elif sign.isdigit():
+        yield "digits"
+    elif not sign.isalpha():
+        yield "signs"
+
+
+def _of_subject(subject: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield the rules of a vocabulary that was made smaller and still has them."""
+    content = (subject or {}).get("vocabulary")
+    if isinstance(content, Mapping):
+        for name in ("pattern", "normalization", "whole_piece", "special_tokens"):
+            if content.get(name):
+                yield f"vocabulary with {name}"

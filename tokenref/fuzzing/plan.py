@@ -1,10 +1,52 @@
-"""What a campaign asks whom: all that decides which questions it has, and which shard."""
+"""What a campaign asks: how questions are numbered and selected, the plan with its shard, limits.
 
-from typing import Annotated, Any, Final, Literal
+The plan is the header of a campaign's journal. It determines which questions are asked.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
-from tokenref.fuzzing.selection import GENERATOR, GROUP, Selection
+from tokenref.record import PIPELINE_OPS, SAMPLER_OPS
+from tokenref.subjects import Subject
+
+
+class CampaignError(Exception):
+    """A journal, an executor or a finding that cannot be used; the sentence says which and why."""
+
+
+GENERATOR: Final = 1
+"""Changes whenever a question of some seed and index becomes another one."""
+
+GROUP: Final = 16
+"""Questions about one thing: question i is in group i // GROUP."""
+
+Kind: TypeAlias = Literal["vocabulary", "tokenizer", "sampler"]
+
+
+class Selection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which questions a campaign asks."""
+
+    ops: list[str]
+    profiles: list[str] = []
+    """Of samplers; all that there are if empty."""
+
+    subjects: list[str] = []
+    """Vocabularies and tokenizers by name or path; if empty, drawn ones and those shipped."""
+
+
+def kind_of(op: str) -> Kind:
+    """Return what an operation asks about.
+
+    >>> kind_of("encode"), kind_of("tokenize"), kind_of("top_p")
+    ('vocabulary', 'tokenizer', 'sampler')
+    """
+    if op in PIPELINE_OPS:
+        return "tokenizer"
+    return "sampler" if op in SAMPLER_OPS else "vocabulary"
 
 
 class Shard(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
@@ -90,3 +132,49 @@ def difference(mine: Plan, other: Plan, *, but: tuple[str, ...] = ("again",)) ->
 
 def _shown(value: Any) -> str:
     return str(value) if isinstance(value, Shard) else repr(value)
+
+
+Request: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked about what.
+
+    >>> from tokenref.subjects import SAMPLERS
+    >>> Question("greedy", "standard", SAMPLERS, "", {"logits": {"f32": "3f000000"}}).op
+    'greedy'
+    """
+
+    op: str
+    profile: str
+    subject: Subject
+    name: str
+    """What the subject is called; empty if it was drawn."""
+
+    request: Request
+    """The `in` of a record, as plain data."""
+
+
+SECONDS: Final = 20.0
+"""For one failure, unless something else is said."""
+
+
+class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When shrinking stops, finished or not.
+
+    >>> 19 < Limits().left() <= 20, Limits(until=0.0).left()
+    (True, 0.0)
+    """
+
+    seconds: float = SECONDS
+    """For each failure."""
+
+    until: float | None = None
+    """For all of them: seconds since 1970, which other machines know, too."""
+
+    def left(self) -> float:
+        """Return how many seconds a failure has that is begun now."""
+        if self.until is None:
+            return self.seconds
+        return max(0.0, min(self.seconds, self.until - time.time()))

@@ -7,8 +7,7 @@ import msgspec
 
 from sampling_ref import STEPS
 from tokenref.answers import Answer, Ok, Refused
-from tokenref.fuzzing.errors import CampaignError
-from tokenref.fuzzing.question import Question
+from tokenref.fuzzing.plan import CampaignError, Question
 from tokenref.goldens import GoldensError, golden, right_answer
 from tokenref.record import (
     SAMPLER_OPS,

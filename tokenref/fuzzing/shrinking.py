@@ -24,10 +24,8 @@ import msgspec
 
 from bpe_ref import Vocabulary
 from tokenref.fuzzing.comparing import MANY, Comparer, Outcome
-from tokenref.fuzzing.hardness import evened, hardness
-from tokenref.fuzzing.limits import Limits
-from tokenref.fuzzing.question import Question
-from tokenref.fuzzing.smaller_questions import smaller_requests
+from tokenref.fuzzing.plan import Limits, Question
+from tokenref.fuzzing.smaller_questions import evened, hardness, smaller_requests
 from tokenref.fuzzing.smaller_vocabularies import (
     plainer_letters,
     shorter_words,

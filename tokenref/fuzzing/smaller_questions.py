@@ -7,9 +7,10 @@ still fails, is for others to say. What is made is tried boldest first.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
 from typing import Any, Final, TypeVar
 
-from tokenref.floats import TYPES
+from tokenref.floats import TYPES, FloatsError, pack, unpack
 from tokenref.fuzzing.smaller_rows import smaller_sampling
 from tokenref.record import SAMPLER_OPS
 
@@ -115,3 +116,62 @@ def _replaced(parts: Sequence[_Part], plain: _Part) -> Iterator[list[_Part]]:
     for kind in dict.fromkeys(parts):
         if kind != plain:
             yield [plain if part == kind else part for part in parts]
+
+
+def is_numbers(value: Any) -> bool:
+    """Tell whether a value has the form of numbers: a type, and something under it.
+
+    >>> is_numbers({"f32": "3f000000"}), is_numbers({"text": "a"}), is_numbers([0.5])
+    (True, False, False)
+    """
+    return isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in TYPES
+
+
+def numbers_of(value: Any) -> list[float] | None:
+    """Return the numbers of a value, or None if it has none.
+
+    >>> numbers_of({"f32": "3f000000"}), numbers_of({"f32": "half"})
+    ([0.5], None)
+    """
+    if not is_numbers(value):
+        return None
+    try:
+        return unpack(value)
+    except (FloatsError, TypeError, ValueError):
+        return None
+
+
+def evened(value: Any) -> tuple[Any, int]:
+    """Return a request as long as it were with all numbers in 32 bits, and how many rows are not.
+
+    >>> evened({"probs": {"f16": "3c00"}})
+    ({'probs': {'f32': '00000000'}}, 1)
+    """
+    if isinstance(value, dict):
+        if is_numbers(value):
+            return pack([0.0] * len(unpack(value))), int("f32" not in value)
+        parts = {key: evened(entry) for key, entry in value.items()}
+        return {key: part for key, (part, _) in parts.items()}, sum(
+            odd for _, odd in parts.values()
+        )
+    if isinstance(value, list):
+        entries = [evened(entry) for entry in value]
+        return [entry for entry, _ in entries], sum(odd for _, odd in entries)
+    return value, 0
+
+
+def hardness(value: Any) -> float:
+    """Return how hard the numbers of a request are to read: the digits of each, added up.
+
+    >>> hardness({"probs": pack([0.5, 0.5])}) < hardness({"probs": pack([0.3125, 0.6875])})
+    True
+    """
+    if isinstance(value, dict):
+        if is_numbers(value):
+            return sum(map(_hardness_of_number, unpack(value)))
+        return sum(map(hardness, value.values()))
+    return sum(map(hardness, value)) if isinstance(value, list) else 0.0
+
+
+def _hardness_of_number(number: float) -> float:
+    return len(repr(number)) + abs(number) / 1000 if isfinite(number) else len("-inf.0")

@@ -1,10 +1,10 @@
 """Answer a file of requests with an engine of this program, as any other program would.
 
-So an engine runs where `tokenref export`'s file was carried, a machine with a graphics card,
-and the file of its answers is judged somewhere else.
+This lets an engine run on another machine, for example one with a GPU: `tokenref export` writes
+the requests, and the file of answers is judged elsewhere.
 
-What an engine never answers it does not declare. Which these are is known at the end only, so
-the answers wait in a temporary file until hello is written.
+An engine declares the operations that it answers, and those are only known at the end. So the
+answers wait in a temporary file until hello is written.
 """
 
 import tempfile
@@ -34,6 +34,8 @@ from tokenref.answers import (
 from tokenref.catalogue import fixtures_folder
 from tokenref.protocol.messages import PROTO, HelloRequest, LoadRequest, RunRequest
 from tokenref.protocol.requests import ExchangeError, requests_of
+from tokenref.record import RecordError
+from tokenref.record_files import FixturePath, read_file
 from tokenref.runner import answers_of, guarded, quiet_standard_error
 from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, load_subject
 
@@ -43,7 +45,7 @@ _LONGEST_MESSAGE: Final = 2000
 
 @dataclass
 class _Loaded:
-    """What the questions are about, and the engine's sessions for it, by profile."""
+    """The loaded subject, and the engine's sessions for it by profile."""
 
     digest: str | None = None
     subject: Subject = SAMPLERS
@@ -54,7 +56,7 @@ class _Loaded:
 def answer_requests(
     engine: Engine, path: Path, progress: Callable[[int], None] | None = None
 ) -> Iterator[bytes]:
-    """Yield the lines of a file of responses. Raises `ExchangeError` for a file that is none.
+    """Yield the lines of a file of responses. Raises `ExchangeError` if the requests are invalid.
 
     `progress` is called with the number of questions of each run.
     """
@@ -84,7 +86,7 @@ def _answers(
     loaded, first = _Loaded(), True
     for where, message in requests_of(path):
         if first != isinstance(message, HelloRequest):
-            raise ExchangeError(f"{where}: hello must be the first line, and no other")
+            raise ExchangeError(f"{where}: hello must be the first line and must not be repeated")
         first = False
         if isinstance(message, LoadRequest):
             loaded = _load(message, where, path.parent)
@@ -105,21 +107,22 @@ def _answers(
 
 
 def _load(message: LoadRequest, where: str, folder: Path) -> _Loaded:
-    """Return what a message loads, from beside the file of requests or out of the fixtures."""
+    """Return the subject to load: a file next to the requests, or one of the fixtures."""
     digest = str(message.tokenizer if message.vocab is UNSET else message.vocab)
-    path = folder / message.path
-    if not path.exists():
+    path: FixturePath = folder / message.path
+    is_beside = path.exists()
+    if not is_beside:
         path = fixtures_folder() / message.path
     subject: TokenizerFile | Vocabulary
     try:
-        content = read_unpacked(path)
+        content = read_unpacked(folder / message.path) if is_beside else read_file(path)
         if message.vocab is UNSET:
             subject, name = TokenizerFile(path.stem, content), path.stem
         else:
             named = parse_plain_json(content, str(path))
             subject, name = named.vocabulary, named.name
         found = subject.digest()
-    except (BpeError, ValueError) as error:
+    except (BpeError, RecordError, ValueError) as error:
         raise ExchangeError(f"{where}: {path} cannot be loaded: {error}") from None
     if found != digest:
         raise ExchangeError(f"{where}: {path} must have the digest {digest}, got {found}")
@@ -145,7 +148,7 @@ def _run(engine: Engine, loaded: _Loaded, message: RunRequest, where: str) -> Se
 
 
 def _written(answer: Answer) -> dict[str, Any]:
-    """Return an answer as it stands in a result.
+    """Return an answer in the form of a result.
 
     >>> _written(Refused("INVALID_ROW", "no"))
     {'err': {'code': 'INVALID_ROW', 'msg': 'no'}}

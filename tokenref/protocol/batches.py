@@ -35,17 +35,17 @@ def batches(cases: Sequence[Case], seed: int, most: int = LARGEST) -> Iterator[l
 
 
 HEAVIEST: Final = 8 * 2**20
-"""Bytes that questions and answers of one message may have together, as estimated."""
+"""Maximum estimated size of the questions and answers of one message, in bytes."""
 
 _OF_A_NUMBER: Final = 16
-"""Bytes that a number of an answer may have."""
+"""Estimated bytes per number of an answer."""
 
 _OF_A_CHARACTER: Final = 8
-"""Bytes of the answer to one character of a question: a token, or a number."""
+"""Estimated bytes of the answer per character of a question."""
 
 
 def parts(requests: Sequence[Mapping[str, Any]], most: int) -> Iterator[slice]:
-    """Yield slices of requests that go into one message: of at most `most`, and not too heavy.
+    """Yield slices of requests for one message each: at most `most` of them, and not too large.
 
     >>> [len("abcdefg"[part]) for part in parts([{"text": "a"}] * 7, 3)]
     [3, 3, 1]
@@ -64,7 +64,7 @@ def parts(requests: Sequence[Mapping[str, Any]], most: int) -> Iterator[slice]:
 
 
 def _weight(value: Any) -> int:
-    """Return about how many bytes a question and its answer have; what recipes make counts.
+    """Return an estimate of the bytes of a question and its answer, with recipes expanded.
 
     >>> _weight({"text": "ab"}), _weight({"gen": "grid.v1", "n": 128_256})
     (16, 2052096)
@@ -79,12 +79,12 @@ def _weight(value: Any) -> int:
         if "times" in value:
             return len(value["unit"]) * int(value["times"]) * _OF_A_CHARACTER
         return sum(map(_weight, value.values()))
-    return 0  # a list counts its numbers
+    return 0  # numbers are counted by their list
 
 
 @dataclass(frozen=True, eq=False)
 class Loading:
-    """What a program is to load: a vocabulary, or a whole tokenizer."""
+    """A vocabulary or a whole tokenizer that a program must load."""
 
     kind: Literal["vocab", "tokenizer"]
     digest: str
@@ -93,11 +93,11 @@ class Loading:
 
 
 def load_vocabulary(vocabulary: Vocabulary, name: str) -> Loading:
-    """Return how a vocabulary is loaded: as a file like those of the fixtures."""
+    """Return a vocabulary to load, in the file format of the fixtures."""
     named = NamedVocabulary(name, "", vocabulary)
     return Loading("vocab", vocabulary.digest(), name, lambda: dump_plain_json(named))
 
 
 def load_tokenizer(content: bytes, name: str) -> Loading:
-    """Return how a whole tokenizer is loaded: as its own file."""
+    """Return a whole tokenizer to load, as its own file."""
     return Loading("tokenizer", TokenizerFile(name, content).digest(), name, lambda: content)

@@ -25,17 +25,17 @@ from tokenref.protocol.reading import shown
 
 
 class Channel(Protocol):
-    """A program under test that is running."""
+    """A running program under test."""
 
     @property
     def log(self) -> str:
-        """The end of what it wrote to standard error."""
+        """The last part of its standard error."""
 
     def exchange(self, message: bytes, lines: int, seconds: float) -> list[bytes]:
-        """Send lines, and return so many lines, or more. Raises `ChannelError`, `LateError`."""
+        """Send a message and return at least `lines` lines. Raises `ChannelError`, `LateError`."""
 
     def bye(self, message: bytes) -> bool:
-        """Send the last message and end the program; tell whether it ended by itself."""
+        """Send the last message and end the program. Return whether it ended by itself."""
 
     def end(self) -> None:
         """End the program now."""
@@ -43,7 +43,7 @@ class Channel(Protocol):
 
 @dataclass(frozen=True)
 class Patience:
-    """Seconds, and the number of restarts.
+    """Time limits for a program under test, in seconds, and the maximum number of restarts.
 
     >>> Patience().seconds(64), Patience().sentence()
     (5.2, '2 s + 0.05 s per case; 30 s to start or load; at most 20 restarts')
@@ -51,20 +51,20 @@ class Patience:
 
     per_batch: float = 2.0
     per_case: float = 0.05
-    """Seconds that a batch may take are `per_batch`, and this for each case."""
+    """A batch may take `per_batch` seconds plus this for each case."""
 
     to_start: float = 30.0
-    """Seconds for the answer to hello, and to load."""
+    """Seconds for the answer to hello, and for the answer to load."""
 
     restarts: int = 20
-    """After so many restarts the run is given up."""
+    """The run is aborted after this many restarts."""
 
     def seconds(self, cases: int) -> float:
-        """Return how long a batch of so many cases may take."""
+        """Return how many seconds a batch of this many cases may take."""
         return self.per_batch + self.per_case * cases
 
     def sentence(self) -> str:
-        """Say it in one line, for the report."""
+        """Return the limits in one line, for the report."""
         return (
             f"{self.per_batch:g} s + {self.per_case:g} s per case; "
             f"{self.to_start:g} s to start or load; at most {self.restarts} restarts"
@@ -72,18 +72,18 @@ class Patience:
 
 
 LONGEST_LINE: Final = 16 * 2**20
-"""Bytes of the longest answer that is read."""
+"""Maximum length of an answer, in bytes."""
 
 KEPT_LOG: Final = 64 * 2**10
-"""Bytes of standard error that are kept: the last ones."""
+"""How many of the last bytes of standard error are kept."""
 
 GRACE: Final = 1.0
-"""Seconds that a program has to end by itself, after bye."""
+"""Seconds that a program may take to end by itself after bye."""
 
 _LAST_WORDS: Final = 1.0
-"""Seconds for what it wrote to standard error before it died, and for its exit status.
+"""Seconds to wait for the standard error and the exit status of a program that died.
 
-Both are there at once, but on a machine that has other things to do."""
+Both are available immediately, except on a busy machine."""
 
 _CHUNK: Final = 2**16
 
@@ -93,15 +93,15 @@ class StartError(Exception):
 
 
 class ChannelError(Exception):
-    """There is no answer to be had: the program died, or wrote what cannot be one."""
+    """The program cannot answer: it died, or its output cannot be an answer."""
 
 
 class LateError(Exception):
-    """There is no answer to be had in time."""
+    """The program did not answer in time."""
 
 
 class Process:
-    r"""A running program, spoken to in lines.
+    r"""A running program that reads and writes lines.
 
     >>> cat = Process(["cat"])
     >>> cat.exchange(b"one\ntwo\n", lines=2, seconds=10)
@@ -140,13 +140,13 @@ class Process:
 
     @property
     def log(self) -> str:
-        """The end of what it wrote to standard error."""
+        """The last part of its standard error."""
         return self._log.decode("utf-8", "replace")
 
     def exchange(self, message: bytes, lines: int, seconds: float) -> list[bytes]:
-        """Write a message, of one line or more, and return so many lines, or more if there are.
+        """Write a message of one or more lines, and return at least `lines` lines of output.
 
-        Raises `LateError`, or `ChannelError` if the program died, or wrote a line that is too long.
+        Raises `LateError`, and `ChannelError` if the program died or wrote a line that is too long.
         """
         deadline = time.monotonic() + seconds
         rest = memoryview(message)
@@ -170,7 +170,7 @@ class Process:
         return taken
 
     def bye(self, message: bytes) -> bool:
-        """Say goodbye and end the program; tell whether it ended by itself."""
+        """Say goodbye and end the program. Return whether it ended by itself."""
         with suppress(ChannelError, LateError):
             self.exchange(message, 0, GRACE)
         self._input.close()
@@ -189,7 +189,7 @@ class Process:
         return by_itself
 
     def end(self) -> None:
-        """End the program and all that it started. Nothing happens if that was done already."""
+        """End the program and everything it started. Do nothing if it has ended already."""
         if not self._is_open:
             return
         self._is_open = False
@@ -206,11 +206,11 @@ class Process:
         """Wait until something can be read or written. Raises `LateError`."""
         ready = self._selector.select(max(0.0, deadline - time.monotonic()))
         if time.monotonic() >= deadline:
-            raise LateError(f"it gave no answer within {seconds:g} seconds")
+            raise LateError(f"it did not answer within {seconds:g} seconds")
         return ready
 
     def _write(self, rest: memoryview) -> memoryview:
-        """Write a part; nothing more is written to a program that reads no more."""
+        """Write a part of a message, or nothing if the program no longer reads."""
         try:
             rest = rest[os.write(self._input.fileno(), rest[:_CHUNK]) :]
         except BlockingIOError:
@@ -226,7 +226,7 @@ class Process:
             self._selector.unregister(self._input)
 
     def _read_output(self) -> bool:
-        """Read what there is; tell whether there may be more."""
+        """Read the available output. Return whether there may be more."""
         chunk = _read(self._output)
         if not chunk:
             return chunk is None
@@ -246,7 +246,7 @@ class Process:
             )
 
     def _read_log(self) -> bool:
-        """Read standard error, keep the end of it; tell whether there may be more."""
+        """Read standard error and keep its last part. Return whether there may be more."""
         chunk = _read(self._errors)
         if chunk == b"":
             with suppress(KeyError, ValueError):
@@ -257,7 +257,7 @@ class Process:
         return True
 
     def _drain_log(self) -> None:
-        """Read what is left of standard error, now that nobody writes any more."""
+        """Read the rest of standard error after the program has ended."""
         deadline = time.monotonic() + _LAST_WORDS
         while self._errors in self._selector.get_map() and time.monotonic() < deadline:
             with suppress(LateError):
@@ -265,7 +265,7 @@ class Process:
                     self._read_log()
 
     def _how_it_ended(self) -> str:
-        """Say how the program ended, without asking for its status in the way that frees it."""
+        """Return how the program ended, without collecting its status."""
         if hasattr(os, "waitid"):  # macOS has had it since Python 3.13
             deadline = time.monotonic() + _LAST_WORDS
             options = os.WEXITED | os.WNOWAIT | os.WNOHANG
@@ -288,14 +288,14 @@ class Process:
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
-    """Return a pipe of a child, set so that nothing waits for it."""
+    """Return a pipe of a child, set to non-blocking."""
     assert pipe is not None  # noqa: S101 - asked for when the child was started
     os.set_blocking(pipe.fileno(), False)
     return pipe
 
 
 def _read(pipe: IO[bytes]) -> bytes | None:
-    """Return what there is, None if nothing is there yet, and no bytes at the end."""
+    """Return the available bytes, None if there are none yet, and b"" at the end."""
     try:
         return os.read(pipe.fileno(), _CHUNK)
     except BlockingIOError:
@@ -315,10 +315,9 @@ def _signal_name(number: int) -> str:
 
 
 class Function:
-    """A function that is given each message as a dict, and returns the answer as one.
+    """A Python function that receives each message as a dict and returns the answer as a dict.
 
-    What it raises is a crash of the run that it was asked. There is no time limit: use
-    a program for that.
+    An exception is a crash of that run. There is no time limit; use a program if you need one.
 
     >>> echo = Function(lambda message: {"id": message["id"], "results": []})
     >>> echo.exchange(b'{"cmd":"run","id":"b1","cases":[]}', lines=1, seconds=0)
@@ -326,7 +325,7 @@ class Function:
     """
 
     log = ""
-    """There is no standard error of its own."""
+    """A function has no standard error of its own."""
 
     def __init__(self, answer: Callable[[Mapping[str, Any]], Any]) -> None:
         """Take the function."""

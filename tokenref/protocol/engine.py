@@ -1,11 +1,10 @@
-"""An engine that is spoken to in messages: asked in batches, restarted, and never waited for long.
+"""An engine driven by messages: asked in batches, restarted after a crash, with time limits.
 
-After each batch comes a run without questions. Whatever a program writes beyond
-its one answer then stands before the answer to that, and is found at once, not
-one batch later.
+After each batch comes a run without questions. If a program writes more than its one answer, the
+extra line is read as the answer to that run, so it is detected at once and not one batch later.
 
-A batch that fails is asked again one question at a time. For one guilty question
-of 64 that takes two restarts, where halving takes seven.
+A batch that fails is asked again one question at a time. If one of 64 questions is at fault, that
+takes two restarts; bisection would take seven.
 """
 
 import tempfile
@@ -41,18 +40,18 @@ from tokenref.protocol.reading import (
 LARGEST_BATCH: Final = 64
 
 _LOG_OF_A_CRASH: Final = 1000
-"""Characters of standard error that go with a crash that the program itself reports."""
+"""How much standard error, in characters, is attached to a crash that the program reports."""
 
 _LAST_LINE: Final = 200
-"""Characters of the last line of standard error that are part of the sentence."""
+"""How much of the last line of standard error, in characters, is part of the message."""
 
 _FAILURES: Final = (ChannelError, LateError, ProtocolError)
 
 
 class ProtocolEngine:
-    """A program under test, started, and greeted. Close it.
+    """A program under test that was started and has answered hello. It must be closed.
 
-    `start` starts it anew; `again` are the arguments of `tokenref check` that mean it.
+    `start` starts the program. `again` are the arguments of `tokenref check` that select it.
     """
 
     def __init__(
@@ -65,7 +64,7 @@ class ProtocolEngine:
         self.patience = patience or Patience()
         self.again = list(again)
         self.incidents: list[str] = []
-        """What went wrong that is no one question's fault."""
+        """Failures that no single question caused."""
 
         self.restarts = 0
         self._start = start
@@ -80,30 +79,30 @@ class ProtocolEngine:
 
     @property
     def name(self) -> str:
-        """What it calls itself."""
+        """The name from its answer to hello."""
         return self.hello.impl.name
 
     @property
     def version(self) -> str:
-        """The version that it says it is."""
+        """The version from its answer to hello."""
         return self.hello.impl.version
 
     def load(self, vocabulary: Vocabulary, name: str) -> "ProtocolSession":
-        """Load a vocabulary, to answer by the definition."""
+        """Load a vocabulary, to answer questions of the profile "definition"."""
         return self.load_for_profile(vocabulary, name, "definition")
 
     def load_for_profile(
         self, vocabulary: Vocabulary, name: str, profile: str
     ) -> "ProtocolSession":
-        """Load a vocabulary, as soon as there is a question about it."""
+        """Load a vocabulary when the first question about it is asked."""
         return ProtocolSession(self, load_vocabulary(vocabulary, name), profile)
 
     def load_tokenizer(self, content: bytes, name: str, profile: str) -> "ProtocolSession":
-        """Load a tokenizer.json, as soon as there is a question about it."""
+        """Load a tokenizer.json when the first question about it is asked."""
         return ProtocolSession(self, load_tokenizer(content, name), profile)
 
     def load_profile(self, profile: str) -> "ProtocolSession":
-        """Load nothing: samplers need nothing."""
+        """Load nothing: samplers need no file."""
         return ProtocolSession(self, None, profile)
 
     def ask(
@@ -113,7 +112,7 @@ class ProtocolEngine:
         profile: str,
         requests: Sequence[Mapping[str, Any]],
     ) -> list[Answer]:
-        """Put questions, in batches, and return as many answers, in order."""
+        """Ask questions in batches, and return their answers in order."""
         ability = self.hello.ops.get(op)
         if ability is None:
             return [Unsupported(f"does not declare the operation {op}")] * len(requests)
@@ -126,7 +125,7 @@ class ProtocolEngine:
         return answers
 
     def close(self) -> None:
-        """Say goodbye, and end the program, whether it listens or not."""
+        """Say goodbye, and end the program whether it responds or not."""
         channel, self._channel = self._channel, None
         try:
             if channel is not None:
@@ -145,7 +144,7 @@ class ProtocolEngine:
         profile: str,
         requests: Sequence[Mapping[str, Any]],
     ) -> list[Answer]:
-        """Put questions in one message; if that fails, one by one."""
+        """Ask questions in one message. If that fails, ask them one by one."""
         together = self._try(loading, op, profile, requests)
         if isinstance(together, list):
             return together
@@ -159,7 +158,8 @@ class ProtocolEngine:
             answers += alone if isinstance(alone, list) else [alone]
         if not guilty and self._lost is None:
             self.incidents.append(
-                f"{len(requests)} questions ({op}) in one run failed, and none of them alone: "
+                f"{len(requests)} questions ({op}) failed in one run, but none of them "
+                "failed alone: "
                 f"{together.message}"
             )
         return answers
@@ -171,7 +171,7 @@ class ProtocolEngine:
         profile: str,
         requests: Sequence[Mapping[str, Any]],
     ) -> list[Answer] | Crashed | TimedOut:
-        """Put questions in one message, once. What fails ends the program."""
+        """Ask questions in one message, once. A failure ends the program."""
         try:
             instead = self._prepare(loading)
         except _FAILURES as error:  # loading fails: it will not be tried again
@@ -185,7 +185,7 @@ class ProtocolEngine:
         try:
             answers = self._exchange(loading, op, profile, requests)
         except WholeRunError as error:
-            return Crashed(str(error))  # it is still there, and in step
+            return Crashed(str(error))  # it is still running and in sync
         except _FAILURES as error:
             return self._fail(error)
         log = "" if self._channel is None else self._channel.log[-_LOG_OF_A_CRASH:]
@@ -201,7 +201,7 @@ class ProtocolEngine:
         profile: str,
         requests: Sequence[Mapping[str, Any]],
     ) -> list[Answer]:
-        """Put questions, and one run without any, and read both answers."""
+        """Send the questions and a run without questions, and read both answers."""
         assert self._channel is not None  # noqa: S101 - it was prepared
         run_id, fence_id = f"b{next(self._ids)}", f"b{next(self._ids)}"
         keys = {str(next(self._keys)): position for position in range(len(requests))}
@@ -223,7 +223,10 @@ class ProtocolEngine:
         return answers
 
     def _prepare(self, loading: Loading | None) -> Answer | None:
-        """See to it that the program runs, and has loaded that; else return what stands for it."""
+        """Ensure that the program runs and has loaded the subject.
+
+        Return an answer if it cannot.
+        """
         if self._lost is not None:
             return self._lost
         if loading is not None and loading.digest in self._unloadable:
@@ -247,7 +250,7 @@ class ProtocolEngine:
         return instead
 
     def _greet(self) -> HelloAnswer:
-        """Start the program, and ask it what it is."""
+        """Start the program and return its answer to hello."""
         self._channel = self._start()
         try:
             lines = self._channel.exchange(
@@ -264,25 +267,25 @@ class ProtocolEngine:
         return hello
 
     def _restart(self) -> bool:
-        """Start the program again; tell whether that went well. If not, it is given up."""
+        """Start the program again. Return whether that worked; if not, give up."""
         try:
             hello = self._greet()
         except (*_FAILURES, StartError) as error:
             self._give_up(f"it could not be restarted: {error}")
             return False
         if hello != self.hello:
-            self._give_up("after a restart it gave another answer to hello")
+            self._give_up("after a restart it answered hello differently")
             return False
         return True
 
     def _fail(self, error: Exception, when: str = "") -> Crashed | TimedOut:
-        """End the program; return what became of what it was asked."""
+        """End the program, and return the failure as an answer."""
         assert self._channel is not None  # noqa: S101 - it was spoken to
         self._channel.end()
         log, self._channel, self._loaded = self._channel.log, None, None
         self.restarts += 1
         if self.restarts > self.patience.restarts:
-            self._give_up(f"it was restarted {self.patience.restarts} times, and failed again")
+            self._give_up(f"it failed again after {self.patience.restarts} restarts")
         kind = TimedOut if isinstance(error, LateError) else Crashed
         return kind(f"{when}{error}{_last_line(log)}", log)
 
@@ -293,7 +296,7 @@ class ProtocolEngine:
         self._lost = NotAsked(reason)
 
     def _file(self, loading: Loading) -> Path:
-        """Return the file that a vocabulary is loaded from, written once."""
+        """Return the file to load, which is written only once."""
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="tokenref-")
         path = Path(self._folder.name) / f"{loading.digest.removeprefix('sha256:')}.json"
@@ -304,22 +307,22 @@ class ProtocolEngine:
 
 @dataclass(frozen=True, eq=False)
 class ProtocolSession:
-    """A program under test, with what its questions are about."""
+    """A program under test with the subject of its questions."""
 
     engine: ProtocolEngine
     loading: Loading | None
     profile: str
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Put one question."""
+        """Ask one question."""
         return self.answer_many(op, [request])[0]
 
     def answer_many(self, op: str, requests: Sequence[Mapping[str, Any]]) -> list[Answer]:
-        """Put questions."""
+        """Ask questions."""
         return self.engine.ask(self.loading, op, self.profile, requests)
 
     def declared(self, op: str) -> Declared:
-        """Return what hello said of an operation."""
+        """Return what the program declared about an operation in hello."""
         ability = self.engine.hello.ops.get(op)
         return UNDECLARED if ability is None else ability.declared()
 
@@ -330,7 +333,7 @@ def _read_fence(lines: Sequence[bytes], fence_id: str, op: str) -> None:
         read_run(lines[1], fence_id, op, {})
     except ProtocolError as error:
         raise ProtocolError(
-            "beyond its answer it wrote a line that is not the answer to the next run "
+            "after its answer it wrote a line that is not the answer to the next run "
             f"(of id {fence_id!r}, without questions): {error.reason}",
             error.place,
             lines[1],

@@ -1,4 +1,4 @@
-"""Engines by command line, or by the name of a Python function."""
+"""Start engines given as a command line or as the name of a Python function."""
 
 import shlex
 import sys
@@ -22,14 +22,14 @@ from tokenref.protocol.reading import ProtocolError
 
 
 class GreetingError(Exception):
-    """A program that was started and does not say what it is."""
+    """A program that was started but did not answer hello correctly."""
 
 
 def open_program(command: str, patience: Patience | None = None) -> ProtocolEngine:
-    """Start a program, given as a shell would take it, but without a shell.
+    """Start a program. The command is split like a shell command, but no shell is used.
 
-    Raises `StartError` for one that cannot be started, and `GreetingError` for one
-    that does not answer hello.
+    Raises `StartError` if the program cannot be started, and `GreetingError` if it does not answer
+    hello correctly.
 
     >>> open_program("'true")
     Traceback (most recent call last):
@@ -45,11 +45,11 @@ def open_program(command: str, patience: Patience | None = None) -> ProtocolEngi
 
 
 def open_function(name: str, patience: Patience | None = None) -> Engine:
-    """Return the engine that a Python function makes, given as `py:module:function`.
+    """Return the engine that a Python function creates, given as `py:module:function`.
 
-    The function takes no arguments. It returns an engine (`tokenref.answers`),
-    or a function that is given each message as a dict and returns the answer as one.
-    Modules are found from the current folder as well. Raises `StartError`, `GreetingError`.
+    The function takes no arguments. It returns an engine (see `tokenref.answers`), or a function
+    that receives each message as a dict and returns the answer as a dict. Modules are also
+    searched in the current folder. Raises `StartError`, `GreetingError`.
     """
     parts = name.split(":")
     if len(parts) != 3 or not all(parts):

@@ -1,6 +1,6 @@
-"""Read what a program under test wrote, and say what is wrong with it.
+"""Read what a program under test wrote, and describe what is wrong with it.
 
-A mistake is said with the line, the place in it, and a message that would be right.
+An error contains the line, the place in the line, and an example of a correct message.
 """
 
 import re
@@ -24,7 +24,7 @@ from tokenref.record import OPERATIONS, OPS
 from tokenref.verdicts import SamplerErrorCode, TokenizerErrorCode
 
 CODES: Final[Sequence[str]] = (*get_args(TokenizerErrorCode), *get_args(SamplerErrorCode))
-"""The reasons to refuse that there are."""
+"""All error codes."""
 
 EXAMPLES: Final[Mapping[str, str]] = {
     "hello": '{"proto":1,"impl":{"name":"my-engine","version":"1.0"},'
@@ -33,10 +33,10 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "run": '{"id":"b1","results":[{"k":"0","ok":{"ids":[300]}},'
     '{"k":"1","err":{"code":"MISSING_BYTE","msg":"no token is ff"}}]}',
 }
-"""A right answer to each message that has one."""
+"""A correct answer to each message that has one."""
 
 _SHOWN: Final = 200
-"""Bytes of a line that are shown."""
+"""How many bytes of a line are shown."""
 
 _PLACE: Final = re.compile(r" - at `(?:key in )?(\$[^`]*)`")
 
@@ -44,38 +44,38 @@ _Message = TypeVar("_Message")
 
 
 class ProtocolError(Exception):
-    """A program under test wrote something that the protocol does not allow.
+    """A program under test wrote something that violates the protocol.
 
     >>> print(ProtocolError("the id must be 'b1', got 'b2'", "$.id", b'{"id":"b2"}', "load"))
-    the id must be 'b1', got 'b2', at $.id; it wrote {"id":"b2"}; right is {"id":"l1","ok":{}}
+    the id must be 'b1', got 'b2', at $.id; it wrote {"id":"b2"}; expected {"id":"l1","ok":{}}
     """
 
     def __init__(self, reason: str, place: str = "", line: bytes = b"", cmd: str = "") -> None:
-        """Take what is wrong, where in the line, the line, and the message it answers."""
+        """Take the reason, the place in the line, the line, and the message that it answers."""
         self.reason = reason
         self.place = place
-        """The path of what is wrong in the JSON, `$.results[3].k`; empty if it is the line."""
+        """The path of the error in the JSON, such as `$.results[3].k`; empty for the whole line."""
 
         self.line = line
         self.example = EXAMPLES.get(cmd, "")
-        """A message that would be right."""
+        """An example of a correct message."""
 
         super().__init__(reason)
 
     def __str__(self) -> str:
-        """Say it all in one line."""
+        """Return the whole message in one line."""
         at = f", at {self.place}" if self.place else ""
         wrote = f"; it wrote {shown(self.line)}" if self.line else ""
-        right = f"; right is {self.example}" if self.example else ""
+        right = f"; expected {self.example}" if self.example else ""
         return self.reason + at + wrote + right
 
 
 class WholeRunError(Exception):
-    """A program says that a run of several questions broke: one of them did it."""
+    """A program reported a crash of a whole run. One of its questions caused it."""
 
 
 def shown(line: bytes) -> str:
-    r"""Return a line as it can be shown: printable, and not too long.
+    r"""Return a line in printable form, truncated if it is long.
 
     >>> shown(b"\xff\n"), shown(b"a" * 1000)[-30:]
     ('\\xff', 'aaaaaaaaaaaa ... (1,000 bytes)')
@@ -107,7 +107,7 @@ def read_hello(line: bytes) -> HelloAnswer:
 
 
 def read_load(line: bytes, message_id: str) -> Answer | None:
-    """Return None if it is loaded, else what to answer in its place. Raises `ProtocolError`.
+    """Return None if loading worked, else the answer to all questions. Raises `ProtocolError`.
 
     >>> read_load(b'{"id":"l1","skip":{"reason":"has 32-bit ids only"}}', "l1")
     Skipped(reason='has 32-bit ids only', issue='')
@@ -118,18 +118,18 @@ def read_load(line: bytes, message_id: str) -> Answer | None:
 
 
 def load_outcome(answer: LoadAnswer) -> Answer | None:
-    """Return None if it is loaded, else what stands for every answer."""
+    """Return None if loading worked, else the answer to all questions."""
     if answer.err is not UNSET:
         return Crashed(f"loading was refused: {answer.err.code}: {answer.err.msg}"[:300])
     return _said(answer.skip, answer.crash)
 
 
 def read_run(line: bytes, message_id: str, op: str, keys: Mapping[str, int]) -> list[Answer]:
-    """Return the answers to a run, as its keys number them.
+    """Return the answers to a run, in the order of its keys.
 
-    Raises `ProtocolError`, and `WholeRunError` where a run of several questions crashed.
+    Raises `ProtocolError`, and `WholeRunError` if a run of several questions crashed.
 
-    One answer of a wrong form stands for itself: it is a crash, and the others are taken.
+    An answer of the wrong form is a crash of its question. The other answers are used.
 
     >>> read_run(b'{"id":"b1","results":[{"k":"x","ok":{"count":2}}]}', "b1", "count", {"x": 0})
     [Ok(out={'count': 2})]
@@ -160,7 +160,7 @@ def read_run(line: bytes, message_id: str, op: str, keys: Mapping[str, int]) -> 
 
 
 def read_result(result: Result, op: str) -> Answer:
-    """Return what a result says, or a crash if its content is not of the right form.
+    """Return the answer in a result, or a crash if its content has the wrong form.
 
     >>> read_result(Result(k="0", ok={"count": "2"}), "count").message
     'Expected `int`, got `str`, at $.ok.count; it wrote {"count":"2"}'
@@ -225,7 +225,7 @@ def decode(decoder: "msgspec.json.Decoder[_Message]", line: bytes, cmd: str) -> 
 
 
 def _split(sentence: str) -> tuple[str, str]:
-    """Return what msgspec says is wrong, and the path that it names.
+    """Return the reason and the path of an error message of msgspec.
 
     >>> _split("Expected `int`, got `str` - at `$.a[0]`")
     ('Expected `int`, got `str`', '$.a[0]')

@@ -31,7 +31,7 @@ from tokenref.record import Case, op_of
 from tokenref.subjects import TokenizerFile
 
 PathOf = Callable[[Loading], str]
-"""Where the program finds a vocabulary or a tokenizer."""
+"""Returns the path where the program finds a vocabulary or tokenizer."""
 
 
 def export(
@@ -44,9 +44,9 @@ def export(
     repeat: int = 1,
     largest: int = LARGEST,
 ) -> Iterator[bytes]:
-    """Yield the lines of a file of requests, the canaries among them; each case `repeat` times.
+    """Yield the lines of a file of requests: each case `repeat` times, and the canaries.
 
-    `fixtures` is the digest of the manifest. Vocabularies must be there: see `present`.
+    `fixtures` is the digest of the manifest. Cases whose vocabulary is missing are skipped.
     """
     asked = [*cases] * repeat + [*catalogue.canaries]
     asked = [case for case in asked if not isinstance(catalogue.subject(case.vocab), str)]
@@ -84,7 +84,7 @@ def export(
 
 
 def _loading(catalogue: Catalogue, case: Case) -> Loading | None:
-    """Return what a case needs to be loaded, if anything."""
+    """Return what must be loaded for a case, if anything."""
     subject = catalogue.subject(case.vocab)
     if isinstance(subject, Vocabulary):
         return load_vocabulary(subject, catalogue.name(case.vocab))
@@ -98,19 +98,19 @@ def _line(message: object) -> bytes:
 
 
 _LONGEST_REQUEST: Final = 2**26
-"""Bytes of the longest line of requests; tokenref itself writes far shorter ones."""
+"""Maximum length of a line of requests, in bytes. tokenref writes much shorter lines."""
 
 _ORDER: Final = msgspec.json.Encoder(order="sorted")
 _REQUEST: Final = msgspec.json.Decoder(Request)
 
 
 class ExchangeError(Exception):
-    """A file of requests or responses that cannot be judged; the sentence names file and line."""
+    """A file of requests or responses that cannot be judged. The message names file and line."""
 
 
 @dataclass
 class Questions:
-    """What a file of requests asks: for each key the question, by number."""
+    """The questions of a file of requests: for each key, the number of its question."""
 
     fixtures: str
     seed: int
@@ -142,7 +142,7 @@ def lines_of(path: Path, longest: int) -> Iterator[tuple[int, bytes]]:
 
 
 def requests_of(path: Path) -> Iterator[tuple[str, Request]]:
-    """Yield each message of a file of requests, and where it stands. Raises `ExchangeError`."""
+    """Yield each message of a file of requests with its place. Raises `ExchangeError`."""
     for number, line in lines_of(path, _LONGEST_REQUEST):
         where = f"{path}, line {number}"
         try:
@@ -153,7 +153,7 @@ def requests_of(path: Path) -> Iterator[tuple[str, Request]]:
 
 
 def read_requests(path: Path, catalogue: Catalogue) -> Questions:
-    """Read what was asked, and find the record of each question. Raises `ExchangeError`."""
+    """Read the questions of a file and find their records. Raises `ExchangeError`."""
     known: dict[bytes, int] = {}
     by_content: dict[bytes, list[Case]] = {}
     for case in (*catalogue.cases, *catalogue.canaries):
@@ -179,7 +179,7 @@ def read_requests(path: Path, catalogue: Catalogue) -> Questions:
         else:
             ended = True
     if questions is None or not ended or len(questions.of_key) != promised:
-        raise ExchangeError(f"{path}: the file is cut off: export it again")
+        raise ExchangeError(f"{path}: the file is truncated: export it again")
     return questions
 
 

@@ -40,18 +40,18 @@ from tokenref.runner import result_of
 from tokenref.subjects import SAMPLERS
 
 _SHOWN: Final = 5
-"""How many lines that are wrong are named; the others are counted."""
+"""How many wrong lines are listed; the others are counted."""
 
 _WORST: Final = (
     *("crash", "timeout", "fail", "wrong_error", "not_run", "skip", "unsupported", "pass"),
 )
-"""Which of several judgements of one case counts: the first of these."""
+"""Statuses from worst to best: the worst judgement of a case counts."""
 
 _RANK: Final = {status: rank for rank, status in enumerate(_WORST)}
 
 
 class _Response(Strict, frozen=True, kw_only=True):
-    """Any line of responses but the first."""
+    """Any line of responses except the first."""
 
     id: str
     ok: dict[str, Any] | UnsetType = UNSET
@@ -61,7 +61,7 @@ class _Response(Strict, frozen=True, kw_only=True):
     results: list[Result] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        """Hold the rule that there is exactly one."""
+        """Raise `ValueError` unless exactly one of the fields is set."""
         given = (self.ok, self.err, self.skip, self.crash, self.results)
         if given.count(UNSET) != 4:
             raise ValueError("must have exactly one of `results`, `ok`, `err`, `skip`, `crash`")
@@ -72,7 +72,7 @@ _RESPONSE: Final = msgspec.json.Decoder(_Response)
 
 @dataclass
 class Verdicts:
-    """What became of every case that was asked, and what is wrong with the responses."""
+    """The results of all cases, and what is wrong with the responses."""
 
     hello: HelloAnswer
     results: list[CaseResult] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Verdicts:
 
 
 class _Tally:
-    """The worst judgement of each case so far, and how many there were."""
+    """The worst judgement of each case so far, and the problems found."""
 
     def __init__(self, questions: Questions, catalogue: Catalogue, hello: HelloAnswer) -> None:
         self.questions = questions
@@ -96,13 +96,13 @@ class _Tally:
         self.unloaded: dict[str, Answer] = {}
 
     def problem(self, sentence: str) -> None:
-        """Note a line that is wrong. Only the first few are kept."""
+        """Note a wrong line. Only the first few are kept."""
         self.problem_count += 1
         if len(self.problems) < _SHOWN:
             self.problems.append(sentence)
 
     def foreign(self, key: str, at: int, line: bytes) -> None:
-        """Note a key that was not asked. A line may hold a million of them."""
+        """Note a key that was not asked. A line may contain a million of them."""
         sentence = f"the key {key!r:.80} was not asked"
         if self.problem_count < _SHOWN:
             sentence = str(ProtocolError(sentence, f"$.results[{at}].k", line, "run"))
@@ -148,7 +148,7 @@ def judge_responses(path: Path, questions: Questions, catalogue: Catalogue) -> V
 def _take_line(tally: _Tally, line: bytes) -> None:
     """Take one line of responses. Raises `ProtocolError`."""
     if not line.endswith(b"\n"):
-        raise ProtocolError("the line is cut off", "", line)
+        raise ProtocolError("the line is truncated", "", line)
     response = decode(_RESPONSE, line, "run")
     questions = tally.questions
     if response.id.startswith("l"):
@@ -190,7 +190,7 @@ def _whole(response: _Response) -> Answer:
 
 
 def _number(text: str, below: int) -> int | None:
-    """Return the number that a key or an id is, if it is one of those that were given.
+    """Return the number of a key or an id, or None if it was never given.
 
     >>> _number("7", 8), _number("8", 8), _number("07", 8), _number("x", 8)
     (7, None, None, None)
@@ -202,7 +202,7 @@ def _number(text: str, below: int) -> int | None:
 
 
 def _conclude(tally: _Tally) -> Verdicts:
-    """Return what became of all cases."""
+    """Return the results of all cases."""
     questions, hello = tally.questions, tally.hello
     missing = 0
     found = Verdicts(hello)
@@ -216,7 +216,7 @@ def _conclude(tally: _Tally) -> Verdicts:
         for case in cases:
             instead = _instead(tally, case)
             if instead is None and lacking[number]:
-                tally.note(case, NotAsked("there is no answer"))
+                tally.note(case, NotAsked("no answer"))
             judgement, answer = (
                 tally.worst[case.id]
                 if instead is None
@@ -240,7 +240,7 @@ def _is_asked(tally: _Tally, case: Case) -> bool:
 
 
 def _instead(tally: _Tally, case: Case) -> Answer | None:
-    """Return what stands for every answer, where the program said that before."""
+    """Return the answer to all questions, if hello or load already determined it."""
     op = op_of(case)
     ability = tally.hello.ops.get(op)
     if ability is None:
@@ -251,10 +251,10 @@ def _instead(tally: _Tally, case: Case) -> Answer | None:
 
 
 def _case_result(tally: _Tally, case: Case, judgement: Judgement, answer: Answer) -> CaseResult:
-    """Return the result of a case; where ids differ, with their bytes."""
+    """Return the result of a case. If ids differ, the detail shows their bytes."""
     if judgement.status in FAILURES and isinstance(answer, Ok) and case.vocab is not None:
         subject = tally.catalogue.subject(case.vocab)
         if isinstance(subject, Vocabulary):
-            told = judge(case, answer, subject)
-            judgement = told if told.status != "pass" else judgement
+            detailed = judge(case, answer, subject)
+            judgement = detailed if detailed.status != "pass" else judgement
     return result_of(case, answer, judgement, 0.0)

@@ -15,11 +15,23 @@ from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.floats import FloatsError, Type, pack, type_of, unpack
 from tokenref.judge import judge
 from tokenref.pytest.plain import plain
-from tokenref.pytest_plugin import SELECTED
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import OPS, Case, op_of
 from tokenref.reports.readable import readable_json
 from tokenref.verdicts import ErrorCode, MustRefuse
+
+
+@dataclass
+class Selected:
+    """The part of every selection that pytest's options leave."""
+
+    flags: Sequence[str] = ()
+    shard: tuple[int, int] = (0, 1)
+    """The number of this shard, from 0, and the number of shards."""
+
+
+SELECTED: Final = Selected()
+"""The plugin sets it from its options, before tests are collected."""
 
 _NUMBERS: Final = frozenset({"probs", "logits", "uniforms", "logprobs"})
 """Parts of questions and answers that are numbers of one type."""

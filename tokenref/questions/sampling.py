@@ -266,7 +266,7 @@ class Call(Strict, frozen=True, kw_only=True):
     """Forget everything since the beginning."""
 
     def __post_init__(self) -> None:
-        """Hold the rule that there is exactly one."""
+        """Raise `ValueError` unless exactly one of the fields is set."""
         given = [self.sample, self.accept, self.truncate, self.reset]
         if given.count(UNSET) != 3:
             raise ValueError("must have exactly one of `sample`, `accept`, `truncate`, `reset`")

@@ -27,7 +27,7 @@ class Call(Strict, frozen=True, kw_only=True):
     truncate: Count | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        """Hold the rule that there is exactly one."""
+        """Raise `ValueError` unless exactly one of the fields is set."""
         if (self.push is UNSET) == (self.truncate is UNSET):
             raise ValueError("must have exactly one of `push` and `truncate`")
 
@@ -132,7 +132,7 @@ class CallAnswer(Strict, frozen=True, kw_only=True):
     code: TokenizerErrorCode | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        """Hold the rule that there is exactly one."""
+        """Raise `ValueError` unless exactly one of the fields is set."""
         given = [self.ids, self.count, self.octets, self.text, self.code]
         if given.count(UNSET) != len(given) - 1:
             raise ValueError("must have exactly one of `ids`, `count`, `bytes`, `text`, `code`")

@@ -43,7 +43,7 @@ class TextInput(Strict, frozen=True, kw_only=True):
     recipe: Recipe | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        """Hold the rule that there is exactly one."""
+        """Raise `ValueError` unless exactly one of the fields is set."""
         if [self.text, self.octets, self.recipe].count(UNSET) != 2:
             raise ValueError("must have exactly one of `text`, `bytes` and `recipe`")
 

@@ -15,10 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import Any, Final, NamedTuple
 
-from sampling_ref import PROFILES, ParameterError
+from sampling_ref import ParameterError
 from sampling_ref.candidates import Candidates
-from sampling_ref.evaluation import Question, draw, probabilities, question_of, read_parameters, run
-from sampling_ref.random.sources import Given
+from sampling_ref.evaluation import Evaluation, evaluation
 from tokenref.engines.reference_samplers import with_functions
 from tokenref.floats import nearest, type_of, units_apart, unpack
 from tokenref.questions.sampling import unpack_parameters
@@ -49,38 +48,35 @@ def asked(
     params: Mapping[str, Any] | None = None,
 ) -> Asked:
     """Return an engine's answer to a question, perhaps with other logits or parameters."""
-    question = _question(profile, request, precision, logits, params)
-    answer = run(question)
-    stages = tuple((applied.step, _kept(applied.after)) for _, applied in answer.applied)
-    token = draw(question, answer) if "uniforms" in request and _draws(question) else None
-    return Asked(_kept(answer.candidates), stages, token)
+    evaluated = _evaluation(profile, request, precision, logits, params)
+    run = evaluated.run()
+    stages = tuple((applied.step, _kept(applied.after)) for applied in run.applied)
+    token = evaluated.draw(run) if "uniforms" in request and _draws(evaluated) else None
+    return Asked(_kept(run.candidates), stages, token)
 
 
-def _draws(question: Question) -> bool:
-    """Say whether the random numbers are for a draw, and not for a step on the way."""
+def _draws(evaluated: Evaluation) -> bool:
+    """Return whether the random numbers are for a draw, and not for a step on the way."""
     return not any(
-        stage.step == "xtc" and not stage.is_off(question.parameters)
-        for stage in question.profile.stages
+        stage.step == "xtc" and not stage.is_off(evaluated.parameters)
+        for stage in evaluated.profile.stages
     )
 
 
-def _question(
+def _evaluation(
     profile: str,
     request: Mapping[str, Any],
     precision: Any,
     logits: Sequence[float] | None = None,
     params: Mapping[str, Any] | None = None,
-) -> Question:
-    record = PROFILES[profile]
-    given = with_functions(unpack_parameters(request["params"])) if params is None else params
-    return question_of(
-        record,
-        read_parameters(record, given),
+) -> Evaluation:
+    return evaluation(
+        profile,
         unpack(request["logits"]) if logits is None else logits,
         request["history"],
+        with_functions(unpack_parameters(request["params"])) if params is None else params,
         prompt_length=request["prompt_length"],
-        randomness=Given([*unpack(request["uniforms"])] if "uniforms" in request else []),
-        state={},
+        uniforms=unpack(request["uniforms"]) if "uniforms" in request else (),
         precision=precision,
     )
 
@@ -137,20 +133,17 @@ def _others(
 
 def _check_margins(profile: str, request: Mapping[str, Any]) -> None:
     """Raise `UndecidedError` unless every filter of the chain has a proven margin."""
-    question = _question(profile, request, "exact")
-    candidates = question.candidates
-    for stage, applied in run(question).applied:
-        values = question.values(stage)
-        logits = [float(logit) for logit in candidates.true_logits()]
-        if stage.step in ROUNDED and values.get("base") != "the whole row":
+    for applied in _evaluation(profile, request, "exact").run().applied:
+        values = dict(applied.values)
+        logits = [float(logit) for logit in applied.before.true_logits()]
+        if applied.step in ROUNDED and values.get("base") != "the whole row":
             values.pop("base", None)
-            if stage.step == "xtc":
+            if applied.step == "xtc":
                 values["uniform"] = (
                     0.5 if "uniforms" not in request else unpack(request["uniforms"])[0]
                 )
-            if not is_decided(logits, stage.step, values):
-                raise UndecidedError(f"{stage.step} has no margin")
-        candidates = applied.after
+            if not is_decided(logits, applied.step, values):
+                raise UndecidedError(f"{applied.step} has no margin")
 
 
 def chain_alternatives(profile: str, request: Mapping[str, Any]) -> Verdict:
@@ -181,8 +174,8 @@ def shares_verdict(profile: str, request: Mapping[str, Any], right: Sequence[flo
     apart = 0
     logits = unpack(request["logits"])
     if all(nearest(logit, "f32") == logit for logit in logits):
-        question = _question(profile, request, "f32")
-        rounded = probabilities(question, run(question).candidates)
+        evaluated = _evaluation(profile, request, "f32")
+        rounded = evaluated.probabilities(evaluated.run().candidates)
         for first, second in zip(right, rounded, strict=True):
             apart = max(apart, int(units_apart(first, nearest(float(second), dtype), dtype)))
     whole = all(number in {0.0, 0.25, 0.5, 1.0} for number in right)

@@ -29,7 +29,6 @@ from math import inf, sqrt
 from typing import Any, Final, Literal, TypeAlias
 
 from sampling_ref import PROFILES, STEPS, ParameterError
-from sampling_ref.evaluation import read_parameters
 from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
 from tokenref.floats import unpack
@@ -237,11 +236,10 @@ def values_of(op: str, profile: str, request: Mapping[str, Any]) -> Iterator[dic
         yield {**given, **choices, **uniform}
         return
     engine = PROFILES[profile]
-    parameters = read_parameters(engine, given)
+    parameters = engine.read(given)
     for stage in engine.stages_of(op):
         if not stage.is_off(parameters):
-            taken = {ours: parameters[theirs] for ours, theirs in stage.takes.items()}
-            yield {**stage.choices, **taken, **uniform}
+            yield {**stage.choices, **stage.given(parameters), **uniform}
 
 
 def _open(op: str, row: Sequence[float], found: Answers) -> Either | Set:

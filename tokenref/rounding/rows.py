@@ -21,13 +21,11 @@ from typing import Any, Final, NamedTuple
 
 from sampling_ref import PROFILES, STEPS, SamplingError
 from sampling_ref.candidates import Candidates, all_candidates
-from sampling_ref.evaluation import apply_stage, is_greedy_instead, own_name, question_of
-from sampling_ref.evaluation import read_parameters as read_parameters_of
+from sampling_ref.evaluation import evaluation
 from sampling_ref.numbers.binary32 import Binary32
 from sampling_ref.random.sources import Given
 from sampling_ref.row import ReadRow
 from sampling_ref.situation import Situation
-from sampling_ref.tracing import apply_step
 from sampling_ref.twins.table import TWINS
 from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession, with_functions
@@ -113,27 +111,13 @@ def _rounded(
     params = with_functions(unpack_parameters(request["params"]))
     history, prompt = request["history"], request["prompt_length"]
     if profile in PROFILES:
-        record = PROFILES[profile]
-        question = question_of(
-            record,
-            read_parameters_of(record, params),
-            logits,
-            history,
-            prompt_length=prompt,
-            randomness=Given([]),
-            state={},
-            precision="f32",
-        )
-        candidates = question.candidates
-        for stage in record.stages_of(own_name(question, op)):
-            if not (stage.is_off(question.parameters) or is_greedy_instead(question, stage)):
-                candidates = apply_stage(question, stage, candidates).after
-        return candidates
+        return evaluation(
+            profile, logits, history, params, prompt_length=prompt, precision="f32"
+        ).one_step(op)
     step = TWINS[""].steps.get(op, STEPS[op])
     situation = Situation(len(logits), tuple(history), prompt, Given([]), {}, Binary32)
     values = {**params, **(choices_of(op, profile) or {})}
-    applied = apply_step(step, values, all_candidates(ReadRow(logits)), situation)
-    return applied.after
+    return step.apply(all_candidates(ReadRow(logits)), situation, step.read(values))
 
 
 def softmax_verdict(op: str, logits: dict[str, str], dtype: Type) -> Verdict:

@@ -126,7 +126,9 @@ def _exact_steps() -> Iterator[SamplerDraft]:
          "A surprise of exactly mu is kept: the last of eight tokens can still be drawn."),
         ("just-above-mu", even, 0.75, step(3.0, -1, "f32"), 0, 2.4999997615814209,
          "One step below three bits: every token is too surprising, and the first one alone is kept."),
-        ("none-below-mu", even, 0.75, 1.0, 0, 0.5, "If even the best token surprises too much, it is kept alone, the lowest id of equals."),
+        ("none-below-mu", even, 0.75, 1.0, 0, 0.5, ("If even the best token is too surprising, "
+                                                   "only it is kept: among equal ones the "
+                                                   "lowest id.")),
         ("border", even, 0.25, 4.0, 1, 3.5, "The number is exactly at the end of the second token's share: the sum needs to reach it."),
         ("impossible", (-inf, 0.0, -inf, 0.0, 0.0, 0.0), 0.75, 4.0, 4, 4.0,
          "Four possible tokens have two bits each, as many as aimed at: mu stays; impossible ones have no share."),
@@ -148,7 +150,8 @@ def _exact_steps() -> Iterator[SamplerDraft]:
         profile = KEPT[op] if op == "mirostat_2" else LLAMA
         yield _case(
             op, "exact", "surprise-among-kept", profile, asked(even, tau, 0.75, {"mu": 2.5}),
-            "One token is kept, so in the distribution that it was drawn from it is no surprise: mu grows.",
+            ("Only one token is kept, so it is not surprising in the distribution that it was "
+             "drawn from, and mu grows."),
             "MirostatWhose",
             purposes=[
                 gives(token=0, state={"mu": pack([3.5])}),
@@ -191,7 +194,8 @@ def _steps() -> Iterator[SamplerDraft]:
                 request = {**asked(row, params, u, {}), "state": state}
                 yield _case(
                     op, "steps", f"{name}-{dtype}-{place + 1}", profile, request,
-                    f"Step {place + 1} of five, with the state that the step before left: a state that is not carried on draws otherwise." if place else "The first of five steps, with a state that is not the one of the beginning.",
+                    f"Step {place + 1} of five, with the state that the step before left: a state that is not carried on draws otherwise." if place else ("The first of five steps, with a state "
+                                                                                                                                                         "that is not the initial one."),
                     "AdaptiveState", verdict=Close(ulp=ULP), purposes=[is_steady],
                 )  # fmt: skip
                 answer = SamplerSession(profile).answer(op, request)
@@ -206,7 +210,9 @@ def _mirostat_1() -> Iterator[SamplerDraft]:
     one, nearest = rule_name(op, flat="one"), rule_name(op, whole="nearest and one")
     for slug, profile, mu, token, rival, about in (
         ("flat-above", STANDARD, 3.5, 8, one, "Nine equal tokens and 2**mu above eight: in the limit of a flat row all are kept."),
-        ("flat-above-one", one, 3.5, 0, STANDARD, "The same row where a flat one leaves one token: 1/0 becomes no number of tokens."),
+        ("flat-above-one", one, 3.5, 0, STANDARD, ("The same row, by the rule that a flat row "
+                                                  "leaves one token: 1/0 is not a number of "
+                                                  "tokens.")),
         ("flat-below", STANDARD, 2.5, 0, "", "Nine equal tokens and 2**mu below eight: in the limit none, and at least one is kept."),
         ("flat-at", STANDARD, 3.0, 0, nearest, "Nine equal tokens and 2**mu exactly eight: k is 1."),
         ("flat-at-nearest", nearest, 3.0, 1, STANDARD, "The same, where k is rounded and one is added: two tokens are kept."),
@@ -311,7 +317,7 @@ def _refused() -> Iterator[SamplerDraft]:
             yield _refusal(op, slug, asked(row, params, u, state), code, about)
     for slug, row, names, u, past, code, about in (  # type: ignore[assignment]  # rows of two sizes
         ("decay-one", even, {"target": 0.5, "decay": 1.0}, 0.5, [1.0, 2.0], "INVALID_PARAMETER", "A decay of 1, with which nothing is ever forgotten"),
-        ("target-above-one", even, {"target": 1.5, "decay": 0.5}, 0.5, [1.0, 2.0], "INVALID_PARAMETER", "A target that is no probability"),
+        ("target-above-one", even, {"target": 1.5, "decay": 0.5}, 0.5, [1.0, 2.0], "INVALID_PARAMETER", "A target that is not a probability"),
         ("number-one", even, {"target": 0.5, "decay": 0.5}, 1.0, [1.0, 2.0], "INVALID_UNIFORM", "A random number of 1"),
         ("half-a-past", even, {"target": 0.5, "decay": 0.5}, 0.5, [1.0], "INVALID_PARAMETER", "One number where the past has two"),
         ("all-impossible", (-inf,), {"target": 0.5, "decay": 0.5}, 0.5, [1.0, 2.0], "INVALID_ROW", "No possible token"),

@@ -217,7 +217,7 @@ def _draws(engine: str) -> Iterator[SamplerDraft]:
     rows = [_row(even, off, uniforms=each) for each in numbers]
     yield _case(
         "draws", "own-numbers", engine, "sample", rows,
-        "Four equal rows with numbers of their own draw four tokens: noise that is shared draws one.",
+        "Four equal rows with separate numbers draw four tokens. Shared noise draws one.",
         ["BatchRow"], [own("uniforms")],
     )  # fmt: skip
     yield _case(
@@ -236,7 +236,7 @@ def _draws(engine: str) -> Iterator[SamplerDraft]:
             "draws", "greedy-neighbour", engine, "sample",
             [_row(A, greedy, uniforms=[]), _row(even, off, uniforms=numbers[1]),
              _row(B, greedy, uniforms=[])],
-            "Greedy rows beside one that draws: each row is decided by its own temperature.",
+            "Greedy rows next to one that draws: each row's own temperature decides.",
             ["BatchParameters"],
         )  # fmt: skip
 
@@ -254,7 +254,8 @@ def _penalties(engine: str) -> Iterator[SamplerDraft]:
     yield _case(
         "penalties", "padding", engine, "repetition_penalty",
         [_row(row, repeat, history) for history in ([1, 2, 3, 1, 2, 3], [], [1])],
-        "A long history beside an empty one: what fills up the short ones is no token, token 0 least of all.",
+        ("A long history next to an empty one: the padding of short ones is not a token, and "
+        "certainly not token 0."),
         ["BatchRow"], [own("history")],
     )  # fmt: skip
     yield _case(
@@ -310,13 +311,14 @@ def _rules() -> Iterator[SamplerDraft]:
         yield _case(
             "refused", f"{slug}-row", STANDARD, "top_k",
             [good, {"probs": pack(bad), "params": {"k": 2}}, good],
-            "One of three rows means nothing: the batch is refused, and no neighbour gets its answer.",
+            ("One of three rows is invalid: the batch is refused, and no neighbour gets its "
+            "answer."),
             ["InvalidRow"], [refuses("INVALID_ROW")],
         )  # fmt: skip
     yield _case(
         "refused", "one-parameter", STANDARD, "top_k",
         [good, {"probs": pack(falling), "params": {"k": -1}}],
-        "One of two rows has a k that is none: the batch is refused.",
+        "One of two rows has an invalid k: the batch is refused.",
         ["ParameterDomain"], [refuses("INVALID_PARAMETER")],
     )  # fmt: skip
 
@@ -326,6 +328,7 @@ def _coins() -> Iterator[SamplerDraft]:
     rows = [_row(B, params, uniforms=[u]) for u in (0.25, 0.75, 0.125, 0.875)]
     yield _case(
         "draws", "own-coins", "mlx-lm", "xtc", rows,
-        "Four equal rows with coins of their own: one coin for the whole batch removes the best tokens of all or none.",
+        ("Four equal rows with separate coins: one coin for the whole batch removes the best "
+        "tokens of all rows or of none."),
         ["BatchRow"], [own("uniforms")],
     )  # fmt: skip

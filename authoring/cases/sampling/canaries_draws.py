@@ -99,7 +99,7 @@ def _draws() -> Iterator[_Canary]:
     )
     yield _Canary(
         "draw", "token-behind", rule_name("draw", boundary="reach"), half, _put("token", 1),
-        "The token behind is expected.",
+        "The token after it is expected.",
     )  # fmt: skip
     several = {**ROW, "uniforms": pack([0.5, 0.0]), "count": 2}
     yield _Canary(
@@ -108,12 +108,12 @@ def _draws() -> Iterator[_Canary]:
     )  # fmt: skip
     yield _Canary(
         "draw", "list-for-one", STANDARD, half, lambda out: {"tokens": [out["token"]]},
-        "One token was asked for, and a list of it is expected.",
+        "One token was requested, but a list is expected.",
     )  # fmt: skip
     race = {**ROW, "uniforms": pack([0.5, 0.5, 0.9375])}
     yield _Canary(
         "draw", "race-loser", rule_name("draw", method="exponential race"), race,
-        _put("token", 0), "The likeliest token is expected, which lost.",
+        _put("token", 0), "The most probable token is expected, which lost.",
     )  # fmt: skip
 
 
@@ -150,7 +150,7 @@ def _drafts() -> Iterator[_Canary]:
     )  # fmt: skip
     yield _Canary(
         "speculative", "bonus", STANDARD, question, _put("tokens", [0, 0]),
-        "The token behind the accepted draft is wrong.",
+        "The token after the accepted draft is wrong.",
     )  # fmt: skip
     yield _Canary(
         "residual", "unit-off", STANDARD,
@@ -215,7 +215,8 @@ def _refusals() -> list[Case]:
          MustRefuse(codes=["INVALID_UNIFORM"]), None),
         (_Canary("draw", "other-reason", STANDARD, bad, dict, "The reason to refuse is another one."),
          MustRefuse(codes=["INVALID_ROW"]), None),
-        (_Canary("draw", "answered", STANDARD, bad, dict, "A token is expected for a number that is none."),
+        (_Canary("draw", "answered", STANDARD, bad, dict, ("A token is expected for an invalid "
+                                                          "number.")),
          Exact(), msgspec.convert({"token": 2}, answer_type("draw"))),
     )  # fmt: skip
     return [_case(each, verdict, out) for each, verdict, out in listed]

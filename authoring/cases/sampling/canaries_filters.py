@@ -122,14 +122,14 @@ def _sets() -> list[Case]:
     sets = (
         (
             "set-member-missing",
-            "A token that is not kept is said to be sure.",
+            "A token that is not kept is listed as certain.",
             [0, 1],
             [0, 1, 3],
             [2, 3],
         ),
         (
             "set-too-narrow",
-            "A token that is kept is said to be out of the question.",
+            "A token that is kept is listed as impossible.",
             [1],
             [0, 1],
             [2],

@@ -28,10 +28,13 @@ BANS: Final = frozenset(
 ADAPTIVE: Final[tuple[tuple[str, str, dict[str, Any], str], ...]] = (
     ("llama.cpp", "mirostat_2", {"mirostat": 2, "mirostat_tau": 1.0}, "tokens of a surprise above 2 bits go"),
     ("llama.cpp", "mirostat_2.wide", {"mirostat": 2, "mirostat_tau": 3.0}, "tokens of a surprise above 6 bits go"),
-    ("llama.cpp", "mirostat_1", {"mirostat": 1, "mirostat_tau": 1.5}, "as many tokens as a law of Zipf says for a surprise of 3 bits"),
-    ("llama.cpp", "adaptive_p", {"adaptive_target": 0.25}, "nothing is removed, and the likeliest need not stay it"),
+    ("llama.cpp", "mirostat_1", {"mirostat": 1, "mirostat_tau": 1.5}, ("as many tokens as Zipf's law gives for a "
+                                                                      "surprise of 3 bits")),
+    ("llama.cpp", "adaptive_p", {"adaptive_target": 0.25}, ("nothing is removed, and the most "
+                                                           "probable token may change")),
     ("exllamav2", "mirostat_2", {"mirostat": True, "mirostat_tau": 1.0}, "tokens of a surprise above 2 bits go"),
-    ("exllamav3", "adaptive_p", {"adaptive_target": 0.25}, "nothing is removed, and the likeliest need not stay it"),
+    ("exllamav3", "adaptive_p", {"adaptive_target": 0.25}, ("nothing is removed, and the most "
+                                                           "probable token may change")),
     ("transformers", "logprobs", {"renormalize_logits": True}, "logits become log-probabilities, and none goes"),
 )  # fmt: skip
 """Steps that remember something, at their beginning, and one that only renormalises."""
@@ -73,9 +76,9 @@ def drafts() -> Iterator[SamplerDraft]:
 def _defaults(profile: Profile) -> Iterator[SamplerDraft]:
     topic, name = topic_of(profile.name), profile.name
     for slug, row, history, prompt, says in (
-        ("sorted", FALLING, [], 0, "a row that falls, nothing said yet"),
-        ("shuffled", SHUFFLED, [], 0, "a row in no order, nothing said yet"),
-        ("after-a-history", SHUFFLED, [5, 5, 1, 8, 5, 0], 2, "the best token was said three times"),
+        ("sorted", FALLING, [], 0, "a falling row, empty history"),
+        ("shuffled", SHUFFLED, [], 0, "an unsorted row, empty history"),
+        ("after-a-history", SHUFFLED, [5, 5, 1, 8, 5, 0], 2, "the best token occurred three times"),
     ):
         yield topic.case(
             "chain",

@@ -41,19 +41,22 @@ def long_row(size: int, dtype: Type = "f32", put: Mapping[int, float] = NOTHING)
 
 
 CASES: Final[tuple[tuple[str, str, str, int, dict[str, Any], list[int], list[float] | None, str], ...]] = (
-    ("chain", "defaults", "transformers", 1, {"top_k": 5}, [], None, "top-k of 5 finds the five best wherever they stand"),
-    ("chain", "top_p", "transformers", 0, {"top_k": 0, "top_p": 0.875}, [], None, "top-p whose cut lies in the head"),
+    ("chain", "defaults", "transformers", 1, {"top_k": 5}, [], None, ("top-k of 5 finds the five best anywhere "
+                                                                     "in the row")),
+    ("chain", "top_p", "transformers", 0, {"top_k": 0, "top_p": 0.875}, [], None, "top-p whose cut is in the head"),
     ("chain", "defaults", "llama.cpp", 1, {"top_k": 5, "temp": 1.0}, [], None, "the default chain with top-k 5"),
     ("chain", "min_p", "llama.cpp", 0, alone("llama.cpp", min_p=0.0625, temp=1.0), [], None, "min-p of a sixteenth"),
     ("chain", "top_k-top_p", "flashinfer", 0, {"top_k": 4, "top_p": 0.875}, [], None, "top-k and top-p, both in the head"),
-    ("sample", "penalised", "candle", 0, {"temperature": 1.0, "top_k": 4, "repeat_penalty": 2.0}, [31_999, 31_999, 0], [0.25], "the two best were said before and are halved"),
-    ("sample", "penalised", "mistral.rs", 1, {"frequency_penalty": 4.0, "top_k": 3}, [128_255, 128_255], [0.125], "the best was said twice and costs eight"),
+    ("sample", "penalised", "candle", 0, {"temperature": 1.0, "top_k": 4, "repeat_penalty": 2.0}, [31_999, 31_999, 0], [0.25], ("the two best occurred before and are "
+                                                                                                                               "halved")),
+    ("sample", "penalised", "mistral.rs", 1, {"frequency_penalty": 4.0, "top_k": 3}, [128_255, 128_255], [0.125], "the best occurred twice and costs eight"),
     ("sample", "cold", "openai", 0, {"temperature": 0.25, "top_p": 0.5}, [], [0.75], "a low temperature leaves the best alone"),
     ("sample", "walk", "flashinfer", 0, {"top_k": 3}, [], [0.125], "the walk by the vocabulary meets token 0 first"),
     ("sample", "walk-late", "flashinfer", 0, {"top_k": 3}, [], [0.9375], "the walk by the vocabulary meets the last token last"),
     ("sample", "greedy", "vllm", 1, {"temperature": 0.0, "repetition_penalty": 4.0}, [128_255], [], "greedy after a penalty on the best, which is the last token"),
     ("sample", "greedy", "transformers", 0, {"do_sample": False, "repetition_penalty": 4.0}, [31_999, 0], [], "greedy after penalties on the two best"),
-    ("sample", "greedy", "sglang", 0, {"temperature": 0.0, "frequency_penalty": 2.0}, [31_999], [], "greedy after the best was said once and costs two"),
+    ("sample", "greedy", "sglang", 0, {"temperature": 0.0, "frequency_penalty": 2.0}, [31_999], [], ("greedy after the best occurred once and "
+                                                                                                    "costs two")),
 )  # fmt: skip
 
 
@@ -74,7 +77,7 @@ def drafts() -> Iterator[SamplerDraft]:
 def _greedy() -> Iterator[SamplerDraft]:
     asked: tuple[tuple[Type, int, dict[int, float], int, str], ...] = (
         ("f32", 128_256, {}, 128_255, "the best token is the last of the vocabulary"),
-        ("f32", 32_000, {31_999: 1.0, 0: 1.0, 16_000: 25.0}, 16_000, "the best token stands in the middle"),
+        ("f32", 32_000, {31_999: 1.0, 0: 1.0, 16_000: 25.0}, 16_000, "the best token is in the middle"),
         ("bf16", 128_256, {70_000: 20.0}, 70_000, "two best tokens in bfloat16, of which the lower id is taken"),
         ("f16", 32_000, {3: 20.0, 4: 20.0}, 3, "three best tokens in binary16, of which the lowest id is taken"),
         ("f32", 128_256, {65_536: 20.0, 65_535: 20.0}, 65_535, "three equals around 2 to the sixteenth"),

@@ -33,7 +33,7 @@ _ROWS: Final = (
     _Row(
         "unsorted",
         (0.125, 0.5, 0.25, 0.125),
-        "a row that is not sorted: whoever walks by falling weight draws others",
+        "an unsorted row: a walk by falling weight draws other tokens",
         ("DrawOrder",),
     ),
     _Row(
@@ -93,8 +93,8 @@ def _why(row: _Row, point: Point, dtype: Type, boundary: str, drawn: dict[str, i
     token = drawn[boundary]
     if point.name == "zero":
         return (
-            f"The number 0, on {row.about}: token {token} is the first that has any weight, "
-            "and no other token may come out."
+            f"The number 0, on {row.about}: token {token} is the first with any weight, and no "
+            "other token may be drawn."
         )
     if point.end is None:
         return (
@@ -148,7 +148,8 @@ def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
     unsorted = (0.125, 0.5, 0.25, 0.125)
     yield case(
         "sorted-order", STANDARD, unsorted, 0.25, 1,
-        "An engine whose filter sorted the candidates walks by falling weight: 0.25 lies on token 1.",
+        ("An engine whose filter sorted the candidates walks by falling weight, so 0.25 is on "
+        "token 1."),
         "DrawOrder", order=[1, 2, 0, 3],
     )  # fmt: skip
     yield case(
@@ -158,12 +159,13 @@ def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
     )  # fmt: skip
     yield case(
         "tie-order", STANDARD, unsorted, 0.75, 3,
-        "Two tokens of equal weight stand in the order 3, 0: an unstable sort changes the draw.",
+        "Two tokens of equal weight are in the order 3, 0: an unstable sort changes the draw.",
         "DrawOrder", order=[1, 2, 3, 0],
     )  # fmt: skip
     yield case(
         "tie-order-reach", REACH, unsorted, 0.75, 2,
-        "The same place, where the running sum needs to reach it only: the token before.",
+        ("The same number, by the rule that the running sum only has to reach it: the token "
+        "before."),
         "DrawBoundary", order=[1, 2, 3, 0], rival=STANDARD,
     )  # fmt: skip
     yield case(
@@ -192,7 +194,8 @@ def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
     ):
         yield case(
             f"{slug}-as-walked", AS_WALKED, (0.0, 1.0, 0.0), 0.0, token,
-            "The comparison alone is asked: at the number 0 the first candidate reaches the share, even without weight.",
+            ("Only the comparison decides: at the number 0 the first candidate reaches the "
+            "share, even without weight."),
             "ZeroWeightDrawn", order=order, rival=REACH if token != 1 else "",
         )  # fmt: skip
     yield case(
@@ -217,7 +220,8 @@ def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
     )  # fmt: skip
     yield case(
         "exceed-inner-zero", STANDARD, (0.5, 0.0, 0.5), 0.5, 2,
-        "The sum behind the token without weight does not exceed the share either: it is passed over.",
+        ("The sum after the token without weight does not exceed the share either, so the token "
+        "is skipped."),
         "ZeroWeightDrawn", rival=REACH,
     )  # fmt: skip
     for dtype in ("f32", "f64"):
@@ -230,17 +234,18 @@ def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
                 )  # fmt: skip
                 yield case(
                     f"certain-token-{name}-{boundary}-{dtype}", profile, (0.0, 0.0, 1.0, 0.0), u, 2,
-                    "Only token 2 has weight: whatever the number is, no other one may come out.",
+                    "Only token 2 has weight: no number may draw another one.",
                     "ZeroWeightDrawn", u_type=dtype,
                 )  # fmt: skip
     yield case(
         "minus-zero-weight", STANDARD, (-0.0, 1.0), 0.0, 1,
-        "A weight of minus zero is no weight; compared as bits it is the largest number of all.",
+        ("A weight of minus zero is no weight. Compared as bits, it is the largest number of "
+        "all."),
         "ZeroWeightDrawn",
     )  # fmt: skip
     yield case(
         "minus-zero-number", STANDARD, (0.25, 0.75), -0.0, 0,
-        "Minus zero is the number 0 and lies in [0, 1).", "DrawEnds",
+        "Minus zero is the number 0 and is in [0, 1).", "DrawEnds",
     )  # fmt: skip
     third = 0.3333333134651184
     yield case(
@@ -250,7 +255,8 @@ def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
     )  # fmt: skip
     yield case(
         "sums-above-one", STANDARD, (0.75, 0.5), 0.75, 1,
-        "The weights sum to 5/4: three quarters of that lie on token 1; three quarters of 1 would be at its beginning.",
+        ("The weights sum to 5/4. Three quarters of that is on token 1; three quarters of 1 "
+        "would be at its beginning."),
         "DrawTotal",
     )  # fmt: skip
     yield case(
@@ -264,7 +270,8 @@ def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
     )  # fmt: skip
     yield case(
         "subnormal-weights", STANDARD, (2.0**-149, 2.0**-149), 0.5, 1,
-        "Weights may be the smallest numbers there are; an engine that flushes them to zero has nothing to draw.",
+        ("Weights may be the smallest positive numbers. An engine that flushes them to zero has "
+        "nothing to draw."),
         "TailMass",
     )  # fmt: skip
     narrow: list[tuple[Type, float, float, int]] = [
@@ -277,7 +284,8 @@ def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
             u = float(Fraction(heavy) + Fraction(light) * place + Fraction(light) / 2)
             yield case(
                 f"{dtype}-sum-stands-still-{name}", STANDARD, row, u, 1 + place,
-                f"Added up in {dtype} the sum stands still at a half: each light token is less than half a step.",
+                (f"Added up in {dtype} the sum stops growing at a half: each light token is less "
+                "than half a step."),
                 "NarrowSum", dtype=dtype,
             )  # fmt: skip
         yield case(
@@ -287,12 +295,13 @@ def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
         )  # fmt: skip
         yield case(
             f"{dtype}-row-reach", REACH, (0.125, 0.5, 0.25, 0.125), 0.625, 1,
-            f"The same row in {dtype}, where the sum needs to reach the share only.",
+            f"The same row in {dtype}, by the rule that the sum only has to reach the share.",
             "DrawBoundary", dtype=dtype, rival=STANDARD,
         )  # fmt: skip
         yield case(
             f"{dtype}-impossible-token", STANDARD, (0.0, 0.5, 0.0, 0.5), 0.0, 1,
-            f"No token of probability zero comes out of a row in {dtype}, not at the number 0 either.",
+            (f"No token of probability zero is drawn from a row in {dtype}, not at the number 0 "
+            "either."),
             "ZeroWeightDrawn", dtype=dtype,
         )  # fmt: skip
     even = (1.0, -inf, 1.0, 1.0, 1.0, -inf)
@@ -307,7 +316,8 @@ def _listed() -> Iterator[SamplerDraft]:  # noqa: C901 - a list, with loops
             )  # fmt: skip
     yield case(
         "logits-largest", STANDARD, even, LARGEST["f64"], 4,
-        "The largest number below 1 draws the last possible token, not the impossible one behind it.",
+        ("The largest number below 1 draws the last possible token, not the impossible one after "
+        "it."),
         "ZeroWeightDrawn", kind="logits", u_type="f64",
     )  # fmt: skip
     yield case(

@@ -145,7 +145,8 @@ def _both() -> Iterator[SamplerDraft]:
             ("first-of-two-best", (0.5, 0.75, 0.5, 0.5, 0.25), 1, NOISES[0], ["NoiseByRank"],
              "Two tokens are equally likely: the first one's number decides, not the second one's."),
             ("second-of-two-best", (0.5, 0.25, 0.5, 0.5, 0.75), 4, NOISES[0], ["NoiseByRank"],
-             "The same numbers, with those of the two likeliest tokens exchanged: the other token."),
+             ("The same numbers, with those of the two most probable tokens exchanged: the other "
+             "token.")),
             ("by-token", (0.5, 0.5, 0.03125, 0.5, 0.75), 2, NOISES[1], ["NoiseByRank"],
              "The noise of token 2 is the best; keyed by the rank after sorting it would go to another token."),
         ]  # fmt: skip
@@ -161,7 +162,8 @@ def _both() -> Iterator[SamplerDraft]:
         yield _case(
             "races", "impossible-zero", method, NOISES[1], holes[method],
             (0.0, 0.5, 0.0, 0.25, 0.0),
-            "With -log(1-u) the number 0 is no wait at all: 0 / 0 for an impossible token, which is no win.",
+            ("With -log(1-u), the number 0 means a wait of 0. For an impossible token this is 0 "
+            "/ 0, which does not win."),
             ["ZeroWeightDrawn"], answer={"token": 3},
         )  # fmt: skip
         for place in (0, 3):
@@ -175,7 +177,8 @@ def _both() -> Iterator[SamplerDraft]:
             )  # fmt: skip
             yield _case(
                 "races", f"zero-{place}", method, NOISES[1], even[method], uniforms,
-                "With -log(1-u) the number 0 is no wait at all: the token wins against all others.",
+                ("With -log(1-u), the number 0 means a wait of 0: the token wins against all "
+                "others."),
                 ["RaceEnds"], answer={"token": place}, rival=True,
             )  # fmt: skip
         for noise in NOISES:
@@ -309,7 +312,7 @@ def _several() -> Iterator[SamplerDraft]:
         )  # fmt: skip
         yield _case(
             "several", "ties", method, NOISES[0], rows[method][3:4] * 4, (0.5, 0.75, 0.5, 0.75),
-            "Equal scores in two pairs: of equals the lower id first, in every place.",
+            "Equal scores in two pairs: the lower id is first everywhere.",
             ["DrawSeveral", "RaceTie"], answer={"tokens": [1, 3, 0]}, count=3, clear=False,
         )  # fmt: skip
 

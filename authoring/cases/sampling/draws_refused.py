@@ -25,12 +25,12 @@ def drafts() -> Iterator[SamplerDraft]:
 
 def _refused() -> Iterator[SamplerDraft]:
     for slug, number, about in (
-        ("one", 1.0, "1 is not in [0, 1): it lies behind the last token"),
-        ("negative", -(2.0**-149), "the largest negative number lies before the first token"),
+        ("one", 1.0, "1 is not in [0, 1): it is beyond the last token"),
+        ("negative", -(2.0**-149), "the largest negative number is before the first token"),
         ("nan", nan, "no comparison with NaN is true, and a loop runs off the row"),
-        ("infinite", inf, "infinity is no number of [0, 1)"),
+        ("infinite", inf, "infinity is not in [0, 1)"),
     ):
-        why = f"A random number that is none: {about}."
+        why = f"An invalid random number: {about}."
         yield _case(f"walk-{slug}", STANDARD, {**ROW, "uniforms": pack([number])}, why)
         yield _case(f"logits-{slug}", STANDARD, {**LOGITS, "uniforms": pack([number])}, why)
         for name, profile, row in (("race", RACE, ROW), ("gumbel", GUMBEL, LOGITS)):
@@ -47,7 +47,8 @@ def _refused() -> Iterator[SamplerDraft]:
     ):
         yield _case(
             slug, profile, {**row, "uniforms": pack(numbers)},
-            f"{len(numbers)} random numbers were handed over; none may be made up, used twice or left over.",
+            (f"{len(numbers)} random numbers were given; none may be invented, used twice or "
+            "left over."),
         )  # fmt: skip
     yield _case(
         "several-too-few", STANDARD, {**ROW, "uniforms": pack([0.5]), "count": 2},
@@ -55,7 +56,7 @@ def _refused() -> Iterator[SamplerDraft]:
     )  # fmt: skip
     yield _case(
         "torch-too-fine", TORCH, {**ROW, "uniforms": pack([0.5, 2.0**-54, 0.5], "f64")},
-        "torch makes multiples of 2**-53 only; a finer number cannot have come from it.",
+        "torch only generates multiples of 2**-53, so a finer number cannot be its own.",
     )  # fmt: skip
     for slug, weights, about in (
         ("all-zero", [0.0, 0.0, 0.0], "nothing can be drawn from a row without weight"),
@@ -64,7 +65,7 @@ def _refused() -> Iterator[SamplerDraft]:
         ("infinite", [0.5, inf, 0.25], "a weight is infinite"),
         ("empty", [], "a row without tokens has no draw"),
     ):
-        why = f"A row that means nothing: {about}. Whatever is returned instead was not drawn."
+        why = f"An invalid row: {about}. Whatever is returned instead was not drawn."
         yield _case(
             f"walk-row-{slug}", STANDARD, {"probs": pack(weights), **HALF}, why, "INVALID_ROW"
         )
@@ -79,7 +80,7 @@ def _refused() -> Iterator[SamplerDraft]:
         ("infinite", [0.0, inf, 1.0], "a logit is plus infinity, and infinity less infinity NaN"),
         ("empty", [], "a row without tokens has no draw"),
     ):
-        why = f"A row of logits that means nothing: {about}."
+        why = f"An invalid row of logits: {about}."
         yield _case(
             f"walk-logits-{slug}", STANDARD, {"logits": pack(logits), **HALF}, why, "INVALID_ROW"
         )

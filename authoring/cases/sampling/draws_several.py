@@ -66,16 +66,18 @@ def _taken_out() -> Iterator[SamplerDraft]:
         ("zeros", STANDARD, (0.0, 0.0, 0.0, 0.0), (0, 1, 2, 3),
          "The number 0 draws the first token that is left, four times."),
         ("zeros-reach", REACH, (0.0, 0.0, 0.0, 0.0), (0, 1, 2, 3),
-         "The number 0 where the sum needs to reach only: tokens that are taken out have no weight and are passed over."),
+         ("The number 0, where the sum only has to reach it: tokens already taken have no weight "
+         "and are skipped.")),
         ("largest", STANDARD, (LARGEST["f32"],) * 4, (3, 2, 1, 0),
          "The largest number draws the last token that is left, four times."),
         ("half", STANDARD, (0.5, 0.5, 0.5, 0.5), (1, 0, 3, 2),
          "A half of what is left, each time: the shares must be those of the rest, not of the whole row."),
         ("half-reach", REACH, (0.5, 0.5, 0.5, 0.5), (0, 1, 2, 3),
-         "The same numbers where the sum needs to reach only: the token before each border."),
+         "The same numbers, where the sum only has to reach them: the token before each border."),
         ("rest-is-scaled", STANDARD, (0.25, 0.25, 0.5), (0, 1, 3),
-         "After token 0 its half is gone: a quarter of the rest lies on token 1, a half of the next rest on 3."),
-        ("one", STANDARD, (0.75,), (2,), "One draw, asked for as a list of one token."),
+         ("After token 0 its half is gone: a quarter of the rest is on token 1, and a half of "
+         "the next rest on token 3.")),
+        ("one", STANDARD, (0.75,), (2,), "One draw, requested as a list of one token."),
     ):  # fmt: skip
         yield _case("several", f"walk-{slug}", profile, row, uniforms, tokens, why, "DrawTotal")
     yield _case(
@@ -120,13 +122,14 @@ def _torch_races() -> Iterator[SamplerDraft]:
         ("small-number", row, (0.5, 0.75, 0.0625), 2,
          "The smallest number has the least noise in -log(1-u): its token wins.", "RaceNoise"),
         ("small-number-first", row, (0.0625, 0.75, 0.5), 0,
-         "The smallest number stands first: noise is handed out in the order of the vocabulary.", "RaceNoise"),
+         "The smallest number is first: noise is assigned in the order of the vocabulary.", "RaceNoise"),
         ("zero-number", row, (0.5, 0.0, 0.0), 1,
          "The number 0 makes an infinite score: the first token that has one.", "RaceEnds"),
         ("zero-number-impossible", (0.0, 0.5, 0.5), (0.0, 0.5, 0.25), 0,
-         "0 / 0 is no number, and torch takes that for the largest of all: it draws the impossible token.", "ZeroWeightDrawn"),
+         ("0 / 0 is NaN, which torch treats as the largest number of all: it draws the "
+         "impossible token."), "ZeroWeightDrawn"),
         ("zero-number-twice", (0.5, 0.0, 0.5), (0.0, 0.0, 0.5), 1,
-         "A score that is no number beats even an infinite one: the impossible token again.", "ZeroWeightDrawn"),
+         "A score of NaN beats even an infinite one: the impossible token is drawn again.", "ZeroWeightDrawn"),
         ("impossible", (0.0, 0.5, 0.5), (2.0**-53, 0.5, 0.25), 2,
          "The smallest number that is not 0: an impossible token has the score 0 and is not drawn.", "ZeroWeightDrawn"),
         ("largest-number", row, (LARGEST["f64"], LARGEST["f64"], 0.5), 2,
@@ -149,7 +152,8 @@ def _torch_races() -> Iterator[SamplerDraft]:
     small, less = 3 * 2.0**-53, 2.0**-53
     yield _case(
         "torch", "race-smallest-noise", RACE, (0.25, 0.5, 0.25), (less, small, 0.5), 0,
-        "Noise of 2**-53 against three times as much: 32 bits hold both, and the scores are exact.",
+        ("Noise of 2**-53 against three times as much: 32 bits represent both exactly, and the "
+        "scores are exact."),
         "RaceEnds", u_type="f64", purposes=[clear],
     )  # fmt: skip
 
@@ -164,7 +168,7 @@ def _torch_walks() -> Iterator[SamplerDraft]:
         ("below-borders", row, (step(0.5, -1, "f32"), step(0.75, -1, "f32")), (0, 1),
          "One 32-bit step below each border: the token that ends there.", "DrawBoundary"),
         ("again", row, (0.25, 0.25, 0.25, 0.25), (0, 0, 0, 0),
-         "With replacement one token may come four times.", "DrawSeveral"),
+         "With replacement, one token may be drawn four times.", "DrawSeveral"),
         ("zero-first", (0.0, 0.5, 0.5), (0.0, 0.25), (0, 1),
          "The number 0 draws token 0, whatever its probability: torch's walk reaches its sum of 0.", "ZeroWeightDrawn"),
         ("impossible-between", (0.5, 0.0, 0.5), (0.5, step(0.5, 1, "f32")), (0, 2),

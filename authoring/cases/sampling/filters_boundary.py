@@ -31,7 +31,7 @@ _WHERE: Final = {
 }
 _RULES: Final = {
     "standard": "the token that carries the sum to p is the last one kept, none after it",
-    "boundary.exceed": "tokens are kept until the sum is more than p, one more where it meets p",
+    "boundary.exceed": ("tokens are kept until the sum is more than p, so one more if it equals p"),
     "boundary.within": "tokens are kept while the sum is at most p, the crossing one is dropped",
 }
 _BOUNDARY: Final = ("Boundary", "Dyadic")
@@ -102,8 +102,8 @@ def _top_p() -> Iterator[FilterCase]:
             "top_p",
             f"unsorted-{name}",
             MIXED,
-            "The heaviest tokens stand in the middle and at the end: a running sum over the row "
-            "as it stands keeps other tokens, and a cut by place keeps wrong ids.",
+            "The most probable tokens are in the middle and at the end. A running sum over the "
+            "unsorted row keeps other tokens, and a cut by position keeps wrong ids.",
             params={"p": p},
             keep=keep,
             flags=("Unsorted",),
@@ -145,7 +145,7 @@ def _top_p() -> Iterator[FilterCase]:
         "top_p",
         "not-one-minus-p",
         eighths(5, 1, 1, 1),
-        "p is 1/4: who takes it for 1 - p keeps tokens up to three quarters.",
+        "p is 1/4. A program that confuses it with 1 - p keeps tokens up to three quarters.",
         params={"p": 0.25},
         keep=[0],
         unlike=[("standard", {"p": 0.75})],
@@ -176,8 +176,8 @@ def _fitting() -> Iterator[FilterCase]:
             "top_p",
             f"fitting-{int(p * 1000)}",
             HALVES,
-            "Tokens are taken as they stand, and the smallest leaves while the sum exceeds p; a "
-            "later smaller token may come in. A sorted walk keeps another set.",
+            "Tokens are taken in the order of the row, and the smallest is dropped while the "
+            "sum exceeds p. A later, smaller token may enter. A sorted walk keeps another set.",
             params={"p": p},
             profile="boundary.fitting",
             keep=keep,
@@ -188,7 +188,7 @@ def _fitting() -> Iterator[FilterCase]:
         "top_p",
         "fitting-order",
         eighths(1, 1, 2, 4),
-        "The order of the row decides which small token fits beside a large one.",
+        "The order of the row decides which small token fits next to a large one.",
         params={"p": 0.625},
         profile="boundary.fitting",
         keep=[3],

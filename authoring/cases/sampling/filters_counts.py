@@ -25,8 +25,8 @@ def _counts() -> Iterator[FilterCase]:
             f"k-{k}",
             row,
             {"k": k},
-            "k runs from 1 to the length of the row and beyond: more than there are means all, "
-            "also where k does not fit into 32 bits.",
+            "k runs from 1 to the length of the row and beyond. A larger k keeps all tokens, "
+            "even if it does not fit into 32 bits.",
             ("ParameterDomain", "Dyadic", "Unsorted"),
             keep=sorted(falling[:k]),
         )
@@ -65,8 +65,9 @@ def _zero() -> Iterator[FilterCase]:
             profile.replace(".", "-"),
             ROW,
             params,
-            "With the parameter 0 some programs leave the filter out, some keep only the best, "
-            "some nothing. An argmax of an empty mask is token 0, which is not the best.",
+            "With the parameter 0, some programs skip the filter, some keep only the best "
+            "token, and some keep nothing. An argmax of an empty mask is token 0, which is not "
+            "the best.",
             ("ParameterDomain", "Dyadic", "EmptyResult"),
             profile=profile,
             keep=keep,
@@ -79,7 +80,10 @@ def _zero() -> Iterator[FilterCase]:
             "n-zero" if profile == "standard" else "n-zero-off",
             logits(0.25, 2.0, -1.0, 2.0),
             {"n": 0.0},
-            "n = 0 keeps the equals of the largest logit, as the rule says; engines: off.",
+            (
+                "n = 0 keeps all tokens equal to the largest logit, by the rule. Engines turn the "
+                "filter off."
+            ),
             ("ParameterDomain", "Deviation", "Ties"),
             profile=profile,
             keep=keep,
@@ -96,8 +100,8 @@ def _zero() -> Iterator[FilterCase]:
             f"m-{int(m * 10)}-{profile.replace('.', '-')}",
             ROW,
             {"m": m},
-            "With m = 1 only equals of the best token pass, with more than 1 none does, and where "
-            "equality is removed not even the best: it must stay all the same.",
+            "With m = 1 only tokens equal to the best one pass, and with more than 1 none does. "
+            "With equality removed, not even the best one passes, but it must still be kept.",
             ("ParameterDomain", "Dyadic", "EmptyResult"),
             profile=profile,
             keep=keep,
@@ -108,8 +112,9 @@ def _zero() -> Iterator[FilterCase]:
         "m-10-equality-removed-least-zero",
         ROW,
         {"m": 1.0, "least": 0},
-        "Without a least number, and with equality removed, m = 1 leaves nothing at all: some "
-        "programs mask the whole row. The rule says so, and no caller should want it.",
+        "Without a minimum, and with equality removed, m = 1 leaves nothing at all, and some "
+        "programs mask the whole row. This follows from the rule, although no caller should "
+        "want it.",
         ("ParameterDomain", "Dyadic", "EmptyResult", "Least"),
         profile="equality.removed",
         keep=[],
@@ -140,8 +145,8 @@ def _least() -> Iterator[FilterCase]:
                 f"least-{least}",
                 row,
                 {**params, "least": least},
-                f"Never fewer than {least} tokens, the likeliest first, however strict the filter "
-                "is; more than there are means all.",
+                f"At least {least} tokens are kept, the most probable first, however strict the "
+                "filter is. If there are fewer, all are kept.",
                 ("Least", "Dyadic", *(("EmptyResult",) if least == 0 else ())),
                 keep=sorted(line[:least]) if known else None,
             )

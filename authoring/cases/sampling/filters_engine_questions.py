@@ -12,11 +12,11 @@ TIED: Final = logits(3.0, 2.0, 2.0, 2.0, 1.0)
 Question: TypeAlias = tuple[str, Row, Mapping[str, Any], str, tuple[str, ...]]
 
 _EQUAL: Final = (
-    "Four equal tokens and a parameter that their shares meet exactly: in this place the engines "
-    "differ, in what they do at equality and which of equals stay."
+    "Four equal tokens and a parameter that their shares meet exactly. Engines differ here in "
+    "what they do at equality, and in which of the equal tokens they keep."
 )
-_INSIDE: Final = "The parameter lies well between the numbers that it is compared with."
-_LEAST: Final = "The least number of tokens to keep, which this engine knows, decides."
+_INSIDE: Final = "The parameter is well between the numbers that it is compared with."
+_LEAST: Final = "The minimum number of tokens to keep, a parameter of this engine, decides."
 
 QUESTIONS: Final[Mapping[str, tuple[Question, ...]]] = {
     "top_k": (
@@ -111,7 +111,7 @@ QUESTIONS: Final[Mapping[str, tuple[Question, ...]]] = {
     "tail_free": (
         ("usual", ROW, {"z": 0.75}, _INSIDE, ("Unsorted", "MinusInfinity")),
         ("high", ROW, {"z": 0.9375}, _INSIDE, ("Unsorted", "MinusInfinity")),
-        ("flat", EVEN, {"z": 0.5}, "Without any bend there is no tail to cut.", ("Ties",)),
+        ("flat", EVEN, {"z": 0.5}, "A curve without a bend has no tail to cut.", ("Ties",)),
         ("two", logits(1.0, 0.0), {"z": 0.5}, "Two tokens have no bend.", ("OneToken",)),
     ),
     "top_h": (
@@ -137,7 +137,13 @@ QUESTIONS: Final[Mapping[str, tuple[Question, ...]]] = {
             _EQUAL,
             ("Ties",),
         ),
-        ("rests", ROW, {"threshold": 0.1875, "probability": 0.25}, "The coin says no.", ("Coin",)),
+        (
+            "rests",
+            ROW,
+            {"threshold": 0.1875, "probability": 0.25},
+            "The coin decides against it.",
+            ("Coin",),
+        ),
         (
             "coin-equal",
             ROW,

@@ -78,7 +78,7 @@ def _thresholds() -> Iterator[FilterCase]:
                 op,
                 f"{slug}-{STEPS[step]}",
                 row,
-                f"The threshold lies one float {STEPS[step]} a probability: an epsilon in the "
+                f"The threshold is one float {STEPS[step]} a probability: an epsilon in the "
                 "comparison, or a threshold in fewer bits, decides otherwise.",
                 params={**params, name: beside(params[name], step)},
                 keep=kept if step < 0 else None,
@@ -89,7 +89,8 @@ def _thresholds() -> Iterator[FilterCase]:
             f"times-square-{int(a * 100)}",
             HALVES,
             "The threshold is a times the square of the largest probability, 1/4, and meets a "
-            "probability exactly where a is 1/2, 1 or 2: it stays. Who forgets the square differs.",
+            "probability exactly where a is 1/2, 1 or 2: it is kept. A program that forgets the "
+            "square differs.",
             params={"a": a},
             keep=keep,
             unlike=[("standard", {"a": a / 2})] if keep == [0, 1] and a == 1.0 else (),
@@ -99,7 +100,7 @@ def _thresholds() -> Iterator[FilterCase]:
                 "top_a",
                 f"times-square-{int(a * 100)}-{STEPS[step]}",
                 HALVES,
-                f"The threshold lies one float {STEPS[step]} that of a round a.",
+                f"The threshold is one float {STEPS[step]} that of a round a.",
                 params={"a": beside(a, step)},
             )
 
@@ -117,7 +118,7 @@ def _masses() -> Iterator[FilterCase]:
                 f"reach-{int(total * 100)}-{name}",
                 HALVES,
                 "Tokens are taken by the distance of their surprise from the entropy, and the "
-                f"mass lies {name if step else 'exactly at'} a sum of them, {total}.",
+                f"mass is {name if step else 'exactly at'} a sum of them, {total}.",
                 params={"mass": beside(total, step)},
                 keep=reach,
                 flags=("Entropy",),
@@ -143,7 +144,7 @@ def _masses() -> Iterator[FilterCase]:
         "typical",
         "short-75",
         HALVES,
-        "The token that carries the sum to the mass is lost where a program stops before it.",
+        "The token at which the sum reaches the mass is lost if a program stops before it.",
         params={"mass": 0.75},
         profile="boundary.short",
         keep=[1],
@@ -183,7 +184,7 @@ def _others() -> Iterator[FilterCase]:
                 "tail_free",
                 f"{STEPS[step]}-{int(z * 1000)}",
                 curve,
-                f"z lies one float {STEPS[step]} a round number, which three running sums are.",
+                f"z is one float {STEPS[step]} a round number, which three running sums are.",
                 params={"z": beside(z, step)},
             )
     for n, population, sample in ((2.0, [0, 1, 2, 3], [0, 1, 2, 3]), (1.75, [0, 1], [0, 1, 2, 3])):
@@ -209,7 +210,7 @@ def _others() -> Iterator[FilterCase]:
         "one-deviation",
         logits(1.0, -1.0, 3.0, 1.0, 3.0, -1.0, 1.0, 1.0, -3.0, 5.0),
         {"n": 1.0},
-        "Ten whole logits with the mean 1 and the variance 5: nothing lies at the threshold, and "
+        "Ten whole logits with the mean 1 and the variance 5: nothing is at the threshold, and "
         "the tokens within one deviation of the largest are 5 and, at a distance of 2, both 3.",
         ("Boundary", "Deviation", "Unsorted"),
         keep=[2, 4, 9],

@@ -68,8 +68,8 @@ _CASES: Final[
         (),
         _ENTROPY,
         (
-            "Epsilon is the smaller of the two: who takes the larger one removes nothing here, but "
-            "calls for it on the next row."
+            "Epsilon is the smaller of the two. A program that uses the larger one differs on "
+            "the next row."
         ),
     ),
     (
@@ -95,7 +95,8 @@ _CASES: Final[
         _ENTROPY,
         (
             "The surprises nearest to the entropy, 2.65 bits, are the second and third token's, "
-            "2.4 and 3. A nucleus has the first; an entropy in bits beside nats takes others."
+            "2.4 and 3. A nucleus contains the first token. An entropy in bits instead of nats "
+            "selects others."
         ),
     ),
     (
@@ -106,7 +107,7 @@ _CASES: Final[
         [0],
         (),
         _ENTROPY,
-        "The entropy of 1.19 bits lies between surprises of 0.42 and 3 bits, nearer to the first.",
+        "The entropy of 1.19 bits is between surprises of 0.42 and 3 bits, closer to the first.",
     ),
     (
         "top_a",

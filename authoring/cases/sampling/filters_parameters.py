@@ -74,21 +74,25 @@ _NAMES: Final = {
     inf: "infinite",
 }
 _BAD_ROWS: Final[tuple[tuple[str, Row, str], ...]] = (
-    ("nan", logits(0.0, nan, 1.0), "NaN has no place in an order: comparisons with it are false."),
-    ("plus-infinity", logits(0.0, inf), "Infinity less itself is no number, so there is no share."),
+    (
+        "nan",
+        logits(0.0, nan, 1.0),
+        "NaN has no position in an order, because comparisons with it are false.",
+    ),
+    ("plus-infinity", logits(0.0, inf), "Infinity minus infinity is NaN, so there is no share."),
     ("empty", logits(), "A row without tokens has nothing to keep."),
-    ("impossible", logits(-inf, -inf), "No token is possible: none may be made up."),
+    ("impossible", logits(-inf, -inf), "No token is possible, so none may be returned."),
 )
 _BAD_SHARES: Final[tuple[tuple[str, Row, str], ...]] = (
-    ("nan-share", Row((0.5, nan)), "A share that is no number, as a masked softmax makes it."),
+    ("nan-share", Row((0.5, nan)), "A share that is NaN, like that of a masked softmax."),
     ("infinite-share", Row((0.5, inf)), "A share that is infinite."),
     (
         "negative-share",
         Row((1.5, -0.5)),
-        "A negative share, as a residual without a floor makes it.",
+        "A negative share, like that of a residual without a floor.",
     ),
     ("no-shares", Row(()), "A row without tokens has nothing to keep."),
-    ("all-zero", Row((0.0, 0.0)), "No token has any share: none may be made up."),
+    ("all-zero", Row((0.0, 0.0)), "No token has any share, so none may be returned."),
 )
 
 
@@ -112,8 +116,8 @@ def _edges() -> Iterator[FilterCase]:
             f"{name}-edge-{number}",
             ROW,
             {**USUAL[op], name: value},
-            f"{name} is at the edge of what it may be, or as near to it as 32 bits allow: it is "
-            "taken, and neither rounded to what is no longer allowed nor understood as off.",
+            f"{name} is at the edge of its domain, or as close to it as 32 bits allow. It is "
+            "accepted, and neither rounded to a forbidden value nor treated as off.",
             ("ParameterDomain", "Dyadic", *(("AllTokens",) if keep == [0, 1, 2, 3] else ())),
             keep=keep,
             uniform=_uniform(op),
@@ -129,8 +133,8 @@ def _refused() -> Iterator[FilterCase]:
                 f"{name}-{_NAMES.get(value, 'nan')}",
                 LOGITS if op == "top_n_sigma" else ROW,
                 {**USUAL[op], name: value},
-                f"The definition knows no such {name}: an error says so, where a program that "
-                "goes on keeps everything, nothing, or an accident.",
+                f"The definition does not allow this {name}, so it must raise an error. A "
+                "program that continues keeps everything, nothing, or arbitrary tokens.",
                 ("ParameterDomain",),
                 refused="INVALID_PARAMETER",
                 uniform=_uniform(op),
@@ -149,7 +153,7 @@ def _bad_rows() -> Iterator[FilterCase]:
                 f"row-{slug}",
                 row,
                 params,
-                f"{why} The row is refused; what comes out otherwise is garbage.",
+                f"{why} The row is refused, because any answer would be garbage.",
                 ("InvalidRow", *(("MinusInfinity",) if slug == "impossible" else ())),
                 refused="INVALID_ROW",
                 uniform=_uniform(op),
@@ -165,8 +169,8 @@ def _bad_rows() -> Iterator[FilterCase]:
             f"row-{slug}",
             row,
             {"k": 1},
-            "One bad number anywhere spoils the row, also where the others are masked, or where "
-            "it stands behind what a vector unit reads at once.",
+            "One bad number anywhere makes the row invalid, even if the others are masked, or "
+            "if it is beyond the numbers that a vector unit reads at once.",
             ("InvalidRow",),
             refused="INVALID_ROW",
         )

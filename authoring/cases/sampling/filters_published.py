@@ -170,8 +170,8 @@ def _others() -> Iterator[FilterCase]:
         "masked",
         logits(1.0, 0.0, -inf),
         {"typical_p": 0.9375},
-        "A token at minus infinity: where 0 log 0 is not taken for 0 the entropy is not a number, "
-        "all distances are equal, and an accident decides.",
+        "A token at minus infinity: if 0 log 0 is not treated as 0, the entropy is NaN, all "
+        "distances are equal, and the result is arbitrary.",
         ("Published", "EngineProfile", "Entropy", "MinusInfinity"),
         profile="transformers",
         keep=[0, 1],

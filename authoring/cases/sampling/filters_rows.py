@@ -87,8 +87,8 @@ def _zeros() -> Iterator[FilterCase]:
             "zero-weights",
             parts(16, 0, 8, 4, 0, 2, 1, 1, 0),
             params,
-            "Tokens of probability 0 at both ends and between: they are never kept, add nothing "
-            "to an entropy (0 log 0 is 0), and are no part of a curve.",
+            "Tokens of probability 0 at both ends and in between: they are never kept, add "
+            "nothing to an entropy (0 log 0 is 0), and do not belong to a curve.",
             "ZeroWeight",
             "Dyadic",
         )
@@ -98,8 +98,8 @@ def _zeros() -> Iterator[FilterCase]:
             "zero-weights-keep-all",
             row,
             every,
-            "The parameter keeps everything, which means every possible token: those of "
-            "probability 0 must not come back.",
+            "The parameter keeps everything, which means every possible token. Tokens of "
+            "probability 0 must not return.",
             "ZeroWeight",
             "AllTokens",
             "Dyadic",
@@ -109,8 +109,8 @@ def _zeros() -> Iterator[FilterCase]:
             "minus-infinity-keep-all",
             logits(-inf, 1.0, -inf, 0.5, 0.5, -inf),
             every,
-            "The parameter keeps everything, which means every possible token: those at minus "
-            "infinity must not come back.",
+            "The parameter keeps everything, which means every possible token. Tokens at minus "
+            "infinity must not return.",
             "MinusInfinity",
             "AllTokens",
         )
@@ -121,8 +121,8 @@ def _zeros() -> Iterator[FilterCase]:
             "zero-weights-least",
             row,
             many,
-            "At least five are asked for, but only three tokens are possible: the least number "
-            "does not make impossible tokens possible.",
+            "At least five tokens are requested, but only three are possible. The minimum does "
+            "not make impossible tokens possible.",
             "ZeroWeight",
             "Least",
             "Dyadic",
@@ -178,7 +178,7 @@ def _single() -> Iterator[FilterCase]:
             "one-possible",
             logits(-inf, -inf, 0.75, -inf),
             params,
-            "A row with one possible token: it stays, whatever the filter, and no other comes.",
+            "A row with one possible token: every filter keeps it and no other.",
             "OneToken",
             "MinusInfinity",
         )
@@ -211,8 +211,8 @@ def _extreme() -> Iterator[FilterCase]:
         "subnormal-logits",
         logits(2.0**-149, -(2.0**-149), 0.0, 2.0**-148),
         {"k": 2},
-        "Logits that are subnormal: who flushes them to zero makes equals of what is none, and "
-        "keeps the lowest ids.",
+        "Subnormal logits: a program that flushes them to zero makes different tokens equal, "
+        "and keeps the lowest ids.",
         "Subnormal",
     )
     for op, params in LOGIT_PARAMS.items():
@@ -222,7 +222,7 @@ def _extreme() -> Iterator[FilterCase]:
             logits(0.0, -200.0, -1.0, -4096.0 if op == "top_n_sigma" else -(2.0**100)),
             {"k": 4} if op == "top_k" else params,
             "Logits so far apart that probabilities vanish in 32 bits: nothing overflows, and a "
-            "light token is light, not impossible.",
+            "token of small probability is not impossible.",
             "Subnormal",
         )
     tiny = 2.0**-126
@@ -237,8 +237,8 @@ def _extreme() -> Iterator[FilterCase]:
             "subnormal-weights",
             Row((tiny / 4, 1 - 2.0**-20, tiny, 2.0**-20, 0.0)),
             params,
-            "Probabilities that are subnormal, or the least normal ones, beside one of nearly 1: "
-            "a search for a threshold must end, and flushing them to zero must change nothing."
+            "Subnormal probabilities, or the smallest normal ones, next to one of nearly 1: a "
+            "search for a threshold must end, and flushing them to zero must change nothing."
             + (
                 " With p = 1 every possible token is kept; a running sum loses the lightest."
                 if op == "top_p"

@@ -90,8 +90,9 @@ def _many_equals() -> Iterator[FilterCase]:
                 f"{dtype}-many-equals",
                 row,
                 params,
-                "6,000 equals but for two heavier tokens. In bfloat16 sums of ones stand still at "
-                "256, in binary16 at 2,048: the heavy tokens would seem heavier than they are.",
+                "6,000 equal tokens except two heavier ones. Sums of ones stop growing at 256 "
+                "in bfloat16 and at 2,048 in binary16, so the heavy tokens would seem heavier "
+                "than they are.",
                 flags=("HeavyHead", "LongRow"),
                 keep=keep,
             )

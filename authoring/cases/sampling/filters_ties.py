@@ -227,8 +227,8 @@ def _whole_groups() -> Iterator[FilterCase]:
                 f"between-groups-{profile.rpartition('.')[2]}",
                 pairs,
                 params,
-                "The cut falls between two groups of equals, so the rule for equals must not "
-                "change anything: taking the next group too is wrong.",
+                "The cut is between two groups of equal tokens, so the rule for ties must not "
+                "change anything: including the next group is wrong.",
                 ("Ties", "Dyadic", "Unsorted"),
                 profile=profile,
                 keep=[1, 3],

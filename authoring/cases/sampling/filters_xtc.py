@@ -50,7 +50,10 @@ def _coins() -> Iterator[FilterCase]:
             f"uniform-{slug}",
             row,
             {"threshold": threshold, "probability": 0.5},
-            "A uniform number lies from 0 to below 1: anything else is no random number.",
+            (
+                "A uniform number is at least 0 and below 1. Anything else is not a valid random "
+                "number."
+            ),
             ("Coin", "Xtc"),
             refused="INVALID_UNIFORM",
             uniform=uniform,
@@ -101,8 +104,8 @@ def _least() -> Iterator[FilterCase]:
             f"least-{least}",
             parts(16, 7, 5, 3, 1),
             {"threshold": 0.1875, "least": least, "probability": 1.0},
-            "Two of four tokens would stay: if that is fewer than the least number, nothing at "
-            "all is removed.",
+            "Two of four tokens would remain. If that is less than the minimum, nothing is "
+            "removed.",
             ("Least", "Xtc", "Dyadic"),
             uniform=0.5,
             keep=keep,

@@ -76,13 +76,14 @@ def drafts() -> Iterator[SamplerDraft]:
         closed = ends.most == 1 or name == "torch-cuda-float"
         yield _case(
             name, "zeros", [0] * way.words,
-            f"Words of zeros give {ends.least!r}: where 0 can come out, a draw must bear it, and a logarithm, too.",
+            (f"Words of zeros give {ends.least!r}: if 0 is possible, a draw and a logarithm must "
+            "handle it."),
             ["NumberEnds"], [_gives(ends.least)],
         )  # fmt: skip
         yield _case(
             name, "ones", [top] * way.words,
             f"Words of ones give {ends.most!r}: "
-            + ("1 lies outside what a draw accepts, and every engine has its own way out."
+            + ("1 is outside the range of a draw, and every engine has its own solution."
                if closed else "nothing rounds up to 1."),
             ["NumberEnds"], [_gives(ends.most)],
         )  # fmt: skip
@@ -155,14 +156,14 @@ def _pairs() -> Iterator[SamplerDraft]:
 
 def _refused() -> Iterator[SamplerDraft]:
     for name, words, about, code in (
-        ("libstdcxx-double", ["00000000"], "One word where a number takes two", "INVALID_UNIFORM"),
-        ("torch-cpu-double", ["00000000"] * 3, "Three words where each number takes two", "INVALID_UNIFORM"),
-        ("numpy-double", ["00000000"], "A word of 32 bits where 64 are asked for", "INVALID_PARAMETER"),
-        ("curand-float", ["0" * 16], "A word of 64 bits where 32 are asked for", "INVALID_PARAMETER"),
+        ("libstdcxx-double", ["00000000"], "One word, although a number needs two", "INVALID_UNIFORM"),
+        ("torch-cpu-double", ["00000000"] * 3, "Three words, although each number needs two", "INVALID_UNIFORM"),
+        ("numpy-double", ["00000000"], "A word of 32 bits instead of 64", "INVALID_PARAMETER"),
+        ("curand-float", ["0" * 16], "A word of 64 bits instead of 32", "INVALID_PARAMETER"),
     ):  # fmt: skip
         yield SamplerDraft(
             op="uniforms", topic="refused", slug=name, profile=name, request={"words": words},
-            why=f"{about}: nothing may be filled in or cut off.",
+            why=f"{about}: nothing may be padded or truncated.",
             flags=["InvalidNumber" if code == "INVALID_UNIFORM" else "ParameterDomain"],
             spec=SPEC, purposes=[refuses(code)],
         )  # fmt: skip

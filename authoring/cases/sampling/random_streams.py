@@ -4,11 +4,25 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, gives, refuses
-from authoring.cases.sampling.random_answers import PUBLISHED, Published
 from authoring.cases.sampling.sentences import told_apart
+from authoring.data import tables
 from tokenref.generators import GENERATORS
 
 SPEC: Final = "docs/sampling.md#random-numbers-and-draws"
+
+
+class Published(NamedTuple):
+    """A question whose answer was printed somewhere."""
+
+    name: str
+    slug: str
+    start: dict[str, Any]
+    taken: int
+    words: tuple[str, ...]
+    source: str
+
+
+PUBLISHED: Final = tuple(Published(*row) for row in tables("random_words")["published"])
 
 
 class _Stream(NamedTuple):
@@ -48,9 +62,9 @@ _STREAMS: Final = {
 }
 
 _SEEDS: Final = {
-    "zero": (0, "seed 0, which must not be taken for no seed at all"),
+    "zero": (0, "seed 0, which must not be treated as a missing seed"),
     "33-bits": (2**32, "a seed of 33 bits: its low half is 0, and cutting it gives seed 0"),
-    "64-bits": (2**64 - 1, "the largest seed of 64 bits, which is -1 where words have a sign"),
+    "64-bits": (2**64 - 1, "the largest seed of 64 bits, which is -1 if words are signed"),
     "halves": (0x0123456789ABCDEF, "a seed whose halves differ: exchanged halves show"),
 }
 
@@ -112,7 +126,7 @@ def _published(published: Published) -> SamplerDraft:
         published.start,
         published.taken,
         len(published.words),
-        f"{published.source} has these words: whoever has others has another generator.",
+        f"{published.source} has these words: a program with other words has another generator.",
         ["KnownWords"],
         [gives(words=list(published.words))],
     )
@@ -254,10 +268,12 @@ def _keys() -> Iterator[SamplerDraft]:
 
 def _refused() -> Iterator[SamplerDraft]:
     for slug, name, start, about in (
-        ("seed-of-33-bits", "mt19937", _seed(2**32), "A seed of 33 bits where 32 are the most"),
-        ("seed-of-65-bits", "splitmix64", _seed(2**64), "A seed of 65 bits where 64 are the most"),
-        ("no-seed", "mt19937", {}, "No seed: nothing may be made up instead"),
-        ("no-key", "philox4x32-10", {}, "No key: nothing may be made up instead"),
+        ("seed-of-33-bits", "mt19937", _seed(2**32), ("A seed of 33 bits, although at most 32 "
+                                                     "are allowed")),
+        ("seed-of-65-bits", "splitmix64", _seed(2**64), ("A seed of 65 bits, although at most 64 "
+                                                        "are allowed")),
+        ("no-seed", "mt19937", {}, "No seed: none may be invented"),
+        ("no-key", "philox4x32-10", {}, "No key: none may be invented"),
         ("short-key", "philox4x32-10", {"key": _words(32, 1)}, "A key of one word instead of two"),
         ("long-key", "chacha20", {"key": _words(32, *range(9))}, "A key of nine words instead of eight"),
         ("wide-word", "philox4x32-10", {"key": _words(64, 1, 0)}, "Words of 64 bits for a generator of 32-bit words"),

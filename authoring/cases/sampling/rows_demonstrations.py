@@ -38,7 +38,8 @@ ROWS: Final[Mapping[str, tuple[Shown, ...]]] = MappingProxyType({
         Shown("counted", {"penalty": 0.5}, SIGNED, PAST, 0, "each occurrence costs once"),
         Shown("scope", {"penalty": 0.5}, [8.0, 8.0, 8.0], [0, 0, 1], 2, "whether occurrences in the prompt count"),
         Shown("rounded", {"penalty": 0.3}, [5.5, -3.25, 0.375, 2.0], [0, 0, 0, 1, 2], 0, "a usual penalty three times, which needs rounding"),
-        Shown("reward", {"penalty": 0.25}, [1.0, 1.0], [0] * 24, 0, "twenty-four occurrences, more than a window of twenty holds"),
+        Shown("reward", {"penalty": 0.25}, [1.0, 1.0], [0] * 24, 0, ("twenty-four occurrences, more than fit "
+                                                                    "into a window of twenty")),
     ),
     "presence_penalty": (
         Shown("once", {"penalty": 0.5}, SIGNED, PAST, 0, "however often a token occurred, it costs once"),
@@ -77,7 +78,7 @@ ROWS: Final[Mapping[str, tuple[Shown, ...]]] = MappingProxyType({
         Shown("overlap", {"multiplier": 1.0, "base": 2.0, "allowed_length": 1}, [8.0] * 4, [0, 0, 0, 0], 0, "a match that overlaps with the end"),
         Shown("breaker", {"multiplier": 1.0, "base": 2.0, "allowed_length": 1, "breakers": [[0]]}, [8.0] * 4, [0, 1, 2, 0, 1], 0, "a breaker within the match"),
         Shown("breaker-at-the-end", {"multiplier": 1.0, "base": 2.0, "allowed_length": 1, "breakers": [[1]]}, [8.0] * 4, [0, 1, 2, 0, 1], 0, "the last token is a breaker"),
-        Shown("window", {"multiplier": 1.0, "base": 2.0, "allowed_length": 1, "window": 4}, [8.0] * 4, [0, 1, 2, 0, 1], 0, "a window that holds half of the match"),
+        Shown("window", {"multiplier": 1.0, "base": 2.0, "allowed_length": 1, "window": 4}, [8.0] * 4, [0, 1, 2, 0, 1], 0, "a window that contains half of the match"),
         Shown("overflow", {"multiplier": 1.0, "base": 2.0, "allowed_length": 0, "window": 200}, [8.0, 1.0], [0] * 140, 0, "an exponent beyond 32 bits"),
     ),
     "dry_nearby": (
@@ -101,12 +102,13 @@ ROWS: Final[Mapping[str, tuple[Shown, ...]]] = MappingProxyType({
     "sequence_bias": (
         Shown("single", {"biases": {(1,): 0.5}}, FOUR, [2], 1, "a single token always gets its bias"),
         Shown("completes", {"biases": {(0, 1, 2): 2.0, (1, 2): 0.5}}, FOUR, [3, 0, 1], 1, "two sequences are about to be completed by one token"),
-        Shown("short", {"biases": {(0, 1, 2): 2.0}}, FOUR, [1], 1, "a sequence longer than what was said"),
+        Shown("short", {"biases": {(0, 1, 2): 2.0}}, FOUR, [1], 1, "a sequence longer than the history"),
     ),
     "bad_words": (
         Shown("single", {"words": [[1]]}, FOUR, [2], 1, "a bad word of one token"),
-        Shown("completes", {"words": [[0, 1, 2]]}, FOUR, [3, 0, 1], 1, "the beginning of a bad word was generated"),
-        Shown("across", {"words": [[0, 1, 2]]}, FOUR, [0, 1], 1, "the beginning of a bad word lies across the prompt's end"),
+        Shown("completes", {"words": [[0, 1, 2]]}, FOUR, [3, 0, 1], 1, "the start of a bad word was generated"),
+        Shown("across", {"words": [[0, 1, 2]]}, FOUR, [0, 1], 1, ("the start of a bad word crosses the end "
+                                                                 "of the prompt")),
         Shown("late", {"words": [[0, 1, 2]]}, FOUR, [3, 0, 1, 3], 1, "the newest token leaves the bad word"),
     ),
     "min_length": (
@@ -135,13 +137,14 @@ ROWS: Final[Mapping[str, tuple[Shown, ...]]] = MappingProxyType({
     "exponential_decay_length": (
         Shown("grows", {"start": 2, "growth": 2.0, "ends": 0}, [4.0, 1.0, 1.0], [1, 1, 1, 1, 1], 1, "two tokens beyond the start"),
         Shown("negative", {"start": 2, "growth": 2.0, "ends": 0}, [-4.0, 1.0, 1.0], [1, 1, 1, 1], 1, "a negative end grows, too"),
-        Shown("at-the-start", {"start": 2, "growth": 2.0, "ends": 0}, [4.0, 1.0, 1.0], [1, 1, 1], 1, "nothing yet at exactly the start"),
+        Shown("at-the-start", {"start": 2, "growth": 2.0, "ends": 0}, [4.0, 1.0, 1.0], [1, 1, 1], 1, ("at exactly the start, nothing happens "
+                                                                                                     "yet")),
     ),
     "suppress": (
         Shown("some", {"tokens": [0, 2]}, FOUR, [1], 1, "suppressed tokens are impossible"),
     ),
     "begin_suppress": (
-        Shown("beginning", {"tokens": [0]}, FOUR, [1, 1], 2, "right behind the prompt"),
+        Shown("beginning", {"tokens": [0]}, FOUR, [1, 1], 2, "right after the prompt"),
         Shown("later", {"tokens": [0]}, FOUR, [1, 1, 1], 2, "one token later"),
     ),
     "allowed_tokens": (
@@ -179,7 +182,7 @@ FILTERS: Final[Mapping[str, tuple[Shown, ...]]] = MappingProxyType({
     ),
     "min_p": (
         Shown("tenth", {"m": 0.125}, [1.5, 4.0, 0.5, 3.0, -1.0, -2.5], [], 0, "an eighth of the largest is the least"),
-        Shown("half", {"m": 0.5}, HEAD, [], 0, "nobody else has half of the largest"),
+        Shown("half", {"m": 0.5}, HEAD, [], 0, "no other token has half of the largest"),
     ),
     "typical": (
         Shown("half", {"mass": 0.5}, HEAD, [], 0, "the most typical token first"),

@@ -31,12 +31,13 @@ BY_RULE: Final[Sequence[tuple[str, str, dict[str, Any], dict[str, Any], str]]] =
     ("repetition_penalty", "zero", {"penalty": 0.0}, {"penalty": 2.0**-20}, "a repetition penalty of 0 would divide by it"),
     ("repetition_penalty", "negative", {"penalty": -1.0}, {"penalty": 0.5}, "a negative repetition penalty turns signs"),
     ("repetition_penalty", "infinite", {"penalty": inf}, {"penalty": 2.0**20}, "an infinite repetition penalty makes NaN of a zero"),
-    ("repetition_penalty", "nan", {"penalty": nan}, {"penalty": 1.5}, "NaN is no repetition penalty"),
+    ("repetition_penalty", "nan", {"penalty": nan}, {"penalty": 1.5}, "NaN is not a repetition penalty"),
     ("repetition_penalty", "window", {"penalty": 2.0, "window": -1}, {"penalty": 2.0, "window": 0}, "a window has no negative length"),
     ("repetition_penalty", "skipped", {"penalty": 2.0, "skipped": -1}, {"penalty": 2.0, "skipped": 1}, "no negative number of tokens can be left out"),
-    ("frequency_penalty", "infinite", {"penalty": inf}, {"penalty": -2.0}, "an infinite frequency penalty is no number to subtract"),
-    ("frequency_penalty", "nan", {"penalty": nan}, {"penalty": 2.0}, "NaN is no frequency penalty"),
-    ("presence_penalty", "infinite", {"penalty": -inf}, {"penalty": -2.0}, "an infinite reward is no number to add"),
+    ("frequency_penalty", "infinite", {"penalty": inf}, {"penalty": -2.0}, ("an infinite frequency penalty cannot be "
+                                                                           "subtracted")),
+    ("frequency_penalty", "nan", {"penalty": nan}, {"penalty": 2.0}, "NaN is not a frequency penalty"),
+    ("presence_penalty", "infinite", {"penalty": -inf}, {"penalty": -2.0}, "an infinite reward cannot be added"),
     ("penalties", "zero", {"repetition": 0.0}, {"repetition": 0.5}, "the repetition penalty among three must be above 0"),
     ("penalties", "nan", {"frequency": nan}, {"frequency": 0.25}, "the frequency penalty among three must be a number"),
     ("decaying_penalties", "zero", {"repetition": 0.0}, {"repetition": 0.5, "sustain": 1, "decay": 1}, "a fading repetition penalty must be above 0"),
@@ -49,7 +50,7 @@ BY_RULE: Final[Sequence[tuple[str, str, dict[str, Any], dict[str, Any], str]]] =
     ("lz", "window", {"strength": 1.0, "window": -1}, {"strength": 1.0, "window": 1, "buffer": 1}, "an LZ window is not negative"),
     ("no_repeat_ngram", "zero", {"ngram_size": 0}, {"ngram_size": 1}, "an n-gram has at least one token"),
     ("logit_bias", "infinite", {"biases": {0: inf}}, {"biases": {0: -inf}}, "a bias of plus infinity would make NaN of a ban"),
-    ("logit_bias", "nan", {"biases": {0: nan}}, {"biases": {2: 0.5}}, "NaN is no bias"),
+    ("logit_bias", "nan", {"biases": {0: nan}}, {"biases": {2: 0.5}}, "NaN is not a bias"),
     ("logit_bias", "token", {"biases": {3: 1.0}}, {"biases": {2: 1.0}}, "a bias for a token that the row does not have"),
     ("sequence_bias", "empty", {"biases": {(): 1.0}}, {"biases": {(0,): 1.0}}, "a sequence of no tokens cannot be completed"),
     ("bad_words", "empty", {"words": [[]]}, {"words": [[0]]}, "a bad word has at least one token"),
@@ -57,9 +58,10 @@ BY_RULE: Final[Sequence[tuple[str, str, dict[str, Any], dict[str, Any], str]]] =
     ("exponential_decay_length", "growth", {"start": 0, "growth": 0.0, "ends": 0}, {"start": 0, "growth": 0.5, "ends": 0}, "a growth of 0 would take the end away"),
     ("temperature", "zero", {"temperature": 0.0}, {"temperature": 2.0**-10}, "by the standard rule a temperature of 0 is an error"),
     ("temperature", "negative", {"temperature": -1.0}, {"temperature": 1.0}, "a negative temperature turns the row around"),
-    ("temperature", "nan", {"temperature": nan}, {"temperature": 4.0}, "NaN is no temperature"),
-    ("temperature", "infinite", {"temperature": inf}, {"temperature": 2.0**30}, "an infinite temperature is no number to divide by"),
-    ("dynamic_temperature", "spread", {"temperature": 1.0, "spread": nan}, {"temperature": 1.0, "spread": 0.25}, "NaN is no spread"),
+    ("temperature", "nan", {"temperature": nan}, {"temperature": 4.0}, "NaN is not a temperature"),
+    ("temperature", "infinite", {"temperature": inf}, {"temperature": 2.0**30}, ("logits cannot be divided by an infinite "
+                                                                                "temperature")),
+    ("dynamic_temperature", "spread", {"temperature": 1.0, "spread": nan}, {"temperature": 1.0, "spread": 0.25}, "NaN is not a spread"),
     ("smoothing", "zero", {"smoothing_factor": 0.0}, {"smoothing_factor": 0.25}, "a smoothing factor of 0 would make the row even"),
     ("smoothing", "negative", {"smoothing_factor": -1.0}, {"smoothing_factor": 2.0}, "a negative smoothing factor turns the row around"),
 )  # fmt: skip
@@ -70,7 +72,7 @@ BY_ENGINE: Final[Sequence[tuple[str, str, dict[str, Any], dict[str, Any], str]]]
     ("transformers", "penalty-zero", {"repetition_penalty": 0.0}, {"repetition_penalty": 0.5}, "a repetition penalty of 0"),
     ("transformers", "top-p-above", {"top_p": -0.25}, {"top_p": 0.25}, "a negative top-p"),
     ("transformers", "min-p-above", {"min_p": 1.5}, {"min_p": 1.0}, "a min-p above 1"),
-    ("transformers", "bad-words-empty", {"bad_words_ids": []}, {"bad_words_ids": [[2]]}, "no bad words at all where there should be some"),
+    ("transformers", "bad-words-empty", {"bad_words_ids": []}, {"bad_words_ids": [[2]]}, "an empty list of bad words"),
     ("vllm", "presence-above", {"presence_penalty": 2.5}, {"presence_penalty": 2.0}, "a presence penalty above 2"),
     ("vllm", "frequency-below", {"frequency_penalty": -2.5}, {"frequency_penalty": -2.0}, "a frequency penalty below -2"),
     ("vllm", "repetition-zero", {"repetition_penalty": 0.0}, {"repetition_penalty": 0.25}, "a repetition penalty of 0"),
@@ -85,7 +87,8 @@ BY_ENGINE: Final[Sequence[tuple[str, str, dict[str, Any], dict[str, Any], str]]]
     ("sglang", "temperature-negative", {"temperature": -0.5}, {"temperature": 0.0}, "a negative temperature"),
     ("mlx-lm", "min-p-above", {"min_p": 1.25}, {"min_p": 1.0, "temp": 1.0}, "a min-p above 1"),
     ("mlx-lm", "xtc-threshold", {"xtc_threshold": 0.75}, {"xtc_threshold": 0.5}, "an XTC threshold above one half"),
-    ("mlx-lm", "repetition-negative", {"repetition_penalty": -1.0}, {"repetition_penalty": 0.0}, "a negative repetition penalty, where 0 switches it off"),
+    ("mlx-lm", "repetition-negative", {"repetition_penalty": -1.0}, {"repetition_penalty": 0.0}, ("a negative repetition penalty, although "
+                                                                                                 "0 turns it off")),
     ("openai", "bias-above", {"logit_bias": {0: 101.0}}, {"logit_bias": {0: 100.0}}, "a bias above 100"),
     ("openai", "presence-above", {"presence_penalty": 2.25}, {"presence_penalty": 2.0}, "a presence penalty above 2"),
     ("openai", "temperature-above", {"temperature": 2.25}, {"temperature": 2.0}, "a temperature above 2"),
@@ -104,7 +107,7 @@ def drafts() -> Iterator[SamplerDraft]:
         )  # fmt: skip
         yield PARAMETERS.case(
             op, f"{op}.{slug}-edge", "standard", row_request(ROW, PAST, **good),
-            f"Must be answered, for only beyond it stands what is none: {why}.",
+            f"Must be answered, because only values beyond it are invalid: {why}.",
         )  # fmt: skip
     for name, slug, bad, good, why in BY_ENGINE:
         yield CHAINS.case(
@@ -121,8 +124,8 @@ def drafts() -> Iterator[SamplerDraft]:
 
 def _rows() -> Iterator[SamplerDraft]:
     for slug, row, why in (
-        ("nan", [1.0, nan], "NaN stands among the logits, and no probability can be given to it"),
-        ("inf", [1.0, inf], "plus infinity stands among the logits"),
+        ("nan", [1.0, nan], "NaN is among the logits, and has no probability"),
+        ("inf", [1.0, inf], "plus infinity is among the logits"),
         ("empty", [], "the row has no token"),
     ):
         for op, params in (
@@ -142,7 +145,8 @@ def _rows() -> Iterator[SamplerDraft]:
     for op in ("softmax", "logprobs", "greedy"):
         yield ROWS.case(
             op, f"{op}.row-impossible", "standard", {"logits": pack([-inf, -inf])},
-            f"{op.capitalize()}: no token of the row is possible, and 0 divided by 0 is no answer.",
+            (f"{op.capitalize()}: no token of the row is possible, and 0 divided by 0 is not an "
+            "answer."),
             refuses("INVALID_ROW"), verdict=Exact(), flags=("MinusInfinity",),
         )  # fmt: skip
     for name in ("transformers", "vllm", "sglang", "flashinfer", "mistral.rs", "openai"):

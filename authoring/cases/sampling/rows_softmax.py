@@ -49,9 +49,11 @@ ROWS: Final = (
     Row("f16-large", [60000.0, 60000.0, 59968.0], "Logits near the end of binary16, whose sum with anything overflows.", ("SixteenBit",), "f16"),
     Row("f16-small", [0.0, -12.0, -17.0], "The last probability is subnormal in binary16.", ("SixteenBit", "Subnormal"), "f16"),
     Row("bf16", [2.0, 1.0, 0.5, -3.0], "Logits and probabilities of bfloat16.", ("SixteenBit",), "bf16"),
-    Row("bf16-many", [0.0] * 300, "Three hundred equal logits in bfloat16: a sum in eight bits stands still at 256.", ("SixteenBit",), "bf16"),
+    Row("bf16-many", [0.0] * 300, ("Three hundred equal logits in bfloat16: a sum in eight bits "
+                                  "stops growing at 256."), ("SixteenBit",), "bf16"),
     Row("f16-nearly-certain", [0.0, -6.0], "A token that is nearly certain, in binary16: a sum in 16 bits loses most of the other one.", ("SixteenBit",), "f16"),
-    Row("bf16-nearly-certain", [0.0, -6.0], "A token that is nearly certain, in bfloat16: a sum in 16 bits is 1, and its logarithm nothing.", ("SixteenBit",), "bf16"),
+    Row("bf16-nearly-certain", [0.0, -6.0], ("A token that is nearly certain, in bfloat16: a sum "
+                                            "in 16 bits is 1, and its logarithm is 0."), ("SixteenBit",), "bf16"),
     Row("f64", [2.0, 1.0, 0.5, -3.0], "Logits and probabilities of 64 bits.", (), "f64"),
     Row("f64-large", [1e308, 1e308, -1e308], "Logits near the end of 64 bits; the difference to the last one is beyond it.", (), "f64", [0.5, 0.5, 0.0]),
 )  # fmt: skip
@@ -60,11 +62,13 @@ GREEDIES: Final = (
     ("largest", [1.0, 3.0, 2.0], 1, "The largest logit in the middle."),
     ("negative", [-3.0, -1.0, -2.0], 1, "All logits are negative; a search that starts from 0 finds none."),
     ("impossible-first", [-inf, -3.0, -5.0], 1, "The first token is impossible, the best one is negative."),
-    ("two-equals", [0.0, 2.0, 2.0, 1.0], 1, "Of two equal largest the lower id is taken by the standard rule."),
+    ("two-equals", [0.0, 2.0, 2.0, 1.0], 1, ("If the two largest are equal, the standard rule "
+                                            "takes the lower id.")),
     ("all-equal", [1.0] * 5, 0, "All logits are equal: the lowest id of all."),
     ("first", [5.0, 1.0], 0, "The best token is the first."),
     ("last", [1.0, 2.0, 5.0], 2, "The best token is the last of the vocabulary."),
-    ("zeros", [-0.0, 0.0, -1.0], 0, "Minus zero and zero are equal, so that the lower id is taken, whatever their bits say."),
+    ("zeros", [-0.0, 0.0, -1.0], 0, ("Minus zero and zero are equal, so the lower id is taken, "
+                                    "whatever their bits are.")),
     ("close", [1.0, 1.0 + 2.0**-23, 1.0], 1, "The best one is the next number of 32 bits; in 16 bits all three would be equal."),
     ("large", [1e38, 3e38, 2e38], 1, "Logits near the end of 32 bits are compared, not exponentiated."),
     ("one-token", [-7.0], 0, "A vocabulary of one token."),
@@ -115,9 +119,11 @@ def _greedy() -> Iterator[SamplerDraft]:
     for ties in ("last",):
         name = rule_name("greedy", ties=ties)
         for slug, logits, token, why in (
-            ("two-equals", [0.0, 2.0, 1.0, 2.0], 3, "Of two equal largest the higher id, by this rule."),
+            ("two-equals", [0.0, 2.0, 1.0, 2.0], 3, ("If the two largest are equal, this rule "
+                                                    "takes the higher id.")),
             ("all-equal", [1.0] * 5, 4, "All logits are equal: the highest id of all, by this rule."),
-            ("no-equals", [1.0, 3.0, 2.0], 1, "Where nothing is equal the rule for equals decides nothing."),
+            ("no-equals", [1.0, 3.0, 2.0], 1, ("Without equal logits, the rule for ties has no "
+                                              "effect.")),
         ):  # fmt: skip
             request = {"logits": pack(logits, "f32")}
             purposes = [gives(token=token)]

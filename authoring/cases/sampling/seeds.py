@@ -29,11 +29,13 @@ _MIXED: Final = [None, 42, None, None, 1234, None, 7, None]
 _EVERY: Final = (
     _Batches(
         "beside-a-row-without-a-seed", [[42], [42, None], [None, 42], [None, 42, None]],
-        "A row with a seed alone, before, behind and between rows without: the seed counts everywhere.",
+        ("A row with a seed alone, and before, after and between rows without one: the seed "
+        "counts everywhere."),
     ),
     _Batches(
         "beside-other-seeds", [[42], [42, 1234], [1234, 42], [7, 42, 1234], [1234]],
-        "A row with a seed beside rows of other seeds: each has its own stream, at any place.",
+        ("A row with a seed next to rows with other seeds: each has its own stream, at any "
+        "position."),
     ),
     _Batches(
         "eight-rows-mixed", [_MIXED, _MIXED[::-1], [42], [1234], [7], [None]],

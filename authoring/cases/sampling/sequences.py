@@ -161,14 +161,15 @@ def _penalties(name: str) -> Iterator[SamplerDraft]:
     yield case(
         "reset", ["sample", ("accept", 0), "sample", "reset", "sample", ("accept", 1), "sample"],
         (0, 1, 0, 0),
-        "After a reset nothing was said: the first answer again, and a new text from there.",
+        "After a reset the history is empty: the first answer again, and a new text from there.",
         "MemoryReset",
     )  # fmt: skip
     if name not in _MAIN:
         return
     yield case(
         "sample-twice", ["sample", "sample", "sample"], (0, 0, 0),
-        "A token that was drawn and not accepted was not said: the same answer three times.",
+        ("A token that was drawn but not accepted is not in the history: the same answer three "
+        "times."),
         "MemoryAccepted",
     )  # fmt: skip
     yield case(
@@ -190,7 +191,7 @@ def _penalties(name: str) -> Iterator[SamplerDraft]:
     )  # fmt: skip
     yield case(
         "truncate-nothing", [("accept", 0), ("truncate", 1), "sample"], (1,),
-        "Cutting at the length that there is takes nothing back.", "MemoryTruncate",
+        "Truncating at the current length removes nothing.", "MemoryTruncate",
     )  # fmt: skip
     yield case(
         "truncate-keeps-the-prompt", [("accept", 1), ("truncate", 0), "sample"], (first,),
@@ -204,7 +205,7 @@ def _penalties(name: str) -> Iterator[SamplerDraft]:
     yield case(
         "same-token-again", [("accept", 0), ("accept", 0), ("accept", 0), "sample", ("truncate", 1), "sample"],
         (1, 1),
-        "A token that was said three times and taken back twice was said still.", "MemoryTruncate",
+        "A token that was accepted three times and removed twice is still in the history.", "MemoryTruncate",
     )  # fmt: skip
 
 
@@ -234,7 +235,8 @@ def _windows() -> Iterator[SamplerDraft]:
             "windows", "frequency", name, {**rest, "frequency_penalty": 0.375},
             [("accept", 0), "sample", ("accept", 0), "sample", ("truncate", 1), "sample"],
             (0, 1, 0),
-            "Said once token 0 is still the best, said twice it is not: each occurrence counts, and is taken back.",
+            ("After one occurrence token 0 is still the best, after two it is not: each "
+            "occurrence counts, and can be removed."),
             "MemoryTruncate", uniforms=(engine.uniforms,),
         )  # fmt: skip
 
@@ -249,7 +251,8 @@ def _patterns() -> Iterator[SamplerDraft]:
         [("accept", 1), ("accept", 2), ("accept", 0), ("accept", 1), "sample", ("accept", 2), "sample",
          ("truncate", 4), "sample"],
         (0, 1, 0),
-        "Tokens 1 and 2 came again, as long as is allowed: token 0 would lengthen that. One token less, and nothing would.",
+        ("Tokens 1 and 2 were repeated, up to the allowed length, and token 0 would make the "
+        "repetition longer. With one token less, nothing would."),
         "MemoryAccepted", uniforms=((0.5,),),
     )  # fmt: skip
     yield _case(
@@ -257,7 +260,8 @@ def _patterns() -> Iterator[SamplerDraft]:
         [("accept", 1), ("accept", 0), "sample", ("accept", 1), "sample",
          ("truncate", 2), "sample"],
         (0, 1, 0),
-        "After 1, 0, 1 the pair 1, 0 would come again: token 0 is forbidden until the last token is taken back.",
+        ("After 1, 0, 1 the pair 1, 0 would be repeated: token 0 is banned until the last token "
+        "is removed."),
         "MemoryAccepted",
     )  # fmt: skip
     yield _case(
@@ -289,7 +293,8 @@ def _lengths() -> Iterator[SamplerDraft]:
     ):
         yield _case(
             "lengths", "least", name, params, steps, (1, 1, 0, 1, 1),
-            "The end is forbidden until two tokens are accepted, not one later; a prompt of three is no output.",
+            ("The end token is banned until two tokens are accepted, not one later; a prompt of "
+            "three is not output."),
             "MemoryAccepted", prompt=[2, 2, 2],
         )  # fmt: skip
 
@@ -331,7 +336,8 @@ def _steering() -> Iterator[SamplerDraft]:
         both: Steps = ["sample", ("accept", 0)] * 6
         yield _case(
             "steering", f"mirostat-{mode}", "llama.cpp", params, both, None,
-            "Six draws: mu goes from each to the next. Set back to its beginning, it keeps other tokens.",
+            ("Six draws: mu is carried from each to the next. Reset to its initial value, it "
+            "keeps other tokens."),
             "AdaptiveState", logits=row, uniforms=numbers, purposes=[carries, is_steady],
         )  # fmt: skip
         yield _case(
@@ -370,7 +376,9 @@ def _refused() -> Iterator[SamplerDraft]:
     for name in ("llama.cpp", "vllm"):
         engine = _ENGINES[name]
         for case, steps, code, why in (
-            ("unknown-token", ["sample", ("accept", 99)], "INVALID_HISTORY", "A token that is not in the vocabulary is accepted: refused, nothing is written beyond the counts."),
+            ("unknown-token", ["sample", ("accept", 99)], "INVALID_HISTORY", ("A token that is not in the vocabulary is "
+                                                                             "accepted: this is refused, and nothing "
+                                                                             "is written beyond the counts.")),
             ("negative-token", ["sample", ("accept", -1)], "INVALID_HISTORY", "A placeholder of -1 is accepted as a token: refused."),
         ):  # fmt: skip
             calls: Steps = steps  # type: ignore[assignment]  # a literal's type is narrower
@@ -380,6 +388,6 @@ def _refused() -> Iterator[SamplerDraft]:
             )  # fmt: skip
     yield _case(
         "refused", "no-number", "llama.cpp", _ENGINES["llama.cpp"].params, ["sample"], None,
-        "A draw without a random number: none may be made up.", "InvalidNumber",
+        "A draw without a random number: none may be invented.", "InvalidNumber",
         purposes=[refuses("INVALID_UNIFORM")],
     )  # fmt: skip

@@ -100,7 +100,7 @@ _ASKED: Final = (
         Drafted("four", (EVEN, P, EVEN, P, BONUS), (STEEP, Q, STEEP, Q), (0, 0, 0, 0), "four drafts of ratio 1/2 each"),
     )),
     (_BLOCK, (
-        Drafted("one", (P, BONUS), (Q,), (0,), "one draft, where a block is a chain"),
+        Drafted("one", (P, BONUS), (Q,), (0,), "one draft, for which a block is a chain"),
         Drafted("made-good", (EVEN, STEEP, BONUS), (STEEP, EVEN), (0, 0), "a draft of ratio 1/2 and one of ratio 2 after it"),
         Drafted("three", (EVEN, STEEP, P, BONUS), (STEEP, EVEN, Q), (0, 0, 0), "ratios of 1/2, 2 and 1/2"),
     )),

@@ -97,12 +97,14 @@ def _rules() -> Iterator[SamplerDraft]:
         rivals=[reject],
     )
     yield _case(
-        "chain", reject, undrafted._replace(about="A draft that its row does not offer is rejected by rule, whatever the target says of it."),
+        "chain", reject, undrafted._replace(about=("A draft with probability 0 in its own row is "
+                                                  "rejected by rule, whatever its probability "
+                                                  "in the target.")),
         (0.0, 0.75), 0, (2,), "SpeculativeUndrafted", rivals=[STANDARD], slug="undrafted-rejected",
     )  # fmt: skip
     nobody = Drafted(
         "undrafted-by-both", ((0.5, 0.5, 0.0, 0.0), BONUS), ((0.25, 0.75, 0.0, 0.0),), (2,),
-        "Neither row has the token: 0 / 0, which is no number and no reason to accept.",
+        "Neither row has the token: 0 / 0 is NaN and not a reason to accept.",
     )  # fmt: skip
     yield _case(
         "chain", STANDARD, nobody, (0.0, 0.25), 0, (0,), "SpeculativeUndrafted", rivals=[accept]
@@ -123,12 +125,14 @@ def _rules() -> Iterator[SamplerDraft]:
         )  # fmt: skip
     same = Drafted(
         "nothing-left", ((0.5, 0.5, 0.0), (0.25, 0.5, 0.25)), ((0.5, 0.5, 0.0),), (2,),
-        "A rejection although the rows are equal: nothing is left of the target, and 0 / 0 must be refused.",
+        ("A rejection although the rows are equal: nothing is left of the target, so this must "
+        "be refused."),
     )  # fmt: skip
     yield _refusal("chain", STANDARD, same, (0.5, 0.5), "INVALID_ROW")
     yield _case(
         "chain", rule_name("speculative", if_equal="target"),
-        same._replace(about="A rejection although the rows are equal, where the rule says to draw from the target itself."),
+        same._replace(about=("A rejection although the rows are equal: by this rule, the token "
+                            "is drawn from the target itself.")),
         (0.5, 0.5), 0, (1,), "SpeculativeResidual", slug="nothing-left-target", rivals=[STANDARD],
     )  # fmt: skip
     yield _case(
@@ -170,7 +174,9 @@ def _lengths() -> Iterator[SamplerDraft]:
     for place, uniforms, tokens, about in (
         (0, (0.75, 0.25, 0.25, 0.25, 0.75), (2,), "The first of four drafts is rejected: nothing after it counts, however acceptable."),
         (2, (0.25, 0.75, 0.75, 0.25, 0.25), (0, 1, 1), "The third of four is rejected: two accepted, one drawn from what is left at its place."),
-        (4, (0.25, 0.75, 0.25, 0.75, 0.875), (0, 1, 0, 1, 3), "All four are accepted: the bonus comes from the row after the last draft, with the last number."),
+        (4, (0.25, 0.75, 0.25, 0.75, 0.875), (0, 1, 0, 1, 3), ("All four are accepted: the bonus is "
+                                                              "drawn from the row after the last draft, "
+                                                              "with the last number.")),
     ):  # fmt: skip
         yield _case(
             "chain", STANDARD, four._replace(slug=f"four-accepts-{place}", about=about), uniforms,
@@ -236,7 +242,9 @@ def _against_each_other() -> Iterator[SamplerDraft]:
     )  # fmt: skip
     yield _case(
         "matching", MATCHING,
-        Drafted("draws-first", ((0.5, 0.5), (0.5, 0.5)), (), (0,), "The target draws token 1 and the draft was 0: what was drawn comes out, no residual."),
+        Drafted("draws-first", ((0.5, 0.5), (0.5, 0.5)), (), (0,), ("The target draws token 1 and the draft "
+                                                                   "was 0: the drawn token is the output, "
+                                                                   "without a residual.")),
         (0.75, 0.0), 0, (1,), "SpeculativeMatching",
     )  # fmt: skip
     yield _case(
@@ -320,12 +328,13 @@ def _typical() -> Iterator[SamplerDraft]:
         ("at-epsilon", (half, EVEN), (1,), {"epsilon": 0.25, "delta": 1.0}, 0,
          "A share that is exactly epsilon, well below the other threshold of 0.35: rejected."),
         ("stops", (STEEP, half, EVEN), (0, 2), {"epsilon": 0.25, "delta": 1.0}, 1,
-         "The first is kept; the second is exactly at epsilon, and ends the beginning."),
+         "The first is kept; the second is exactly at epsilon, and ends the prefix."),
         ("impossible", (P, EVEN), (3,), {"epsilon": 0.25, "delta": 0.5}, 0,
          "A draft without any share is never kept."),
         ("longest", (STEEP, STEEP, EVEN, STEEP, EVEN), (1, 0, 0, 0),
          {"epsilon": 0.25, "delta": 1.0, "parents": [0, 1, 0, 3]}, 2,
-         "Two ways: the first ends at once, the second is kept whole, and the longer beginning is taken."),
+         ("Two candidates: the first ends at once, the second is kept completely, and the longer "
+         "prefix is taken.")),
         ("eight", (eight, eight), (5,), {"epsilon": 0.5, "delta": 0.75}, 1,
          "Eight equal tokens: 1/8 is above 3/4 of e to the minus log 8."),
     ):  # fmt: skip
@@ -384,21 +393,25 @@ def _refused() -> Iterator[SamplerDraft]:
     for slug, profile, target, draft, tokens, uniforms, code, about in (
         ("number-one", STANDARD, (P, BONUS), (Q,), (0,), (1.0, 0.5), "INVALID_UNIFORM", "A number of 1, which rejects even a certain draft"),
         ("too-few-numbers", STANDARD, (P, BONUS), (Q,), (0,), (0.5,), "INVALID_UNIFORM", "One number for one draft and the token after it: the second may not be the first again"),
-        ("too-many-numbers", STANDARD, (P, BONUS), (Q,), (0,), (0.5,) * 3, "INVALID_UNIFORM", "A number too many: nobody knows which one is meant"),
-        ("target-only-too-few", TARGET, (EVEN, EVEN), (), (0,), (0.5, 0.5), "INVALID_UNIFORM", "Two numbers where a judge without draft rows takes three"),
+        ("too-many-numbers", STANDARD, (P, BONUS), (Q,), (0,), (0.5,) * 3, "INVALID_UNIFORM", ("One number too many: it is unclear which "
+                                                                                              "one is meant")),
+        ("target-only-too-few", TARGET, (EVEN, EVEN), (), (0,), (0.5, 0.5), "INVALID_UNIFORM", ("Two numbers, although a method without "
+                                                                                               "draft rows takes three")),
         ("no-bonus-row", STANDARD, (P,), (Q,), (0,), (0.5, 0.5), "INVALID_ROW", "No target row after the last draft: there is nothing to draw the bonus from"),
         ("no-draft-row", STANDARD, (P, BONUS), (), (0,), (0.5, 0.5), "INVALID_ROW", "A draft without the row it was drawn from"),
         ("other-vocabulary", STANDARD, (P, BONUS), (short,), (0,), (0.5, 0.5), "INVALID_ROW", "A draft row of three tokens and target rows of four"),
         ("draft-without-weight", STANDARD, (P, BONUS), ((0.0,) * 4,), (0,), (0.5, 0.5), "INVALID_ROW", "A draft row without any weight"),
-        ("nan-in-target", STANDARD, ((0.5, float("nan"), 0.5, 0.0), BONUS), (Q,), (0,), (0.5, 0.5), "INVALID_ROW", "A target row with NaN, of which nothing can be accepted"),
-        ("unknown-token", STANDARD, (P, BONUS), (Q,), (4,), (0.5, 0.5), "INVALID_HISTORY", "A draft beyond the vocabulary, one behind its last token"),
+        ("nan-in-target", STANDARD, ((0.5, float("nan"), 0.5, 0.0), BONUS), (Q,), (0,), (0.5, 0.5), "INVALID_ROW", ("A target row with NaN, from which "
+                                                                                                                   "nothing can be accepted")),
+        ("unknown-token", STANDARD, (P, BONUS), (Q,), (4,), (0.5, 0.5), "INVALID_HISTORY", ("A draft beyond the vocabulary, one after "
+                                                                                           "its last token")),
         ("negative-token", STANDARD, (P, BONUS), (Q,), (-1,), (0.5, 0.5), "INVALID_HISTORY", "A placeholder of -1 for a draft, which in some languages is the last token"),
     ):  # fmt: skip
         each = Drafted(slug, target, draft, tokens, f"{about}: refused.")
         yield _refusal("refused", profile, each, uniforms, code)
     loop = Drafted(
         "parent-of-itself", (EVEN, EVEN), (EVEN,), (0,),
-        "A node below itself: whoever follows the parents never comes to an end.", {"parents": [1]},
+        "A node below itself: following the parents never ends.", {"parents": [1]},
     )  # fmt: skip
     yield _refusal("refused", TREE, loop, (0.5, 0.5), "INVALID_PARAMETER")
     few = loop._replace(
@@ -408,7 +421,8 @@ def _refused() -> Iterator[SamplerDraft]:
     )
     yield _refusal("refused", TREE, few, (0.5, 0.5), "INVALID_PARAMETER")
     above = Drafted(
-        "threshold-above-one", (EVEN, EVEN), (), (0,), "A threshold of 2 is no share: refused.",
+        "threshold-above-one", (EVEN, EVEN), (), (0,), ("A threshold of 2 is not a share: "
+                                                       "refused."),
         {"parents": [0], "threshold_acc": 2.0},
     )  # fmt: skip
     yield _refusal("refused", TARGET, above, (0.5, 0.5, 0.5), "INVALID_PARAMETER")

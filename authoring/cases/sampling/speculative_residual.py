@@ -18,7 +18,8 @@ def drafts() -> Iterator[SamplerDraft]:
     """Yield the cases."""
     for slug, target, draft, left, about in (
         ("half", (0.5, 0.25, 0.25), (0.25, 0.75, 0.0), (0.5, 0.0, 0.5),
-         "What the draft offers too much is nothing, not less than nothing; the rest is scaled to 1."),
+         ("Tokens with more probability in the draft get 0, not a negative number; the rest is "
+         "scaled to 1.")),
         ("scaled", (0.5, 0.25, 0.25, 0.0), (0.25, 0.25, 0.0, 0.5), (0.5, 0.0, 0.5, 0.0),
          "Two differences of 1/4 become 1/2 each: without scaling the draw ends at a half."),
         ("disjoint", (0.25, 0.75, 0.0), (0.0, 0.0, 1.0), (0.25, 0.75, 0.0),
@@ -53,18 +54,18 @@ def drafts() -> Iterator[SamplerDraft]:
     yield SamplerDraft(
         op="residual", topic="residuals", slug="equal-rows", profile=STANDARD,
         request={"target": pack(equal), "draft": pack(equal), "params": {}},
-        why="Equal rows leave nothing: 0 / 0 is no row, and token 0 no answer.",
+        why="Equal rows leave nothing: 0 / 0 is not a row, and token 0 is not an answer.",
         flags=["InvalidRow", "SpeculativeResidual"], spec=SPEC,
         purposes=[refuses("INVALID_ROW"), differs_from(TARGET)],
     )  # fmt: skip
     yield _case(
         "equal-rows-target", TARGET, equal, equal,
-        "Equal rows leave nothing, and the rule says to take the target itself.", equal,
+        "Equal rows leave nothing, and this rule uses the target itself.", equal,
         rival=STANDARD,
     )  # fmt: skip
     yield _case(
         "other-rows-target", TARGET, (0.25, 0.75), (0.75, 0.25),
-        "Where something is left, the rule for equal rows changes nothing.", (0.0, 1.0),
+        "If something is left, the rule for equal rows has no effect.", (0.0, 1.0),
     )  # fmt: skip
     yield _case(
         "equal-in-shares-target", TARGET, (2.0, 2.0), (0.25, 0.25),
@@ -82,7 +83,7 @@ def drafts() -> Iterator[SamplerDraft]:
         yield SamplerDraft(
             op="residual", topic="refused", slug=name, profile=STANDARD,
             request={"target": pack(first), "draft": pack(second), "params": {}},
-            why=f"{sentence}: there is no residual, and none may be made up.",
+            why=f"{sentence}: there is no residual, and none may be invented.",
             flags=["InvalidRow"], spec="docs/sampling.md#errors",
             purposes=[refuses("INVALID_ROW")],
         )  # fmt: skip

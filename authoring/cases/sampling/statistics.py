@@ -51,7 +51,7 @@ _ROWS: Final = (
     _Row("falling", STANDARD, _FALLING, {},
          "Each token half as likely as the one before: an index that is off by one is off by two in share."),
     _Row("rising", STANDARD, _FALLING[::-1], {},
-         "The likeliest token is the last: a walk that ends early loses it."),
+         "The most probable token is the last: a walk that ends early loses it."),
     _Row("peaked", STANDARD, [2.0**-6 / 4, 1 - 2.0**-6, *[2.0**-6 / 4] * 3], {},
          "One token of 98 % in front of three rare ones: rare ones must not be lost."),
     _Row("rare", STANDARD, [1 - 2.0**-10, 2.0**-10], {},
@@ -66,7 +66,8 @@ _ROWS: Final = (
     _Row("plain", "transformers", _LOGITS, {"top_k": 0},
          "Eight logits and no filter: the softmax, drawn as generate() draws."),
     _Row("cold-and-filtered", "transformers", _LOGITS, {"top_k": 4, "temperature": 0.5},
-         "Half the temperature and the four best: four tokens must never come, four by the colder law."),
+         ("Half the temperature and the four best tokens: the other four must never be drawn, "
+         "and these follow the colder distribution.")),
     _Row("masked", "transformers", [*_LOGITS, -inf, -inf], {"top_k": 0, "temperature": 2.0},
          "Twice the temperature and impossible tokens at the end: impossible at any temperature."),
     _Row("plain", "llama.cpp", _LOGITS,
@@ -74,12 +75,14 @@ _ROWS: Final = (
          "Eight logits and no filter: the softmax, drawn with the engine's own stream."),
     _Row("cold-and-filtered", "llama.cpp", _LOGITS,
          {"top_k": 4, "top_p": 1.0, "min_p": 0.0, "temp": 0.5},
-         "Half the temperature and the four best: four tokens must never come, four by the colder law."),
+         ("Half the temperature and the four best tokens: the other four must never be drawn, "
+         "and these follow the colder distribution.")),
     _Row("defaults", "llama.cpp", _LOGITS, {},
-         "What the program does when nothing is asked for: its filters, and a temperature of 0.8."),
+         "What the program does by default: its filters, and a temperature of 0.8."),
     _Row("plain", "vllm", _LOGITS, {}, "Eight logits and no filter: the softmax."),
     _Row("cold-and-filtered", "vllm", _LOGITS, {"top_k": 4, "temperature": 0.5},
-         "Half the temperature and the four best: four tokens must never come, four by the colder law."),
+         ("Half the temperature and the four best tokens: the other four must never be drawn, "
+         "and these follow the colder distribution.")),
 )  # fmt: skip
 
 

@@ -39,11 +39,12 @@ _BATCHES: Final = (
     ),
     _Batch(
         "sixteen-rows", pack([0.125] * 8), 16, 4_000,
-        "Sixteen rows of eight equal tokens: 128 numbers are needed for each call, and none comes twice.",
+        ("Sixteen rows of eight equal tokens: 128 numbers are needed for each call, and none is "
+        "used twice."),
     ),
     _Batch(
         "thirty-three-rows", pack([0.25] * 4), 33, 2_000,
-        "One row more than 32 lanes: the last one starts a block of its own, and draws by itself.",
+        "One row more than 32 lanes: the last one starts a new block, and draws alone.",
     ),
     _Batch(
         "eight-wide-rows", _TWO_OF_MANY, 8, 200,

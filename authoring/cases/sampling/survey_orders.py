@@ -81,7 +81,7 @@ def _windows() -> Iterator[SamplerDraft]:
             row_request(
                 [8.0, 8.0], [0] + [1] * 20, repetition_penalty=2.0, repetition_context_size=size
             ),
-            f"mlx-lm looks at the last {size} tokens; token 0 stands twenty-one back.",
+            f"mlx-lm looks at the last {size} tokens; token 0 is twenty-one tokens back.",
             becomes(*answer),
         )  # fmt: skip
 

@@ -145,7 +145,8 @@ def _antigravity() -> Iterator[SamplerDraft]:
         yield BOOK.case(
             "sample", f"antigravity.draw-{int(r * 16)}", name,
             chain_request([1.0, 0.0, 2.0], off, uniforms=[r]),
-            f"The draw subtracts probabilities, the likeliest first, from {r} of their sum until nothing is left.",
+            (f"The draw subtracts probabilities, the largest first, from {r} of their sum until "
+            "nothing is left."),
             gives(token=token), flags=("DrawGivenNumber",),
         )  # fmt: skip
     for slug, history in (("empty", []), ("repeating", [2, 2, 0])):

@@ -1,7 +1,7 @@
 """The LZ penalty by definition 8 itself: the change of the code's length, for every token.
 
 Ginart et al., "LZ Penalty", 2025, definition 9 and equation 4
-(https://arxiv.org/abs/2504.20131). In our words:
+(https://arxiv.org/abs/2504.20131). The rule:
 
     D(a) = |C(a b | w)| - |C(b | w)| - 1
 

@@ -1,7 +1,7 @@
 """The LZ penalty as its paper prints it: equation 14.
 
 Ginart et al., "LZ Penalty", 2025, section 3, equation 14
-(https://arxiv.org/abs/2504.20131). In our words, with the longest match of length l:
+(https://arxiv.org/abs/2504.20131). The rule, with the longest match of length l:
 
     a extends a longest match      D(a) = log2( 1 - (d - l + 1) / (l d) ) - 1
     otherwise, a is in the window  D(a) = log2( distance of its nearest occurrence )

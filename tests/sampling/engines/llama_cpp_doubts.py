@@ -16,7 +16,7 @@ that the logits of the two runs have already (measured, and bounded stage by sta
     entropy         p (|log p| + 1) times the error of p, and n u times itself
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -25,7 +25,7 @@ from typing import Any
 
 from sampling_ref.candidates import Candidates
 from sampling_ref.engines.profile import Stage
-from sampling_ref.evaluation import Question
+from sampling_ref.evaluation import Evaluation
 from sampling_ref.random.sources import Given
 from sampling_ref.situation import Situation
 from sampling_ref.tracing import Applied
@@ -104,16 +104,16 @@ class Numbers:
 class Meeting:
     """One stage in both runs."""
 
-    question: Question
-    rounded: Question
+    question: Evaluation
+    rounded: Evaluation
     stage: Stage
     ours: Applied
     theirs: Applied
     apart: float
 
-    @cached_property
-    def values(self) -> dict[str, Any]:
-        return self.question.step_of(self.stage).read(self.question.values(self.stage))
+    @property
+    def values(self) -> Mapping[str, Any]:
+        return self.ours.values
 
     @cached_property
     def numbers(self) -> Numbers:
@@ -136,8 +136,7 @@ class Meeting:
         situation = self.question.situation
         state = {**situation.state, "mu": moved.pop("mu")} if "mu" in moved else situation.state
         calm = Situation(situation.size, randomness=Given([0.0]), state=state)
-        apply = self.question.step_of(self.stage).apply
-        return list(apply(self.ours.before, calm, {**self.values, **moved}).tokens)
+        return list(self.ours.rule.apply(self.ours.before, calm, {**self.values, **moved}).tokens)
 
     def logits_of(self, tokens: Sequence[int]) -> list[float]:
         places = {token: place for place, token in enumerate(self.ours.before.tokens)}
@@ -149,9 +148,9 @@ class Meeting:
 
 
 def compare(
-    question: Question,
+    question: Evaluation,
     steps: Sequence[Applied],
-    rounded: Question,
+    rounded: Evaluation,
     rounded_steps: Sequence[Applied],
 ) -> float:
     """Return how far the logits lie apart in the end; raise `Decided` if rounding decided."""
@@ -440,7 +439,7 @@ def _bounds_of_temperature(meeting: Meeting) -> tuple[float, float]:
     return found[0] * (1 - 16 * U), found[1] * (1 + 16 * U)
 
 
-def _aim(question: Question, values: dict[str, Any]) -> float:
+def _aim(question: Evaluation, values: Mapping[str, Any]) -> float:
     past = question.situation.state.get("past")
     target = float(values["target"])
     return 2 * target - float(past[0]) / float(past[1]) if past else target

@@ -30,9 +30,8 @@ from sampling_ref import (
     sample,
     step,
 )
-from sampling_ref.evaluation import Precision, Question, apply_stage, question_of, read_parameters
+from sampling_ref.evaluation import Evaluation, Precision, evaluation
 from sampling_ref.random.mt19937 import mt19937
-from sampling_ref.random.sources import Given
 from sampling_ref.random.uniforms import libstdcxx_double, libstdcxx_float
 from tests.sampling.engines.llama_cpp_c import Engine, Result
 from tests.sampling.engines.llama_cpp_chains import KINDS, history_of, random_of, row_of
@@ -99,21 +98,20 @@ def asked(
     precision: Precision,
     state: dict[str, Any],
     uniform: float = 0.0,
-) -> Question:
-    return question_of(
+) -> Evaluation:
+    return evaluation(
         PROFILE,
-        read_parameters(PROFILE, parameters),
         row,
         history,
-        prompt_length=0,
-        randomness=Given([uniform]),
+        parameters,
+        uniforms=[uniform],
         state=state,
         precision=precision,
     )
 
 
 def acts(stage: str, parameters: dict[str, Any]) -> bool:
-    return not STAGES[stage].is_off(read_parameters(PROFILE, parameters))
+    return not STAGES[stage].is_off(PROFILE.read(parameters))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -141,7 +139,7 @@ def test_a_step_does_what_the_engines_sampler_does(engine: Engine, name: str, ki
         compared += 1
         assert in_bits(ours) == in_bits(row_left(theirs, size)), (given, kind)
         questions = [asked(given, row, history, precision, {}, uniform) for precision in BOTH]
-        exact, rounded = (apply_stage(one, STAGES[name], one.candidates) for one in questions)
+        exact, rounded = (one.apply(STAGES[name], one.candidates) for one in questions)
         assert list(rounded.after.tokens) == theirs.tokens
         row_without = step("llama.cpp", name, row, history, **given_numbers, **given)
         assert row_without == [float(logit) for logit in exact.row_after]

@@ -19,6 +19,7 @@ pytest.importorskip("llama_cpp", reason="and about llama.cpp")
 from bpe_ref import vocabulary_by_pair
 from sampling_ref import (
     PROFILES,
+    STEPS,
 )
 from sampling_ref.draws.inverse_cdf import inverse_cdf
 from sampling_ref.draws.torch_cpu import multinomial_torch_cpu
@@ -102,7 +103,8 @@ def test_own_rules_are_those_of_the_profiles() -> None:
                 continue
             stage = PROFILES[name].stages_of(op)[0]
             off = {"zero": "off"} if op == "top_n_sigma" else {}  # its stage is left out then
-            assert own.rule == rule_name(op, **stage.choices, **off)
+            points = {key: stage.choices[key] for key in STEPS[op].choices if key in stage.choices}
+            assert own.rule == rule_name(op, **{**points, **off})
             assert own.names == dict(stage.takes)
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from authoring.attestation.devices import numbers_of
+from authoring.attestation.pages import numbers_of
 from tokenref.catalogue import open_catalogue
 from tokenref.engines.table import Unavailable, engine
 from tokenref.known import default_path, read_known

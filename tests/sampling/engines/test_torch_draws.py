@@ -8,10 +8,10 @@ import pytest
 from tokenref.answers import LoadsProfiles, Unsupported
 from tokenref.catalogue import open_catalogue
 from tokenref.engines.table import engine
+from tokenref.fuzzing.campaign import open_engine
 from tokenref.fuzzing.comparing import Comparer
 from tokenref.fuzzing.drawn_questions import questions_of
-from tokenref.fuzzing.groups import opened
-from tokenref.fuzzing.selection import Selection
+from tokenref.fuzzing.plan import Selection
 from tokenref.judge import judge
 from tokenref.record import OWN_DRAW_OPS, Case, op_of
 from tokenref.strategies import RACE_PROFILES
@@ -37,7 +37,7 @@ def test_torch_draws_rows_of_a_batch_apart_and_answers_nothing_else_of_its_own(c
 
 @pytest.mark.parametrize("profile", [name for name in RACE_PROFILES if "torch" in name])
 def test_torch_draws_as_its_rule_says(profile: str) -> None:
-    comparer = Comparer(opened("torch"))
+    comparer = Comparer(open_engine("torch"))
     selection = Selection(ops=["draw"], profiles=[profile])
     outcomes = [
         outcome

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from tokenref.catalogue import Catalogue
 from tokenref.glossary import FLAGS
 from tokenref.record import OPERATIONS
+from tokenref.record_files import FixturePath
 from tokenref.reports.changes import Change
 from tokenref.reports.html.data import (
     Column,
@@ -214,8 +215,10 @@ def is_address(pages: str) -> bool:
     return urlsplit(pages).scheme in {"", "http", "https"}
 
 
-def pages_beside(html: Path, fixtures: Path) -> str:
+def pages_beside(html: Path, fixtures: FixturePath) -> str:
     """Return the path from a report to the folder whose `docs/` records cite, or nothing."""
+    if not isinstance(fixtures, Path):
+        return ""
     root = fixtures.resolve().parent
     if not (root / "docs" / "bpe.md").is_file():
         return ""
