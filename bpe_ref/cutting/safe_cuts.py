@@ -25,7 +25,7 @@ How it is found
     | NFC, NFKC, ... | between characters that do not change, unless the second is composed |
     | `Replace`, `Split`, patterns | where no match contains both characters: `patterns.borders` |
     | `Lowercase`, byte levels | everywhere: each character changes by itself |
-    | SentencePiece's normalizer | not at spaces on the left; where no rule contains both characters |
+    | NFC, NFKC, ... | between characters that do not change and join none before |
     | `Metaspace` | before a space, if it splits |
     | models | where no token contains both characters side by side |
 
