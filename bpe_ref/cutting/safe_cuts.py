@@ -22,8 +22,8 @@ How it is found
 
     | component | where it separates |
     | --- | --- |
-    | NFC, NFKC, ... | between characters that do not change, unless the second is composed |
     | NFC, NFKC, ... | between characters that do not change and join none before |
+    | `Replace`, `Split`, patterns | where no match contains both characters: `patterns.borders` |
     | `Lowercase`, byte levels | everywhere: each character changes by itself |
     | SentencePiece's normalizer | not behind spaces, nor where a rule has both characters |
     | `Metaspace` | before a space, if it splits |
