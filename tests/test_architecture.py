@@ -11,6 +11,20 @@ import bpe_ref
 
 ROOT = Path(__file__).parent.parent
 
+LAYERS = (
+    ("errors", "data", "aligned_text", "profile"),
+    ("parameters", "given_text", "patterns", "vocabulary"),
+    ("components", "encoding", "encoders", "registry", "tracing"),
+    ("added_tokens", "normalizers", "pre_tokenizers", "post_processors", "growing", "auditing"),
+    ("models", "pieces"),
+    ("cutting", "decoders", "quick_ids"),
+    ("tokenizer",),
+    ("formats", "learning", "witnesses", "unstable", "canonical"),
+    ("completions", "finding", "tiny", "like_tokenizers"),
+    ("loading", "like_tiktoken"),
+)
+"""The packages and loose modules of `bpe_ref`. Imports go from a layer to those above it here."""
+
 TOUCH_THE_WORLD = {
     "bpe_ref.formats.hugging_face",
     "bpe_ref.formats.hugging_face_writing",
@@ -42,7 +56,10 @@ THE_WORLD = {
 NEED_REGEX = {"bpe_ref.patterns.oniguruma.matching", "bpe_ref.patterns.pretokenizer"}
 
 PUBLIC_SUBMODULES = {
-    "bpe_ref.hugging_face.pipeline_stream",
+    "bpe_ref.models.byte_bpe",
+    "bpe_ref.models.sentencepiece",
+    "bpe_ref.tokenizer",
+    "bpe_ref.tracing",
     "bpe_ref.aligned_text",
     "bpe_ref.formats.hugging_face",
     "bpe_ref.added_tokens",
@@ -54,7 +71,6 @@ PUBLIC_SUBMODULES = {
     "bpe_ref.normalizers",
     "bpe_ref.post_processors.padding",
     "bpe_ref.patterns.matches",
-    "bpe_ref.hugging_face.pipeline",
     "bpe_ref.post_processors",
     "bpe_ref.pre_tokenizers",
     "bpe_ref.pre_tokenizers.splitting",
@@ -70,7 +86,6 @@ PUBLIC_SUBMODULES = {
     "bpe_ref.growing.delay",
     "bpe_ref.growing.eager",
     "bpe_ref.decoders.offsets",
-    "bpe_ref.streaming",
     "bpe_ref.decoders.to_bytes",
     "bpe_ref.finding",
     "bpe_ref.formats.files",
@@ -135,6 +150,23 @@ def package_of(module: str) -> str:
 
 def test_every_module_listed_here_exists() -> None:
     assert sorted((TOUCH_THE_WORLD | NEED_REGEX | PUBLIC_SUBMODULES) - REFERENCE.keys()) == []
+
+
+def test_packages_import_lower_layers_only() -> None:
+    layer_of = {name: number for number, names in enumerate(LAYERS) for name in names}
+    assert layer_of.keys() == {package_in(module) for module in REFERENCE} - {""}
+    for module, path in REFERENCE.items():
+        own = package_in(module)
+        others = {
+            package_in(name) for name in imported_modules(path) if package_of(name) == "bpe_ref"
+        }
+        for other in others - {own, ""} if own else ():
+            assert layer_of[other] < layer_of[own], f"{module} imports {other}"
+
+
+def package_in(module: str) -> str:
+    """Return the package or loose module of `bpe_ref` that a module belongs to; empty for the top."""
+    return module.partition(".")[2].partition(".")[0]
 
 
 def test_no_import_cycles() -> None:
