@@ -288,7 +288,7 @@ def test_pairs_words_and_batches_are_the_librarys(name: str) -> None:
     def check(pairs: list[tuple[str, str]], words: list[str], special: bool) -> None:
         for ask_ours, ask_theirs in (
             (
-                lambda: ours.encode_batch(pairs, add_special_tokens=special),
+                lambda: ours.tokenize_batch(pairs, add_special_tokens=special),
                 lambda: theirs.encode_batch(pairs, add_special_tokens=special),
             ),
             (
