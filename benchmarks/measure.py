@@ -28,12 +28,11 @@ from tiktoken import Encoding
 
 import bpe_ref
 from benchmarks.texts import random_letters
-from bpe_ref import ENCODERS, Tokenizer, Vocabulary, load, vocabulary_of
+from bpe_ref import ENCODERS, Vocabulary, load, tokenizer_of, vocabulary_of
 from bpe_ref.cutting.counting import TextIntervalCounter
 from bpe_ref.cutting.growing import AppendCounter, PrependCounter
-from bpe_ref.cutting.reference import whole_tokenizer
+from bpe_ref.cutting.safe_cuts import TextCounter, counter_of
 from bpe_ref.cutting.splitting import chunks
-from bpe_ref.cutting.whole import Whole
 from bpe_ref.growing.counting import IntervalCounter, count
 from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
 from bpe_ref.vocabulary.automata import automaton_of_made_tokens, automaton_of_reversed_tokens
@@ -301,13 +300,13 @@ GROWING: Final[Mapping[str, Callable[[Vocabulary, str], object]]] = MappingProxy
         "prepending": lambda known, text: prepended(known, text.encode()),
         "interval counting, preparation": lambda known, text: IntervalCounter(known, text.encode()),
         "counting without a list": lambda known, text: count(known, text.encode()),
-        "appending characters": lambda known, text: AppendCounter(_whole(known)).extend(text),
-        "prepending characters": lambda known, text: PrependCounter(_whole(known)).extend(text),
+        "appending characters": lambda known, text: AppendCounter(_counter(known)).extend(text),
+        "prepending characters": lambda known, text: PrependCounter(_counter(known)).extend(text),
         "interval counting, characters": lambda known, text: TextIntervalCounter(
-            _whole(known), text
+            _counter(known), text
         ),
-        "chunks of 50 tokens": lambda known, text: chunks(_whole(known), text, 50),
-        "chunks of 50 tokens, overlap 5": lambda known, text: chunks(_whole(known), text, 50, 5),
+        "chunks of 50 tokens": lambda known, text: chunks(_counter(known), text, 50),
+        "chunks of 50 tokens, overlap 5": lambda known, text: chunks(_counter(known), text, 50, 5),
     }
 )
 """What must take time in proportion to the text; from the fifth on with pattern and specials."""
@@ -382,12 +381,12 @@ def least_of(rounds: Sequence[Numbers]) -> Numbers:
     return {name: min(numbers[name] for numbers in rounds) for name in rounds[0]}
 
 
-def _whole(known: Vocabulary) -> Whole:
-    return known.remember(_whole_of)
+def _counter(known: Vocabulary) -> TextCounter:
+    return known.remember(_counter_of)
 
 
-def _whole_of(known: Vocabulary) -> Whole:
-    return whole_tokenizer(Tokenizer(known))
+def _counter_of(known: Vocabulary) -> TextCounter:
+    return counter_of(tokenizer_of(known))
 
 
 MEASUREMENTS: Final[Mapping[str, Callable[..., Numbers]]] = MappingProxyType(

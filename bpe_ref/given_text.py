@@ -45,3 +45,12 @@ def places_in(text: str) -> list[int]:
         is_pair = "\ud800" <= text[at] <= "\udbff" and "\udc00" <= text[at + 1 : at + 2] <= "\udfff"
         at += 2 if is_pair else 1
     return [*places, len(text)]
+
+
+def any_surrogate(text: str) -> bool:
+    r"""Return whether there is any surrogate, in a pair or not.
+
+    >>> any_surrogate("a"), any_surrogate("\ud83d")
+    (False, True)
+    """
+    return any("\ud800" <= character <= "\udfff" for character in text)

@@ -50,9 +50,8 @@ from bpe_ref.auditing import Audit, audit, audit_model
 from bpe_ref.components import Decoder, Draw, Model, Normalizer, PreTokenizer
 from bpe_ref.cutting.counting import count_till_limit
 from bpe_ref.cutting.growing import AppendCounter
-from bpe_ref.cutting.pipelines import whole_of
+from bpe_ref.cutting.safe_cuts import TextCounter, counter_of
 from bpe_ref.cutting.splitting import Chunk, chunks, split_at
-from bpe_ref.cutting.whole import Whole, by_definition
 from bpe_ref.decoders import ByteLevel, DecoderSequence, decode_tokens, with_errors
 from bpe_ref.decoders.chain_stream import ChainStream
 from bpe_ref.decoders.stream import Hopeless, Stream, continuations
@@ -392,8 +391,8 @@ class Tokenizer:
         >>> [tuple(chunk) for chunk in load("tiny").chunks("to be or not to be", 3)]
         [(0, 8, 3), (8, 18, 3)]
         """
-        whole, added = self._whole(add_special_tokens=add_special_tokens, special=special)
-        found = chunks(whole, text, _left("most", most, added), overlap)
+        counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
+        found = chunks(counter, text, _left("most", most, added), overlap)
         return [Chunk(start, stop, tokens + added) for start, stop, tokens in found]
 
     def split_at(
@@ -410,8 +409,8 @@ class Tokenizer:
         >>> load("tiny").split_at("to be or not to be", 3)
         8
         """
-        whole, added = self._whole(add_special_tokens=add_special_tokens, special=special)
-        return split_at(whole, text, _left("most", most, added))
+        counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
+        return split_at(counter, text, _left("most", most, added))
 
     def count_till_limit(
         self,
@@ -429,10 +428,10 @@ class Tokenizer:
         >>> load("tiny").count_till_limit("to be", 2), load("tiny").count_till_limit("to be", 1)
         (2, None)
         """
-        whole, added = self._whole(add_special_tokens=add_special_tokens, special=special)
+        counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
         if type(limit) is int and 0 <= limit < added:
             return None
-        found = count_till_limit(whole, text, limit - added if type(limit) is int else limit)
+        found = count_till_limit(counter, text, limit - added if type(limit) is int else limit)
         return None if found is None else found + added
 
     def growing(
@@ -446,20 +445,42 @@ class Tokenizer:
         >>> growing.count
         2
         """
-        whole, added = self._whole(add_special_tokens=add_special_tokens, special=special)
-        return AppendCounter(whole, added=added)
+        counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
+        return AppendCounter(counter, added=added)
 
-    def _whole(self, *, add_special_tokens: bool, special: Recognised) -> tuple[Whole, int]:
+    def _counter(self, *, add_special_tokens: bool, special: Recognised) -> tuple[TextCounter, int]:
         """Return what counts and cuts texts without template, and how many tokens that adds."""
         frame = self._frames[add_special_tokens]
         bare = self if self.truncation is self.padding is None else self._untrimmed
         if frame.count(_HOLE) == 1:
-            return whole_of(bare, special), len(frame) - 1
+            return bare.text_counter(special), len(frame) - 1
 
         def count(text: str) -> int:
             return bare.count(text, add_special_tokens=add_special_tokens, special=special)
 
-        return by_definition(count, whole_of(bare, special).unbreakable), 0
+        return TextCounter(count, bare.text_counter(special).spans), 0
+
+    def text_counter(self, special: Recognised = "recognise") -> TextCounter:
+        """Return what counts and cuts texts without template, truncation and padding.
+
+        >>> from bpe_ref import load
+        >>> load("tiny").text_counter().is_safe_cut("o", " ")
+        True
+        """
+        if self.truncation is not None or self.padding is not None:
+            return self._untrimmed.text_counter(special)
+        treatment = self.treatment(special)
+        counter = self._counters.get(treatment)
+        if counter is None:
+            if len(self._counters) >= _MOST_TREATMENTS:
+                self._counters.clear()
+            counter = self._counters[treatment] = counter_of(self, special)
+        return counter
+
+    @cached_property
+    def _counters(self) -> dict[Treatment, TextCounter]:
+        """The counters made so far."""
+        return {}
 
     @cached_property
     def _untrimmed(self) -> "Tokenizer":

@@ -48,9 +48,9 @@ LAYERS = (
     {"added_tokens", "auditing", "growing", "normalizers", "post_processors", "pre_tokenizers"},
     {"models", "pieces"},
     {"decoders", "quick_ids"},
-    {"cutting", "witnesses"},
+    {"cutting"},
     {"tokenizer"},
-    {"canonical", "formats", "learning", "unstable"},
+    {"canonical", "formats", "learning"},
     {"completions", "finding", "like_tokenizers", "tiny"},
     {"like_tiktoken", "loading"},
 )

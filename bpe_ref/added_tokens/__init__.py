@@ -297,6 +297,14 @@ class AddedVocabulary:
         """Return whether there are tokens to look for in the text, normalized or as it is."""
         return bool(self._by_text[normalized])
 
+    def contents(self, *, normalized: bool) -> Mapping[str, AddedToken]:
+        """Return the tokens by the texts to look for, in the normalized text or as it is.
+
+        >>> list(AddedTokens([AddedToken("<s>")]).with_ids({}).contents(normalized=True))
+        ['<s>']
+        """
+        return {text: token for text, (token, _) in self._by_text[normalized].items()}
+
     def may_be_in(self, text: str, *, normalized: bool) -> bool:
         """Return whether to look for tokens in a text at all: if not, it is one stretch.
 

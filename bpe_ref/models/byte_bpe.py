@@ -30,6 +30,7 @@ from bpe_ref.errors import ParameterError
 from bpe_ref.tracing import trace
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.byte_alphabet import to_letters
+from bpe_ref.vocabulary.compatibility import build_derivations, joints
 from bpe_ref.vocabulary.heap import encode_heap
 from bpe_ref.vocabulary.merges import ByConcatenation, TokenId
 
@@ -143,6 +144,25 @@ class ByteBPE:
         symbols = self.symbols(piece.encode())
         return [symbols, *(list(step.tokens) for step in trace(self.vocabulary, symbols))]
 
+    def is_border(self, left: str, right: str) -> bool:
+        """Return whether no merge ever crosses the place between two characters of a piece.
+
+        No token has their bytes side by side. If pieces that are tokens are taken whole, cutting
+        must not leave such a token alone either, unless merging makes it.
+
+        >>> from bpe_ref import vocabulary_by_concatenation
+        >>> model = ByteBPE(vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2}))
+        >>> model.is_border("a", "b"), model.is_border("b", "a")
+        (False, True)
+        """
+        seam = left.encode()[-1:] + right.encode()[:1]
+        if seam.decode("latin-1") in self.vocabulary.remember(joints):
+            return False
+        return not self.whole_piece or not any(
+            seam[:1] == token[-1:] or seam[1:] == token[:1] or seam in token
+            for token in self.vocabulary.remember(_unmade)
+        )
+
 
 class CutsText(Protocol):
     """A tokenizer, as far as bytes that are not UTF-8 need it."""
@@ -206,3 +226,9 @@ def as_bytes(name: str, data: bytes | bytearray | memoryview) -> bytes:
     if not isinstance(data, bytes | bytearray | memoryview):
         raise ParameterError(name, data, "must be bytes")
     return bytes(data)
+
+
+def _unmade(vocabulary: Vocabulary) -> list[bytes]:
+    """Return the tokens that merging does not make."""
+    made = set(vocabulary.remember(build_derivations).ids)
+    return [content for token, content in vocabulary.tokens.items() if token not in made]

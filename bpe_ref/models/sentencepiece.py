@@ -47,6 +47,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
+from itertools import pairwise
 from typing import Final, Literal, TypeAlias
 
 from bpe_ref.components import Draw, Token
@@ -285,6 +286,27 @@ class SentencePieceModel:
     def stop_ids(self) -> tuple[TokenId, ...]:
         """The ids at which generation ends, as far as the model file says: its eos, or none."""
         return () if self.eos_id is None else (self.eos_id,)
+
+    def is_border(self, left: str, right: str) -> bool:
+        """Return whether no merge ever crosses the place between two characters of a text.
+
+        No piece has them side by side, and they never become one unknown token.
+
+        >>> pieces = [Piece("<unk>", kind="unknown"), Piece("a"), Piece("b"), Piece("ab")]
+        >>> model = SentencePieceModel(pieces)
+        >>> model.is_border("a", "b"), model.is_border("b", "a")
+        (False, True)
+        """
+        if left + right in self._joints:
+            return False
+        return self.byte_fallback or any(
+            self.id_of_symbol(character) != self.unknown_id for character in (left, right)
+        )
+
+    @cached_property
+    def _joints(self) -> frozenset[str]:
+        """Every two characters side by side in some piece."""
+        return frozenset(a + b for text in self.ordinary for a, b in pairwise(text))
 
 
 def _check(piece: Piece, token: TokenId) -> None:

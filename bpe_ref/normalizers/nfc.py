@@ -31,8 +31,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from bpe_ref.aligned_text import AlignedText, Change
+from bpe_ref.components import Meeting
 from bpe_ref.data import table
-from bpe_ref.normalizers.normalization_forms import compose, decompose
+from bpe_ref.normalizers.normalization_forms import compose, decompose, meeting_in_form
 from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 
 _PINNED_VERSION = (16, 0, 0)
@@ -96,6 +97,10 @@ class PinnedNFC:
     def normalize_text(self, text: str) -> str:
         """Return the text only."""
         return nfc(text)
+
+    def meeting(self, left: str, right: str) -> Meeting | None:
+        """Return what the two characters become; see `components.Meeting`."""
+        return meeting_in_form(nfc, left, right)
 
 
 def _combining_class(character: str) -> int:

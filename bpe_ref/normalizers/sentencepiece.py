@@ -36,6 +36,7 @@ from itertools import pairwise
 from typing import Final
 
 from bpe_ref.aligned_text import AlignedText
+from bpe_ref.components import Meeting
 from bpe_ref.normalizers.charsmap import Charsmap
 
 SPACE_SYMBOL: Final = "\u2581"
@@ -117,6 +118,33 @@ class SentencePieceNormalizer:
     def normalize_text(self, text: str) -> str:
         """Return the text only."""
         return normalize(self.rules, text, self.user_defined).text
+
+    def meeting(self, left: str, right: str) -> Meeting | None:
+        """Return what the two characters may become; see `components.Meeting`.
+
+        Spaces on the left might be removed, and in front of y alone those on the right.
+        """
+        rules = self.rules
+        lefts, rights = frozenset(left), frozenset(right)
+        if rules.charsmap is not None:
+            changes = rules.charsmap.changes
+            if changes is None or left + right in changes.pairs:
+                return None
+            lefts |= changes.lasts.get(left, frozenset())
+            rights |= changes.firsts.get(right, frozenset())
+            if "" in lefts or "" in rights:
+                return None  # something vanishes
+        if rules.remove_extra_whitespaces and lefts & {" ", SPACE_SYMBOL}:
+            return None
+        if rules.add_dummy_prefix and rules.space_behind:
+            return None
+        if rules.escape_whitespaces:
+            lefts, rights = (
+                frozenset(SPACE_SYMBOL if one == " " else one for one in both)
+                for both in (lefts, rights)
+            )
+        alone = not rules.add_dummy_prefix and not rules.remove_extra_whitespaces
+        return Meeting(lefts, rights, alone=alone)
 
 
 @dataclass(frozen=True, slots=True)

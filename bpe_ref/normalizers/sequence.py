@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from bpe_ref.aligned_text import AlignedText
-from bpe_ref.components import Normalizer
+from bpe_ref.components import Meeting, Normalizer, meet
 from bpe_ref.errors import ParameterError
 
 
@@ -51,3 +51,7 @@ class Sequence:
         for step in self.normalizers:
             text = step.normalize_text(text)
         return text
+
+    def meeting(self, left: str, right: str) -> Meeting | None:
+        """Return what the two characters become at last; see `components.Meeting`."""
+        return meet(self.normalizers, (left,), (right,))
