@@ -17,6 +17,7 @@ Intervals
 
 from collections.abc import Collection
 from fractions import Fraction
+from functools import cache
 from math import inf, isfinite
 from typing import Any, Final, TypeGuard
 
@@ -91,8 +92,14 @@ def read_number(
     raise ParameterError(name, value, _rule(interval))
 
 
+@cache
+def _ends(interval: str) -> tuple[float, float]:
+    low, high = interval[1:-1].split(", ")
+    return float(low), float(high)
+
+
 def _holds(interval: str, number: Number) -> bool:
-    low, high = map(float, interval[1:-1].split(","))
+    low, high = _ends(interval)
     above = number >= low if interval[0] == "[" else number > low
     below = number <= high if interval[-1] == "]" else number < high
     return above and below

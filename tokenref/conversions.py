@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
 
-from sampling_ref import RandomNumberError, UnknownNameError
+from sampling_ref.errors import RandomNumberError, UnknownNameError
 from sampling_ref.random import uniforms
 
 
