@@ -11,43 +11,10 @@ from inspect import cleandoc
 from types import MappingProxyType
 from typing import Final
 
-from tokenref.record import FILTER_OPS
+from sampling_ref import STEPS
 
 __all__ = ["DEFINED_IN", "definition_of"]
 
-_PENALTIES: Final = MappingProxyType(
-    {
-        "repetition_penalty": ("repetition",),
-        "frequency_penalty": ("frequency",),
-        "presence_penalty": ("presence",),
-        "penalties": ("repetition_frequency_presence",),
-        "decaying_penalties": ("decaying",),
-        "suppress": ("suppress",),
-        "begin_suppress": ("begin_suppress",),
-        "remove_invalid_values": ("remove_invalid",),
-        "allowed_tokens": ("allowed",),
-        "prefix_allowed_tokens": ("prefix_allowed",),
-    }
-    | {
-        name: (name,)
-        for name in (
-            "encoder_repetition",
-            "no_repeat_ngram",
-            "encoder_no_repeat_ngram",
-            "dry",
-            "dry_nearby",
-            "dry_longest",
-            "logit_bias",
-            "sequence_bias",
-            "bad_words",
-            "min_length",
-            "min_new_tokens",
-            "forced_bos",
-            "forced_eos",
-            "exponential_decay_length",
-        )
-    }
-)
 _SPECULATIVE: Final = (
     "shares",
     "acceptance",
@@ -77,27 +44,19 @@ _GENERATORS: Final = (
     "isaac64",
     "xoshiro256plusplus",
     "murmur",
-    "widths",
-    "seeding.splitmix64",
-    "seeding.pcg32_key",
-    "seeding.seed_sequence",
+    "words",
+    "splitmix64",
+    "seed_sequence",
 )
 
 DEFINED_IN: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {op: (f"filters.{op}",) for op in FILTER_OPS}
+    {op: (f"steps.{op}",) for op in STEPS}
     | {
-        op: (*(f"penalties.{name}" for name in names), "history")
-        for op, names in _PENALTIES.items()
-    }
-    | {op: (op,) for op in ("temperature", "dynamic_temperature", "smoothing", "greedy")}
-    | {op: (f"adaptive.{op}",) for op in ("mirostat_1", "mirostat_2", "adaptive_p")}
-    | {
-        "lz": ("lz.penalty",),
-        "softmax": ("softmax",),
-        "logprobs": ("softmax",),
-        "draw": tuple(f"drawing.{name}" for name in _DRAWS),
-        "random_words": tuple(f"rng.{name}" for name in _GENERATORS),
-        "uniforms": ("rng.uniforms",),
+        "softmax": ("numbers.softmax",),
+        "logprobs": ("numbers.softmax",),
+        "draw": tuple(f"draws.{name}" for name in _DRAWS),
+        "random_words": tuple(f"random.{name}" for name in _GENERATORS),
+        "uniforms": ("random.uniforms",),
         "speculative": tuple(f"speculative.{name}" for name in _SPECULATIVE),
         "residual": ("speculative.shares", "speculative.residual"),
     }

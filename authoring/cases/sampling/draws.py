@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, differs_from, gives
 from authoring.cases.sampling.sentences import asked_as, told_apart
 from authoring.cases.sampling.uniform_points import LARGEST, Point, ends_of, is_held, points_at
+from sampling_ref import WEIGHTS
 from sampling_ref.draws.inverse_cdf import inverse_cdf
 from tokenref.floats import Type, pack
 from tokenref.rules import STANDARD, rule_name
@@ -66,7 +67,7 @@ def drafts() -> Iterator[SamplerDraft]:
 
 def _at(row: _Row, point: Point, dtype: Type) -> Iterator[SamplerDraft]:
     drawn = {
-        boundary: inverse_cdf(row.weights, point.value, boundary=boundary)
+        boundary: inverse_cdf(row.weights, point.value, boundary=boundary, numbers=WEIGHTS)
         for boundary in ("exceed", "reach")
     }
     differ = drawn["exceed"] != drawn["reach"]

@@ -27,7 +27,7 @@ from sampling_ref.candidates import Candidates
 from sampling_ref.engines.profile import Stage
 from sampling_ref.evaluation import Evaluation
 from sampling_ref.random.sources import Given
-from sampling_ref.situation import Situation
+from sampling_ref.steps.step import Situation
 from sampling_ref.tracing import Applied
 
 U = 2.0**-24
