@@ -9,8 +9,7 @@ from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.filter_draft import FilterCase, logits
 from authoring.cases.sampling.filters_engine_questions import QUESTIONS, ROW, Question
 from sampling_ref import PROFILES
-from sampling_ref.engines.domains import Domain, Interval, OrNone, Whole
-from sampling_ref.engines.profile import Profile, Stage
+from sampling_ref.engines.profile import Domain, Interval, OrNone, Profile, Stage, Whole
 from tokenref.answers import Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.record import FILTER_OPS
