@@ -82,13 +82,15 @@ def read_number(
     Traceback (most recent call last):
     sampling_ref.errors.ParameterError: penalty must be a finite number above 0, got 0.0
     """
+    exact = float(value) if isinstance(value, float) else value
     if (
-        is_finite(value)
-        and -LARGEST <= value <= LARGEST
-        and _holds(interval, value)
-        and _holds(interval, float(value))
+        is_finite(exact)
+        and -LARGEST <= exact <= LARGEST
+        and _holds(interval, exact)
+        and _holds(interval, float(exact))
     ):
-        return value
+        number: Number = value
+        return number
     raise ParameterError(name, value, _rule(interval))
 
 

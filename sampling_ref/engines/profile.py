@@ -10,6 +10,7 @@ A parameter's domain is data too: a rule, and the sentence that states it.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from math import inf, isfinite, isinf
 from operator import eq, ge, gt, le, lt, ne
 from types import MappingProxyType
@@ -501,11 +502,15 @@ class Profile:
     logprobs: tuple[Logprobs, ...] = ()
     notes: tuple[str, ...] = ()
 
+    @cached_property
+    def by_name(self) -> Mapping[str, Parameter]:
+        """Every parameter by its name and by each of its aliases."""
+        return {name: one for one in self.parameters for name in (one.name, *one.aliases)}
+
     def parameter(self, name: str) -> Parameter:
         """Return a parameter by its name or one of its aliases."""
-        for parameter in self.parameters:
-            if name == parameter.name or name in parameter.aliases:
-                return parameter
+        if name in self.by_name:
+            return self.by_name[name]
         known = [parameter.name for parameter in self.parameters]
         raise UnknownNameError(f"parameter of {self.name}", name, known)
 
@@ -520,7 +525,7 @@ class Profile:
         """
         values: dict[str, Any] = {}
         for name, value in given.items():
-            parameter = self.parameter(name)
+            parameter = self.by_name.get(name) or self.parameter(name)
             if not parameter.domain.holds(value):
                 raise ParameterError(name, value, str(parameter.domain))
             if parameter.name in values:
