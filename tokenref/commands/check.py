@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 
-from bpe_ref import NOT_BPE
+from bpe_ref.encoders.table import NOT_BPE
 from tokenref.answers import Engine
 from tokenref.catalogue import Catalogue, Selection, UnknownSubjectError, open_catalogue
 from tokenref.commands.options import OPERATION, patience_options
@@ -25,8 +25,8 @@ from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import open_program
 from tokenref.record import Case, RecordError
+from tokenref.reports import visible
 from tokenref.reports.lines import dump_corpus_report, dump_report
-from tokenref.reports.short import visible
 from tokenref.reports.terminal import print_corpus, print_runs
 from tokenref.runner import Run, run_engine
 

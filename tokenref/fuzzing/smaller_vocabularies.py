@@ -1,17 +1,11 @@
-"""All vocabularies that are one step smaller: without tokens, merges, rules, odd numbers."""
+"""All vocabularies that are one step smaller: without some tokens, merges, rules or odd numbers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from bpe_ref import (
-    ByConcatenation,
-    TextRules,
-    TokenId,
-    Vocabulary,
-    vocabulary_by_concatenation,
-    vocabulary_by_pair,
-)
+from bpe_ref import TextRules, TokenId, Vocabulary, vocabulary_by_concatenation, vocabulary_by_pair
+from bpe_ref.vocabulary.merges import ByConcatenation
 from tokenref.fuzzing.smaller_questions import HEXADECIMAL, cuts
 
 _LETTERS: Final = b"abcdefghijklmnopqrstuvwxyz"

@@ -1,8 +1,7 @@
-"""Questions to a vocabulary, one strategy per operation: each draws a record's `in`.
+"""Questions to a vocabulary: one strategy per operation, which draws a record's `in`.
 
-What a text is made of is in `texts`; here is what else an operation asks for,
-and where that goes wrong: ids that are no token's, ranges that are empty,
-calls that take back what was pushed, limits that are met exactly.
+`texts` draws texts. This module draws the other parts of questions where they go wrong: unknown
+ids, empty ranges, calls that undo a push, limits that are met exactly.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +10,8 @@ from typing import Any, Final, TypeAlias
 
 from hypothesis import strategies as st
 
-from bpe_ref import BpeError, Tokenizer, Vocabulary
+from bpe_ref import BpeError, Vocabulary, tokenizer_of
+from bpe_ref.models.byte_bpe import encode_bytes
 from tokenref.strategies.texts import long_runs, mostly, texts
 from tokenref.strategies.vocabularies import words_of
 
@@ -165,11 +165,11 @@ def _ids(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
 
 
 def _canonical(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
-    tokenizer = Tokenizer(vocabulary)
+    tokenizer = tokenizer_of(vocabulary)
 
     def in_two_parts(drawn: tuple[bytes, int]) -> list[int]:
         piece, cut = drawn
-        return [t for part in (piece[:cut], piece[cut:]) for t in tokenizer.encode_bytes(part)]
+        return [t for part in (piece[:cut], piece[cut:]) for t in encode_bytes(tokenizer, part)]
 
     cut = st.tuples(pieces_of(vocabulary, 16), st.integers(0, 9)).map(in_two_parts)
     return st.fixed_dictionaries({"ids": ids_for(vocabulary) | cut})
@@ -229,7 +229,7 @@ def _intervals(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
 
 
 def _limit(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
-    tokenizer = Tokenizer(vocabulary)
+    tokenizer = tokenizer_of(vocabulary)
 
     def near_the_count(drawn: tuple[str, int]) -> Request:
         text, more = drawn

@@ -1,4 +1,4 @@
-"""`sampling_ref.llama_cpp` is llama.cpp: same tokens, order, logits, probabilities, draws.
+"""llama.cpp, rule by rule, is llama.cpp: same tokens, order, logits, probabilities, draws.
 
 Everything is compared bit by bit: 32-bit logits and probabilities, the order of the
 candidates, the flag `sorted`, and the selected token.
