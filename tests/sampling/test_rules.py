@@ -106,7 +106,7 @@ def test_no_name_of_a_rule_is_defined_a_second_time() -> None:
     defined: dict[str, list[str]] = {name: [] for name in names}
     for path in sorted(HOME.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.FunctionDef) and node.name in defined:
+            if isinstance(node, ast.FunctionDef) and node.name in defined:
                 defined[node.name].append(path.relative_to(HOME).as_posix())
     twice = {
         name: files for name, files in defined.items() if files not in ([f"steps/{name}.py"], [])
