@@ -129,7 +129,7 @@ class Engine(Protocol):
         """The version of the program that is running."""
 
     def load(self, vocabulary: Vocabulary, name: str) -> Session | Unsupported:
-        """Load a vocabulary, or say why that cannot be."""
+        """Load a vocabulary, or return why that is impossible."""
 
 
 @runtime_checkable
@@ -161,7 +161,7 @@ class LoadsForProfile(Protocol):
     def load_for_profile(
         self, vocabulary: Vocabulary, name: str, profile: str
     ) -> Session | Unsupported:
-        """Load a vocabulary, to answer as records of this profile ask."""
+        """Load a vocabulary, to answer questions of a profile."""
 
 
 @runtime_checkable

@@ -32,7 +32,7 @@ _OWN: Final = ("cl100k_base", "o200k_base", "voyage3_base")
 
 @dataclass(frozen=True)
 class BpeOpenaiEngine:
-    """bpe-openai, with its own vocabularies.
+    """bpe-openai with its own vocabularies.
 
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> BpeOpenaiEngine("0.1.4").load(vocabulary_by_concatenation({b"a": 0}), "small")
@@ -43,7 +43,7 @@ class BpeOpenaiEngine:
     name: str = "bpe-openai"
 
     def load(self, vocabulary: Vocabulary, name: str) -> "BpeOpenaiSession | Unsupported":
-        """Choose the encoding that the vocabulary is, or say that there is none."""
+        """Select the encoding with this vocabulary, or return that there is none."""
         own = which(vocabulary, _OWN)
         if own is None:
             return Unsupported(f"has only {', '.join(_OWN)}")
@@ -75,7 +75,7 @@ class BpeOpenaiSession:
             return self._decode(request)
         text = as_text(request_text(request))
         if text is None:
-            return Unsupported("takes text only")
+            return Unsupported("accepts only text")
         match op:
             case "encode":
                 return Ok({"ids": self.compiled.encode(text)})
@@ -95,10 +95,10 @@ class BpeOpenaiSession:
     def _decode(self, request: Mapping[str, Any]) -> Answer:
         ids = request["ids"]
         if not self.vocabulary.tokens.keys() >= set(ids) and self._has_other_specials():
-            return Unsupported("has special tokens of its own, which cannot be changed")
+            return Unsupported("has its own special tokens, which cannot be changed")
         return answer_decode(self.encoding, request)
 
     def _special(self, request: Mapping[str, Any]) -> Answer:
         if self._has_other_specials():
-            return Unsupported("has special tokens of its own, which cannot be changed")
+            return Unsupported("has its own special tokens, which cannot be changed")
         return answer_special(self.encoding, request)

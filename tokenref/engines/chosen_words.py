@@ -1,8 +1,8 @@
-"""Random numbers that a record hands over, put into an engine's own MT19937.
+"""Put the random numbers of a record into an engine's own MT19937.
 
-An engine whose generator lets its state be set draws with any words that we like: the state
-holds the next 624 words before their tempering, which can be undone. More than one
-state's words cannot be chosen.
+If an engine allows setting its generator's state, it can be made to draw with any given words. The
+state contains the next 624 words before tempering, and tempering can be inverted. No more than one
+state's words can be chosen.
 
 Source: Makoto Matsumoto and Takuji Nishimura, "Mersenne Twister", 1998, section 2.1.
 """

@@ -37,12 +37,12 @@ _IDS: Final = 1 << 32
 
 
 class MemoryUnsafeError(Exception):
-    """A question that is not asked, since the answer could end the process."""
+    """A question that is not run because it could end the process."""
 
 
 @dataclass(frozen=True)
 class RsBpeEngine:
-    """rs-bpe, with its own vocabularies.
+    """rs-bpe with its own vocabularies.
 
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> RsBpeEngine("0.1.0").load(vocabulary_by_concatenation({b"a": 0}), "small")
@@ -53,7 +53,7 @@ class RsBpeEngine:
     name: str = "rs-bpe"
 
     def load(self, vocabulary: Vocabulary, name: str) -> "RsBpeSession | Unsupported":
-        """Choose the encoding that the vocabulary is, or say that there is none."""
+        """Select the encoding with this vocabulary, or return that there is none."""
         own = which(vocabulary, _OWN)
         if own is None:
             return Unsupported(f"has only {', '.join(_OWN)}")
@@ -76,12 +76,12 @@ class RsBpeSession:
         if op == "decode":
             return self._decode(request)
         if op == "pieces":
-            return Unsupported("does not tell its pieces")
+            return Unsupported("does not return its pieces")
         if op == "special":
             return Unsupported("has no special tokens")
         text = as_text(request_text(request))
         if text is None:
-            return Unsupported("takes text only")
+            return Unsupported("accepts only text")
         if op == "encode":
             return Ok({"ids": self.tokenizer.encode(text)})
         return Ok({"count": self.tokenizer.count(text)})
@@ -92,14 +92,12 @@ class RsBpeSession:
             return Unsupported("has no special tokens")
         for token in ids:
             if 0 <= token < _IDS and token not in self.vocabulary.tokens:
-                raise MemoryUnsafeError(
-                    f"not asked: decode reads memory that is not its own for the id {token}"
-                )
+                raise MemoryUnsafeError(f"not run: decode reads foreign memory for the id {token}")
         if "errors" not in request:
             return Ok({"bytes": self.tokenizer.bpe().decode_tokens(ids).hex()})
         text = self.tokenizer.decode(ids)
         if text is not None:
             return Ok({"text": text})
         if request["errors"] == "strict":
-            return Refused("INVALID_UTF8", "decode gives None")
-        return Unsupported("gives no text for bytes that are not UTF-8")
+            return Refused("INVALID_UTF8", "decode returned None")
+        return Unsupported("returns no text for invalid UTF-8")

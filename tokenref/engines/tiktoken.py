@@ -41,18 +41,18 @@ _IDS: Final = 1 << 32
 
 @dataclass(frozen=True)
 class TiktokenEngine:
-    """tiktoken, with whatever vocabulary it can express.
+    """tiktoken with any vocabulary that it can express.
 
     >>> from bpe_ref import vocabulary_by_pair
     >>> TiktokenEngine("0.14.0").load(vocabulary_by_pair({b"a": 0}, []), "pairs")
-    Unsupported(reason='merges by concatenation only')
+    Unsupported(reason='only merges by concatenation')
     """
 
     version: str
     name: str = "tiktoken"
 
     def load(self, vocabulary: Vocabulary, name: str) -> "TiktokenSession | Unsupported":
-        """Load a vocabulary, or say why that cannot be."""
+        """Load a vocabulary, or return why that is impossible."""
         reason = _why_not(vocabulary)
         if reason is not None:
             return Unsupported(reason)
@@ -71,17 +71,17 @@ def _why_not(vocabulary: Vocabulary) -> str | None:
     """Return why tiktoken cannot express a vocabulary, or None if it can."""
     rule, text = vocabulary.rule, vocabulary.text
     if not isinstance(rule, ByConcatenation):
-        return "merges by concatenation only"
+        return "only merges by concatenation"
     if any(rank != token for token, rank in rule.ranks.items()):
-        return "has no ids besides the ranks"
+        return "has no ids other than the ranks"
     if max([*vocabulary.tokens, *vocabulary.special_bytes]) >= _IDS:
-        return "has ids of 32 bits only"
+        return "only has 32-bit ids"
     if text.normalization is not None:
         return "has no normalization"
     if text.pattern is not None and text.tables != _TABLES:
-        return f"has the tables {_TABLES} only"
+        return f"only has the tables {_TABLES}"
     if not text.whole_piece and audit(vocabulary).dead_tokens:
-        return "always takes a piece that is a token whole, which matters for dead tokens"
+        return "never merges a piece that is a token, which matters for dead tokens"
     return None
 
 
@@ -108,7 +108,7 @@ class TiktokenSession:
             case "completions":
                 return self._completions(request)
             case "pieces":
-                return Unsupported("does not tell its pieces")
+                return Unsupported("does not return its pieces")
         return Unsupported("has no such operation")
 
     def _encode(self, content: bytes | str) -> list[int]:
@@ -134,7 +134,7 @@ class TiktokenSession:
 
     def _completions(self, request: Mapping[str, Any]) -> Answer:
         if request["complete"]:
-            return Unsupported("finds the completions that it finds")
+            return Unsupported("only finds its own selection of completions")
         stable, found = self.encoding.encode_with_unstable(request["text"])
         return Ok({"stable": stable, "completions": sorted(map(list, found))})
 

@@ -59,19 +59,19 @@ class TokenizersEngine:
 
     >>> from bpe_ref import vocabulary_by_pair
     >>> TokenizersEngine("0.23.3").load(vocabulary_by_pair({b"a": 1 << 32}, []), "large")
-    Unsupported(reason='has ids of 32 bits only')
+    Unsupported(reason='only has 32-bit ids')
     """
 
     version: str
     name: str = "tokenizers"
 
     def load(self, vocabulary: Vocabulary, name: str) -> "TokenizersSession | Unsupported":
-        """Load a vocabulary, or say why that cannot be."""
+        """Load a vocabulary, or return why that is impossible."""
         text = vocabulary.text
         if max([*vocabulary.tokens, *vocabulary.special_bytes]) >= _IDS:
-            return Unsupported("has ids of 32 bits only")
+            return Unsupported("only has 32-bit ids")
         if text.normalization not in {None, "nfc"}:
-            return Unsupported(f"the normalization {text.normalization!r} is not expressed")
+            return Unsupported(f"cannot express the normalization {text.normalization!r}")
         cut = _pre_tokenizer(text)
         if isinstance(cut, Unsupported):
             return cut
@@ -99,7 +99,7 @@ def _pre_tokenizer(text: TextRules) -> "PreTokenizer | Unsupported":
     pattern = text.pattern
     if text.tables != _OWN_TABLES:
         if text.tables != _LIKE_OWN_TABLES or asks_for_words(pattern):
-            return Unsupported(f"has the tables {_OWN_TABLES} only")
+            return Unsupported(f"only has the tables {_OWN_TABLES}")
         try:
             pattern = to_oniguruma(pattern)
         except PatternError as error:
@@ -146,7 +146,7 @@ class TokenizersSession:
             return self._decode(request)
         text = as_text(request_text(request))
         if text is None:
-            return Unsupported("takes text only")
+            return Unsupported("accepts only text")
         match op:
             case "special":
                 return self._special(text, request)
@@ -170,7 +170,7 @@ class TokenizersSession:
         every = request["disallowed"] == "all"
         disallowed = specials - allowed if every else frozenset(request["disallowed"])
         if any(content in text for content in disallowed):
-            return Unsupported("has no disallowed special tokens")
+            return Unsupported("cannot disallow special tokens")
         ids = self._encode(text, self._needed(text, allowed & specials))
         return ids if isinstance(ids, Unsupported) else Ok({"ids": ids})
 
@@ -205,7 +205,7 @@ class TokenizersSession:
         if request.get("errors") == "replace":
             return Ok({"text": text})
         if _REPLACEMENT in text:
-            return Unsupported("decodes with replacement only")
+            return Unsupported("only decodes with replacement")
         return Ok({"text": text} if "errors" in request else {"bytes": text.encode().hex()})
 
     def tokenizer(self, allowed: frozenset[str]) -> "Tokenizer | Unsupported":
@@ -227,12 +227,12 @@ class TokenizersSession:
         vocab = {to_letters(content): token for token, content in self.vocabulary.tokens.items()}
         specials = {content: self.vocabulary.special_tokens[content] for content in sorted(allowed)}
         if len(set(specials.values())) < len(specials):
-            return Unsupported("cannot give two special tokens one id")
+            return Unsupported("cannot give two special tokens the same id")
         for content in specials:
             if content in vocab or (
                 not content.isascii() and set(content) <= BYTE_OF_LETTER.keys()
             ):
-                return Unsupported(f"cannot tell {content!r} from an ordinary token's spelling")
+                return Unsupported(f"cannot distinguish {content!r} from an ordinary token")
         model = models.BPE(
             vocab=vocab | specials, merges=self.merges, ignore_merges=text.whole_piece
         )
@@ -251,10 +251,10 @@ def load_file(content: bytes, profile: str) -> "FileSession | Unsupported":
     """Load a tokenizer.json.
 
     >>> load_file(b"{}", "strict")
-    Unsupported(reason='reads a tokenizer.json in its own way only')
+    Unsupported(reason='only reads a tokenizer.json in its own way')
     """
     if profile != "hugging-face":
-        return Unsupported("reads a tokenizer.json in its own way only")
+        return Unsupported("only reads a tokenizer.json in its own way")
     from tokenizers import Tokenizer
 
     return FileSession(Tokenizer.from_buffer(content))
@@ -275,7 +275,7 @@ class FileSession:
                 skipped = request["skip_special_tokens"]
                 return Ok({"text": self.tokenizer.decode(request["ids"], skipped)})
         if request["mode"] != "engine":
-            return Unsupported("streams in its own way only")
+            return Unsupported("only streams in its own way")
         return self._stream(request)
 
     def _tokenize(self, request: Mapping[str, Any]) -> Ok:

@@ -48,17 +48,17 @@ def drawn(
     import torch
 
     if device_name() != "cpu":
-        return Unsupported("its generator on a device takes no random numbers from outside")
+        return Unsupported("its generator on a device cannot take given random numbers")
     needed = count if walk else len(shares)
     if len(uniforms) < needed:
-        return Unsupported(f"takes {needed} random numbers here, got {len(uniforms)}")
+        return Unsupported(f"takes {needed} random numbers, got {len(uniforms)}")
     numbers = in_53_bits(uniforms[:needed])
     if numbers is None:
-        return Unsupported("its random numbers are multiples of 2**-53 below 1")
+        return Unsupported("its random numbers must be multiples of 2**-53 below 1")
     if needed > MOST:
-        return Unsupported(f"at most {MOST} random numbers can be put into its generator")
+        return Unsupported(f"its generator takes at most {MOST} given random numbers")
     if not _follows_words():
-        return Unsupported("torch on this machine makes its noise with another generator")
+        return Unsupported("torch uses another generator for noise on this machine")
     words = [half for number in numbers for half in divmod(number, 1 << 32)]
     try:
         tokens: list[int] = torch.multinomial(

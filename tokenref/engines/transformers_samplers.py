@@ -56,7 +56,7 @@ _ONE: Final = FILTERS | ROWS | {"softmax", "logprobs", "greedy"}
 """Operations that are one step."""
 
 SEED: Final = 0
-"""The engine's own draws begin here, so that a run can be repeated."""
+"""The seed of the engine's own draws, so that runs are repeatable."""
 
 _LISTS: Final = 256
 """Lists of processors that are kept."""
@@ -64,30 +64,30 @@ _LISTS: Final = 256
 
 @dataclass(frozen=True)
 class TransformersEngine:
-    """transformers, as far as it samples.
+    """The samplers of transformers.
 
     >>> TransformersEngine("5.23.0").load_profile("vllm")
-    Unsupported(reason='does what the profile transformers says, not vllm')
+    Unsupported(reason='implements the profile transformers, not vllm')
     """
 
     version: str
     name: str = NAME
 
     def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:
-        """Say that this engine has no tokenizer."""
-        return Unsupported("samples, has no tokenizer")
+        """Return that this engine has no tokenizer."""
+        return Unsupported("has no tokenizer, only samplers")
 
     def load_profile(self, profile: str) -> "TransformersSession | Unsupported":
-        """Take up the engine's own profile, or a rule that one of its steps follows."""
+        """Select the engine's profile, or a rule that one of its steps follows."""
         if profile != NAME and all(profile != own.rule for own in RULES.values()):
-            return Unsupported(f"does what the profile {NAME} says, not {profile}")
+            return Unsupported(f"implements the profile {NAME}, not {profile}")
         prepare()
         return TransformersSession(profile)
 
 
 @dataclass
 class TransformersSession:
-    """The processors, ready for questions."""
+    """The processors with a selected profile."""
 
     profile: str
     _lists: dict[str, list[Any]] = field(default_factory=dict)
@@ -109,9 +109,9 @@ class TransformersSession:
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if "probs" in request:
-            return Unsupported("takes logits, not probabilities")
+            return Unsupported("accepts logits, not probabilities")
         if request.get("prompt_length", 0) > len(request.get("history", ())):
-            return Unsupported("is given the tokens of the prompt, not their number")
+            return Unsupported("needs the tokens of the prompt, not their number")
         if op == "batch":
             return self._batch(request)
         if op in _ONE:
@@ -154,7 +154,7 @@ class TransformersSession:
         if self.profile == NAME:
             return given
         if op not in RULES:
-            raise NotExpressibleError(f"its {op} follows no rule that has a name")
+            raise NotExpressibleError(f"its {op} follows no named rule")
         return RULES[op].parameters(op, self.profile, given)
 
     def _whole(self, op: str, request: Mapping[str, Any]) -> Answer:
@@ -215,19 +215,19 @@ class TransformersSession:
         """Answer the rows of a batch with one call, if they share what the engine shares."""
         op, rows = request["op"], request["rows"]
         if op not in _ONE:
-            return Unsupported(f"has no batches of {op}")
+            return Unsupported(f"cannot process batches of {op}")
         shared = [
             [row.get("params"), row.get("prompt_length"), len(row.get("history", ()))]
             for row in rows
         ]
         if any("probs" in row for row in rows):
-            return Unsupported("takes logits, not probabilities")
+            return Unsupported("accepts logits, not probabilities")
         if shared.count(shared[0]) != len(rows):
-            return Unsupported("has one set of parameters, and one length, for all rows of a batch")
+            return Unsupported("needs the same parameters and length for all rows of a batch")
         if len({type_of(row["logits"]) for row in rows}) > 1:
-            return Unsupported("has one type for all rows of a batch")
+            return Unsupported("needs one type for all rows of a batch")
         if len({len(unpack(row["logits"])) for row in rows}) > 1:
-            return Unsupported("has one vocabulary for all rows of a batch")
+            return Unsupported("needs one vocabulary for all rows of a batch")
         return Ok({"rows": self._one_step(op, rows)})
 
     def _sequence(self, request: Mapping[str, Any]) -> Answer:

@@ -210,12 +210,12 @@ def steps(size: int, prompt: Sequence[int], parameters: Mapping[str, Any]) -> li
     What the processors take and generate() does not is put in.
     """
     if not prompt and any(parameters.get(name) for name in _FROM_THE_PROMPT):
-        raise NotExpressibleError("generate() begins with at least one token")
+        raise NotExpressibleError("generate() needs at least one token")
     if parameters.get("prefix_allowed_tokens_fn") is not None:
-        raise NotExpressibleError("a function cannot be written in a record")
+        raise NotExpressibleError("a record cannot contain a function")
     ignored = parameters.get("prompt_ignore_length") or 0
     if not 0 <= ignored < max(1, len(prompt)):
-        raise NotExpressibleError("generate() ignores no more than padding before the prompt")
+        raise NotExpressibleError("generate() ignores only padding before the prompt")
     try:
         found = processors(size, prompt or [0], parameters)
         encoder = parameters.get("encoder_input_ids")

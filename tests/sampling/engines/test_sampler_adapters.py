@@ -114,7 +114,7 @@ def test_an_engine_that_samples_has_no_tokenizer_and_not_every_profile(name: str
     assert not isinstance(found, Unavailable)
     assert isinstance(found, LoadsProfiles)
     assert found.load(vocabulary_by_pair({b"a": 0}, []), "a") == Unsupported(
-        "samples, has no tokenizer"
+        "has no tokenizer, only samplers"
     )
     assert isinstance(found.load_profile("exllamav3"), Unsupported)
 
