@@ -1,4 +1,4 @@
-"""A text of the user's own, out of a file."""
+"""Read a text file of the user."""
 
 from pathlib import Path
 from typing import Final
