@@ -379,12 +379,12 @@ def test_tiktoken_says_why_it_cannot_express_a_vocabulary() -> None:
     oniguruma = TextRules("a", tables="unicode-16.0-oniguruma")
     dead = {b"a": 0, b"b": 1, b"abb": 2}
     for vocabulary, reason in (
-        (vocabulary_by_pair(ranks, []), "merges by concatenation only"),
-        (vocabulary_by_concatenation(ranks, ids=ids), "has no ids besides the ranks"),
+        (vocabulary_by_pair(ranks, []), "only merges by concatenation"),
+        (vocabulary_by_concatenation(ranks, ids=ids), "has no ids other than the ranks"),
         (vocabulary_by_concatenation({b"a": 1 << 32}), "only has 32-bit ids"),
         (vocabulary_by_concatenation(ranks, text=rules), "has no normalization"),
-        (vocabulary_by_concatenation(ranks, text=oniguruma), "has the tables unicode-16.0 only"),
-        (vocabulary_by_concatenation(dead), "always takes a piece that is a token whole"),
+        (vocabulary_by_concatenation(ranks, text=oniguruma), "only has the tables unicode-16.0"),
+        (vocabulary_by_concatenation(dead), "never merges a piece that is a token"),
     ):
         assert reason in why_not("tiktoken", vocabulary)
     whole = vocabulary_by_concatenation(dead, text=TextRules(whole_piece=True))
@@ -405,8 +405,8 @@ def test_tokenizers_says_why_it_cannot_express_a_vocabulary() -> None:
         (TextRules("(?s).|a"), "Oniguruma does not have in this meaning"),
         (TextRules(r"a(?i)b"), "the pattern has '(?i)b' at 1, which Oniguruma"),
         (TextRules(r"\xE9", "unicode-16.0-oniguruma"), "its pattern does not compile: "),
-        (TextRules(r"\w"), "has the tables unicode-16.0-oniguruma only"),
-        (TextRules(r"\p{N}", tables="tokenizers-digits"), "has the tables"),
+        (TextRules(r"\w"), "only has the tables unicode-16.0-oniguruma"),
+        (TextRules(r"\p{N}", tables="tokenizers-digits"), "only has the tables"),
     ):
         assert reason in why_not("tokenizers", vocabulary_by_pair(ids, [], text=rules))
     assert why_not("tokenizers", vocabulary_by_pair({b"a": 1 << 32}, [])) == ("only has 32-bit ids")

@@ -309,8 +309,13 @@ def test_torch_refuses_the_largest_of_nothing(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "op", "params", "reason"),
     [
-        ("transformers", "no_repeat_ngram", {"ngram_size": 0}, "0 switches its no_repeat_ngram"),
-        ("transformers", "repetition_penalty", {"penalty": 2.0, "skipped": -1}, "ignores no more"),
+        ("transformers", "no_repeat_ngram", {"ngram_size": 0}, "0 disables its no_repeat_ngram"),
+        (
+            "transformers",
+            "repetition_penalty",
+            {"penalty": 2.0, "skipped": -1},
+            "ignores only padding",
+        ),
     ],
 )
 def test_a_parameter_that_means_something_else_to_an_engine_is_not_put_to_it(
