@@ -89,13 +89,13 @@ def test_kept_tokens_may_come_in_any_order_and_as_arrays() -> None:
 
 def test_numbers_that_the_type_does_not_hold_are_said_to_be_so() -> None:
     case = cases("softmax", refused=False)[0].values[0]
-    assert "f32 must hold 0.1 exactly" in says(case.check, probs=[0.1])
+    assert "f32 must represent 0.1 exactly" in says(case.check, probs=[0.1])
 
 
 @pytest.mark.parametrize(
     ("ops", "more", "sentence"),
     [
-        (("top-p",), {}, "there is no operation 'top-p'"),
+        (("top-p",), {}, "unknown operation 'top-p'; did you mean 'top_p'"),
         (("top_p",), {"profile": "lama.cpp"}, "no golden record matches op top_p, profile lama"),
         (("count",), {"flags": ["NoSuchFlag"]}, "flags NoSuchFlag"),
     ],
@@ -149,7 +149,7 @@ def test_tensors_are_rows_as_well() -> None:
         ([0, 1], "the order is wrong: 3 (0.25) is removed and the lighter 0 (0.125) kept"),
         ([1, 1], "the token 1 is kept twice"),
         ([1, 4], "4 is not a token of a row of 4"),
-        ([True, False], "the mask must have 4 entries, as the question, got 2"),
+        ([True, False], "the mask must have 4 entries like the question, got 2"),
         ([0.5], "the row must have 4 entries"),
         (None, "the result must be ids, a mask or a row, got None"),
     ],

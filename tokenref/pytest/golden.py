@@ -6,6 +6,7 @@ Numbers of records are Python numbers, and `check` judges an answer.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from hashlib import sha256
@@ -201,7 +202,9 @@ def cases(
     """
     for op in ops:
         if op not in OPS:
-            raise NoCasesError(f"an operation must be one of {', '.join(OPS)}, got {op!r}")
+            near = get_close_matches(op, OPS, n=1)
+            meant = f"; did you mean {near[0]!r}?" if near else ""
+            raise NoCasesError(f"unknown operation {op!r}{meant}")
     fixtures = catalogue()
     index, count = SELECTED.shard
     chosen = [
