@@ -1,20 +1,20 @@
-"""llama.cpp's samplers as an engine under test: https://github.com/ggml-org/llama.cpp.
+"""llama.cpp's samplers as an engine: https://github.com/ggml-org/llama.cpp.
 
-The C functions of the installed llama-cpp-python, without a model, in a process of their own
-(`llama_cpp_child`): an assertion in the engine ends only that process, which is a crash of the
-question, and the next question starts another one.
+The C functions of the installed llama-cpp-python run without a model in a separate process
+(`llama_cpp_process`). A failed assertion ends only that process. It is a crash of the question,
+and the next question starts a new process.
 
 What it answers
-    The profile "llama.cpp", and rules that its steps follow: single steps, the chain that the
-    programs build, its distribution, and many draws with its own generator. Rows in 32 bits;
-    16-bit rows too, where the answer is tokens.
-What it cannot be asked
-    To draw with random numbers from outside: each sampler has a generator of its own. So XTC is
-    asked only where its coin decides nothing, and a state must be that of the beginning.
-    Rows that 32 bits do not hold. Probabilities: it takes logits.
+    The profile "llama.cpp", and the rules that its steps follow: single steps, the chain that the
+    programs build, its distribution, and many draws with its own generator. Rows have 32 bits;
+    16-bit rows are possible if the answer is tokens.
+What is unsupported
+    Draws with given random numbers, because each sampler has its own generator. So XTC is only run
+    where its random number decides nothing, and only with the initial state. Rows that 32 bits
+    cannot represent. Probabilities, because it needs logits.
 What it refuses
-    Nothing: the library checks no parameter. A parameter that its C type does not hold is
-    refused here, as a compiler would.
+    Nothing: the library checks no parameter. A parameter that does not fit its C type is refused
+    here, as a compiler would.
 """
 
 from array import array

@@ -1,8 +1,8 @@
-"""Tokenizers of npm, run by Node over the protocol of `docs/protocol.md`.
+"""Tokenizers from npm, run by Node over the protocol of `docs/protocol.md`.
 
-The programs are in `tokenref/node_engines`. The packages are looked for in the
-folder that the environment variable TOKENREF_NODE_MODULES names, else in
-`node_modules` where the command is run. Nothing is ever installed.
+The programs are in `tokenref/node_engines`. The packages are searched in the folder named by the
+environment variable TOKENREF_NODE_MODULES, else in `node_modules` in the current folder. Nothing
+is ever installed.
 """
 
 import atexit
@@ -88,7 +88,7 @@ class NodePackage:
 
     @property
     def restarts(self) -> int:
-        """How often it had to be started again."""
+        """How often it was restarted."""
         return self._program.restarts if self._program else 0
 
     def load(self, vocabulary: Vocabulary, name: str) -> Session | Unsupported:

@@ -1,12 +1,12 @@
-"""numpy's random numbers as an engine under test: https://numpy.org.
+"""numpy's random numbers as an engine: https://numpy.org.
 
 What it answers
-    `Generator.choice` with probabilities and uniform numbers that are handed over: the state of
-    its generators is public. It walks along the sums, and the first that exceeds the number
-    is drawn, which is the standard rule. The words of its generators, and the uniform numbers
-    that it makes of words.
+    `Generator.choice` with probabilities and given uniform numbers, because the state of its
+    generators is public. It takes the first token whose cumulative sum exceeds the number, which is
+    the standard rule. The words of its generators, and the uniform numbers that it makes from
+    words.
 What it refuses
-    A row that `Generator.choice` refuses with a `ValueError`: probabilities must sum to 1.
+    A row that `Generator.choice` rejects with a `ValueError`: probabilities must sum to 1.
 """
 
 from collections.abc import Mapping, Sequence
@@ -95,7 +95,7 @@ def _words(profile: str, request: Mapping[str, Any]) -> Answer:
 
 
 def _started(profile: str, request: Mapping[str, Any]) -> Any:
-    """Return a generator as a record starts it, or None where numpy does not start it so."""
+    """Return a generator seeded as in a record, or None if numpy cannot seed it like this."""
     import numpy as np
 
     seed = int(request.get("seed", "0"), 16)
@@ -141,7 +141,7 @@ def _uniforms(profile: str, given: Sequence[str]) -> Answer:
 
 
 def _mersenne(words: Sequence[int]) -> Any:
-    """Return a generator whose next words of 32 bits are these."""
+    """Return a generator whose next 32-bit words are these."""
     import numpy as np
 
     source = np.random.MT19937()
@@ -151,7 +151,7 @@ def _mersenne(words: Sequence[int]) -> Any:
 
 
 def _philox(word: int) -> Any:
-    """Return a generator whose next word of 64 bits is this one: its buffer is public."""
+    """Return a generator whose next 64-bit word is this one. Its buffer is public."""
     import numpy as np
 
     source = np.random.Philox(0)

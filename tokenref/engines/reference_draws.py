@@ -84,7 +84,7 @@ def _torch(several: Callable[..., list[int]]) -> Callable[[Choices, Request, int
         uniforms = read_uniforms(unpack(request["uniforms"]))
         needed = len(row) if several is multinomial_torch_cpu_without_replacement else count
         if len(uniforms) != needed:
-            raise RandomNumberError(f"uniforms must hold {needed} numbers, got {len(uniforms)}")
+            raise RandomNumberError(f"uniforms must have {needed} numbers, got {len(uniforms)}")
         return several(row, count, iter(_words(uniforms)), bits=64 if dtype == "f64" else 32)
 
     return draw

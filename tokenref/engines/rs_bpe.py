@@ -1,19 +1,18 @@
-"""rs-bpe as an engine under test: https://github.com/gweidart/rs-bpe.
+"""rs-bpe as an engine: https://github.com/gweidart/rs-bpe.
 
 What it can express
-    Its own two encodings only, recognized by their content: cl100k_base and
-    o200k_base. It has no special tokens.
+    Only its own two encodings, recognized by their content: cl100k_base and o200k_base. It has no
+    special tokens.
 
 What it answers
-    `encode`, `count` and `decode`, all compiled. `decode` gives None where the
-    bytes are not UTF-8, which is the refusal if text is wanted strictly; it
-    cannot replace what is not UTF-8. The bytes are those of `decode_tokens`.
+    `encode`, `count` and `decode`, all compiled. `decode` returns None for invalid UTF-8, which is
+    the refusal if strict text is requested; it cannot replace invalid UTF-8. The bytes are those of
+    `decode_tokens`.
 
-An id that it lacks is not asked about
-    Version 0.1.0 then reads memory that is not its own: 100257 gives an empty
-    text, 100256 a panic, 1,000,000,000 ends the process. There is no answer to
-    compare, and the run must go on, so the adapter says that it crashes. Ids that
-    no 32 bits hold are asked about; they are an `OverflowError`.
+Unknown ids are not run
+    Version 0.1.0 reads foreign memory for them: 100257 gives an empty text, 100256 a panic, and
+    1,000,000,000 ends the process. There is no answer to compare, and the run must continue, so the
+    adapter reports a crash. Ids of more than 32 bits are run and give an `OverflowError`.
 """
 
 from collections.abc import Mapping

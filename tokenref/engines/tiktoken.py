@@ -1,23 +1,20 @@
-"""tiktoken as an engine under test: https://github.com/openai/tiktoken.
+"""tiktoken as an engine: https://github.com/openai/tiktoken; and what packages with its API share.
 
 What it can express
-    Vocabularies by concatenation whose ids are their ranks. It always takes a
-    piece that is a token whole, so a vocabulary that does not is expressed only
-    if no token is dead: then the merges of a token's bytes end in that token,
-    and taking it whole changes nothing. No normalization. Without a pattern the
-    text is one piece, as by the pattern `(?s:.+)`.
+    Vocabularies by concatenation whose ids are their ranks. It never merges a piece that is a
+    token. A vocabulary that does is only expressible if no token is dead: then the merges of a
+    token's bytes end in that token, so the result is the same. No normalization. Without a pattern,
+    the text is one piece, as with the pattern `(?s:.+)`.
 
 What it answers
-    `encode_ordinary`, `encode` and `decode` are the public functions. Counting
-    is the length of the former, as its users do. Bytes that are not UTF-8 go to
-    `_encode_bytes`, or as one piece to `_encode_single_piece`; its own tests do
-    so. It does not tell its pieces.
+    `encode_ordinary`, `encode` and `decode` are the public functions. Counting is the length of
+    the first, as its users do it. Bytes that are not UTF-8 go to `_encode_bytes`, or as one piece
+    to `_encode_single_piece`, as in its own tests. It does not return its pieces.
 
 What it refuses
-    An id without a token is a `KeyError`, disallowed special text a
-    `ValueError` with a message of its own, bytes that are not UTF-8 a
-    `UnicodeDecodeError`. Whatever else it raises is a crash: the panic for a
-    byte without a token, an `OverflowError` for an id that no 32 bits hold.
+    An unknown id with a `KeyError`, disallowed special text with a `ValueError` that has a known
+    message, invalid UTF-8 with a `UnicodeDecodeError`. Any other exception is a crash, such as the
+    panic for a byte without a token, or an `OverflowError` for an id of more than 32 bits.
 """
 
 from base64 import b64encode
@@ -146,7 +143,7 @@ _DISALLOWED: Final = "Encountered text corresponding to disallowed special token
 
 
 class TiktokenApi(Protocol):
-    """The part of tiktoken's `Encoding` that is asked here."""
+    """The part of tiktoken's `Encoding` that is used here."""
 
     def decode(self, tokens: Sequence[int], errors: str = ...) -> str:
         """Return the text of the tokens."""
@@ -161,11 +158,11 @@ class TiktokenApi(Protocol):
         allowed_special: Literal["all"] | frozenset[str] = ...,
         disallowed_special: Literal["all"] | Collection[str] = ...,
     ) -> list[int]:
-        """Return the tokens of a text that may hold special tokens."""
+        """Return the tokens of a text that may contain special tokens."""
 
 
 def answer_decode(encoding: TiktokenApi, request: Mapping[str, Any]) -> Ok | Refused:
-    """Answer `decode`; the refusals that tiktoken documents are exceptions of Python's own."""
+    """Answer `decode`. The refusals that tiktoken documents are built-in exceptions."""
     try:
         if "errors" in request:
             return Ok({"text": encoding.decode(request["ids"], request["errors"])})
@@ -177,7 +174,7 @@ def answer_decode(encoding: TiktokenApi, request: Mapping[str, Any]) -> Ok | Ref
 
 
 def answer_special(encoding: TiktokenApi, request: Mapping[str, Any]) -> Ok | Refused:
-    """Answer `special`; any other `ValueError` than the documented one is passed on."""
+    """Answer `special`. A `ValueError` other than the documented one propagates."""
     allowed, disallowed = request["allowed"], request["disallowed"]
     try:
         ids = encoding.encode(
@@ -193,12 +190,11 @@ def answer_special(encoding: TiktokenApi, request: Mapping[str, Any]) -> Ok | Re
 
 
 def which(vocabulary: Vocabulary, names: Iterable[str]) -> str | None:
-    """Return which of the registered vocabularies this one is, special tokens aside.
+    """Return the name of a registered vocabulary, ignoring special tokens, or None.
 
-    Pattern, tables and normalization must be the registered ones, and the
-    tokens, written in the tiktoken format, must have the registered sha256. So
-    no file is needed. Whether a piece that is a token is taken whole does not
-    matter: in these vocabularies each token is what its own bytes encode to.
+    Pattern, tables and normalization must be the registered ones, and the tokens in the tiktoken
+    format must have the registered sha256, so no file is needed. Whether pieces that are tokens are
+    merged does not matter: in these vocabularies the bytes of each token encode to that token.
 
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> which(vocabulary_by_concatenation({b"a": 0}), REGISTRY) is None

@@ -1,15 +1,14 @@
-"""PyTorch's own functions as an engine under test, on any device: https://pytorch.org.
+"""PyTorch's own functions as an engine, on any device: https://pytorch.org.
 
 What it answers
-    By the standard rule: `torch.softmax`, `torch.log_softmax` and `torch.argmax`, in the row's
-    own type, and many draws with `torch.multinomial`, one row at a time or a batch of rows with
-    one generator. On the processor also: draws with random numbers that are handed over, by
-    races and walks; the words of its generator for a seed; the uniform numbers that it makes
-    of words.
-What it cannot be asked
-    Seeds of single rows: a call has one generator. Speculative decoding: it has none.
+    By the standard rule: `torch.softmax`, `torch.log_softmax` and `torch.argmax` in the row's own
+    type, and many draws with `torch.multinomial`, for one row at a time or a batch of rows with one
+    generator. On the CPU also draws with given random numbers, by races and walks; the words of its
+    generator for a seed; and the uniform numbers that it makes from words.
+What is unsupported
+    Seeds of single rows, because a call has one generator. Speculative decoding.
 What it refuses
-    A row that `torch.multinomial` refuses, as its documentation says.
+    A row that `torch.multinomial` rejects according to its documentation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -124,7 +123,7 @@ def _draw(profile: str, request: Mapping[str, Any]) -> Answer:
 
 
 def _words(request: Mapping[str, Any]) -> Answer:
-    """Return the generator's words: numbers of 64 bits are two of them, the high one first."""
+    """Return the generator's words: a 64-bit number consists of two, high word first."""
     import torch
 
     by_seed = {"seed", "key", "counter"} & request.keys() == {"seed"}
@@ -143,7 +142,7 @@ _UNIFORMS: Final[Mapping[str, tuple[str, int]]] = {
     "torch-cpu-double": ("f64", 2),
     "torch-cpu-float": ("f32", 1),
 }
-"""Per conversion: the type of its numbers, and how many words make one."""
+"""The type of the numbers of each conversion, and the number of words for each."""
 
 
 def _uniforms(profile: str, given: Sequence[str]) -> Answer:
