@@ -21,8 +21,9 @@ from authoring.cases.sampling.draft import finish_sampler
 from authoring.cases.vocabularies import fixture_vocabularies
 from authoring.kept_records import changed_answers, kept_records
 from authoring.tokenizer_files.table import fixture_tokenizers
-from bpe_ref import BpeError, Vocabulary, dump_plain_json, load_vocabulary
+from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.files import write_atomically
+from bpe_ref.formats.plain_json import dump_plain_json
 from tokenref.catalogue import check_budget, check_together
 from tokenref.glossary import FLAGS
 from tokenref.judge import first_difference
@@ -38,7 +39,7 @@ from tokenref.manifest import (
 from tokenref.protocol.messages import schemas
 from tokenref.record import Case, RecordError
 from tokenref.record_files import REGRESS, dump_records, parse_records
-from tokenref.subjects import TokenizerFile
+from tokenref.subjects import TokenizerFile, load_bytes
 
 FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
 CANARIES: Final = "canary.jsonl"
@@ -162,7 +163,7 @@ def differences(files: dict[str, bytes], folder: Path) -> list[str]:
 
 def _registered(name: str) -> Vocabulary:
     try:
-        return load_vocabulary(name)
+        return load_bytes(name)
     except BpeError as error:
         raise FillError(f"cases need the vocabulary {name}: {error}") from None
 

@@ -407,7 +407,7 @@ def _asking(op: str, rule: str, row: Row, params: dict[str, Any]) -> FilterCase:
 
 
 def _is_decided(case: FilterCase) -> bool:
-    """Say whether the reference refuses, or answers with a proven margin."""
+    """Return whether the reference refuses, or answers with a proven margin."""
     if case.refused:
         return True
     request = case.request()
