@@ -256,7 +256,7 @@ def test_the_report_names_survivors_first_and_says_what_is_wrong() -> None:
     places = [shown.index(name) for name in ("control", "count-is-one-more", "ties-from-the")]
     assert places == sorted(places)
     for expected in (
-        "trouble: the canary",
+        "trouble: self-check failed",
         "flags that kill nothing: Plain",
         "at least 35 mutants must be killed",
         "3 mutants: 1 killed, 1 too crude to count, 1 survived; 10 cases, 1 of them kill nothing",
