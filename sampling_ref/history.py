@@ -110,14 +110,10 @@ def tokens_seen(
     read_prompt_length(prompt_length, len(tokens))
     if window is not None and not is_whole(window):
         raise ParameterError("window", window, "must be a whole number of at least 0, or None")
-    if scope == "all":
-        seen = tokens[skipped:]
-    elif scope == "prompt":
-        seen = tokens[skipped:prompt_length]
-    elif scope == "output":
-        seen = tokens[max(skipped, prompt_length) :]
-    else:
+    if scope not in get_args(Scope):
         read_choice("scope", scope, get_args(Scope))
+    begin = max(skipped, prompt_length) if scope == "output" else skipped
+    seen = tokens[begin : prompt_length if scope == "prompt" else None]
     return seen if window is None else seen[max(0, len(seen) - window) :]
 
 

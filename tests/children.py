@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.small_fixtures import small_fixtures
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -42,6 +44,13 @@ class Children:
             cwd=ROOT,
             env=environment,
         )
+
+    def exchange(self, folder: Path) -> None:
+        """Write small fixtures to a folder, the requests about them, and the right responses."""
+        small_fixtures(folder / "fixtures")
+        assert self.run(folder, "export", "--fixtures", "fixtures", "--folder", ".").code == 0
+        responses = str(folder / "responses.jsonl")
+        assert self.run(folder, "answer", "reference", "requests.jsonl", out=responses).code == 0
 
     def run(
         self,

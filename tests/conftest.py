@@ -1,10 +1,12 @@
 """Settings that hold for every test."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 from hypothesis import settings
+
+from tests.children import Children
 
 # Deadlines measure the machine and not the code; how fast things are is for benchmarks. The same
 # examples are drawn in every run, so that a test fails for what was changed; a campaign
@@ -20,3 +22,11 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     unstable = [item.nodeid for item in items if " at 0x" in item.nodeid]
     if unstable:
         raise pytest.UsageError(f"the id of a test must not show an address: {unstable[0]}")
+
+
+@pytest.fixture(scope="module")
+def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Children]:
+    """Run commands in processes of their own."""
+    found = Children(tmp_path_factory.mktemp("printed"))
+    yield found
+    found.close()

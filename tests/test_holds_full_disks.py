@@ -5,13 +5,11 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.children import ROOT, Children
-from tests.small_fixtures import small_fixtures
 
 if sys.platform == "win32":
     pytest.skip("files cannot be limited in size", allow_module_level=True)
@@ -24,30 +22,18 @@ FUZZ = ("fuzz", "greedy", "--op", "count", "--seed", "1")
 
 
 @pytest.fixture(scope="module")
-def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Children]:
-    found = Children(tmp_path_factory.mktemp("printed"))
-    yield found
-    found.close()
-
-
-@pytest.fixture(scope="module")
 def given(tmp_path_factory: pytest.TempPathFactory, children: Children) -> Path:
     """Return a folder with what commands read."""
     folder = tmp_path_factory.mktemp("given")
-    small_fixtures(folder / "fixtures")
+    children.exchange(folder)
     (folder / "texts.txt").write_text("".join(f"line {n}\n" for n in range(50)), encoding="ascii")
     shutil.copy(folder / "fixtures/vocab/tiny.json", folder / "mine.json")
     for arguments in (
-        ("export", "--fixtures", "fixtures", "--folder", "."),
         ("check", "greedy", "--fixtures", "fixtures", "--json", "results.jsonl"),
         (*FUZZ, "--cases", "128", "--most", "1", "--state", "found.jsonl"),
     ):
         ended = children.run(folder, *arguments)
         assert ended.code in {0, 1}, ended
-    ended = children.run(
-        folder, "answer", "reference", "requests.jsonl", out=str(folder / "responses.jsonl")
-    )
-    assert ended.code == 0
     return folder
 
 

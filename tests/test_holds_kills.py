@@ -3,7 +3,6 @@
 import json
 import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,23 +22,11 @@ MOST_MOMENTS = 60
 
 
 @pytest.fixture(scope="module")
-def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Children]:
-    found = Children(tmp_path_factory.mktemp("printed"))
-    yield found
-    found.close()
-
-
-@pytest.fixture(scope="module")
 def given(tmp_path_factory: pytest.TempPathFactory, children: Children) -> Path:
     """Return a folder with what commands read."""
     folder = tmp_path_factory.mktemp("given")
-    small_fixtures(folder / "fixtures")
+    children.exchange(folder)
     (folder / "texts.txt").write_text("one\ntwo\nthree\n", encoding="ascii")
-    assert children.run(folder, "export", "--fixtures", "fixtures", "--folder", ".").code == 0
-    ended = children.run(
-        folder, "answer", "reference", "requests.jsonl", out=str(folder / "responses.jsonl")
-    )
-    assert ended.code == 0
     ended = children.run(folder, *FUZZ, "--cases", "128", "--most", "1", "--state", "found.jsonl")
     assert ended.code == 1
     return folder

@@ -5,7 +5,6 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,8 +12,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from authoring.__main__ import main as write_data
 from tests.children import ROOT, Children
-from tests.small_fixtures import small_fixtures
 from tokenref.cli import main
 
 if sys.platform == "win32":
@@ -24,22 +23,10 @@ COMMANDS = sorted(main.commands)
 
 
 @pytest.fixture(scope="module")
-def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Children]:
-    found = Children(tmp_path_factory.mktemp("printed"))
-    yield found
-    found.close()
-
-
-@pytest.fixture(scope="module")
 def given(tmp_path_factory: pytest.TempPathFactory, children: Children) -> Path:
     """Return a folder with what commands read."""
     folder = tmp_path_factory.mktemp("given")
-    small_fixtures(folder / "fixtures")
-    assert children.run(folder, "export", "--fixtures", "fixtures", "--folder", ".").code == 0
-    ended = children.run(
-        folder, "answer", "reference", "requests.jsonl", out=str(folder / "responses.jsonl")
-    )
-    assert ended.code == 0
+    children.exchange(folder)
     ended = children.run(
         folder, "check", "reference", "--fixtures", "fixtures", "--json", "results.jsonl"
     )
@@ -48,7 +35,10 @@ def given(tmp_path_factory: pytest.TempPathFactory, children: Children) -> Path:
 
 
 def invoked(*arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(main, list(arguments))
+    """Run `tokenref`, or `python -m authoring` if that is the first argument."""
+    is_authoring = arguments[0] == "authoring"
+    group, rest = (write_data, arguments[1:]) if is_authoring else (main, arguments)
+    result = CliRunner().invoke(group, list(rest))
     assert result.exception is None or isinstance(result.exception, SystemExit)
     return result.exit_code, result.output
 
@@ -75,7 +65,7 @@ def test_every_command_explains_itself_and_refuses_what_it_does_not_know(command
         ("check reference --corpus {no} --vocabulary tiny", 2),
         ("check reference --fixtures {no}", 3),
         ("export --fixtures {no}", 3),
-        ("mutants --fixtures {no}", 3),
+        ("authoring mutants --fixtures {no}", 3),
         ("judge {no} {no}", 3),
         ("report {no}", 3),
         ("merge {no}", 2),
@@ -92,14 +82,14 @@ def test_every_command_explains_itself_and_refuses_what_it_does_not_know(command
         ("doctor --cmd {no}", 2),
         ("check --cmd {no}", 2),
         ("sample llama.cpp {no}", 2),
-        ("attest --folder {no}", 2),
+        ("authoring attest --folder {no}", 2),
     ],
 )
 def test_a_file_that_is_not_there_is_one_sentence_that_names_it(
     arguments: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tokenref.commands.gates.REAL_ENGINES", ())
+    monkeypatch.setattr("authoring.__main__.REAL_ENGINES", ())
     missing = str(tmp_path / "no-such-file")
     ended, said = invoked(*arguments.format(no=missing).split())
     assert ended == code, said
@@ -115,8 +105,8 @@ MUTE = 'sh -c "read hello; touch greeted; exec sleep 600"'
 INTERRUPTED = {
     # what is run, and the function in which it is interrupted
     "check": ("check naive --fixtures fixtures", "tokenref.judge.judge"),
-    "mutants": ("mutants --fixtures fixtures", "tokenref.judge.judge"),
-    "fill": ("fill --folder filled", "tokenref.record.make_case"),
+    "mutants": ("authoring mutants --fixtures fixtures", "tokenref.judge.judge"),
+    "fixtures": ("authoring fixtures --folder filled", "tokenref.record.make_case"),
     "fuzz": ("fuzz reference --op encode", "tokenref.fuzzing.campaign.run_group"),
     "export": ("export --fixtures fixtures", "tokenref.protocol.requests.export"),
 }
@@ -144,7 +134,7 @@ def test_an_interrupted_command_says_one_word_and_ends_with_130(
     assert ended.code == 130, ended
     said = [line for line in ended.err.splitlines() if line.strip()]
     assert "Traceback" not in ended.err
-    if command in {"fill", "export"}:  # what is made, or left out, may have been said before
+    if command in {"fixtures", "export"}:  # what is made, or left out, may have been said before
         said = said[-1:]
     assert said == (["tokenref: interrupted"] if command != "fuzz" else [])
     assert not (given / "filled").exists()

@@ -1,8 +1,8 @@
 """Small wrong tokenizers and samplers that the fixtures must tell from the right ones.
 
-A mutant is one decorated function. Its name is that of the function, its docstring says what the
-mistake is and where it was seen ("Own" if we made it up), and its decorator says what the function
-replaces and gives a question that shows the mistake.
+A mutant is one decorated function. Its name is that of the function. Its docstring describes the
+mistake and names the projects where it was seen, if it is not invented. Its decorator says what the
+function replaces and gives a question that shows the mistake.
 
 mutant      the decorators for vocabularies, and small vocabularies for the questions
 pipelines   the decorators for whole tokenizers

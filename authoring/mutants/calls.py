@@ -106,7 +106,7 @@ _SEVENTEEN: Final = tuple(_encode(chr(97 + number)) for number in range(17))
 
 @remembering(_session(("decode", _OPEN), ("decode", _LETTER)))
 def calls_decoder_shared() -> Call:
-    """One decoder for all calls: half a character starts the next text. gpt-tokenizer 4."""
+    """All calls share one decoder, so half a character starts the next text. gpt-tokenizer 4."""
     kept: list[int] = []
 
     def call(right: Right, op: str, request: Request) -> Given:
@@ -126,7 +126,7 @@ def calls_decoder_shared() -> Call:
 
 @remembering(_session(("decode", {"ids": [98, 999]}), ("decode", _LETTER)))
 def calls_refused_kept() -> Call:
-    """What was decoded before a refusal stays in the buffer and begins the next text; own."""
+    """The text decoded before a refusal stays in the buffer and begins the next text."""
     kept: list[int] = []
 
     def call(right: Right, op: str, request: Request) -> Given:
@@ -145,7 +145,7 @@ def calls_refused_kept() -> Call:
 
 @remembering(_session(_special([], "all"), _encode("a")))
 def calls_refused_again() -> Call:
-    """The error of the last call is reported by the next one, too; own."""
+    """The next call reports the error of the last one too."""
     last: list[Refused] = []
 
     def call(right: Right, op: str, request: Request) -> Given:
@@ -161,7 +161,7 @@ def calls_refused_again() -> Call:
 
 @remembering(_session(_special(["<x>"]), _special([])))
 def calls_allowed_kept() -> Call:
-    """What was allowed once stays allowed: the set of the caller is added to; own."""
+    """Special tokens that were allowed once stay allowed because the caller's set is changed."""
     allowed: set[str] = set()
     everything = [False]
 
@@ -177,7 +177,7 @@ def calls_allowed_kept() -> Call:
 
 @remembering(_session(_special("all"), _encode("<x>")))
 def calls_special_switched_on() -> Call:
-    """A switch for special tokens stays on, also where nothing is special; own."""
+    """A switch for special tokens stays on, even where nothing is special."""
     looked: list[bool] = []
 
     def call(right: Right, op: str, request: Request) -> Given:
@@ -192,44 +192,44 @@ def calls_special_switched_on() -> Call:
 
 @cached_by(_session(_special("all"), _special([])))
 def calls_cached_without_allowed(op: str, request: Request) -> Hashable:
-    """Answers are kept under the text alone, whatever is special in it; own."""
+    """Answers are cached by the text alone, whatever is special in it."""
     return request["text"] if "text" in request and op != "count" else _whole(op, request)
 
 
 @cached_by(_session(_special([]), _special([], "all")))
 def calls_cached_without_disallowed(op: str, request: Request) -> Hashable:
-    """Answers are kept without what is disallowed, so that it is not refused; own."""
+    """Answers are cached without the disallowed tokens, so nothing is refused."""
     return _without(op, request, "disallowed")
 
 
 @cached_by(_session(("decode", _OPEN), ("decode", {"ids": _OPEN["ids"]})))
 def calls_cached_without_errors(op: str, request: Request) -> Hashable:
-    """Texts are kept under the ids alone, whatever is to be done about bytes; own."""
+    """Texts are cached by the ids alone, however bytes are to be handled."""
     return _without(op, request, "errors")
 
 
 @cached_by(_session(_encode("a"), _encode("b")))
 def calls_cached_by_length(op: str, request: Request) -> Hashable:
-    """The hash of a text is its length, and nothing else is compared; own."""
+    """The hash of a text is its length, and texts are not compared."""
     return (op, len(request["text"])) if op == "encode" and "text" in request else object()
 
 
 @cached_by(_session(_encode("ab"), _encode("ba")))
 def calls_cached_by_letters(op: str, request: Request) -> Hashable:
-    """The hash of a text is the sum of its letters, and nothing else is compared; own."""
+    """The hash of a text is the sum of its letters, and texts are not compared."""
     letters = tuple(sorted(request["text"])) if op == "encode" and "text" in request else object()
     return op, letters
 
 
 @cached_by(_session(_encode("a" * 64 + "b"), _encode("a" * 64 + "c")))
 def calls_cached_by_beginning(op: str, request: Request) -> Hashable:
-    """Only the first 64 characters of a text are its key; own."""
+    """Only the first 64 characters of a text are its key."""
     return (op, request["text"][:64]) if "text" in request else object()
 
 
 @remembering(_session(_encode("ab"), _encode("c")))
 def calls_buffer_not_emptied() -> Call:
-    """Tokens are written over the last ones; a shorter text keeps the others' end; own."""
+    """Tokens are written over the last ones; a shorter text keeps the end of the longer one."""
     buffer: list[int] = []
 
     def call(right: Right, op: str, request: Request) -> Given:
@@ -251,7 +251,7 @@ def calls_buffer_not_emptied() -> Call:
     )
 )
 def calls_go_on() -> Call:
-    """A text that begins with the last one is only encoded from there on; own."""
+    """A text that begins with the last one is encoded only from there on."""
     last: list[tuple[str, list[int]]] = []
 
     def call(right: Right, op: str, request: Request) -> Given:
@@ -271,7 +271,7 @@ def calls_go_on() -> Call:
 
 @remembering(_session(_encode("a"), _encode("a")))
 def calls_given_once() -> Call:
-    """The cache gives its own list away, and who gets it empties it; own."""
+    """The cache returns its own list, and the caller empties it."""
     given: set[Hashable] = set()
 
     def call(right: Right, op: str, request: Request) -> Given:
@@ -286,7 +286,7 @@ def calls_given_once() -> Call:
 
 @remembering(_session(_encode("ab"), ("count", {"text": "a"})))
 def calls_count_of_the_last() -> Call:
-    """The tokens of the last text are counted, and not those of this one; own."""
+    """The tokens of the last text are counted instead of this one."""
     last: list[int] = []
 
     def call(right: Right, op: str, request: Request) -> Given:
@@ -300,7 +300,7 @@ def calls_count_of_the_last() -> Call:
 
 @remembering(_session(*_SEVENTEEN))
 def calls_full_cache() -> Call:
-    """A cache of 16 places gives a place's old answer to its new text; own."""
+    """A cache of 16 places gives a place's old answer to its new text."""
     kept: dict[int, Given] = {}
     places: dict[Hashable, int] = {}
 

@@ -160,22 +160,22 @@ _CONTRACTIONS_SPELLED: Final = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 
 @preparing(pieces(_CL100K, "'Mx"))
 def contractions_case_sensitive(vocabulary: Vocabulary) -> Vocabulary:
-    """Contractions are split off in lower case only. GPT-2 does so; cl100k_base does not."""
+    """Contractions are split off only in lower case. GPT-2 does so; cl100k_base does not."""
     return with_pattern(vocabulary, ("(?i:", "(?:"))
 
 
 @replacing("cutter", pieces(_CL100K, "a'\u017fb"))
 @seen_as
 def long_s_is_no_s(character: str) -> str:
-    """`(?i:'s)` matches a long s (U+017F) too, in tiktoken, Oniguruma and regex; expanded by hand
-    to '[sS] it does not. ggml-org/llama.cpp.
+    """`(?i:'s)` also matches a long s (U+017F) in tiktoken, Oniguruma and regex; written out as
+    '[sS] it does not. ggml-org/llama.cpp.
     """
     return _if_in("\u017f", character, "\u00df")
 
 
 @preparing(pieces(_CL100K, "a'llb"))
 def contractions_lost(vocabulary: Vocabulary) -> Vocabulary:
-    """There is no rule for contractions. Own."""
+    """There is no rule for contractions."""
     return with_pattern(
         vocabulary,
         *((part, "") for part in _CONTRACTIONS),
@@ -203,7 +203,7 @@ def digits_without_limit(vocabulary: Vocabulary) -> Vocabulary:
 
 @preparing(pieces(_CL100K, "1234"))
 def digits_from_the_right(vocabulary: Vocabulary) -> Vocabulary:
-    """Digits are grouped by threes from the right, as people write them. Own."""
+    """Digits are grouped in threes from the right, as people write them."""
     return with_pattern(
         vocabulary,
         (r"\p{N}{1,3}+", r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))"),
@@ -213,8 +213,8 @@ def digits_from_the_right(vocabulary: Vocabulary) -> Vocabulary:
 
 @preparing(pieces(_CL100K, "2\u00b2"))
 def only_decimal_digits(vocabulary: Vocabulary) -> Vocabulary:
-    r"""`\d` stands where `\p{N}` should, so superscripts, fractions and Roman numerals are signs.
-    umran666/UniqToken#17.
+    r"""`\d` is used instead of `\p{N}`, so superscripts, fractions and Roman numerals are
+    punctuation. umran666/UniqToken#17.
     """
     return with_pattern(vocabulary, (r"\p{N}", r"\p{Nd}"))
 
@@ -222,7 +222,7 @@ def only_decimal_digits(vocabulary: Vocabulary) -> Vocabulary:
 @replacing("cutter", pieces(_CL100K, "1\u0662"))
 @seen_as
 def only_ascii_digits(character: str) -> str:
-    """Only 0 to 9 are digits. Own."""
+    """Only 0 to 9 are digits."""
     return _sign_if("N", character)
 
 
@@ -235,15 +235,15 @@ def only_ascii_letters(character: str) -> str:
 
 @preparing(pieces(_CL100K, "\u6f22a"))
 def only_cased_letters(vocabulary: Vocabulary) -> Vocabulary:
-    """Only letters of the categories Lu and Ll make words. Own."""
+    """Only letters of the categories Lu and Ll form words."""
     return with_pattern(vocabulary, (r"\p{L}+", r"[\p{Lu}\p{Ll}]+"))
 
 
 @replacing("cutter", pieces(_CL100K, "a\U0001d51e"))
 @seen_as
 def no_letters_beyond_the_first_plane(character: str) -> str:
-    """Letters from U+10000 on are taken for two signs each, by a regular expression that sees
-    UTF-16. Own.
+    """Letters from U+10000 on are read as two signs each by a regular expression that works on
+    UTF-16.
     """
     return _sign_if("L", character, below=0x10000)
 
@@ -251,49 +251,51 @@ def no_letters_beyond_the_first_plane(character: str) -> str:
 @replacing("cutter", pieces(_CL100K, "a\u3042"))
 @seen_as
 def letters_without_case_are_signs(character: str) -> str:
-    """Letters of scripts without case (Lo) are no letters. ggml-org/llama.cpp#6920."""
+    """Letters of scripts without case (Lo) are not letters. ggml-org/llama.cpp#6920."""
     return _sign_if("Lo", character)
 
 
 @replacing("cutter", pieces(_CL100K, "a\u02b0"))
 @seen_as
 def modifier_letters_are_signs(character: str) -> str:
-    """Modifier letters (Lm) are no letters. Own."""
+    """Modifier letters (Lm) are not letters."""
     return _sign_if("Lm", character)
 
 
 @replacing("cutter", pieces(_CL100K, "e\u0301a"))
 @seen_as
 def marks_are_letters(character: str) -> str:
-    r"""`\w` stands where `\p{L}` should, so combining marks are letters. umran666/UniqToken#17."""
+    r"""`\w` is used instead of `\p{L}`, so combining marks are letters. umran666/UniqToken#17."""
     return _LETTER if _is("M", character) else character
 
 
 @replacing("cutter", pieces(_CL100K, "a_b"))
 @seen_as
 def underscore_is_a_letter(character: str) -> str:
-    r"""`\w` stands where `\p{L}` should, so the underscore is a letter."""
+    r"""`\w` is used instead of `\p{L}`, so the underscore is a letter."""
     return _if_in("_", character, "a")
 
 
 @replacing("cutter", pieces(_CL100K, "a\u1c89"))
 @seen_as
 def older_unicode(character: str) -> str:
-    """The letters that Unicode 16.0 added are unknown: an older table, as Python 3.11's own."""
+    """The letters that Unicode 16.0 added are unknown because the table is older, like that of
+    Python 3.11.
+    """
     return _if_in(_LETTERS_OF_UNICODE_16, character, _SIGN)
 
 
 @replacing("cutter", pieces(_CL100K, "a\u088f"))
 @seen_as
 def newer_unicode(character: str) -> str:
-    """U+088F is a letter, as in Unicode 17.0; the engines measured follow 16.0."""
+    """U+088F is a letter, as in Unicode 17.0; the tested engines follow 16.0."""
     return _if_in("\u088f", character, _LETTER)
 
 
 @replacing("cutter", pieces(_CL100K, "\x1c\x1ca"))
 @seen_as
 def separators_are_space(character: str) -> str:
-    r"""U+001C to U+001F are white space, as in Python's `\s` and in no engine's.
+    r"""U+001C to U+001F are white space, as in Python's `\s` but in no engine.
     umran666/UniqToken#17.
     """
     return _if_in("\x1c\x1d\x1e\x1f", character, "\t")
@@ -302,44 +304,46 @@ def separators_are_space(character: str) -> str:
 @replacing("cutter", pieces(_CL100K, "\u3000\u3000a"))
 @seen_as
 def only_ascii_is_space(character: str) -> str:
-    """White space beyond ASCII is taken for signs. ggml-org/llama.cpp#7530."""
+    """White space beyond ASCII is treated as punctuation. ggml-org/llama.cpp#7530."""
     return _SIGN if character.isspace() and not character.isascii() else character
 
 
 @replacing("cutter", pieces(_CL100K, " \x850"))
 @seen_as
 def next_line_is_no_space(character: str) -> str:
-    """U+0085 is taken for a sign. tiktoken tests it after a report."""
+    """U+0085 is treated as punctuation. tiktoken has a test for it after a report."""
     return _if_in("\x85", character, _SIGN)
 
 
 @replacing("cutter", pieces(_CL100K, " \u00a0a"))
 @seen_as
 def no_break_space_is_no_space(character: str) -> str:
-    """U+00A0 and its narrow sisters are taken for signs, as by Python's bytes and by Java. Own."""
+    """U+00A0 and the narrow no-break spaces are treated as punctuation, as by Python bytes and by
+    Java.
+    """
     return _if_in("\u00a0\u2007\u202f", character, _SIGN)
 
 
 @replacing("cutter", pieces(_CL100K, "\x0b\x0ba"))
 @seen_as
 def vertical_tab_is_no_space(character: str) -> str:
-    r"""U+000B is taken for a sign, as by the `\s` of Perl before 5.18. Own."""
+    r"""U+000B is treated as punctuation, as by the `\s` of Perl before 5.18."""
     return _if_in("\x0b", character, _SIGN)
 
 
 @replacing("cutter", pieces(_CL100K, "\ufeffa"))
 @seen_as
 def zero_width_is_space(character: str) -> str:
-    """U+200B, U+FEFF and U+180E are white space, as U+FEFF is in JavaScript. Own;
-    NVIDIA/TensorRT-Model-Connect#1322 for the set that is meant.
+    """U+200B, U+FEFF and U+180E are white space, as U+FEFF is in JavaScript.
+    NVIDIA/TensorRT-Model-Connect#1322 shows the set.
     """
     return _if_in("\u200b\ufeff\u180e", character, "\n")
 
 
 @preparing(pieces(_CL100K, "a  b"))
 def last_space_stays_in_run(vocabulary: Vocabulary) -> Vocabulary:
-    r"""`\s+(?!\S)` is missing, so a run of spaces keeps the one that belongs to the next word.
-    After rasbt/LLMs-from-scratch#944.
+    r"""`\s+(?!\S)` is missing, so a run of spaces keeps the last one, which belongs to the next
+    word. After rasbt/LLMs-from-scratch#944.
     """
     return with_pattern(vocabulary, (r"\s+(?!\S)|\s+", r"\s+"), (r"\s+(?!\S)|\s", r"\s+"))
 
@@ -354,25 +358,25 @@ def line_ends_do_not_cut(vocabulary: Vocabulary) -> Vocabulary:
 
 @preparing(pieces(_CL100K, "\ra"))
 def carriage_return_forgotten(vocabulary: Vocabulary) -> Vocabulary:
-    """Only U+000A ends a line. Own."""
+    """Only U+000A ends a line."""
     return with_pattern(vocabulary, (r"\r\n", r"\n"))
 
 
 @preparing(pieces(_CL100K, ".\n"))
 def line_ends_leave_signs(vocabulary: Vocabulary) -> Vocabulary:
-    r"""`[\r\n]*` after signs is missing. Own."""
+    r"""`[\r\n]*` after punctuation is missing."""
     return with_pattern(vocabulary, (r"[\r\n]*+", ""), (r"[\r\n]*", ""), (r"[\r\n/]*", "[/]*"))
 
 
 @preparing(pieces(_O200K, ".\n/"))
 def slash_leaves_signs(vocabulary: Vocabulary) -> Vocabulary:
-    r"""The slash in o200k_base's `[\r\n/]*` is missing, as in cl100k_base. Own."""
+    r"""The slash in o200k_base's `[\r\n/]*` is missing, as in cl100k_base."""
     return with_pattern(vocabulary, (r"[\r\n/]*", r"[\r\n]*"))
 
 
 @preparing(pieces(_CL100K, "(a"))
 def only_spaces_lead_words(vocabulary: Vocabulary) -> Vocabulary:
-    """A word takes a space before it along, but no other sign, as for GPT-2."""
+    """A word includes a space before it but no other character, as in GPT-2."""
     return with_pattern(
         vocabulary, (r"[^\r\n\p{L}\p{N}]?+\p{L}", r" ?\p{L}"), (r"[^\r\n\p{L}\p{N}]?", " ?")
     )
@@ -380,7 +384,7 @@ def only_spaces_lead_words(vocabulary: Vocabulary) -> Vocabulary:
 
 @preparing(pieces(_CL100K, " a"))
 def nothing_leads_words(vocabulary: Vocabulary) -> Vocabulary:
-    """A word does not take the space before it along. Seen in teaching code."""
+    """A word does not include the space before it. Seen in teaching code."""
     return with_pattern(
         vocabulary,
         (r"[^\r\n\p{L}\p{N}]?+\p{L}", r"\p{L}"),
@@ -391,13 +395,13 @@ def nothing_leads_words(vocabulary: Vocabulary) -> Vocabulary:
 
 @preparing(pieces(_CL100K, " ."))
 def nothing_leads_signs(vocabulary: Vocabulary) -> Vocabulary:
-    """Signs do not take the space before them along. Own."""
+    """Punctuation does not include the space before it."""
     return with_pattern(vocabulary, (r" ?[^\s", r"[^\s"))
 
 
 @preparing(pieces(_CL100K, "1234"))
 def gpt2_pattern_for_all(vocabulary: Vocabulary) -> Vocabulary:
-    """GPT-2's pattern is used whatever the vocabulary asks for. ggml-org/llama.cpp#6920."""
+    """GPT-2's pattern is used for every vocabulary. ggml-org/llama.cpp#6920."""
     has_words = r"\p{L" in (vocabulary.text.pattern or "")
     return _recut(vocabulary, _GPT2) if has_words else vocabulary
 
@@ -410,7 +414,7 @@ def pattern_ignored(vocabulary: Vocabulary) -> Vocabulary:
 
 @preparing(pieces(_O200K, "aB"))
 def case_does_not_cut(vocabulary: Vocabulary) -> Vocabulary:
-    """o200k_base's words are letters of whatever case. Own."""
+    """The words of o200k_base are letters of any case."""
     return with_pattern(
         vocabulary,
         (r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+", r"[\p{L}\p{M}]+"),
@@ -420,19 +424,19 @@ def case_does_not_cut(vocabulary: Vocabulary) -> Vocabulary:
 @replacing("cutter", pieces(_O200K, "a\u01c5"))
 @seen_as
 def title_case_is_lower_case(character: str) -> str:
-    """A title-case letter (Lt) is taken for a lower-case one. Own."""
+    """A title-case letter (Lt) is treated as a lower-case one."""
     return "a" if _is("Lt", character) else character
 
 
 @preparing(pieces(_O200K, "a\u0301\u0301b"))
 def marks_cut_words(vocabulary: Vocabulary) -> Vocabulary:
-    r"""`\p{M}` is missing in o200k_base's words. Own."""
+    r"""`\p{M}` is missing in o200k_base's words."""
     return with_pattern(vocabulary, (r"\p{M}", ""))
 
 
 @preparing(pieces(r"a+$|a|\n", "aa\n"))
 def end_before_last_line_end(vocabulary: Vocabulary) -> Vocabulary:
-    """`$` matches before a final line end too, as in Python and not in Rust. Own."""
+    """`$` also matches before a final line end, as in Python but not in Rust."""
     return with_pattern(vocabulary, ("$", r"(?=\n?\z)"))
 
 
@@ -454,7 +458,7 @@ def unmatched_text_kept(vocabulary: Vocabulary) -> Cut:
 
 @replacing("cutter", pieces("[a-z]+", "ab12cd"))
 def unmatched_text_ends_all(vocabulary: Vocabulary) -> Cut:
-    """At text that the pattern does not match the rest is dropped. GitHub's bpe-openai."""
+    """Everything after text that the pattern does not match is dropped. GitHub's bpe-openai."""
     cut = RIGHT.cutter(vocabulary)
 
     def cut_until(text: str) -> list[str]:
@@ -473,19 +477,19 @@ def unmatched_text_ends_all(vocabulary: Vocabulary) -> Cut:
 @replacing("normalizer", encode(bytewise(), "e\u0301"))
 @changing
 def nfc_always(text: str) -> str:
-    """Text is put into Normalization Form C though the vocabulary does not ask for it. Own."""
+    """Text is put into Normalization Form C although the vocabulary does not ask for it."""
     return unicodedata.normalize("NFC", text)
 
 
 @replacing("normalizer", _in_nfc("e\u0301"))
 def nfc_never(_: Vocabulary) -> Callable[[str], str]:
-    """Text is not normalized though the vocabulary asks for it. Own."""
+    """Text is not normalized although the vocabulary asks for it."""
     return str
 
 
 @replacing("normalizer", _in_nfc("\ufb01"))
 def nfkc_for_nfc(vocabulary: Vocabulary) -> Callable[[str], str]:
-    """Form KC is taken for form C. google/sentencepiece#185 for what it costs."""
+    """Form KC is used instead of form C. google/sentencepiece#185 shows the cost."""
     if vocabulary.text.normalization is None:
         return str
     return lambda text: unicodedata.normalize("NFKC", text)
@@ -494,28 +498,28 @@ def nfkc_for_nfc(vocabulary: Vocabulary) -> Callable[[str], str]:
 @replacing("normalizer", encode(bytewise(), "A"))
 @changing
 def lower_cased(text: str) -> str:
-    """Text is put into lower case. Own, after BERT's tokenizers."""
+    """Text is converted to lower case. After BERT's tokenizers."""
     return text.lower()
 
 
 @replacing("normalizer", encode(bytewise(), "a\r\nb"))
 @changing
 def line_ends_unified(text: str) -> str:
-    r"""`\r\n` becomes `\n`, as when a file is read as text. Own."""
+    r"""`\r\n` becomes `\n`, as when a file is read as text."""
     return text.replace("\r\n", "\n")
 
 
 @replacing("normalizer", encode(bytewise(), "\ufeffa"))
 @changing
 def byte_order_mark_stripped(text: str) -> str:
-    """U+FEFF at the start is dropped. Own."""
+    """U+FEFF at the start is dropped."""
     return text.removeprefix("\ufeff")
 
 
 @replacing("normalizer", encode(bytewise(), " a\n"))
 @changing
 def outer_space_stripped(text: str) -> str:
-    """White space at both ends is dropped. Own."""
+    """White space at both ends is dropped."""
     return text.strip()
 
 
@@ -529,14 +533,14 @@ def spaces_collapsed(text: str) -> str:
 @replacing("normalizer", encode(bytewise(), "a"))
 @changing
 def space_put_in_front(text: str) -> str:
-    """A space is put before the text, as Llama-2 and SentencePiece do. Own."""
+    """A space is put before the text, as Llama-2 and SentencePiece do."""
     return f" {text}" if text[:1].strip() else text
 
 
 @replacing("normalizer", encode(bytewise(), "a\0b"))
 @changing
 def controls_removed(text: str) -> str:
-    """Control characters are dropped, as BERT's tokenizers do. Own."""
+    """Control characters are dropped, as BERT's tokenizers do."""
     return "".join(c for c in text if c in "\t\n\r" or _category(ord(c)) != "Cc")
 
 

@@ -128,14 +128,14 @@ def unknown_ids_dropped(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> bytes
 
 @replacing("decode_bytes", decode(bytewise(), -1))
 def negative_ids_from_the_end(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> bytes:
-    """The id -1 decodes to the last token, as an index into a Python list. Own."""
+    """The id -1 decodes to the last token, as an index into a Python list."""
     size = max([*vocabulary.tokens, *vocabulary.special_bytes]) + 1
     return RIGHT.decode_bytes(vocabulary, [token + size if token < 0 else token for token in ids])
 
 
 @replacing("decode_bytes", decode(_SPECIAL, 97, 256))
 def special_ids_skipped(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> bytes:
-    """Special tokens decode to nothing, which is a choice elsewhere. Own, after Hugging Face's
+    """Special tokens decode to nothing, which elsewhere is an option. After Hugging Face's
     skip_special_tokens.
     """
     return RIGHT.decode_bytes(
@@ -145,7 +145,7 @@ def special_ids_skipped(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> bytes
 
 @replacing("decode_bytes", decode(_SPECIAL, 256))
 def special_ids_unknown(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> bytes:
-    """Only ordinary tokens can be decoded. GitHub's bpe-openai knows no special tokens."""
+    """Only ordinary tokens can be decoded. GitHub's bpe-openai has no special tokens."""
     row = list(ids)
     for token in row:
         if token in vocabulary.special_bytes:
@@ -155,7 +155,7 @@ def special_ids_unknown(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> bytes
 
 @replacing("decode_bytes", decode(bytewise(), 0xC3, 0xA9, errors="replace"))
 def token_by_token(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> bytes:
-    """Each token is turned into text by itself, which breaks characters that two tokens share.
+    """Each token is decoded to text separately, which breaks characters that span two tokens.
     vllm-project/vllm#8627, and many chat programs.
     """
     contents = (RIGHT.decode_bytes(vocabulary, [token]) for token in ids)
@@ -164,7 +164,7 @@ def token_by_token(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> bytes:
 
 @replacing("decode_bytes", decode(bytewise(), 0xC3, 0xA9))
 def bytes_spelled_out(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> bytes:
-    """A byte that is no character decodes to `<0xEA>`. huggingface/transformers#48041,
+    """A byte that is not a character decodes to `<0xEA>`. huggingface/transformers#48041,
     cactus-compute/cactus#684, k2-fsa/sherpa-onnx#2524.
     """
     contents = (RIGHT.decode_bytes(vocabulary, [token]) for token in ids)
@@ -193,21 +193,21 @@ def spaces_cleaned_up(content: bytes) -> bytes:
 @replacing("decode_bytes", decode(bytewise(), 13, 10))
 @then
 def decoded_line_ends_unified(content: bytes) -> bytes:
-    r"""`\r\n` becomes `\n`, as when text is written to a file and read again. Own."""
+    r"""`\r\n` becomes `\n`, as when text is written to a file and read again."""
     return content.replace(b"\r\n", b"\n")
 
 
 @replacing("bytes_to_text", decode(bytewise(), 255, errors="strict"))
 @with_errors
 def strict_is_replace(_: str) -> str:
-    """Bytes that are not UTF-8 are replaced though an error was asked for. Own."""
+    """Bytes that are not UTF-8 are replaced although an error was requested."""
     return "replace"
 
 
 @replacing("bytes_to_text", decode(bytewise(), 255, errors="replace"))
 @with_errors
 def replace_is_strict(_: str) -> str:
-    """Bytes that are not UTF-8 are an error though replacing was asked for.
+    """Bytes that are not UTF-8 are an error although replacement was requested.
     microsoft/PhiCookBook#14.
     """
     return "strict"
@@ -223,8 +223,8 @@ def replace_is_ignore(errors: str) -> str:
 @replacing("bytes_to_text", decode(bytewise(), 0xE4, 0xBD, errors="replace"))
 @replacing_errors
 def one_replacement_for_each_byte(data: bytes) -> str:
-    """Each byte that is not UTF-8 becomes a U+FFFD of its own, not each maximal part of a
-    character. Own.
+    """Each byte that is not UTF-8 becomes its own U+FFFD, instead of each maximal part of a
+    character.
     """
     escaped = data.decode("utf-8", "surrogateescape")
     return re.sub("[\udc80-\udcff]", _LOST, escaped)
@@ -233,15 +233,15 @@ def one_replacement_for_each_byte(data: bytes) -> str:
 @replacing("bytes_to_text", decode(bytewise(), 255, 255, errors="replace"))
 @replacing_errors
 def one_replacement_for_each_run(data: bytes) -> str:
-    """A run of bytes that are not UTF-8 becomes a single U+FFFD. Own."""
+    """A run of bytes that are not UTF-8 becomes a single U+FFFD."""
     return re.sub("[\udc80-\udcff]+", _LOST, data.decode("utf-8", "surrogateescape"))
 
 
 @replacing("bytes_to_text", decode(bytewise(), 97, 255, errors="replace"))
 @replacing_errors
 def all_bytes_replaced(data: bytes) -> str:
-    """One byte that is not UTF-8 spoils all the others: Hugging Face's ByteFallback replaces a
-    whole run of byte tokens, SentencePiece only what is wrong.
+    """One byte that is not UTF-8 spoils the others: Hugging Face's ByteFallback replaces a whole
+    run of byte tokens, SentencePiece only the wrong part.
     """
     return _LOST * len(data)
 
@@ -249,7 +249,7 @@ def all_bytes_replaced(data: bytes) -> str:
 @replacing("bytes_to_text", decode(bytewise(), 97, 0xC3, errors="replace"))
 @replacing_errors
 def unfinished_end_lost(data: bytes) -> str:
-    """A character that is unfinished at the end is held back and never shown. Hugging Face's
+    """An unfinished character at the end is held back and never shown. Hugging Face's
     DecodeStream.
     """
     text = data.decode("utf-8", "replace")
@@ -258,7 +258,7 @@ def unfinished_end_lost(data: bytes) -> str:
 
 @replacing("bytes_to_text", decode(bytewise(), 0xED, 0xA0, 0x80, errors="strict"))
 def surrogates_accepted(data: bytes, errors: str) -> str:
-    """Surrogates written as three bytes are taken for UTF-8. Own."""
+    """Surrogates written as three bytes are taken for UTF-8."""
     try:
         return RIGHT.bytes_to_text(data, "strict")
     except DecodingError:
@@ -281,35 +281,35 @@ def replacement_characters_deleted(data: bytes, errors: str) -> str:
 
 @replacing("bytes_to_text", decode(bytewise(), *"\ufeffa".encode(), errors="strict"))
 def decoded_byte_order_mark_lost(data: bytes, errors: str) -> str:
-    """U+FEFF at the start is taken for a mark of the encoding. Own."""
+    """U+FEFF at the start is taken for a mark of the encoding."""
     return RIGHT.bytes_to_text(data.removeprefix(b"\xef\xbb\xbf"), errors)
 
 
 @answering(encode(bytewise(), b"a\xff"))
 @taking_bytes
 def bad_bytes_replaced_first(session: ReferenceSession, data: bytes) -> list[TokenId]:
-    """Bytes that are not UTF-8 become U+FFFD before they are encoded. Own."""
+    """Bytes that are not UTF-8 become U+FFFD before they are encoded."""
     return session.tokenizer.encode_ordinary(data.decode("utf-8", "replace"))
 
 
 @answering(encode(bytewise(), b"a\xff"))
 @taking_bytes
 def bad_bytes_dropped_first(session: ReferenceSession, data: bytes) -> list[TokenId]:
-    """Bytes that are not UTF-8 are dropped before the rest is encoded. Own."""
+    """Bytes that are not UTF-8 are dropped before the rest is encoded."""
     return session.tokenizer.encode_ordinary(data.decode("utf-8", "ignore"))
 
 
 @answering(encode(bytewise(), b"a\xff"))
 @taking_bytes
 def bad_bytes_as_latin_1(session: ReferenceSession, data: bytes) -> list[TokenId]:
-    """Bytes that are not UTF-8 are read as Latin-1. Own."""
+    """Bytes that are not UTF-8 are read as Latin-1."""
     return session.tokenizer.encode_ordinary(data.decode("latin-1"))
 
 
 @answering(encode(bytewise("a+|b+", b"ab"), b"abb\xff"))
 @taking_bytes
 def bad_bytes_in_one_piece(session: ReferenceSession, data: bytes) -> list[TokenId]:
-    """If a byte is not UTF-8, nothing is cut into pieces. Own."""
+    """If a byte is not UTF-8, nothing is cut into pieces."""
     return session.tokenizer.encode_piece(data)
 
 
@@ -317,7 +317,7 @@ def bad_bytes_in_one_piece(session: ReferenceSession, data: bytes) -> list[Token
 @taking_bytes
 def bad_bytes_cut_off(session: ReferenceSession, data: bytes) -> list[TokenId]:
     """What comes before the first byte that is not UTF-8 is encoded by itself; tiktoken takes its
-    last piece back. Own.
+    last piece back.
     """
     end = next(i for i in range(len(data), -1, -1) if as_text(data[:i]) is not None)
     text = data[:end].decode()
@@ -341,5 +341,5 @@ def count_is_a_quarter(_: ReferenceSession, text: str, __: int) -> int:
 @answering(count(bytewise(), "a"))
 @counting
 def count_is_one_more(_: ReferenceSession, __: str, right: int) -> int:
-    """The count includes a token that begins the text, which nobody asked for. Own."""
+    """The count includes a token that begins the text, which nobody asked for."""
     return right + 1

@@ -1,22 +1,19 @@
-"""The gate: every mutant is run over the fixtures, and none may survive.
+"""The gate: every mutant runs over the fixtures, and none may survive.
 
-A mutant is *killed* by a case if its answer is judged anything but a pass. One
-that no case kills *survives*: a real engine with that mistake would pass too.
-One that more than a quarter of its cases kill is *too crude*: any test at all
-would find it, so it says nothing about these. Only the others count.
+A mutant is *killed* by a case if its answer does not pass. A mutant that no case kills
+*survives*: a real engine with the same mistake would pass too. A mutant that more than a quarter
+of its cases kill is *too crude*: any test at all would find it, so it does not count.
 
-What is compared are the final answers. Stages are left out, since an engine
-need not tell them. Mutants of vocabularies are asked about vocabularies, those of whole tokenizers
-about these. Texts of more than `LONGEST` bytes are left out too: they are
-there to find engines that are slow or run out of stack, and each would be
-encoded by every mutant. Rows of tens of thousands of tokens are asked only of
+Only final answers are compared, not stages, because engines need not report them. Mutants of
+vocabularies get cases about vocabularies, those of whole tokenizers cases about these. Texts of
+more than `LONGEST` bytes are left out: they find engines that are slow or run out of stack, and
+every mutant would have to encode them. Rows of tens of thousands of tokens are asked only of
 mutants that no shorter row kills.
 
-First the controls: the reference itself must pass every case, else the
-kills mean nothing, and it must fail every canary, which has a wrong answer.
-Negative controls, which are right in another way than the reference, must pass.
-What is asked of an engine's own random numbers the reference cannot answer; there
-the control is the reference with numbers of its own (`own_numbers`).
+The controls come first. The reference must pass every case, otherwise the kills mean nothing, and
+it must fail every canary, which has a wrong answer. Negative controls, which are right in another
+way than the reference, must pass. The reference cannot answer questions about an engine's own
+random numbers; their control is `own_numbers`.
 """
 
 from collections import Counter
@@ -50,13 +47,13 @@ LARGEST_SHARE: Final = 0.25
 """The share of its cases that may kill a mutant before it is too crude to count."""
 
 LONGEST: Final = 5_000
-"""Bytes of the longest text that mutants are asked about."""
+"""Bytes of the longest text that mutants get."""
 
 Fate: TypeAlias = Literal["survived", "killed", "too crude", "not run"]
 
 
 class Fixtures(Protocol):
-    """What the gate needs of a catalogue."""
+    """The parts of a catalogue that the gate needs."""
 
     @property
     def cases(self) -> Sequence[Case]:
@@ -64,15 +61,15 @@ class Fixtures(Protocol):
 
     @property
     def canaries(self) -> Sequence[Case]:
-        """The cases with wrong answers."""
+        """Cases with wrong answers."""
 
     def subject(self, digest: str) -> Subject | str:
-        """Return a vocabulary or tokenizer by its digest, or one sentence why it cannot be had."""
+        """Return a vocabulary or tokenizer by its digest, or the reason why it is unavailable."""
 
 
 @dataclass
 class Trial:
-    """What became of one mutant."""
+    """The result of one mutant."""
 
     mutant: Mutant
     asked: int = 0
@@ -85,7 +82,7 @@ class Trial:
 
     @property
     def fate(self) -> Fate:
-        """What the mutant says about the fixtures."""
+        """The fate of the mutant."""
         if not self.asked:
             return "not run"
         if not self.killers:
@@ -94,31 +91,31 @@ class Trial:
 
     @property
     def flags(self) -> Counter[str]:
-        """Which flags the killers have, and how many of them."""
+        """How many killers have each flag."""
         return Counter(flag for case in self.killers for flag in case.flags)
 
 
 @dataclass
 class GateReport:
-    """What became of all mutants."""
+    """The results of all mutants."""
 
     trials: list[Trial]
     asked: int
-    """How many cases could be asked."""
+    """The number of cases that ran."""
 
     flags: list[str]
-    """The flags that these cases have."""
+    """The flags of these cases."""
 
     not_run: list[str] = field(default_factory=list)
-    """Why the other cases were not asked: one sentence for each reason."""
+    """Why the other cases did not run: one sentence per reason."""
 
     trouble: list[str] = field(default_factory=list)
-    """Why the gate proves nothing, if so."""
+    """Why the gate proves nothing, if it does not."""
 
     required: int = REQUIRED
 
     def with_fate(self, fate: Fate) -> list[Trial]:
-        """Return the mutants that ended so."""
+        """Return the trials with this fate."""
         return [trial for trial in self.trials if trial.fate == fate]
 
     @property

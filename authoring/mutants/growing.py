@@ -226,13 +226,13 @@ def append_only_what_is_new(state: Wrong, part: bytes) -> list[TokenId]:
 
 @appending("grown", grows("a aa", "append", "aa", "a", "a"), one_by_one=False)
 def append_parts_alone(state: Wrong, part: bytes) -> list[TokenId]:
-    """Each part that is pushed at once is encoded alone; own."""
+    """Each part that is pushed at once is encoded alone."""
     return only_what_is_new(state, part)
 
 
 @appending("grown", grows(_README, "append", "abacbb"))
 def append_last_token_again(state: Wrong, part: bytes) -> list[TokenId]:
-    """Only the last token is encoded again with the new byte; own."""
+    """Only the last token is encoded again with the new byte."""
     return again_from(1, state, part)
 
 
@@ -265,13 +265,13 @@ def append_longest_suffix(state: Wrong, part: bytes) -> list[TokenId]:
 
 @appending("cut", grows("a aa", "append", "aa", 1))
 def append_truncated_tokens(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
-    """Truncating drops whole tokens, and with the last one bytes that should stay; own."""
+    """Truncating drops whole tokens, and with the last one bytes that should stay."""
     return whole_tokens(state, length)
 
 
 @appending("cut", grows("a b ab aa", "append", "aab", 2))
 def append_tokens_as_they_were(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
-    """After truncating, the tokens before the cut stay what they were in the longer text; own."""
+    """After truncating, the tokens before the cut stay what they were in the longer text."""
     _, ids = whole_tokens(state, length)
     size = len(spelling_of(state.vocabulary, ids))
     if state.at_front:
@@ -283,45 +283,45 @@ def append_tokens_as_they_were(state: Wrong, length: int) -> tuple[bytes, list[T
 
 @appending("cut", grows("a aa", "append", "aaa", 1))
 def append_stale_count(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
-    """Truncating cuts the text and not the tokens; the next call goes on from there; own."""
+    """Truncating cuts the text and not the tokens; the next call goes on from there."""
     return state.text[:length], state.ids
 
 
 @appending("cut", grows("a b", "append", "ab", 1))
 def append_wrong_end(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
-    """Truncating keeps the last bytes instead of the first; own."""
+    """Truncating keeps the last bytes instead of the first."""
     return wrong_end(state, length)
 
 
 @appending("cut", grows("a b", "append", "ab", 0))
 def append_zero_ignored(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
-    """Truncating to 0 does nothing: 0 is taken for no length; own."""
+    """Truncating to 0 does nothing: 0 is taken for no length."""
     text = state.text[: length or None]
     return text, encoded(state.vocabulary, text)
 
 
 @appending("cut", grows("a b", "append", "ab", 2))
 def append_cleared(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
-    """Truncating to the present length clears everything; own."""
+    """Truncating to the present length clears everything."""
     text = state.text[:length] if length < len(state.text) else b""
     return text, encoded(state.vocabulary, text)
 
 
 @appending("listed", grows("a b", "append", "ab"))
 def append_tokens_backwards(ids: list[TokenId]) -> list[TokenId]:
-    """The way back through the last tokens is returned as it is walked: last token first; own."""
+    """The way back through the last tokens is returned as it is walked: last token first."""
     return ids[::-1]
 
 
 @prepending("grown", grows("a aa", "prepend", "a", "a"))
 def prepend_only_what_is_new(state: Wrong, part: bytes) -> list[TokenId]:
-    """What is put in front is encoded alone and its tokens added; own."""
+    """What is put in front is encoded alone and its tokens added."""
     return only_what_is_new(state, part)
 
 
 @prepending("grown", grows("a aa", "prepend", "aaaa"))
 def prepend_first_token_again(state: Wrong, part: bytes) -> list[TokenId]:
-    """Only the first token is encoded again with the new byte; own."""
+    """Only the first token is encoded again with the new byte."""
     return again_from(1, state, part)
 
 
@@ -342,25 +342,25 @@ def prepend_longest_prefix(state: Wrong, part: bytes) -> list[TokenId]:
 
 @prepending("grown", grows("a aa aaaa", "prepend", "aaaa"))
 def prepend_never_fewer(state: Wrong, part: bytes) -> list[TokenId]:
-    """Counts are taken to rise with the text, also in front; own."""
+    """Counts are taken to rise with the text, also in front."""
     return never_fewer(state, part)
 
 
 @prepending("cut", grows("a aa", "prepend", "aa", 1))
 def prepend_truncated_tokens(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
-    """Truncating drops whole tokens in front; own."""
+    """Truncating drops whole tokens in front."""
     return whole_tokens(state, length)
 
 
 @prepending("cut", grows("a b", "prepend", "ab", 1))
 def prepend_wrong_end(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
-    """Truncating keeps the first bytes, which were pushed last; own."""
+    """Truncating keeps the first bytes, which were pushed last."""
     return wrong_end(state, length)
 
 
 @prepending("listed", grows("a b", "prepend", "ab"))
 def prepend_tokens_backwards(ids: list[TokenId]) -> list[TokenId]:
-    """Tokens are returned in the order in which the text grew: last token first; own."""
+    """Tokens are returned in the order in which the text grew: last token first."""
     return ids[::-1]
 
 
@@ -379,13 +379,13 @@ def prepend_bytes_backwards(vocabulary: Vocabulary) -> Wrong:
 
 @eager(becomes_certain(_README, "abacb", "b"))
 def eager_all_but_the_last(_: Vocabulary, __: bytes, tokens: list[TokenId]) -> int:
-    """All tokens but the last one are called certain; own."""
+    """All tokens but the last one are called certain."""
     return len(tokens) - 1
 
 
 @eager(becomes_certain("a b", "abab"))
 def eager_all_but_two(_: Vocabulary, __: bytes, tokens: list[TokenId]) -> int:
-    """All tokens but the last two are called certain; own."""
+    """All tokens but the last two are called certain."""
     return len(tokens) - 2
 
 
@@ -401,13 +401,13 @@ def eager_longest_token_ago(vocabulary: Vocabulary, text: bytes, tokens: list[To
 
 @eager(becomes_certain("a b", "a", "b"))
 def eager_only_at_the_end(_: Vocabulary, __: bytes, ___: list[TokenId]) -> int:
-    """Nothing is given before the end; own."""
+    """Nothing is given before the end."""
     return 0
 
 
 @replacing_tool("eager_encoder", becomes_certain("a aa", "a"))
 def eager_no_tail(vocabulary: Vocabulary) -> EagerEncoder:
-    """What is still open at the end is lost: there is no flush; own."""
+    """What is still open at the end is lost: there is no flush."""
 
     class NoTail(EagerEncoder):
         def finish(self) -> list[TokenId]:

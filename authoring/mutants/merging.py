@@ -225,7 +225,7 @@ _WHOLE: Final = TextRules(whole_piece=True)
 
 @replacing("encode_symbols", encode(spelled("a aa"), "aaa"))
 def ties_from_the_right(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
-    """Of equal ranks the rightmost pair merges first, as in a queue without a second key. Own."""
+    """Among equal ranks the rightmost pair merges first, as in a queue without a second key."""
     return _rightmost(vocabulary, symbols)
 
 
@@ -261,8 +261,8 @@ def all_occurrences_at_once(vocabulary: Vocabulary, symbols: Sequence[TokenId]) 
 
 @replacing("encode_symbols", encode(paired("a aa aaa", "aa+a a+a"), "aaa"))
 def rule_by_rule(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
-    """Each merge is applied everywhere in turn, and never again: the reading of the literature that
-    is named after Hugging Face's library, which does not do so.
+    """Each merge is applied everywhere in turn and never again. The literature names this reading
+    after Hugging Face's library, which does not work this way.
     """
     line = _Line(vocabulary, list(symbols))
     waiting = [(merge.rank, slot, *line.pair(slot)) for slot, merge in line.merges()]
@@ -281,8 +281,8 @@ def rule_by_rule(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[Tok
 
 @preparing(encode(paired("a aa aaa", "a+a a+aa"), "aaa"), encode_symbols=_HEAP)
 def pairs_by_concatenation(vocabulary: Vocabulary) -> Vocabulary:
-    """A merge list is read as ranks of results, so that pairs merge that are not listed: a
-    tokenizer.json converted to tiktoken's format without an audit.
+    """A merge list is read as ranks of results, so pairs merge that are not listed. Happens when a
+    tokenizer.json is converted to tiktoken's format without an audit.
     """
     rule = vocabulary.rule
     if not isinstance(rule, ByPair):
@@ -301,8 +301,8 @@ def pairs_by_concatenation(vocabulary: Vocabulary) -> Vocabulary:
 
 @preparing(encode(spelled("a b c bc ab abc"), "abc"), encode_symbols=_HEAP)
 def one_split_per_token(vocabulary: Vocabulary) -> Vocabulary:
-    """Ranks are turned into a merge list by cutting each token into its longest prefix and the
-    rest, which need not be what merges into it. After openai/tiktoken#60.
+    """Ranks become a merge list by splitting each token into its longest prefix and the rest, which
+    need not be the pair that makes it. After openai/tiktoken#60.
     """
     rule = vocabulary.rule
     if not isinstance(rule, ByConcatenation):
@@ -320,15 +320,15 @@ def one_split_per_token(vocabulary: Vocabulary) -> Vocabulary:
 @preparing(encode(spelled("a b c ab bc", ids=[0, 1, 2, 9, 8]), "abc"), encode_symbols=_HEAP)
 @with_ranks
 def order_by_id(_: Vocabulary, merge: Merge) -> int:
-    """Merges go by the id of their result, which is not its rank. tiktoken and GitHub's bpe know
-    one number only; DeepSeek puts special tokens at 0 and 1. Own.
+    """Merges are ordered by the id of their result, not by rank. tiktoken and GitHub's bpe have
+    only one number; DeepSeek puts special tokens at 0 and 1.
     """
     return merge.result
 
 
 @preparing(encode(paired("a b c ab bc", "a+b b+c a+b"), "abc"), encode_symbols=_HEAP)
 def duplicate_merge_first_wins(vocabulary: Vocabulary) -> Vocabulary:
-    """A merge that is listed twice keeps its first place; in Hugging Face's library the last one
+    """A merge that is listed twice keeps its first place; in Hugging Face's library the last place
     counts. ohdearquant/lattice#259, #260.
     """
     rule = vocabulary.rule
@@ -342,8 +342,8 @@ def duplicate_merge_first_wins(vocabulary: Vocabulary) -> Vocabulary:
 
 @replacing("encode_symbols", encode(spelled("a aa aaa aaaa"), "aaaaa"))
 def stale_pairs_if_alive(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
-    """A queue takes an entry for valid if both its slots are in use, though they hold other tokens
-    by now. Seen while searching for the smallest example against lazy heaps.
+    """A queue accepts an entry if both of its slots are in use, even if they hold other tokens by
+    now. Found while searching for the smallest example against lazy heaps.
     """
     line = _Line(vocabulary, list(symbols))
     waiting = [(merge.rank, slot) for slot, merge in line.merges()]
@@ -363,15 +363,15 @@ def stale_pairs_if_alive(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> 
 @replacing("encode_symbols", encode(spelled("a b c bc abc"), "abc"))
 @partial(encode_by, refresh_left=False)
 def left_pair_forgotten(merge: Merge, slot: int, _: Key) -> Key:
-    """After a merge only the pair to the right is looked up again. Seen in teaching code."""
+    """After a merge only the pair on the right is looked up again. Seen in teaching code."""
     return merge.rank, slot
 
 
 @replacing("encode_symbols", encode(spelled("x a b y aby xab ab"), "xaby"))
 @encode_by
 def queue_never_goes_back(merge: Merge, slot: int, last: Key) -> Key:
-    """A queue that hands out ranks in rising order (radix heap, buckets) treats a new pair of lower
-    rank as if it had the current one. After tokie's radix heap.
+    """A queue that returns ranks in rising order (radix heap, buckets) treats a new pair of lower
+    rank as if it had the current rank. After tokie's radix heap.
     """
     return max(merge.rank, last[0]) if last else merge.rank, slot
 
@@ -386,20 +386,20 @@ def leftmost_pair_first(_: Merge, slot: int, __: Key) -> Key:
 @preparing(encode(spelled("b c d e bc de bcd"), "bcde"), encode_symbols=_HEAP)
 @with_ranks
 def longest_merge_first(vocabulary: Vocabulary, merge: Merge) -> int:
-    """Of all pairs the one with the longest result merges first. Own."""
+    """The pair with the longest result merges first."""
     return merge.rank - (len(vocabulary.spellings[merge.result]) << 32)
 
 
 @preparing(encode(spelled("a b c ab bc"), "abc"), encode_symbols=_HEAP)
 @with_ranks
 def highest_rank_first(_: Vocabulary, merge: Merge) -> int:
-    """The comparison is the wrong way round: the highest rank merges first. Own."""
+    """The comparison is reversed: the highest rank merges first."""
     return -merge.rank
 
 
 @replacing("encode_symbols", encode(spelled("a aa"), "aa"))
 def nothing_merges(_: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
-    """The rank of a pair is looked up for one of its tokens only, so nothing ever merges.
+    """The rank of a pair is looked up for only one of its tokens, so nothing merges.
     pie-project/pie#83, #84.
     """
     return list(symbols)
@@ -407,13 +407,17 @@ def nothing_merges(_: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
 
 @replacing("encode_symbols", encode(spelled("a b ba ab"), "aba"))
 def greedy(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
-    """The longest token that the rest starts with: often mistaken for byte-pair encoding."""
+    """The longest token that the rest starts with is taken. This is often mistaken for byte-pair
+    encoding.
+    """
     return ENCODERS["greedy"](vocabulary, symbols)
 
 
 @replacing("encode_symbols", encode(spelled("a b c d e bc abc ab cd cde"), "abcde"))
 def fewest_tokens(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
-    """As few tokens as can be, instead of what merging makes. GitHub's bpe has it as a choice."""
+    """The text is split into as few tokens as possible, regardless of merges. GitHub's bpe offers
+    this as an option.
+    """
     return ENCODERS["minimal"](vocabulary, symbols)
 
 
@@ -448,7 +452,9 @@ def seam_unchecked_prefix_table(
 def seam_unchecked_backtracking(
     vocabulary: Vocabulary, symbols: Sequence[TokenId]
 ) -> list[TokenId]:
-    """The same for its backtracking encoder. Run on github/rust-gems itself."""
+    """GitHub's bpe makes the same mistake in its backtracking encoder. Run on github/rust-gems
+    itself.
+    """
     made = vocabulary.remember(_splits)
     if made is None:
         return RIGHT.encode_symbols(vocabulary, symbols)
@@ -474,8 +480,8 @@ def seam_unchecked_backtracking(
 
 @replacing("encode_symbols", encode(spelled("a aa"), "a" * 101))
 def long_pieces_from_the_right(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
-    """From 100 bytes on tiktoken uses another algorithm; here that one breaks ties to the right.
-    The second algorithm is due to openai/tiktoken#195; the mistake is our own.
+    """From 100 bytes on tiktoken uses another algorithm; here it breaks ties to the right. The
+    second algorithm is due to openai/tiktoken#195; the mistake is invented.
     """
     encoder = RIGHT.encode_symbols if len(symbols) < _LONG else _rightmost
     return encoder(vocabulary, symbols)
@@ -483,7 +489,9 @@ def long_pieces_from_the_right(vocabulary: Vocabulary, symbols: Sequence[TokenId
 
 @replacing("encode_symbols", encode(spelled("a aa"), "a" * 100))
 def hundred_bytes_fall_between(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
-    """One algorithm takes less than 100 bytes, the other one more, and neither takes 100. Own."""
+    """One algorithm handles pieces shorter than 100 bytes, the other longer ones, and neither
+    handles exactly 100.
+    """
     return list(symbols) if len(symbols) == _LONG else RIGHT.encode_symbols(vocabulary, symbols)
 
 
@@ -494,8 +502,8 @@ def _chunks_of(size: int) -> Mutant:
         return [token for chunk in chunks for token in chunk]
 
     story = (
-        f"Long pieces are cut into {size} bytes each before merging, to bound the work. Own, "
-        "after the quadratic time of openai/tiktoken#195 and dqbd/tiktoken#156."
+        f"Long pieces are cut into {size} bytes each before merging, to bound the work. "
+        "After the quadratic time of openai/tiktoken#195 and dqbd/tiktoken#156."
     )
     witness = encode(spelled("a b ab"), "b" * (size - 1) + "ab")
     return replacing("encode_symbols", witness)(named(f"chunks-of-{size}", story, encode_chunks))
@@ -514,18 +522,18 @@ def _ranks_in(bits: int, story: str) -> Mutant:
 
 
 RANKS: Final = (
-    _ranks_in(16, "Ranks are kept in 16 bits, which was enough for GPT-2. Own."),
-    _ranks_in(9, "Ranks are packed into 9 bits. Own."),
-    _ranks_in(8, "Ranks are kept in a byte. Own."),
-    _ranks_in(24, "Ranks share a word of 32 bits with a length of 8. Own."),
+    _ranks_in(16, "Ranks are kept in 16 bits, which was enough for GPT-2."),
+    _ranks_in(9, "Ranks are packed into 9 bits."),
+    _ranks_in(8, "Ranks are kept in a byte."),
+    _ranks_in(24, "Ranks share a word of 32 bits with a length of 8."),
 )
 
 
 @preparing(encode(_with_two_ranks(1 << 24), "abc"), encode_symbols=_HEAP)
 @with_ranks
 def ranks_as_floats(_: Vocabulary, merge: Merge) -> int:
-    """Ranks are scores in 32-bit floating point, which cannot tell 16,777,216 from 16,777,217;
-    SentencePiece's scores are such numbers. Own.
+    """Ranks are 32-bit floats, which cannot distinguish 16,777,216 from 16,777,217. SentencePiece's
+    scores are such numbers.
     """
     return int(unpack("f", pack("f", merge.rank))[0])
 
@@ -533,7 +541,7 @@ def ranks_as_floats(_: Vocabulary, merge: Merge) -> int:
 @preparing(encode(_with_a_rank_of(1 << 31), "abc"), encode_symbols=_HEAP)
 @with_ranks
 def ranks_with_a_sign(_: Vocabulary, merge: Merge) -> int:
-    """Ranks from 2^31 on are taken for negative numbers, and merge first. Own."""
+    """Ranks from 2^31 on are read as negative numbers and merge first."""
     return merge.rank - ((merge.rank >> 31) << 32)
 
 
@@ -545,21 +553,21 @@ def ids_in_16_bits(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[T
 
 @replacing("whole_piece", encode(spelled("a b c abc", text=_WHOLE), "abc"))
 def whole_piece_never(_: Vocabulary, __: bytes) -> TokenId | None:
-    """A piece that is itself a token is merged like any other; tiktoken takes it as it is. Matters
-    for the dead tokens of Llama-3, and for huggingface's ignore_merges.
+    """A piece that is itself a token is merged like any other; tiktoken takes it whole. Matters for
+    the dead tokens of Llama-3 and for Hugging Face's ignore_merges.
     """
     return None
 
 
 @replacing("whole_piece", encode(spelled("a b c abc"), "abc"))
 def whole_piece_always(vocabulary: Vocabulary, piece: bytes) -> TokenId | None:
-    """A piece that is itself a token is taken as it is, where the engine would merge it."""
+    """A piece that is itself a token is taken whole where the engine would merge it."""
     return vocabulary.ids.get(piece.decode("latin-1"))
 
 
 @replacing("whole_piece", encode(spelled(f"a {'a' * 16}", text=_WHOLE), "a" * 16))
 def whole_piece_below_16(vocabulary: Vocabulary, piece: bytes) -> TokenId | None:
-    """The look-up of whole pieces is made for less than 16 bytes only. Own."""
+    """Whole pieces are looked up only if they are shorter than 16 bytes."""
     return RIGHT.whole_piece(vocabulary, piece) if len(piece) < 16 else None
 
 
@@ -573,8 +581,8 @@ def _cache(_: Vocabulary) -> dict[tuple[int, ...], list[TokenId]]:
     prepare=replace,  # the copy has an empty cache
 )
 def cache_without_comparison(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
-    """Pieces are remembered by their length and first 8 bytes, and never compared. Own: GitHub's
-    bpe hashes tokens to 32 bits and does compare.
+    """Pieces are cached by their length and first 8 bytes and never compared. GitHub's bpe hashes
+    tokens to 32 bits and does compare.
     """
     cache = vocabulary.remember(_cache)
     key = (*symbols[:8], len(symbols))
@@ -585,21 +593,21 @@ def cache_without_comparison(vocabulary: Vocabulary, symbols: Sequence[TokenId])
 
 @replacing("symbols", encode(spelled("a b ab"), "axb"))
 def missing_byte_dropped(vocabulary: Vocabulary, piece: bytes) -> list[TokenId]:
-    """A byte that no token holds disappears without a word. GitHub's greedy and backtracking
-    encoders; ollama/ollama#15232.
+    """A byte without a token is dropped silently. GitHub's greedy and backtracking encoders;
+    ollama/ollama#15232.
     """
     return _without_missing(vocabulary, piece)
 
 
 @replacing("symbols", encode(spelled("a b ab"), "bx"))
 def missing_byte_is_first_token(vocabulary: Vocabulary, piece: bytes) -> list[TokenId]:
-    """A byte that no token holds becomes the first token. GitHub's minimal encoder."""
+    """A byte without a token becomes the first token. GitHub's minimal encoder."""
     first = min(vocabulary.symbol_of_letter.values())
     return [vocabulary.symbol_of_letter.get(letter, first) for letter in piece.decode("latin-1")]
 
 
 @replacing("symbols", encode(spelled("a b ab"), "axb"))
 def missing_byte_loses_piece(vocabulary: Vocabulary, piece: bytes) -> list[TokenId]:
-    """A byte that no token holds makes its whole piece disappear. GitHub's backtracking."""
+    """A byte without a token makes its whole piece disappear. GitHub's backtracking encoder."""
     symbols = _without_missing(vocabulary, piece)
     return symbols if len(symbols) == len(piece) else []

@@ -1,7 +1,7 @@
-"""A mutant: the reference with one mistake in it, the story of the mistake, and a witness.
+"""Mutants: the reference with one deliberate mistake each, and a question that shows it.
 
-A mutant is wrong on purpose. Fixtures that cannot tell it from the reference
-would not notice the same mistake in a real engine.
+Fixtures that cannot tell a mutant from the reference would not notice the same
+mistake in a real engine.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ Prepare: TypeAlias = Callable[[Vocabulary], Vocabulary]
 PreparePipeline: TypeAlias = Callable[[Pipeline], Pipeline]
 
 Ask: TypeAlias = Callable[[ReferenceSession, str, Mapping[str, Any]], Ok | Refused]
-"""How a request is passed on to the reference, and its answer back: here goes what no step does."""
+"""Answers a request, given a session of the reference: for mistakes outside the components."""
 
 AskPipeline: TypeAlias = Callable[[PipelineSession, str, Mapping[str, Any]], Ok | Refused]
 """The same for a request to a whole tokenizer."""
@@ -37,26 +37,26 @@ AskPipeline: TypeAlias = Callable[[PipelineSession, str, Mapping[str, Any]], Ok 
 
 @dataclass(frozen=True)
 class Witness:
-    """A question, as small as can be, that a mutant answers wrongly."""
+    """A minimal question that a mutant answers wrongly."""
 
     vocabulary: Subject
     op: str
     request: Mapping[str, Any]
     before: Sequence[tuple[str, Mapping[str, Any]]] = ()
-    """What must have been asked before, of mutants that remember what they should not."""
+    """Questions to ask first, for mutants that remember what they should not."""
 
     rules: str = ""
-    """Whose rules the question is asked under; empty: those usual for what it is about."""
+    """The profile of the question; empty: the usual one for its subject."""
 
     @property
     def profile(self) -> str:
-        """Whose rules the question is asked under."""
+        """The profile of the question."""
         if self.rules:
             return self.rules
         return "definition" if isinstance(self.vocabulary, Vocabulary) else "hugging-face"
 
     def ask(self, engine: Engine) -> Answer:
-        """Return an engine's answer. May raise, as a mutant may."""
+        """Return an engine's answer. Raise whatever a mutant raises."""
         session = load_subject(engine, self.vocabulary, "witness", self.profile)
         if isinstance(session, Unsupported):
             return session
@@ -73,18 +73,18 @@ class Mutant:
     """A slug that never changes."""
 
     story: str
-    """The bug in a sentence, and where it was seen; "own" if we made it up."""
+    """The mistake in a sentence, and where it was seen, unless it is invented."""
 
     engine: ReferenceEngine
     witness: Witness
     ops: frozenset[str] | None = None
-    """The operations that it answers otherwise than the reference; None: perhaps all."""
+    """The operations that it may answer differently from the reference; None: all."""
 
     profiles: frozenset[str] | None = None
-    """The profiles under which it does so; None: perhaps all."""
+    """The profiles under which it may do so; None: all."""
 
     def concerns(self, subject: Subject, op: str, profile: str) -> bool:
-        """Say whether its answers may be other ones than the reference's."""
+        """Return whether its answers may differ from the reference's."""
         return (
             type(subject) is type(self.witness.vocabulary)
             and (self.ops is None or op in self.ops)
@@ -127,13 +127,13 @@ class AskedSession(ReferenceSession):
 class AskedPipelines(ReferenceEngine):
     """A reference whose requests to a whole tokenizer go through what `begin` returns.
 
-    `begin` is called for each session, so that what a session remembers is its own.
+    `begin` is called for each session, so sessions share no memory.
     """
 
     begin: Callable[[], AskPipeline] = lambda: PipelineSession.answer
 
     def leaves_as_it_is(self, content: bytes, name: str, profile: str) -> bool:
-        """Return false: what is asked for may be changed, or what is answered."""
+        """Return false, because questions or answers may be changed."""
         return False
 
     def load_tokenizer(self, content: bytes, name: str, profile: str) -> "AskedPipeline":
@@ -260,7 +260,7 @@ def by_name(mutants: Iterable[Mutant]) -> dict[str, Mutant]:
     table: dict[str, Mutant] = {}
     for each in mutants:
         if each.name in table:
-            raise ValueError(f"a mutant's name must be its own, {each.name!r} is used twice")
+            raise ValueError(f"a mutant's name must be unique, {each.name!r} is used twice")
         table[each.name] = each
     return table
 

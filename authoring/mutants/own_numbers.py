@@ -1,9 +1,8 @@
-"""A right engine that draws with random numbers of its own, for mutants that do it wrongly.
+"""A right engine that draws its own random numbers, as a basis for mutants.
 
-The reference draws with numbers that are given, and so it cannot answer what is asked of an
-engine's own ones. This one can, with Python's generator; everything else it leaves to the
-reference. Each question begins a stream that depends on the question, so that a run can be
-repeated.
+The reference draws with given numbers, so it cannot answer questions about an engine's own
+numbers. This engine can, with Python's generator; it leaves everything else to the reference.
+Each question starts a stream that depends on the question, so runs can be repeated.
 """
 
 from bisect import bisect_right
@@ -26,14 +25,14 @@ from tokenref.rules import STANDARD, all_choices, choices_of
 
 Request: TypeAlias = Mapping[str, Any]
 Numbers: TypeAlias = Callable[[], float]
-"""Gives the next random number, in [0, 1)."""
+"""Returns the next random number, in [0, 1)."""
 
 RowLaw: TypeAlias = Callable[[Sequence[float], Mapping[str, Any]], Shares]
-"""The law of a row of logits with these parameters."""
+"""Returns the distribution of a row of logits with these parameters."""
 
 
 class Wheel:
-    """A row to draw from with one number, by a walk along its running sums.
+    """A row to draw from with one number, by its running sums.
 
     >>> Wheel([0.5, 0.0, 0.5]).draw(0.75), Wheel([0.5, 0.0, 0.5]).draw(0.25)
     (2, 0)
@@ -52,22 +51,22 @@ class Wheel:
 
 @dataclass(frozen=True)
 class Step:
-    """A step of speculative decoding, ready to be taken many times."""
+    """A step of speculative decoding that can be taken many times."""
 
     method: str
     offered: Sequence[Wheel]
-    """What drafts are drawn from."""
+    """The rows that drafts are drawn from."""
 
     judged: Sequence[Wheel]
-    """What they are judged by: in a right engine the same."""
+    """The rows that drafts are judged by: the same in a right engine."""
 
     target: Sequence[Wheel]
     left: Sequence[Wheel]
-    """What replaces a rejected draft."""
+    """The rows that replace a rejected draft."""
 
 
 def taken(step: Step, number: Numbers) -> list[int]:
-    """Return what comes out of a step, each decision with a number of its own."""
+    """Return the tokens of a step, with one random number per decision."""
     drafts = [row.draw(number()) for row in step.offered]
     if step.method == "block":
         return _block(step, drafts, number)
@@ -107,7 +106,7 @@ def _excess(step: Step, place: int, product: float) -> list[float]:
 
 
 def is_accepted(step: Step, place: int, draft: int, number: float) -> bool:
-    """Say whether a draft is accepted: with the smaller one of 1 and target over what judges it.
+    """Return whether a draft is accepted: with probability min(1, target / judged).
 
     >>> even, sure, target = Wheel([0.5, 0.5]), Wheel([1.0, 0.0]), Wheel([0.25, 0.75])
     >>> step = Step("chain", [sure], [even], [target, target], [target])
@@ -118,19 +117,19 @@ def is_accepted(step: Step, place: int, draft: int, number: float) -> bool:
 
 
 def batches_of(number: Numbers, rows: int, calls: int) -> Iterator[Sequence[float]]:
-    """Yield the random numbers of each call, one for each row."""
+    """Yield the random numbers of each call, one per row."""
     for _ in range(calls):
         yield [number() for _ in range(rows)]
 
 
 def streams_of(number: Numbers, seeds: Sequence[int | None]) -> list[Numbers]:
-    """Return where each row of a batch takes its numbers from: its seed's stream, or all one."""
+    """Return the stream of each row of a batch: that of its seed, or a shared one."""
     return [number if seed is None else Random(seed).random for seed in seeds]
 
 
 @dataclass(frozen=True)
 class Habits:
-    """How an engine draws. A mutant has other habits."""
+    """How an engine draws. A mutant replaces one habit."""
 
     shares: Callable[[Sequence[float]], Sequence[float]] = list
     """What a row of probabilities is drawn by, of counts of single draws."""
@@ -157,7 +156,7 @@ class OwnNumbersEngine(ReferenceEngine):
     habits: Habits = field(default_factory=Habits)
 
     def load_profile(self, profile: str) -> "OwnNumbersSession":
-        """Take up a profile of samplers."""
+        """Load a profile of samplers."""
         return OwnNumbersSession(SamplerSession(profile, self.sampler_tools), self.habits)
 
 

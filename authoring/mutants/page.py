@@ -32,6 +32,7 @@ def mutants_page(report: GateReport) -> str:
         f"{len(report.trials):,} mutants: {killed} killed, {survived} survive, and {crude} are too",
         "crude to count, because more than a quarter of the records detect them.",
         "",
+        "A mistake names the projects where it was seen; without a name it is invented.",
         "The last column shows how many of the records that kill the mutant have each flag.",
         "`fixtures/glossary.json` explains the flags. Mutants that shorter rows kill are not",
         "tested on rows of tens of thousands of tokens.",

@@ -108,21 +108,19 @@ def interval(witness: Witness) -> Callable[[CountPart], Mutant]:
 
 @interval(part_counts("a aa", "aa", (1, 2)))
 def interval_prefix_difference(vocabulary: Vocabulary, piece: bytes, start: int, stop: int) -> int:
-    """The count of the longer beginning less that of the shorter one, as if counts added up;
-    own.
-    """
+    """The count of the longer beginning less that of the shorter one, as if counts added up."""
     return len(encoded(vocabulary, piece[:stop])) - len(encoded(vocabulary, piece[:start]))
 
 
 @interval(part_counts("a aa", "aa", (0, 1)))
 def interval_suffix_difference(vocabulary: Vocabulary, piece: bytes, start: int, stop: int) -> int:
-    """The count of the longer end less that of the shorter one; own."""
+    """The count of the longer end less that of the shorter one."""
     return len(encoded(vocabulary, piece[start:])) - len(encoded(vocabulary, piece[stop:]))
 
 
 @interval(part_counts("a aa", "aa", (0, 1)))
 def interval_tokens_inside(vocabulary: Vocabulary, piece: bytes, start: int, stop: int) -> int:
-    """The tokens of the whole piece that lie inside the range; own."""
+    """The tokens of the whole piece that lie inside the range."""
     borders = _borders(vocabulary, piece)
     pairs = pairwise(borders)
     return sum(start <= first and last <= stop for first, last in pairs)
@@ -130,7 +128,7 @@ def interval_tokens_inside(vocabulary: Vocabulary, piece: bytes, start: int, sto
 
 @interval(part_counts("a aa", "aa", (1, 1)))
 def interval_tokens_touched(vocabulary: Vocabulary, piece: bytes, start: int, stop: int) -> int:
-    """The tokens of the whole piece that the range touches; own."""
+    """The tokens of the whole piece that the range touches."""
     borders = _borders(vocabulary, piece)
     pairs = pairwise(borders)
     return sum(first < stop and start < last for first, last in pairs)
@@ -156,7 +154,7 @@ def interval_first_common_border(
 
 @interval(part_counts("a b c bc abc", "abc", (0, 2)))
 def interval_looking_beyond(vocabulary: Vocabulary, piece: bytes, start: int, stop: int) -> int:
-    """The encoder reads on behind the end of the range; own."""
+    """The encoder reads on behind the end of the range."""
     at, count = start, 0
     for token in encoded(vocabulary, piece[start:]):
         if at >= stop:
@@ -168,13 +166,13 @@ def interval_looking_beyond(vocabulary: Vocabulary, piece: bytes, start: int, st
 
 @interval(part_counts("a", "aa", (0, 1)))
 def interval_stop_included(vocabulary: Vocabulary, piece: bytes, start: int, stop: int) -> int:
-    """The byte at the stop is counted too; own."""
+    """The byte at the stop is counted too."""
     return len(encoded(vocabulary, piece[start : stop + 1]))
 
 
 @interval(part_counts("a", "aa", (1, 1)))
 def interval_never_empty(vocabulary: Vocabulary, piece: bytes, start: int, stop: int) -> int:
-    """An empty range has one token; own."""
+    """An empty range has one token."""
     return max(1, len(encoded(vocabulary, piece[start:stop])))
 
 
@@ -190,21 +188,21 @@ def limit_ten_more(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
 
 @replacing_tool("till_limit", at_most(spelled("a aa aaaa"), "aaaa", 1))
 def limit_some_beginning(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
-    """The text is given up as soon as some beginning of it has more tokens; own."""
+    """The text is given up as soon as some beginning of it has more tokens."""
     counts = (tokenizer.count(text[:end]) for end in range(len(text) + 1))
     return None if max(counts) > limit else tokenizer.count(text)
 
 
 @replacing_tool("till_limit", at_most(spelled("a"), "aa", 2))
 def limit_excluded(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
-    """As many tokens as the limit are too many; own."""
+    """Exactly as many tokens as the limit are too many."""
     found = tokenizer.count(text)
     return found if found < limit else None
 
 
 @replacing_tool("till_limit", at_most(bytewise(r"\w+|\W"), "ab cd", 2))
 def limit_per_piece(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
-    """Each piece is held against the limit, not their sum; own."""
+    """Each piece is compared with the limit instead of their sum."""
     counts = [tokenizer.count(piece) for piece in tokenizer.pieces(text)]
     return None if any(count > limit for count in counts) else sum(counts)
 
@@ -224,13 +222,13 @@ def limit_budget_folded(tokenizer: Tokenizer, text: str, limit: int) -> int | No
 
 @replacing_tool("till_limit", at_most(spelled("a"), "aa", 1))
 def limit_limit_as_answer(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
-    """Where there are more, the limit itself is the answer; own."""
+    """If there are more tokens, the limit itself is returned."""
     return min(limit, tokenizer.count(text))
 
 
 @replacing_tool("split", beginning(spelled("a b ab bab"), "bab", 1))
 def split_binary_search(tokenizer: Tokenizer, text: str, most: int) -> int:
-    """Counts are taken to rise with the text, and searched by halves; own."""
+    """Counts are assumed to rise with the text, and a binary search is used."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -252,8 +250,8 @@ def split_first_over(tokenizer: Tokenizer, text: str, most: int) -> int:
 
 @replacing_tool("split", beginning(spelled("a b c bc ab"), "abc", 1))
 def split_tokens_of_the_whole(tokenizer: Tokenizer, text: str, most: int) -> int:
-    """The whole text is encoded, its first tokens are taken, and what is no whole character is
-    dropped: the naive way that the README of GitHub's bpe begins with.
+    """The whole text is encoded, the first tokens are taken, and incomplete characters are dropped:
+    the naive way that the README of GitHub's bpe begins with.
     """
     content = tokenizer.decode_bytes(tokenizer.encode(text, allowed_special="all")[:most])
     return _refusing(len(content.decode("utf-8", "ignore")), text, most)
@@ -261,19 +259,19 @@ def split_tokens_of_the_whole(tokenizer: Tokenizer, text: str, most: int) -> int
 
 @replacing_tool("split", beginning(bytewise(), "éa", 2))
 def split_in_bytes(tokenizer: Tokenizer, text: str, most: int) -> int:
-    """The place is given in bytes; own."""
+    """The position is in bytes."""
     return len(text[: split(tokenizer, text, most)].encode())
 
 
 @replacing_tool("split", beginning(bytewise(), "😀a", 4))
 def split_utf16(tokenizer: Tokenizer, text: str, most: int) -> int:
-    """The place is given in UTF-16 units, as strings in JavaScript have them; own."""
+    """The position is in UTF-16 units, as in JavaScript strings."""
     return len(text[: split(tokenizer, text, most)].encode("utf-16-le")) // 2
 
 
 @replacing_tool("split", beginning(_special(), "a<|end|>b", 2))
 def split_special_as_text(tokenizer: Tokenizer, text: str, most: int) -> int:
-    """Special tokens are counted as text; own."""
+    """Special tokens are counted as text."""
     fits = (k for k in range(len(text), 0, -1) if tokenizer.count(text[:k]) <= most)
     return _refusing(next(fits, 0), text, most)
 
@@ -282,21 +280,21 @@ def split_special_as_text(tokenizer: Tokenizer, text: str, most: int) -> int:
     "split", beginning(bytewise(None, b"a<", special_tokens={"<|end|>": 300}), "a<|end|>", 1)
 )
 def split_through_special(tokenizer: Tokenizer, text: str, most: int) -> int:
-    """A special token is cut where its first character fits into a token before it; own."""
+    """A special token is cut where its first character fits into the token before it."""
     fits = (k for k in range(len(text), 0, -1) if _count(tokenizer, text[:k]) <= most)
     return _refusing(next(fits, 0), text, most)
 
 
 @replacing_tool("split", beginning(bytewise(r"\w+|\W"), "abc d", 2))
 def split_at_pieces(tokenizer: Tokenizer, text: str, most: int) -> int:
-    """Only borders of pieces are places to cut; own."""
+    """The text is cut only at the borders of pieces."""
     ends = list(accumulate(map(len, tokenizer.pieces(text)), initial=0))
     return _refusing(max(end for end in ends if _count(tokenizer, text[:end]) <= most), text, most)
 
 
 @replacing_tool("split", beginning(bytewise(), "é", 1))
 def split_one_at_least(tokenizer: Tokenizer, text: str, most: int) -> int:
-    """A first character that has too many tokens is taken all the same; own."""
+    """A first character with too many tokens is accepted."""
     try:
         return split(tokenizer, text, most)
     except ParameterError:
@@ -307,8 +305,8 @@ def split_one_at_least(tokenizer: Tokenizer, text: str, most: int) -> int:
 def chunks_groups_of_tokens(
     tokenizer: Tokenizer, text: str, most: int, overlap: int
 ) -> list[tuple[int, int]]:
-    """The tokens of the whole text are cut into groups, each group alone may have more or fewer,
-    and one of parts of characters is empty (README of GitHub's bpe).
+    """The tokens of the whole text are cut into groups. Each group alone may have more or fewer
+    tokens, and a group of parts of characters is empty (README of GitHub's bpe).
     """
     ids = tokenizer.encode(text, allowed_special="all")
     step = most - overlap
@@ -319,7 +317,7 @@ def chunks_groups_of_tokens(
 
 @replacing_tool("chunks", chunked(spelled("a b"), "abab", 2, 1))
 def chunks_no_overlap(tokenizer: Tokenizer, text: str, most: int, _: int) -> list[tuple[int, int]]:
-    """The overlap is forgotten; own."""
+    """The overlap is forgotten."""
     return cut(tokenizer, text, most, 0)
 
 
@@ -327,7 +325,7 @@ def chunks_no_overlap(tokenizer: Tokenizer, text: str, most: int, _: int) -> lis
 def chunks_overlap_in_characters(
     tokenizer: Tokenizer, text: str, most: int, overlap: int
 ) -> list[tuple[int, int]]:
-    """The overlap is counted in characters; own."""
+    """The overlap is counted in characters."""
     found: list[tuple[int, int]] = []
     start = 0
     while start < len(text):
@@ -341,7 +339,7 @@ def chunks_overlap_in_characters(
 def chunks_last_dropped(
     tokenizer: Tokenizer, text: str, most: int, overlap: int
 ) -> Sequence[tuple[int, int]]:
-    """The last chunk is lost where it is not full; own."""
+    """The last chunk is lost if it is not full."""
     found = cut(tokenizer, text, most, overlap)
     short = found and _count(tokenizer, text[slice(*found[-1])]) < most
     return found[:-1] if short and len(found) > 1 else found
@@ -351,7 +349,7 @@ def chunks_last_dropped(
 def chunks_end_included(
     tokenizer: Tokenizer, text: str, most: int, overlap: int
 ) -> Sequence[tuple[int, int]]:
-    """The end of a chunk is its last character, and not the one behind; own."""
+    """The end of a chunk is its last character instead of the one after it."""
     return [(start, end - 1) for start, end in cut(tokenizer, text, most, overlap)]
 
 
@@ -359,8 +357,8 @@ def chunks_end_included(
 def chunks_sums_of_pieces(
     tokenizer: Tokenizer, text: str, most: int, _: int
 ) -> list[tuple[int, int]]:
-    """Pieces are put together as long as their counts add up to no more; a piece that alone has
-    more becomes a chunk all the same; own.
+    """Pieces are joined while their counts add up to no more than the limit; a piece that alone has
+    more becomes a chunk anyway.
     """
     found: list[tuple[int, int]] = []
     start = at = total = 0

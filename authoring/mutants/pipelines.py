@@ -1,8 +1,8 @@
-"""Whole tokenizers with one component wrong: what the mutants of them are made of.
+"""Decorators for mutants of whole tokenizers, which have one wrong component.
 
-A mutant changes the components of one kind, wherever in the tokenizer they
-stand. A tokenizer without such a component stays the very object it was, which
-says at once that the mutant cannot be seen there.
+A mutant changes all components of one kind, wherever they are in the tokenizer.
+A tokenizer without such a component stays the same object, which shows at once
+that the mutant makes no difference there.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,7 @@ SEQUENCES: Final[Mapping[type, str]] = {
     PostProcessorSequence: "processors",
     DecoderSequence: "decoders",
 }
-"""The components that are made of others, and the field with these."""
+"""Components that contain others, and the field that holds them."""
 
 
 # ---- components that follow a rule
@@ -48,12 +48,12 @@ SEQUENCES: Final[Mapping[type, str]] = {
 
 @dataclass(frozen=True)
 class Rewriting:
-    """A normalizer by a rule."""
+    """A normalizer that follows a rule."""
 
     rule: Callable[[AlignedText], AlignedText]
 
     def normalize(self, text: AlignedText) -> AlignedText:
-        """Return what the rule returns."""
+        """Apply the rule."""
         return self.rule(text)
 
     def normalize_text(self, text: str) -> str:
@@ -63,12 +63,12 @@ class Rewriting:
 
 @dataclass(frozen=True)
 class Cutting:
-    """A pre-tokenizer by a rule."""
+    """A pre-tokenizer that follows a rule."""
 
     rule: Callable[[AlignedText], list[AlignedText]]
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
-        """Return what the rule returns."""
+        """Apply the rule."""
         return self.rule(text)
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
@@ -78,18 +78,18 @@ class Cutting:
 
 @dataclass(frozen=True)
 class Decoding:
-    """A decoder by a rule."""
+    """A decoder that follows a rule."""
 
     rule: Callable[[Sequence[str]], list[str]]
 
     def decode_chain(self, tokens: Sequence[str]) -> list[str]:
-        """Return what the rule returns."""
+        """Apply the rule."""
         return self.rule(tokens)
 
 
 @dataclass(frozen=True)
 class Processing:
-    """A post-processor by a rule about what the right one returns."""
+    """A post-processor that follows a rule, which is given the right one."""
 
     right: PostProcessor
     rule: Callable[[PostProcessor, Sequence[Encoding], bool], list[Encoding]]
@@ -101,47 +101,47 @@ class Processing:
     def process_encodings(
         self, encodings: Sequence[Encoding], *, add_special_tokens: bool
     ) -> list[Encoding]:
-        """Return what the rule returns."""
+        """Apply the rule."""
         return self.rule(self.right, encodings, add_special_tokens)
 
 
 @dataclass(frozen=True)
 class Model:
-    """A model by a rule about pieces."""
+    """A model that follows a rule about pieces."""
 
     right: BPE
     rule: Callable[[BPE, str], list[Token]]
     borders: None = None
-    """Nobody asks for them where offsets are wanted."""
+    """Not needed where offsets are wanted."""
 
     @property
     def vocab(self) -> Mapping[str, int]:
-        """The right one's."""
+        """The vocabulary of the right model."""
         return self.right.vocab
 
     @property
     def strings(self) -> Mapping[int, str]:
-        """The right one's."""
+        """The vocabulary of the right model."""
         return self.right.strings
 
     def tokenize(self, piece: str, draw: object = None) -> list[Token]:
-        """Return what the rule returns."""
+        """Apply the rule."""
         return self.rule(self.right, piece)
 
 
 @dataclass(frozen=True)
 class Added:
-    """Added tokens by a rule about where they are in a text."""
+    """Added tokens that are found in a text by a rule."""
 
     right: AddedVocabulary
     rule: Callable[[AddedVocabulary, str, bool], list[Cut]]
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the right one has."""
+        """Return an attribute of the right one."""
         return getattr(self.right, name)
 
     def cut(self, text: str, *, normalized: bool, special_as_text: bool = False) -> list[Cut]:
-        """Return what the rule returns."""
+        """Apply the rule."""
         return self.rule(self.right, text, normalized)
 
 

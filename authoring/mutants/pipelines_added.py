@@ -126,13 +126,13 @@ class _Renumbered:
 
 @preparing_pipeline(tokenizes("added_ids", "<y>"))
 def tokenize_ids_of_the_file(pipeline: Pipeline) -> Pipeline:
-    """Added tokens have the ids that the file gives, which the library does not read. Own."""
+    """Added tokens have the ids that the file gives, which the library does not read."""
     return _with_ids(pipeline, lambda token, old: old if token.id is None else token.id)
 
 
 @preparing_pipeline(tokenizes("added_ids", "<y>"))
 def tokenize_ids_from_the_greatest(pipeline: Pipeline) -> Pipeline:
-    """The next free id is one more than the greatest, not the number of tokens. Own."""
+    """The next free id is one more than the greatest id, not the number of tokens."""
     vocab = pipeline.model.vocab
     more = max(vocab.values(), default=-1) + 1 - len(vocab)
     return _with_ids(pipeline, lambda _, old: old + more)
@@ -146,7 +146,7 @@ def tokenize_special_as_text(right: AddedVocabulary, text: str, normalized: bool
 
 @preparing_pipeline(tokenizes("added_flags", "<n>"))
 def tokenize_added_special_only(pipeline: Pipeline) -> Pipeline:
-    """Added tokens that are not special are read as ordinary text. Own."""
+    """Added tokens that are not special are read as ordinary text."""
     special = tuple(token for token in pipeline.added_tokens if token.special)
     is_changed = len(special) < len(pipeline.added_tokens)
     return replace(pipeline, added_tokens=special) if is_changed else pipeline
@@ -155,14 +155,14 @@ def tokenize_added_special_only(pipeline: Pipeline) -> Pipeline:
 @preparing_pipeline(tokenizes("added_flags", "<r> a"))
 @added_with
 def tokenize_rstrip_ignored(token: AddedToken) -> AddedToken:
-    """White space behind a token with rstrip stays. huggingface/transformers#33371."""
+    """White space after a token with rstrip is kept. huggingface/transformers#33371."""
     return replace(token, rstrip=False)
 
 
 @preparing_pipeline(tokenizes("added_flags", "a <l>"))
 @added_with
 def tokenize_lstrip_ignored(token: AddedToken) -> AddedToken:
-    """White space before a token with lstrip stays. huggingface/transformers#16336,
+    """White space before a token with lstrip is kept. huggingface/transformers#16336,
     NVIDIA/TensorRT-Model-Connect#1322.
     """
     return replace(token, lstrip=False)
@@ -171,19 +171,19 @@ def tokenize_lstrip_ignored(token: AddedToken) -> AddedToken:
 @preparing_pipeline(tokenizes("added_flags", "a <l>"))
 @added_with
 def tokenize_strips_swapped(token: AddedToken) -> AddedToken:
-    """lstrip takes the white space behind and rstrip that before. Own."""
+    """lstrip removes the white space after the token and rstrip that before it."""
     return replace(token, lstrip=token.rstrip, rstrip=token.lstrip)
 
 
 @added_by(tokenizes("added_flags", "<r>\u3000a"), _has_strip)
 def tokenize_strip_ascii(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:
-    """lstrip and rstrip take white space of ASCII only. NVIDIA/TensorRT-Model-Connect#1322."""
+    """lstrip and rstrip remove only ASCII white space. NVIDIA/TensorRT-Model-Connect#1322."""
     return _found(right, text, normalized, spaces=_ASCII_SPACES)
 
 
 @added_by(tokenizes("added_flags", "<r>\u200ba"), _has_strip)
 def tokenize_strip_zero_width(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:
-    """lstrip and rstrip take U+200B too, which is no white space.
+    """lstrip and rstrip also remove U+200B, which is not white space.
     NVIDIA/TensorRT-Model-Connect#1322.
     """
     return _found(right, text, normalized, spaces=f"{_ASCII_SPACES}\xa0\u2003\u2028\u3000\u200b")
@@ -191,13 +191,13 @@ def tokenize_strip_zero_width(right: AddedVocabulary, text: str, normalized: boo
 
 @added_by(tokenizes("added_flags", "<r> a"), _has_strip)
 def tokenize_strip_not_in_offsets(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:
-    """White space that a token takes is not in its offsets. Own."""
+    """White space that a token absorbs is not in its offsets."""
     return _found(right, text, normalized, spaces_in_token=False)
 
 
 @preparing_pipeline(tokenizes("added_repeats", "<a>  b"))
 def tokenize_white_space_once(pipeline: Pipeline) -> Pipeline:
-    """White space that one added token took cannot be another one. Own."""
+    """White space that one added token absorbed cannot become another one."""
     has_strip = any(map(_has_strip, pipeline.added_tokens))
     return _without(pipeline, "stripped_text_repeats") if has_strip else pipeline
 
@@ -205,26 +205,26 @@ def tokenize_white_space_once(pipeline: Pipeline) -> Pipeline:
 @preparing_pipeline(tokenizes("added_flags", "swords"))
 @added_with
 def tokenize_single_word_ignored(token: AddedToken) -> AddedToken:
-    """single_word tokens are found inside words. Own."""
+    """single_word tokens are found inside words."""
     return replace(token, single_word=False)
 
 
 @added_by(tokenizes("added_flags", "éword"), lambda token: token.single_word)
 def tokenize_single_word_ascii(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:
-    """Only letters of ASCII beside a single_word token forbid it. Own."""
+    """Only ASCII letters next to a single_word token forbid it."""
     return _found(right, text, normalized, is_word=_is_ascii_word)
 
 
 @preparing_pipeline(tokenizes("added_overlapping", "scat"))
 def tokenize_rejected_does_not_hide(pipeline: Pipeline) -> Pipeline:
-    """Where a single_word token is rejected, shorter ones inside it are looked for. Own."""
+    """Where a single_word token is rejected, shorter tokens inside it are searched for."""
     has_word = any(token.single_word for token in pipeline.added_tokens)
     return _without(pipeline, "rejected_match_hides") if has_word else pipeline
 
 
 @added_by(tokenizes("added_overlapping", "xyz"))
 def tokenize_shortest_added_first(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:
-    """Of added tokens that begin at one place the shortest is taken. Own."""
+    """Of the added tokens that begin at one place the shortest is taken."""
     return _found(
         right, text, normalized, order=lambda listed: sorted(listed, key=lambda row: len(row[1]))
     )
@@ -234,8 +234,8 @@ def tokenize_shortest_added_first(right: AddedVocabulary, text: str, normalized:
 def tokenize_first_listed_added_first(
     right: AddedVocabulary, text: str, normalized: bool
 ) -> list[Cut]:
-    """Of added tokens that begin at one place the one listed first is taken: an alternation of a
-    regular expression. Own.
+    """Of the added tokens that begin at one place the one listed first is taken, as in an
+    alternation of a regular expression.
     """
     return _found(right, text, normalized, order=list)
 
@@ -243,21 +243,21 @@ def tokenize_first_listed_added_first(
 @preparing_pipeline(tokenizes("added_normalized", "foo"))
 @added_with
 def tokenize_normalized_ignored(token: AddedToken) -> AddedToken:
-    """All added tokens are looked for in the text as it is. huggingface/transformers#23818."""
+    """All added tokens are searched for in the original text. huggingface/transformers#23818."""
     return replace(token, normalized=False)
 
 
 @preparing_pipeline(tokenizes("added_normalized", "bar"))
 @added_with
 def tokenize_normalized_always(token: AddedToken) -> AddedToken:
-    """All added tokens are looked for in the normalized text. Own."""
+    """All added tokens are searched for in the normalized text."""
     return replace(token, normalized=True)
 
 
 @preparing_pipeline(tokenizes("added_prepend", "</s>"))
 @added_with
 def tokenize_special_never_normalized(token: AddedToken) -> AddedToken:
-    """Special tokens are looked for in the text as it is, whatever the file says, so that </s> is
+    """Special tokens are searched for in the original text, whatever the file says, so </s> is
     found where the library finds four letters. huggingface/transformers#23818.
     """
     return replace(token, normalized=token.normalized and not token.special)
@@ -267,7 +267,7 @@ def tokenize_special_never_normalized(token: AddedToken) -> AddedToken:
 def tokenize_space_behind_added_lost(
     right: AddedVocabulary, text: str, normalized: bool
 ) -> list[Cut]:
-    """Spaces behind an added token are lost. huggingface/transformers#29774."""
+    """Spaces after an added token are lost. huggingface/transformers#29774."""
     cuts: list[Cut] = []
     for cut in right.cut(text, normalized=normalized):
         start = cut.start

@@ -60,13 +60,13 @@ def _fields(right: Truncation) -> tuple[Any, ...]:
 
 @beforehand("tokenize", tokenizes("post_template_bos", "a"))
 def tokenize_template_forgotten(request: dict[str, Any]) -> None:
-    """No special tokens are put around a text. Own."""
+    """No special tokens are added around a text."""
     request.update(add_special_tokens=False)
 
 
 @beforehand("tokenize", tokenizes("post_template_bos", "a", special=False))
 def tokenize_template_always(request: dict[str, Any]) -> None:
-    """Special tokens are put around a text although the caller does not want them. Own."""
+    """Special tokens are added around a text although the caller does not want them."""
     request.update(add_special_tokens=True)
 
 
@@ -74,7 +74,7 @@ def tokenize_template_always(request: dict[str, Any]) -> None:
 def tokenize_double_bos(
     _: PipelineSession, request: Mapping[str, Any], out: dict[str, Any]
 ) -> None:
-    """The special token in front is there twice. deepseek-ai/DeepSeek-R1#151,
+    """The special token at the start appears twice. deepseek-ai/DeepSeek-R1#151,
     ggml-org/llama.cpp#7107, abetlen/llama-cpp-python#1439.
     """
     if request["add_special_tokens"] and out["ids"] and out["special_tokens_mask"][0]:
@@ -84,45 +84,45 @@ def tokenize_double_bos(
 
 @component("post_processor", object, tokenizes("post_template_bare", "a"))
 def tokenize_no_post_processor(_: object) -> Any:
-    """The post-processor is not read from the file. Own."""
+    """The post-processor is not read from the file."""
     return None
 
 
 @component("post_processor", PostProcessorSequence, tokenizes("post_sequence", "a"))
 def tokenize_first_processor_only(right: PostProcessorSequence) -> Any:
-    """Of a sequence of post-processors only the first is used. Own."""
+    """Only the first post-processor of a sequence is used."""
     return PostProcessorSequence(right.processors[:1])
 
 
 @beforehand("tokenize", tokenizes("post_none", "a", "b"))
 def tokenize_texts_swapped(request: dict[str, Any]) -> None:
-    """The second text of a pair comes first. Own."""
+    """The second text of a pair comes first."""
     if "pair" in request:
         request["text"], request["pair"] = request["pair"], request["text"]
 
 
 @beforehand("tokenize", tokenizes("post_none", "a", "b"))
 def tokenize_pair_lost(request: dict[str, Any]) -> None:
-    """The second text of a pair is lost. Own."""
+    """The second text of a pair is lost."""
     request.pop("pair", None)
 
 
 @beforehand("tokenize", tokenizes("pre_byte_level_space", ""))
 def tokenize_nothing_is_a_space(request: dict[str, Any]) -> None:
-    """An empty text is encoded as if it were a space, since text is always put in front. Own."""
+    """An empty text is encoded as a space because a space is always put in front."""
     request["text"] = request["text"] or " "
 
 
 @afterwards("tokenize", tokenizes("post_none", "a", "b"))
 @_on_parts
 def tokenize_types_zero(part: dict[str, Any]) -> None:
-    """All type ids are 0. Own."""
+    """All type ids are zero."""
     part["type_ids"] = [0] * len(part["ids"])
 
 
 @component("post_processor", TemplateProcessing, tokenizes("post_template_types", "a"))
 def tokenize_template_types_by_text(right: TemplateProcessing) -> Any:
-    """The type ids of a template are not read: each text has its number. Own."""
+    """The type ids of a template are ignored: each text has its number."""
 
     def plain(pieces: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(replace(piece, type_id=int(piece.id == "B")) for piece in pieces)
@@ -132,7 +132,7 @@ def tokenize_template_types_by_text(right: TemplateProcessing) -> Any:
 
 @component("post_processor", TemplateProcessing, tokenizes("post_template_long", "a"))
 def tokenize_template_one_id(right: TemplateProcessing) -> Any:
-    """Of a name in a template that stands for several tokens only the first is used. Own."""
+    """If a name in a template stands for several tokens, only the first is used."""
     first = {
         name: replace(token, ids=token.ids[:1], tokens=token.tokens[:1])
         for name, token in right.special_tokens.items()
@@ -143,7 +143,7 @@ def tokenize_template_one_id(right: TemplateProcessing) -> Any:
 @afterwards("tokenize", tokenizes("post_template_bos", "a"))
 @_on_parts
 def tokenize_special_mask_zero(part: dict[str, Any]) -> None:
-    """The mask does not mark special tokens. Own."""
+    """The mask does not mark special tokens."""
     part["special_tokens_mask"] = [0] * len(part["ids"])
 
 
@@ -151,7 +151,7 @@ def tokenize_special_mask_zero(part: dict[str, Any]) -> None:
 def tokenize_words_of_pair_go_on(
     _: PipelineSession, request: Mapping[str, Any], out: dict[str, Any]
 ) -> None:
-    """The words of the second text are numbered on from those of the first. Own."""
+    """The words of the second text continue the numbering of the first."""
     if "pair" not in request:
         return
     seen = highest = -1
@@ -168,7 +168,7 @@ def tokenize_words_of_pair_go_on(
 
 @component("post_processor", RobertaProcessing, tokenizes("post_roberta", "a", "b"))
 def tokenize_roberta_one_separator(right: RobertaProcessing) -> Any:
-    """One separator stands between two texts where RoBERTa has two. Own."""
+    """There is one separator between two texts where RoBERTa has two."""
     bert = BertProcessing(right.sep, right.cls)
     bare = ByteLevel(right.add_prefix_space, right.trim_offsets)
 
@@ -182,7 +182,7 @@ def tokenize_roberta_one_separator(right: RobertaProcessing) -> Any:
 
 @component("post_processor", RobertaProcessing, tokenizes("post_roberta", "a", "b"))
 def tokenize_roberta_types(right: RobertaProcessing) -> Any:
-    """The second text has type 1 where RoBERTa has 0 throughout. Own."""
+    """The second text has type 1 where RoBERTa always has 0."""
 
     def rule(_: PostProcessor, encodings: Sequence[Encoding], add: bool) -> list[Encoding]:
         after = right.process_encodings(encodings, add_special_tokens=add)
@@ -193,13 +193,13 @@ def tokenize_roberta_types(right: RobertaProcessing) -> Any:
 
 @component("post_processor", BertProcessing, tokenizes("post_bert", "a", "b"))
 def tokenize_bert_as_roberta(right: BertProcessing) -> Any:
-    """Two separators stand between two texts where BERT has one. Own."""
+    """There are two separators between two texts where BERT has one."""
     return RobertaProcessing(right.sep, right.cls, trim_offsets=False, add_prefix_space=False)
 
 
 @component("post_processor", _TRIMMING, tokenizes("post_byte_level", "a b"))
 def tokenize_offsets_always_trimmed(right: Any) -> Any:
-    """Spaces are taken out of the offsets where the file does not say so.
+    """Spaces are excluded from the offsets although the file does not say so.
     huggingface/transformers#3796.
     """
     return replace(right, trim_offsets=True)
@@ -207,19 +207,21 @@ def tokenize_offsets_always_trimmed(right: Any) -> Any:
 
 @component("post_processor", _TRIMMING, tokenizes("post_byte_level_trim", "a b"))
 def tokenize_offsets_never_trimmed(right: Any) -> Any:
-    """Spaces stay in the offsets where the file wants them out. huggingface/transformers#3058."""
+    """Spaces are included in the offsets although the file excludes them.
+    huggingface/transformers#3058.
+    """
     return replace(right, trim_offsets=False)
 
 
 @component("post_processor", _TRIMMING, tokenizes("post_byte_level_trim_space", "a"))
 def tokenize_offsets_trimmed_at_the_start(right: Any) -> Any:
-    """Of the first token a character is taken out for the space that was put in front. Own."""
+    """The first token loses a character in its offsets for the space that was put in front."""
     return replace(right, add_prefix_space=False) if right.trim_offsets else right
 
 
 @preparing_pipeline(tokenizes("truncate_framed", "a c e g i k"))
 def tokenize_overflow_not_framed(pipeline: Pipeline) -> Pipeline:
-    """Overflowing parts get no special tokens. Own."""
+    """Overflowing parts get no special tokens."""
     if pipeline.truncation is None or pipeline.post_processor is None:
         return pipeline
 
@@ -236,25 +238,25 @@ def tokenize_overflow_not_framed(pipeline: Pipeline) -> Pipeline:
 
 @component("truncation", Truncation, tokenizes("truncate", "a c e g i k"))
 def tokenize_not_truncated(_: Truncation) -> Any:
-    """Truncation is not read from the file. Own."""
+    """Truncation is not read from the file."""
     return None
 
 
 @component("truncation", Truncation, tokenizes("truncate_stride_right", "a c e g i k"))
 def tokenize_stride_ignored(right: Truncation) -> Any:
-    """Overflowing parts do not overlap. Own."""
+    """Overflowing parts do not overlap."""
     return replace(right, stride=0)
 
 
 @component("truncation", Truncation, tokenizes("truncate", "a c e g i k"))
 def tokenize_truncated_other_side(right: Truncation) -> Any:
-    """The other side of the text is cut off. Own."""
+    """The other side of the text is cut off."""
     return _other_side(right)
 
 
 @component("truncation", Truncation, tokenizes("truncate_odd", "a", "a c e g i k m"))
 def tokenize_pair_cut_in_halves(right: Truncation) -> Truncation:
-    """Both texts of a pair are cut to half, though one is short. Own."""
+    """Both texts of a pair are cut to half the length although one is short."""
 
     class Halves(Truncation):
         def _lengths(self, encoding: Encoding, pair: Encoding | None, most: int) -> tuple[int, int]:
@@ -267,13 +269,13 @@ def tokenize_pair_cut_in_halves(right: Truncation) -> Truncation:
 
 @component("truncation", Truncation, tokenizes("truncate_only_first", "a c e g i k", "m o q s"))
 def tokenize_strategy_ignored(right: Truncation) -> Any:
-    """Whichever text is to be cut, the longest one is. Own."""
+    """The longest text is cut, whichever the strategy names."""
     return replace(right, strategy="LongestFirst")
 
 
 @preparing_pipeline(tokenizes("truncate_framed", "a c e g i k"))
 def tokenize_template_not_counted(pipeline: Pipeline) -> Pipeline:
-    """What the template adds comes on top of the greatest length. Own."""
+    """The special tokens of the template are not counted towards the maximum length."""
 
     class Uncounted(Truncation):
         def truncate(
@@ -288,8 +290,8 @@ def tokenize_template_not_counted(pipeline: Pipeline) -> Pipeline:
 
 @component("truncation", Truncation, tokenizes("truncate_too_short", "a"))
 def tokenize_short_length_cuts(right: Truncation) -> Truncation:
-    """A length below that of the template cuts everything; in the library a subtraction wraps
-    around, and nothing is cut. Own.
+    """A maximum length below that of the template cuts everything; in the library a subtraction
+    wraps around and nothing is cut.
     """
 
     class AtMostAll(Truncation):
@@ -303,7 +305,7 @@ def tokenize_short_length_cuts(right: Truncation) -> Truncation:
 
 @afterwards("tokenize", tokenizes("truncate", "a c e g i k"))
 def tokenize_overflow_lost(_: PipelineSession, __: Mapping[str, Any], out: dict[str, Any]) -> None:
-    """What is cut off is lost: encoding stops where there are enough tokens.
+    """The overflow is lost: encoding stops when there are enough tokens.
     huggingface/tokenizers#1990.
     """
     out["overflowing"] = []
@@ -313,51 +315,51 @@ def tokenize_overflow_lost(_: PipelineSession, __: Mapping[str, Any], out: dict[
 def tokenize_overflow_backwards(
     _: PipelineSession, __: Mapping[str, Any], out: dict[str, Any]
 ) -> None:
-    """The parts that are cut off come last one first. Own."""
+    """The overflowing parts are in reverse order."""
     out["overflowing"] = out["overflowing"][::-1]
 
 
 @component("padding", Padding, tokenizes("pad_fixed", "a"))
 def tokenize_not_padded(_: Padding) -> Any:
-    """Padding is not read from the file. Own."""
+    """Padding is not read from the file."""
     return None
 
 
 @component("padding", Padding, tokenizes("pad_fixed", "a"))
 def tokenize_padded_other_side(right: Padding) -> Any:
-    """The other side is filled up. Own."""
+    """Padding is added on the other side."""
     return _other_side(right)
 
 
 @component("padding", Padding, tokenizes("pad_multiple", "a"))
 def tokenize_multiple_ignored(right: Padding) -> Any:
-    """The length is not rounded up to a multiple. Own."""
+    """The length is not rounded up to a multiple."""
     return replace(right, pad_to_multiple_of=None)
 
 
 @component("padding", Padding, tokenizes("pad_fixed", "a"))
 def tokenize_padding_id_zero(right: Padding) -> Any:
-    """Padding has the id 0, whatever the file says. Own."""
+    """Padding has the id 0, whatever the file says."""
     return replace(right, pad_id=0)
 
 
 @component("padding", Padding, tokenizes("pad_type", "a"))
 def tokenize_padding_type_zero(right: Padding) -> Any:
-    """Padding has the type 0, whatever the file says. Own."""
+    """Padding has the type 0, whatever the file says."""
     return replace(right, pad_type_id=0)
 
 
 @afterwards("tokenize", tokenizes("pad_fixed", "a"))
 @_on_parts
 def tokenize_padding_attended(part: dict[str, Any]) -> None:
-    """The mask tells a model to attend to padding. Own."""
+    """The mask tells a model to attend to padding."""
     part["attention_mask"] = [1] * len(part["ids"])
 
 
 @afterwards("tokenize", tokenizes("pad_fixed", "a"))
 @_on_parts
 def tokenize_padding_not_special(part: dict[str, Any]) -> None:
-    """Padding is not marked as special. Own."""
+    """Padding is not marked as special."""
     part["special_tokens_mask"] = [
         special and attended
         for special, attended in zip(

@@ -74,7 +74,7 @@ def _is_space(letter: str) -> bool:
 
 @component("pre_tokenizer", Split, tokenizes("pre_split_text_digits", "a1"))
 def tokenize_split_text_as_expression(right: Split) -> Split:
-    r"""The text \d of a Split is read as an expression; it must never match.
+    r"""The text \d of a Split is used as a regular expression; it must never match.
     ggml-org/llama.cpp#29211.
     """
     pattern = right.pattern
@@ -85,56 +85,56 @@ def tokenize_split_text_as_expression(right: Split) -> Split:
 
 @component("pre_tokenizer", Split, tokenizes("pre_split_digits", "a1"))
 def tokenize_split_expression_as_text(right: Split) -> Split:
-    """The expression of a Split is looked for as text. ggml-org/llama.cpp#29211."""
+    """The regular expression of a Split is used as plain text. ggml-org/llama.cpp#29211."""
     pattern = right.pattern
     return replace(right, pattern=Literal(pattern.source)) if isinstance(pattern, Regex) else right
 
 
 @component("pre_tokenizer", _BEHAVED, tokenizes("pre_split_removed", "a-b"))
 def tokenize_removed_is_isolated(right: Any) -> Any:
-    """Matches that should be dropped are pieces. Own."""
+    """Matches that should be removed become pieces."""
     return _behaving(right, "Removed", "Isolated")
 
 
 @component("pre_tokenizer", _BEHAVED, tokenizes("pre_split_isolated", "a-b"))
 def tokenize_isolated_is_removed(right: Any) -> Any:
-    """Matches that should be pieces are dropped. Own."""
+    """Matches that should become pieces are removed."""
     return _behaving(right, "Isolated", "Removed")
 
 
 @component("pre_tokenizer", _BEHAVED, tokenizes("pre_split_isolated", "--"))
 def tokenize_isolated_is_contiguous(right: Any) -> Any:
-    """Matches side by side are one piece where each should be one. Own."""
+    """Adjacent matches are one piece where each should be one."""
     return _behaving(right, "Isolated", "Contiguous")
 
 
 @component("pre_tokenizer", _BEHAVED, tokenizes("pre_split_contiguous", "--"))
 def tokenize_contiguous_is_isolated(right: Any) -> Any:
-    """Each match is a piece where those side by side should be one. Own."""
+    """Each match is a piece where adjacent matches should be one."""
     return _behaving(right, "Contiguous", "Isolated")
 
 
 @component("pre_tokenizer", _BEHAVED, tokenizes("pre_split_merged_with_previous", "a-b"))
 def tokenize_previous_is_next(right: Any) -> Any:
-    """Matches begin the next piece instead of ending the one before. Own."""
+    """Matches begin the next piece instead of ending the one before."""
     return _behaving(right, "MergedWithPrevious", "MergedWithNext")
 
 
 @component("pre_tokenizer", _BEHAVED, tokenizes("pre_split_merged_with_next", "a-b"))
 def tokenize_next_is_previous(right: Any) -> Any:
-    """Matches end the piece before instead of beginning the next one. Own."""
+    """Matches end the piece before instead of beginning the next one."""
     return _behaving(right, "MergedWithNext", "MergedWithPrevious")
 
 
 @component("pre_tokenizer", Split, tokenizes("pre_split_invert_removed", "a-b"))
 def tokenize_invert_ignored(right: Split) -> Any:
-    """Matches are not exchanged for what lies between them. Own."""
+    """The matches are used instead of the text between them."""
     return replace(right, invert=False) if right.invert else right
 
 
 @component("pre_tokenizer", Split, tokenizes("pre_split_lines", "a\n#"))
 def tokenize_split_anchored_once(right: Split) -> Any:
-    """The sign ^ is the start of the text only, as without Ruby's rules.
+    """^ matches only at the start of the text, unlike in Ruby's regular expressions.
     huggingface/tokenizers.js#24.
     """
     return _source_without(right, "^", r"\A")
@@ -142,7 +142,7 @@ def tokenize_split_anchored_once(right: Split) -> Any:
 
 @component("pre_tokenizer", Split, tokenizes("pre_split_folded", "aTHE"))
 def tokenize_split_case_sensitive(right: Split) -> Any:
-    """The switch (?i) is not understood. huggingface/tokenizers.js#35."""
+    """The flag (?i) is ignored. huggingface/tokenizers.js#35."""
     return _source_without(right, "(?i:", "(?:")
 
 
@@ -160,13 +160,13 @@ def tokenize_split_without_look_ahead(right: Split) -> Any:
 
 @component("pre_tokenizer", Split, tokenizes("pre_split_empty", "ab"))
 def tokenize_split_empty_never(right: Split) -> Any:
-    """The empty text matches nowhere, as a comment in the library's source says. Own."""
+    """The empty text matches nowhere, as a comment in the library's source claims."""
     return Sequence(()) if right.pattern == Literal("") else right
 
 
 @component("pre_tokenizer", Digits, tokenizes("pre_digits", "a٤"))
 def tokenize_digits_ascii(right: Digits) -> Any:
-    """Only digits of ASCII are numbers. Own."""
+    """Only ASCII digits are numbers."""
     return _cut_at(
         lambda letter: letter.isascii() and letter.isdigit(),
         "Isolated" if right.individual_digits else "Contiguous",
@@ -175,79 +175,79 @@ def tokenize_digits_ascii(right: Digits) -> Any:
 
 @component("pre_tokenizer", Digits, tokenizes("pre_digits", "a½"))
 def tokenize_digits_decimal(right: Digits) -> Any:
-    """Only decimal digits are numbers, not fractions or Roman numerals. Own."""
+    """Only decimal digits are numbers, not fractions or Roman numerals."""
     return _cut_at(str.isdecimal, "Isolated" if right.individual_digits else "Contiguous")
 
 
 @component("pre_tokenizer", Digits, tokenizes("pre_digits", "12"))
 def tokenize_digits_always_together(right: Digits) -> Any:
-    """Digits stay together where each should be a piece. Own."""
+    """Digits stay together where each should be a piece."""
     return replace(right, individual_digits=False) if right.individual_digits else right
 
 
 @component("pre_tokenizer", Digits, tokenizes("pre_digits_whole", "12"))
 def tokenize_digits_always_apart(right: Digits) -> Any:
-    """Each digit is a piece where they should stay together. Own."""
+    """Each digit is a piece where they should stay together."""
     return right if right.individual_digits else replace(right, individual_digits=True)
 
 
 @component("pre_tokenizer", Punctuation, tokenizes("pre_punctuation_isolated", "a。"))
 def tokenize_punctuation_ascii(right: Punctuation) -> Any:
-    """Only marks of ASCII are punctuation. Own."""
+    """Only ASCII characters are punctuation."""
     return _cut_at(lambda x: x in _ASCII_MARKS + _ASCII_SYMBOLS, right.behavior)
 
 
 @component("pre_tokenizer", Punctuation, tokenizes("pre_punctuation_isolated", "a$"))
 def tokenize_punctuation_without_symbols(right: Punctuation) -> Any:
-    """The symbols of ASCII, as the dollar sign, are no punctuation. huggingface/tokenizers#1057."""
+    """ASCII symbols such as the dollar sign are not punctuation. huggingface/tokenizers#1057."""
     return _cut_at(lambda x: x in _ASCII_MARKS or x in "“”…。、", right.behavior)
 
 
 @component("pre_tokenizer", Whitespace, tokenizes("pre_whitespace", "a."))
 def tokenize_whitespace_keeps_signs(_: Whitespace) -> Any:
-    """Whitespace cuts at white space only, and leaves words and signs together. Own."""
+    """Whitespace splits only at white space and does not separate words from punctuation."""
     return WhitespaceSplit()
 
 
 @component("pre_tokenizer", WhitespaceSplit, tokenizes("pre_whitespace_split", "a."))
 def tokenize_whitespace_split_cuts_signs(_: WhitespaceSplit) -> Any:
-    """WhitespaceSplit cuts words from signs as well. Own."""
+    """WhitespaceSplit also separates words from punctuation."""
     return Whitespace()
 
 
 @component("pre_tokenizer", WhitespaceSplit, tokenizes("pre_whitespace_split", "a b"))
 def tokenize_white_space_kept(_: WhitespaceSplit) -> Any:
-    """White space is a piece of its own instead of vanishing. Own."""
+    """White space becomes a piece instead of being removed."""
     return _cut_at(_is_space, "Isolated")
 
 
 @component("pre_tokenizer", WhitespaceSplit, tokenizes("pre_whitespace_split", "a\u3000b"))
 def tokenize_white_space_ascii(_: WhitespaceSplit) -> Any:
-    """Only white space of ASCII separates. ggml-org/llama.cpp#7530."""
+    """Only ASCII white space separates. ggml-org/llama.cpp#7530."""
     return _cut_at(lambda letter: letter in " \t\n\r\f\v", "Removed")
 
 
 @component("pre_tokenizer", CharDelimiterSplit, tokenizes("pre_delimiter", "a_b"))
 def tokenize_delimiter_kept(right: CharDelimiterSplit) -> Any:
-    """The delimiter is a piece instead of vanishing. Own."""
+    """The delimiter becomes a piece instead of being removed."""
     return Split(Literal(right.delimiter), "Isolated", invert=False)
 
 
 @component("pre_tokenizer", BertPreTokenizer, tokenizes("pre_bert", "a."))
 def tokenize_bert_cuts_no_signs(_: BertPreTokenizer) -> Any:
-    """BERT's pre-tokenizer cuts at white space only. Own."""
+    """BERT's pre-tokenizer splits only at white space."""
     return WhitespaceSplit()
 
 
 @component("pre_tokenizer", BertPreTokenizer, tokenizes("pre_bert", ".."))
 def tokenize_bert_signs_together(_: BertPreTokenizer) -> Any:
-    """BERT's pre-tokenizer leaves signs in a row together. Own."""
+    """BERT's pre-tokenizer keeps adjacent punctuation together."""
     return Sequence((WhitespaceSplit(), Punctuation("Contiguous")))
 
 
 @component("pre_tokenizer", UnicodeScripts, tokenizes("pre_scripts", "日か"))
 def tokenize_scripts_kana_apart(_: UnicodeScripts) -> Cutting:
-    """Kana are scripts of their own, as Unicode has it and the library has not. Own."""
+    """Hiragana and Katakana are separate scripts, as in Unicode but not in the library."""
     right = UnicodeScripts()
 
     def kind(letter: str) -> int:
@@ -269,7 +269,7 @@ def tokenize_scripts_kana_apart(_: UnicodeScripts) -> Cutting:
 
 @component("pre_tokenizer", UnicodeScripts, tokenizes("pre_scripts", " a"))
 def tokenize_scripts_leading_kept(_: UnicodeScripts) -> Cutting:
-    """What stands before the first letter that has a script is kept. Own."""
+    """Text before the first letter with a script is kept."""
     right = UnicodeScripts()
 
     def rule(text: AlignedText) -> list[AlignedText]:
@@ -282,7 +282,7 @@ def tokenize_scripts_leading_kept(_: UnicodeScripts) -> Cutting:
 
 @component("pre_tokenizer", FixedLength, tokenizes("pre_fixed_length", "éaa"))
 def tokenize_fixed_length_of_bytes(right: FixedLength) -> Cutting:
-    """The length is counted in bytes. Own."""
+    """The length is counted in bytes."""
 
     def rule(text: AlignedText) -> list[AlignedText]:
         pieces = []
@@ -299,7 +299,7 @@ def tokenize_fixed_length_of_bytes(right: FixedLength) -> Cutting:
 
 @component("pre_tokenizer", FixedLength, tokenizes("pre_fixed_length", "a"))
 def tokenize_fixed_length_no_rest(right: FixedLength) -> Cutting:
-    """The last piece, which is shorter, is dropped. Own."""
+    """The last piece, which is shorter, is dropped."""
     return Cutting(
         lambda text: [piece for piece in right.cut(text) if len(piece.text) == right.length]
     )
@@ -307,13 +307,13 @@ def tokenize_fixed_length_no_rest(right: FixedLength) -> Cutting:
 
 @component("pre_tokenizer", FixedLength, tokenizes("pre_fixed_length", "aaaa"))
 def tokenize_fixed_length_default(_: FixedLength) -> Any:
-    """The length of the file is not read. Own."""
+    """The length is not read from the file."""
     return FixedLength()
 
 
 @component("pre_tokenizer", Metaspace, tokenizes("added_metaspace", "i<s>a"))
 def tokenize_metaspace_always(right: Metaspace) -> Any:
-    """An underline is put before each stretch of text, also behind special tokens.
+    """An underline is put before each stretch of text, even after special tokens.
     huggingface/transformers#24569, #27230.
     """
     return _scheme(right, "first", "always")
@@ -321,7 +321,7 @@ def tokenize_metaspace_always(right: Metaspace) -> Any:
 
 @component("pre_tokenizer", Metaspace, tokenizes("added_always", "a<s>a"))
 def tokenize_metaspace_first_only(right: Metaspace) -> Any:
-    """An underline is put before the first text only where all should have one.
+    """An underline is put only before the first stretch of text where all should have one.
     huggingface/transformers#23889.
     """
     return _scheme(right, "always", "first")
@@ -335,7 +335,7 @@ def tokenize_metaspace_never(right: Metaspace) -> Any:
 
 @component("pre_tokenizer", Metaspace, tokenizes("pre_metaspace_never", "a"))
 def tokenize_metaspace_never_ignored(right: Metaspace) -> Any:
-    """An underline is put in front although the scheme is never. Own."""
+    """An underline is put in front although the scheme is never."""
     return _scheme(right, "never", "always")
 
 
@@ -353,37 +353,37 @@ def tokenize_metaspace_twice(right: Metaspace) -> Any:
 
 @component("pre_tokenizer", Metaspace, tokenizes("pre_metaspace_whole", "a b"))
 def tokenize_metaspace_always_splits(right: Metaspace) -> Any:
-    """Text is cut at spaces where split is false. Own."""
+    """Text is cut at spaces where split is false."""
     return right if right.split else replace(right, split=True)
 
 
 @component("pre_tokenizer", Metaspace, tokenizes("pre_metaspace_always", "a b"))
 def tokenize_metaspace_never_splits(right: Metaspace) -> Any:
-    """Text is not cut at spaces where split is true. Own."""
+    """Text is not cut at spaces where split is true."""
     return replace(right, split=False) if right.split else right
 
 
 @component("pre_tokenizer", Metaspace, tokenizes("pre_metaspace_letter", "a"))
 def tokenize_metaspace_usual_letter(right: Metaspace) -> Any:
-    """The letter for spaces is U+2581, whatever the file says. Own."""
+    """U+2581 replaces spaces, whatever the file says."""
     return replace(right, replacement="\u2581")
 
 
 @component("pre_tokenizer", ByteLevel, tokenizes("pre_byte_level_space", "a"))
 def tokenize_byte_level_no_prefix(right: ByteLevel) -> Any:
-    """No space is put in front of a text. Own."""
+    """No space is put in front of a text."""
     return replace(right, add_prefix_space=False)
 
 
 @component("pre_tokenizer", ByteLevel, tokenizes("pre_byte_level", "a"))
 def tokenize_byte_level_prefix_always(right: ByteLevel) -> Any:
-    """A space is put in front where the file does not say so. Own."""
+    """A space is put in front although the file does not say so."""
     return replace(right, add_prefix_space=True)
 
 
 @component("pre_tokenizer", ByteLevel, tokenizes("pre_byte_level_space", " a"))
 def tokenize_byte_level_prefix_twice(right: ByteLevel) -> Any:
-    """A text that begins with a space gets another one in front. Own."""
+    """A text that begins with a space gets another one in front."""
     if not right.add_prefix_space:
         return right
     bare = replace(right, add_prefix_space=False)
@@ -392,13 +392,13 @@ def tokenize_byte_level_prefix_twice(right: ByteLevel) -> Any:
 
 @component("pre_tokenizer", ByteLevel, tokenizes("pre_byte_level", "a b"))
 def tokenize_byte_level_pattern_ignored(right: ByteLevel) -> Any:
-    """Text is not cut by the pattern of GPT-2. Own."""
+    """Text is not split by GPT-2's pattern."""
     return replace(right, use_regex=False)
 
 
 @component("pre_tokenizer", ByteLevel, tokenizes("pre_byte_level_whole", "a  b"))
 def tokenize_byte_level_pattern_always(right: ByteLevel) -> Any:
-    """Text is cut by the pattern of GPT-2 although use_regex is false. Own."""
+    """Text is split by GPT-2's pattern although use_regex is false."""
     return replace(right, use_regex=True)
 
 
@@ -409,13 +409,13 @@ def tokenize_not_cut(_: object) -> None:
 
 @component("pre_tokenizer", Sequence, tokenizes("pre_sequence", "a."))
 def tokenize_first_cutter_only(right: Sequence) -> Sequence:
-    """Of a sequence of pre-tokenizers only the first is used. ggml-org/llama.cpp#3502."""
+    """Only the first pre-tokenizer of a sequence is used. ggml-org/llama.cpp#3502."""
     return Sequence(right.pretokenizers[:1])
 
 
 @component("pre_tokenizer", Sequence, tokenizes("pre_sequence", "a b"))
 def tokenize_last_cutter_only(right: Sequence) -> Sequence:
-    """Of a sequence of pre-tokenizers only the last is used. ggml-org/llama.cpp#6920."""
+    """Only the last pre-tokenizer of a sequence is used. ggml-org/llama.cpp#6920."""
     return Sequence(right.pretokenizers[-1:])
 
 
@@ -423,8 +423,8 @@ def tokenize_last_cutter_only(right: Sequence) -> Sequence:
 def tokenize_cache_forgets_first(
     right: PipelineSession, op: str, request: Mapping[str, Any]
 ) -> Ok | Refused:
-    """What a stretch became is remembered by its text alone, although the first stretch is cut
-    otherwise. Own.
+    """Pieces are cached by the text of a stretch alone although the first stretch is split
+    differently.
     """
 
     def remembering(metaspace: Metaspace) -> Any:

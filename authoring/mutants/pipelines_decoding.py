@@ -39,26 +39,26 @@ _U: Final = "\u2581"
 
 @beforehand("detokenize", detokenizes("decoder_fuse", "the", "</s>"))
 def detokenize_special_shown(request: dict[str, Any]) -> None:
-    """Special tokens are in the text although they should be left out. Own."""
+    """Special tokens are in the text although they should be skipped."""
     request.update(skip_special_tokens=False)
 
 
 @beforehand("detokenize", detokenizes("decoder_fuse", "the", "</s>", skip=False))
 def detokenize_special_never_shown(request: dict[str, Any]) -> None:
-    """Special tokens are left out although the caller wants them. Own."""
+    """Special tokens are skipped although the caller wants them."""
     request.update(skip_special_tokens=True)
 
 
 @preparing_pipeline(detokenizes("decoder_fuse", "the", "<t>"))
 @added_with
 def detokenize_added_skipped(token: AddedToken) -> AddedToken:
-    """All added tokens are left out with the special ones. Own."""
+    """All added tokens are skipped, not only the special ones."""
     return replace(token, special=True)
 
 
 @preparing_pipeline(detokenizes("decoder_fuse", "the", 9999))
 def detokenize_unknown_id_refused(pipeline: Pipeline) -> Pipeline:
-    """An id without a token is an error where the library drops it. Own."""
+    """An id without a token is an error where the library drops it."""
     return profile_without(pipeline, "unknown_ids_dropped")
 
 
@@ -66,7 +66,7 @@ def detokenize_unknown_id_refused(pipeline: Pipeline) -> Pipeline:
 def detokenize_unknown_id_as_unk(
     right: PipelineSession, op: str, request: Mapping[str, Any]
 ) -> Ok | Refused:
-    """An id without a token becomes the unknown token. Own."""
+    """An id without a token becomes the unknown token."""
     pipeline = right.pipeline
     unknown = pipeline.token_to_id("<unk>")
     if op != "detokenize" or unknown is None:
@@ -77,14 +77,14 @@ def detokenize_unknown_id_as_unk(
 
 @preparing_pipeline(detokenizes("added_bytes", "é!"))
 def detokenize_added_not_bytes(pipeline: Pipeline) -> Pipeline:
-    """Added tokens are taken as text, though their letters stand for bytes to the library. Own."""
+    """Added tokens are used as text although the library reads their letters as bytes."""
     is_changed = pipeline.added_tokens
     return profile_without(pipeline, "byte_level_maps_added_tokens") if is_changed else pipeline
 
 
 @component("decoder", ByteLevel, detokenizes("decoder_byte_level", "æ", "Ĺ", "¥"))
 def detokenize_letter_by_letter(right: ByteLevel) -> Decoding:
-    """The bytes of each token are read by themselves, so that characters over two tokens are lost.
+    """The bytes of each token are decoded separately, so characters that span tokens are lost.
     vllm-project/vllm#8627.
     """
     return Decoding(lambda tokens: ["".join(right.decode_chain([one])[0] for one in tokens)])
@@ -92,33 +92,33 @@ def detokenize_letter_by_letter(right: ByteLevel) -> Decoding:
 
 @component("decoder", ByteFallback, detokenizes("decoder_byte_fallback", "<0x41>"))
 def detokenize_bytes_shown(_: ByteFallback) -> Any:
-    """Byte tokens are shown as they are written. huggingface/transformers#48041."""
+    """Byte tokens are shown as they are spelled. huggingface/transformers#48041."""
     return _NOTHING
 
 
 @component("decoder", ByteFallback, detokenizes("decoder_byte_fallback", "<0xC3>", "<0xA9>"))
 def detokenize_byte_by_byte(right: ByteFallback) -> Decoding:
-    """Each byte token is read by itself. smg-project/smg#710."""
+    """Each byte token is decoded separately. smg-project/smg#710."""
     return Decoding(lambda tokens: [text for one in tokens for text in right.decode_chain([one])])
 
 
 @preparing_pipeline(detokenizes("decoder_byte_fallback", "<0x41>", "<0xFF>"))
 def detokenize_parts_of_bytes(pipeline: Pipeline) -> Pipeline:
-    """In a run of bytes that is no text as a whole, only what is wrong is replaced, as
-    SentencePiece does; the library replaces each byte. Own.
+    """In a run of bytes that is not text as a whole, only the wrong part is replaced, as in
+    SentencePiece; the library replaces each byte.
     """
     return profile_without(pipeline, "byte_fallback_all_or_nothing", "decoder")
 
 
 @preparing_pipeline(detokenizes("decoder_byte_fallback", "<0x+1>"))
 def detokenize_exact_byte_tokens(pipeline: Pipeline) -> Pipeline:
-    """<0x+1> is no byte token; it is one to the library. Own."""
+    """<0x+1> is not a byte token; in the library it is one."""
     return profile_without(pipeline, "byte_fallback_reads_any_number", "decoder")
 
 
 @component("decoder", ByteFallback, detokenizes("decoder_byte_fallback", "<0xFF>"))
 def detokenize_bad_bytes_left_out(_: ByteFallback) -> Decoding:
-    """Bytes that are no text are left out. replicate/cog-llama-template#75."""
+    """Bytes that are not text are left out. replicate/cog-llama-template#75."""
 
     def rule(tokens: Sequence[str]) -> list[str]:
         after = ByteFallback().decode_chain(tokens)
@@ -129,7 +129,7 @@ def detokenize_bad_bytes_left_out(_: ByteFallback) -> Decoding:
 
 @component("decoder", Strip, detokenizes("decoder_strip", "  "))
 def detokenize_strips_all(right: Strip) -> Decoding:
-    """A strip takes all there is instead of so many. Own."""
+    """Strip removes all characters instead of the given number."""
 
     def rule(tokens: Sequence[str]) -> list[str]:
         after = [token.lstrip(right.content) if right.start else token for token in tokens]
@@ -140,25 +140,25 @@ def detokenize_strips_all(right: Strip) -> Decoding:
 
 @component("decoder", Strip, detokenizes("decoder_strip", "the", " "))
 def detokenize_strips_first_only(right: Strip) -> Decoding:
-    """Only the first token is stripped. Own."""
+    """Only the first token is stripped."""
     return Decoding(lambda tokens: [*right.decode_chain(tokens[:1]), *tokens[1:]])
 
 
 @component("decoder", Strip, detokenizes("decoder_strip", " "))
 def detokenize_strips_nothing(_: Strip) -> Any:
-    """The space in front stays. Own."""
+    """The space in front is kept."""
     return _NOTHING
 
 
 @component("decoder", Metaspace, detokenizes("decoder_metaspace_always", f"{_U}the"))
 def detokenize_metaspace_first_space_kept(right: Metaspace) -> Any:
-    """The underline in front becomes a space. Own."""
+    """The underline in front becomes a space."""
     return replace(right, prepend_scheme="never")
 
 
 @component("decoder", Metaspace, detokenizes("decoder_metaspace_always", f"a{_U}b"))
 def detokenize_metaspace_one_space_less(right: Metaspace) -> Any:
-    """Only the leading underline of the first token vanishes; to the library all in it do. Own."""
+    """Only the leading underline of the first token is removed; the library removes all in it."""
     if right.prepend_scheme == "never":
         return right
     letter = right.replacement
@@ -172,19 +172,19 @@ def detokenize_metaspace_one_space_less(right: Metaspace) -> Any:
 
 @component("decoder", Metaspace, detokenizes("decoder_metaspace_never", f"{_U}the"))
 def detokenize_metaspace_never_ignored(right: Metaspace) -> Any:
-    """The underline in front vanishes although none was put there. huggingface/tokenizers#1141."""
+    """The underline in front is removed although none was added. huggingface/tokenizers#1141."""
     return replace(right, prepend_scheme="always")
 
 
 @component("decoder", BPEDecoder, detokenizes("decoder_bpe", "the</w>"))
 def detokenize_suffix_at_the_end(right: BPEDecoder) -> Decoding:
-    """The suffix of the last word becomes a space too. Own."""
+    """The suffix of the last word becomes a space too."""
     return Decoding(lambda tokens: [token.replace(right.suffix, " ") for token in tokens])
 
 
 @component("decoder", BPEDecoder, detokenizes("decoder_bpe", "a</w>b"))
 def detokenize_suffix_inside_kept(right: BPEDecoder) -> Decoding:
-    """A suffix inside a token stays; the library replaces it there too. Own."""
+    """A suffix inside a token is kept; the library replaces it."""
 
     def rule(tokens: Sequence[str]) -> list[str]:
         last = len(tokens) - 1
@@ -200,14 +200,14 @@ def detokenize_suffix_inside_kept(right: BPEDecoder) -> Decoding:
 
 @component("decoder", WordPiece, detokenizes("decoder_word_piece_cleanup", "the", "."))
 def detokenize_cleanup_off(right: WordPiece) -> Any:
-    """Spaces before marks stay. Own."""
+    """Spaces before punctuation are kept."""
     return replace(right, cleanup=False)
 
 
 @component("decoder", WordPiece, detokenizes("decoder_word_piece", "the", "."))
 def detokenize_cleanup_always(right: WordPiece) -> Any:
-    """Spaces before marks vanish although the file does not say so: x != y becomes x!= y.
-    huggingface/transformers#44915, ml-explore/mlx-lm#1347.
+    """Spaces before punctuation are removed although the file does not say so: x != y becomes x!=
+    y. huggingface/transformers#44915, ml-explore/mlx-lm#1347.
     """
     return replace(right, cleanup=True)
 
@@ -232,7 +232,7 @@ def detokenize_cleanup_over_tokens(right: WordPiece) -> Any:
 
 @component("decoder", WordPiece, detokenizes("decoder_word_piece", "##s"))
 def detokenize_first_prefix_lost(right: WordPiece) -> Decoding:
-    """The first token loses its prefix too. Own."""
+    """The first token loses its prefix too."""
     return Decoding(
         lambda tokens: right.decode_chain(
             [*(token.removeprefix(right.prefix) for token in tokens[:1]), *tokens[1:]]
@@ -242,7 +242,7 @@ def detokenize_first_prefix_lost(right: WordPiece) -> Decoding:
 
 @component("decoder", Replace, detokenizes("decoder_replace_text", f"{_U}{_U}"))
 def detokenize_replace_once(right: Replace) -> Decoding:
-    """Only the first match in each token is replaced. Own."""
+    """Only the first match in each token is replaced."""
 
     def once(token: str) -> str:
         found = matches(right.pattern, token)
@@ -256,13 +256,13 @@ def detokenize_replace_once(right: Replace) -> Decoding:
 
 @component("decoder", Replace, detokenizes("decoder_replace_regex", "the"))
 def detokenize_expression_as_text(right: Replace) -> Any:
-    """The expression of a Replace is looked for as text. Own."""
+    """The regular expression of a Replace is used as plain text."""
     return _NOTHING if isinstance(right.pattern, Regex) else right
 
 
 @component("decoder", Fuse, detokenizes("decoder_llama", f"{_U}the", f"{_U}cat"))
 def detokenize_not_fused(_: Fuse) -> Any:
-    """Tokens are not joined before they are stripped, so that each loses its space.
+    """Tokens are not joined before they are stripped, so each loses its space.
     huggingface/tokenizers#1141.
     """
     return _NOTHING
@@ -270,24 +270,24 @@ def detokenize_not_fused(_: Fuse) -> Any:
 
 @preparing_pipeline(detokenizes("decoder_none", "the", "cat"))
 def detokenize_joined_without_spaces(pipeline: Pipeline) -> Pipeline:
-    """Without a decoder tokens are joined as they are. Own."""
+    """Without a decoder tokens are joined without spaces."""
     return replace(pipeline, decoder=Fuse()) if pipeline.decoder is None else pipeline
 
 
 @component("decoder", object, detokenizes("decoder_fuse", "the", "cat"))
 def detokenize_no_decoder(_: object) -> None:
-    """The decoder is not read from the file. Own."""
+    """The decoder is not read from the file."""
 
 
 @component("decoder", DecoderSequence, detokenizes("decoder_llama", f"{_U}the"))
 def detokenize_decoders_reversed(right: DecoderSequence) -> DecoderSequence:
-    """The last decoder of a sequence comes first. Own."""
+    """The decoders of a sequence run in reverse order."""
     return DecoderSequence(right.decoders[::-1])
 
 
 @component("decoder", DecoderSequence, detokenizes("decoder_llama", "<0x41>"))
 def detokenize_first_decoder_only(right: DecoderSequence) -> DecoderSequence:
-    """Of a sequence of decoders only the first is used. Own."""
+    """Only the first decoder of a sequence is used."""
     return DecoderSequence(right.decoders[:1])
 
 

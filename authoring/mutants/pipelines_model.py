@@ -21,8 +21,8 @@ from bpe_ref.models.merging import Symbol, merge
 from tokenref.engines.reference_pipeline import PipelineSession
 
 
-def _told(model: BPE, symbols: Sequence[Symbol]) -> list[Token]:
-    """Return symbols as tokens, one behind the other."""
+def _tokens_of(model: BPE, symbols: Sequence[Symbol]) -> list[Token]:
+    """Return symbols as adjacent tokens."""
     tokens: list[Token] = []
     start = 0
     for token, length in symbols:
@@ -50,7 +50,7 @@ def _looked_up(
         found = model.vocab.get((prefix or "") + letter + (suffix or ""))
         ids = _unknown(model) if found is None else [found]
         symbols += [(token, len(letter.encode())) for token in ids]
-    return _told(model, merge(model.ranked, symbols))
+    return _tokens_of(model, merge(model.ranked, symbols))
 
 
 def _has_plain_letters(model: BPE) -> bool:
@@ -84,7 +84,7 @@ def _without(out: dict[str, Any], dropped: set[int]) -> None:
 
 @preparing_pipeline(tokenizes("merges_as_pairs", "abc"))
 def tokenize_first_duplicate_merge(pipeline: Pipeline) -> Pipeline:
-    """Of a merge that is listed twice the first place counts. ohdearquant/lattice#259."""
+    """If a merge is listed twice, the first place counts. ohdearquant/lattice#259."""
     merges = list(dict.fromkeys(pipeline.model.merges))
     if len(merges) == len(pipeline.model.merges):
         return pipeline
@@ -93,7 +93,7 @@ def tokenize_first_duplicate_merge(pipeline: Pipeline) -> Pipeline:
 
 @preparing_pipeline(tokenizes("merges_as_text", "#version:"))
 def tokenize_version_lines_merge(pipeline: Pipeline) -> Pipeline:
-    """A merge that begins with #version is a merge like others; the library drops it. Own."""
+    """A merge that begins with #version is a merge like any other; the library drops it."""
     model = pipeline.model
     if "#version:" not in model.vocab:
         return pipeline
@@ -102,25 +102,25 @@ def tokenize_version_lines_merge(pipeline: Pipeline) -> Pipeline:
 
 @component("model", BPE, tokenizes("ignore_merges", "hello"))
 def tokenize_no_whole_pieces(right: BPE) -> BPE:
-    """Pieces that are tokens are merged all the same. Own."""
+    """Pieces that are tokens are merged anyway."""
     return replace(right, ignore_merges=False)
 
 
 @component("model", BPE, tokenizes("ignore_merges_off", "hello"))
 def tokenize_always_whole_pieces(right: BPE) -> BPE:
-    """Pieces that are tokens are taken whole where the file does not say so. Own."""
+    """Pieces that are tokens are taken whole although the file does not say so."""
     return replace(right, ignore_merges=True)
 
 
 @preparing_pipeline(tokenizes("dropout_one", "hello"))
 def tokenize_whole_pieces_despite_dropout(pipeline: Pipeline) -> Pipeline:
-    """Pieces are taken whole although dropout is on. Own."""
+    """Pieces are taken whole although dropout is on."""
     return profile_without(pipeline, "ignore_merges_off_with_dropout", "model")
 
 
 @component("model", BPE, tokenizes("dropout_one", "thethe"))
 def tokenize_dropout_ignored(right: BPE) -> BPE:
-    """Dropout is not read from the file. Own."""
+    """Dropout is not read from the file."""
     return replace(right, dropout=None)
 
 
@@ -129,8 +129,8 @@ def tokenize_dropout_ignored(right: BPE) -> BPE:
     lambda model: model.byte_fallback and _has_plain_letters(model),
 )
 def tokenize_orphan_bytes(model: BPE, piece: str) -> list[Token]:
-    """Of a character's bytes those with a token become it, the others the unknown token: orphans
-    beside unk. ohdearquant/lattice#259.
+    """Bytes of a character that have a token become that token, the others become the unknown
+    token. ohdearquant/lattice#259.
     """
     symbols: list[Symbol] = []
     for letter in piece:
@@ -140,7 +140,7 @@ def tokenize_orphan_bytes(model: BPE, piece: str) -> list[Token]:
         for byte in letter.encode():
             found = model.vocab.get(f"<0x{byte:02X}>")
             symbols += [(token, 1) for token in ([found] if found is not None else _unknown(model))]
-    return _told(model, merge(model.ranked, symbols))
+    return _tokens_of(model, merge(model.ranked, symbols))
 
 
 @component("model", BPE, tokenizes("byte_fallback", "é"))
@@ -151,13 +151,13 @@ def tokenize_no_byte_fallback(right: BPE) -> BPE:
 
 @component("model", BPE, tokenizes("unk_fused", "££"))
 def tokenize_unk_not_fused(right: BPE) -> BPE:
-    """Unknown tokens are not fused. Own."""
+    """Unknown tokens are not fused."""
     return replace(right, fuse_unk=False)
 
 
 @component("model", BPE, tokenizes("unk", "££"))
 def tokenize_unk_always_fused(right: BPE) -> BPE:
-    """Unknown tokens are fused where the file does not say so. Own."""
+    """Unknown tokens are fused although the file does not say so."""
     return replace(right, fuse_unk=True)
 
 
@@ -165,7 +165,7 @@ def tokenize_unk_always_fused(right: BPE) -> BPE:
 def tokenize_unk_fused_over_pieces(
     session: PipelineSession, _: Mapping[str, Any], out: dict[str, Any]
 ) -> None:
-    """Unknown tokens are fused over the border of two pieces. Own."""
+    """Unknown tokens are fused across the border of two pieces."""
     model = session.pipeline.model
     if model.fuse_unk:
         unknown = _unknown(model)
@@ -175,13 +175,13 @@ def tokenize_unk_fused_over_pieces(
 
 @preparing_pipeline(tokenizes("byte_fallback_partial", "xa"))
 def tokenize_unk_in_order(pipeline: Pipeline) -> Pipeline:
-    """Unknown tokens and bytes come in the order of the text, which is not the engine's. Own."""
+    """Unknown tokens and bytes are in the order of the text, which is not the engine's order."""
     return profile_without(pipeline, "unknown_after_bytes", "model")
 
 
 @model_by(tokenizes("no_unk", "abc"), _drops_characters)
 def tokenize_holes_stop_merges(model: BPE, piece: str) -> list[Token]:
-    """Nothing merges over a character that vanished. Own."""
+    """Nothing merges across a dropped character."""
     symbols: list[Symbol] = []
     stretch = ""
     for letter in piece:
@@ -190,12 +190,12 @@ def tokenize_holes_stop_merges(model: BPE, piece: str) -> list[Token]:
             continue
         symbols += merge(model.ranked, model.symbols(stretch))
         stretch = ""
-    return _told(model, [*symbols, *merge(model.ranked, model.symbols(stretch))])
+    return _tokens_of(model, [*symbols, *merge(model.ranked, model.symbols(stretch))])
 
 
 @model_by(tokenizes("no_unk", "bd"), _drops_characters)
 def tokenize_offsets_count_holes(model: BPE, piece: str) -> list[Token]:
-    """Offsets do not shift where a character vanished; the library's do. Own."""
+    """Offsets do not shift where a character was dropped; in the library they do."""
     places = [
         (len(piece[:at].encode()), len(piece[: at + 1].encode()))
         for at, letter in enumerate(piece)
@@ -212,31 +212,31 @@ def tokenize_offsets_count_holes(model: BPE, piece: str) -> list[Token]:
 
 @preparing_pipeline(tokenizes("no_unk", "b"))
 def tokenize_missing_refused(pipeline: Pipeline) -> Pipeline:
-    """A character without a token is an error where the library drops it. Own."""
+    """A character without a token is an error where the library drops it."""
     return profile_without(pipeline, "missing_characters_dropped", "model")
 
 
 @model_by(tokenizes("prefix", "the"), lambda model: model.continuing_subword_prefix)
 def tokenize_prefix_everywhere(model: BPE, piece: str) -> list[Token]:
-    """The first letter of a word is looked up with the prefix too. Own."""
+    """The first letter of a word is looked up with the prefix too."""
     return _looked_up(model, piece, lambda _: True, lambda behind: not behind)
 
 
 @model_by(tokenizes("prefix", "the"), lambda model: model.continuing_subword_prefix)
 def tokenize_prefix_nowhere(model: BPE, piece: str) -> list[Token]:
-    """Letters are looked up without the prefix. Own."""
+    """Letters are looked up without the prefix."""
     return _looked_up(model, piece, lambda _: False, lambda behind: not behind)
 
 
 @model_by(tokenizes("suffix", "the"), lambda model: model.end_of_word_suffix)
 def tokenize_suffix_everywhere(model: BPE, piece: str) -> list[Token]:
-    """Every letter is looked up with the suffix. Own."""
+    """Every letter is looked up with the suffix."""
     return _looked_up(model, piece, bool, lambda _: True)
 
 
 @model_by(tokenizes("suffix", "the"), lambda model: model.end_of_word_suffix)
 def tokenize_suffix_nowhere(model: BPE, piece: str) -> list[Token]:
-    """The last letter is looked up without the suffix. Own."""
+    """The last letter is looked up without the suffix."""
     return _looked_up(model, piece, bool, lambda _: False)
 
 
@@ -245,7 +245,7 @@ def tokenize_suffix_nowhere(model: BPE, piece: str) -> list[Token]:
     lambda model: _has_plain_letters(model) and model.dropout is None,
 )
 def tokenize_longest_token_first(model: BPE, piece: str) -> list[Token]:
-    """The longest token that fits is taken, from the left, whatever the merges say. Own."""
+    """The longest token that fits is taken, from the left, regardless of merges."""
     tokens: list[Token] = []
     at = 0
     while at < len(piece):
@@ -276,7 +276,7 @@ def tokenize_byte_tokens_in_text(pipeline: Pipeline) -> Pipeline:
 def tokenize_offsets_in_bytes(
     _: PipelineSession, request: Mapping[str, Any], out: dict[str, Any]
 ) -> None:
-    """Offsets are of bytes, so that all behind é are shifted. huggingface/tokenizers#156."""
+    """Offsets are in bytes, so everything after é is shifted. huggingface/tokenizers#156."""
     _spans(request, out, lambda text, place: len(text[:place].encode()))
 
 
@@ -284,7 +284,7 @@ def tokenize_offsets_in_bytes(
 def tokenize_offsets_in_utf16(
     _: PipelineSession, request: Mapping[str, Any], out: dict[str, Any]
 ) -> None:
-    """Offsets count an emoji twice, as JavaScript does. Own."""
+    """Offsets count an emoji twice, as JavaScript does."""
     _spans(request, out, lambda text, place: len(text[:place].encode("utf-16-le")) // 2)
 
 

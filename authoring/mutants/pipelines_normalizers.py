@@ -61,7 +61,7 @@ def _stripped(spaces: str, right: Strip) -> Rewriting:
 
 @component("normalizer", NFC, tokenizes("normalizer_nfc", "e\u0301"))
 def tokenize_nfc_skipped(_: NFC) -> Any:
-    """Text is not composed. Own."""
+    """Text is not composed."""
     return _NOTHING
 
 
@@ -73,67 +73,69 @@ def tokenize_nfc_is_nfkc(_: NFC) -> Any:
 
 @component("normalizer", NFD, tokenizes("normalizer_nfd", "é"))
 def tokenize_nfd_is_nfc(_: NFD) -> Any:
-    """Text is composed where it should be decomposed. Own."""
+    """Text is composed where it should be decomposed."""
     return NFC()
 
 
 @component("normalizer", NFKC, tokenizes("normalizer_nfkc", "ﬁ"))
 def tokenize_nfkc_is_nfc(_: NFKC) -> Any:
-    """Compatibility characters stay. Own."""
+    """Compatibility characters are kept."""
     return NFC()
 
 
 @component("normalizer", NFKD, tokenizes("normalizer_nfkd", "ﬁ"))
 def tokenize_nfkd_is_nfd(_: NFKD) -> Any:
-    """Compatibility characters stay when text is decomposed. Own."""
+    """Compatibility characters are kept when text is decomposed."""
     return NFD()
 
 
 @component("normalizer", Lowercase, tokenizes("normalizer_lowercase", "AΣ"))
 def tokenize_lowercase_final_sigma(_: Lowercase) -> Any:
-    """A sigma that ends a word becomes a final one, as Python's str.lower writes it. Own."""
+    """A sigma at the end of a word becomes a final sigma, as in Python's str.lower."""
     return _written(_lower_with_final_sigma)
 
 
 @component("normalizer", Lowercase, tokenizes("normalizer_lowercase", "É"))
 def tokenize_lowercase_ascii(_: Lowercase) -> Any:
-    """Only letters of ASCII become small. Own."""
+    """Only ASCII letters are converted to lower case."""
     return _written(_lower_ascii)
 
 
 @component("normalizer", Strip, tokenizes("normalizer_strip_left", " a "))
 def tokenize_ends_both(_: Strip) -> Any:
-    """White space is left out at both ends, whichever the file names. Own."""
+    """White space is removed at both ends, whichever the file names."""
     return Strip(strip_left=True, strip_right=True)
 
 
 @component("normalizer", Strip, tokenizes("normalizer_strip", "\ta"))
 def tokenize_ends_spaces_only(right: Strip) -> Any:
-    """Only plain spaces are left out at the ends. Own."""
+    """Only plain spaces are removed at the ends."""
     return _stripped(" ", right)
 
 
 @component("normalizer", Strip, tokenizes("normalizer_strip", "\u200ba"))
 def tokenize_ends_zero_width(right: Strip) -> Any:
-    """U+200B and U+FEFF are left out at the ends as if they were white space. Own."""
+    """U+200B and U+FEFF are removed at the ends as if they were white space."""
     return _stripped(" \t\n\r\v\f\xa0\u2028\u3000\u200b\ufeff", right)
 
 
 @component("normalizer", StripAccents, tokenizes("normalizer_strip_accents", "é"))
 def tokenize_accents_decomposed(right: StripAccents) -> Any:
-    """Text is decomposed before its marks are left out, where the file does not say so. Own."""
+    """Text is decomposed before its marks are removed although the file does not say so."""
     return Sequence((NFD(), right))
 
 
 @component("normalizer", Prepend, tokenizes("normalizer_between_added", "a<s>b"))
 def tokenize_prepend_once(right: Prepend) -> Rewriting:
-    """Text behind a special token gets no prefix. huggingface/transformers#27279, #24569."""
+    """Text after a special token gets no prefix. huggingface/transformers#27279, #24569."""
     return Rewriting(lambda text: right.normalize(text) if text.start == 0 else text)
 
 
 @component("normalizer", Prepend, tokenizes("normalizer_prepend", "__a"))
 def tokenize_prepend_if_missing(right: Prepend) -> Rewriting:
-    """A text that begins with the prefix gets no other. huggingface/transformers#25700."""
+    """A text that begins with the prefix does not get another one.
+    huggingface/transformers#25700.
+    """
     return Rewriting(
         lambda text: text if text.text.startswith(right.prepend) else right.normalize(text)
     )
@@ -141,7 +143,7 @@ def tokenize_prepend_if_missing(right: Prepend) -> Rewriting:
 
 @component("normalizer", Replace, tokenizes("normalizer_replace_text", "a.b."))
 def tokenize_replace_once(right: Replace) -> Rewriting:
-    """Only the first match is replaced. Own."""
+    """Only the first match is replaced."""
 
     def rule(text: AlignedText) -> AlignedText:
         found = [span for span in matches(right.pattern, text.text) if span[0] < span[1]]
@@ -157,14 +159,16 @@ def tokenize_replace_once(right: Replace) -> Rewriting:
 
 @component("normalizer", Replace, tokenizes("normalizer_replace_regex", "a  b"))
 def tokenize_replace_expression_as_text(right: Replace) -> Replace:
-    """The expression of a Replace is looked for as text. Own."""
+    """The regular expression of a Replace is used as plain text."""
     pattern = right.pattern
     return replace(right, pattern=Literal(pattern.source)) if isinstance(pattern, Regex) else right
 
 
 @component("normalizer", Replace, tokenizes("normalizer_replace_text", "ab"))
 def tokenize_replace_text_as_expression(right: Replace) -> Replace:
-    """The text of a Replace is read as an expression, so that a full stop is any character. Own."""
+    """The text of a Replace is used as a regular expression, so a full stop matches any
+    character.
+    """
     pattern = right.pattern
     is_special = isinstance(pattern, Literal) and pattern.text in {".", "?", "|"}
     return replace(right, pattern=Regex(pattern.text)) if is_special else right  # type: ignore[union-attr]
@@ -172,7 +176,7 @@ def tokenize_replace_text_as_expression(right: Replace) -> Replace:
 
 @component("normalizer", Replace, tokenizes("normalizer_replace_lines", "a\nb"))
 def tokenize_replace_anchored_once(right: Replace) -> Any:
-    """The sign ^ is the start of the text only. huggingface/tokenizers.js#24."""
+    """^ matches only at the start of the text. huggingface/tokenizers.js#24."""
     if not isinstance(right.pattern, Regex) or not right.pattern.source.startswith("^"):
         return right
     return replace(right, pattern=Regex(rf"\A{right.pattern.source[1:]}"))
@@ -180,7 +184,7 @@ def tokenize_replace_anchored_once(right: Replace) -> Any:
 
 @component("normalizer", Nmt, tokenizes("normalizer_nmt", "a\u200bb"))
 def tokenize_nmt_keeps_zero_width(right: Nmt) -> Rewriting:
-    """Nmt leaves zero-width spaces as they are. Own."""
+    """Nmt keeps zero-width spaces."""
 
     def rule(text: AlignedText) -> AlignedText:
         after = right.normalize(text)
@@ -196,62 +200,62 @@ def tokenize_nmt_keeps_zero_width(right: Nmt) -> Rewriting:
 
 @preparing_pipeline(tokenizes("normalizer_precompiled", "ab"))
 def tokenize_precompiled_longest(pipeline: Pipeline) -> Pipeline:
-    """The longest rule counts at each place, as SentencePiece has it. Own."""
+    """The longest rule applies at each place, as in SentencePiece."""
     return profile_without(pipeline, "precompiled_by_clusters", "normalizer")
 
 
 @component("normalizer", Precompiled, tokenizes("normalizer_precompiled", "中"))
 def tokenize_precompiled_is_nfkc(_: Precompiled) -> Any:
-    """The rules of the file are taken for NFKC. Own."""
+    """The rules of the file are replaced by NFKC."""
     return NFKC()
 
 
 @component("normalizer", BertNormalizer, tokenizes("normalizer_bert", "é"))
 def tokenize_bert_accents_kept(right: BertNormalizer) -> Any:
-    """Accents stay where the file says nothing about them. Own."""
+    """Accents are kept if the file does not mention them."""
     return replace(right, strip_accents=bool(right.strip_accents))
 
 
 @component("normalizer", BertNormalizer, tokenizes("normalizer_bert_cased", "é"))
 def tokenize_bert_accents_always(right: BertNormalizer) -> Any:
-    """Accents go although capitals stay. Own."""
+    """Accents are removed although capitals are kept."""
     return replace(right, strip_accents=True)
 
 
 @component("normalizer", BertNormalizer, tokenizes("normalizer_bert", "中文"))
 def tokenize_bert_ideographs_together(right: BertNormalizer) -> Any:
-    """Ideographs get no spaces around them. Own."""
+    """Ideographs get no spaces around them."""
     return replace(right, handle_chinese_chars=False)
 
 
 @component("normalizer", BertNormalizer, tokenizes("normalizer_bert", "a\x07"))
 def tokenize_bert_not_cleaned(right: BertNormalizer) -> Any:
-    """Control characters stay. Own."""
+    """Control characters are kept."""
     return replace(right, clean_text=False)
 
 
 @component("normalizer", BertNormalizer, tokenizes("normalizer_bert_lower", "中"))
 def tokenize_bert_everything_on(_: BertNormalizer) -> Any:
-    """All of BERT's normalization is done, whatever the file says. Own."""
+    """All of BERT's normalization is done, whatever the file says."""
     return BertNormalizer()
 
 
 @component("normalizer", Sequence, tokenizes("normalizer_sequence", "é"))
 def tokenize_normalizers_reversed(right: Sequence) -> Sequence:
-    """The last normalizer of a sequence comes first. Own."""
+    """The normalizers of a sequence run in reverse order."""
     return Sequence(right.normalizers[::-1])
 
 
 @component("normalizer", Sequence, tokenizes("normalizer_sequence", "É"))
 def tokenize_first_normalizer_only(right: Sequence) -> Sequence:
-    """Of a sequence of normalizers only the first is used. Own."""
+    """Only the first normalizer of a sequence runs."""
     return Sequence(right.normalizers[:1])
 
 
 @component("normalizer", object, tokenizes("normalizer_remove", "a-b"))
 def tokenize_offsets_in_normalized_text(right: Any) -> Rewriting:
-    """Offsets count characters of the normalized text, so that what normalization removed shifts
-    them. huggingface/tokenizers#663.
+    """Offsets count characters of the normalized text, so removed characters shift them.
+    huggingface/tokenizers#663.
     """
 
     def rule(text: AlignedText) -> AlignedText:
@@ -264,8 +268,8 @@ def tokenize_offsets_in_normalized_text(right: Any) -> Rewriting:
 
 @component("normalizer", object, tokenizes("normalizer_nfc", "e\u0301"))
 def tokenize_offsets_over_the_removed(right: Any) -> Rewriting:
-    """A character stands for those that vanished behind it too, as a composed é for its e and its
-    mark; the library gives it the first only. huggingface/tokenizers#663.
+    """A character also covers the removed characters after it, as a composed é covers its e and its
+    mark; in the library it covers only the first. huggingface/tokenizers#663.
     """
 
     def rule(text: AlignedText) -> AlignedText:

@@ -78,7 +78,7 @@ _WHOLE: Final = streams_text("decoder_byte_level", "t", "h").request
 
 @streaming("certain", streams_text("decoder_byte_level", "Ã", "©", mode="certain"))
 def text_stream_each_alone(pipeline: Pipeline, ids: list[int], skip: bool, right: Parts) -> Parts:
-    """Each token is decoded by itself. vllm-project/vllm#8627, huggingface/tokenizers#1141."""
+    """Each token is decoded separately. vllm-project/vllm#8627, huggingface/tokenizers#1141."""
     return _each_alone(pipeline, ids, skip, right)
 
 
@@ -90,19 +90,19 @@ def text_stream_never_waits(pipeline: Pipeline, ids: list[int], skip: bool, righ
 
 @streaming("certain", streams_text("decoder_byte_level", "Ã", mode="certain"))
 def text_stream_no_tail(_: Pipeline, __: list[int], ___: bool, right: Parts) -> Parts:
-    """What is still open at the end is lost: there is no flush. waybarrios/vllm-mlx#109."""
+    """An open end is lost because there is no flush. waybarrios/vllm-mlx#109."""
     return right[0], ""
 
 
 @streaming("certain", streams_text("decoder_fuse", " ", mode="certain"))
 def text_stream_all_at_the_end(pipeline: Pipeline, ids: list[int], skip: bool, _: Parts) -> Parts:
-    """Nothing is given before the end. Own."""
+    """Nothing is emitted before the end."""
     return [""] * len(ids), _text(pipeline, ids, skip)
 
 
 @streaming("certain", streams_text("decoder_fuse", "\ufffd", mode="certain"))
 def text_stream_no_replacements(_: Pipeline, __: list[int], ___: bool, right: Parts) -> Parts:
-    """U+FFFD is taken out of the text, those that are really there too.
+    """U+FFFD is removed from the text, even where it is genuine.
     replicate/cog-llama-template#75.
     """
     parts, tail = right
@@ -117,7 +117,7 @@ def text_stream_whole_words(
     skip: bool,
     _: Parts,
 ) -> Parts:
-    """Text comes word by word, later than it is certain. Own."""
+    """Text is emitted word by word, later than it is certain."""
     parts: list[str | None] = []
     done = 0
     text = ""
@@ -133,7 +133,7 @@ def text_stream_whole_words(
 def text_stream_engine_flushes(
     pipeline: Pipeline, ids: list[int], skip: bool, right: Parts
 ) -> Parts:
-    """The last token gives what is left, where the library's stream keeps it. Own."""
+    """The last token emits the rest, which the library's stream keeps."""
     parts, tail = right
     said = "".join(part or "" for part in parts)
     rest = _text(pipeline, ids, skip)[len(said) :]
@@ -144,7 +144,7 @@ def text_stream_engine_flushes(
 
 @streaming("engine", streams_text("decoder_byte_level", "Ã"))
 def text_stream_engine_empty_text(_: Pipeline, __: list[int], ___: bool, right: Parts) -> Parts:
-    """Where the library's stream waits it gives nothing; this one an empty text. Own."""
+    """An empty text is emitted where the library's stream waits and emits nothing."""
     return [part or "" for part in right[0]], right[1]
 
 
@@ -152,7 +152,7 @@ def text_stream_engine_empty_text(_: Pipeline, __: list[int], ___: bool, right: 
 def text_stream_engine_each_alone(
     pipeline: Pipeline, ids: list[int], skip: bool, right: Parts
 ) -> Parts:
-    """The engine's stream decodes each token by itself. vllm-project/vllm#8627."""
+    """The engine's stream decodes each token separately. vllm-project/vllm#8627."""
     return _each_alone(pipeline, ids, skip, right)
 
 
@@ -160,7 +160,7 @@ def text_stream_engine_each_alone(
 def text_stream_engine_never_waits(
     pipeline: Pipeline, ids: list[int], skip: bool, right: Parts
 ) -> Parts:
-    """The engine's stream gives U+FFFD for incomplete characters. smg-project/smg#710."""
+    """The engine's stream emits U+FFFD for incomplete characters. smg-project/smg#710."""
     return _never_waiting(pipeline, ids, skip, right)
 
 
@@ -175,8 +175,8 @@ def text_stream_engine_spaces_lost(_: Pipeline, __: list[int], ___: bool, right:
 def text_stream_engine_prefix_unchecked(
     right: PipelineSession, op: str, request: Mapping[str, Any]
 ) -> Ok | Refused:
-    """Nobody notices that later tokens change the text of earlier ones, which is an error in the
-    library. Own.
+    """It goes unnoticed that later tokens change the text of earlier ones, which is an error in the
+    library.
     """
     answer = right.answer(op, request)
     if op != _OP or not isinstance(answer, Refused):
@@ -190,7 +190,7 @@ def text_stream_engine_prefix_unchecked(
     _after("pad_longest", "tokenize", tokenize_request("a c e"), tokenize_request("a"))
 )
 def session_padding_remembered() -> AskPipeline:
-    """Encodings are filled up to the longest of all calls before. Own."""
+    """Encodings are padded to the longest of all previous calls."""
     longest = [0]
 
     def ask(right: PipelineSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:
@@ -231,7 +231,7 @@ def session_padding_remembered() -> AskPipeline:
     )
 )
 def session_cache_by_text_alone() -> AskPipeline:
-    """Answers are remembered by the text, whatever else was asked. Own."""
+    """Answers are cached by the text, whatever else is in the request."""
     known: dict[str, Ok | Refused] = {}
 
     def ask(right: PipelineSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:
@@ -248,7 +248,7 @@ def session_cache_by_text_alone() -> AskPipeline:
     )
 )
 def session_special_tokens_stay_off() -> AskPipeline:
-    """Once a caller wanted no special tokens, nobody gets any. Own."""
+    """Once a caller wanted no special tokens, no caller gets any."""
     off = [False]
 
     def ask(right: PipelineSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:
@@ -262,7 +262,7 @@ def session_special_tokens_stay_off() -> AskPipeline:
 
 @remembering_pipeline(_after("decoder_byte_level", _OP, _HALF, _WHOLE))
 def session_stream_goes_on() -> AskPipeline:
-    """A stream begins with what the stream before it kept. Own."""
+    """A stream begins with what the previous stream kept."""
     streams: dict[bool, DecodeStream] = {}
 
     def ask(right: PipelineSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:

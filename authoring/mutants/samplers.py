@@ -1,4 +1,4 @@
-"""What mutants of samplers are made of: decorators, and ways to change questions and answers."""
+"""Decorators for mutants of samplers, and ways to change questions and answers."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from tokenref.subjects import SAMPLERS
 
 Request: TypeAlias = Mapping[str, Any]
 AskSampler: TypeAlias = Callable[[SamplerSession, str, Request], Answer]
-"""How a request is passed on to the reference, and its answer back."""
+"""Answers a request, given a session of the reference."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class AskedSamplers(ReferenceEngine):
     ask: AskSampler = SamplerSession.answer
 
     def load_profile(self, profile: str) -> "AskedSampler":
-        """Take up a profile."""
+        """Load a profile."""
         return AskedSampler(SamplerSession(profile, self.sampler_tools), self.ask)
 
 
@@ -153,7 +153,7 @@ def other_row(change: Callable[[list[float], list[float], Request], Sequence[flo
 
 
 def twice(session: SamplerSession, op: str, request: Request) -> Answer:
-    """Apply a step to what it gave."""
+    """Apply a step to its own output."""
     first = session.answer(op, request)
     if not isinstance(first, Ok):
         return first
@@ -162,7 +162,7 @@ def twice(session: SamplerSession, op: str, request: Request) -> Answer:
 
 
 def ignored(session: SamplerSession, op: str, request: Request) -> Answer:
-    """Leave a step out."""
+    """Skip a step."""
     right = session.answer(op, request)
     logits = request["logits"]
     return Ok({"logits": pack(unpack(logits), type_of(logits))}) if isinstance(right, Ok) else right

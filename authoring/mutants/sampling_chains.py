@@ -55,25 +55,25 @@ def reordered(
 
 @reordered("transformers", temperature=2.0, top_p=0.75, top_k=0)
 def temperature_after_top_p(profile: Profile) -> Profile:
-    """The nucleus is taken before the temperature; fish-speech#1150, sglang-jax#289."""
+    """top-p is applied before the temperature; fish-speech#1150, sglang-jax#289."""
     return with_step_at(profile, "temperature", -1)
 
 
 @reordered("llama.cpp", temp=2.0, top_p=0.75, min_p=0.0)
 def temperature_before_the_filters(profile: Profile) -> Profile:
-    """The temperature comes first, where it must be last; llama.cpp#4091."""
+    """The temperature is applied first where it must be last; llama.cpp#4091."""
     return with_step_at(profile, "temperature", 1)
 
 
 @reordered("mlx-lm", temp=2.0, top_p=0.75)
 def filters_on_the_tempered_row(profile: Profile) -> Profile:
-    """top-p, min-p and XTC act on the tempered row; mlxcel#1379."""
+    """top-p, min-p and XTC are applied to the row after temperature; mlxcel#1379."""
     return with_step_at(profile, "temperature", 0)
 
 
 @reordered("transformers", row=(2.0, 2.0, 2.0, 1.0), top_k=2, top_p=0.5)
 def top_p_before_top_k(profile: Profile) -> Profile:
-    """The two filters stand the other way round. Own."""
+    """The two filters are in the wrong order."""
     return with_step_at(
         profile, "top_k", 1 + [s.step for s in _without(profile, "top_k").stages].index("top_p")
     )
@@ -81,20 +81,20 @@ def top_p_before_top_k(profile: Profile) -> Profile:
 
 @reordered("llama.cpp", top_k=1, top_n_sigma=3.0)
 def top_n_sigma_replaces_the_chain(profile: Profile) -> Profile:
-    """With top-n-sigma all other filters are left out; llama.cpp#13264."""
+    """With top-n-sigma all other filters are skipped; llama.cpp#13264."""
     return _without(profile, "top_k", "top_p", "min_p", "typical", "xtc")
 
 
 @reordered("vllm", temperature=2.0, min_p=0.125)
 def chain_applies_its_temperature_twice(profile: Profile) -> Profile:
-    """The server divides, and the sampler again; RL-Kernel#81."""
+    """Both the server and the sampler divide; RL-Kernel#81."""
     twice = [s for stage in profile.stages for s in [stage] * (1 + (stage.step == "temperature"))]
     return replace(profile, stages=tuple(twice))
 
 
 @reordered("llama.cpp", min_p=0.5)
 def chain_has_no_min_p(profile: Profile) -> Profile:
-    """One filter of the chain was forgotten. Own."""
+    """One filter of the chain is missing."""
     return _without(profile, "min_p")
 
 
@@ -106,19 +106,19 @@ def chain_has_no_penalties(profile: Profile) -> Profile:
 
 @reordered("llama.cpp", history=[0, 0], repeat_penalty=4.0, top_k=1)
 def penalties_after_the_filters(profile: Profile) -> Profile:
-    """Penalties see a row that is cut already. Own."""
+    """Penalties are applied to a row that is already filtered."""
     return with_step_at(profile, "penalties", -1)
 
 
 @reordered("llama.cpp", logit_bias={4: 10.0}, top_k=1)
 def bias_after_the_filters(profile: Profile) -> Profile:
-    """A bias of a token that is removed already does nothing. Own."""
+    """A bias has no effect on a token that is already removed."""
     return with_step_at(profile, "logit_bias", -1)
 
 
 @reordered("vllm", temperature=2.0, min_p=0.375)
 def min_p_before_the_temperature(profile: Profile) -> Profile:
-    """min-p is taken on the untempered row; sglang-jax#1563."""
+    """min-p is applied to the row before temperature; sglang-jax#1563."""
     return with_step_at(profile, "min_p", 0)
 
 
@@ -157,7 +157,7 @@ _PAIR: Final = _two("top_k", _top_k(0.5, 0.25, 0.25, k=1), _top_k(0.25, 0.25, 0.
 def batch_uses_the_first_row_s_parameters(
     rows: list[dict[str, Any]], place: int
 ) -> Mapping[str, Any]:
-    """All rows get the parameters of the first. Own."""
+    """All rows get the parameters of the first."""
     del place
     return {"params": rows[0]["params"]}
 
@@ -165,7 +165,7 @@ def batch_uses_the_first_row_s_parameters(
 @asking({"batch"}, _PAIR)
 @_batch
 def batch_uses_the_largest_k(rows: list[dict[str, Any]], place: int) -> Mapping[str, Any]:
-    """A kernel sorts for the largest k of the batch, and cuts no row shorter. Own."""
+    """A kernel sorts for the largest k of the batch and cuts no row shorter."""
     given = [unpack_parameters(row.get("params", {})) for row in rows]
     name = next((name for name in ("k", "top_k") if name in given[place]), None)
     if name is None:
@@ -179,7 +179,7 @@ def batch_uses_the_largest_k(rows: list[dict[str, Any]], place: int) -> Mapping[
 def batch_uses_the_neighbour_s_parameters(
     rows: list[dict[str, Any]], place: int
 ) -> Mapping[str, Any]:
-    """Parameters are off by one row. Own."""
+    """Parameters are off by one row."""
     return _from_row(rows, place, "params", (place + 1) % len(rows))
 
 
@@ -207,7 +207,7 @@ def batch_reads_the_neighbour_s_logits(rows: list[dict[str, Any]], place: int) -
 )
 @_batch
 def batch_uses_the_neighbour_s_history(rows: list[dict[str, Any]], place: int) -> Mapping[str, Any]:
-    """Penalties of one text fall on another. Own."""
+    """Penalties of one text are applied to another."""
     return _from_row(rows, place, "history", (place + 1) % len(rows))
 
 
@@ -221,7 +221,7 @@ def batch_uses_the_neighbour_s_history(rows: list[dict[str, Any]], place: int) -
 )
 @_batch
 def batch_throws_one_coin(rows: list[dict[str, Any]], place: int) -> Mapping[str, Any]:
-    """One random number serves for all rows; mlx-lm (S16)."""
+    """One random number is used for all rows; mlx-lm (S16)."""
     return _from_row(rows, place, "uniforms", 0)
 
 
@@ -242,7 +242,7 @@ def batch_returns_rows_in_another_order(out: dict[str, Any], _: Request) -> Mapp
 )
 @other_answer
 def batch_of_8_breaks_ties_otherwise(out: dict[str, Any], request: Request) -> Mapping[str, Any]:
-    """From 8 rows on another kernel runs, which keeps exactly k; vllm#50979."""
+    """From 8 rows on another kernel runs, which keeps exactly k tokens; vllm#50979."""
     if len(request["rows"]) < 8:
         return out
     rows = []
@@ -287,7 +287,7 @@ _PENALISED: Final[Mapping[str, Any]] = {"repeat_penalty": 4.0, "top_k": 1}
 
 @asking({"sequence"}, _sequence([_ONE_NUMBER, _ONE_NUMBER], **_PENALISED), profile="llama.cpp")
 def sampler_accepts_by_itself(session: SamplerSession, op: str, request: Request) -> Answer:
-    """Drawing a token makes it part of the history, also where it is thrown away. Own."""
+    """Drawing a token adds it to the history, even if it is rejected later."""
     right = session.answer(op, request)
     if not isinstance(right, Ok):
         return right
@@ -323,7 +323,7 @@ def sampler_does_not_accept(session: SamplerSession, op: str, request: Request) 
     profile="llama.cpp",
 )
 def sampler_does_not_reset(session: SamplerSession, op: str, request: Request) -> Answer:
-    """The history of the text before stays. Own."""
+    """The history of the previous text is kept."""
     return _deaf_to("reset", session, op, request)
 
 
@@ -333,7 +333,7 @@ def sampler_does_not_reset(session: SamplerSession, op: str, request: Request) -
     profile="llama.cpp",
 )
 def sampler_does_not_truncate(session: SamplerSession, op: str, request: Request) -> Answer:
-    """Rejected drafts stay in the history. Own."""
+    """Rejected drafts stay in the history."""
     return _deaf_to("truncate", session, op, request)
 
 
@@ -351,7 +351,7 @@ def sampler_does_not_truncate(session: SamplerSession, op: str, request: Request
     profile="llama.cpp",
 )
 def sampler_forgets_its_state(session: SamplerSession, op: str, request: Request) -> Answer:
-    """Mirostat's mu starts anew for every token; llama-cpp-python#914, LLamaSharp#71."""
+    """Mirostat's mu is reset for every token; llama-cpp-python#914, LLamaSharp#71."""
     right = session.answer(op, request)
     if not isinstance(right, Ok):
         return right
@@ -426,7 +426,9 @@ def sampler_starts_its_stream_again(request: dict[str, Any]) -> Mapping[str, Any
     ("distribution", "sample", "softmax", "greedy"), {"logits": pack([-inf, -inf])}, op="softmax"
 )
 def impossible_row_becomes_uniform(session: SamplerSession, op: str, request: Request) -> Answer:
-    """Minus infinity becomes -1e30, so that a row of nothing draws anything; sglang (S14)."""
+    """Minus infinity becomes -1e30, so a row without possible tokens can draw any token; sglang
+    (S14).
+    """
     row = unpack(request["logits"]) if "logits" in request else []
     if row and all(number == -inf for number in row):
         given = {**request, "logits": pack([0.0] * len(row))}
@@ -437,7 +439,7 @@ def impossible_row_becomes_uniform(session: SamplerSession, op: str, request: Re
 @asking(ROW_OPS, row_request([-inf, 1.0], temperature=0.5), op="temperature")
 @other_answer
 def banned_tokens_come_back(out: dict[str, Any], _: Request) -> Mapping[str, Any]:
-    """What an earlier step removed has a small logit again. Own."""
+    """A token removed by an earlier step gets a small logit again."""
     if "logits" not in out:
         return out
     row = [-1024.0 if logit == -inf else logit for logit in unpack(out["logits"])]

@@ -15,7 +15,7 @@ from tokenref.floats import FloatsError, pack, type_of, unpack
 
 @filtering("top_k", [0.5, 0.25, 0.25], profile="ties.all", k=2)
 def control_top_k_by_the_kth_logit(right: Right, row: Row, values: Values) -> Kept:
-    """Cutting by the k-th logit keeps its equals, which is right where they are asked for;
+    """Cutting at the k-th logit keeps its equals, which is right where ties are to be kept;
     maxtext#950, withdrawn by its author.
     """
     kept = right(row, **values)
@@ -64,8 +64,8 @@ def control_sample_and_match(session: SamplerSession, op: str, request: Request)
 def control_log_probabilities_for_logits(
     session: SamplerSession, op: str, request: Request
 ) -> Answer:
-    """Working on log-probabilities, which are logits moved by a constant, is right for all that
-    depends on the law alone; Kimi-Audio#161.
+    """Log-probabilities are logits shifted by a constant, so they are right for everything that
+    depends only on the distribution; Kimi-Audio#161.
     """
     right = session.answer(op, request)
     if "logits" not in request or not isinstance(right, Ok):

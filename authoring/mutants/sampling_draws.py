@@ -87,8 +87,8 @@ def _noise(change: Callable[[list[float]], Sequence[float]]) -> AskSampler:
 
 @asking({"draw"}, _one(_HALVES, 0.5))
 def draw_stops_at_equality(session: SamplerSession, op: str, request: Request) -> Answer:
-    """A sum of exactly u is enough, so that u = 0 draws the first token, even one without weight;
-    llama.cpp (S11), and the other way round.
+    """A sum of exactly u is enough, so u = 0 draws the first token even if it has no weight;
+    llama.cpp (S11). Or the reverse.
     """
     return other_rule(session, op, request, "boundary", {"exceed": "reach", "reach": "exceed"})
 
@@ -96,7 +96,7 @@ def draw_stops_at_equality(session: SamplerSession, op: str, request: Request) -
 @asking({"draw"}, _one((0.25, 0.5, 0.25), 0.125))
 @_of_token
 def draw_walks_by_weight(token: int, row: list[float], request: Request) -> int:
-    """The walk goes from the heaviest token on, and not by id. Own."""
+    """The walk starts at the heaviest token instead of going by id."""
     if len(unpack(request["uniforms"])) != 1 or "probs" not in request or "order" in request:
         return token
     (u,) = unpack(request["uniforms"])
@@ -109,42 +109,42 @@ def draw_walks_by_weight(token: int, row: list[float], request: Request) -> int:
 @asking({"draw"}, _one(_HALVES, 0.25))
 @_of_token
 def draw_is_off_by_one(token: int, row: list[float], _: Request) -> int:
-    """The token after the right one; found by fixtures.md's nine bugs."""
+    """The token after the right one is drawn; one of the nine bugs in fixtures.md."""
     return min(token + 1, len(row) - 1)
 
 
 @asking({"draw"}, _one(_HALVES, 0.875))
 @_of_token
 def draw_never_takes_the_last_token(token: int, row: list[float], _: Request) -> int:
-    """The largest u falls to the last token but one: an index is clamped too early. Own."""
+    """The largest u draws the last token but one because an index is clamped too early."""
     return token - 1 if token == len(row) - 1 and token else token
 
 
 @asking({"draw"}, _one(_HALVES, 1 - 2.0**-24))
 @_of_token
 def draw_runs_over_the_end(token: int, row: list[float], request: Request) -> int:
-    """Where u is close to 1 the search ends behind the row; TensorRT-LLM#19485."""
+    """If u is close to 1, the search ends after the row; TensorRT-LLM#19485."""
     return len(row) if max(unpack(request["uniforms"])) > 1 - 2.0**-20 else token
 
 
 @asking({"draw"}, _one((0.5, 0.0, 0.5), 0.75))
 @_of_token
 def draw_takes_tokens_without_weight(token: int, row: list[float], request: Request) -> int:
-    """A token of probability 0 before the drawn one is taken; litgpt#2323, pytorch#48841."""
+    """A token of probability 0 before the right one is drawn; litgpt#2323, pytorch#48841."""
     return token - 1 if token and row[token - 1] == 0 and "probs" in request else token
 
 
 @asking({"draw"}, _one(_HALVES, 0.125))
 @_other_uniforms
 def draw_turns_u_round(numbers: list[float]) -> Sequence[float]:
-    """1 - u is used for u. Own."""
+    """1 - u is used instead of u."""
     return [1 - u for u in numbers]
 
 
 @asking({"draw"}, _one((0.5, 2.0**-20, 0.5 - 2.0**-20), 0.5 + 2.0**-20))
 @_other_uniforms
 def draw_has_16_bits_of_u(numbers: list[float]) -> Sequence[float]:
-    """The random number is cut to 16 bits, so that unlikely tokens are never drawn. Own."""
+    """The random number is cut to 16 bits, so unlikely tokens are never drawn."""
     return [int(u * 2**16) / 2**16 for u in numbers]
 
 
@@ -166,20 +166,20 @@ def draw_sums_in_bf16(token: int, row: list[float], request: Request) -> int:
 @asking({"draw"}, _race((0.25, 0.5, 0.25), 0.75, 0.5, 0.25), profile=_RACE)
 @_noise
 def race_is_lost_by_the_best(numbers: list[float]) -> Sequence[float]:
-    """The token that arrives last is taken. Own."""
+    """The token that arrives last is drawn."""
     return [1 - u for u in numbers]
 
 
 @asking({"draw"}, _race(_HALVES, 0.25, 0.5, 0.75), profile=_RACE)
 def race_takes_the_other_logarithm(session: SamplerSession, op: str, request: Request) -> Answer:
-    """-log(1-u) is used for -log u: the same law, another token. Own."""
+    """-log(1-u) is used instead of -log u: the same distribution, another token."""
     return other_rule(session, op, request, "noise", {"-log u": "-log(1-u)", "-log(1-u)": "-log u"})
 
 
 @asking({"draw"}, _race(_HALVES, 0.25, 0.75, 0.5), profile=_RACE)
 @_noise
 def race_has_one_noise_for_all(numbers: list[float]) -> Sequence[float]:
-    """All tokens get the same random number, so that the heaviest always wins; as private-mind#255,
+    """All tokens get the same random number, so the heaviest always wins; as in private-mind#255,
     which seeded by the clock.
     """
     return [numbers[0]] * len(numbers)
@@ -187,7 +187,7 @@ def race_has_one_noise_for_all(numbers: list[float]) -> Sequence[float]:
 
 @asking({"draw"}, _race((0.25, 0.5, 0.25), 0.75, 0.25, 0.5), profile=_RACE)
 def race_noise_is_keyed_by_rank(session: SamplerSession, op: str, request: Request) -> Answer:
-    """Noise belongs to places of the sorted row: another row changes the token; sglang#35697."""
+    """Noise belongs to places in the sorted row, so another row changes the token; sglang#35697."""
     right = session.answer(op, request)
     name = "probs" if "probs" in request else "logits"
     row, numbers = unpack(request[name]), unpack(request["uniforms"])
@@ -204,28 +204,28 @@ def race_noise_is_keyed_by_rank(session: SamplerSession, op: str, request: Reque
 @asking({"draw"}, _race(_HALVES, 2.0**-30, 2.0**-13, 2.0**-14), profile=_RACE)
 @_noise
 def race_noise_is_bounded(numbers: list[float]) -> Sequence[float]:
-    """u is kept in [1e-7, 0.999], so that unlikely tokens are never drawn; candle (S7)."""
+    """u is kept in [1e-7, 0.999], so unlikely tokens are never drawn; candle (S7)."""
     return [min(max(u, 1e-7), 0.999) for u in numbers]
 
 
 @asking({"draw"}, _race((1 - 2.0**-12, 2.0**-12), 0.5, 1 - 2.0**-20), profile=_RACE)
 @_noise
 def race_noise_has_a_floor(numbers: list[float]) -> Sequence[float]:
-    """The exponential noise is never below 2^-24, so that the tail comes wrongly; vllm#43150."""
+    """The exponential noise is never below 2^-24, so the tail is drawn wrongly; vllm#43150."""
     return [min(u, 1 - 2.0**-10) for u in numbers]
 
 
 @asking({"draw"}, {**_one(_HALVES, 0.25), "uniforms": pack([0.25, 0.25]), "count": 2})
 @_several
 def tokens_are_drawn_twice(tokens: list[int]) -> list[int]:
-    """Drawing several tokens puts each one back. Own."""
+    """Drawing several tokens puts each one back."""
     return [tokens[0]] * len(tokens)
 
 
 @asking({"draw"}, {**_one(_HALVES, 0.75), "uniforms": pack([0.75, 0.0]), "count": 2})
 @_several
 def several_tokens_are_sorted(tokens: list[int]) -> list[int]:
-    """Several drawn tokens come by id, and not in the order drawn. Own."""
+    """Several drawn tokens are returned by id instead of in the order drawn."""
     return sorted(tokens)
 
 
@@ -257,21 +257,21 @@ def _uniform_numbers(change: Callable[[list[float], list[str]], Sequence[float]]
 @asking({"random_words"}, {"seed": "1", "taken": 0, "count": 2}, profile="mt19937")
 @other_question
 def generator_skips_one_word(request: dict[str, Any]) -> Mapping[str, Any]:
-    """The stream starts one word late. Own."""
+    """The stream starts one word late."""
     return {"taken": request["taken"] + 1}
 
 
 @asking({"random_words"}, {"seed": "1", "taken": 0, "count": 2}, profile="mt19937")
 @_words
 def generator_stands_still(words: list[str]) -> Sequence[str]:
-    """The first word comes again and again: the state is not advanced; aiter#2035."""
+    """The first word is repeated because the state is not advanced; aiter#2035."""
     return words[:1] * len(words)
 
 
 @asking({"random_words"}, {"seed": "1", "taken": 0, "count": 2}, profile="mt19937")
 @_words
 def generator_swaps_the_words_of_a_pair(words: list[str]) -> list[str]:
-    """Of two words the second comes first. Own."""
+    """The two words of a pair are swapped."""
     pairs = zip(words[::2], words[1::2], strict=False)
     made = [word for first, second in pairs for word in (second, first)]
     return made + words[len(made) :]
@@ -280,14 +280,14 @@ def generator_swaps_the_words_of_a_pair(words: list[str]) -> list[str]:
 @asking({"random_words"}, {"seed": "1", "taken": 0, "count": 5}, profile="mt19937")
 @_words
 def generator_repeats_its_block(words: list[str]) -> Sequence[str]:
-    """After four words the same four come again: a counter is not advanced. Own."""
+    """After four words the same four are repeated because a counter is not advanced."""
     return [words[place % 4] for place in range(len(words))]
 
 
 @asking({"random_words"}, {"seed": "100000001", "taken": 0, "count": 2}, profile="chacha12.by-seed")
 @other_question
 def generator_cuts_its_seed_to_32_bits(request: dict[str, Any]) -> Mapping[str, Any]:
-    """The upper half of a 64-bit seed is lost. Own."""
+    """The upper half of a 64-bit seed is lost."""
     return {"seed": f"{int(request['seed'], 16) & 0xFFFFFFFF:x}"} if "seed" in request else {}
 
 
@@ -302,7 +302,7 @@ def generator_cuts_its_seed_to_32_bits(request: dict[str, Any]) -> Mapping[str, 
     profile="philox4x32-10",
 )
 def counter_does_not_carry(session: SamplerSession, op: str, request: Request) -> Answer:
-    """A full word of the counter starts at 0 without a carry. Own."""
+    """A full word of the counter wraps to 0 without a carry."""
     right = session.answer(op, request)
     counter = request.get("counter")
     if not isinstance(right, Ok) or not counter:
@@ -320,7 +320,7 @@ def counter_does_not_carry(session: SamplerSession, op: str, request: Request) -
 @asking({"uniforms"}, {"words": ["ffffffff"]}, profile="mlx-float")
 @_uniform_numbers
 def uniform_reaches_1(numbers: list[float], words: list[str]) -> list[float]:
-    """The word is divided by the largest one, and 1 comes out. Own."""
+    """The word is divided by the largest one, and 1 comes out."""
     if len(numbers) != len(words):
         return numbers
     return [int(word, 16) / (16 ** len(word) - 1) for word in words]
@@ -329,14 +329,14 @@ def uniform_reaches_1(numbers: list[float], words: list[str]) -> list[float]:
 @asking({"uniforms"}, {"words": ["ffffffff"]}, profile="rust-float")
 @_uniform_numbers
 def uniform_has_too_few_bits(numbers: list[float], words: list[str]) -> Sequence[float]:
-    """Two bits of the word are lost. Own."""
+    """Two bits of the word are lost."""
     return [int(u * 2**22) / 2**22 for u in numbers]
 
 
 @asking({"uniforms"}, {"words": ["00000000"]}, profile="rust-float")
 @_uniform_numbers
 def uniform_turns_the_open_end_round(numbers: list[float], words: list[str]) -> Sequence[float]:
-    """Numbers in [0, 1) become numbers in (0, 1], or the other way. Own."""
+    """Numbers in [0, 1) become numbers in (0, 1], or the reverse."""
     return [1 - u for u in numbers]
 
 
@@ -367,8 +367,8 @@ _KEPT: Final = _speculation([(0.5, 0.5)], [(0.5, 0.5), (0.25, 0.75)], [0], [0.25
 
 @asking({"speculative"}, _speculation([(0.5, 0.5)], [(0.25, 0.75), (0.5, 0.5)], [0], [0.5, 0.25]))
 def speculation_accepts_at_the_ratio(session: SamplerSession, op: str, request: Request) -> Answer:
-    """A random number of exactly p / q accepts, and u = 0 a token without weight; sglang#35771,
-    transformers (S21).
+    """A random number of exactly p / q accepts, and u = 0 accepts a token without weight;
+    sglang#35771, transformers (S21).
     """
     return other_rule(session, op, request, "equality", {"reject": "accept", "accept": "reject"})
 
@@ -388,7 +388,7 @@ def speculation_turns_the_ratio_round(request: dict[str, Any]) -> Mapping[str, A
     {"speculative"}, _speculation([(0.75, 0.25)], [(0.25, 0.75), (0.5, 0.5)], [0], [0.5, 0.125])
 )
 def speculation_forgets_the_residual(session: SamplerSession, op: str, request: Request) -> Answer:
-    """The residual is forgotten, and drafted tokens come too often; openvino.genai#4190."""
+    """The residual is not used, so drafted tokens appear too often; openvino.genai#4190."""
     right = session.answer(op, request)
     if not isinstance(right, Ok) or not request["tokens"]:
         return right
@@ -405,7 +405,7 @@ def speculation_forgets_the_residual(session: SamplerSession, op: str, request: 
 @asking({"speculative"}, _TWO)
 @_other_uniforms
 def speculation_shares_its_random_number(numbers: list[float]) -> list[float]:
-    """One random number serves for all tests, which biases the output; vllm#47386."""
+    """One random number is used for all tests, which biases the output; vllm#47386."""
     return [numbers[0]] * len(numbers)
 
 
@@ -428,14 +428,14 @@ def speculation_judges_by_the_next_row(request: dict[str, Any]) -> Mapping[str, 
 @asking({"speculative"}, _KEPT)
 @other_answer
 def speculation_counts_one_less(out: dict[str, Any], _: Request) -> Mapping[str, Any]:
-    """The number of accepted tokens is one too small. Own."""
+    """The number of accepted tokens is one too small."""
     return {**out, "accepted": max(out["accepted"] - 1, 0)}
 
 
 @asking({"speculative"}, _KEPT)
 @other_answer
 def speculation_has_no_bonus_token(out: dict[str, Any], request: Request) -> Mapping[str, Any]:
-    """Where all drafts are accepted the further token is forgotten. Own."""
+    """If all drafts are accepted, the bonus token is missing."""
     drafts = len(request["tokens"])
     return {**out, "tokens": list(out["tokens"])[:drafts]} if out["accepted"] == drafts else out
 
@@ -443,7 +443,7 @@ def speculation_has_no_bonus_token(out: dict[str, Any], request: Request) -> Map
 @asking({"residual"}, {"target": pack([0.25, 0.75]), "draft": pack([0.75, 0.25]), "params": {}})
 @other_answer
 def residual_is_not_cut_at_zero(out: dict[str, Any], request: Request) -> Mapping[str, Any]:
-    """The size of p - q is taken, and not only what is positive. Own."""
+    """The absolute value of p - q is used instead of its positive part."""
     pairs = zip(unpack(request["target"]), unpack(request["draft"]), strict=True)
     sizes = [abs(mine - offered) for mine, offered in pairs]
     dtype = type_of(out["probs"])
@@ -473,14 +473,14 @@ def mirostat_mixes_bits_and_nats(given: dict[str, Any]) -> Mapping[str, Any]:
 @asking(("mirostat_1", "mirostat_2"), _MIROSTAT, op="mirostat_2")
 @other_answer
 def mirostat_forgets_mu(out: dict[str, Any], request: Request) -> Mapping[str, Any]:
-    """What is remembered is what was there before; llama-cpp-python#914, LLamaSharp#71."""
+    """The old state is returned; llama-cpp-python#914, LLamaSharp#71."""
     return {**out, "state": request["state"]} if "mu" in request["state"] else out
 
 
 @asking(("mirostat_1", "mirostat_2"), _MIROSTAT, op="mirostat_2")
 @other_answer
 def mirostat_learns_the_wrong_way(out: dict[str, Any], request: Request) -> Mapping[str, Any]:
-    """The error is added to mu, and not subtracted. Own."""
+    """The error is added to mu instead of subtracted."""
     if "mu" not in out.get("state", {}):
         return out
     (before,), (after,) = unpack(request["state"]["mu"]), unpack(out["state"]["mu"])
@@ -498,7 +498,7 @@ def mirostat_learns_the_wrong_way(out: dict[str, Any], request: Request) -> Mapp
     op="mirostat_2",
 )
 def mirostat_takes_the_other_surprise(session: SamplerSession, op: str, request: Request) -> Answer:
-    """The surprise of a token among those kept, or among all. Own."""
+    """The surprise is computed among the kept tokens instead of all, or the reverse."""
     return other_rule(session, op, request, "whose", {"whole": "kept", "kept": "whole"})
 
 
@@ -513,5 +513,5 @@ def mirostat_takes_the_other_surprise(session: SamplerSession, op: str, request:
 )
 @other_parameters
 def adaptive_p_does_not_fade(_: dict[str, Any]) -> Mapping[str, Any]:
-    """What is remembered of former tokens is not multiplied by the decay. Own."""
+    """The remembered weight of earlier tokens is not multiplied by the decay."""
     return {"decay": 0.0}

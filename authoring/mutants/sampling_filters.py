@@ -154,20 +154,20 @@ def top_p_keeps_one_more_at_equality(right: Right, row: Row, values: Values) -> 
 
 @filtering("top_p", [0.25, 0.5, 0.25], p=0.5)
 def top_p_does_not_sort(right: Right, row: Row, values: Values) -> Kept:
-    """The sum runs over the row as it stands; gluon-nlp#1481."""
+    """The sum runs over the row without sorting it; gluon-nlp#1481."""
     shares = weights(row)
     return _walked(right, row, values, [token for token, share in enumerate(shares) if share > 0])
 
 
 @filtering("top_p", [0.25, 0.5, 0.25], p=0.5)
 def top_p_sorts_the_wrong_way(right: Right, row: Row, values: Values) -> Kept:
-    """The sum runs from the lightest token on. Own."""
+    """The sum starts with the least likely token."""
     return _walked(right, row, values, heaviest_first(weights(row))[::-1])
 
 
 @filtering("top_p", [0.5, 0.25, 0.25], p=0.75)
 def top_p_is_one_minus_p(right: Right, row: Row, values: Values) -> Kept:
-    """p is taken for the share to remove; magma#29."""
+    """p is used as the share to remove; magma#29."""
     return (
         right(row, **{**values, "p": 1 - values["p"]}) if values["p"] < 1 else right(row, **values)
     )
@@ -200,7 +200,7 @@ def top_p_keeps_token_0_for_a_small_p(right: Right, row: Row, values: Values) ->
 
 @filtering("top_p", [0.5, 0.25, 0.25], p=1.0)
 def top_p_1_keeps_only_the_best(right: Right, row: Row, values: Values) -> Kept:
-    """p = 1 is taken for greedy; ChatRWKV#170."""
+    """p = 1 is treated as greedy; ChatRWKV#170."""
     kept = right(row, **values)
     return frozenset(heaviest_first(weights(row))[:1]) if values["p"] == 1 else kept
 
@@ -213,7 +213,7 @@ def top_p_sums_in_bf16(right: Right, row: Row, values: Values) -> Kept:
 
 @filtering("top_p", [1 / 8192] * 8192, p=0.75)
 def top_p_sums_in_f16(right: Right, row: Row, values: Values) -> Kept:
-    """Running sums in binary16 stop growing on flat rows. Own."""
+    """Running sums in binary16 stop growing on flat rows."""
     return _sums_in("f16", right, row, values)
 
 
@@ -225,13 +225,13 @@ def top_p_keeps_all_equals_at_the_cut(right: Right, row: Row, values: Values) ->
 
 @filtering("top_p", [0.5, 0.25, 0.25], p=0.75)
 def top_p_takes_the_other_equals(right: Right, row: Row, values: Values) -> Kept:
-    """Of equals at the cut those at the other end of the row are kept. Own."""
+    """Among equals at the cut, those at the other end of the row are kept."""
     return _other_equals(right, row, values)
 
 
 @filtering("top_p", [0.25, 0.5, 0.25], p=0.5)
 def top_p_returns_places(right: Right, row: Row, values: Values) -> Kept:
-    """Places in the sorted row are returned for ids; exllamav3#256, TensorRT-LLM#1590."""
+    """Places in the sorted row are returned instead of ids; exllamav3#256, TensorRT-LLM#1590."""
     return frozenset(range(len(right(row, **values))))
 
 
@@ -245,7 +245,7 @@ def top_p_keeps_what_has_no_weight(right: Right, row: Row, values: Values) -> Ke
 
 @filtering("top_p", [*[0.0] * 65536, 1.0], p=0.5)
 def top_p_cuts_ids_to_16_bits(right: Right, row: Row, values: Values) -> Kept:
-    """Token ids are held in 16 bits: those from 65,536 on are others. Own."""
+    """Token ids are stored in 16 bits, so those from 65,536 on are wrong."""
     kept = right(row, **values)
     return frozenset(token & 0xFFFF for token in kept)
 
@@ -268,7 +268,7 @@ def top_k_keeps_all_equals(right: Right, row: Row, values: Values) -> Kept:
 
 @filtering("top_k", [0.5, 0.25, 0.25], k=2)
 def top_k_drops_the_equals_of_the_kth(right: Right, row: Row, values: Values) -> Kept:
-    """Only tokens heavier than the k-th are kept, where that is a tie. Own."""
+    """Only tokens heavier than the k-th are kept where it is tied."""
     kept = right(row, **values)
     lightest = min((row[token] for token in kept), default=inf)
     heavier = frozenset(token for token in kept if row[token] > lightest)
@@ -278,7 +278,7 @@ def top_k_drops_the_equals_of_the_kth(right: Right, row: Row, values: Values) ->
 
 @filtering("top_k", [0.5, 0.25, 0.25], k=2)
 def top_k_takes_the_other_equals(right: Right, row: Row, values: Values) -> Kept:
-    """Of equals at the cut those at the other end of the row are kept. Own."""
+    """Among equals at the cut, those at the other end of the row are kept."""
     return _other_equals(right, row, values)
 
 
@@ -290,31 +290,33 @@ def top_k_1_is_not_greedy_on_ties(right: Right, row: Row, values: Values) -> Kep
 
 @filtering("top_k", [0.5, 0.25, 0.25], k=2)
 def top_k_keeps_one_less(right: Right, row: Row, values: Values) -> Kept:
-    """One token too few. Own."""
+    """One token too few is kept."""
     return _other_k(right, row, values, lambda k: max(k - 1, 1))
 
 
 @filtering("top_k", [0.5, 0.25, 0.25], k=2)
 def top_k_keeps_one_more(right: Right, row: Row, values: Values) -> Kept:
-    """One token too many. Own."""
+    """One token too many is kept."""
     return _other_k(right, row, values, lambda k: k + 1)
 
 
 @filtering("top_k", [0.25, 0.25, 0.5], k=1)
 def top_k_keeps_the_first_k(right: Right, row: Row, values: Values) -> Kept:
-    """The row is taken to be sorted already. Own."""
+    """The row is assumed to be sorted."""
     return frozenset(range(len(right(row, **values))))
 
 
 @filtering("top_k", [1 / 512] * 512, k=257)
 def top_k_is_cut_to_8_bits(right: Right, row: Row, values: Values) -> Kept:
-    """k is held in 8 bits: 256 becomes 0, which is off. Own."""
+    """k is stored in 8 bits: 256 becomes 0, which means off."""
     return _other_k(right, row, values, lambda k: k & 0xFF or len(row))
 
 
 @filtering("top_k", [1 / 2048] * 2048, k=1025)
 def top_k_is_at_most_1024(right: Right, row: Row, values: Values) -> Kept:
-    """A kernel's block holds 1,024 tokens, and no more are kept; as TensorRT-LLM's limit."""
+    """A kernel's block holds 1,024 tokens, and no more are kept; similar to TensorRT-LLM's
+    limit.
+    """
     kept = right(row, **values)
     order = [token for token in heaviest_first(weights(row)) if token in kept]
     return frozenset(order[:1024])
@@ -322,7 +324,7 @@ def top_k_is_at_most_1024(right: Right, row: Row, values: Values) -> Kept:
 
 @filtering("top_k", [0.5, 0.25, 0.25], k=2)
 def top_k_is_never_applied(right: Right, row: Row, values: Values) -> Kept:
-    """The parameter is read and ignored; sglang#28179 did so with a penalty."""
+    """The parameter is read and ignored, as sglang#28179 did with a penalty."""
     del right, values
     lowest = 0.0 if weights(row) == list(row) else -inf
     return frozenset(token for token, number in enumerate(row) if number > lowest)
@@ -339,13 +341,13 @@ def _without_equality(name: str, right: Right, row: Row, values: Values) -> Kept
 
 @filtering("min_p", [0.5, 0.25, 0.25], m=0.5)
 def min_p_turns_equality_round(right: Right, row: Row, values: Values) -> Kept:
-    """What has exactly the threshold is treated the other way: llama.cpp's GPU sampler (S9)."""
+    """A token exactly at the threshold is treated the other way: llama.cpp's GPU sampler (S9)."""
     return _without_equality("equality", right, row, values)
 
 
 @filtering("min_p", [0.25, 0.5, 0.25], m=0.375)
 def min_p_compares_with_m_itself(right: Right, row: Row, values: Values) -> Kept:
-    """The threshold is m, not m times the largest share. Own."""
+    """The threshold is m, not m times the largest share."""
     shares = weights(row)
     kept = frozenset(token for token, share in enumerate(shares) if share >= values["m"])
     return kept or right(row, **values)
@@ -353,7 +355,7 @@ def min_p_compares_with_m_itself(right: Right, row: Row, values: Values) -> Kept
 
 @filtering("min_p", [4.0, 3.0, 1.0], kind="logits", m=0.5)
 def min_p_compares_logits(right: Right, row: Row, values: Values) -> Kept:
-    """The threshold is taken in logits; sglang-jax#1563."""
+    """The threshold is applied to logits; sglang-jax#1563."""
     if weights(row) == list(row) or max(row) <= 0:
         return right(row, **values)
     return frozenset(token for token, number in enumerate(row) if number >= values["m"] * max(row))
@@ -361,19 +363,19 @@ def min_p_compares_logits(right: Right, row: Row, values: Values) -> Kept:
 
 @filtering("min_p", [0.5, 0.25, 0.25], m=1.0, least=2)
 def min_p_forgets_the_least(right: Right, row: Row, values: Values) -> Kept:
-    """How many must be kept at least is ignored; llama.cpp#13822."""
+    """The minimum number of kept tokens is ignored; llama.cpp#13822."""
     return right(row, **{**values, "least": 1})
 
 
 @filtering("epsilon", [0.5, 0.25, 0.25], cutoff=0.25)
 def epsilon_turns_equality_round(right: Right, row: Row, values: Values) -> Kept:
-    """What has exactly the cutoff is treated the other way. Own."""
+    """A token exactly at the cutoff is treated the other way."""
     return _without_equality("equality", right, row, values)
 
 
 @filtering("epsilon", [0.5, 0.25, 0.25], cutoff=0.75)
 def epsilon_removes_everything(right: Right, row: Row, values: Values) -> Kept:
-    """Where no token reaches the cutoff nothing is left; rtp-llm#932."""
+    """If no token reaches the cutoff, nothing is left; rtp-llm#932."""
     kept, shares = right(row, **values), weights(row)
     cutoff = values.get("cutoff", 0)
     return frozenset() if len(kept) == 1 and max(shares) < cutoff else kept
@@ -381,13 +383,13 @@ def epsilon_removes_everything(right: Right, row: Row, values: Values) -> Kept:
 
 @filtering("eta", [0.9375, 0.0625], cutoff=0.5)
 def eta_removes_everything(right: Right, row: Row, values: Values) -> Kept:
-    """Where no token reaches eta nothing is left; llama.cpp#13405 did so with typical."""
+    """If no token reaches eta, nothing is left; llama.cpp#13405 did so with typical."""
     return frozenset() if len(right(row, **values)) == 1 and len(row) > 1 else right(row, **values)
 
 
 @filtering("eta", [0.75, 0.25], cutoff=0.125)
 def eta_takes_the_root_twice(right: Right, row: Row, values: Values) -> Kept:
-    """The first term is the square root of epsilon as well. Own."""
+    """The first term is the square root of epsilon as well."""
     scale = values.get("scale")
     if scale is not None:
         return right(row, **values)
@@ -397,7 +399,7 @@ def eta_takes_the_root_twice(right: Right, row: Row, values: Values) -> Kept:
 
 @filtering("top_n_sigma", [4.0, 3.9375, 0.0, -inf], kind="logits", n=2.0**-100)
 def top_n_sigma_counts_removed_tokens(right: Right, row: Row, values: Values) -> Kept:
-    """A removed token counts as a very small logit, so that the deviation is huge. Own."""
+    """A removed token counts as a very small logit, so the deviation is huge."""
     finite = [-1e30 if number == -inf else number for number in row]
     return right(finite, **values) - {token for token, number in enumerate(row) if number == -inf}
 
@@ -414,13 +416,13 @@ def top_n_sigma_is_nan_beside_removed(right: Right, row: Row, values: Values) ->
 
 @filtering("top_n_sigma", [4.0, 1.0, 0.0, 0.0], kind="logits", n=1.0)
 def top_n_sigma_counts_twice(right: Right, row: Row, values: Values) -> Kept:
-    """Twice the deviation. Own."""
+    """The deviation is doubled."""
     return right(row, **{**values, "n": 2 * values["n"]})
 
 
 @filtering("top_n_sigma", [2.0, 0.75, 0.0], kind="logits", n=1.5)
 def top_n_sigma_takes_the_other_deviation(right: Right, row: Row, values: Values) -> Kept:
-    """The sum of squares is divided by one less, or not. Own."""
+    """The sum of squares is divided by n - 1 instead of n, or the reverse."""
     return right(
         row,
         **{
@@ -434,7 +436,7 @@ def top_n_sigma_takes_the_other_deviation(right: Right, row: Row, values: Values
 
 @filtering("top_a", [0.5, 0.25, 0.25], a=0.75)
 def top_a_forgets_the_square(right: Right, row: Row, values: Values) -> Kept:
-    """The threshold is a times the largest share, not its square. Own."""
+    """The threshold is a times the largest share, not its square."""
     shares = weights(row)
     kept = frozenset(t for t, share in enumerate(shares) if share >= values["a"] * max(shares))
     return kept or right(row, **values)
@@ -455,7 +457,7 @@ def xtc_removes_the_last_one_too(right: Right, row: Row, values: Values) -> Kept
 
 @filtering("xtc", [0.5, 0.375, 0.125], uniforms=[0.0], threshold=0.25, probability=1.0)
 def xtc_leaves_the_likeliest(right: Right, row: Row, values: Values) -> Kept:
-    """Of the tokens above the threshold the likeliest stays. Own."""
+    """The most likely token above the threshold is kept."""
     kept, shares = right(row, **values), weights(row)
     if len(kept) == sum(share > 0 for share in shares):
         return kept
@@ -465,7 +467,7 @@ def xtc_leaves_the_likeliest(right: Right, row: Row, values: Values) -> Kept:
 
 @filtering("xtc", [0.5, 0.375, 0.125], uniforms=[0.75], threshold=0.25, probability=0.5)
 def xtc_acts_always(right: Right, row: Row, values: Values) -> Kept:
-    """The probability is read, and no coin is thrown. Own."""
+    """The probability is read, but no coin is thrown."""
     return (
         right(row, **{**values, "uniform": 0.0})
         if values["probability"] > 0
@@ -475,21 +477,23 @@ def xtc_acts_always(right: Right, row: Row, values: Values) -> Kept:
 
 @filtering("xtc", [0.5, 0.375, 0.125], uniforms=[0.25], threshold=0.25, probability=0.5)
 def xtc_acts_when_it_should_not(right: Right, row: Row, values: Values) -> Kept:
-    """The coin is compared the wrong way round. Own."""
+    """The coin is compared in the wrong direction."""
     acts = 1 - values["uniform"] if 0 < values.get("uniform", 0) < 1 else values.get("uniform", 0)
     return right(row, **{**values, "uniform": acts})
 
 
 @filtering("xtc", [0.5, 0.375, 0.125], uniforms=[0.5], threshold=0.25, probability=0.5)
 def xtc_turns_the_coin_round_at_equality(right: Right, row: Row, values: Values) -> Kept:
-    """A random number of exactly the probability is treated the other way. Own."""
+    """A random number equal to the probability is treated the other way."""
     coin = {"at most": "below", "below": "at most"}[values.get("coin", "at most")]
     return right(row, **{**values, "coin": coin})
 
 
 @filtering("xtc", [0.5, 0.25, 0.25], uniforms=[0.0], threshold=0.25, probability=1.0)
 def xtc_turns_equality_round(right: Right, row: Row, values: Values) -> Kept:
-    """A token of exactly the threshold is treated the other way; mlx-lm#1036 asks which."""
+    """A token exactly at the threshold is treated the other way; mlx-lm#1036 asks which is
+    right.
+    """
     other = {"counts": "does not", "does not": "counts"}[values.get("equality", "counts")]
     return right(row, **{**values, "equality": other})
 
@@ -498,13 +502,13 @@ def xtc_turns_equality_round(right: Right, row: Row, values: Values) -> Kept:
     "xtc", [0.5, 0.375, 0.125], uniforms=[0.0], threshold=0.25, probability=1.0, protected=[0]
 )
 def xtc_forgets_protected_tokens(right: Right, row: Row, values: Values) -> Kept:
-    """Line feed and end are removed like others, so that texts never end. Own."""
+    """Line feed and end are removed like other tokens, so texts never end."""
     return right(row, **{**values, "protected": ()})
 
 
 @filtering("typical", [0.5, 0.25, 0.25], mass=0.25)
 def typical_walks_by_weight(right: Right, row: Row, values: Values) -> Kept:
-    """The walk begins at the heaviest token, as in top-p. Own."""
+    """The walk begins at the heaviest token, as in top-p."""
     del right
     shares = weights(row)
     order = heaviest_first(shares)
@@ -535,7 +539,7 @@ def typical_is_nan_beside_impossible(right: Right, row: Row, values: Values) -> 
 
 @filtering("tail_free", [0.5, 0.25, 0.125, 0.125], z=0.5)
 def tail_free_counts_from_the_other_end(right: Right, row: Row, values: Values) -> Kept:
-    """The cut lies one place beside where it should. Own."""
+    """The cut is off by one."""
     other = {"centred": "counted", "counted": "centred"}[values.get("cut", "centred")]
     return right(row, **{**values, "cut": other})
 

@@ -68,13 +68,13 @@ def habit(op: str, request: Mapping[str, Any], name: str) -> Callable[[Callable[
 
 @habit("stat", _DRAWS, "shares")
 def own_draws_are_hotter(law: Sequence[float]) -> list[float]:
-    """The temperature of what is drawn is 5 % too high. Own."""
+    """The temperature of the drawn distribution is 5 % too high."""
     return [share ** (1 / 1.05) for share in law]
 
 
 @habit("stat", _DRAWS, "shares")
 def own_draws_have_no_tail(law: Sequence[float]) -> list[float]:
-    """The lightest tokens, a tenth together, are never drawn; vllm#43150 to the extreme."""
+    """The least likely tokens, a tenth together, are never drawn; vllm#43150 in the extreme."""
     kept, gone = list(law), 0.0
     for token in sorted(range(len(law)), key=law.__getitem__):
         gone += law[token]
@@ -86,27 +86,27 @@ def own_draws_have_no_tail(law: Sequence[float]) -> list[float]:
 
 @habit("stat", _DRAWS, "shares")
 def own_draws_miss_the_second_best(law: Sequence[float]) -> list[float]:
-    """The second best token is never drawn. Own."""
+    """The second best token is never drawn."""
     second = sorted(range(len(law)), key=law.__getitem__)[-2]
     return [0.0 if token == second else share for token, share in enumerate(law)]
 
 
 @habit("stat", _DRAWS, "shares")
 def own_draws_are_one_off(law: Sequence[float]) -> list[float]:
-    """What is drawn is the place behind the token's. Own."""
+    """The id after the right one is drawn."""
     return [*law[-1:], *law[:-1]]
 
 
 @habit("stat", _DRAWS, "shares")
 def own_draws_leak(law: Sequence[float]) -> list[float]:
-    """One draw in fifty is even over all tokens, impossible ones included. Own."""
+    """One draw in fifty is uniform over all tokens, including impossible ones."""
     return [0.98 * share + 0.02 / len(law) for share in law]
 
 
 @habit("stat", _DRAWS, "number")
 def own_numbers_have_5_bits(number: float) -> float:
-    """The random numbers are multiples of 1/32: what is lighter is drawn twice as often, or never.
-    Own, after the noise in 16 bits of vllm#43150.
+    """The random numbers are multiples of 1/32: a token with less weight is drawn twice as often or
+    never. After the 16-bit noise of vllm#43150.
     """
     return floor(number * 32) / 32
 
@@ -119,8 +119,8 @@ def own_draft_is_reported_unfiltered(row: Sequence[float], params: Mapping[str, 
 
 @habit("stat_speculative", _STEP, "offered")
 def own_draft_is_drawn_unfiltered(row: Sequence[float], params: Mapping[str, Any]) -> Shares:
-    """The draft is drawn from its whole row and judged by the filtered one; transformers#47932, the
-    other way round.
+    """The draft is drawn from its whole row and judged by the filtered one; the reverse of
+    transformers#47932.
     """
     return shares_of_logits(row, {})
 
@@ -144,7 +144,7 @@ def own_draft_and_replacement_share_their_noise(step: Step, number: Numbers) -> 
 
 @habit("stat_speculative", _STEP, "taken")
 def own_draft_and_bonus_share_their_noise(step: Step, number: Numbers) -> list[int]:
-    """The noise that drew the last draft draws the token behind it. Own."""
+    """The noise that drew the last draft also draws the bonus token."""
     noises = [_noise(step, number) for _ in step.offered]
     drafts = [_winner(row, noise) for row, noise in zip(step.offered, noises, strict=True)]
     for place, draft in enumerate(drafts):
@@ -155,7 +155,7 @@ def own_draft_and_bonus_share_their_noise(step: Step, number: Numbers) -> list[i
 
 @habit("stat_speculative", _STEP, "taken")
 def own_draft_is_tested_by_the_number_that_drew_it(step: Step, number: Numbers) -> list[int]:
-    """One random number draws a draft and decides about it. Own."""
+    """The random number that draws a draft also decides about it."""
     drafts = list[int]()
     for place, row in enumerate(step.offered):
         drawn_with = number()
@@ -168,7 +168,7 @@ def own_draft_is_tested_by_the_number_that_drew_it(step: Step, number: Numbers) 
 
 @habit("stat_batch", _CALLS, "batches")
 def own_noise_window_wraps(number: Numbers, rows: int, calls: int) -> Iterator[Sequence[float]]:
-    """Noise is there for 12 rows; those behind them have that of the first; vllm#59786."""
+    """There is noise for 12 rows; later rows reuse it from the first; vllm#59786."""
     for _ in range(calls):
         window = [number() for _ in range(min(rows, _WINDOW))]
         yield [window[row % _WINDOW] for row in range(rows)]
@@ -178,7 +178,7 @@ def own_noise_window_wraps(number: Numbers, rows: int, calls: int) -> Iterator[S
 def own_noise_is_one_for_all_rows(
     number: Numbers, rows: int, calls: int
 ) -> Iterator[Sequence[float]]:
-    """One random number serves for all rows of a call; mlx-lm (S16)."""
+    """One random number is used for all rows of a call; mlx-lm (S16)."""
     for _ in range(calls):
         yield [number()] * rows
 
@@ -187,7 +187,7 @@ def own_noise_is_one_for_all_rows(
 def own_noise_is_advanced_by_one(
     number: Numbers, rows: int, calls: int
 ) -> Iterator[Sequence[float]]:
-    """A call advances the stream by one number, however many it took; aiter#2035."""
+    """A call advances the stream by one number, however many it used; aiter#2035."""
     stream = [number() for _ in range(rows + calls)]
     for call in range(calls):
         yield stream[call : call + rows]
@@ -195,7 +195,7 @@ def own_noise_is_advanced_by_one(
 
 @habit("stat_batch", _CALLS, "batches")
 def own_noise_serves_two_calls(number: Numbers, rows: int, calls: int) -> Iterator[Sequence[float]]:
-    """Every second call draws with the numbers of the one before; aiter#2035."""
+    """Every second call uses the numbers of the previous one; aiter#2035."""
     for call in range(calls):
         if call % 2 == 0:
             window = [number() for _ in range(rows)]
@@ -204,26 +204,26 @@ def own_noise_serves_two_calls(number: Numbers, rows: int, calls: int) -> Iterat
 
 @habit("seeds", _SEEDED, "streams")
 def own_seed_is_ignored_in_company(number: Numbers, seeds: Sequence[int | None]) -> list[Numbers]:
-    """Where a row of the batch has no seed, those of the others are ignored; vllm#51226."""
+    """If a row of the batch has no seed, the seeds of the others are ignored; vllm#51226."""
     return [number] * len(seeds) if None in seeds else streams_of(number, seeds)
 
 
 @habit("seeds", _SEEDED, "streams")
 def own_seed_is_moved_by_its_place(number: Numbers, seeds: Sequence[int | None]) -> list[Numbers]:
-    """A row's place in the batch is added to its seed. Own."""
+    """A row's place in the batch is added to its seed."""
     return streams_of(number, [s if s is None else s + row for row, s in enumerate(seeds)])
 
 
 @habit("seeds", _SEEDED, "streams")
 def own_seed_of_the_first_row_counts(number: Numbers, seeds: Sequence[int | None]) -> list[Numbers]:
-    """All rows with seeds have the first one's. Own."""
+    """All seeded rows use the first row's seed."""
     first = next((seed for seed in seeds if seed is not None), None)
     return streams_of(number, [seed if seed is None else first for seed in seeds])
 
 
 @habit("seeds", _SEEDED, "streams")
 def own_seed_twice_is_one_stream(number: Numbers, seeds: Sequence[int | None]) -> list[Numbers]:
-    """Two rows of one seed take turns with one stream. Own."""
+    """Two rows with one seed take turns with one stream."""
     streams = {seed: Random(seed).random for seed in seeds if seed is not None}
     return [number if seed is None else streams[seed] for seed in seeds]
 
@@ -241,5 +241,5 @@ def own_seed_begins_anew_for_every_token(
 
 @habit("seeds", _SEEDED, "streams")
 def own_seed_is_there_by_default(number: Numbers, seeds: Sequence[int | None]) -> list[Numbers]:
-    """Rows without a seed all have the same default one. Own."""
+    """All rows without a seed use the same default seed."""
     return [Random(seed or 0).random for seed in seeds]

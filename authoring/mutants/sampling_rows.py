@@ -47,7 +47,7 @@ def _window(request: dict[str, Any]) -> int:
 def repetition_divides_negative_logits(
     session: SamplerSession, op: str, request: Request
 ) -> Answer:
-    """A negative logit is divided and becomes likelier; transformers#2302, NeMo#8194."""
+    """A negative logit is divided and so becomes more likely; transformers#2302, NeMo#8194."""
     return other_rule(session, op, request, "method", {"by sign": "divide"})
 
 
@@ -95,7 +95,7 @@ def penalty_takes_the_prompt_for_output(
     op="frequency_penalty",
 )
 def penalty_sees_the_prompt_only(session: SamplerSession, op: str, request: Request) -> Answer:
-    """Prompt and output are mixed up; vllm-metal#69."""
+    """Prompt and output are swapped; vllm-metal#69."""
     return other_rule(
         session, op, request, "scope", {"output": "prompt", "prompt": "output", "all": "prompt"}
     )
@@ -116,14 +116,14 @@ def penalty_is_applied_twice(session: SamplerSession, op: str, request: Request)
 @asking(PENALTIES, row_request([1.0, 2.0], [1], 0, penalty=2.0))
 @_history
 def penalty_counts_padding(history: list[int], _: int) -> Sequence[int]:
-    """Token 0 pads the batch, and is counted as if it had been there; TGI#1765."""
+    """Token 0 pads the batch and is counted; TGI#1765."""
     return [0, *history, 0]
 
 
 @asking(PENALTIES, row_request([1.0, 2.0, 3.0], [0, 1, 2], 0, penalty=2.0, window=1))
 @other_question
 def window_is_the_first_tokens(request: dict[str, Any]) -> Mapping[str, Any]:
-    """The first N tokens are looked at, not the last N; llama-cpp-python#1295."""
+    """The first N tokens are used instead of the last N; llama-cpp-python#1295."""
     window = _window(request)
     return {"history": request["history"][:window]} if window else {}
 
@@ -142,41 +142,41 @@ def window_lacks_its_oldest_token(request: dict[str, Any]) -> Mapping[str, Any]:
 )
 @_history
 def window_of_20_by_default(history: list[int], _: int) -> Sequence[int]:
-    """Only the last 20 tokens are looked at where all should be; vmlx-swift#296."""
+    """Only the last 20 tokens are used instead of all; vmlx-swift#296."""
     return history[-20:]
 
 
 @asking((*PENALTIES, "no_repeat_ngram", "bad_words"), row_request([1.0, 2.0], [1], 0, penalty=2.0))
 @_history
 def last_token_is_not_counted(history: list[int], prompt: int) -> Sequence[int]:
-    """The newest token is not in the history yet; as vllm#33433 in bad words."""
+    """The newest token is not in the history yet, as in vllm#33433 for bad words."""
     return history[:-1] if len(history) > prompt else history
 
 
 @asking(("frequency_penalty", "presence_penalty", "min_new_tokens"), _COUNTED)
 @other_question
 def prompt_length_is_off_by_one(request: dict[str, Any]) -> Mapping[str, Any]:
-    """The prompt is taken to be one token longer; TensorRT-LLM#13633 shifted its arguments."""
+    """The prompt length is one too high; TensorRT-LLM#13633 shifted its arguments."""
     return {"prompt_length": min(request["prompt_length"] + 1, len(request["history"]))}
 
 
 @asking({"frequency_penalty"}, row_request([2.0, 1.0], [0, 0], 0, penalty=0.5))
 @_history
 def frequency_counts_once(history: list[int], _: int) -> Sequence[int]:
-    """A frequency penalty that ignores how often: a presence penalty. Own."""
+    """A frequency penalty ignores how often a token occurs, like a presence penalty."""
     return list(dict.fromkeys(history))
 
 
 @asking(("frequency_penalty", "presence_penalty"), row_request([2.0, 1.0], [0, 0], 0, penalty=0.5))
 @other_parameters
 def penalty_is_added(given: dict[str, Any]) -> Mapping[str, Any]:
-    """Repeated tokens become likelier, by the wrong sign of what is added; mistral.rs#158."""
+    """Repeated tokens become more likely because the sign is wrong; mistral.rs#158."""
     return {"penalty": -given["penalty"]}
 
 
 @asking({"presence_penalty"}, row_request([2.0, 1.0], [0, 0], 0, penalty=0.5))
 def presence_counts_each_occurrence(session: SamplerSession, op: str, request: Request) -> Answer:
-    """A presence penalty is subtracted once per occurrence. Own."""
+    """A presence penalty is subtracted once per occurrence."""
     return (
         SamplerSession("standard", session.tools).answer("frequency_penalty", request)
         if session.profile == "standard" and isinstance(session.answer(op, request), Ok)
@@ -186,7 +186,7 @@ def presence_counts_each_occurrence(session: SamplerSession, op: str, request: R
 
 @asking({"penalties"}, row_request([1.0, 0.0], [0, 0], 0, repetition=2.0, frequency=1.0))
 def penalties_in_the_other_order(session: SamplerSession, op: str, request: Request) -> Answer:
-    """Subtracting before dividing, or after, where signs differ; sglang (S13)."""
+    """Subtraction and division are swapped, which matters where signs differ; sglang (S13)."""
     return other_rule(
         session,
         op,
@@ -201,7 +201,7 @@ def penalties_in_the_other_order(session: SamplerSession, op: str, request: Requ
 def zero_becomes_minus_zero(
     _before: list[float], after: list[float], _: Request
 ) -> Sequence[float]:
-    """A logit of 0 loses its sign under a penalty. Own."""
+    """A logit of 0 loses its sign under a penalty."""
     return [0.0 if number == 0 else number for number in after]
 
 
@@ -213,13 +213,13 @@ _NGRAMS: Final = row_request([0.0] * 4, [0, 1, 2, 0, 1], 0, ngram_size=3)
 
 @asking({"logit_bias"}, row_request([0.0, 1.0], biases={0: 1.5}))
 def logit_bias_is_never_applied(session: SamplerSession, op: str, request: Request) -> Answer:
-    """The map of biases is accepted and ignored; as sglang#28179."""
+    """The map of biases is accepted and ignored, as in sglang#28179."""
     return ignored(session, op, request)
 
 
 @asking({"logit_bias"}, row_request([0.0, 1.0], biases={0: 1.5}))
 def logit_bias_is_applied_twice(session: SamplerSession, op: str, request: Request) -> Answer:
-    """Two layers of a server both add it; as sglang-omni#1360."""
+    """Two layers of a server both add it, as in sglang-omni#1360."""
     return twice(session, op, request)
 
 
@@ -228,7 +228,7 @@ def logit_bias_is_applied_twice(session: SamplerSession, op: str, request: Reque
 def logit_bias_replaces_the_logit(
     before: list[float], after: list[float], _: Request
 ) -> Sequence[float]:
-    """The bias is written over the logit, and not added. Own."""
+    """The bias replaces the logit instead of being added."""
     return [
         new - old if new != old and old > -inf and new > -inf else new
         for old, new in zip(before, after, strict=True)
@@ -238,7 +238,7 @@ def logit_bias_replaces_the_logit(
 @asking({"logit_bias"}, row_request([0.0, 1.0], biases={0: -100.0}))
 @other_parameters
 def logit_bias_of_minus_100_bans(given: dict[str, Any]) -> Mapping[str, Any]:
-    """A bias of -100 is taken for a ban, which it is not. Own."""
+    """A bias of -100 is treated as a ban."""
     biases = given.get("biases")
     if not isinstance(biases, dict):
         return {}
@@ -248,7 +248,7 @@ def logit_bias_of_minus_100_bans(given: dict[str, Any]) -> Mapping[str, Any]:
 @asking(("no_repeat_ngram", "encoder_no_repeat_ngram"), _NGRAMS)
 @other_parameters
 def n_grams_are_one_longer(given: dict[str, Any]) -> Mapping[str, Any]:
-    """The size of an n-gram is counted without its last token. Own."""
+    """The size of an n-gram is counted without its last token."""
     size = given.get("ngram_size")
     return {"ngram_size": size + 1} if isinstance(size, int) else {}
 
@@ -259,7 +259,7 @@ def n_grams_are_one_longer(given: dict[str, Any]) -> Mapping[str, Any]:
 )
 @other_parameters
 def n_grams_are_one_shorter(given: dict[str, Any]) -> Mapping[str, Any]:
-    """The size of an n-gram is counted with a token too many. Own."""
+    """The size of an n-gram is counted with a token too many."""
     return {"ngram_size": max(given["ngram_size"] - 1, 1)}
 
 
@@ -273,14 +273,14 @@ def minimum_ends_one_step_late(given: dict[str, Any]) -> Mapping[str, Any]:
 @asking(("min_length", "min_new_tokens"), row_request([0.0, 1.0], [1, 1], 0, length=3, ends=[0]))
 @other_parameters
 def minimum_ends_one_step_early(given: dict[str, Any]) -> Mapping[str, Any]:
-    """The end is allowed one token too soon. Own."""
+    """The end is allowed one token too soon."""
     return {name: max(given[name] - 1, 0) for name in ("length", "count") if name in given}
 
 
 @asking({"min_new_tokens"}, row_request([0.0, 1.0], [1, 1], 2, count=1, ends=[0]))
 @other_question
 def minimum_counts_the_prompt(_: dict[str, Any]) -> Mapping[str, Any]:
-    """New tokens are counted with the prompt. Own."""
+    """New tokens are counted with the prompt."""
     return {"prompt_length": 0}
 
 
@@ -289,7 +289,7 @@ def minimum_counts_the_prompt(_: dict[str, Any]) -> Mapping[str, Any]:
 )
 @other_parameters
 def only_the_first_end_is_banned(given: dict[str, Any]) -> Mapping[str, Any]:
-    """Of several tokens that end a text only the first is known. Own."""
+    """Only the first of several end tokens is banned."""
     return {"ends": list(given["ends"])[:1]}
 
 
@@ -299,7 +299,7 @@ def only_the_first_end_is_banned(given: dict[str, Any]) -> Mapping[str, Any]:
 )
 @other_parameters
 def dry_exponent_is_off_by_one(given: dict[str, Any]) -> Mapping[str, Any]:
-    """The penalty grows from one token too early on; aprender#2160."""
+    """The penalty grows one token too early; aprender#2160."""
     return {"multiplier": given["multiplier"] * given.get("base", 1.75)}
 
 
@@ -322,7 +322,7 @@ def dry_runs_through_breakers(_: dict[str, Any]) -> Mapping[str, Any]:
 )
 @other_parameters
 def dry_takes_the_length_for_the_base(given: dict[str, Any]) -> Mapping[str, Any]:
-    """Base and allowed length are mixed up; exllamav2 (S3)."""
+    """Base and allowed length are swapped; exllamav2 (S3)."""
     return {"base": float(max(given.get("allowed_length", 2), 1))}
 
 
@@ -332,7 +332,7 @@ def dry_takes_the_length_for_the_base(given: dict[str, Any]) -> Mapping[str, Any
 )
 @other_parameters
 def dry_allows_one_more(given: dict[str, Any]) -> Mapping[str, Any]:
-    """A repeat of exactly the allowed length is not penalised. Own."""
+    """A repeat of exactly the allowed length is not penalised."""
     return {"allowed_length": given.get("allowed_length", 2) + 1}
 
 
@@ -341,7 +341,7 @@ def dry_allows_one_more(given: dict[str, Any]) -> Mapping[str, Any]:
 def lz_penalty_has_the_wrong_sign(
     before: list[float], after: list[float], _: Request
 ) -> Sequence[float]:
-    """The penalty is subtracted where it must be added: the program of 2025 (S23)."""
+    """The penalty is subtracted instead of added: the program of 2025 (S23)."""
     return [2 * old - new if old > -inf else new for old, new in zip(before, after, strict=True)]
 
 
@@ -351,7 +351,7 @@ def lz_penalty_has_the_wrong_sign(
 @asking({"temperature"}, row_request([1.0, 2.0], temperature=0.5))
 @other_row
 def temperature_multiplies(before: list[float], after: list[float], _: Request) -> Sequence[float]:
-    """Logits are multiplied by the temperature, not divided. Own."""
+    """Logits are multiplied by the temperature instead of divided."""
     return [
         old * (old / new) if new not in {0, inf, -inf} else new
         for old, new in zip(before, after, strict=True)
@@ -360,20 +360,22 @@ def temperature_multiplies(before: list[float], after: list[float], _: Request) 
 
 @asking({"temperature"}, row_request([1.0, 2.0], temperature=0.5))
 def temperature_is_applied_twice(session: SamplerSession, op: str, request: Request) -> Answer:
-    """Two layers of a server both apply it, which a test with 1 never notices; RL-Kernel#81."""
+    """Two layers of a server both apply it, which a test with temperature 1 never notices;
+    RL-Kernel#81.
+    """
     return twice(session, op, request)
 
 
 @asking({"temperature"}, row_request([1.0, 2.0], temperature=0.5))
 def temperature_is_never_applied(session: SamplerSession, op: str, request: Request) -> Answer:
-    """The parameter is accepted and ignored; as sglang#28179."""
+    """The parameter is accepted and ignored, as in sglang#28179."""
     return ignored(session, op, request)
 
 
 @asking({"softmax"}, {"logits": pack([100.0, 100.0])})
 @other_row
 def softmax_overflows(before: list[float], after: list[float], request: Request) -> list[float]:
-    """The largest logit is not subtracted first. Own."""
+    """The largest logit is not subtracted first."""
     del after
     dtype = type_of(request["logits"])
     sizes = []
@@ -389,7 +391,7 @@ def softmax_overflows(before: list[float], after: list[float], request: Request)
 @asking({"softmax"}, {"logits": pack([0.0, -inf])})
 @other_row
 def softmax_adds_a_little(_before: list[float], after: list[float], _: Request) -> Sequence[float]:
-    """A small number is added to each probability, so that none is 0. Own."""
+    """A small number is added to each probability, so none is 0."""
     return [share + 1e-9 for share in after]
 
 
@@ -398,7 +400,9 @@ def softmax_adds_a_little(_before: list[float], after: list[float], _: Request) 
 def logprobs_of_rounded_shares(
     before: list[float], after: list[float], request: Request
 ) -> list[float]:
-    """The logarithm of a probability that was rounded: minus infinity for small ones. Own."""
+    """The logarithm of a rounded probability is returned, which is minus infinity for small
+    ones.
+    """
     dtype = type_of(request["logits"])
     shares = [nearest(exp(number), dtype) if number > -inf else 0.0 for number in after]
     del before
@@ -408,13 +412,13 @@ def logprobs_of_rounded_shares(
 @asking({"logprobs"}, {"logits": pack([0.0, 0.0])})
 @other_row
 def logprobs_have_base_2(_before: list[float], after: list[float], _: Request) -> Sequence[float]:
-    """Logarithms to the base 2; aprender#2142 mixed bits and nats in mirostat."""
+    """The logarithms are to base 2; aprender#2142 mixed bits and nats in mirostat."""
     return [number / log(2) for number in after]
 
 
 @asking({"greedy"}, {"logits": pack([1.0, 1.0])})
 def greedy_takes_the_last_of_equals(session: SamplerSession, op: str, request: Request) -> Answer:
-    """Of several largest logits the last one; tt-metal#50687."""
+    """Among several largest logits the last one is chosen; tt-metal#50687."""
     return other_rule(session, op, request, "ties", {"first": "last", "last": "first"})
 
 

@@ -30,8 +30,8 @@ def _asked(vocabulary: Vocabulary, text: str, allowed: str | list[str] = "all") 
 
 @replacing("split_special", _asked(bytewise(special_tokens={"<x>": 256, "<x><y>": 257}), "<x><y>"))
 def shortest_special_wins(text: str, allowed: frozenset[str]) -> Stretches:
-    """Of two special tokens that start at one place the shorter wins. In tiktoken it is whichever a
-    hash map yields first.
+    """When two special tokens start at the same place, the shorter one wins. In tiktoken it is
+    whichever a hash map yields first.
     """
     start = 0
     if allowed:
@@ -43,7 +43,7 @@ def shortest_special_wins(text: str, allowed: frozenset[str]) -> Stretches:
 
 @replacing("split_special", _asked(bytewise(special_tokens={"ab": 256, "bcd": 257}), "abcd"))
 def special_one_after_the_other(text: str, allowed: frozenset[str]) -> Stretches:
-    """The text is split by one special token after the other, so the order of the list beats the
+    """The text is split by one special token after another, so the order of the list beats the
     order of the text. Seen in teaching code.
     """
     stretches: list[tuple[str, str | None]] = [(text, None)]
@@ -64,7 +64,7 @@ def special_never_found(text: str, _: frozenset[str]) -> Stretches:
 
 @replacing("split_special", _ask("<x><x>"))
 def special_found_once(text: str, allowed: frozenset[str]) -> Stretches:
-    """Only the first special token is found. Own."""
+    """Only the first special token is found."""
     stretch, special = next(RIGHT.split_special(text, allowed))
     yield stretch, special
     if special is not None:
@@ -73,7 +73,7 @@ def special_found_once(text: str, allowed: frozenset[str]) -> Stretches:
 
 @replacing("split_special", _ask("<x>a"))
 def special_at_the_start_missed(text: str, allowed: frozenset[str]) -> Stretches:
-    """A special token at position 0 is missed, for 0 is taken for no position. Own."""
+    """A special token at position 0 is missed because 0 is read as "not found"."""
     stretches = list(RIGHT.split_special(text, allowed))
     first, special = stretches[0]
     if first or special is None:
@@ -86,7 +86,7 @@ def special_at_the_start_missed(text: str, allowed: frozenset[str]) -> Stretches
 
 @replacing("split_special", _ask("<X>"))
 def special_in_any_case(text: str, allowed: frozenset[str]) -> Stretches:
-    """Special tokens are found whatever their case. Own."""
+    """Special tokens are found in any case."""
     names = {name.casefold(): name for name in allowed}
     start = 0
     if allowed:
@@ -98,7 +98,7 @@ def special_in_any_case(text: str, allowed: frozenset[str]) -> Stretches:
 
 @replacing("split_special", _ask("<x><x>"))
 def special_repeated_once(text: str, allowed: frozenset[str]) -> Stretches:
-    """The same special token twice in a row is one. Own."""
+    """The same special token twice in a row becomes one."""
     before: str | None = None
     for stretch, special in RIGHT.split_special(text, allowed):
         if stretch or special is None or special != before:
@@ -108,7 +108,7 @@ def special_repeated_once(text: str, allowed: frozenset[str]) -> Stretches:
 
 @replacing("split_special", _ask("<x>a"))
 def special_doubled_at_the_start(text: str, allowed: frozenset[str]) -> Stretches:
-    """The special token that begins a text comes twice: the template adds one, and so does the
+    """The special token at the beginning appears twice: the template adds one, and so does the
     tokenizer. deepseek-ai/DeepSeek-R1#151, ggml-org/llama.cpp#7107 and many more.
     """
     for number, (stretch, special) in enumerate(RIGHT.split_special(text, allowed)):
@@ -119,7 +119,7 @@ def special_doubled_at_the_start(text: str, allowed: frozenset[str]) -> Stretche
 
 @replacing("split_special", _ask("a<x>b"))
 def text_after_special_lost(text: str, allowed: frozenset[str]) -> Stretches:
-    """What follows the last special token is dropped. Own."""
+    """The text after the last special token is dropped."""
     *found, rest = RIGHT.split_special(text, allowed)
     yield from found or [rest]
 
@@ -140,21 +140,21 @@ def space_after_special_lost(text: str, allowed: frozenset[str]) -> Stretches:
 
 @replacing("split_special", _ask("<x>a"))
 def space_after_special_added(text: str, allowed: frozenset[str]) -> Stretches:
-    """A space is put after each special token. huggingface/transformers#27279, #24569."""
+    """A space is added after each special token. huggingface/transformers#27279, #24569."""
     for number, (stretch, special) in enumerate(RIGHT.split_special(text, allowed)):
         yield (f" {stretch}" if number and stretch else stretch), special
 
 
 @replacing("refuse_special", _ask("<x>", allowed=[]))
 def special_never_refused(_: str, __: frozenset[str]) -> None:
-    """Disallowed special text is let pass. huggingface/tokenizers#1347,
+    """Disallowed special text is accepted. huggingface/tokenizers#1347,
     huggingface/transformers#25081.
     """
 
 
 @replacing("refuse_special", _ask("a<x>", allowed=[]))
 def special_refused_at_the_start_only(text: str, disallowed: frozenset[str]) -> None:
-    """Disallowed special text is looked for at the start of the text only. Own."""
+    """Disallowed special text is detected only at the start of the text."""
     longest = max(map(len, disallowed), default=0)
     RIGHT.refuse_special(
         text[:longest], frozenset(name for name in disallowed if text.startswith(name))
@@ -165,8 +165,8 @@ def special_refused_at_the_start_only(text: str, disallowed: frozenset[str]) -> 
 def special_always_allowed(
     session: ReferenceSession, op: str, request: Mapping[str, Any]
 ) -> Ok | Refused:
-    """Special text becomes a special token whether it is allowed or not, so that whoever writes the
-    text can end the prompt. huggingface/tokenizers#1391, marcelroed/gigatoken#57.
+    """Special text becomes a special token whether or not it is allowed, so the author of the text
+    can end the prompt. huggingface/tokenizers#1391, marcelroed/gigatoken#57.
     """
     if op == "special":
         request = {**request, "allowed": "all", "disallowed": []}

@@ -2,10 +2,10 @@
 
 import codecs
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 from authoring.mutants.growing import encoded
 from authoring.mutants.mutant import Mutant, Witness, bytewise, mutant, replacing_tool, spelled
@@ -21,7 +21,7 @@ from bpe_ref import (
 from bpe_ref.decoders.offsets import decode_with_offsets
 from bpe_ref.decoders.to_bytes import bytes_to_text, decode_bytes
 from tokenref.engines.reference import ReferenceEngine
-from tokenref.engines.tools import Completions, Tools, completions
+from tokenref.engines.tools import Completions, Streaming, Tools, completions
 
 _REPLACEMENT: Final = "\ufffd"
 
@@ -67,106 +67,6 @@ def _hold_replacements(_data: bytes, text: str) -> str:
 
 def _without_replacements(data: bytes, _text: str) -> str:
     return data.decode("utf-8", "ignore").replace(_REPLACEMENT, "")
-
-
-@dataclass
-class _TokenByToken:
-    """Decodes each token by itself."""
-
-    vocabulary: Vocabulary
-    errors: str
-
-    def push(self, token: TokenId) -> str:
-        return bytes_to_text(decode_bytes(self.vocabulary, [token]), "replace")
-
-    def finish(self) -> str:
-        return ""
-
-
-@dataclass
-class _LateReplacements:
-    """Looks at four bytes before it calls a character impossible."""
-
-    vocabulary: Vocabulary
-    errors: str
-    data: bytes = b""
-
-    def push(self, token: TokenId) -> str:
-        self.data += decode_bytes(self.vocabulary, [token])
-        for size in range(min(3, len(self.data)) + 1):
-            head, tail = self.data[: len(self.data) - size], self.data[len(self.data) - size :]
-            if size and tail[0] < 0xC0:
-                continue
-            lone = size and len(tail.decode("utf-8", "replace")) == 1 and tail[0] >= 0xC0
-            if size == 0 and self._open():
-                continue
-            if size == 0 or lone:
-                self.data = tail
-                return bytes_to_text(head, "replace")
-        return ""
-
-    def _open(self) -> bool:
-        return any(byte >= 0xC0 for byte in self.data[-3:])
-
-    def finish(self) -> str:
-        return bytes_to_text(self.data, "replace")
-
-
-@dataclass
-class _OneForEachByte:
-    """Replaces each byte of an impossible character."""
-
-    vocabulary: Vocabulary
-    errors: str
-    data: bytes = b""
-
-    def push(self, token: TokenId) -> str:
-        self.data += decode_bytes(self.vocabulary, [token])
-        decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-        text = decoder.decode(self.data)
-        self.data = decoder.getstate()[0]
-        return "".join(_REPLACEMENT if "\udc80" <= c <= "\udcff" else c for c in text)
-
-    def finish(self) -> str:
-        return _REPLACEMENT * len(self.data)
-
-
-@dataclass
-class _NeverStrict:
-    """Replaces although asked to be strict."""
-
-    vocabulary: Vocabulary
-    errors: str
-    right: StreamDecoder = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.right = StreamDecoder(self.vocabulary)
-
-    def push(self, token: TokenId) -> str:
-        return self.right.push(token)
-
-    def finish(self) -> str:
-        return self.right.finish()
-
-
-@dataclass
-class _Repeats:
-    """Gives the last piece of text again at the end."""
-
-    vocabulary: Vocabulary
-    errors: str
-    right: StreamDecoder = field(init=False)
-    before: str = ""
-
-    def __post_init__(self) -> None:
-        self.right = StreamDecoder(self.vocabulary, errors=self.errors)
-
-    def push(self, token: TokenId) -> str:
-        self.before = self.right.push(token)
-        return self.before
-
-    def finish(self) -> str:
-        return self.before + self.right.finish()
 
 
 # ---- offsets
@@ -219,7 +119,7 @@ def streaming(
 
 @streaming(streamed(_BYTES, 0xEF, 0xBF, 0xBD, 0x61))
 def stream_holds_replacements(data: bytes, text: str) -> str:
-    """Text that ends in U+FFFD is held back, also where it is certain or genuine
+    """Text that ends in U+FFFD is held back, even if it is certain or genuine
     (huggingface/text-generation-inference, vllm-project/vllm, DecodeStream).
     """
     return _hold_replacements(data, text)
@@ -227,19 +127,19 @@ def stream_holds_replacements(data: bytes, text: str) -> str:
 
 @streaming(streamed(_BYTES, 0x61, 0xC3), lambda _data, _text, _given: "")
 def stream_no_flush(data: bytes, text: str) -> str:
-    """What is incomplete at the end is lost: there is no flush (DecodeStream)."""
+    """An incomplete end is lost because there is no flush (DecodeStream)."""
     return _hold_replacements(data, text)
 
 
 @streaming(streamed(_BYTES, 0x61, 0x62))
 def stream_until_space(_data: bytes, text: str) -> str:
-    """Text is given word by word, up to the last space (transformers' TextStreamer)."""
+    """Text is emitted word by word, up to the last space (transformers' TextStreamer)."""
     return text[: text.rfind(" ") + 1]
 
 
 @streaming(streamed(_BYTES, 0xC3, 0xA9))
 def stream_all_at_once(_data: bytes, text: str) -> str:
-    """The text so far is given with its incomplete end replaced; the rest of the character then
+    """The text so far is emitted with its incomplete end replaced; the rest of the character then
     comes too late (ohdearquant and others decode per token).
     """
     return text
@@ -247,7 +147,7 @@ def stream_all_at_once(_data: bytes, text: str) -> str:
 
 @streaming(streamed(_BYTES, 0xFF, 0x61))
 def stream_stalls(data: bytes, text: str) -> str:
-    """One byte that is no text, and nothing is given any more (ml-rust/splintr)."""
+    """After one byte that is not text nothing is emitted any more (ml-rust/splintr)."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
@@ -257,7 +157,7 @@ def stream_stalls(data: bytes, text: str) -> str:
 
 @streaming(streamed(_BYTES, 0x61, 0x20))
 def stream_never(_data: bytes, _text: str) -> str:
-    """Everything comes at the end; own."""
+    """Everything is emitted at the end."""
     return ""
 
 
@@ -266,47 +166,100 @@ def stream_never(_data: bytes, _text: str) -> str:
     lambda data, _text, given: _without_replacements(data, "")[len(given) :],
 )
 def stream_deletes_replacements(data: bytes, text: str) -> str:
-    """U+FFFD is deleted, also where the text really has it (replicate/cog-llama-template#75)."""
+    """U+FFFD is deleted, even where the text contains it (replicate/cog-llama-template#75)."""
     return _without_replacements(data, text)
 
 
 @replacing_tool("stream", streamed(_BYTES, 0xC3, 0xA9))
-def stream_token_by_token(vocabulary: Vocabulary, errors: str) -> Any:
+def stream_token_by_token(vocabulary: Vocabulary, errors: str) -> Streaming:
     """Each token is decoded by itself (vllm-project/vllm#8627)."""
-    return _TokenByToken(vocabulary, errors)
+
+    class TokenByToken(StreamDecoder):
+        def push(self, token: TokenId) -> str:
+            return bytes_to_text(decode_bytes(vocabulary, [token]), "replace")
+
+    return TokenByToken(vocabulary, errors=errors)
 
 
 @replacing_tool("stream", streamed(_BYTES, 0xF5, 0x61))
-def stream_late_replacements(vocabulary: Vocabulary, errors: str) -> Any:
-    """A byte that can begin no character is waited on as if it could (ml-rust/splintr takes C0, C1
-    and F5 on for first bytes).
+def stream_late_replacements(vocabulary: Vocabulary, _: str) -> Streaming:
+    """A byte that cannot begin a character is waited on as if it could (ml-rust/splintr accepts C0,
+    C1 and F5 on as first bytes).
     """
-    return _LateReplacements(vocabulary, errors)
+
+    @dataclass
+    class LateReplacements:
+        data: bytes = b""
+
+        def push(self, token: TokenId) -> str:
+            self.data += decode_bytes(vocabulary, [token])
+            for size in range(min(3, len(self.data)) + 1):
+                head, tail = self.data[: len(self.data) - size], self.data[len(self.data) - size :]
+                if size and tail[0] < 0xC0:
+                    continue
+                lone = size and len(tail.decode("utf-8", "replace")) == 1 and tail[0] >= 0xC0
+                if size == 0 and any(byte >= 0xC0 for byte in self.data[-3:]):
+                    continue
+                if size == 0 or lone:
+                    self.data = tail
+                    return bytes_to_text(head, "replace")
+            return ""
+
+        def finish(self) -> str:
+            return bytes_to_text(self.data, "replace")
+
+    return LateReplacements()
 
 
 @replacing_tool("stream", streamed(_BYTES, 0xE4, 0xBD, 0x61))
-def stream_one_for_each_byte(vocabulary: Vocabulary, errors: str) -> Any:
+def stream_one_for_each_byte(vocabulary: Vocabulary, _: str) -> Streaming:
     """Each byte of a character cut short is replaced, not each maximal part."""
-    return _OneForEachByte(vocabulary, errors)
+
+    @dataclass
+    class OneForEachByte:
+        data: bytes = b""
+
+        def push(self, token: TokenId) -> str:
+            self.data += decode_bytes(vocabulary, [token])
+            decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+            text = decoder.decode(self.data)
+            self.data = decoder.getstate()[0]
+            return "".join(_REPLACEMENT if "\udc80" <= c <= "\udcff" else c for c in text)
+
+        def finish(self) -> str:
+            return _REPLACEMENT * len(self.data)
+
+    return OneForEachByte()
 
 
 @replacing_tool("stream", streamed(_BYTES, 0xFF, errors="strict"))
-def stream_never_strict(vocabulary: Vocabulary, errors: str) -> Any:
-    """Bytes that are no text are replaced although errors are asked for; own."""
-    return _NeverStrict(vocabulary, errors)
+def stream_never_strict(vocabulary: Vocabulary, _: str) -> Streaming:
+    """Bytes that are not text are replaced although errors were requested."""
+    return StreamDecoder(vocabulary)
 
 
 @replacing_tool("stream", streamed(_BYTES, 0x61))
-def stream_repeats(vocabulary: Vocabulary, errors: str) -> Any:
-    """The end gives the last piece again; own (vllm-project/vllm#48853 gives all of a prompt
-    again).
-    """
-    return _Repeats(vocabulary, errors)
+def stream_repeats(vocabulary: Vocabulary, errors: str) -> Streaming:
+    """The end repeats the last piece (vllm-project/vllm#48853 repeats all of a prompt)."""
+    right = StreamDecoder(vocabulary, errors=errors)
+
+    @dataclass
+    class Repeats:
+        before: str = ""
+
+        def push(self, token: TokenId) -> str:
+            self.before = right.push(token)
+            return self.before
+
+        def finish(self) -> str:
+            return self.before + right.finish()
+
+    return Repeats()
 
 
 @replacing_tool("offsets", started(bytewise(None, "é".encode()), 256, 0x61))
 def offsets_in_bytes(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> tuple[str, list[int]]:
-    """Offsets are of bytes."""
+    """Offsets are in bytes."""
     text, _ = decode_with_offsets(vocabulary, ids)
     sizes = [len(vocabulary.token_bytes(token)) for token in ids]
     return text, [sum(sizes[:at]) for at in range(len(sizes))]
@@ -314,7 +267,7 @@ def offsets_in_bytes(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> tuple[st
 
 @replacing_tool("offsets", started(_BYTES, 0xC3, 0xA9, 0x61))
 def offsets_next_character(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> tuple[str, list[int]]:
-    """A token that starts inside a character starts at the next one; own."""
+    """A token that starts inside a character starts at the next one."""
     text, starts = decode_with_offsets(vocabulary, ids)
     inside = [0x80 <= vocabulary.token_bytes(token)[0] < 0xC0 for token in ids]
     return text, [start + late for start, late in zip(starts, inside, strict=True)]
@@ -322,21 +275,21 @@ def offsets_next_character(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> tu
 
 @replacing_tool("offsets", started(_BYTES, 0x61))
 def offsets_ends(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> tuple[str, list[int]]:
-    """Each token has the offset of its end; own."""
+    """Each token has the offset of its end."""
     text, starts = decode_with_offsets(vocabulary, ids)
     return text, [*starts[1:], len(text)] if starts else []
 
 
 @replacing_tool("offsets", started(_BYTES, 0xF0, 0x9F, 0x98, 0x80, 0x61))
 def offsets_utf16(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> tuple[str, list[int]]:
-    """Offsets are of UTF-16 units, as strings in JavaScript have them; own."""
+    """Offsets are in UTF-16 units, as in JavaScript strings."""
     text, starts = decode_with_offsets(vocabulary, ids)
     return text, [len(text[:start].encode("utf-16-le")) // 2 for start in starts]
 
 
 @replacing_tool("offsets", started(_BYTES, 0xC3, 0xA9, 0x61))
 def offsets_texts_alone(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> tuple[str, list[int]]:
-    """The lengths of each token's own text are added up, replacement characters and all; own."""
+    """The lengths of each token's own text are added up, replacement characters and all."""
     text, _ = decode_with_offsets(vocabulary, ids)
     sizes = [len(vocabulary.token_bytes(token).decode("utf-8", "replace")) for token in ids]
     return text, [sum(sizes[:at]) for at in range(len(sizes))]
@@ -344,7 +297,7 @@ def offsets_texts_alone(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> tuple
 
 @replacing_tool("offsets", started(_BYTES, 0xFF))
 def offsets_replacing(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> tuple[str, list[int]]:
-    """Bytes that are no text are replaced, and offsets made up; own."""
+    """Bytes that are not text are replaced, and offsets are made up."""
     try:
         return decode_with_offsets(vocabulary, ids)
     except DecodingError:
@@ -359,14 +312,14 @@ def completions_as_tiktoken(tokenizer: Tokenizer, text: str, _: bool) -> Complet
 
 @replacing_tool("completions", completed("a aa aaa", "aaa"))
 def completions_one_token_only(tokenizer: Tokenizer, text: str, complete: bool) -> Completions:
-    """Only tokens that begin with the whole rest are found; own."""
+    """Only tokens that begin with the whole rest are found."""
     stable, found = completions(tokenizer, text, complete=complete)
     return stable, {tokens for tokens in found if len(tokens) == 1}
 
 
 @replacing_tool("completions", completed("a b c bc abc", "ab"))
 def completions_last_token_open(tokenizer: Tokenizer, text: str, complete: bool) -> Completions:
-    """Only the last token is taken for open; own."""
+    """Only the last token is treated as open."""
     tokens = tokenizer.encode_ordinary(text)
     _, found = completions(tokenizer, text, complete=complete)
     return tokens[:-1], found
@@ -374,34 +327,34 @@ def completions_last_token_open(tokenizer: Tokenizer, text: str, complete: bool)
 
 @replacing_tool("completions", completed("a ab", "a"))
 def completions_not_as_it_is(tokenizer: Tokenizer, text: str, complete: bool) -> Completions:
-    """That nothing may follow is forgotten; own."""
+    """The completion in which nothing follows is missing."""
     stable, found = completions(tokenizer, text, complete=complete)
     return stable, found - {tuple(tokenizer.encode_ordinary(text)[len(stable) :])}
 
 
 @replacing_tool("is_canonical", canonical(spelled("a aa"), 0, 0))
 def canonical_any_spelling(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> bool:
-    """Any tokens that exist are taken for an encoding; own."""
+    """Any existing tokens are accepted as an encoding."""
     decode_bytes(vocabulary, ids)
     return True
 
 
 @replacing_tool("is_canonical", canonical(spelled("a aa"), 0, 1))
 def canonical_same_length(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> bool:
-    """Only the number of tokens is compared; own."""
+    """Only the number of tokens is compared."""
     return len(encoded(vocabulary, decode_bytes(vocabulary, ids))) == len(ids)
 
 
 @replacing_tool("is_canonical", canonical(spelled("a b c bc ab"), 0, 3))
 def canonical_greedy(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> bool:
-    """The longest token first is taken for the encoding; own."""
+    """Greedy tokenization is accepted as the encoding."""
     symbols = vocabulary.symbols(decode_bytes(vocabulary, ids))
     return ENCODERS["greedy"](vocabulary, symbols) == list(ids)
 
 
 @replacing_tool("is_canonical", canonical(_BYTES, 0xFF))
 def canonical_through_text(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> bool:
-    """The tokens are decoded to text in between, and bytes that are none are lost."""
+    """The tokens are decoded to text first, so bytes that are not text are lost."""
     text = decode_bytes(vocabulary, ids).decode("utf-8", "replace")
     try:
         return encoded(vocabulary, text.encode()) == list(ids)
@@ -411,7 +364,7 @@ def canonical_through_text(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> bo
 
 @replacing_tool("is_canonical", canonical(spelled("a aa aaaa"), 0, 1, 0))
 def canonical_no_merge_left(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> bool:
-    """Tokens of which no neighbours merge are taken for an encoding; own."""
+    """Tokens of which no neighbours merge are accepted as an encoding."""
     decode_bytes(vocabulary, ids)
     pairs = pairwise(ids)
     return all(vocabulary.merge(left, right) is None for left, right in pairs)

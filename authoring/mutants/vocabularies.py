@@ -93,7 +93,7 @@ _WHOLE: Final = TextRules(whole_piece=True)
 
 @preparing(encode(spelled("a b", ids=[0, 2]), "b"))
 def ids_by_line_number(vocabulary: Vocabulary) -> Vocabulary:
-    """Tokens are numbered by their line, so ids after a hole are one too low: GitHub's bpe ignores
+    """Tokens are numbered by their line, so ids after a hole are one too low. GitHub's bpe ignores
     the column of ids, and p50k_base has a hole at 50256.
     """
     lines = {token: line for line, token in enumerate(sorted(vocabulary.tokens))}
@@ -102,8 +102,8 @@ def ids_by_line_number(vocabulary: Vocabulary) -> Vocabulary:
 
 @preparing(encode(spelled("b a"), "a"))
 def bytes_in_order(vocabulary: Vocabulary) -> Vocabulary:
-    """The single bytes are taken to have their ids in order. In GPT-2's vocabulary and its
-    descendants the printable ones come first, so that the id of ! is 0.
+    """The single bytes are assumed to have their ids in order. In GPT-2's vocabulary and its
+    descendants the printable ones come first, so the id of ! is 0.
     """
     letters = vocabulary.symbol_of_letter
     new = dict(zip(letters.values(), sorted(letters.values()), strict=True))
@@ -112,8 +112,8 @@ def bytes_in_order(vocabulary: Vocabulary) -> Vocabulary:
 
 @preparing(decode(spelled("a b c abc", text=_WHOLE), 3))
 def dead_tokens_removed(vocabulary: Vocabulary) -> Vocabulary:
-    """Tokens that merging cannot make are thrown away as useless, but a piece that is one of them
-    is taken whole. Llama-3 has 588 of them; openai/tiktoken#60.
+    """Tokens that merging cannot make are removed as useless, but a piece equal to one of them is
+    taken whole. Llama-3 has 588 of them; openai/tiktoken#60.
     """
     alive = vocabulary.remember(build_derivations).places
     return without_tokens(vocabulary, set(vocabulary.tokens) - alive.keys())
@@ -122,8 +122,8 @@ def dead_tokens_removed(vocabulary: Vocabulary) -> Vocabulary:
 @preparing(encode(spelled(f"a {'a' * 128}", text=_WHOLE), "a" * 128))
 @without
 def tokens_from_128_bytes_lost(content: bytes) -> bool:
-    """Tokens of 128 bytes and more do not fit into a signed byte's length. tokie has an unsigned
-    one; cl100k_base and o200k_base have tokens of exactly 128 bytes.
+    """Tokens of 128 bytes and more do not fit the length in a signed byte. tokie's is unsigned;
+    cl100k_base and o200k_base have tokens of exactly 128 bytes.
     """
     return len(content) < 128
 
@@ -131,7 +131,7 @@ def tokens_from_128_bytes_lost(content: bytes) -> bool:
 @preparing(encode(spelled(f"a {'a' * 256}", text=_WHOLE), "a" * 256))
 @without
 def tokens_from_256_bytes_lost(content: bytes) -> bool:
-    """Tokens of 256 bytes and more do not fit into a byte's length. tokie."""
+    """Tokens of 256 bytes and more do not fit the length in a byte. tokie."""
     return len(content) < 256
 
 
@@ -140,27 +140,27 @@ def tokens_from_256_bytes_lost(content: bytes) -> bool:
 )
 @without
 def tokens_that_are_no_text_lost(content: bytes) -> bool:
-    """Tokens are kept as text, so those that hold part of a character are lost. Own."""
+    """Tokens are stored as text, so those that contain part of a character are lost."""
     return content.decode("utf-8", "ignore").encode() == content
 
 
 @preparing(encode(vocabulary_by_concatenation({b" ": 0, b"  ": 1}), "  "))
 @without
 def blank_tokens_lost(content: bytes) -> bool:
-    """The file is read by lines and words, so tokens that are white space only are lost. Own."""
+    """The file is read by lines and words, so tokens that consist of white space are lost."""
     return bool(content.strip())
 
 
 @preparing(encode(vocabulary_by_concatenation({b"\0": 0, b"\0\0": 1}), "\0\0"))
 @without
 def tokens_with_zero_byte_lost(content: bytes) -> bool:
-    """A zero byte ends a string, so tokens that hold one are lost. Own, after ports to C."""
+    """A zero byte ends a string, so tokens that contain one are lost. After ports to C."""
     return b"\0" not in content
 
 
 @preparing(encode(spelled("a aa"), "aa"))
 def last_token_lost(vocabulary: Vocabulary) -> Vocabulary:
-    """The last line of the file is lost, because it has no line end. Own."""
+    """The last line of the file is lost, because it has no line end."""
     last = max(vocabulary.tokens)
     return without_tokens(vocabulary, {last} if len(vocabulary.tokens[last]) > 1 else set())
 
@@ -170,8 +170,8 @@ def last_token_lost(vocabulary: Vocabulary) -> Vocabulary:
     encode_symbols=ENCODERS["heap"],
 )
 def merges_like_comments_lost(vocabulary: Vocabulary) -> Vocabulary:
-    """merges.txt begins with a line `#version`, so lines like it are skipped, and merges with them:
-    Hugging Face's library drops what begins so, others drop all that begins with #.
+    """merges.txt begins with a line `#version`, so similar lines are skipped and their merges lost:
+    Hugging Face's library drops lines that begin with it, others drop all that begin with #.
     """
     rule = vocabulary.rule
     if not isinstance(rule, ByPair):
@@ -183,7 +183,7 @@ def merges_like_comments_lost(vocabulary: Vocabulary) -> Vocabulary:
 
 @preparing(decode(spelled("a", special_tokens={"<x>": 5, "<y>": 5}), 5))
 def shared_special_id_has_last_name(vocabulary: Vocabulary) -> Vocabulary:
-    """Of two special tokens with one id the last name wins when decoding. o200k_harmony gives
+    """When two special tokens share an id, the last name wins when decoding. o200k_harmony gives
     200018 two names.
     """
     return replace(vocabulary, special_tokens=dict(list(vocabulary.special_tokens.items())[::-1]))

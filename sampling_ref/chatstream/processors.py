@@ -39,13 +39,17 @@ Arguments:
 
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypedDict, get_args
 
 from sampling_ref.errors import ParameterError, UnknownNameError
-from sampling_ref.history import counts_of, read_history
+from sampling_ref.history import read_history
 from sampling_ref.parameters import read_choice, read_number
-from sampling_ref.row import Number, TokenId, change_logits, read_logits
+from sampling_ref.row import Number, TokenId, read_logits
+from sampling_ref.steps.frequency_penalty import frequency_penalty
+from sampling_ref.steps.presence_penalty import presence_penalty
+from sampling_ref.steps.repetition_penalty import repetition_penalty
 
 PenaltyMethod = Literal["multiplicative", "subtractive"]
 KNOWN_PARAMETERS = ("past_tokens", "penalty", "penalty_method")
@@ -95,7 +99,9 @@ class RepetitionPenaltyProcessor:
         penalty, method = read_parameters(params)
         past_tokens = params.get("past_tokens")
         tokens = [] if past_tokens is None else read_history(past_tokens, len(numbers))
-        changed = penalised(numbers, dict.fromkeys(tokens, 1), penalty, method)
+        changed = numbers
+        if penalty is not None:
+            changed = repetition_penalty(numbers, tokens, penalty, method=method)
         return {"name": "RepetitionPenaltyProcessor", "type": "logits", "logits": changed}
 
     def get_name(self) -> str:
@@ -122,13 +128,16 @@ class FrequencyPenaltyProcessor:
         numbers = read_logits(logits)
         penalty, method = read_parameters(params)
         read_history(self.token_counts, len(numbers), "token_counts")
-        changed = penalised(numbers, self.token_counts, penalty, method)
+        changed = numbers
+        if penalty is not None:
+            generated = list(Counter(self.token_counts).elements())
+            changed = frequency_penalty(numbers, generated, penalty, method=method)
         return {"name": "FrequencyPenaltyProcessor", "type": "logits", "logits": changed}
 
     def update_token_counts(self, token_ids: Any) -> None:
         """Count tokens that were generated."""
-        for token, count in counts_of(read_tokens(token_ids)).items():
-            self.token_counts[token] = self.token_counts.get(token, 0) + count
+        for token in read_history(token_ids, None, "token_ids"):
+            self.token_counts[token] = self.token_counts.get(token, 0) + 1
 
     def get_name(self) -> str:
         """Return the name of the parameters."""
@@ -152,12 +161,14 @@ class PresencePenaltyProcessor:
         numbers = read_logits(logits)
         penalty, method = read_parameters(params)
         read_history(self.seen_tokens, len(numbers), "seen_tokens")
-        changed = penalised(numbers, dict.fromkeys(self.seen_tokens, 1), penalty, method)
+        changed = numbers
+        if penalty is not None:
+            changed = presence_penalty(numbers, self.seen_tokens, penalty, method=method)
         return {"name": "PresencePenaltyProcessor", "type": "logits", "logits": changed}
 
     def update_seen_tokens(self, token_ids: Any) -> None:
         """Remember tokens that were generated."""
-        self.seen_tokens.update(read_tokens(token_ids))
+        self.seen_tokens.update(read_history(token_ids, None, "token_ids"))
 
     def get_name(self) -> str:
         """Return the name of the parameters."""
@@ -198,11 +209,11 @@ def process_all(
     return results
 
 
-def read_parameters(params: Any) -> tuple[Number | None, str]:
-    """Return penalty and method from a mapping of parameters.
+def read_parameters(params: Any) -> tuple[Number | None, Literal["divide", "subtract"]]:
+    """Return the penalty and what to do with it from a mapping of parameters.
 
     >>> read_parameters({"penalty": 1.2}), read_parameters({})
-    ((1.2, 'multiplicative'), (None, 'multiplicative'))
+    ((1.2, 'divide'), (None, 'divide'))
     """
     if not isinstance(params, Mapping):
         raise ParameterError("params", params, "must map names of parameters to values")
@@ -210,37 +221,8 @@ def read_parameters(params: Any) -> tuple[Number | None, str]:
         if name not in KNOWN_PARAMETERS:
             raise UnknownNameError("parameter", name, KNOWN_PARAMETERS)
     given = params.get("penalty_method", "multiplicative")
-    method = read_choice("penalty_method", given, get_args(PenaltyMethod))
+    divides = read_choice("penalty_method", given, get_args(PenaltyMethod)) == "multiplicative"
     penalty = params.get("penalty")
-    if penalty is None:
-        return None, method
-    domain = "(0, inf)" if method == "multiplicative" else "(-inf, inf)"
-    return read_number("penalty", penalty, domain), method
-
-
-def read_tokens(token_ids: Any) -> list[TokenId]:
-    """Return token ids as a list; how large they may be is known only with a row.
-
-    >>> read_tokens((3, 1))
-    [3, 1]
-    """
-    return read_history(token_ids, None, "token_ids")
-
-
-def penalised(
-    logits: list[Number], counts: Mapping[TokenId, int], penalty: Number | None, method: str
-) -> list[Number]:
-    """Return a row that was read with each token lowered by the penalty as often as it counts.
-
-    >>> penalised([8.0, 1.0], {0: 2}, 2.0, "multiplicative")
-    [2.0, 1.0]
-    """
-    if penalty is None:
-        return logits
-    if method == "multiplicative":
-        return change_logits(
-            "the penalty", logits, counts, lambda token, logit: logit / penalty ** counts[token]
-        )
-    return change_logits(
-        "the penalty", logits, counts, lambda token, logit: logit - penalty * counts[token]
-    )
+    if penalty is not None:
+        penalty = read_number("penalty", penalty, "(0, inf)" if divides else "(-inf, inf)")
+    return penalty, "divide" if divides else "subtract"

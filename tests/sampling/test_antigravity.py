@@ -270,7 +270,7 @@ def test_the_exact_version_decides_where_32_bits_cannot() -> None:
     # of them is just below one half, and 32 bits take it for one half.
     row = [0.0, 0.0, 0.0, 0.0, -41.6]
     for precision, r, token in (("exact", 0.5, 2), ("f32", 0.5, 1)):
-        assert sample(row, [], r, temperature=1, top_p=1, precision=precision) == token  # type: ignore[arg-type]
+        assert sample(row, [], r, temperature=1, top_p=1, precision=precision) == token
 
 
 def test_rational_parameters_and_logits_are_taken_as_they_are() -> None:

@@ -15,9 +15,9 @@ LAYERS = (
     {"errors", "row", "parameters", "candidates", "history"},
     {"numbers", "temperature", "greedy", "dynamic_temperature"},
     {"random", "lz", "generation"},
-    {"draws", "speculative", "mirostat", "situation", "filters", "adaptive", "chatstream"},
+    {"draws", "speculative", "mirostat", "situation", "filters", "adaptive"},
     {"steps", "llama_cpp", "antigravity"},
-    {"engines", "candidate_orders", "tracing"},
+    {"engines", "candidate_orders", "tracing", "chatstream"},
     {"twins", "evaluation", "sampler"},
 )
 """A part imports parts of earlier layers, or of its own, and never in circles."""

@@ -439,7 +439,7 @@ def _bounds_of_temperature(meeting: Meeting) -> tuple[float, float]:
     return found[0] * (1 - 16 * U), found[1] * (1 + 16 * U)
 
 
-def _aim(question: Evaluation, values: dict[str, Any]) -> float:
+def _aim(question: Evaluation, values: Mapping[str, Any]) -> float:
     past = question.situation.state.get("past")
     target = float(values["target"])
     return 2 * target - float(past[0]) / float(past[1]) if past else target
