@@ -35,8 +35,9 @@ from tokenref.manifest import (
     dump_manifest,
     parse_manifest,
 )
+from tokenref.protocol.messages import schemas
 from tokenref.record import Case, RecordError
-from tokenref.record_files import REGRESS, dump_records, parse_records, schemas
+from tokenref.record_files import REGRESS, dump_records, parse_records
 from tokenref.subjects import TokenizerFile
 
 CANARIES: Final = "canary.jsonl"

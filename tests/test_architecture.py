@@ -145,6 +145,23 @@ def test_no_import_cycles() -> None:
     TopologicalSorter(graph).prepare()  # raises CycleError
 
 
+def test_no_import_cycles_in_the_command_between_modules_and_between_folders() -> None:
+    modules: dict[str, set[str]] = {}
+    folders: dict[str, set[str]] = {}
+    for module, path in ORACLE.items():
+        modules[module] = {name for name in imported_modules(path) if name in ORACLE} - {module}
+        folder = _folder(module)
+        others = {_folder(name) for name in modules[module]}
+        folders.setdefault(folder, set()).update(others - {folder, "tokenref"})
+    TopologicalSorter(modules).prepare()  # raises CycleError
+    TopologicalSorter(folders).prepare()
+
+
+def _folder(module: str) -> str:
+    """Return the folder of a module; one directly in the package stands alone."""
+    return ".".join(module.split(".")[:2])
+
+
 @pytest.mark.parametrize("module", REFERENCE)
 def test_the_reference_needs_the_standard_library_and_regex_only(module: str) -> None:
     packages = {package_of(name) for name in imported_modules(REFERENCE[module])}

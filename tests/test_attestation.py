@@ -92,8 +92,8 @@ def two_runs() -> list[Run]:
                 (ONE, "pass", ""),
                 (TWO, "xfail", "known: The reason."),
                 (THREE, "unsupported", "does not declare the operation encode"),
-                (FOUR, "unsupported", "samples nothing"),
-                (FIVE, "unsupported", "samples nothing"),
+                (FOUR, "unsupported", "has no samplers"),
+                (FIVE, "unsupported", "has no samplers"),
             ],
         ),
         run(

@@ -70,16 +70,16 @@ def test_the_fixtures_of_the_package_are_whole() -> None:
 @pytest.mark.parametrize(
     ("edit", "sentence"),
     [
-        (lambda content: content.update(cases=1), "the manifest promises 1 cases in all"),
+        (lambda content: content.update(cases=1), "the manifest announces 1 cases"),
         (
             lambda content: entry_of(content, "bpe/encode/examples.jsonl").update(cases=3),
-            "the manifest promises 3 cases, but the file holds",
+            "the manifest announces 3 cases, but the file has",
         ),
         (
             lambda content: content["files"].remove(entry_of(content, "canary.jsonl")),
-            "there must be canaries",
+            "there are no canaries",
         ),
-        (lambda content: content["vocabularies"].clear(), "the manifest knows no vocabulary"),
+        (lambda content: content["vocabularies"].clear(), "the manifest has no vocabulary"),
         (lambda content: content["flags"].clear(), "the glossary has no flag"),
         (lambda content: content.update(surprise=1), "unknown field `surprise`"),
         (
@@ -141,7 +141,7 @@ def test_a_vocabulary_file_with_another_meaning_is_said_to_be_another(fixtures: 
 
 def test_an_empty_selection_is_an_error_that_names_the_options() -> None:
     catalogue = open_catalogue()
-    with pytest.raises(SelectionError, match=r"--op decode --vocabulary nobody; there is no vo"):
+    with pytest.raises(SelectionError, match=r"--op decode --vocabulary nobody; unknown vo"):
         catalogue.select(Selection(ops=("decode",), vocabularies=("nobody",)))
 
 

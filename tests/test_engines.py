@@ -34,7 +34,7 @@ from tokenref.engines import table
 from tokenref.engines.node_packages import NODE_PACKAGES
 from tokenref.engines.rs_bpe import MemoryUnsafeError
 from tokenref.engines.table import EngineError, Unavailable, engine, engine_names
-from tokenref.engines.tiktoken_api import which
+from tokenref.engines.tiktoken import which
 
 REAL = ("tiktoken", "tokenizers", "bpe-openai", "rs-bpe")
 SAMPLERS = ("transformers", "llama.cpp", "torch", "numpy")

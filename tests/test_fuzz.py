@@ -272,7 +272,7 @@ def test_a_sampler_s_finding_is_printed_in_decimal_and_a_long_record_is_not(
         assert '"probs": {"f32": [0.5, 0.25, 0.25]}' in shown
         assert "\n  of" not in shown
         assert ('"why":"short"' in shown) == (why == "short")
-        assert ("what --state FILE keeps" in shown) == (why != "short")
+        assert ("use --state FILE" in shown) == (why != "short")
 
 
 def test_a_campaign_without_failures_ends_with_0_and_one_without_answers_with_3() -> None:
@@ -292,9 +292,9 @@ def test_a_campaign_without_failures_ends_with_0_and_one_without_answers_with_3(
         (("heap", "--op", "stat"), "the operation stat cannot be fuzzed"),
         (("heap", "--op", "top_p", "--profile", "nobody"), "a profile must be one of"),
         (("heap", "--op", "encode", "--executor", "4 of them"), "an executor must be processes"),
-        (("heap", "--op", "encode", "--executor", "json:loads"), "cannot be made: TypeError"),
+        (("heap", "--op", "encode", "--executor", "json:loads"), "cannot be created: TypeError"),
         (("heap", "--op", "encode", "--executor", "os:getcwd"), "must return a concurrent.futures"),
-        (("heap", "--op", "encode", "--executor", "processes:0"), "must be 1 or more"),
+        (("heap", "--op", "encode", "--executor", "processes:0"), "must be at least 1"),
         (("heap", "--op", "encode", "--at", "3"), "--at needs --seed, the seed of the campaign"),
         (("heap", "--op", "tokenize", "--vocabulary", "doubles"), "doubles is a vocabulary, but"),
         (("heap", "--op", "encode", "--state", "no/such/folder/x"), "cannot be written"),

@@ -288,7 +288,7 @@ def test_a_campaign_ends_after_so_many_bugs_or_ten_times_as_many_findings(
 ) -> None:
     assert "all questions were asked" in greedy[1].output
     ended = run(*GREEDY, "--most", "1")
-    assert "enough was found" in ended.output
+    assert "enough bugs were found" in ended.output
     assert "1 likely bug (" in ended.output
 
 

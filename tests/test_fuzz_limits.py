@@ -247,7 +247,9 @@ def test_what_was_not_made_small_is_gone_on_with(tmp_path: Path) -> None:
     run(*GREEDY, "--state", whole)
     quick = run(*GREEDY, "--shrink-seconds", "0", "--state", state)
     assert quick.exit_code == 1
-    assert "it may become smaller; with --state, the same command goes on with it" in quick.output
+    assert (
+        "it may become smaller; with --state, the same command continues shrinking" in quick.output
+    )
     large = read_journal(state)
     assert all(found.unfinished for found in large.findings.values())
     before = state.read_bytes()

@@ -60,7 +60,7 @@ def test_shards_that_are_all_there_are_added_up(base: Plan) -> None:
                 "b": (1, 2, [0, 2, 4, 6, 8]),
                 "c": (2, 2, [1, 3, 5, 7, 9]),
             },
-            ["shard 1/2 is there 2 times: a, b"],
+            ["shard 1/2 occurs 2 times: a, b"],
         ),
         (
             {"a": (1, 2, [0, 2, 8]), "b": (2, 2, [1, 3, 5, 7])},
@@ -72,11 +72,11 @@ def test_shards_that_are_all_there_are_added_up(base: Plan) -> None:
         ({"a": (1, 1, [])}, ["a: questions 0 to 159 of shard 1/1 are missing"]),
         (
             {"a": (1, 1, [0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9])},
-            ["a: questions 16 to 31 are there twice"],
+            ["a: questions 16 to 31 occur twice"],
         ),
         (
             {"a": (1, 2, [0]), "b": (2, 3, [1])},
-            ["b is not of the campaign of a: shards must be of 2, got 2/3"],
+            ["b belongs to another campaign than a: shards must be of 2, got 2/3"],
         ),
     ],
 )
@@ -91,7 +91,7 @@ def test_what_is_missing_or_there_twice_is_named(
 def test_journals_of_two_campaigns_are_not_added_up(base: Plan) -> None:
     other = msgspec.structs.replace(base, seed=2)
     result = merged({"a": journal(base, 1, 2, [0]), "b": journal(other, 2, 2, [1])})
-    assert result.trouble == ["b is not of the campaign of a: seed must be 1, got 2"]
+    assert result.trouble == ["b belongs to another campaign than a: seed must be 1, got 2"]
 
 
 def test_a_campaign_that_time_ended_is_whole_up_to_where_all_shards_were(base: Plan) -> None:
@@ -160,7 +160,7 @@ def test_a_regression_file_brings_its_vocabularies_along(found: Path, tmp_path: 
         open_regressions(out)
     for file in (tmp_path / "vocab").iterdir():
         file.unlink()
-    with pytest.raises(RecordError, match="the manifest knows no vocabulary"):
+    with pytest.raises(RecordError, match="the manifest has no vocabulary"):
         open_regressions(out)
 
 
@@ -173,7 +173,7 @@ def test_a_second_finding_is_added_and_the_same_one_is_refused(found: Path, tmp_
     before = out.read_bytes()
     again = command("promote", found, "--id", findings[0].record["id"], "--why", WHY, "--out", out)
     assert again.exit_code == 2
-    assert "has this case already" in again.output
+    assert "already has this case" in again.output
     assert out.read_bytes() == before
 
 
@@ -189,9 +189,9 @@ def test_a_record_under_another_slug(found: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--why", "too short"), "must say in 20 characters or more"),
-        (("--why", " " * 30), "must say in 20 characters or more"),
-        (("--why", WHY, "--id", "nothing/*"), "no finding was chosen"),
+        (("--why", "too short"), "must have at least 20 characters"),
+        (("--why", " " * 30), "must have at least 20 characters"),
+        (("--why", WHY, "--id", "nothing/*"), "no findings are selected"),
     ],
 )
 def test_what_is_not_promoted_leaves_no_file(

@@ -160,7 +160,7 @@ def huge_recipe(record: Record) -> None:
 SPOILED: Final[dict[str, tuple[Callable[[bytes], bytes], str]]] = {
     "a key that nobody knows": (edited(lambda r: r.update(surprise=1)), "unknown field"),
     "a key that nobody knows, deeper": (edited(lambda r: r["in"].update(x=1)), "unknown field"),
-    "no answer": (edited(lambda r: r.update(out=None)), "must have an answer"),
+    "no answer": (edited(lambda r: r.update(out=None)), "must have either an answer"),
     "the question taken out": (put(b'"in":', b'"inn":'), "`inn`|`in`"),
     "another's sum": (
         edited(lambda r: r.update(sum="sha256:" + "0" * 64), honest=False),
@@ -169,15 +169,15 @@ SPOILED: Final[dict[str, tuple[Callable[[bytes], bytes], str]]] = {
     "another answer": (edited(lambda r: r["out"].update(count=77), honest=False), "the sum"),
     "the id of another operation": (
         edited(lambda r: r.update(id="bpe/encode/texts/a")),
-        "does not belong into",
+        "does not belong in",
     ),
     "the id of another file": (
         edited(lambda r: r.update(id="bpe/count/others/a")),
-        "does not belong into",
+        "does not belong in",
     ),
     "an id with a way out": (
         edited(lambda r: r.update(id="bpe/count/../../etc")),
-        "does not belong into",
+        "does not belong in",
     ),
     "an operation that nobody knows": (edited(lambda r: r.update(op="guess")), "guess"),
     "an operation that is no text": (edited(lambda r: r.update(op=1)), "op"),
@@ -188,11 +188,11 @@ SPOILED: Final[dict[str, tuple[Callable[[bytes], bytes], str]]] = {
     ),
     "a vocabulary that nobody knows": (
         edited(lambda r: r.update(vocab="sha256:" + "0" * 64)),
-        "knows no vocabulary",
+        "has no vocabulary",
     ),
     "a flag that nobody knows": (edited(lambda r: r.update(flags=["Nonsense"])), "no flag"),
     "a reason that is none": (edited(lambda r: r.update(why="because")), r"\$\.why"),
-    "a text without an end": (edited(huge_recipe), "a recipe must mean at most"),
+    "a text without an end": (edited(huge_recipe), "a recipe must produce at most"),
     "a float": (of_out(b"1.0"), "not a record|canonical"),
     "a float that is no whole number": (of_out(b"1.5"), "not a record"),
     "NaN": (of_out(b"NaN"), "not a record"),
@@ -257,8 +257,8 @@ def test_an_id_that_comes_twice_is_refused_in_one_file_and_in_two(spoiled: Path)
     vouch(spoiled)
     code, said = checked(spoiled)
     assert code == 3
-    assert "line 3: id " in said
-    assert "is used already, by line 2" in said
+    assert "line 3: the id " in said
+    assert "is already used in line 2" in said
     assert second
 
 

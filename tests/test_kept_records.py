@@ -169,7 +169,7 @@ def test_vocabularies_are_listed_by_name_in_whatever_order_they_came(folder: Pat
 
 def test_an_id_and_a_meaning_are_used_once_in_all_files(folder: Path) -> None:
     promote(folder, encoding("qrq"), slug="one")
-    with pytest.raises(CampaignError, match="has this case already, as bpe/encode/regress/one"):
+    with pytest.raises(CampaignError, match="already has this case as bpe/encode/regress/one"):
         promote(folder, encoding("qrq"), slug="two")
     with pytest.raises(CampaignError, match="has another case with the id bpe/encode/regress/one"):
         promote(folder, encoding("qq"), slug="one")
@@ -183,7 +183,7 @@ def test_an_id_and_a_meaning_are_used_once_in_all_files(folder: Path) -> None:
         msgspec.to_builtins(known.input),
         "definition",
     )
-    with pytest.raises(CampaignError, match=f"has this case already, as {known.id}"):
+    with pytest.raises(CampaignError, match=f"already has this case as {known.id}"):
         promote(folder, again)
 
 
@@ -299,7 +299,7 @@ def test_only_found_records_stand_in_a_regression_file(folder: Path) -> None:
     promote(folder, encoding("qrq"))
     other = next(case for case in open_catalogue(folder).cases if "/regress/" not in case.id)
     (folder / FILE).write_bytes(dump_records(FILE, [other]))
-    with pytest.raises(RecordError, match=r"does not belong into regress/2026\.jsonl"):
+    with pytest.raises(RecordError, match=r"does not belong in regress/2026\.jsonl"):
         kept_records(folder, {})
 
 

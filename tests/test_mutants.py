@@ -226,7 +226,7 @@ def test_a_canary_that_passes_is_trouble() -> None:
     fixtures.canaries.append(right)
     report = run_gate(fixtures, mutants={}, required=0)
     assert report.trouble == [
-        "the canary bpe/encode/small/odd passed: a wrong answer was taken for right"
+        "self-check failed: the judge accepted a known-wrong answer (canary bpe/encode/small/odd)"
     ]
     assert not report.ok
 

@@ -13,8 +13,7 @@ import pytest
 from sampling_ref import STEPS
 from sampling_ref.steps.step import REQUIRED
 from tokenref.cli import main
-from tokenref.conversions import CONVERSIONS
-from tokenref.generators import GENERATORS
+from tokenref.generators import CONVERSIONS, GENERATORS
 from tokenref.record import OPS, SAMPLER_OPS
 from tokenref.rules import points, slug
 from tokenref.verdicts import SamplerErrorCode, TokenizerErrorCode

@@ -15,10 +15,10 @@ from msgspec import UNSET, UnsetType
 
 from bpe_ref import vocabulary_by_concatenation
 from tokenref.answers import Answer, Ok
-from tokenref.catalogue import Catalogue
+from tokenref.catalogue import Catalogue, batches
 from tokenref.manifest import Manifest, VocabularyEntry
 from tokenref.protocol import channel
-from tokenref.protocol.batches import Loading, batches
+from tokenref.protocol.batches import Loading
 from tokenref.protocol.channel import Patience, Process, StartError
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import GreetingError, open_program
@@ -310,7 +310,7 @@ def test_a_stage_that_was_promised_must_be_there() -> None:
     finished = run("promises-stages", staged, APART)
     assert [result.judgement.status for result in finished.results] == ["fail", "pass"]
     assert finished.results[0].judgement.detail == (
-        "stage pieces: declared in hello, and not in the answer"
+        "stage pieces: declared in hello but missing in the answer"
     )
 
 
@@ -329,7 +329,7 @@ def test_a_batch_that_fails_only_together_is_an_incident_and_a_failure() -> None
 def test_after_too_many_restarts_the_rest_is_not_run_and_the_run_invalid() -> None:
     finished = run("always-crash")
     assert statuses(finished) == {"crash": 20, "not_run": OTHERS + 1 - 20}
-    assert finished.trouble == ["the engine was given up: it failed again after 20 restarts"]
+    assert finished.trouble == ["the engine was abandoned: it failed again after 20 restarts"]
     assert finished.exit_code == 3
     finished = run("always-crash", patience=Patience(60, 0, 60, restarts=0))
     assert statuses(finished) == {"not_run": OTHERS + 1}
@@ -349,7 +349,7 @@ def test_a_program_that_cannot_be_restarted_is_given_up(
     finished = run(mode)
     assert statuses(finished) == {"not_run": OTHERS + 1}
     assert finished.exit_code == 3
-    assert finished.trouble[-1].startswith("no case could be run")
+    assert finished.trouble[-1].startswith("no cases were run")
     assert any(reason in sentence for sentence in finished.trouble)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tokenref.protocol.messages import schemas
 from tokenref.questions.text import (
     CountOutput,
     DecodeInput,
@@ -28,7 +29,7 @@ from tokenref.record import (
     meaning_digest,
     op_of,
 )
-from tokenref.record_files import dump_records, parse_records, read_records, schemas
+from tokenref.record_files import dump_records, parse_records, read_records
 
 VOCAB = "sha256:" + "ab" * 32
 WHY = "This case stands in a test of the format."
@@ -141,8 +142,8 @@ def set_key(*path: str, to: object) -> Callable[[dict[str, Any]], None]:
         (set_key("out", "pieces", to=["XY"]), "matching regex"),
         (set_key("out", "pieces", to=[1.5]), "Expected `str`"),
         (set_key("verdict", "kind", to="maybe"), "Invalid value 'maybe'"),
-        (set_key("sum", to="sha256:" + "00" * 32), "does not belong to its content"),
-        (set_key("in", "text", to="other"), "does not belong to its content"),
+        (set_key("sum", to="sha256:" + "00" * 32), "does not match its content"),
+        (set_key("in", "text", to="other"), "does not match its content"),
     ],
 )
 def test_a_wrong_record_is_refused_with_its_line(
@@ -164,7 +165,7 @@ def test_a_record_that_lacks_a_key_is_refused(key: str) -> None:
 def test_a_key_that_comes_twice_is_refused() -> None:
     header, line = dump_records("x.jsonl", [EVERY_OP[0]]).splitlines()
     twice = line.replace(b'"why":', b'"why":"This is said twice, in other words.","why":')
-    with pytest.raises(RecordError, match="the one canonical form"):
+    with pytest.raises(RecordError, match="canonical form"):
         parse_records(header + b"\n" + twice + b"\n", "x.jsonl")
 
 
@@ -174,7 +175,7 @@ def test_a_record_belongs_to_its_operation_and_to_its_file() -> None:
     with pytest.raises(RecordError, match=r"the header must name the file 'bpe/other.jsonl'"):
         parse_records(data, "x", file="bpe/other.jsonl")
     other = dump_records("bpe/other.jsonl", [EVERY_OP[0]])
-    with pytest.raises(RecordError, match=r"does not belong into bpe/other\.jsonl"):
+    with pytest.raises(RecordError, match=r"does not belong in bpe/other\.jsonl"):
         parse_records(other, "x", file="bpe/other.jsonl")
     stranger = make_case("count", **_parts(EVERY_OP[3]) | {"id": "bpe/encode/stranger"})
     with pytest.raises(RecordError, match="must name the operation count"):
@@ -194,7 +195,7 @@ def test_a_record_that_is_nested_too_deeply_is_refused() -> None:
 def test_an_id_that_comes_twice_is_refused_with_both_lines() -> None:
     data = dump_records("x.jsonl", [EVERY_OP[0], EVERY_OP[1], EVERY_OP[0]])
     with pytest.raises(
-        RecordError, match=r"^x.jsonl, line 4: id 'bpe/pieces/one' is used already, by line 2$"
+        RecordError, match=r"^x.jsonl, line 4: the id 'bpe/pieces/one' is already used in line 2$"
     ):
         parse_records(data, "x.jsonl")
 
@@ -209,7 +210,7 @@ def test_a_file_that_is_cut_off_is_refused_wherever_the_cut_is() -> None:
 @pytest.mark.parametrize(
     ("header", "sentence"),
     [
-        (b'{"cases":2,"file":"x","format":1,"kind":"header"}', "promises 2 cases, but the file"),
+        (b'{"cases":2,"file":"x","format":1,"kind":"header"}', "announces 2 cases, but the file"),
         (b'{"cases":0,"file":"x","format":1,"kind":"header"}', ">= 1"),
         (b'{"cases":1,"file":"x","format":2,"kind":"header"}', "Invalid enum value 2"),
         (b'{"cases":1,"file":"x","format":1}', "missing required field `kind`"),
@@ -236,7 +237,7 @@ def test_a_record_has_an_answer_or_a_reason_to_refuse_and_not_both() -> None:
         verdict=MustRefuse(codes=["MISSING_BYTE"]),
     )
     for case in (neither, both):
-        with pytest.raises(RecordError, match="an answer or a reason to refuse, and not both"):
+        with pytest.raises(RecordError, match="either an answer or an error code"):
             parse_records(dump_records("x.jsonl", [case]), "x.jsonl")
 
 

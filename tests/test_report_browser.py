@@ -109,7 +109,7 @@ def test_the_page_asks_for_nothing_and_has_no_error(browser: Browser, page: str)
 
 def test_it_starts_with_what_fails(opened: Browser) -> None:
     assert texts(opened, "h1") == ["2 engines on 123 golden records"]
-    assert texts(opened, ".card p:first-of-type b") == ["✓ all right", "✗ 1 failure"]
+    assert texts(opened, ".card p:first-of-type b") == ["✓ all cases pass", "✗ 1 failure"]
     assert texts(opened, ".where a > span") == ["count ✗ 1", "encode ≠ 1"]
     assert cases(opened) == ["fail bad 2 beta"]
     assert texts(opened, "#found") == ["1 results"]

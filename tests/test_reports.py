@@ -114,7 +114,7 @@ OTHERWISE = line("one", "bpe/count/topic/a", "fail")
         ([FIRST], "line 1: the first line must be a header, got 'case'"),
         (
             [{"kind": "header", "format": 3}],
-            "line 1: the format must be 2, got 3: a newer tokenref made it",
+            "line 1: the format must be 2, got 3: written by a newer tokenref",
         ),
         ([{"kind": "header", "format": 1}], "line 1: the format must be 2, got 1"),
         (
@@ -141,25 +141,25 @@ OTHERWISE = line("one", "bpe/count/topic/a", "fail")
         ([HEADER, line("three", "bpe/a/b", "pass")], "the header names no engine 'three'"),
         ([HEADER, FIRST, FIRST], "line 3: one has a result for bpe/count/topic/a already"),
         ([HEADER, HEADER], "line 2: a second header"),
-        ([*whole(CASES)[:-1], b'{"kind":"footer"}'], "line 10: the line is cut off"),
-        ([HEADER, SUM_ONE, SUM_ONE], "line 3: a second sum of 'one'"),
-        ([HEADER, *CASES, SUM_ONE, SUM_TWO], "there is no footer: the run did not come to its end"),
-        ([HEADER, *CASES, SUM_ONE, FOOTER], "there is no sum of 'two'"),
+        ([*whole(CASES)[:-1], b'{"kind":"footer"}'], "line 10: the line is truncated"),
+        ([HEADER, SUM_ONE, SUM_ONE], "line 3: a second total of 'one'"),
+        ([HEADER, *CASES, SUM_ONE, SUM_TWO], "there is no footer: the run did not finish"),
+        ([HEADER, *CASES, SUM_ONE, FOOTER], "there is no total of 'two'"),
         (
             [HEADER, *CASES, SUM_ONE, SUM_TWO, FOOTER, FOOTER],
             "line 11: the footer must be the last line",
         ),
         (
             [HEADER, *CASES[1:], SUM_ONE, SUM_TWO, FOOTER],
-            "the header promises 6 cases, but the file holds 5",
+            "the header announces 6 cases, but the file has 5",
         ),
         (
             [HEADER, OTHERWISE, *CASES[1:], SUM_ONE, SUM_TWO, FOOTER],
-            "the sum of 'one' counts other cases than its lines",
+            "the total of 'one' does not match its lines",
         ),
         (
             [HEADER, *CASES, SUM_ONE, SUM_TWO, OTHER_SUMS],
-            "the footer counts other statuses than the lines",
+            "the footer does not match the statuses of the lines",
         ),
         (
             [Header(format=2, cases=0, engines=[EngineEntry(name="a", version="")] * 2)],
@@ -296,8 +296,8 @@ def test_cases_that_were_not_run_are_told_once_or_by_engine(tmp_path: Path) -> N
         for slug, why in (("a", "no such vocabulary"), ("b", f"{engine} was given up"))
     ]
     output = tokenref("report", write(tmp_path / "results.jsonl", whole(cases))).output
-    assert output.count("1 cases are not run: no such vocabulary") == 1
-    assert "\none: 1 cases are not run: one was given up" in output
+    assert output.count("1 cases were not run: no such vocabulary") == 1
+    assert "\none: 1 cases were not run: one was given up" in output
 
 
 @given(st.text("0123456789abcdefg", max_size=40), st.sampled_from(["f64", "f32", "f16", "bf16"]))
@@ -478,7 +478,7 @@ def test_only_what_changed_is_told_and_new_failures_count(tmp_path: Path) -> Non
     result = tokenref("report", new, "--only-changes", old)
     assert result.exit_code == 1
     assert "one  bpe/count/topic/a  pass → crash\n      broke\\nbadly\n" in result.output
-    assert f"two is in {old} only" in result.output
+    assert f"two is only in {old}" in result.output
     assert f"three is not in {old}" in result.output
     assert tokenref("report", new, "--only-changes", new).exit_code == 0
     assert "nothing changed" in tokenref("report", new, "--only-changes", new).output
@@ -497,7 +497,7 @@ def test_runs_over_different_records_and_invalid_ones_are_named(tmp_path: Path) 
     )
     new = read_results(write(tmp_path / "n.jsonl", whole(CASES[:1], fixtures="sha256:1")))
     assert notes(old, [new]) == [
-        f"{old.path} is of a run that was invalid",
+        f"{old.path} is from an invalid run",
         "the runs are over different records",
     ]
     assert tokenref("report", old.path, "--only-changes", new.path).exit_code == 3
@@ -607,19 +607,19 @@ def test_what_a_flag_means_is_text_as_well() -> None:
 def test_an_engine_that_is_invalid_or_stale_is_never_shown_as_right(tmp_path: Path) -> None:
     for more, sentence in (
         ({"trouble": ["a canary passed"], "exit": 3}, "✗ the run is invalid"),
-        ({"stale": ["gone"], "exit": 1}, "✗ fails, but in no one case"),
-        ({"incidents": ["together"], "exit": 1}, "✗ fails, but in no one case"),
+        ({"stale": ["gone"], "exit": 1}, "✗ fails, but no single case does"),
+        ({"incidents": ["together"], "exit": 1}, "✗ fails, but no single case does"),
     ):
         path = write(tmp_path / "results.jsonl", whole(CASES[:1], sums={"one": more}))
         page = html_report([read_results(path)], catalogue([])).decode()
         assert sentence in page
-        assert "all right" not in page
+        assert "all cases pass" not in page
 
 
 def test_only_paths_and_web_addresses_are_taken_for_links(whole_file: Path) -> None:
     result = tokenref("report", whole_file, "--html", "x.html", "--pages", "javascript:alert(1)//")
     assert result.exit_code == 2
-    assert "--pages must be a path, or an http or https address, got 'javascript:" in result.output
+    assert "--pages must be a path or an http(s) address, got 'javascript:" in result.output
     with pytest.raises(ValueError, match="must be a path, http or https, got 'data:x'"):
         html_report([read_results(whole_file)], catalogue([]), pages="data:x")
 
@@ -637,16 +637,16 @@ def test_a_report_says_if_its_records_are_not_those_that_are_here(tmp_path: Path
     for digest, differs in ((here, False), ("sha256:0", True)):
         path = write(tmp_path / "results.jsonl", whole(CASES, fixtures=digest))
         output = tokenref("report", path, "--html", tmp_path / "x.html").output
-        assert ("is of other records than those here" in output) == differs
+        assert ("was made with other records than those here" in output) == differs
         page = (tmp_path / "x.html").read_text(encoding="utf-8")
-        assert ("is of other records than those here" in page) == differs
+        assert ("was made with other records than those here" in page) == differs
 
 
 def test_a_report_on_records_of_one_s_own_says_where_their_questions_are(tmp_path: Path) -> None:
     path = write(tmp_path / "results.jsonl", whole(CASES, fixtures="", records="sha256:0"))
     output = tokenref("report", path, "--html", tmp_path / "x.html").output
-    assert "is of records of one's own" in output
-    assert "is of other records" not in output
+    assert "contains results for your own records" in output
+    assert "was made with other records" not in output
 
 
 def test_ten_engines_on_all_records_make_a_page_below_two_megabytes(tmp_path: Path) -> None:

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from sampling_ref import PROFILES
 from tests.texts import drawn
-from tokenref.conversions import CONVERSIONS, numbers_of
-from tokenref.generators import GENERATORS, Start, words_of
+from tokenref.generators import CONVERSIONS, GENERATORS, Start, numbers_of, words_of
 from tokenref.record import SAMPLER_OPS
 from tokenref.rules import (
     NAMED,

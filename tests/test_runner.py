@@ -293,7 +293,10 @@ def test_a_canary_that_passes_makes_the_run_invalid() -> None:
     finished = run_engine(FakeEngine(right), CASES, catalogue(TOGETHER))
     assert statuses(finished) == ["pass", "pass", "pass"]
     assert finished.trouble == [
-        "the canary bpe/encode/runner/together passed: a wrong answer was taken for right"
+        (
+            "self-check failed: the judge accepted a known-wrong answer (canary "
+            "bpe/encode/runner/together)"
+        )
     ]
     assert (finished.is_valid, finished.exit_code) == (False, 3)
 

@@ -35,10 +35,9 @@ from authoring.cases.sampling.random_streams import PUBLISHED
 from authoring.cases.sampling.statistics_bins import EXPECTED, SURE, bins_of, judged
 from authoring.chi_square import effect, least, limit, upper_tail
 from tokenref.answers import Answer, Ok, Unsupported
-from tokenref.conversions import CONVERSIONS
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import floats, unpack
-from tokenref.generators import GENERATORS
+from tokenref.generators import CONVERSIONS, GENERATORS
 from tokenref.glossary import FLAGS
 from tokenref.judge import judge
 from tokenref.record import Case, MustRefuse, op_of

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 import msgspec
 import pytest
 
-from authoring.mutants.beyond import BEYOND
+from authoring.data import tables
 from authoring.mutants.gate import run_gate
 from authoring.mutants.mutant import Mutant
 from authoring.mutants.page import mutants_page
-from authoring.mutants.samplers import Request, asking
+from authoring.mutants.samplers import Request, answering
 from authoring.mutants.table import CONTROLS, MUTANTS
 from tokenref.answers import Ok
 from tokenref.catalogue import open_catalogue
@@ -87,7 +87,7 @@ def test_a_control_that_a_record_kills_is_trouble() -> None:
 def test_a_mutant_is_asked_only_where_it_may_differ_and_counted_among_all() -> None:
     asked = Counter[str]()
 
-    @asking({"top_k"}, {"probs": pack([0.5]), "params": pack_parameters({"k": 1})})
+    @answering("top_k", {"probs": pack([0.5]), "params": pack_parameters({"k": 1})})
     def counted(session: SamplerSession, op: str, request: Request) -> Ok:
         """Count what is asked. Own."""
         asked[op] += 1
@@ -122,19 +122,14 @@ def test_the_page_names_every_mutant_its_flags_and_what_one_call_cannot_show() -
     page = mutants_page(report)
     assert "| `top-k-keeps-all-equals` | All tokens as heavy" in page
     assert "| 1 | Ties 1 |" in page
-    assert all(each.bug in page for each in BEYOND)
+    assert all(bug in page for bug, *_ in tables("beyond")["bugs"])
     assert page == mutants_page(report)
 
 
 def test_what_catches_a_bug_that_one_call_cannot_show_exists() -> None:
     topics = {case.id.rpartition("/")[0] for case in open_catalogue().cases}
     topics |= {topic.rpartition("/")[0] for topic in topics}
-    named = {
-        part
-        for each in BEYOND
-        for part in each.caught.split("`")[1::2]
-        if not part.startswith("sampling_ref")
-    }
+    named = {part for *_, caught in tables("beyond")["bugs"] for part in caught.split("`")[1::2]}
     assert {f"sampling/{name}" for name in named} <= topics
 
 

@@ -1,19 +1,19 @@
-"""tokenref: the correctness oracle for byte-pair tokenizers.
+"""tokenref: test tokenizers and samplers against golden records, and show how they work.
 
-record        one golden record, its file, its digest
-glossary      the flags, each with the bug it hunts
-cases/        the generators: each case says and asserts why it exists
-fill          writes the fixtures, or compares them byte for byte
-catalogue     finds the fixtures, their vocabularies, and a selection of cases
-engines/      the programs under test, each behind the same small interface
-judge         compares one answer with one record
-known         the differences that are known, with reason and link
-runner        drives one engine through a selection
-corpus        compares whole encodings of a user's own text
-mutants/      small wrong tokenizers that the fixtures must tell from the right one
-attestation   what real engines say of the records, as pages of the documentation
-reports/      what a run looks like: terminal, JSON lines
-fetching      downloads a vocabulary, digest checked
-commands/     the commands, by what they are about
-cli           the `tokenref` command: all of them, and what exit codes mean
+Read in this order:
+
+record, verdicts, questions/, floats     a golden record: question, answer, how answers are judged
+glossary, rules     the flags of records; the rules of samplers, by name
+record_files, manifest, catalogue, subjects     the fixtures: files, vocabularies, selections
+answers, engines/     what an engine is; the reference and real engines behind that interface
+judge, judging_samplers, judging_own_draws, known     compare an answer with a record
+rounding/     which answers about samplers rounding may change
+protocol/     any program as an engine, through pipes or files
+runner, corpus     run an engine on records, or on a text
+reports/     results: a terminal, JSON lines, JUnit XML, one HTML page
+doctor/, skeletons/     help authors of engines
+strategies/, fuzzing/     random questions, and campaigns that find and shrink failures
+pytest/, pytest_plugin     golden records and helpers for test suites
+goldens, fetching     a user's own golden records; downloading vocabularies
+commands/, cli     the `tokenref` command
 """

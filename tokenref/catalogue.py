@@ -1,13 +1,14 @@
-"""Find the fixtures, their vocabularies, and a selection of the cases."""
+"""Find the fixtures, their vocabularies, and selections of their cases in the order to run."""
 
 import difflib
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from io import BytesIO
 from pathlib import Path
+from random import Random
 from types import MappingProxyType
 from typing import Final
 from zipfile import ZipFile
@@ -22,7 +23,7 @@ from tokenref.verdicts import Either, Set
 
 
 class SelectionError(Exception):
-    """A selection that selects nothing."""
+    """A selection without any case."""
 
 
 class BudgetError(RecordError):
@@ -30,14 +31,14 @@ class BudgetError(RecordError):
 
 
 class UnknownSubjectError(RecordError):
-    """A record about a vocabulary or tokenizer that nobody has."""
+    """A record about an unknown vocabulary or tokenizer."""
 
 
 @cache
 def fixtures_folder() -> FixturePath:
     """Return the folder of the fixtures in a checkout, or the archive in the installed package.
 
-    The archive is kept in memory, so that processes that are forked can read it independently.
+    The archive is kept in memory, so that forked processes can read it independently.
 
     >>> (fixtures_folder() / "MANIFEST.json").is_file()
     True
@@ -85,7 +86,7 @@ def shipped_subject(name: str) -> TokenizerSubject:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which cases to run. Each part that is not empty must be met.
+    """Which cases to run. A case must match each part that is not empty.
 
     >>> Selection(ids=("bpe/encode/*",)).is_everything
     False
@@ -99,7 +100,7 @@ class Selection:
     vocabularies: Sequence[str] = ()
 
     def options(self) -> str:
-        """Return the selection as the command's options.
+        """Return the selection as options of the command.
 
         >>> Selection(ops=("encode",), flags=("LongRun",)).options()
         '--op encode --flag LongRun'
@@ -114,7 +115,7 @@ class Selection:
 
     @property
     def is_everything(self) -> bool:
-        """Whether nothing is left out."""
+        """Whether all cases are selected."""
         return not (self.ids or self.ops or self.flags or self.vocabularies)
 
 
@@ -133,7 +134,7 @@ class Catalogue:
         return next(entry for entry in self.manifest.subjects if entry.digest == digest)
 
     def name(self, digest: str | None) -> str:
-        """Return the name of a vocabulary or tokenizer; of none, "no vocabulary".
+        """Return the name of a vocabulary or tokenizer, or "no vocabulary".
 
         >>> open_catalogue().name(None)
         'no vocabulary'
@@ -141,10 +142,10 @@ class Catalogue:
         return "no vocabulary" if digest is None else self.entry(digest).name
 
     def subject(self, digest: str | None) -> Subject | str:
-        """Return a vocabulary or tokenizer by its digest, or one sentence why it cannot be had.
+        """Return a vocabulary or tokenizer by its digest, or one sentence why it is not available.
 
-        Vocabularies that are too large to ship are looked for as
-        `bpe_ref.load_vocabulary` does; what is found must have the digest.
+        Vocabularies that are too large to ship are searched as `bpe_ref.load_vocabulary` does, and
+        must have the digest.
         """
         if digest is None:
             return SAMPLERS
@@ -160,7 +161,7 @@ class Catalogue:
                 else:
                     vocabulary = parse_plain_json(read_file(source), str(source)).vocabulary
             except BpeError as error:
-                if entry.path:  # it is part of the fixtures, so its absence is no excuse
+                if entry.path:  # it is part of the fixtures and must not be missing
                     raise RecordError(f"the vocabulary {entry.name}: {error}") from None
                 self._loaded[digest] = str(error)
             else:
@@ -171,7 +172,7 @@ class Catalogue:
         return self._loaded[digest]
 
     def _tokenizer(self, entry: VocabularyEntry) -> TokenizerFile:
-        """Return a tokenizer's file. Raises `RecordError` if it does not say what it must."""
+        """Return a tokenizer's file. Raises `RecordError` if its digest is wrong."""
         path = self.folder / str(entry.path)
         file = TokenizerFile(entry.name, read_file(path))
         if file.digest() != entry.digest:
@@ -181,7 +182,7 @@ class Catalogue:
     def select(self, selection: Selection) -> list[Case]:
         """Return the selected cases, those of one vocabulary together.
 
-        Raises `SelectionError` if there is none: a run of nothing proves nothing.
+        Raises `SelectionError` if there are none, because an empty run proves nothing.
         """
         chosen = [case for case in self.cases if self._wanted(case, selection)]
         if not chosen:
@@ -192,7 +193,7 @@ class Catalogue:
         return sorted(chosen, key=together)
 
     def _hint(self, selection: Selection) -> str:
-        """Say which name of the selection there is not, and the nearest one that there is."""
+        """Return which name in the selection is unknown, and the nearest known one."""
         there = {
             "flag": (selection.flags, self.manifest.flags),
             "vocabulary": (
@@ -205,7 +206,7 @@ class Catalogue:
                 if name not in known:
                     near = difflib.get_close_matches(name, known, 1)
                     meant = f"; did you mean {near[0]}?" if near else ""
-                    return f"; there is no {kind} {name!r}{meant}"
+                    return f"; unknown {kind} {name!r}{meant}"
         return ""
 
     def _wanted(self, case: Case, selection: Selection) -> bool:
@@ -218,10 +219,10 @@ class Catalogue:
 
 
 def open_catalogue(folder: FixturePath | None = None) -> Catalogue:
-    """Read and check all fixtures of a folder, by default those that come with the package.
+    """Read and check all fixtures of a folder, by default those of the package.
 
-    Raises `RecordError` for a file that is missing, changed, or not what the
-    format says, and for an id that two files use.
+    Raises `RecordError` if a file is missing, changed or invalid, and if two files use the same
+    id.
     """
     folder = folder or fixtures_folder()
     manifest = read_manifest(folder)
@@ -233,17 +234,17 @@ def open_catalogue(folder: FixturePath | None = None) -> Catalogue:
         records = read_records(folder / entry.path, file=entry.path)
         if len(records) != entry.cases:
             raise RecordError(
-                f"{folder / entry.path}: the manifest promises {entry.cases} cases, "
-                f"but the file holds {len(records)}"
+                f"{folder / entry.path}: the manifest announces {entry.cases} cases, "
+                f"but the file has {len(records)}"
             )
         (canaries if entry.path.startswith("canary") else cases).extend(records)
     if len(cases) != manifest.cases:
         raise RecordError(
-            f"{folder}: the manifest promises {manifest.cases} cases in all, "
-            f"but the files hold {len(cases)}"
+            f"{folder}: the manifest announces {manifest.cases} cases, "
+            f"but the files have {len(cases)}"
         )
     if not canaries:
-        raise RecordError(f"{folder}: there must be canaries, or nothing tests the judge")
+        raise RecordError(f"{folder}: there are no canaries, which test the judge")
     check_together([*cases, *canaries], manifest)
     return Catalogue(folder, manifest, cases, canaries)
 
@@ -257,7 +258,7 @@ def check_together(cases: Iterable[Case], manifest: Manifest) -> None:
             raise RecordError(f"the id {case.id!r} is used by two record files")
         seen.add(case.id)
         if case.vocab is not None and case.vocab not in known:
-            raise UnknownSubjectError(f"{case.id}: the manifest knows no vocabulary {case.vocab}")
+            raise UnknownSubjectError(f"{case.id}: the manifest has no vocabulary {case.vocab}")
         for flag in case.flags:
             if flag not in manifest.flags:
                 raise RecordError(f"{case.id}: the glossary has no flag {flag!r}")
@@ -288,3 +289,27 @@ def check_budget(cases: Iterable[Case]) -> None:
                 f"{op}: at most one in {ONE_IN} records may have several right answers, "
                 f"got {count} of {every[op]}"
             )
+
+
+LARGEST_BATCH: Final = 64
+"""Maximum number of questions that are asked at once."""
+
+
+def batches(cases: Sequence[Case], seed: int, most: int = LARGEST_BATCH) -> Iterator[list[int]]:
+    """Yield the indices of cases that are run together: of one operation, profile and vocabulary.
+
+    Cases of one vocabulary are adjacent, and among them cases of one profile, so that each is
+    loaded once. Otherwise the order is random, given by `seed`.
+    """
+    random = Random(seed)
+    groups: dict[tuple[str, str], dict[str, list[int]]] = {}
+    for number, case in enumerate(cases):
+        group = groups.setdefault((case.vocab or "", case.profile), {})
+        group.setdefault(op_of(case), []).append(number)
+    for key in sorted(groups):
+        together: list[list[int]] = []
+        for _, numbers in sorted(groups[key].items()):
+            random.shuffle(numbers)
+            together += (numbers[at : at + most] for at in range(0, len(numbers), most))
+        random.shuffle(together)
+        yield from together

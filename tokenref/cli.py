@@ -22,7 +22,7 @@ from tokenref.commands.endings import (
     take_closed_streams,
 )
 from tokenref.commands.table import MOVED, CommandTable
-from tokenref.reports.short import visible
+from tokenref.reports import visible
 
 
 class OneSentence(click.Group):

@@ -1,9 +1,9 @@
 """Floating-point numbers in records: as bit patterns, never in decimal.
 
-A decimal that is read as a double and then cast may become another 32-bit
-float than the one that was meant. So numbers are big-endian hexadecimal digits,
-and the key names the type: `{"f32":"3f0000003e800000"}`. A long row is a
-recipe and a digest: any language makes it again with whole numbers only.
+A decimal that is read as a double and then cast may become a different 32-bit float than the
+intended one. So numbers are big-endian hexadecimal digits, and the key names the type:
+`{"f32":"3f0000003e800000"}`. A long row is a recipe and a digest, from which any language can
+recreate it with integer arithmetic.
 """
 
 import struct
@@ -22,11 +22,11 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from sampling_ref.random.splitmix64 import splitmix64
 
 Hex: TypeAlias = Annotated[str, Meta(pattern="^([0-9a-f]{2})*$")]
-"""Bytes, as lower-case hexadecimal digits."""
+"""Bytes as lower-case hexadecimal digits."""
 
 
 Id: TypeAlias = Annotated[int, Meta(ge=0)]
-"""The id of a token, where the reference gave it."""
+"""A token id from the reference."""
 
 
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
@@ -34,7 +34,7 @@ Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
 
 class Strict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What has no field but those it names."""
+    """A structure without unknown fields."""
 
 
 Type: TypeAlias = Literal["f64", "f32", "f16", "bf16"]
@@ -43,23 +43,23 @@ Type: TypeAlias = Literal["f64", "f32", "f16", "bf16"]
 TYPES: Final[tuple[Type, ...]] = get_args(Type)
 
 DIGITS: Final[Mapping[Type, int]] = {"f64": 16, "f32": 8, "f16": 4, "bf16": 4}
-"""Hexadecimal digits of one number."""
+"""Number of hexadecimal digits per number."""
 
 SHIFTS: Final[Mapping[Type, int]] = {"f64": 20, "f32": 20, "f16": 7, "bf16": 4}
-"""A grid's numbers are multiples of 2 to the minus this, which the type holds exactly."""
+"""A grid's numbers are multiples of 2 to the minus this, which the type represents exactly."""
 
 LONGEST: Final = 1 << 20
-"""Numbers of the longest row that a recipe may ask for: a hostile one must not fill the memory."""
+"""Maximum length of a row from a recipe, so that a hostile recipe cannot fill the memory."""
 
 _FORMATS: Final[Mapping[Type, str]] = {"f64": "d", "f32": "f", "f16": "e"}
 
 
 class FloatsError(ValueError):
-    """Numbers that cannot be written in their type, or a row that is not what its digest says."""
+    """Numbers that their type cannot represent, or a row that does not match its digest."""
 
 
 class Floats(Strict, frozen=True, kw_only=True):
-    """Numbers of one type: as digits under the type's name, or as a recipe. Exactly one."""
+    """Numbers of one type: either digits under the type's name, or a recipe."""
 
     f64: Hex | UnsetType = UNSET
     f32: Hex | UnsetType = UNSET
@@ -69,16 +69,16 @@ class Floats(Strict, frozen=True, kw_only=True):
     seed: Annotated[str, Meta(pattern="^0x[0-9a-f]{1,16}$")] | UnsetType = UNSET
     n: Annotated[int, Meta(ge=1, le=LONGEST)] | UnsetType = UNSET
     span: Annotated[int, Meta(ge=1, le=1 << 20)] | UnsetType = UNSET
-    """The grid's width: its numbers are k times the step, for k below this."""
+    """The grid's width: its numbers are k times the step, for k below `span`."""
 
     put: list[tuple[int, Hex]] | UnsetType = UNSET
-    """Places, and the numbers that stand there instead of the grid's own."""
+    """Indices, and the numbers that replace those of the grid."""
 
     dtype: Type | UnsetType = UNSET
     sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        """Hold the rule that there is exactly one form, and that it is whole."""
+        """Raise `ValueError` unless exactly one complete form is given."""
         given = [name for name in TYPES if getattr(self, name) is not UNSET]
         recipe = [self.seed, self.n, self.span, self.dtype, self.sha256]
         if self.gen is not UNSET:
@@ -98,7 +98,7 @@ class Floats(Strict, frozen=True, kw_only=True):
         return next(name for name in TYPES if getattr(self, name) is not UNSET)
 
     def values(self) -> list[float]:
-        """Return the numbers. Raises `FloatsError` if a recipe does not give what it says.
+        """Return the numbers. Raises `FloatsError` if a recipe does not match its digest.
 
         >>> Floats(f32="3f000000bf800000").values()
         [0.5, -1.0]
@@ -112,7 +112,7 @@ class Floats(Strict, frozen=True, kw_only=True):
         if any(
             not 0 <= place < self.n or len(number) != DIGITS[self.type] for place, number in puts
         ):
-            raise FloatsError("a recipe must put single numbers at places of its row")
+            raise FloatsError("a recipe must put single numbers at indices of its row")
         digits = _row(self.seed, self.n, self.span, self.type, puts)
         if sha256(bytes.fromhex(digits)).hexdigest() != self.sha256:
             raise FloatsError(f"the row of the recipe {self.seed} must have its sha256")
@@ -120,7 +120,7 @@ class Floats(Strict, frozen=True, kw_only=True):
 
 
 def to_digits(values: Sequence[float], dtype: Type) -> str:
-    """Return numbers as digits. Raises `FloatsError` for one that the type does not hold.
+    """Return numbers as digits. Raises `FloatsError` if the type cannot represent one.
 
     NaN becomes the type's quiet NaN without a sign.
 
@@ -132,7 +132,7 @@ def to_digits(values: Sequence[float], dtype: Type) -> str:
         halves = [(wide[at : at + 4], wide[at + 4 : at + 8]) for at in range(0, len(wide), 8)]
         for place, (_, low) in enumerate(halves):
             if low != "0000":
-                raise FloatsError(f"bf16 must hold {values[place]!r} exactly")
+                raise FloatsError(f"bf16 must represent {values[place]!r} exactly")
         return "".join(high for high, _ in halves)
     return _packed(values, dtype)
 
@@ -143,15 +143,15 @@ def _packed(values: Sequence[float], dtype: Type) -> str:
     try:
         packed = struct.pack(f">{len(clean)}{letter}", *clean)
     except OverflowError:
-        raise FloatsError(f"{dtype} must hold every number, one is too large") from None
+        raise FloatsError(f"{dtype} must represent every number, but one is too large") from None
     for value, back in zip(clean, struct.unpack(f">{len(clean)}{letter}", packed), strict=True):
         if value != back and not isnan(value):
-            raise FloatsError(f"{dtype} must hold {value!r} exactly")
+            raise FloatsError(f"{dtype} must represent {value!r} exactly")
     return packed.hex()
 
 
 def from_digits(digits: str, dtype: Type) -> list[float]:
-    """Return the numbers that digits stand for.
+    """Return the numbers that digits represent.
 
     >>> from_digits("7f80ff80", "bf16"), from_digits("3c00", "f16")
     ([inf, -inf], [1.0])
@@ -164,7 +164,7 @@ def from_digits(digits: str, dtype: Type) -> list[float]:
 
 
 def floats(values: Sequence[float], dtype: Type = "f32") -> Floats:
-    """Return numbers of one type as a record has them.
+    """Return numbers of one type in the form of a record.
 
     >>> floats([0.5, 0.25]).f32
     '3f0000003e800000'
@@ -210,7 +210,7 @@ def grid(
     dtype: Type = "f32",
     put: Mapping[int, float] = MappingProxyType({}),
 ) -> Floats:
-    """Return the recipe of a long row; `put` says which numbers stand where instead.
+    """Return the recipe of a long row; `put` replaces numbers at some indices.
 
     Number i of the grid is k * 2**-s, where s is the type's number in `SHIFTS`
     and k is SplitMix64's output i for the seed, modulo `span`.
@@ -249,7 +249,7 @@ def _row(seed: str, n: int, span: int, dtype: Type, puts: tuple[tuple[int, str],
 
 
 def nearest(value: float | Fraction, dtype: Type) -> float:
-    """Return the number of a type that is nearest to a value, ties to the even one.
+    """Return the number of a type that is nearest to a value, ties to even.
 
     >>> nearest(Fraction(1, 3), "f16"), nearest(1e39, "f32"), nearest(1.00390625, "bf16")
     (0.333251953125, inf, 1.0)
@@ -286,10 +286,10 @@ _SHAPES: Final[Mapping[Type, tuple[int, int, Fraction]]] = {
 
 
 def units_apart(first: float, second: float, dtype: Type) -> float:
-    """Return how many numbers of a type lie between two of it, the first excluded.
+    """Return the distance between two numbers of a type, in units in the last place.
 
-    Infinite for numbers of another class: a NaN and a number, an infinity and a
-    finite number, zeros of different signs.
+    It is infinite for numbers of different classes: a NaN and a number, an infinity and a finite
+    number, zeros of different signs.
 
     >>> units_apart(1.0, 1.0 + 2**-23, "f32"), units_apart(0.0, -0.0, "f32")
     (1, inf)

@@ -1,4 +1,4 @@
-"""Compare one answer with one record: the status, and where they first differ."""
+"""Judge one answer by one record: the status, and where the answer first differs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -46,17 +46,17 @@ _STAGES: Final = ("pieces", "merges")  # in the order in which they happen
 
 @dataclass(frozen=True)
 class Judgement:
-    """What became of one case."""
+    """The result of one case."""
 
     status: Status
     detail: str = ""
-    """One line: where the answer first differs, or why there is none."""
+    """One line: where the answer first differs, or why there is no answer."""
 
     remark: str = ""
-    """What is worth knowing of an answer that passes: which alternative it is."""
+    """A remark about an answer that passes, such as which alternative it is."""
 
     ulp: int | None = None
-    """The largest distance of two numbers that need not be equal, in units in the last place."""
+    """The largest distance between compared numbers, in units in the last place."""
 
 
 PASS: Final = Judgement("pass")
@@ -105,14 +105,14 @@ def judge(
         judgement = PASS if difference is None else Judgement("fail", difference)
     missing = _missing_stage(case, answer.out, declared) if judgement.status == "pass" else ""
     if missing:
-        return Judgement("fail", f"stage {missing}: declared in hello, and not in the answer")
+        return Judgement("fail", f"stage {missing}: declared in hello but missing in the answer")
     return judgement
 
 
 def _without_answer(
     answer: Unsupported | Skipped | NotAsked | TimedOut | Crashed,
 ) -> Judgement:
-    """Return the judgement of a question that got no answer."""
+    """Return the judgement of a question without an answer."""
     match answer:
         case Unsupported(reason):
             return Judgement("unsupported", reason)
@@ -127,7 +127,7 @@ def _without_answer(
 
 
 def _codes(case: Case) -> str:
-    """Name the allowed reasons to refuse."""
+    """Return the allowed error codes."""
     return " or ".join(case.verdict.codes) if isinstance(case.verdict, MustRefuse) else "none"
 
 
@@ -155,7 +155,7 @@ def _difference(
 
 
 def _runs(out: Mapping[str, Any]) -> list[list[int]]:
-    """Return tokens as runs, whichever way an answer gives them; neighbours are joined.
+    """Return the tokens of an answer as runs. Adjacent equal runs are joined.
 
     >>> _runs({"ids": [5, 5, 7]}), _runs({"runs": [[5, 1], [5, 1], [7, 1]]})
     ([[5, 2], [7, 1]], [[5, 2], [7, 1]])
@@ -191,7 +191,7 @@ def _field_difference(
 
 
 def _token_difference(expected: list[int], got: Any, vocabulary: Vocabulary) -> str:
-    """Say which token is the first that differs, and where in the text it starts."""
+    """Return which token differs first, and where in the text it starts."""
     if not isinstance(got, list) or not all(type(token) is int for token in got):
         return f"ids: expected a list of whole numbers, got {got!r:.120}"
     at = first_difference(expected, got)
@@ -203,7 +203,7 @@ def _token_difference(expected: list[int], got: Any, vocabulary: Vocabulary) -> 
 
 
 def _tokens(ids: Sequence[int], vocabulary: Vocabulary) -> str:
-    """Show the first few tokens with their bytes."""
+    """Return the first few tokens with their bytes."""
     if not ids:
         return "the end"
     shown = []
@@ -216,7 +216,7 @@ def _tokens(ids: Sequence[int], vocabulary: Vocabulary) -> str:
 
 
 def _say_first_difference(expected: Sequence[Any], got: Sequence[Any]) -> str:
-    """Say which entry of two lists is the first that differs."""
+    """Return which entry of two lists differs first."""
     at = first_difference(expected, got)
     want = repr(expected[at])[:120] if at < len(expected) else "the end"
     have = repr(got[at])[:120] if at < len(got) else "the end"
@@ -234,7 +234,7 @@ def first_difference(expected: Sequence[Any], got: Sequence[Any]) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """Return tuples as lists, so that in-process engines may answer with either."""
+    """Return tuples as lists, because in-process engines may answer with either."""
     if isinstance(value, dict):
         return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
@@ -243,12 +243,12 @@ def _plain(value: Any) -> Any:
 
 
 def _short(out: Mapping[str, Any]) -> str:
-    """Show an answer in few characters."""
+    """Return an answer in few characters."""
     return ", ".join(f"{key} {value!r:.80}" for key, value in out.items() if key != "stages")
 
 
 def _missing_stage(case: Case, out: Mapping[str, Any], declared: Declared) -> str:
-    """Return a declared stage that the record has and the answer has not, or nothing."""
+    """Return a declared stage that the record has and the answer lacks, or an empty string."""
     expected, got = getattr(case.out, "stages", UNSET), out.get("stages") or {}
     for stage in declared.stages:
         if getattr(expected, stage, UNSET) is not UNSET and stage not in got:

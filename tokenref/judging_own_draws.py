@@ -1,8 +1,8 @@
 """Judge what an engine drew with its own random numbers: counts, batches of rows, and seeds.
 
-Counts must fit a law. Two rows of one batch, or of two calls that follow each other, must be
-independent: pairs of their tokens must fit the product of their laws. Rows of one seed must
-have the same tokens, and no two others.
+Counts must fit a probability distribution. Two rows of one batch, or of two consecutive calls,
+must be independent: the pairs of their tokens must fit the product of their distributions. Rows
+with the same seed must have the same tokens; all other rows must differ.
 """
 
 from collections import Counter
@@ -18,13 +18,13 @@ from tokenref.record import Case, op_of
 from tokenref.verdicts import Seeds, Stat
 
 Found: TypeAlias = tuple[str, str]
-"""What is wrong, or nothing; what is worth knowing of an answer that is right."""
+"""What is wrong, if anything, and a remark about a correct answer."""
 
 _PAIR: Final = 2
 
 
 def compare_own_draws(case: Case, verdict: Stat | Seeds, got: Mapping[str, Any]) -> Found:
-    """Return what is wrong with an answer, and what is worth knowing if nothing is."""
+    """Return what is wrong with an answer, or a remark about a correct one."""
     if isinstance(verdict, Seeds):
         return _compare_seeds(case, got.get("batches"))
     if op_of(case) == "stat_batch":
@@ -45,7 +45,7 @@ def compare_own_draws(case: Case, verdict: Stat | Seeds, got: Mapping[str, Any])
 
 
 def _compare_counts(verdict: Stat, counts: Mapping[int, int], draws: int) -> tuple[str, float]:
-    """Return what is wrong with how often each outcome came, and G where that could be."""
+    """Return what is wrong with the counts of outcomes, and G if it is defined."""
     drawn = sorted(outcome for outcome in verdict.never if counts.get(outcome))
     if drawn:
         return f"expected {_named(verdict, drawn)}, of probability 0, never to be drawn", 0.0
@@ -67,18 +67,18 @@ def _statistic(verdict: Stat, counts: Mapping[int, int], draws: int) -> float:
         seen = sum(counts.get(outcome, 0) for outcome in outcomes)
         if seen:
             statistic += 2 * seen * log(seen / (share * draws))
-    return max(statistic, 0.0)  # rounding may bring counts that fit exactly below 0
+    return max(statistic, 0.0)  # rounding may make it negative for counts that fit exactly
 
 
 def _named(verdict: Stat, outcomes: Sequence[int]) -> str:
-    """Return outcomes as sentences name them: tokens, or lists of tokens."""
+    """Return outcomes in the form for messages: tokens, or lists of tokens."""
     if isinstance(verdict.outcomes, msgspec.UnsetType):
         return ids(outcomes)
     return short([verdict.outcomes[outcome] for outcome in outcomes])
 
 
 def _read_counts(counts: Any, case: Case, verdict: Stat) -> tuple[dict[int, int], str]:
-    """Return the counts of an answer by outcome, and why they are none."""
+    """Return the counts of an answer by outcome, and why they are invalid, if so."""
     lists = not isinstance(verdict.outcomes, msgspec.UnsetType)
     noun, where = ("tokens", "possible list") if lists else ("token", "token of the row")
     place = _place(case, verdict)
@@ -106,7 +106,7 @@ def _read_counts(counts: Any, case: Case, verdict: Stat) -> tuple[dict[int, int]
 
 
 def _place(case: Case, verdict: Stat) -> Callable[[Any], int | None]:
-    """Return what gives the number of an outcome: of a token, or of a list of tokens."""
+    """Return a function that returns the number of an outcome: a token or a list of tokens."""
     if isinstance(verdict.outcomes, msgspec.UnsetType):
         size = _size(case)
         return lambda token: token if type(token) is int and 0 <= token < size else None
@@ -120,7 +120,7 @@ def _place(case: Case, verdict: Stat) -> Callable[[Any], int | None]:
 
 
 def _tokens(value: Any) -> list[int] | None:
-    """Return a list of tokens, or a tuple of them, as a list; None if it is neither."""
+    """Return a list or tuple of tokens as a list, or None for anything else."""
     tokens = list(value) if isinstance(value, tuple) else value
     return tokens if are_ids(tokens) else None
 
@@ -134,7 +134,7 @@ def _size(case: Case) -> int:
 
 
 def _compare_batches(case: Case, verdict: Stat, calls: Any) -> Found:
-    """Compare each two rows of a call, and each row of a call with each of the next."""
+    """Compare the rows of a call in pairs, and each with each row of the next call."""
     rows, draws = case.input.rows, case.input.draws
     if not isinstance(calls, list | tuple) or len(calls) != draws:
         return f"tokens: expected a list of {draws} calls, got {short(calls)}", ""
@@ -161,7 +161,7 @@ def _compare_batches(case: Case, verdict: Stat, calls: Any) -> Found:
 
 
 def _pairs(rows: Sequence[Sequence[int]]) -> Iterator[tuple[str, Iterator[tuple[int, int]]]]:
-    """Yield the tokens of each two rows by call, then those of each row and of the next call's."""
+    """Yield the pairs of tokens of two rows of a call, then of rows of consecutive calls."""
     for one, other in combinations(range(len(rows)), _PAIR):
         yield f"rows {one} and {other} of a call", zip(rows[one], rows[other], strict=True)
     for one, other in product(range(len(rows)), repeat=_PAIR):
@@ -173,7 +173,7 @@ def _pairs(rows: Sequence[Sequence[int]]) -> Iterator[tuple[str, Iterator[tuple[
 
 
 def _compare_seeds(case: Case, batches: Any) -> Found:
-    """Compare rows of one seed, and rows of none or of different ones."""
+    """Compare rows with the same seed, and rows with different seeds or none."""
     wrong = _wrong_batches(case, batches)
     if wrong:
         return f"batches: {wrong}", ""
@@ -197,7 +197,7 @@ def _compare_seeds(case: Case, batches: Any) -> Found:
 
 
 def _wrong_batches(case: Case, batches: Any) -> str:
-    """Return why an answer is not a list of tokens for each row of each batch, or nothing."""
+    """Return why an answer is not a list of tokens per row and batch, or an empty string."""
     size, length = _size(case), case.input.tokens
     if not isinstance(batches, list | tuple) or len(batches) != len(case.input.batches):
         return f"expected {len(case.input.batches)} batches, got {short(batches)}"
@@ -214,14 +214,14 @@ def _wrong_batches(case: Case, batches: Any) -> str:
 
 
 _SHOWN: Final = 120
-"""Characters of a value that a sentence shows."""
+"""Maximum length of a value in a message, in characters."""
 
 _MOST_IDS: Final = 12
-"""Tokens that a sentence names."""
+"""Maximum number of tokens in a message."""
 
 
 def are_ids(value: Any) -> bool:
-    """Say whether a value is a list of whole numbers; true is none.
+    """Return whether a value is a list of integers. A bool does not count as one.
 
     >>> are_ids([0, 1]), are_ids([True]), are_ids("01")
     (True, False, False)
@@ -230,7 +230,7 @@ def are_ids(value: Any) -> bool:
 
 
 def ids(tokens: Sequence[int]) -> str:
-    """Return tokens as a list, the first ones if there are many.
+    """Return tokens as a list, truncated if there are many.
 
     >>> ids([3, 5]), ids(range(20))
     ('[3, 5]', '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... 20 in all]')
@@ -240,7 +240,7 @@ def ids(tokens: Sequence[int]) -> str:
 
 
 def short(value: Any) -> str:
-    """Return the beginning of what a value looks like.
+    """Return the beginning of a value's repr.
 
     >>> short([1, None]), len(short("a" * 1000))
     ('[1, None]', 123)

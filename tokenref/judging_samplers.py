@@ -1,8 +1,7 @@
-"""Compare one answer about a sampler with one record: every verdict's own way.
+"""Judge one answer about a sampler by one record, according to the record's verdict.
 
-Tokens are compared exactly, whatever the verdict. Numbers are compared as
-numbers of the type that was asked for: bit by bit if the verdict is exact,
-within units in the last place if it is close.
+Tokens are always compared exactly. Numbers are compared in the type of the question: bit by bit
+if the verdict is exact, within a number of units in the last place if it is close.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,23 +20,23 @@ from tokenref.verdicts import Close, Either, Seeds, Set, Stat, Survey
 
 @dataclass(frozen=True)
 class Difference:
-    """What comparing gave: the first difference if there is one, and what is worth knowing."""
+    """The result of a comparison: the first difference, if any, and a remark."""
 
     detail: str = ""
     """Where the answers first differ; empty if they agree."""
 
     remark: str = ""
-    """What a report says of an answer that agrees: the alternative that it is."""
+    """A remark about an answer that agrees, such as which alternative it is."""
 
     ulp: int | None = None
     """The largest distance of two numbers, in units in the last place."""
 
 
 def compare(case: Case, got: Mapping[str, Any], declared: Declared) -> Difference:
-    """Return how an answer differs from what a record about a sampler expects.
+    """Return how an answer differs from a record about a sampler.
 
-    `declared` is what an engine says of its arithmetic and its ties: where one of the
-    alternatives has that label, no other one will do.
+    `declared` is what the engine declared about its arithmetic and its ties. If one of the
+    alternatives has that label, only that alternative is accepted.
     """
     verdict = case.verdict
     if isinstance(verdict, Survey):
@@ -77,11 +76,11 @@ def _compare_alternatives(
 
 
 def set_difference(verdict: Set, keep: Any, row: Sequence[float]) -> str:
-    """Return what is wrong with a set of kept tokens of a row, or nothing.
+    """Return what is wrong with the kept tokens of a row, or an empty string.
 
     >>> verdict = Set(must=[0], may=[0, 1], sizes=[1, 2], reason="An example of what a tie is.")
     >>> set_difference(verdict, [0], [0.5, 0.5]), set_difference(verdict, [1], [0.5, 0.5])
-    ('', 'keep: expected [0] to be kept, too, got [1]')
+    ('', 'keep: expected [0] to be kept too, got [1]')
     """
     if not are_ids(keep):
         return f"keep: expected a list of token ids, got {short(keep)}"
@@ -91,7 +90,7 @@ def set_difference(verdict: Set, keep: Any, row: Sequence[float]) -> str:
         return f"keep: expected each token once, got {short(keep)}"
     missing = sorted(set(verdict.must) - kept)
     if missing:
-        return f"keep: expected {ids(missing)} to be kept, too, got {ids(sorted(kept))}"
+        return f"keep: expected {ids(missing)} to be kept too, got {ids(sorted(kept))}"
     foreign = sorted(kept - set(verdict.may))
     if foreign:
         return f"keep: expected {ids(foreign)} to be removed, got {ids(sorted(kept))}"
@@ -120,7 +119,7 @@ def _row(case: Case) -> Any:
 
 
 def _stage_difference(expected: Any, got: Any) -> str:
-    """Return the first stage of a chain that differs, where an engine tells its stages."""
+    """Return the first stage of a chain that differs, if the answer has stages."""
     if expected is None or got is None:
         return ""
     if not isinstance(got, list) or not all(isinstance(stage, dict) for stage in got):
@@ -144,7 +143,7 @@ def _stage_difference(expected: Any, got: Any) -> str:
 def _compare_values(
     expected: Mapping[str, Any], got: Mapping[str, Any], close: Close | None
 ) -> Difference:
-    """Compare two answers, part by part; numbers as close as they must be."""
+    """Compare two answers part by part, numbers within the allowed distance."""
     largest = 0
     for place, want, have in _parts(expected, got, ""):
         if not _is_floats(want):
@@ -160,10 +159,10 @@ def _compare_values(
 
 
 def _parts(expected: Any, got: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the parts of an expected answer and of an answer that stand at one place."""
+    """Yield the corresponding parts of an expected answer and an answer, with their place."""
     if isinstance(expected, Mapping) and not _is_floats(expected) and isinstance(got, Mapping):
         for key, value in expected.items():
-            if key != "stages" or key in got:  # who has no stages need not tell them
+            if key != "stages" or key in got:  # an answer need not have stages
                 yield from _parts(value, got.get(key), f"{place}.{key}" if place else key)
         for key in got.keys() - expected.keys():
             if key != "stages":
@@ -194,7 +193,7 @@ def _compare_floats(
     got: Any,
     close: Close | None,
 ) -> tuple[int | None, str]:
-    """Return the largest distance of two lists of numbers, and where it is too large."""
+    """Return the largest distance between two lists of numbers, and where it is too large."""
     dtype = type_of(expected)
     wrong = _not_numbers(got, dtype)
     if wrong:
@@ -225,7 +224,7 @@ def _compare_floats(
 
 
 def _not_numbers(got: Any, dtype: Type) -> str:
-    """Return why an answer is no list of numbers of this type, or nothing."""
+    """Return why a value is not a list of numbers of this type, or an empty string."""
     if not isinstance(got, Mapping) or len(got) != 1 or dtype not in got:
         return f"expected {{{dtype!r}: digits}}, got {short(got)}"
     digits = got[dtype]
@@ -237,7 +236,7 @@ def _not_numbers(got: Any, dtype: Type) -> str:
 
 
 def _value_difference(expected: Any, got: Any) -> str:
-    """Return how two values that are no numbers of a row differ, or nothing."""
+    """Return how two values other than rows of numbers differ, or an empty string."""
     if isinstance(got, tuple):
         got = list(got)
     if type(got) is type(expected) and got == expected and _types(got) == _types(expected):
@@ -253,5 +252,5 @@ def _value_difference(expected: Any, got: Any) -> str:
 
 
 def _types(value: Any) -> list[type]:
-    """Return the types of a list's entries: true is no token id."""
+    """Return the types of a list's entries, because True is not a token id."""
     return list(map(type, value)) if isinstance(value, list) else []

@@ -1,9 +1,8 @@
-"""The differences that are known: where an engine is not the definition, and that is understood.
+"""Known differences: cases where an engine differs from the definition, with an explanation.
 
-They stand in `known.toml`, each with engine, case ids, the status it leads
-to, a reason and a link. The list is strict: a case on it that passes is a
-failure (xpass), and so is, in a complete run, a glob by which no difference
-was seen, so the list cannot outlive the bugs in it.
+They are listed in `known.toml`, each with an engine, case ids, the resulting status, a reason and
+a link. The list is strict. A listed case that passes is a failure (xpass). In a complete run, so
+is a pattern of ids by which no difference was seen. So the list cannot outlive the bugs in it.
 """
 
 import tomllib
@@ -35,7 +34,7 @@ class Known(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     link: str
 
     def covers(self, engine: str, case_id: str) -> bool:
-        """Return whether this entry speaks of that engine and case.
+        """Return whether this entry applies to an engine and a case.
 
         >>> entry = Known(title="panics", engine="tiktoken", cases=["bpe/*/missing-*"],
         ...     status="crash", reason="An example for the documentation.", link="")
@@ -50,12 +49,12 @@ class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def default_path() -> Path:
-    """Return the path of the list that comes with the package."""
+    """Return the path of the list in the package."""
     return Path(__file__).parent / "known.toml"
 
 
 def read_known(path: Path) -> list[Known]:
-    """Read such a list. Raises `RecordError` for a file that is not one."""
+    """Read a list of known differences. Raises `RecordError` if the file is invalid."""
     data = read_file(path)
     try:
         content = tomllib.loads(data.decode("utf-8"))
@@ -67,10 +66,9 @@ def read_known(path: Path) -> list[Known]:
 
 
 def stale_globs(known: Sequence[Known], engine: str, statuses: Mapping[str, str]) -> list[str]:
-    """Return one sentence per glob of this engine by which a complete run saw no difference.
+    """Return one sentence per pattern of this engine by which a complete run saw no difference.
 
-    `statuses` gives each case's id its status. Where a vocabulary was not
-    found, nothing can be said.
+    `statuses` maps case ids to statuses. A pattern is not stale if a vocabulary was missing.
 
     >>> entry = Known(title="fails", engine="e", cases=["a/*", "b/*"], status="fail",
     ...     reason="a" * 20, link="")
@@ -93,9 +91,9 @@ def stale_globs(known: Sequence[Known], engine: str, statuses: Mapping[str, str]
 def with_known(
     judgement: Judgement, engine: str, case_id: str, known: Sequence[Known]
 ) -> Judgement:
-    """Return the judgement in the light of what is known of this engine and case.
+    """Return the judgement, changed to xfail or xpass if the case is a known difference.
 
-    What differs becomes the remark of a known difference.
+    The detail of a failure becomes the remark of the known difference.
 
     >>> entry = Known(title="fails", engine="e", cases=["a/b"], status="fail",
     ...     reason="a" * 20, link="")
@@ -110,7 +108,5 @@ def with_known(
     if judgement.status == entry.status:
         return Judgement("xfail", f"known: {entry.reason}", judgement.detail, judgement.ulp)
     if judgement.status == "pass":
-        return Judgement(
-            "xpass", f"is on the list of known differences, but passes: {entry.reason}"
-        )
+        return Judgement("xpass", f"is listed as a known difference but passes: {entry.reason}")
     return judgement

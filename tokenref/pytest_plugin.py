@@ -49,7 +49,7 @@ def tokenref_engine(pytestconfig: pytest.Config) -> "Iterator[Callable[[Golden],
     An answer that is wrong fails the test with one sentence; an operation or profile that
     the program does not have skips it.
     """
-    from tokenref.pytest.driving import driven
+    from tokenref.pytest.golden import driven
 
     command = str(pytestconfig.getoption("--tokenref-cmd"))
     if not command:

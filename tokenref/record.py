@@ -1,7 +1,6 @@
-"""A golden record: one question to a tokenizer or a sampler, the answer, and why it is asked.
+"""A golden record: one question to a tokenizer or a sampler, its answer, and why it is asked.
 
-The normative description for consumers is `fixtures/README.md`; this module is
-the same thing in types.
+The normative description is `fixtures/README.md`; this module expresses it as types.
 """
 
 import json
@@ -103,39 +102,39 @@ SamplerProfile: TypeAlias = Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9.+_-]*$
 
 
 class RecordError(Exception):
-    """A record file that cannot be used; the sentence names file and line."""
+    """A record file that cannot be used. The message names file and line."""
 
 
 class Case(Strict, frozen=True, kw_only=True, tag_field="op"):
     """What every case has, whatever it asks."""
 
     id: Slug
-    """Permanent, never used again for anything else."""
+    """Permanent, never reused."""
 
     profile: str
-    """Whose rules the answer follows where the definition leaves something open."""
+    """The profile whose rules the answer follows where the definition leaves a choice."""
 
     vocab: Digest | None
-    """The vocabulary, by its meaning. Records about samplers have none."""
+    """The digest of the vocabulary. Records about samplers have none."""
 
     why: Why
-    """The reason why this case exists."""
+    """Why this case exists."""
 
     flags: list[str]
-    """Kinds of bug that it hunts, from the glossary."""
+    """The kinds of bugs that it looks for, from the glossary."""
 
     spec: str
     """Where the rule is written down."""
 
     verdict: Verdict
     sum: Digest
-    """Digest of op, profile, vocab, in, out and verdict: changes if the meaning does."""
+    """Digest of op, profile, vocab, in, out and verdict. It changes if the meaning changes."""
 
     input: Any = msgspec.field(name="in")
     """The question."""
 
     out: Any
-    """The answer; null where the input must be refused."""
+    """The answer; null if the input must be refused."""
 
 
 class TokenizerCase(Case, frozen=True, kw_only=True):
@@ -156,27 +155,27 @@ class SamplerCase(Case, frozen=True, kw_only=True, omit_defaults=True):
 
 @dataclass(frozen=True)
 class Operation:
-    """What one operation asks, and what it answers."""
+    """The question and the answer of an operation."""
 
     question: type[Struct]
     answer: type[Struct]
     about: str
-    """One sentence, which the schema shows as well."""
+    """One sentence, which is also part of the schema."""
 
 
 _TOKENIZER_OPERATIONS: Final[Mapping[str, Operation]] = {
     "pieces": Operation(TextInput, PiecesOutput, "Asks for the pieces of a text."),
     "encode": Operation(
-        TextInput, IdsOutput, "Asks for the tokens of a text in which nothing is special."
+        TextInput, IdsOutput, "Asks for the tokens of a text; special tokens are treated as text."
     ),
     "count": Operation(
         TextInput,
         CountOutput,
-        "Asks for the number of tokens of a text in which nothing is special.",
+        "Asks for the number of tokens; special tokens are treated as text.",
     ),
-    "decode": Operation(DecodeInput, DecodeOutput, "Asks what tokens decode to."),
+    "decode": Operation(DecodeInput, DecodeOutput, "Asks for the bytes or text of tokens."),
     "special": Operation(
-        SpecialInput, IdsOutput, "Asks for the tokens of a text that may hold special ones."
+        SpecialInput, IdsOutput, "Asks for the tokens of a text that may contain special tokens."
     ),
     "stream": Operation(
         StreamInput, StreamOutput, "Asks for the text that each token makes certain."
@@ -198,31 +197,33 @@ _TOKENIZER_OPERATIONS: Final[Mapping[str, Operation]] = {
     "intervals": Operation(
         IntervalsInput, CountsOutput, "Asks for the number of tokens of parts of a piece."
     ),
-    "limit": Operation(
-        LimitInput, LimitOutput, "Asks for the number of tokens, if there are not too many."
-    ),
+    "limit": Operation(LimitInput, LimitOutput, "Asks for the number of tokens, up to a limit."),
     "split": Operation(
-        SplitInput, SplitOutput, "Asks how much of a text has no more than so many tokens."
+        SplitInput,
+        SplitOutput,
+        "Asks for the longest first part of a text with a limited number of tokens.",
     ),
     "chunks": Operation(
-        ChunksInput, ChunksOutput, "Asks for chunks that have no more than so many tokens each."
+        ChunksInput, ChunksOutput, "Asks for chunks with a limited number of tokens each."
     ),
     "completions": Operation(
-        CompletionsInput, CompletionsOutput, "Asks for what stays, and what may become of the rest."
+        CompletionsInput,
+        CompletionsOutput,
+        "Asks for the tokens that stay, and what the rest may become.",
     ),
     "canonical": Operation(
-        CanonicalInput, CanonicalOutput, "Asks whether some tokens are what their text encodes to."
+        CanonicalInput, CanonicalOutput, "Asks whether tokens are the encoding of their text."
     ),
     "session": Operation(
-        SessionInput, SessionOutput, "Asks for the answers of calls on one tokenizer, in order."
+        SessionInput, SessionOutput, "Asks for the answers to calls on one tokenizer, in order."
     ),
     "tokenize": Operation(
         TokenizeInput,
         TokenizeOutput,
-        "Asks a whole tokenizer for the tokens of a text, and all about them.",
+        "Asks a whole tokenizer for the tokens of a text with all information about them.",
     ),
     "detokenize": Operation(
-        DetokenizeInput, DetokenizeOutput, "Asks a whole tokenizer for the text of some tokens."
+        DetokenizeInput, DetokenizeOutput, "Asks a whole tokenizer for the text of tokens."
     ),
     "detokenize_stream": Operation(
         DetokenizeStreamInput,
@@ -247,7 +248,7 @@ FILTER_OPS: Final = (
 """The operations that ask which tokens of a row are kept."""
 
 ADAPTIVE_OPS: Final = ("mirostat_1", "mirostat_2", "adaptive_p")
-"""The operations that draw a token and steer by what was drawn."""
+"""The operations that draw a token and adapt to what was drawn."""
 
 OWN_DRAW_OPS: Final = ("stat", "stat_speculative", "stat_batch", "seeds")
 """The operations that an engine answers with its own random numbers."""
@@ -255,7 +256,7 @@ OWN_DRAW_OPS: Final = ("stat", "stat_speculative", "stat_batch", "seeds")
 ROW_OPS: Final = tuple(
     name for name in STEPS if name not in {*FILTER_OPS, *ADAPTIVE_OPS, "greedy", "logprobs"}
 )
-"""The operations that ask what becomes of a row of logits: every other step of `sampling_ref`."""
+"""The operations that change a row of logits: every other step of `sampling_ref`."""
 
 _SAMPLER_OPERATIONS: Final[Mapping[str, Operation]] = {
     **{
@@ -278,7 +279,7 @@ _SAMPLER_OPERATIONS: Final[Mapping[str, Operation]] = {
         op: Operation(
             samplers.AdaptiveInput,
             samplers.AdaptiveOutput,
-            f"Asks for the token that {op.replace('_', ' ')} draws, and its state after.",
+            f"Asks for the token that {op.replace('_', ' ')} draws, and its new state.",
         )
         for op in ADAPTIVE_OPS
     },
@@ -294,7 +295,7 @@ _SAMPLER_OPERATIONS: Final[Mapping[str, Operation]] = {
         samplers.LogitsInput, samplers.TokenOutput, "Asks for the token with the largest logit."
     ),
     "chain": Operation(
-        samplers.ChainInput, samplers.ChainOutput, "Asks which tokens an engine's chain leaves."
+        samplers.ChainInput, samplers.ChainOutput, "Asks which tokens an engine's chain keeps."
     ),
     "distribution": Operation(
         samplers.ChainInput,
@@ -317,12 +318,12 @@ _SAMPLER_OPERATIONS: Final[Mapping[str, Operation]] = {
     "uniforms": Operation(
         samplers.WordsInput,
         samplers.UniformsOutput,
-        "Asks for the uniform numbers that are made of random words.",
+        "Asks for the uniform numbers made from random words.",
     ),
     "speculative": Operation(
         samplers.SpeculativeInput,
         samplers.SpeculativeOutput,
-        "Asks which drafted tokens are accepted, and what comes after them.",
+        "Asks which drafted tokens are accepted, and which tokens follow.",
     ),
     "residual": Operation(
         samplers.ResidualInput,
@@ -337,7 +338,7 @@ _SAMPLER_OPERATIONS: Final[Mapping[str, Operation]] = {
     "sequence": Operation(
         samplers.SequenceInput,
         samplers.SequenceOutput,
-        "Asks for the tokens of calls on one sampler, one after the other.",
+        "Asks for the tokens of calls on one sampler, in order.",
     ),
     "stat": Operation(
         own_draws.StatInput, own_draws.StatOutput, "Asks how often each token is drawn."
@@ -345,17 +346,17 @@ _SAMPLER_OPERATIONS: Final[Mapping[str, Operation]] = {
     "stat_speculative": Operation(
         own_draws.SpeculativeStatInput,
         own_draws.SpeculativeStatOutput,
-        "Asks how often what comes out of a step of speculative decoding, drafts and all.",
+        "Asks how often a step of speculative decoding, including its drafts, gives each result.",
     ),
     "stat_batch": Operation(
         own_draws.BatchStatInput,
         own_draws.BatchStatOutput,
-        "Asks for tokens of the same row many times in a batch, call after call.",
+        "Asks for tokens of copies of a row in a batch, for many calls.",
     ),
     "seeds": Operation(
         own_draws.SeedsInput,
         own_draws.SeedsOutput,
-        "Asks for tokens of rows with seeds, alone and in company.",
+        "Asks for tokens of rows with seeds, alone and in batches.",
     ),
 }
 
@@ -389,17 +390,17 @@ CASE_OF_OP: Final[Mapping[str, type[Case]]] = MappingProxyType(
     | {op: _case_type(op, each, SamplerCase) for op, each in _SAMPLER_OPERATIONS.items()}
 )
 ANY_CASE: Final[Any] = reduce(or_, CASE_OF_OP.values())
-"""The union of all kinds of case, which a record is one of."""
+"""The union of all types of cases."""
 
 OPS: Final = tuple(CASE_OF_OP)
 TOKENIZER_OPS: Final = tuple(_TOKENIZER_OPERATIONS)
 SAMPLER_OPS: Final = tuple(_SAMPLER_OPERATIONS)
 PIPELINE_OPS: Final = ("tokenize", "detokenize", "detokenize_stream")
-"""The operations that ask a whole tokenizer; the others ask a vocabulary, or a sampler."""
+"""The operations on a whole tokenizer; the others are on a vocabulary or a sampler."""
 
 
 def op_of(case: Case) -> str:
-    """Return the name of the operation that a case asks for.
+    """Return the name of a case's operation.
 
     >>> op_of(make_case("count", id="bpe/count/a", profile="definition", vocab="sha256:" + "0" * 64,
     ...     why="An example for the documentation.", flags=[], spec="definition",
@@ -419,7 +420,7 @@ def answer_type(op: str) -> Any:
 
 
 def has_answer(verdict: Verdict) -> bool:
-    """Say whether a record with this verdict has an `out`.
+    """Return whether a record with this verdict has an `out`.
 
     >>> has_answer(Exact()), has_answer(MustRefuse(codes=["INVALID_ROW"]))
     (True, False)
@@ -428,7 +429,7 @@ def has_answer(verdict: Verdict) -> bool:
 
 
 def make_case(op: str, **parts: Any) -> Case:
-    """Return a case with its `sum` filled in; the other parts are given by name."""
+    """Return a case with its `sum` computed; the other parts are given by name."""
     case_type = CASE_OF_OP[op]
     blank = case_type(sum="sha256:" + "0" * 64, **{"out": None, **parts})
     case: Case = msgspec.structs.replace(blank, sum=meaning_digest(blank))
@@ -436,7 +437,7 @@ def make_case(op: str, **parts: Any) -> Case:
 
 
 def meaning_digest(case: Case) -> str:
-    """Return the digest that belongs into `sum`."""
+    """Return the digest for `sum`."""
     content = msgspec.to_builtins(case)
     keys = ("op", "profile", "vocab", "in", "out", "verdict")
     meaning = {key: content[key] for key in keys if key in content}
@@ -444,7 +445,7 @@ def meaning_digest(case: Case) -> str:
 
 
 def canonical_json(value: object) -> bytes:
-    """Return the one JSON text for a value: ASCII, keys sorted, no spaces.
+    """Return the canonical JSON of a value: ASCII, sorted keys, no spaces.
 
     >>> canonical_json({"b": [1], "a": True})
     b'{"a":true,"b":[1]}'

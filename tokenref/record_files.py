@@ -1,12 +1,11 @@
 """Files of records: a header line, then one record per line; read, checked and written.
 
-A record file is JSON lines, each self-contained, in ASCII with sorted keys and
-no floats, so that a difference between two files is a difference between cases.
+A record file is JSON lines in ASCII, with sorted keys and without floats. Each line is
+self-contained, so a difference between two files is a difference between cases.
 """
 
 import zipfile
 from collections.abc import Sequence
-from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
@@ -14,7 +13,6 @@ import msgspec
 from msgspec import Meta
 
 from tokenref.floats import Strict
-from tokenref.protocol.messages import schema as protocol_schema
 from tokenref.record import (
     ANY_CASE,
     FORMAT,
@@ -27,10 +25,10 @@ from tokenref.record import (
 )
 
 REGRESS: Final = "regress"
-"""The folder of the regression files in the fixtures, and the topic of their records."""
+"""The folder of regression files in the fixtures, and the topic of their records."""
 
 LARGEST: Final = 2**28
-"""The most bytes of a file that is read as a whole."""
+"""Maximum size of a file that is read as a whole, in bytes."""
 
 
 class Header(Strict, frozen=True, kw_only=True):
@@ -56,24 +54,23 @@ _CASE: Final = msgspec.json.Decoder(ANY_CASE)
 def parse_records(data: bytes, source: str, *, file: str | None = None) -> list[Case]:
     """Return the cases of a record file; `source` names it in errors.
 
-    `file` is what the header must call the file, if that is known. Raises
-    `RecordError` for a file that is cut off, a line that is not a record, an
-    unknown field, an id that comes twice, a wrong count, or a `sum` that does
-    not belong to its record.
+    `file` is the name that the header must have, if it is known. Raises `RecordError` for a
+    truncated file, a line that is not a record, an unknown field, a duplicate id, a wrong count,
+    and a `sum` that does not match its record.
 
     >>> parse_records(b'{"kind":"header"}', "cases.jsonl")
     Traceback (most recent call last):
-    tokenref.record.RecordError: cases.jsonl, line 1: the file is cut off, ...
+    tokenref.record.RecordError: cases.jsonl, line 1: the file is truncated, ...
     """
     if not data.endswith(b"\n"):
         last = data.count(b"\n") + 1
-        raise RecordError(f"{source}, line {last}: the file is cut off, its last line has no end")
+        raise RecordError(f"{source}, line {last}: the file is truncated, its last line has no end")
     lines = data.split(b"\n")[:-1]
     header = _decode(_HEADER, lines[0], f"{source}, line 1")
     if len(lines) - 1 != header.cases:
         raise RecordError(
-            f"{source}, line 1: the header promises {header.cases} cases, "
-            f"but the file holds {len(lines) - 1}"
+            f"{source}, line 1: the header announces {header.cases} cases, "
+            f"but the file has {len(lines) - 1}"
         )
     if file is not None and header.file != file:
         raise RecordError(
@@ -86,7 +83,7 @@ def parse_records(data: bytes, source: str, *, file: str | None = None) -> list[
         case: Case = _decode(_CASE, line, place)
         if case.id in first_line:
             raise RecordError(
-                f"{place}: id {case.id!r} is used already, by line {first_line[case.id]}"
+                f"{place}: the id {case.id!r} is already used in line {first_line[case.id]}"
             )
         _check_case(case, line, place, file)
         first_line[case.id] = number
@@ -95,24 +92,22 @@ def parse_records(data: bytes, source: str, *, file: str | None = None) -> list[
 
 
 def _check_case(case: Case, line: bytes, place: str, file: str | None) -> None:
-    """Raise `RecordError` unless the parts of a record fit together, and its file."""
+    """Raise `RecordError` unless the parts of a record are consistent and fit its file."""
     topic = case.id.rpartition("/")[0]
     if file is not None and not _belongs(topic, file):
-        raise RecordError(f"{place}: the id {case.id!r} does not belong into {file}")
+        raise RecordError(f"{place}: the id {case.id!r} does not belong in {file}")
     if f"/{op_of(case)}/" not in case.id:
         raise RecordError(f"{place}: the id {case.id!r} must name the operation {op_of(case)}")
     if canonical_json(msgspec.to_builtins(case)) != line:
-        raise RecordError(f"{place}: the record must be in the one canonical form, sorted keys")
+        raise RecordError(f"{place}: the record must be in canonical form with sorted keys")
     if case.sum != meaning_digest(case):
-        raise RecordError(f"{place}: the sum of {case.id!r} does not belong to its content")
+        raise RecordError(f"{place}: the sum of {case.id!r} does not match its content")
     if (case.out is not None) != has_answer(case.verdict):
-        raise RecordError(
-            f"{place}: {case.id!r} must have an answer or a reason to refuse, and not both"
-        )
+        raise RecordError(f"{place}: {case.id!r} must have either an answer or an error code")
 
 
 def _belongs(topic: str, file: str) -> bool:
-    """Say whether a file of the fixtures may hold records of a topic.
+    """Return whether a file of the fixtures may contain records of a topic.
 
     >>> _belongs("bpe/encode/words", "bpe/encode/words.jsonl")
     True
@@ -129,12 +124,12 @@ FixturePath: TypeAlias = Path | zipfile.Path
 
 
 def read_records(path: FixturePath, *, file: str | None = None) -> list[Case]:
-    """Return the cases of a record file. Raises `RecordError`, also where it cannot be read."""
+    """Return the cases of a record file. Raises `RecordError`."""
     return parse_records(read_file(path), str(path), file=file)
 
 
 def read_file(path: FixturePath) -> bytes:
-    """Return what a file holds. Raises `RecordError` where it cannot be read, or is too large.
+    """Return the content of a file. Raises `RecordError` if it is unreadable or too large.
 
     >>> read_file(Path("no/such.jsonl"))
     Traceback (most recent call last):
@@ -148,40 +143,15 @@ def read_file(path: FixturePath) -> bytes:
     except ValueError as error:  # a path with a NUL in it
         raise RecordError(f"{str(path)!r}: cannot be read: {error}") from None
     if len(data) > LARGEST:
-        raise RecordError(f"{path}: must have at most {LARGEST:,} bytes, it has more")
+        raise RecordError(f"{path}: must have at most {LARGEST:,} bytes")
     return data
 
 
 def _decode(decoder: Any, line: bytes, place: str) -> Any:
-    """Decode one line; what is wrong with it is said with its place."""
+    """Decode one line. Errors name its place."""
     try:
         return decoder.decode(line)
     except RecursionError:
         raise RecordError(f"{place}: not a record: it is nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RecordError(f"{place}: not a record: {error}") from None
-
-
-def schemas() -> dict[str, Any]:
-    """Return the JSON schema of each kind of line, by file name."""
-    return {
-        "case.v1.json": _unindented(msgspec.json.schema(ANY_CASE)),
-        "header.v1.json": _unindented(msgspec.json.schema(Header)),
-        "protocol.v1.json": _unindented(protocol_schema()),
-    }
-
-
-def _unindented(schema: Any) -> Any:
-    r"""Return a schema with descriptions as Python 3.13 keeps docstrings; older ones indent them.
-
-    >>> _unindented({"description": "One.\n\n    Two."})
-    {'description': 'One.\n\nTwo.'}
-    """
-    if isinstance(schema, list):
-        return [_unindented(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {
-        key: cleandoc(part) if key == "description" and isinstance(part, str) else _unindented(part)
-        for key, part in schema.items()
-    }

@@ -18,8 +18,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from sampling_ref import STEPS
-from tokenref.conversions import CONVERSIONS
-from tokenref.generators import GENERATORS
+from tokenref.generators import CONVERSIONS, GENERATORS
 
 Choices: TypeAlias = Mapping[str, Any]
 """The choice at each point, as the reference's functions take it."""

@@ -1,10 +1,9 @@
-"""Drive one engine through a selection of cases.
+"""Run one engine on a selection of cases.
 
-A panic or exception of the engine is a crash of that case, and the run goes
-on. What the engine writes to standard error meanwhile (Rust announces each
-panic there) is kept away from the report. Among the cases are the canaries:
-records with wrong answers. A judge that lets one pass is not to be trusted,
-and the run is invalid.
+A panic or exception of the engine is a crash of that case, and the run continues. What the engine
+writes to standard error meanwhile is kept out of the report (Rust prints a message for each
+panic). The canaries, records with wrong answers, are run too. If the judge accepts one of them it
+cannot be trusted, and the run is invalid.
 """
 
 import json
@@ -35,65 +34,64 @@ from tokenref.answers import (
     Unsupported,
     answer_question,
 )
-from tokenref.catalogue import Catalogue
+from tokenref.catalogue import Catalogue, batches
 from tokenref.judge import FAILURES, Judgement, Status, judge
 from tokenref.known import Known, stale_globs, with_known
-from tokenref.protocol.batches import batches
 from tokenref.record import Case, op_of
 from tokenref.subjects import Subject, load_subject
 
 _Returned = TypeVar("_Returned")
 
 _LONGEST_GOT: Final = 2000
-"""Characters of an answer that are kept for the report."""
+"""Maximum length of an answer in the report, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one case."""
+    """The result of one case."""
 
     case: Case
     judgement: Judgement
     milliseconds: float
-    """The time it took; of cases asked together the mean."""
+    """The time it took; for cases asked together, the mean."""
 
     got: str = ""
-    """The answer, if it is not right, as JSON; cut if it is long."""
+    """The answer as JSON if it is wrong, truncated if it is long."""
 
     log: str = ""
-    """The end of what the engine wrote to standard error, if it broke or was late."""
+    """The last part of the engine's standard error, if it crashed or timed out."""
 
 
 @dataclass
 class Run:
-    """What became of all selected cases with one engine."""
+    """The results of all selected cases with one engine."""
 
     engine: str
     version: str
     selected: int
     results: list[Result] = field(default_factory=list)
     trouble: list[str] = field(default_factory=list)
-    """Why the run proves nothing, if so: canaries that passed, or nothing that was run."""
+    """Why the run is invalid, if it is: canaries passed, or no cases were run."""
 
     stale: list[str] = field(default_factory=list)
-    """Known differences that a complete run did not see."""
+    """Known differences that did not occur in a complete run."""
 
     incidents: list[str] = field(default_factory=list)
-    """Failures that are no one case's: questions that fail together, and none of them alone."""
+    """Failures that no single case caused, such as questions that fail only together."""
 
     again: list[str] = field(default_factory=list)
-    """The arguments of `tokenref check` that mean this engine; empty: its name."""
+    """The arguments of `tokenref check` that select this engine; if empty, its name."""
 
     restarts: int = 0
-    """How often the engine had to be started again."""
+    """How often the engine was restarted."""
 
     def count(self, *statuses: Status) -> int:
-        """Return how many cases ended with one of these statuses."""
+        """Return the number of cases with one of these statuses."""
         return sum(result.judgement.status in statuses for result in self.results)
 
     @property
     def is_valid(self) -> bool:
-        """Whether every selected case has a result, and the judge could be trusted."""
+        """Whether every selected case has a result and the judge can be trusted."""
         return not self.trouble and len(self.results) == self.selected
 
     @property
@@ -103,7 +101,7 @@ class Run:
 
     @property
     def exit_code(self) -> int:
-        """0 clean, 1 failures, 3 invalid."""
+        """The exit code: 0 clean, 1 failures, 3 invalid."""
         if not self.is_valid:
             return 3
         return 1 if self.failures or self.stale or self.incidents else 0
@@ -119,11 +117,11 @@ def run_engine(
     progress: Callable[[int], None] | None = None,
     seed: int = 0,
 ) -> Run:
-    """Run the cases, those of one vocabulary together, else in an order that `seed` makes.
+    """Run the cases: those of one vocabulary together, otherwise in an order given by `seed`.
 
-    `complete` says that nothing was left out, so that every glob in `known`
-    for this engine must have been seen to differ. `progress` is called with the number of cases
-    done, now and then. The results are in the order of the cases.
+    `complete` means that all cases are run, so that every entry of `known` for this engine must be
+    seen to differ. `progress` is called from time to time with the number of finished cases. The
+    results are in the order of the cases.
     """
     run = Run(engine.name, engine.version, len(cases))
     asked = [*cases, *catalogue.canaries]
@@ -137,10 +135,12 @@ def run_engine(
                 progress(min(len(results), len(cases)))
     for number, canary in enumerate(catalogue.canaries, start=len(cases)):
         if results.pop(number).judgement.status == "pass":
-            run.trouble.append(f"the canary {canary.id} passed: a wrong answer was taken for right")
+            run.trouble.append(
+                f"self-check failed: the judge accepted a known-wrong answer (canary {canary.id})"
+            )
     in_order = [results[number] for number in range(len(cases))]
     run.results = with_known_results(in_order, engine.name, known)
-    run.trouble += [f"the engine was given up: {reason}" for reason in sessions.lost]
+    run.trouble += [f"the engine was abandoned: {reason}" for reason in sessions.lost]
     if isinstance(engine, HasIncidents):
         run.incidents = list(engine.incidents)
         run.again = list(engine.again)
@@ -150,10 +150,10 @@ def run_engine(
 
 
 def conclude(run: Run, known: Sequence[Known], *, complete: bool) -> None:
-    """Say of a run what only shows when all cases have a result."""
+    """Add what is only known when all cases have a result: no cases run, stale entries."""
     if not run.results or run.count("unsupported", "skip", "not_run") == len(run.results):
         run.trouble.append(
-            "no case could be run: each is unsupported, skipped, or lacks its vocabulary or answer"
+            "no cases were run: all are unsupported, skipped, or lack their vocabulary or answer"
         )
     if complete:
         statuses = {result.case.id: result.judgement.status for result in run.results}
@@ -163,7 +163,7 @@ def conclude(run: Run, known: Sequence[Known], *, complete: bool) -> None:
 def with_known_results(
     results: Sequence[Result], engine: str, known: Sequence[Known]
 ) -> list[Result]:
-    """Return results in the light of what is known of an engine."""
+    """Return the results with the known differences of an engine marked."""
     found = []
     for result in results:
         judgement = with_known(result.judgement, engine, result.case.id, known)
@@ -173,25 +173,25 @@ def with_known_results(
 
 
 class Sessions:
-    """One engine, loaded with one thing after the other, only the last one kept."""
+    """One engine with one loaded subject at a time."""
 
     def __init__(self, engine: Engine, catalogue: Catalogue) -> None:
         """Load nothing yet."""
         self.lost: list[str] = []
-        """Why questions were not put to an engine that was given up."""
+        """Why questions were not asked, if the engine was abandoned."""
 
         self._engine = engine
-        self._guard = not isinstance(engine, HasIncidents)  # another program raises nothing here
+        self._guard = not isinstance(engine, HasIncidents)  # another program cannot raise here
         self._catalogue = catalogue
         self._loaded = ("", "")
         self._session: Session | Unsupported | Crashed = Unsupported("nothing is loaded yet")
 
     def judge(self, case: Case) -> Judgement:
-        """Ask the engine, and return the judgement of what it says."""
+        """Ask the engine, and return the judgement of its answer."""
         return self.results([case])[0].judgement
 
     def results(self, cases: Sequence[Case]) -> list[Result]:
-        """Ask the engine cases of one operation, profile and vocabulary, and judge its answers."""
+        """Run cases of one operation, profile and vocabulary, and judge the answers."""
         start = time.perf_counter()
         first = cases[0]
         subject = self._catalogue.subject(first.vocab)
@@ -221,7 +221,7 @@ class Sessions:
         ]
 
     def _open(self, case: Case, subject: Subject) -> Session | Unsupported | Crashed:
-        """Return a session for a case, the last one if it will do."""
+        """Return a session for a case, the current one if it fits."""
         if (case.vocab or "", case.profile) != self._loaded:
             name, profile = self._catalogue.name(case.vocab), case.profile
             self._session = guarded(lambda: load_subject(self._engine, subject, name, profile))
@@ -230,7 +230,7 @@ class Sessions:
 
 
 def result_of(case: Case, answer: Answer, judgement: Judgement, milliseconds: float) -> Result:
-    """Return the result of a case: its judgement, and of the answer what helps to understand it."""
+    """Return the result of a case: its judgement and the relevant parts of the answer."""
     got = log = ""
     if isinstance(answer, Crashed | TimedOut):
         log = answer.log
@@ -242,10 +242,10 @@ def result_of(case: Case, answer: Answer, judgement: Judgement, milliseconds: fl
 def answers_of(
     session: Session, op: str, requests: Sequence[Mapping[str, Any]], *, guard: bool = True
 ) -> Sequence[Answer]:
-    """Return a session's answers, in one call if it takes many; what raises is a crash.
+    """Return a session's answers, in one call if it takes many. An exception is a crash.
 
-    Where one call for many raises, or gives another number of answers, each is asked alone.
-    With `guard` false nothing is caught: the session is no foreign code.
+    If one call for many raises, or returns a wrong number of answers, each question is asked
+    alone. Without `guard` no exception is caught, for sessions that run no foreign code.
     """
     if isinstance(session, AnswersMany):
         if not guard:
@@ -257,18 +257,18 @@ def answers_of(
 
 
 def _text(out: Mapping[str, Any]) -> str:
-    """Return an answer as JSON, as far as it can be written so, and cut if it is long."""
+    """Return an answer as JSON as far as possible, truncated if it is long."""
     try:
         text = json.dumps(out, default=repr)
     except (ValueError, RecursionError) as error:
-        text = f"not to be written: {error}"
+        text = f"cannot be written as JSON: {error}"
     return (
         text if len(text) <= _LONGEST_GOT else f"{text[:_LONGEST_GOT]} ... ({len(text)} characters)"
     )
 
 
 def guarded(call: Callable[[], _Returned]) -> _Returned | Crashed:
-    """Return what the call returns, or `Crashed` if it raises anything but the user's interrupt.
+    """Return the result of a call, or `Crashed` if it raises anything but KeyboardInterrupt.
 
     >>> guarded(lambda: 1 // 0)
     Crashed(message='ZeroDivisionError: integer division or modulo by zero', log='')
@@ -283,11 +283,11 @@ def guarded(call: Callable[[], _Returned]) -> _Returned | Crashed:
 
 @contextmanager
 def quiet_standard_error() -> Iterator[None]:
-    """Keep what native code writes to standard error out of the report."""
+    """Keep the standard error of native code out of the report."""
     sys.stderr.flush()
     try:
         kept = os.dup(2)
-    except OSError:  # there is no standard error to keep quiet
+    except OSError:  # there is no standard error
         yield
         return
     with tempfile.TemporaryFile() as sink:

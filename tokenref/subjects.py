@@ -1,4 +1,4 @@
-"""What records are about: a vocabulary, a whole tokenizer, or samplers."""
+"""The subjects of records: a vocabulary, a whole tokenizer, or samplers."""
 
 import json
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ from tokenref.record import Case, canonical_json, op_of
 
 @dataclass(frozen=True)
 class TokenizerFile:
-    """A tokenizer.json: every engine that reads such files is given it as it is."""
+    """A tokenizer.json, which engines receive unchanged."""
 
     name: str
     content: bytes
 
     def digest(self) -> str:
-        """Return the sha256 of what the file says, however it is laid out.
+        """Return the sha256 of the file's content, whatever its formatting.
 
         >>> TokenizerFile("one", b'{"a": 1}').digest() == TokenizerFile("two", b'{"a":1}').digest()
         True
@@ -35,7 +35,7 @@ class TokenizerFile:
 
 @dataclass(frozen=True)
 class Samplers:
-    """What records about samplers are about: they need nothing loaded but their profile."""
+    """The subject of records about samplers, which need nothing but a profile."""
 
 
 SAMPLERS: Final = Samplers()
@@ -48,10 +48,10 @@ Subject: TypeAlias = TokenizerSubject | Samplers
 def load_subject(
     engine: Engine, subject: Subject, name: str, profile: str
 ) -> Session | Unsupported:
-    """Load what a record is about, under the record's profile where there is a choice."""
+    """Load the subject of a record, under the record's profile if the engine has several."""
     if isinstance(subject, Samplers):
         if not isinstance(engine, LoadsProfiles):
-            return Unsupported("samples nothing")
+            return Unsupported("has no samplers")
         return engine.load_profile(profile)
     if isinstance(subject, Vocabulary):
         if isinstance(engine, LoadsForProfile):
@@ -63,5 +63,5 @@ def load_subject(
 
 
 def together(case: Case) -> tuple[str, str, str]:
-    """Return a key by which cases are sorted, so that what they are about is loaded once."""
+    """Return a sort key for cases, so that each subject is loaded once."""
     return case.vocab or "", case.profile, op_of(case)

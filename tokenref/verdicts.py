@@ -1,11 +1,11 @@
 """Verdicts: how an answer is judged.
 
-exact, error     the answer is this one; or the input is refused, for one of these reasons
-either     one of several whole answers, each with the arithmetic that gives it
+exact, error     this answer; or the input is refused, with one of these codes
+either     one of several complete answers, each with the arithmetic that produces it
 set     which tokens must be kept, which may be, and how many
-close     numbers within so many units in the last place
-stat     many draws against a law
-seeds     rows of one seed draw the same, all others something else
+close     numbers within some units in the last place
+stat     many draws against a distribution
+seeds     rows with the same seed draw the same tokens, all others different ones
 """
 
 from typing import Annotated, Any, Literal, TypeAlias
@@ -30,7 +30,7 @@ SamplerErrorCode: TypeAlias = Literal[
     "INVALID_UNIFORM",
 ]
 ErrorCode: TypeAlias = TokenizerErrorCode | SamplerErrorCode
-"""Why an input is refused; `fixtures/README.md` says what each one means."""
+"""Why an input is refused; `fixtures/README.md` explains each code."""
 
 
 class Exact(Strict, frozen=True, kw_only=True, tag_field="kind", tag="exact"):
@@ -38,13 +38,13 @@ class Exact(Strict, frozen=True, kw_only=True, tag_field="kind", tag="exact"):
 
 
 class MustRefuse(Strict, frozen=True, kw_only=True, tag_field="kind", tag="error"):
-    """The input must be refused, for one of these reasons. Messages are not compared."""
+    """The input must be refused with one of these codes. Messages are not compared."""
 
     codes: Annotated[list[ErrorCode], Meta(min_length=1)]
 
 
 class Alternative(Strict, frozen=True, kw_only=True):
-    """One answer that rounding, or a tie that nobody decides, may give."""
+    """One answer that rounding or an open tie may produce."""
 
     label: str
     """The arithmetic or the rule: `f64`, `f32.seq.desc`, `lowest-id`."""
@@ -60,10 +60,9 @@ class Either(Strict, frozen=True, kw_only=True, tag_field="kind", tag="either"):
 
 
 class Set(Strict, frozen=True, kw_only=True, tag_field="kind", tag="set"):
-    """The tokens kept must hold all of `must` and be among `may`.
+    """The kept tokens must include all of `must` and be among `may`.
 
-    How many there are is one of `sizes`, and no removed token may be heavier
-    than a kept one.
+    Their number must be one of `sizes`, and no removed token may be heavier than a kept one.
     """
 
     must: list[Id]
@@ -73,10 +72,10 @@ class Set(Strict, frozen=True, kw_only=True, tag_field="kind", tag="set"):
 
 
 class Close(Strict, frozen=True, kw_only=True, tag_field="kind", tag="close"):
-    """Numbers may be so many units in the last place of their type apart.
+    """Numbers may differ by `ulp` units in the last place of their type.
 
-    Where both are below `floor` in size, they count as equal. NaN, infinities
-    and the sign of zero must be right, and so must everything that is no number.
+    Numbers whose absolute values are both at most `floor` count as equal. NaN, infinities, the
+    sign of zero, and everything that is not a number must match exactly.
     """
 
     ulp: Annotated[int, Meta(ge=1)]
@@ -84,11 +83,11 @@ class Close(Strict, frozen=True, kw_only=True, tag_field="kind", tag="close"):
 
 
 class Stat(Strict, frozen=True, kw_only=True, tag_field="kind", tag="stat"):
-    """Counts of many draws must fit a law: a pooled G test, and two that need no arithmetic."""
+    """Counts of many draws must fit a distribution: a pooled G test, and two simple tests."""
 
     outcomes: list[list[Id]] | UnsetType = UNSET
-    """The lists of tokens that the numbers in `bins`, `never` and `must` stand for, by place;
-    without it they are tokens. A list that is not here is impossible."""
+    """The lists of tokens that the numbers in `bins`, `never` and `must` refer to, by index.
+    Without it the numbers are tokens. A list that is missing here is impossible."""
 
     bins: Annotated[list[list[Id]], Meta(min_length=1)]
     """The tokens of each bin. Expected counts are at least 20 each."""
@@ -100,20 +99,20 @@ class Stat(Strict, frozen=True, kw_only=True, tag_field="kind", tag="stat"):
     """Tokens of probability 0: one draw is a failure."""
 
     must: list[Id]
-    """Tokens that are expected 64 times and more: each must be drawn."""
+    """Tokens that are expected at least 64 times: each must be drawn."""
 
     limit: Floats
-    """The largest G that passes, one number: a right engine exceeds it with probability `alpha`."""
+    """The largest G that passes: a correct engine exceeds it with probability `alpha`."""
 
     least: Floats
-    """A smaller G is too good to be true: reported, one number."""
+    """A smaller G is too good to be true and is reported."""
 
     alpha: str
     power: Annotated[str, Meta(min_length=20)]
-    """The smallest effect that is found with a probability of 99 %."""
+    """The smallest effect that is detected with a probability of 99 %."""
 
     def __post_init__(self) -> None:
-        """Hold the rule that each bin has a share above 0, and that there is one limit."""
+        """Raise `ValueError` unless each bin has a share above 0 and there is one limit."""
         shares = self.shares.values()
         if len(shares) != len(self.bins) or not all(0 < share <= 1 for share in shares):
             raise ValueError("shares must be one number in (0, 1] for each bin")
@@ -126,14 +125,14 @@ class Stat(Strict, frozen=True, kw_only=True, tag_field="kind", tag="stat"):
 
 
 class Seeds(Strict, frozen=True, kw_only=True, tag_field="kind", tag="seeds"):
-    """Rows of one seed must have the same tokens, wherever they stand; any two others not."""
+    """Rows with the same seed must have the same tokens in any batch; other rows must differ."""
 
     alpha: str
-    """The probability, at most, that a right engine fails: that chance makes two rows equal."""
+    """An upper bound of the probability that a correct engine fails because rows are equal."""
 
 
 class Survey(Strict, frozen=True, kw_only=True, tag_field="kind", tag="survey"):
-    """Nothing is expected: the answer is only recorded."""
+    """No answer is expected: it is only recorded."""
 
 
 Verdict: TypeAlias = Exact | MustRefuse | Either | Set | Close | Stat | Seeds | Survey

@@ -9,6 +9,7 @@ pipelines   the decorators for whole tokenizers
 samplers    the decorators for samplers
 own_numbers an engine that draws with its own random numbers, for mutants that do so wrongly
 table       all mutants by name; the other modules define them
-beyond      bugs that no single call can show
 gate        runs the mutants over the fixtures: who survives?
+page        the page docs/mutants.md
+printing    the report of the gate in the terminal
 """

@@ -31,13 +31,7 @@ from tokenref.answers import Answer, Crashed, Unsupported, request_text
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.judge import FAILURES, judge
 from tokenref.record import Case, canonical_json, op_of
-from tokenref.subjects import (
-    SAMPLERS,
-    Subject,
-    TokenizerFile,
-    load_subject,
-    together,
-)
+from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, load_subject, together
 from tokenref.verdicts import Survey
 
 REQUIRED: Final = 35
@@ -194,7 +188,8 @@ def run_gate(
         together = list(group)
         failed = _killers(OwnNumbersEngine(), together)
         report.trouble += [
-            f"the canary {question.case.id} passed: a wrong answer was taken for right"
+            "self-check failed: the judge accepted a known-wrong answer "
+            f"(canary {question.case.id})"
             for question in together
             if question.case not in failed
         ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from authoring.mutants.beyond import BEYOND
+from authoring.data import tables
 from authoring.mutants.gate import GateReport, Trial
 from tokenref.subjects import Samplers, TokenizerFile
 
@@ -55,7 +55,7 @@ def mutants_page(report: GateReport) -> str:
         "",
         "| bug | seen in | why | caught by |",
         "| --- | --- | --- | --- |",
-        *(f"| {each.bug} | {each.seen} | {each.reason} | {each.caught} |" for each in BEYOND),
+        *(f"| {' | '.join(row)} |" for row in tables("beyond")["bugs"]),
         "",
         "## Flags",
         "",

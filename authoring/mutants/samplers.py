@@ -1,6 +1,6 @@
 """Decorators for mutants of samplers, and ways to change questions and answers."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeAlias
@@ -55,10 +55,7 @@ def question(op: str, request: Request, *, profile: str = "standard") -> Witness
 
 
 def row_request(
-    logits: Sequence[float],
-    history: Sequence[int] = (),
-    prompt_length: int = 0,
-    **params: Any,
+    logits: Sequence[float], history: Sequence[int] = (), prompt_length: int = 0, **params: Any
 ) -> dict[str, Any]:
     """Return the question about a row.
 
@@ -76,18 +73,19 @@ def row_request(
 # ---- what a wrong function does
 
 
-def asking(
-    ops: Collection[str], request: Request, *, op: str | None = None, profile: str = "standard"
+def answering(
+    ops: str | Sequence[str], request: Request, *, op: str = "", profile: str = "standard"
 ) -> Callable[[AskSampler], Mutant]:
     """Return a decorator: the function answers questions, given a session of the reference.
 
     `ops` are the operations whose answers may differ. The request, about `op` or the first of
     them, shows the mistake.
     """
+    names = [ops] if isinstance(ops, str) else ops
     return mutant(
-        question(op or next(iter(ops)), request, profile=profile),
+        question(op or names[0], request, profile=profile),
         lambda label, wrong: AskedSamplers(label, ask=wrong),
-        ops=ops,
+        ops=names,
     )
 
 

@@ -11,12 +11,13 @@ from authoring.mutants.mutant import Mutant, mutant
 from authoring.mutants.samplers import (
     AskSampler,
     Request,
-    asking,
+    answering,
     other_answer,
     other_question,
     question,
     row_request,
 )
+from authoring.reordered import with_step_at
 from sampling_ref import PROFILES, Profile
 from tokenref.answers import Answer, Ok
 from tokenref.engines.reference import ReferenceEngine
@@ -24,7 +25,6 @@ from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
 from tokenref.floats import pack, type_of, unpack
 from tokenref.questions.sampling import pack_parameters, unpack_parameters
 from tokenref.record import ROW_OPS
-from tokenref.reordered import with_step_at
 
 
 def _without(profile: Profile, *steps: str) -> Profile:
@@ -152,7 +152,7 @@ def _top_k(*row: float, k: int) -> dict[str, Any]:
 _PAIR: Final = _two("top_k", _top_k(0.5, 0.25, 0.25, k=1), _top_k(0.25, 0.25, 0.5, k=2))
 
 
-@asking({"batch"}, _PAIR)
+@answering("batch", _PAIR)
 @_batch
 def batch_uses_the_first_row_s_parameters(
     rows: list[dict[str, Any]], place: int
@@ -162,7 +162,7 @@ def batch_uses_the_first_row_s_parameters(
     return {"params": rows[0]["params"]}
 
 
-@asking({"batch"}, _PAIR)
+@answering("batch", _PAIR)
 @_batch
 def batch_uses_the_largest_k(rows: list[dict[str, Any]], place: int) -> Mapping[str, Any]:
     """A kernel sorts for the largest k of the batch and cuts no row shorter."""
@@ -174,7 +174,7 @@ def batch_uses_the_largest_k(rows: list[dict[str, Any]], place: int) -> Mapping[
     return {"params": pack_parameters({**given[place], name: largest})}
 
 
-@asking({"batch"}, _PAIR)
+@answering("batch", _PAIR)
 @_batch
 def batch_uses_the_neighbour_s_parameters(
     rows: list[dict[str, Any]], place: int
@@ -183,8 +183,8 @@ def batch_uses_the_neighbour_s_parameters(
     return _from_row(rows, place, "params", (place + 1) % len(rows))
 
 
-@asking(
-    {"batch"},
+@answering(
+    "batch",
     _two(
         "top_k",
         {"logits": pack([1.0, 0.0]), "params": pack_parameters({"k": 1})},
@@ -197,8 +197,8 @@ def batch_reads_the_neighbour_s_logits(rows: list[dict[str, Any]], place: int) -
     return _from_row(rows, place, "logits", (place + 1) % len(rows))
 
 
-@asking(
-    {"batch"},
+@answering(
+    "batch",
     _two(
         "repetition_penalty",
         row_request([1.0, 1.0], [0], 0, penalty=2.0),
@@ -211,8 +211,8 @@ def batch_uses_the_neighbour_s_history(rows: list[dict[str, Any]], place: int) -
     return _from_row(rows, place, "history", (place + 1) % len(rows))
 
 
-@asking(
-    {"batch"},
+@answering(
+    "batch",
     _two(
         "draw",
         {"probs": pack([0.5, 0.5]), "uniforms": pack([0.25])},
@@ -225,15 +225,15 @@ def batch_throws_one_coin(rows: list[dict[str, Any]], place: int) -> Mapping[str
     return _from_row(rows, place, "uniforms", 0)
 
 
-@asking({"batch"}, _PAIR)
+@answering("batch", _PAIR)
 @other_answer
 def batch_returns_rows_in_another_order(out: dict[str, Any], _: Request) -> Mapping[str, Any]:
     """The answers are those of other rows; exllamav3#256."""
     return {"rows": [*out["rows"][1:], out["rows"][0]]}
 
 
-@asking(
-    {"batch"},
+@answering(
+    "batch",
     {
         "op": "top_k",
         "rows": [{"logits": pack([1.0, 1.0]), "params": pack_parameters({"top_k": 1})}] * 8,
@@ -273,9 +273,7 @@ def _deaf_to(kind: str, session: SamplerSession, op: str, request: Request) -> A
 
 
 def _sequence(
-    calls: Sequence[Mapping[str, Any]],
-    prompt: Sequence[int] = (),
-    **params: Any,
+    calls: Sequence[Mapping[str, Any]], prompt: Sequence[int] = (), **params: Any
 ) -> dict[str, Any]:
     return {"params": pack_parameters(params), "prompt": list(prompt), "calls": list(calls)}
 
@@ -285,7 +283,7 @@ _ONE_NUMBER: Final = {"sample": {"logits": pack([1.0, 0.75]), "uniforms": pack([
 _PENALISED: Final[Mapping[str, Any]] = {"repeat_penalty": 4.0, "top_k": 1}
 
 
-@asking({"sequence"}, _sequence([_ONE_NUMBER, _ONE_NUMBER], **_PENALISED), profile="llama.cpp")
+@answering("sequence", _sequence([_ONE_NUMBER, _ONE_NUMBER], **_PENALISED), profile="llama.cpp")
 def sampler_accepts_by_itself(session: SamplerSession, op: str, request: Request) -> Answer:
     """Drawing a token adds it to the history, even if it is rejected later."""
     right = session.answer(op, request)
@@ -307,8 +305,8 @@ def sampler_accepts_by_itself(session: SamplerSession, op: str, request: Request
     return Ok({"answers": [answer.out["answers"][place] for place in places]})
 
 
-@asking(
-    {"sequence"},
+@answering(
+    "sequence",
     _sequence([_ONE_NUMBER, {"accept": 0}, _ONE_NUMBER], **_PENALISED),
     profile="llama.cpp",
 )
@@ -317,8 +315,8 @@ def sampler_does_not_accept(session: SamplerSession, op: str, request: Request) 
     return _deaf_to("accept", session, op, request)
 
 
-@asking(
-    {"sequence"},
+@answering(
+    "sequence",
     _sequence([{"accept": 0}, {"reset": True}, _ONE_NUMBER], **_PENALISED),
     profile="llama.cpp",
 )
@@ -327,8 +325,8 @@ def sampler_does_not_reset(session: SamplerSession, op: str, request: Request) -
     return _deaf_to("reset", session, op, request)
 
 
-@asking(
-    {"sequence"},
+@answering(
+    "sequence",
     _sequence([{"accept": 0}, {"truncate": 0}, _ONE_NUMBER], **_PENALISED),
     profile="llama.cpp",
 )
@@ -337,8 +335,8 @@ def sampler_does_not_truncate(session: SamplerSession, op: str, request: Request
     return _deaf_to("truncate", session, op, request)
 
 
-@asking(
-    {"sequence"},
+@answering(
+    "sequence",
     _sequence(
         [
             {"sample": {"logits": pack([4.0, 3.0, 2.0, 1.0]), "uniforms": pack([u])}}
@@ -369,10 +367,8 @@ def sampler_forgets_its_state(session: SamplerSession, op: str, request: Request
     return Ok({"answers": answers})
 
 
-@asking(
-    {"sequence"},
-    _sequence([_SAMPLE], prompt=[0, 0], frequency_penalty=2.0, top_k=1),
-    profile="vllm",
+@answering(
+    "sequence", _sequence([_SAMPLE], prompt=[0, 0], frequency_penalty=2.0, top_k=1), profile="vllm"
 )
 def sampler_takes_the_prompt_for_output(
     session: SamplerSession, op: str, request: Request
@@ -401,8 +397,8 @@ def sampler_takes_the_prompt_for_output(
     return Ok({"answers": answers})
 
 
-@asking(
-    {"sequence"},
+@answering(
+    "sequence",
     _sequence(
         [{"sample": {"logits": pack([0.0, 0.0]), "uniforms": pack([u])}} for u in (0.25, 0.75)]
     ),
@@ -422,7 +418,7 @@ def sampler_starts_its_stream_again(request: dict[str, Any]) -> Mapping[str, Any
 # ---- what no step does alone
 
 
-@asking(
+@answering(
     ("distribution", "sample", "softmax", "greedy"), {"logits": pack([-inf, -inf])}, op="softmax"
 )
 def impossible_row_becomes_uniform(session: SamplerSession, op: str, request: Request) -> Answer:
@@ -436,7 +432,7 @@ def impossible_row_becomes_uniform(session: SamplerSession, op: str, request: Re
     return session.answer(op, request)
 
 
-@asking(ROW_OPS, row_request([-inf, 1.0], temperature=0.5), op="temperature")
+@answering(ROW_OPS, row_request([-inf, 1.0], temperature=0.5), op="temperature")
 @other_answer
 def banned_tokens_come_back(out: dict[str, Any], _: Request) -> Mapping[str, Any]:
     """A token removed by an earlier step gets a small logit again."""

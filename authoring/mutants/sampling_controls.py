@@ -6,7 +6,7 @@ way, and not its answer.
 
 from math import inf
 
-from authoring.mutants.samplers import Request, asking
+from authoring.mutants.samplers import Request, answering
 from authoring.mutants.sampling_filters import Kept, Right, Row, Values, filtering
 from tokenref.answers import Answer, Ok
 from tokenref.engines.reference_samplers import SamplerSession
@@ -27,8 +27,8 @@ def control_top_k_by_the_kth_logit(right: Right, row: Row, values: Values) -> Ke
     return at_least if values["k"] > 0 else kept
 
 
-@asking(
-    {"speculative"},
+@answering(
+    "speculative",
     {
         "draft": [],
         "target": [pack([0.5, 0.5]), pack([0.25, 0.75])],
@@ -56,7 +56,7 @@ def control_sample_and_match(session: SamplerSession, op: str, request: Request)
     return Ok({"accepted": len(tokens) - 1, "tokens": tokens})
 
 
-@asking(
+@answering(
     ("top_k", "top_p", "min_p", "typical", "softmax", "logprobs", "greedy", "draw"),
     {"logits": pack([1.0, 0.0])},
     op="greedy",

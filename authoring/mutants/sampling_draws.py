@@ -10,7 +10,7 @@ from typing import Any, Final
 from authoring.mutants.samplers import (
     AskSampler,
     Request,
-    asking,
+    answering,
     other_answer,
     other_parameters,
     other_question,
@@ -85,7 +85,7 @@ def _noise(change: Callable[[list[float]], Sequence[float]]) -> AskSampler:
     return ask
 
 
-@asking({"draw"}, _one(_HALVES, 0.5))
+@answering("draw", _one(_HALVES, 0.5))
 def draw_stops_at_equality(session: SamplerSession, op: str, request: Request) -> Answer:
     """A sum of exactly u is enough, so u = 0 draws the first token even if it has no weight;
     llama.cpp (S11). Or the reverse.
@@ -93,7 +93,7 @@ def draw_stops_at_equality(session: SamplerSession, op: str, request: Request) -
     return other_rule(session, op, request, "boundary", {"exceed": "reach", "reach": "exceed"})
 
 
-@asking({"draw"}, _one((0.25, 0.5, 0.25), 0.125))
+@answering("draw", _one((0.25, 0.5, 0.25), 0.125))
 @_of_token
 def draw_walks_by_weight(token: int, row: list[float], request: Request) -> int:
     """The walk starts at the heaviest token instead of going by id."""
@@ -106,49 +106,49 @@ def draw_walks_by_weight(token: int, row: list[float], request: Request) -> int:
     return next((t for t, total in zip(order, sums, strict=True) if total > share), order[-1])
 
 
-@asking({"draw"}, _one(_HALVES, 0.25))
+@answering("draw", _one(_HALVES, 0.25))
 @_of_token
 def draw_is_off_by_one(token: int, row: list[float], _: Request) -> int:
     """The token after the right one is drawn; one of the nine bugs in fixtures.md."""
     return min(token + 1, len(row) - 1)
 
 
-@asking({"draw"}, _one(_HALVES, 0.875))
+@answering("draw", _one(_HALVES, 0.875))
 @_of_token
 def draw_never_takes_the_last_token(token: int, row: list[float], _: Request) -> int:
     """The largest u draws the last token but one because an index is clamped too early."""
     return token - 1 if token == len(row) - 1 and token else token
 
 
-@asking({"draw"}, _one(_HALVES, 1 - 2.0**-24))
+@answering("draw", _one(_HALVES, 1 - 2.0**-24))
 @_of_token
 def draw_runs_over_the_end(token: int, row: list[float], request: Request) -> int:
     """If u is close to 1, the search ends after the row; TensorRT-LLM#19485."""
     return len(row) if max(unpack(request["uniforms"])) > 1 - 2.0**-20 else token
 
 
-@asking({"draw"}, _one((0.5, 0.0, 0.5), 0.75))
+@answering("draw", _one((0.5, 0.0, 0.5), 0.75))
 @_of_token
 def draw_takes_tokens_without_weight(token: int, row: list[float], request: Request) -> int:
     """A token of probability 0 before the right one is drawn; litgpt#2323, pytorch#48841."""
     return token - 1 if token and row[token - 1] == 0 and "probs" in request else token
 
 
-@asking({"draw"}, _one(_HALVES, 0.125))
+@answering("draw", _one(_HALVES, 0.125))
 @_other_uniforms
 def draw_turns_u_round(numbers: list[float]) -> Sequence[float]:
     """1 - u is used instead of u."""
     return [1 - u for u in numbers]
 
 
-@asking({"draw"}, _one((0.5, 2.0**-20, 0.5 - 2.0**-20), 0.5 + 2.0**-20))
+@answering("draw", _one((0.5, 2.0**-20, 0.5 - 2.0**-20), 0.5 + 2.0**-20))
 @_other_uniforms
 def draw_has_16_bits_of_u(numbers: list[float]) -> Sequence[float]:
     """The random number is cut to 16 bits, so unlikely tokens are never drawn."""
     return [int(u * 2**16) / 2**16 for u in numbers]
 
 
-@asking({"draw"}, _one([1 / 512] * 512, 0.75))
+@answering("draw", _one([1 / 512] * 512, 0.75))
 @_of_token
 def draw_sums_in_bf16(token: int, row: list[float], request: Request) -> int:
     """Running sums in bf16 stop growing; tt-metal#41635."""
@@ -163,20 +163,20 @@ def draw_sums_in_bf16(token: int, row: list[float], request: Request) -> int:
     return past[0] if past else len(row) - 1
 
 
-@asking({"draw"}, _race((0.25, 0.5, 0.25), 0.75, 0.5, 0.25), profile=_RACE)
+@answering("draw", _race((0.25, 0.5, 0.25), 0.75, 0.5, 0.25), profile=_RACE)
 @_noise
 def race_is_lost_by_the_best(numbers: list[float]) -> Sequence[float]:
     """The token that arrives last is drawn."""
     return [1 - u for u in numbers]
 
 
-@asking({"draw"}, _race(_HALVES, 0.25, 0.5, 0.75), profile=_RACE)
+@answering("draw", _race(_HALVES, 0.25, 0.5, 0.75), profile=_RACE)
 def race_takes_the_other_logarithm(session: SamplerSession, op: str, request: Request) -> Answer:
     """-log(1-u) is used instead of -log u: the same distribution, another token."""
     return other_rule(session, op, request, "noise", {"-log u": "-log(1-u)", "-log(1-u)": "-log u"})
 
 
-@asking({"draw"}, _race(_HALVES, 0.25, 0.75, 0.5), profile=_RACE)
+@answering("draw", _race(_HALVES, 0.25, 0.75, 0.5), profile=_RACE)
 @_noise
 def race_has_one_noise_for_all(numbers: list[float]) -> Sequence[float]:
     """All tokens get the same random number, so the heaviest always wins; as in private-mind#255,
@@ -185,7 +185,7 @@ def race_has_one_noise_for_all(numbers: list[float]) -> Sequence[float]:
     return [numbers[0]] * len(numbers)
 
 
-@asking({"draw"}, _race((0.25, 0.5, 0.25), 0.75, 0.25, 0.5), profile=_RACE)
+@answering("draw", _race((0.25, 0.5, 0.25), 0.75, 0.25, 0.5), profile=_RACE)
 def race_noise_is_keyed_by_rank(session: SamplerSession, op: str, request: Request) -> Answer:
     """Noise belongs to places in the sorted row, so another row changes the token; sglang#35697."""
     right = session.answer(op, request)
@@ -201,28 +201,28 @@ def race_noise_is_keyed_by_rank(session: SamplerSession, op: str, request: Reque
     return session.answer(op, given)
 
 
-@asking({"draw"}, _race(_HALVES, 2.0**-30, 2.0**-13, 2.0**-14), profile=_RACE)
+@answering("draw", _race(_HALVES, 2.0**-30, 2.0**-13, 2.0**-14), profile=_RACE)
 @_noise
 def race_noise_is_bounded(numbers: list[float]) -> Sequence[float]:
     """u is kept in [1e-7, 0.999], so unlikely tokens are never drawn; candle (S7)."""
     return [min(max(u, 1e-7), 0.999) for u in numbers]
 
 
-@asking({"draw"}, _race((1 - 2.0**-12, 2.0**-12), 0.5, 1 - 2.0**-20), profile=_RACE)
+@answering("draw", _race((1 - 2.0**-12, 2.0**-12), 0.5, 1 - 2.0**-20), profile=_RACE)
 @_noise
 def race_noise_has_a_floor(numbers: list[float]) -> Sequence[float]:
     """The exponential noise is never below 2^-24, so the tail is drawn wrongly; vllm#43150."""
     return [min(u, 1 - 2.0**-10) for u in numbers]
 
 
-@asking({"draw"}, {**_one(_HALVES, 0.25), "uniforms": pack([0.25, 0.25]), "count": 2})
+@answering("draw", {**_one(_HALVES, 0.25), "uniforms": pack([0.25, 0.25]), "count": 2})
 @_several
 def tokens_are_drawn_twice(tokens: list[int]) -> list[int]:
     """Drawing several tokens puts each one back."""
     return [tokens[0]] * len(tokens)
 
 
-@asking({"draw"}, {**_one(_HALVES, 0.75), "uniforms": pack([0.75, 0.0]), "count": 2})
+@answering("draw", {**_one(_HALVES, 0.75), "uniforms": pack([0.75, 0.0]), "count": 2})
 @_several
 def several_tokens_are_sorted(tokens: list[int]) -> list[int]:
     """Several drawn tokens are returned by id instead of in the order drawn."""
@@ -254,21 +254,21 @@ def _uniform_numbers(change: Callable[[list[float], list[str]], Sequence[float]]
     return other_answer(changed)
 
 
-@asking({"random_words"}, {"seed": "1", "taken": 0, "count": 2}, profile="mt19937")
+@answering("random_words", {"seed": "1", "taken": 0, "count": 2}, profile="mt19937")
 @other_question
 def generator_skips_one_word(request: dict[str, Any]) -> Mapping[str, Any]:
     """The stream starts one word late."""
     return {"taken": request["taken"] + 1}
 
 
-@asking({"random_words"}, {"seed": "1", "taken": 0, "count": 2}, profile="mt19937")
+@answering("random_words", {"seed": "1", "taken": 0, "count": 2}, profile="mt19937")
 @_words
 def generator_stands_still(words: list[str]) -> Sequence[str]:
     """The first word is repeated because the state is not advanced; aiter#2035."""
     return words[:1] * len(words)
 
 
-@asking({"random_words"}, {"seed": "1", "taken": 0, "count": 2}, profile="mt19937")
+@answering("random_words", {"seed": "1", "taken": 0, "count": 2}, profile="mt19937")
 @_words
 def generator_swaps_the_words_of_a_pair(words: list[str]) -> list[str]:
     """The two words of a pair are swapped."""
@@ -277,22 +277,24 @@ def generator_swaps_the_words_of_a_pair(words: list[str]) -> list[str]:
     return made + words[len(made) :]
 
 
-@asking({"random_words"}, {"seed": "1", "taken": 0, "count": 5}, profile="mt19937")
+@answering("random_words", {"seed": "1", "taken": 0, "count": 5}, profile="mt19937")
 @_words
 def generator_repeats_its_block(words: list[str]) -> Sequence[str]:
     """After four words the same four are repeated because a counter is not advanced."""
     return [words[place % 4] for place in range(len(words))]
 
 
-@asking({"random_words"}, {"seed": "100000001", "taken": 0, "count": 2}, profile="chacha12.by-seed")
+@answering(
+    "random_words", {"seed": "100000001", "taken": 0, "count": 2}, profile="chacha12.by-seed"
+)
 @other_question
 def generator_cuts_its_seed_to_32_bits(request: dict[str, Any]) -> Mapping[str, Any]:
     """The upper half of a 64-bit seed is lost."""
     return {"seed": f"{int(request['seed'], 16) & 0xFFFFFFFF:x}"} if "seed" in request else {}
 
 
-@asking(
-    {"random_words"},
+@answering(
+    "random_words",
     {
         "key": ["00000000", "00000000"],
         "counter": ["ffffffff", "00000000", "00000000", "00000000"],
@@ -317,7 +319,7 @@ def counter_does_not_carry(session: SamplerSession, op: str, request: Request) -
     return Ok({"words": [*words[:4], *later[: max(len(words) - 4, 0)]]})
 
 
-@asking({"uniforms"}, {"words": ["ffffffff"]}, profile="mlx-float")
+@answering("uniforms", {"words": ["ffffffff"]}, profile="mlx-float")
 @_uniform_numbers
 def uniform_reaches_1(numbers: list[float], words: list[str]) -> list[float]:
     """The word is divided by the largest one, and 1 comes out."""
@@ -326,14 +328,14 @@ def uniform_reaches_1(numbers: list[float], words: list[str]) -> list[float]:
     return [int(word, 16) / (16 ** len(word) - 1) for word in words]
 
 
-@asking({"uniforms"}, {"words": ["ffffffff"]}, profile="rust-float")
+@answering("uniforms", {"words": ["ffffffff"]}, profile="rust-float")
 @_uniform_numbers
 def uniform_has_too_few_bits(numbers: list[float], words: list[str]) -> Sequence[float]:
     """Two bits of the word are lost."""
     return [int(u * 2**22) / 2**22 for u in numbers]
 
 
-@asking({"uniforms"}, {"words": ["00000000"]}, profile="rust-float")
+@answering("uniforms", {"words": ["00000000"]}, profile="rust-float")
 @_uniform_numbers
 def uniform_turns_the_open_end_round(numbers: list[float], words: list[str]) -> Sequence[float]:
     """Numbers in [0, 1) become numbers in (0, 1], or the reverse."""
@@ -365,7 +367,7 @@ _TWO: Final = _speculation(
 _KEPT: Final = _speculation([(0.5, 0.5)], [(0.5, 0.5), (0.25, 0.75)], [0], [0.25, 0.5])
 
 
-@asking({"speculative"}, _speculation([(0.5, 0.5)], [(0.25, 0.75), (0.5, 0.5)], [0], [0.5, 0.25]))
+@answering("speculative", _speculation([(0.5, 0.5)], [(0.25, 0.75), (0.5, 0.5)], [0], [0.5, 0.25]))
 def speculation_accepts_at_the_ratio(session: SamplerSession, op: str, request: Request) -> Answer:
     """A random number of exactly p / q accepts, and u = 0 accepts a token without weight;
     sglang#35771, transformers (S21).
@@ -373,7 +375,9 @@ def speculation_accepts_at_the_ratio(session: SamplerSession, op: str, request: 
     return other_rule(session, op, request, "equality", {"reject": "accept", "accept": "reject"})
 
 
-@asking({"speculative"}, _speculation([(0.25, 0.75)], [(0.75, 0.25), (0.5, 0.5)], [0], [0.5, 0.25]))
+@answering(
+    "speculative", _speculation([(0.25, 0.75)], [(0.75, 0.25), (0.5, 0.5)], [0], [0.5, 0.25])
+)
 @other_question
 def speculation_turns_the_ratio_round(request: dict[str, Any]) -> Mapping[str, Any]:
     """Tokens are accepted with q / p; vllm#13196 capped it wrongly."""
@@ -384,8 +388,8 @@ def speculation_turns_the_ratio_round(request: dict[str, Any]) -> Mapping[str, A
     }
 
 
-@asking(
-    {"speculative"}, _speculation([(0.75, 0.25)], [(0.25, 0.75), (0.5, 0.5)], [0], [0.5, 0.125])
+@answering(
+    "speculative", _speculation([(0.75, 0.25)], [(0.25, 0.75), (0.5, 0.5)], [0], [0.5, 0.125])
 )
 def speculation_forgets_the_residual(session: SamplerSession, op: str, request: Request) -> Answer:
     """The residual is not used, so drafted tokens appear too often; openvino.genai#4190."""
@@ -402,15 +406,15 @@ def speculation_forgets_the_residual(session: SamplerSession, op: str, request: 
     return Ok({**right.out, "tokens": tokens})
 
 
-@asking({"speculative"}, _TWO)
+@answering("speculative", _TWO)
 @_other_uniforms
 def speculation_shares_its_random_number(numbers: list[float]) -> list[float]:
     """One random number is used for all tests, which biases the output; vllm#47386."""
     return [numbers[0]] * len(numbers)
 
 
-@asking(
-    {"speculative"},
+@answering(
+    "speculative",
     _speculation(
         [(0.75, 0.25), (0.5, 0.5)],
         [(0.25, 0.75), (0.75, 0.25), (0.5, 0.5)],
@@ -425,14 +429,14 @@ def speculation_judges_by_the_next_row(request: dict[str, Any]) -> Mapping[str, 
     return {"target": [*rows[1:], rows[-1]]} if len(rows) > 1 else {}
 
 
-@asking({"speculative"}, _KEPT)
+@answering("speculative", _KEPT)
 @other_answer
 def speculation_counts_one_less(out: dict[str, Any], _: Request) -> Mapping[str, Any]:
     """The number of accepted tokens is one too small."""
     return {**out, "accepted": max(out["accepted"] - 1, 0)}
 
 
-@asking({"speculative"}, _KEPT)
+@answering("speculative", _KEPT)
 @other_answer
 def speculation_has_no_bonus_token(out: dict[str, Any], request: Request) -> Mapping[str, Any]:
     """If all drafts are accepted, the bonus token is missing."""
@@ -440,7 +444,7 @@ def speculation_has_no_bonus_token(out: dict[str, Any], request: Request) -> Map
     return {**out, "tokens": list(out["tokens"])[:drafts]} if out["accepted"] == drafts else out
 
 
-@asking({"residual"}, {"target": pack([0.25, 0.75]), "draft": pack([0.75, 0.25]), "params": {}})
+@answering("residual", {"target": pack([0.25, 0.75]), "draft": pack([0.75, 0.25]), "params": {}})
 @other_answer
 def residual_is_not_cut_at_zero(out: dict[str, Any], request: Request) -> Mapping[str, Any]:
     """The absolute value of p - q is used instead of its positive part."""
@@ -463,21 +467,21 @@ _MIROSTAT: Final = {
 }
 
 
-@asking(("mirostat_1", "mirostat_2"), _MIROSTAT, op="mirostat_2")
+@answering(("mirostat_1", "mirostat_2"), _MIROSTAT, op="mirostat_2")
 @other_parameters
 def mirostat_mixes_bits_and_nats(given: dict[str, Any]) -> Mapping[str, Any]:
     """The surprise is in nats and tau in bits; aprender#2142."""
     return {"tau": given["tau"] / log(2)}
 
 
-@asking(("mirostat_1", "mirostat_2"), _MIROSTAT, op="mirostat_2")
+@answering(("mirostat_1", "mirostat_2"), _MIROSTAT, op="mirostat_2")
 @other_answer
 def mirostat_forgets_mu(out: dict[str, Any], request: Request) -> Mapping[str, Any]:
     """The old state is returned; llama-cpp-python#914, LLamaSharp#71."""
     return {**out, "state": request["state"]} if "mu" in request["state"] else out
 
 
-@asking(("mirostat_1", "mirostat_2"), _MIROSTAT, op="mirostat_2")
+@answering(("mirostat_1", "mirostat_2"), _MIROSTAT, op="mirostat_2")
 @other_answer
 def mirostat_learns_the_wrong_way(out: dict[str, Any], request: Request) -> Mapping[str, Any]:
     """The error is added to mu instead of subtracted."""
@@ -492,7 +496,7 @@ def mirostat_learns_the_wrong_way(out: dict[str, Any], request: Request) -> Mapp
     return {**out, "state": {**out["state"], "mu": mu}}
 
 
-@asking(
+@answering(
     ("mirostat_1", "mirostat_2"),
     {**_MIROSTAT, "state": {"mu": pack([1.0], "f64")}},
     op="mirostat_2",
@@ -502,8 +506,8 @@ def mirostat_takes_the_other_surprise(session: SamplerSession, op: str, request:
     return other_rule(session, op, request, "whose", {"whole": "kept", "kept": "whole"})
 
 
-@asking(
-    {"adaptive_p"},
+@answering(
+    "adaptive_p",
     {
         "logits": pack([2.0, 1.0, 0.0]),
         "params": pack_parameters({"target": 0.5, "decay": 0.5}),

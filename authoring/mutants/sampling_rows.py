@@ -8,7 +8,7 @@ from typing import Any, Final
 from authoring.mutants.samplers import (
     AskSampler,
     Request,
-    asking,
+    answering,
     ignored,
     other_parameters,
     other_question,
@@ -43,7 +43,7 @@ def _window(request: dict[str, Any]) -> int:
     return window if isinstance(window, int) and 0 < window < len(request["history"]) else 0
 
 
-@asking({"repetition_penalty"}, _REPEATED)
+@answering("repetition_penalty", _REPEATED)
 def repetition_divides_negative_logits(
     session: SamplerSession, op: str, request: Request
 ) -> Answer:
@@ -51,7 +51,7 @@ def repetition_divides_negative_logits(
     return other_rule(session, op, request, "method", {"by sign": "divide"})
 
 
-@asking({"repetition_penalty"}, _REPEATED)
+@answering("repetition_penalty", _REPEATED)
 def repetition_counts_each_occurrence(session: SamplerSession, op: str, request: Request) -> Answer:
     """The penalty is raised to the number of occurrences; lattice#312, transformers.js#1062."""
     return other_rule(
@@ -63,7 +63,7 @@ def repetition_counts_each_occurrence(session: SamplerSession, op: str, request:
     )
 
 
-@asking({"repetition_penalty"}, _REPEATED)
+@answering("repetition_penalty", _REPEATED)
 def penalty_is_shifted_first(session: SamplerSession, op: str, request: Request) -> Answer:
     """The largest logit is subtracted first, which changes signs; text-generation-webui#3627."""
     right = session.answer(op, request)
@@ -77,11 +77,7 @@ def penalty_is_shifted_first(session: SamplerSession, op: str, request: Request)
     return session.answer(op, {**request, "logits": moved})
 
 
-@asking(
-    {"frequency_penalty", "presence_penalty", "repetition_penalty"},
-    _COUNTED,
-    op="frequency_penalty",
-)
+@answering(("frequency_penalty", "presence_penalty", "repetition_penalty"), _COUNTED)
 def penalty_takes_the_prompt_for_output(
     session: SamplerSession, op: str, request: Request
 ) -> Answer:
@@ -89,11 +85,7 @@ def penalty_takes_the_prompt_for_output(
     return other_rule(session, op, request, "scope", {"output": "all"})
 
 
-@asking(
-    {"frequency_penalty", "presence_penalty", "repetition_penalty"},
-    _COUNTED,
-    op="frequency_penalty",
-)
+@answering(("frequency_penalty", "presence_penalty", "repetition_penalty"), _COUNTED)
 def penalty_sees_the_prompt_only(session: SamplerSession, op: str, request: Request) -> Answer:
     """Prompt and output are swapped; vllm-metal#69."""
     return other_rule(
@@ -101,26 +93,26 @@ def penalty_sees_the_prompt_only(session: SamplerSession, op: str, request: Requ
     )
 
 
-@asking(PENALTIES, _REPEATED)
+@answering(PENALTIES, _REPEATED)
 def penalty_is_never_applied(session: SamplerSession, op: str, request: Request) -> Answer:
     """The parameter is accepted and ignored; sglang#28179, Rapid-MLX#470, MTPLX#120."""
     return ignored(session, op, request)
 
 
-@asking(PENALTIES, _REPEATED)
+@answering(PENALTIES, _REPEATED)
 def penalty_is_applied_twice(session: SamplerSession, op: str, request: Request) -> Answer:
     """Two layers of a server both apply it; sglang-omni#1360."""
     return twice(session, op, request)
 
 
-@asking(PENALTIES, row_request([1.0, 2.0], [1], 0, penalty=2.0))
+@answering(PENALTIES, row_request([1.0, 2.0], [1], 0, penalty=2.0))
 @_history
 def penalty_counts_padding(history: list[int], _: int) -> Sequence[int]:
     """Token 0 pads the batch and is counted; TGI#1765."""
     return [0, *history, 0]
 
 
-@asking(PENALTIES, row_request([1.0, 2.0, 3.0], [0, 1, 2], 0, penalty=2.0, window=1))
+@answering(PENALTIES, row_request([1.0, 2.0, 3.0], [0, 1, 2], 0, penalty=2.0, window=1))
 @other_question
 def window_is_the_first_tokens(request: dict[str, Any]) -> Mapping[str, Any]:
     """The first N tokens are used instead of the last N; llama-cpp-python#1295."""
@@ -128,7 +120,7 @@ def window_is_the_first_tokens(request: dict[str, Any]) -> Mapping[str, Any]:
     return {"history": request["history"][:window]} if window else {}
 
 
-@asking(PENALTIES, row_request([1.0, 2.0, 3.0], [0, 1, 2], 0, penalty=2.0, window=2))
+@answering(PENALTIES, row_request([1.0, 2.0, 3.0], [0, 1, 2], 0, penalty=2.0, window=2))
 @other_question
 def window_lacks_its_oldest_token(request: dict[str, Any]) -> Mapping[str, Any]:
     """A window of N covers N - 1 tokens; exllamav3 (S5)."""
@@ -136,7 +128,7 @@ def window_lacks_its_oldest_token(request: dict[str, Any]) -> Mapping[str, Any]:
     return {"history": request["history"][1 - window :] if window > 1 else []} if window else {}
 
 
-@asking(
+@answering(
     ("repetition_penalty", "frequency_penalty", "presence_penalty"),
     row_request([1.0, 2.0], [0, *[1] * 20], 0, penalty=2.0),
 )
@@ -146,35 +138,39 @@ def window_of_20_by_default(history: list[int], _: int) -> Sequence[int]:
     return history[-20:]
 
 
-@asking((*PENALTIES, "no_repeat_ngram", "bad_words"), row_request([1.0, 2.0], [1], 0, penalty=2.0))
+@answering(
+    (*PENALTIES, "no_repeat_ngram", "bad_words"), row_request([1.0, 2.0], [1], 0, penalty=2.0)
+)
 @_history
 def last_token_is_not_counted(history: list[int], prompt: int) -> Sequence[int]:
     """The newest token is not in the history yet, as in vllm#33433 for bad words."""
     return history[:-1] if len(history) > prompt else history
 
 
-@asking(("frequency_penalty", "presence_penalty", "min_new_tokens"), _COUNTED)
+@answering(("frequency_penalty", "presence_penalty", "min_new_tokens"), _COUNTED)
 @other_question
 def prompt_length_is_off_by_one(request: dict[str, Any]) -> Mapping[str, Any]:
     """The prompt length is one too high; TensorRT-LLM#13633 shifted its arguments."""
     return {"prompt_length": min(request["prompt_length"] + 1, len(request["history"]))}
 
 
-@asking({"frequency_penalty"}, row_request([2.0, 1.0], [0, 0], 0, penalty=0.5))
+@answering("frequency_penalty", row_request([2.0, 1.0], [0, 0], 0, penalty=0.5))
 @_history
 def frequency_counts_once(history: list[int], _: int) -> Sequence[int]:
     """A frequency penalty ignores how often a token occurs, like a presence penalty."""
     return list(dict.fromkeys(history))
 
 
-@asking(("frequency_penalty", "presence_penalty"), row_request([2.0, 1.0], [0, 0], 0, penalty=0.5))
+@answering(
+    ("frequency_penalty", "presence_penalty"), row_request([2.0, 1.0], [0, 0], 0, penalty=0.5)
+)
 @other_parameters
 def penalty_is_added(given: dict[str, Any]) -> Mapping[str, Any]:
     """Repeated tokens become more likely because the sign is wrong; mistral.rs#158."""
     return {"penalty": -given["penalty"]}
 
 
-@asking({"presence_penalty"}, row_request([2.0, 1.0], [0, 0], 0, penalty=0.5))
+@answering("presence_penalty", row_request([2.0, 1.0], [0, 0], 0, penalty=0.5))
 def presence_counts_each_occurrence(session: SamplerSession, op: str, request: Request) -> Answer:
     """A presence penalty is subtracted once per occurrence."""
     return (
@@ -184,7 +180,7 @@ def presence_counts_each_occurrence(session: SamplerSession, op: str, request: R
     )
 
 
-@asking({"penalties"}, row_request([1.0, 0.0], [0, 0], 0, repetition=2.0, frequency=1.0))
+@answering("penalties", row_request([1.0, 0.0], [0, 0], 0, repetition=2.0, frequency=1.0))
 def penalties_in_the_other_order(session: SamplerSession, op: str, request: Request) -> Answer:
     """Subtraction and division are swapped, which matters where signs differ; sglang (S13)."""
     return other_rule(
@@ -196,7 +192,7 @@ def penalties_in_the_other_order(session: SamplerSession, op: str, request: Requ
     )
 
 
-@asking({"repetition_penalty"}, row_request([-0.0, 1.0], [0], 0, penalty=2.0))
+@answering("repetition_penalty", row_request([-0.0, 1.0], [0], 0, penalty=2.0))
 @other_row
 def zero_becomes_minus_zero(
     _before: list[float], after: list[float], _: Request
@@ -211,19 +207,19 @@ def zero_becomes_minus_zero(
 _NGRAMS: Final = row_request([0.0] * 4, [0, 1, 2, 0, 1], 0, ngram_size=3)
 
 
-@asking({"logit_bias"}, row_request([0.0, 1.0], biases={0: 1.5}))
+@answering("logit_bias", row_request([0.0, 1.0], biases={0: 1.5}))
 def logit_bias_is_never_applied(session: SamplerSession, op: str, request: Request) -> Answer:
     """The map of biases is accepted and ignored, as in sglang#28179."""
     return ignored(session, op, request)
 
 
-@asking({"logit_bias"}, row_request([0.0, 1.0], biases={0: 1.5}))
+@answering("logit_bias", row_request([0.0, 1.0], biases={0: 1.5}))
 def logit_bias_is_applied_twice(session: SamplerSession, op: str, request: Request) -> Answer:
     """Two layers of a server both add it, as in sglang-omni#1360."""
     return twice(session, op, request)
 
 
-@asking({"logit_bias"}, row_request([2.0, 1.0], biases={0: 1.5}))
+@answering("logit_bias", row_request([2.0, 1.0], biases={0: 1.5}))
 @other_row
 def logit_bias_replaces_the_logit(
     before: list[float], after: list[float], _: Request
@@ -235,7 +231,7 @@ def logit_bias_replaces_the_logit(
     ]
 
 
-@asking({"logit_bias"}, row_request([0.0, 1.0], biases={0: -100.0}))
+@answering("logit_bias", row_request([0.0, 1.0], biases={0: -100.0}))
 @other_parameters
 def logit_bias_of_minus_100_bans(given: dict[str, Any]) -> Mapping[str, Any]:
     """A bias of -100 is treated as a ban."""
@@ -245,7 +241,7 @@ def logit_bias_of_minus_100_bans(given: dict[str, Any]) -> Mapping[str, Any]:
     return {"biases": {t: -inf if bias <= -100 else bias for t, bias in biases.items()}}
 
 
-@asking(("no_repeat_ngram", "encoder_no_repeat_ngram"), _NGRAMS)
+@answering(("no_repeat_ngram", "encoder_no_repeat_ngram"), _NGRAMS)
 @other_parameters
 def n_grams_are_one_longer(given: dict[str, Any]) -> Mapping[str, Any]:
     """The size of an n-gram is counted without its last token."""
@@ -253,7 +249,7 @@ def n_grams_are_one_longer(given: dict[str, Any]) -> Mapping[str, Any]:
     return {"ngram_size": size + 1} if isinstance(size, int) else {}
 
 
-@asking(
+@answering(
     ("no_repeat_ngram", "encoder_no_repeat_ngram"),
     row_request([0.0] * 4, [0, 1, 2, 1], 0, ngram_size=3),
 )
@@ -263,28 +259,28 @@ def n_grams_are_one_shorter(given: dict[str, Any]) -> Mapping[str, Any]:
     return {"ngram_size": max(given["ngram_size"] - 1, 1)}
 
 
-@asking(("min_length", "min_new_tokens"), row_request([0.0, 1.0], [1, 1], 0, length=2, ends=[0]))
+@answering(("min_length", "min_new_tokens"), row_request([0.0, 1.0], [1, 1], 0, length=2, ends=[0]))
 @other_parameters
 def minimum_ends_one_step_late(given: dict[str, Any]) -> Mapping[str, Any]:
     """The end is banned for one token too many; 1Cat-vLLM#533."""
     return {name: given[name] + 1 for name in ("length", "count") if name in given}
 
 
-@asking(("min_length", "min_new_tokens"), row_request([0.0, 1.0], [1, 1], 0, length=3, ends=[0]))
+@answering(("min_length", "min_new_tokens"), row_request([0.0, 1.0], [1, 1], 0, length=3, ends=[0]))
 @other_parameters
 def minimum_ends_one_step_early(given: dict[str, Any]) -> Mapping[str, Any]:
     """The end is allowed one token too soon."""
     return {name: max(given[name] - 1, 0) for name in ("length", "count") if name in given}
 
 
-@asking({"min_new_tokens"}, row_request([0.0, 1.0], [1, 1], 2, count=1, ends=[0]))
+@answering("min_new_tokens", row_request([0.0, 1.0], [1, 1], 2, count=1, ends=[0]))
 @other_question
 def minimum_counts_the_prompt(_: dict[str, Any]) -> Mapping[str, Any]:
     """New tokens are counted with the prompt."""
     return {"prompt_length": 0}
 
 
-@asking(
+@answering(
     ("min_length", "min_new_tokens"), row_request([0.0, 1.0, 2.0], [], 0, length=3, ends=[0, 1])
 )
 @other_parameters
@@ -293,7 +289,7 @@ def only_the_first_end_is_banned(given: dict[str, Any]) -> Mapping[str, Any]:
     return {"ends": list(given["ends"])[:1]}
 
 
-@asking(
+@answering(
     ("dry", "dry_nearby", "dry_longest"),
     row_request([0.0] * 4, [0, 1, 2, 0, 1], 0, multiplier=1.0, base=2.0, allowed_length=1),
 )
@@ -303,7 +299,7 @@ def dry_exponent_is_off_by_one(given: dict[str, Any]) -> Mapping[str, Any]:
     return {"multiplier": given["multiplier"] * given.get("base", 1.75)}
 
 
-@asking(
+@answering(
     ("dry", "dry_nearby", "dry_longest"),
     row_request(
         [0.0] * 4, [0, 1, 2, 0, 1], 0, multiplier=1.0, base=2.0, allowed_length=1, breakers=[[1]]
@@ -316,7 +312,7 @@ def dry_runs_through_breakers(_: dict[str, Any]) -> Mapping[str, Any]:
     return {"breakers": []}
 
 
-@asking(
+@answering(
     ("dry", "dry_nearby", "dry_longest"),
     row_request([0.0] * 4, [0, 1, 2, 0, 1], 0, multiplier=1.0, base=2.0, allowed_length=1),
 )
@@ -326,7 +322,7 @@ def dry_takes_the_length_for_the_base(given: dict[str, Any]) -> Mapping[str, Any
     return {"base": float(max(given.get("allowed_length", 2), 1))}
 
 
-@asking(
+@answering(
     ("dry", "dry_nearby", "dry_longest"),
     row_request([0.0] * 4, [0, 1, 2, 0, 1], 0, multiplier=1.0, base=2.0, allowed_length=2),
 )
@@ -336,7 +332,7 @@ def dry_allows_one_more(given: dict[str, Any]) -> Mapping[str, Any]:
     return {"allowed_length": given.get("allowed_length", 2) + 1}
 
 
-@asking({"lz"}, row_request([0.0] * 4, [0, 1, 2, 0, 1], 0, strength=0.5))
+@answering("lz", row_request([0.0] * 4, [0, 1, 2, 0, 1], 0, strength=0.5))
 @other_row
 def lz_penalty_has_the_wrong_sign(
     before: list[float], after: list[float], _: Request
@@ -348,7 +344,7 @@ def lz_penalty_has_the_wrong_sign(
 # ---- temperature, softmax, greedy
 
 
-@asking({"temperature"}, row_request([1.0, 2.0], temperature=0.5))
+@answering("temperature", row_request([1.0, 2.0], temperature=0.5))
 @other_row
 def temperature_multiplies(before: list[float], after: list[float], _: Request) -> Sequence[float]:
     """Logits are multiplied by the temperature instead of divided."""
@@ -358,7 +354,7 @@ def temperature_multiplies(before: list[float], after: list[float], _: Request) 
     ]
 
 
-@asking({"temperature"}, row_request([1.0, 2.0], temperature=0.5))
+@answering("temperature", row_request([1.0, 2.0], temperature=0.5))
 def temperature_is_applied_twice(session: SamplerSession, op: str, request: Request) -> Answer:
     """Two layers of a server both apply it, which a test with temperature 1 never notices;
     RL-Kernel#81.
@@ -366,13 +362,13 @@ def temperature_is_applied_twice(session: SamplerSession, op: str, request: Requ
     return twice(session, op, request)
 
 
-@asking({"temperature"}, row_request([1.0, 2.0], temperature=0.5))
+@answering("temperature", row_request([1.0, 2.0], temperature=0.5))
 def temperature_is_never_applied(session: SamplerSession, op: str, request: Request) -> Answer:
     """The parameter is accepted and ignored, as in sglang#28179."""
     return ignored(session, op, request)
 
 
-@asking({"softmax"}, {"logits": pack([100.0, 100.0])})
+@answering("softmax", {"logits": pack([100.0, 100.0])})
 @other_row
 def softmax_overflows(before: list[float], after: list[float], request: Request) -> list[float]:
     """The largest logit is not subtracted first."""
@@ -388,14 +384,14 @@ def softmax_overflows(before: list[float], after: list[float], request: Request)
     return [nan if size == total == inf or total == 0 else size / total for size in sizes]
 
 
-@asking({"softmax"}, {"logits": pack([0.0, -inf])})
+@answering("softmax", {"logits": pack([0.0, -inf])})
 @other_row
 def softmax_adds_a_little(_before: list[float], after: list[float], _: Request) -> Sequence[float]:
     """A small number is added to each probability, so none is 0."""
     return [share + 1e-9 for share in after]
 
 
-@asking({"logprobs"}, {"logits": pack([0.0, -120.0])})
+@answering("logprobs", {"logits": pack([0.0, -120.0])})
 @other_row
 def logprobs_of_rounded_shares(
     before: list[float], after: list[float], request: Request
@@ -409,20 +405,20 @@ def logprobs_of_rounded_shares(
     return [log(share) if share > 0 else -inf for share in shares]
 
 
-@asking({"logprobs"}, {"logits": pack([0.0, 0.0])})
+@answering("logprobs", {"logits": pack([0.0, 0.0])})
 @other_row
 def logprobs_have_base_2(_before: list[float], after: list[float], _: Request) -> Sequence[float]:
     """The logarithms are to base 2; aprender#2142 mixed bits and nats in mirostat."""
     return [number / log(2) for number in after]
 
 
-@asking({"greedy"}, {"logits": pack([1.0, 1.0])})
+@answering("greedy", {"logits": pack([1.0, 1.0])})
 def greedy_takes_the_last_of_equals(session: SamplerSession, op: str, request: Request) -> Answer:
     """Among several largest logits the last one is chosen; tt-metal#50687."""
     return other_rule(session, op, request, "ties", {"first": "last", "last": "first"})
 
 
-@asking({"greedy"}, {"logits": {"f32": "3f8000007fc00000"}})
+@answering("greedy", {"logits": {"f32": "3f8000007fc00000"}})
 def greedy_takes_nan_for_the_largest(session: SamplerSession, op: str, request: Request) -> Answer:
     """A NaN wins every comparison; flashinfer#1575 read out of bounds on one."""
     row = unpack(request["logits"])

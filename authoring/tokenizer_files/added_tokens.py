@@ -92,10 +92,7 @@ def tokenizers() -> Iterator[Described]:
     yield described(
         "added_ids",
         "The ids of added tokens are those of the vocabulary, or the next free ones",
-        {
-            **letters("ab", first=()),
-            "vocab": {"a": 0, "b": 1, "<x>": 2, "c": 7},
-        },
+        {**letters("ab", first=()), "vocab": {"a": 0, "b": 1, "<x>": 2, "c": 7}},
         added_tokens=[
             added("<x>", "special", id_=10),
             added("<y>", id_=12),
@@ -106,12 +103,7 @@ def tokenizers() -> Iterator[Described]:
         "added_repeats",
         "White space that one added token takes is there again for the next one",
         plain("<>"),
-        added_tokens=[
-            added("<a>", "rstrip"),
-            added("  "),
-            added("<c>"),
-            added("\n", "rstrip"),
-        ],
+        added_tokens=[added("<a>", "rstrip"), added("  "), added("<c>"), added("\n", "rstrip")],
     )
     yield described(
         "added_bytes",

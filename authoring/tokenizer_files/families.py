@@ -52,11 +52,7 @@ def tokenizers() -> Iterator[Described]:
         fuse_unk=True,
         byte_fallback=True,
     )
-    specials = [
-        added("<unk>", "special"),
-        added("<s>", "special"),
-        added("</s>", "special"),
-    ]
+    specials = [added("<unk>", "special"), added("<s>", "special"), added("</s>", "special")]
     yield described(
         "family_gpt2",
         "As GPT-2 has it",
@@ -148,10 +144,7 @@ def tokenizers() -> Iterator[Described]:
             end_of_word_suffix="</w>",
         ),
         normalizer=sequence(
-            "normalizers",
-            component("NFC"),
-            replace(regex(r"\s+"), " "),
-            component("Lowercase"),
+            "normalizers", component("NFC"), replace(regex(r"\s+"), " "), component("Lowercase")
         ),
         pre_tokenizer=cuts(
             split(regex(r"'s|'t|'ll|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"), "Removed", invert=True),

@@ -88,11 +88,7 @@ def tokenizers() -> Iterator[Described]:
             ),
             decoder=_FALLBACK,
         )
-    yield described(
-        "unk",
-        "Each unknown character is an unknown token of its own",
-        plain(),
-    )
+    yield described("unk", "Each unknown character is an unknown token of its own", plain())
     yield described(
         "unk_fused",
         "Unknown characters that follow one another are one unknown token",

@@ -53,11 +53,7 @@ def tokenizers() -> Iterator[Described]:
         yield described(f"pre_{name}", about, plain(_SEEN), pre_tokenizer=pre_tokenizer)
     for name, about, pre_tokenizer in _byte_levels():
         yield described(
-            f"pre_{name}",
-            about,
-            byte_letters(),
-            pre_tokenizer=pre_tokenizer,
-            decoder=byte_level(),
+            f"pre_{name}", about, byte_letters(), pre_tokenizer=pre_tokenizer, decoder=byte_level()
         )
 
 

@@ -1,1 +1,1 @@
-"""The commands of `tokenref`, by what they are about; `cli` puts them together."""
+"""The commands of `tokenref`, one module per subject."""

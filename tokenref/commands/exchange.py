@@ -15,7 +15,7 @@ from rich.markup import escape
 
 from bpe_ref.formats.files import replacing
 from tokenref.answers import Engine
-from tokenref.catalogue import Catalogue, Selection, SelectionError, open_catalogue
+from tokenref.catalogue import LARGEST_BATCH, Catalogue, Selection, SelectionError, open_catalogue
 from tokenref.commands.endings import standard_output
 from tokenref.commands.options import OPERATION
 from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, progress_bar, write
@@ -23,14 +23,14 @@ from tokenref.engines.table import Unavailable, engine
 from tokenref.known import default_path, read_known
 from tokenref.manifest import dump_manifest
 from tokenref.protocol.answering import answer_requests
-from tokenref.protocol.batches import LARGEST, Loading
+from tokenref.protocol.batches import Loading
 from tokenref.protocol.opening import open_function
 from tokenref.protocol.requests import export as export_lines
 from tokenref.protocol.requests import read_requests
 from tokenref.protocol.responses import judge_responses
 from tokenref.record import Case, RecordError, op_of
+from tokenref.reports import visible
 from tokenref.reports.lines import dump_report
-from tokenref.reports.short import visible
 from tokenref.reports.terminal import print_runs
 from tokenref.runner import Run, conclude, with_known_results
 
@@ -76,8 +76,8 @@ def fixtures_digest(catalogue: Catalogue) -> str:
 )
 @click.option(
     "--batch",
-    type=click.IntRange(1, LARGEST),
-    default=LARGEST,
+    type=click.IntRange(1, LARGEST_BATCH),
+    default=LARGEST_BATCH,
     show_default=True,
     help="Maximum number of questions per message.",
 )

@@ -11,7 +11,7 @@ from tokenref.commands.paths import FOLDER, InputError
 from tokenref.doctor.conversation import Finding
 from tokenref.doctor.walk import examine
 from tokenref.protocol.channel import Patience
-from tokenref.reports.short import visible
+from tokenref.reports import visible
 from tokenref.skeletons import LANGUAGES, SkeletonError, write_skeleton
 
 _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}

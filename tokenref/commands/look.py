@@ -1,4 +1,4 @@
-"""`tokenref show`, `engines` and `trace`: look at one thing."""
+"""`tokenref show`, `engines` and `trace`."""
 
 import difflib
 from pathlib import Path
@@ -15,8 +15,8 @@ from tokenref.commands.paths import FOLDER, InputError
 from tokenref.commands.text import argument_text
 from tokenref.engines.table import Unavailable, engine, engine_names
 from tokenref.record import Case, canonical_json, op_of
+from tokenref.reports import visible
 from tokenref.reports.readable import readable_json
-from tokenref.reports.short import visible
 
 
 @click.command()

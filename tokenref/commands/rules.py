@@ -1,6 +1,11 @@
 """`tokenref rules`: the points that engines decide differently, and the names of the choices."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from inspect import cleandoc
+from types import MappingProxyType
+from typing import Final
 
 import click
 from rich.console import Console
@@ -9,8 +14,7 @@ from rich.text import Text
 
 from sampling_ref import PROFILES
 from tokenref.commands.options import SAMPLER_OPERATION
-from tokenref.definitions import definition_of
-from tokenref.record import SAMPLER_OPS
+from tokenref.record import ROW_OPS, SAMPLER_OPS
 from tokenref.rules import STANDARD, points, rule_names, slug
 
 
@@ -44,6 +48,80 @@ def rules(op: str | None, *, every: bool, definition: bool) -> None:
         count = len(rule_names(op))
         says = f"\n{count} rules, which --all lists; {STANDARD} is the first choice at every point"
         console.print(says, soft_wrap=True, highlight=False)
+
+
+DEFINED_IN: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "softmax": ("numbers.softmax",),
+        "logprobs": ("numbers.softmax",),
+        "draw": (
+            "draws.inverse_cdf",
+            "draws.without_replacement",
+            "draws.noise",
+            "draws.gumbel_max",
+            "draws.exponential_race",
+            "draws.torch_cpu",
+        ),
+        "random_words": (
+            "random.mt19937",
+            "random.philox",
+            "random.threefry",
+            "random.pcg64",
+            "random.chacha",
+            "random.isaac64",
+            "random.xoshiro256plusplus",
+            "random.murmur",
+            "random.words",
+            "random.splitmix64",
+            "random.seed_sequence",
+        ),
+        "uniforms": ("random.uniforms",),
+        "speculative": (
+            "speculative.shares",
+            "speculative.acceptance",
+            "speculative.residual",
+            "speculative.chain",
+            "speculative.block",
+            "speculative.tree",
+            "speculative.target_only",
+            "speculative.typical",
+        ),
+        "residual": ("speculative.shares", "speculative.residual"),
+    }
+)
+"""The modules of `sampling_ref` that define operations other than steps."""
+
+
+def modules_of(op: str) -> tuple[str, ...]:
+    """Return the modules of `sampling_ref` that define an operation.
+
+    A step has its own module; penalties and masks also use that of the history. Operations that ask
+    another operation several times, or that run an engine's whole chain, have none.
+
+    >>> modules_of("uniforms"), modules_of("chain")
+    (('random.uniforms',), ())
+    """
+    if op in DEFINED_IN:
+        return DEFINED_IN[op]
+    places = (f"{folder}{op}" for folder in _FOLDERS)
+    own = tuple(place for place in places if find_spec(f"sampling_ref.{place}"))[:1]
+    return (*own, "history") if op in ROW_OPS and op not in _WITHOUT_HISTORY else own
+
+
+_FOLDERS: Final = ("steps.", "filters.", "adaptive.", "")
+_WITHOUT_HISTORY: Final = frozenset({"temperature", "dynamic_temperature", "smoothing", "lz"})
+
+
+def definition_of(op: str) -> str | None:
+    """Return the docstrings of the modules that define an operation, or None if there are none.
+
+    >>> print(definition_of("top_k").splitlines()[0])
+    Top-k filtering.
+    >>> definition_of("batch") is None
+    True
+    """
+    modules = [import_module(f"sampling_ref.{name}") for name in modules_of(op)]
+    return "\n\n".join(cleandoc(module.__doc__ or "").strip() for module in modules) or None
 
 
 def _definition(op: str | None) -> str:

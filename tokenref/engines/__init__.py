@@ -1,1 +1,1 @@
-"""The programs under test, each behind the same small interface."""
+"""The engines under test, each behind the interface of `tokenref.answers`."""

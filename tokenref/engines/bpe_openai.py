@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from bpe_ref import Vocabulary
 from tokenref.answers import TEXT_OPS, Answer, Ok, Unsupported, as_text, request_text
-from tokenref.engines.tiktoken_api import answer_decode, answer_special, which
+from tokenref.engines.tiktoken import answer_decode, answer_special, which
 
 _OWN: Final = ("cl100k_base", "o200k_base", "voyage3_base")
 

@@ -21,11 +21,10 @@ from sampling_ref.draws.without_replacement import (
 )
 from sampling_ref.errors import ParameterError, RandomNumberError, UnknownNameError
 from sampling_ref.random.sources import read_uniforms
-from tokenref.conversions import CONVERSIONS, numbers_of
 from tokenref.engines.reference_adaptive import ADAPTIVE
 from tokenref.engines.reference_speculative import SPECULATIVE
 from tokenref.floats import pack, type_of, unpack
-from tokenref.generators import GENERATORS, Start, words_of
+from tokenref.generators import CONVERSIONS, GENERATORS, Start, numbers_of, words_of
 from tokenref.rules import Choices, all_choices
 
 Request: TypeAlias = Mapping[str, Any]

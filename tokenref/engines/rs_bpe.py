@@ -30,7 +30,7 @@ from tokenref.answers import (
     as_text,
     request_text,
 )
-from tokenref.engines.tiktoken_api import which
+from tokenref.engines.tiktoken import which
 
 _OWN: Final = ("cl100k_base", "o200k_base")
 _IDS: Final = 1 << 32

@@ -122,7 +122,7 @@ def _adapter(name: str) -> Callable[[str], Engine]:
 
 
 def _missing_device() -> str | None:
-    from tokenref.engines.torch_rows import missing_device
+    from tokenref.engines.torch_draws import missing_device
 
     return missing_device()
 

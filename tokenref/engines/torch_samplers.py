@@ -18,8 +18,18 @@ from typing import Any, Final
 
 from bpe_ref import Vocabulary
 from tokenref.answers import Answer, Ok, Unsupported
-from tokenref.engines.torch_draws import MOST, batched, counted, drawn, generator_of, refused
-from tokenref.engines.torch_rows import device_name, refused_as_empty, to_floats, to_tensor
+from tokenref.engines.torch_draws import (
+    MOST,
+    batched,
+    counted,
+    device_name,
+    drawn,
+    generator_of,
+    refused,
+    refused_as_empty,
+    to_floats,
+    to_tensor,
+)
 from tokenref.floats import pack, type_of, unpack
 from tokenref.rules import STANDARD, rule_name
 

@@ -26,10 +26,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bpe_ref import Vocabulary
 from tokenref.answers import Answer, Ok, Refused, Unsupported
-from tokenref.engines.torch_draws import counted, drawn, refused
-from tokenref.engines.torch_rows import (
+from tokenref.engines.torch_draws import (
+    counted,
     device_name,
+    drawn,
     kept_in,
+    refused,
     refused_as_empty,
     to_floats,
     to_tensor,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Final
 
-from tokenref.engines.torch_rows import device_name
+from tokenref.engines.torch_draws import device_name
 from tokenref.rules import STANDARD, NotExpressibleError, OwnRule, rule_name
 
 NOT_OF_GENERATE: Final = ("min_tokens_to_keep", "encoder_input_ids", "prompt_ignore_length")

@@ -1,9 +1,9 @@
-"""Campaigns of random questions: an engine against the reference.
+"""Campaigns of random questions that compare an engine with the reference.
 
-question, drawn_questions     which question has which number
-comparing     what the reference says, what the engine says, and whether that differs
-smaller_questions, smaller_vocabularies, shrinking     the smallest question that still differs
-findings, journal     what was found, and the file that has it
-campaign, executors     all questions of a shard, here or on many machines
-merging, promoting     shards put together; a finding becomes a golden record
+plan, drawn_questions     what a campaign asks, and which question has which number
+records, comparing     the reference's answer as a record, the engine's answer, and the outcome
+smaller_questions, smaller_rows, smaller_vocabularies, shrinking     find the smallest failure
+findings, likely_bugs     what was found, and which findings are likely the same bug
+journal, campaign     the file of a campaign; running all groups of a shard
+printing, promoting     show findings; turn them into golden records
 """

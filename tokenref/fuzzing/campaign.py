@@ -39,28 +39,28 @@ from tokenref.protocol.opening import open_program
 from tokenref.runner import quiet_standard_error
 
 COMMAND: Final = "cmd:"
-"""What the name of an engine begins with that is a command."""
+"""The prefix of an engine's name that is a command."""
 
 RESTARTS: Final = 1_000_000
-"""Of a program that crashes: each smaller question that crashes it, too, is one more."""
+"""Maximum number of restarts: each smaller question that crashes the program is one."""
 
 
 class Done(Struct, frozen=True, kw_only=True):
-    """What became of a group."""
+    """The result of a group."""
 
     group: Group
     findings: list[Finding]
     trouble: str = ""
-    """Why the engine cannot be asked any more, if so."""
+    """Why the engine can no longer be asked, if so."""
 
     interrupted: bool = False
-    """Whether Ctrl-C came while a failure was made smaller."""
+    """Whether Ctrl-C was pressed while a failure was shrunk."""
 
 
 def open_engine(name: str, patience: Patience | None = None) -> Engine:
-    """Return an engine by its name, or the program of `cmd:PROGRAM ARGS`, started.
+    """Return an engine by its name, or start the program of `cmd:PROGRAM ARGS`.
 
-    Raises `EngineError` for one that nobody knows, or that is not installed.
+    Raises `EngineError` for an unknown engine, or one that is not installed.
 
     >>> open_engine("heap").name
     'heap'
@@ -77,7 +77,7 @@ def open_engine(name: str, patience: Patience | None = None) -> Engine:
 
 
 def run_group(plan: bytes, patience: bytes, limits: bytes, group: int) -> bytes:
-    """Return what becomes of a group; what goes in beside its number, and the result, is JSON."""
+    """Run a group. The arguments other than its number, and the result, are JSON."""
     read = msgspec.json.decode(plan, type=Plan)
     comparer = _comparer(read.engine, patience, tuple(read.ignored))
     shrinking = msgspec.json.decode(limits, type=Limits)
@@ -92,8 +92,8 @@ def _comparer(name: str, patience: bytes, ignored: tuple[str, ...]) -> Comparer:
 def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None = None) -> Done:
     """Draw the questions of a group, compare, and shrink the first failure of each kind.
 
-    The others of the kind are mostly the same mistake, and shrinking takes long. An
-    interrupt while a failure is shrunk ends that; failures that wait for it stay as they are.
+    Other failures of a kind are mostly the same mistake, and shrinking takes long. An interrupt
+    ends the shrinking; the remaining failures are kept as they are.
     """
     start = time.perf_counter()
     first = GROUP * group
@@ -119,7 +119,7 @@ def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None
 
 
 def _one_of_each_kind(outcomes: Sequence[Outcome]) -> list[tuple[int, Outcome]]:
-    """Return the first failure of each kind, with its place."""
+    """Return the first failure of each kind, with its index."""
     failed: dict[tuple[str, str, str], tuple[int, Outcome]] = {}
     for place, outcome in enumerate(outcomes):
         if outcome.fate == "failed":
@@ -136,16 +136,16 @@ def _counts(outcomes: Iterable[Outcome]) -> dict[str, dict[str, int]]:
 
 
 WAITING: Final = 64
-"""Groups that an executor has at a time: enough for many workers, few to lose."""
+"""Number of groups submitted at a time: enough for many workers, few enough to lose."""
 
 _TICK: Final = 0.2
-"""Seconds after which a waiting campaign looks at the clock."""
+"""Seconds between checks of the clock while waiting."""
 
 Work: TypeAlias = tuple[bytes, bytes, bytes]
-"""Plan, patience and limits, as JSON: the same for each group."""
+"""Plan, time limits and shrinking limits as JSON, the same for all groups."""
 
 Report: TypeAlias = Callable[[Done], bool]
-"""What is told of each group; whether to go on."""
+"""Called for each group; returns whether to continue."""
 
 
 def run_campaign(
@@ -157,12 +157,11 @@ def run_campaign(
     seconds: float | None = None,
     executor: Executor | None = None,
 ) -> str:
-    """Do the groups that a journal does not have; return why it ended, in a few words.
+    """Run the groups that a journal lacks, and return in a few words why the campaign ended.
 
-    `report` is called once for each, as soon as it is done, and says whether to
-    go on. After `seconds` no group is begun. `KeyboardInterrupt` passes through, after
-    what was reached until then has been reported; groups that an executor was at
-    are not: they are done again another time.
+    `report` is called for each finished group and returns whether to continue. After `seconds` no
+    new group is started. `KeyboardInterrupt` propagates after the current results have been
+    reported; groups that are running in an executor are run again another time.
     """
     end = None if seconds is None else time.monotonic() + seconds
     plan = msgspec.json.encode(journal.plan)
@@ -178,7 +177,7 @@ def run_campaign(
         if done.interrupted:
             raise KeyboardInterrupt
         if not goes_on:
-            return "enough was found"
+            return "enough bugs were found"
         if done.trouble:
             return done.trouble
     over = next(groups_left(journal.plan, journal), None) is None
@@ -186,7 +185,7 @@ def run_campaign(
 
 
 def groups_left(plan: Plan, journal: Journal) -> Iterator[int]:
-    """Yield the groups of a shard that a journal does not have, in order."""
+    """Yield the groups of a shard that a journal lacks, in order."""
     for place in count():
         group = plan.shard.group(place)
         if plan.groups is not None and group >= plan.groups:
@@ -203,9 +202,9 @@ def _here(groups: Iterator[int], work: Work) -> Iterator[Done]:
 def _there(
     groups: Iterator[int], work: Work, executor: Executor, is_time_up: Callable[[], bool]
 ) -> Iterator[Done]:
-    """Keep an executor busy, and yield what is done in whatever order.
+    """Keep an executor busy, and yield results in the order in which they finish.
 
-    When time is up, what it has not begun yet is taken back.
+    When time is up, groups that have not started are cancelled.
     """
     running: set[Future[bytes]] = set()
     try:
@@ -227,9 +226,10 @@ def _there(
 
 
 def made_smaller(journal: Journal, comparer: Comparer, limits: Limits) -> Iterator[Finding]:
-    """Yield, for each unfinished finding of a journal, what it becomes; it says what it replaces.
+    """Shrink the unfinished findings of a journal, and yield the results.
 
-    After an interrupt, the last one is what was reached, and `KeyboardInterrupt` is raised.
+    Each result says which finding it replaces. After an interrupt the last one is what was
+    reached, and `KeyboardInterrupt` is raised.
     """
     waiting = [finding for finding in journal.findings.values() if finding.unfinished]
     for finding in waiting:
@@ -248,7 +248,9 @@ def _smaller(
         question = question_of(finding)
     except (BpeError, GoldensError, LookupError, TypeError, ValueError) as error:
         name = finding.record["id"]
-        raise CampaignError(f"{name}: what it is about cannot be loaded: {error}") from None
+        raise CampaignError(
+            f"{name}: its vocabulary or tokenizer cannot be loaded: {error}"
+        ) from None
     with quiet_standard_error():
         (failed,) = comparer.compare([question])
         if failed.fate != "failed":
@@ -265,7 +267,7 @@ PROCESSES: Final = "processes"
 
 
 def executor_named(name: str) -> Executor:
-    """Return an executor: `processes`, `processes:4`, or what `module:factory` returns.
+    """Return an executor: `processes`, `processes:4`, or the result of `module:factory`.
 
     A factory is a function without arguments that returns a `concurrent.futures.Executor`,
     such as Dask's `Client(...).get_executor`. Raises `CampaignError`.
@@ -283,9 +285,9 @@ def executor_named(name: str) -> Executor:
         )
     try:
         executor: object = getattr(import_module(kind), rest)()
-    except Exception as error:  # noqa: BLE001 - somebody else's code may raise anything
+    except Exception as error:  # noqa: BLE001 - foreign code may raise anything
         raise CampaignError(
-            f"the executor {name} cannot be made: {type(error).__name__}: {error}"
+            f"the executor {name} cannot be created: {type(error).__name__}: {error}"
         ) from None
     if not isinstance(executor, Executor):
         raise CampaignError(
@@ -296,7 +298,7 @@ def executor_named(name: str) -> Executor:
 
 def _processes(name: str, count: str) -> Executor:
     if count and (not count.isdecimal() or int(count) < 1):
-        raise CampaignError(f"the number of processes must be 1 or more, got {name!r}")
+        raise CampaignError(f"the number of processes must be at least 1, got {name!r}")
     return ProcessPoolExecutor(
         int(count) if count else None,
         mp_context=get_context("spawn"),  # a fork of a process with threads may hang
@@ -305,5 +307,5 @@ def _processes(name: str, count: str) -> Executor:
 
 
 def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the process that asked: it ends the others in order."""
+    """Ignore Ctrl-C: the main process ends the workers in order."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,7 +1,7 @@
-"""Ask the reference, ask the engine, and compare: what became of a question.
+"""Ask the reference and the engine the same question, and compare the answers.
 
-Only what the reference decides is compared. Where it cannot answer, or where
-rounding may decide (`arithmetic_decides`), an engine that differs is not wrong.
+Only decided questions are compared. If the reference cannot answer, or if rounding may decide the
+answer, an engine that differs is not wrong.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,16 +31,16 @@ from tokenref.runner import guarded
 from tokenref.subjects import load_subject
 
 Fate: TypeAlias = Literal["same", "failed", "ignored", "unsupported", "undecided"]
-"""`ignored`: a failure that was said to be none. `undecided`: the reference cannot answer, or
+"""`ignored`: a failure that matches --ignore. `undecided`: the reference cannot answer, or
 rounding decides."""
 
 MANY: Final = 64
-"""Questions in one message to an engine that takes many."""
+"""Number of questions in one message to an engine that takes many."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one question."""
+    """The outcome of one question."""
 
     question: Question
     fate: Fate
@@ -50,13 +50,13 @@ class Outcome:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """The kind of failure: the status, and why there is no answer, if there is none."""
+        """The kind of failure: the status, and the reference's error code, if any."""
         right = self.right
         return self.judgement.status, right.code if isinstance(right, Refused) else ""
 
 
 class Comparer:
-    """One engine and the reference, each with the last subject still loaded.
+    """One engine and the reference, each with its last subject loaded.
 
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> from tokenref.engines.table import engine
@@ -68,7 +68,7 @@ class Comparer:
     """
 
     def __init__(self, engine: Engine, ignored: Sequence[str] = ()) -> None:
-        """Load nothing yet. `ignored` are globs of operation, status and detail."""
+        """Load nothing yet. `ignored` are patterns of operation, status and detail."""
         self._ignored = ignored
         self.name, self.version = engine.name, engine.version
         self._engine = _Loaded(engine)
@@ -76,11 +76,11 @@ class Comparer:
 
     @property
     def takes_many(self) -> bool:
-        """Whether the engine last asked takes many questions in one message."""
+        """Whether the engine takes many questions in one message."""
         return isinstance(self._engine.session, AnswersMany)
 
     def compare(self, questions: Sequence[Question]) -> list[Outcome]:
-        """Return what became of each question, in their order."""
+        """Return the outcome of each question, in order."""
         outcomes: list[Outcome] = []
         for _, each in groupby(questions, key=_asked_together):
             group = list(each)
@@ -108,7 +108,7 @@ def _asked_together(question: Question) -> tuple[int, str, str]:
 
 
 class _Loaded:
-    """An engine with what it was last asked about."""
+    """An engine with its last subject loaded."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -116,7 +116,7 @@ class _Loaded:
         self.session: Session | Unsupported | Crashed = Unsupported("nothing is loaded yet")
 
     def answers(self, questions: Sequence[Question]) -> list[Answer]:
-        """Return the answers to questions of one operation about one thing."""
+        """Return the answers to questions of one operation about one subject."""
         if not questions:
             return []
         first = questions[0]
@@ -149,7 +149,7 @@ def _batches(requests: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping
 
 
 def _outcome(question: Question, right: Answer, got: Answer) -> Outcome:
-    """Return what became of a question with these two answers."""
+    """Return the outcome of a question with these two answers."""
     if not isinstance(right, Ok | Refused):
         return Outcome(question, "undecided", right, got, Judgement("not_run"))
     if isinstance(got, Unsupported | Skipped | NotAsked):
@@ -165,7 +165,7 @@ def _outcome(question: Question, right: Answer, got: Answer) -> Outcome:
 
 
 def _is_plainly_right(right: Answer, got: Answer) -> bool:
-    """Tell whether two answers are the same, without the trouble of a record."""
+    """Return whether two answers are equal, without making a record."""
     if isinstance(right, Refused) and isinstance(got, Refused):
         return right.code == got.code
     if not isinstance(right, Ok) or not isinstance(got, Ok):

@@ -41,14 +41,14 @@ from tokenref.strategies import (
 from tokenref.subjects import SAMPLERS, Subject, TokenizerFile
 
 FINGERPRINTED: Final = 4
-"""Groups of which the fingerprint is made."""
+"""Number of groups in the fingerprint."""
 
 NEEDS_TEXTS: Final = frozenset({"pieces", "special"})
-"""Operations that ask nothing where there is no pattern and there are no special tokens."""
+"""Operations that need a pattern or special tokens."""
 
 
 def questions_of(selection: Selection, seed: int, group: int) -> list[Question]:
-    """Return the questions of a group: those with the numbers from GROUP * group on.
+    """Return the questions of a group, whose numbers start at GROUP * group.
 
     >>> selection = Selection(ops=["encode"])
     >>> [question.op for question in questions_of(selection, 1, 0)] == ["encode"] * GROUP
@@ -72,7 +72,7 @@ def questions_of(selection: Selection, seed: int, group: int) -> list[Question]:
 
 
 def a_few_questions(op: str, name: str, count: int = 3) -> list[Question]:
-    """Return some questions about a vocabulary or tokenizer by its name: what can be asked at all.
+    """Return a few questions about a named vocabulary or tokenizer, to try an engine.
 
     >>> [question.op for question in a_few_questions("count", "doubles")]
     ['count', 'count', 'count']
@@ -86,10 +86,10 @@ def a_few_questions(op: str, name: str, count: int = 3) -> list[Question]:
 
 
 def fingerprint(selection: Selection, seed: int) -> str:
-    """Return a digest of a campaign's first questions: equal where the same ones are drawn.
+    """Return a digest of a campaign's first questions, to detect when they change.
 
-    Another version of the generator, of Hypothesis or of the fixtures may draw
-    others for the same seed. What was found then has other numbers here.
+    Another version of the generator, of Hypothesis or of the fixtures may draw other questions for
+    the same seed. Then earlier findings have other numbers.
     """
     hasher = sha256()
     for group in range(FINGERPRINTED):
@@ -143,7 +143,7 @@ def plan_of(
     again: Sequence[str] = (),
     shard: Shard = WHOLE,
 ) -> Plan:
-    """Return the plan of a campaign that begins here and now."""
+    """Return the plan of a new campaign."""
     return Plan(
         hypothesis=version("hypothesis"),
         tokenref=version("tokenref"),
@@ -162,7 +162,7 @@ def plan_of(
 def _subject(
     ops: Sequence[str], names: Sequence[str], seed: int, group: int
 ) -> tuple[Subject, str]:
-    """Return what questions of these operations are about, and its name if it has one."""
+    """Return the subject of questions of these operations, and its name if it has one."""
     kind = kind_of(ops[0])
     key = GENERATOR, seed, "subject", group
     if names:
@@ -183,7 +183,7 @@ def _subject(
 def _strategies(
     ops: Sequence[str], subject: Subject
 ) -> Mapping[str, st.SearchStrategy[dict[str, Any]]]:
-    """Return what draws the questions of each operation about a subject."""
+    """Return the strategies for questions of each operation about a subject."""
     if isinstance(subject, Vocabulary):
         worth = [op for op in ops if worth_asking(op, subject)]
         return {op: VOCABULARY_QUESTIONS[op](subject) for op in worth or ops}
@@ -193,7 +193,7 @@ def _strategies(
 
 
 def _profile(op: str, subject: Subject, request: Mapping[str, Any]) -> str:
-    """Return whose answer a question about tokens asks for."""
+    """Return the profile of a question about tokens."""
     if isinstance(subject, TokenizerFile):
         return "hugging-face"
     return "tiktoken" if "bytes" in request and op in {"encode", "count"} else "definition"
@@ -201,7 +201,7 @@ def _profile(op: str, subject: Subject, request: Mapping[str, Any]) -> str:
 
 @cache
 def _tokenizer_names() -> list[str]:
-    """Return the tokenizers of the fixtures whose answers do not depend on chance."""
+    """Return the tokenizers of the fixtures that do not use randomness."""
     return [name for name in _shipped("tokenizer") if not _has_dropout(name)]
 
 
@@ -231,13 +231,13 @@ _ATTEMPTS: Final = 40
 
 
 class DrawingError(Exception):
-    """A strategy from which nothing can be drawn: a bug here, or in the strategy."""
+    """A strategy that draws nothing, because of a bug here or in the strategy."""
 
 
 def drawn(strategy: st.SearchStrategy[_Drawn], *key: str | int) -> _Drawn:
-    """Return the value that the strategy gives for a key.
+    """Return the value that a strategy draws for a key.
 
-    Where a key's bytes are too few, or are filtered out, the next ones are taken.
+    If a key's bytes are too few, or are filtered out, the next bytes are used.
 
     >>> drawn(st.integers(0, 99), 1, "a") == drawn(st.integers(0, 99), 1, "a")
     True

@@ -1,4 +1,8 @@
-"""What was found: the smallest question that fails, the answers, and a record of it."""
+"""Findings: the smallest question that fails, the answers, and a record of it.
+
+The subject of a finding, a vocabulary or tokenizer, is stored by name if it is generally
+available, otherwise completely.
+"""
 
 import json
 from collections.abc import Mapping
@@ -21,16 +25,16 @@ from tokenref.record import canonical_json
 from tokenref.subjects import SAMPLERS, Samplers, Subject, TokenizerFile
 
 LONGEST_GOT: Final = 2_000
-"""Characters of a refusal or crash that are kept."""
+"""Maximum length of an error or crash message, in characters."""
 
 LONGEST_LOG: Final = 500
-"""Characters that are kept of what a program wrote last to its standard error."""
+"""How much of a program's last standard error is kept, in characters."""
 
 
 class Finding(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="finding"
 ):
-    """One failure, made smaller."""
+    """One failure, shrunk."""
 
     index: int
     """The number of the question that failed first."""
@@ -40,42 +44,42 @@ class Finding(
     """Where the answer first differs."""
 
     got: dict[str, Any]
-    """What the engine said: `ok` with its answer, `err`, `crash` or `timeout`."""
+    """The engine's answer: `ok`, `err`, `crash` or `timeout`."""
 
     record: dict[str, Any]
-    """The golden record; its `why` says what differed, and is to be replaced by a reason."""
+    """The golden record. Its `why` says what differed and should be replaced by a reason."""
 
     subject: dict[str, Any] | None
-    """What it is about, see `written_subjects`."""
+    """The subject, see `written`."""
 
     asked: dict[str, Any]
-    """The question as it was drawn: `op`, `in` and what it was about, if that has a name."""
+    """The original question: `op`, `in`, and the name of its subject, if any."""
 
     unfinished: bool = False
-    """Whether it may still become smaller: a limit or an interrupt ended that."""
+    """Whether it may still become smaller, because a limit or an interrupt ended shrinking."""
 
     now_and_then: bool = False
-    """Whether it did not fail when it was asked once more."""
+    """Whether it did not fail when it was asked again."""
 
     replaces: str = ""
-    """The sum of a larger finding that this one was made of later, if it was."""
+    """The sum of the larger finding that this one replaces, if any."""
 
     @property
     def sum(self) -> str:
-        """What the record means: two findings with one sum are one finding."""
+        """The sum of the record: findings with the same sum are the same finding."""
         return str(self.record["sum"])
 
     def is_kept(self, known: Mapping[str, "Finding"]) -> bool:
-        """Tell whether it is kept beside, or in the place of, what is known by its sum.
+        """Return whether it is kept, given the known findings by sum.
 
-        Of two findings of one sum always the same one is kept, whichever was read first.
+        Of two findings with the same sum, the same one is kept in whatever order they are read.
         """
         other = known.get(self.sum)
         return other is None or (self.unfinished, self.index) < (other.unfinished, other.index)
 
 
 def finding_of(first: Outcome, shrunk: Shrunk, *, index: int, seed: int, engine: str) -> Finding:
-    """Return the finding of a failure, as it was drawn and as small as it became."""
+    """Return the finding of a failure, with the original and the smallest question."""
     smallest = shrunk.outcome
     question, detail = smallest.question, smallest.judgement.detail
     why = (
@@ -101,14 +105,14 @@ def finding_of(first: Outcome, shrunk: Shrunk, *, index: int, seed: int, engine:
 
 
 def question_of(finding: Finding) -> Question:
-    """Return the question that a finding asks again. Raises `BpeError` if its subject is none."""
+    """Return the question of a finding. Raises `BpeError` if its subject is invalid."""
     record, subject = finding.record, read_written(finding.subject)
     name = str((finding.subject or {}).get("name", ""))
     return Question(record["op"], record["profile"], subject, name, record["in"])
 
 
 def said(answer: Answer) -> dict[str, Any]:
-    """Return an engine's answer as plain data, as the protocol has it.
+    """Return an engine's answer as plain data, in the form of the protocol.
 
     >>> said(Refused("MISSING_BYTE", "no token for 0xff"))
     {'err': {'code': 'MISSING_BYTE', 'msg': 'no token for 0xff'}}
@@ -123,16 +127,16 @@ def said(answer: Answer) -> dict[str, Any]:
 
 
 def _ascii(text: str) -> str:
-    """Return a text that is safe anywhere: an engine may say anything."""
+    """Return a text in ASCII, because an engine may write anything."""
     return text.encode("ascii", "backslashreplace").decode()
 
 
 LARGEST: Final = 20_000
-"""Tokens of the largest vocabulary that is written whole; a larger one has a name."""
+"""Maximum tokens of a vocabulary that is stored completely; a larger one needs a name."""
 
 
 def written(subject: Subject, name: str) -> dict[str, Any] | None:
-    """Return a subject as plain data: null for samplers, a name for what is shipped.
+    """Return a subject as plain data: null for samplers, a name for a shipped subject.
 
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> sorted(written(vocabulary_by_concatenation({b"ac": 0}), ""))
@@ -154,9 +158,9 @@ def written(subject: Subject, name: str) -> dict[str, Any] | None:
 
 
 def read_written(content: dict[str, Any] | None) -> Subject:
-    """Return the subject that plain data stands for; the inverse of `written`.
+    """Return the subject from plain data; the inverse of `written`.
 
-    Raises `BpeError` for a vocabulary that is none, or that cannot be found.
+    Raises `BpeError` if a vocabulary is invalid or cannot be found.
     """
     if content is None:
         return SAMPLERS
@@ -169,7 +173,7 @@ def read_written(content: dict[str, Any] | None) -> Subject:
 
 
 def named_subject(name: str) -> Subject:
-    """Return what a name or a path stands for; the fixtures' own names come first."""
+    """Return a subject by name or path; names in the fixtures come first."""
     return shipped_subject(name) if name in shipped_subjects() else _own_subject(name)
 
 

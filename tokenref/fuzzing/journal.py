@@ -26,26 +26,26 @@ from tokenref.fuzzing.plan import GROUP, CampaignError, Plan, difference
 from tokenref.record import canonical_json
 
 LONGEST_LINE: Final = 64 << 20
-"""Bytes of a line: a longer one is no journal's, and would fill the memory."""
+"""Maximum length of a line, in bytes; a longer one could fill the memory."""
 
 
 class Group(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="group"
 ):
-    """A group of questions that is done."""
+    """A finished group of questions."""
 
     group: int
     counts: dict[str, dict[str, int]]
-    """For each operation, how many questions ended how: see `comparing.Fate`."""
+    """For each operation, the number of questions by outcome; see `comparing.Fate`."""
 
     milliseconds: int = 0
 
 
 class Bug(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Findings that are likely one bug, by their ids."""
+    """Findings that are likely the same bug, by their ids."""
 
     first: str
-    """The simplest one."""
+    """The simplest finding."""
 
     others: list[str]
 
@@ -53,11 +53,11 @@ class Bug(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Footer(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="footer"
 ):
-    """The campaign was ended in order; it may go on nevertheless."""
+    """The campaign ended in order; it may still be resumed."""
 
     why: str
     bugs: list[Bug] = []
-    """What was found until then: for who reads the file, it is found again from the findings."""
+    """The likely bugs so far, for readers of the file; they are computed from the findings."""
 
 
 Line: TypeAlias = Plan | Group | Finding | Footer
@@ -66,21 +66,21 @@ _LINE: Final = msgspec.json.Decoder(Line)
 
 @dataclass
 class Journal:
-    """What a journal says."""
+    """The content of a journal."""
 
     plan: Plan
     groups: dict[int, Group] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
-    """By the sum of their records: the same one found twice is one."""
+    """By the sums of their records, so duplicates count once."""
 
     repeated: list[int] = field(default_factory=list)
-    """Groups that are there more than once."""
+    """Groups that occur more than once."""
 
     length: int = 0
-    """Bytes of the file, up to the end of its last whole line."""
+    """Length of the file up to the end of its last complete line, in bytes."""
 
     def add(self, line: Group | Finding | Footer) -> None:
-        """Take in a line."""
+        """Add a line."""
         if isinstance(line, Group):
             if line.group in self.groups:
                 self.repeated.append(line.group)
@@ -91,12 +91,12 @@ class Journal:
                 self.findings[line.sum] = line
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Return for each operation how many questions ended how."""
+        """Return for each operation the number of questions by outcome."""
         return summed(group.counts for group in self.groups.values())
 
 
 def summed(counts: Iterable[dict[str, dict[str, int]]]) -> dict[str, dict[str, int]]:
-    """Return counts of several groups, added up.
+    """Return the sum of the counts of several groups.
 
     >>> summed([{"encode": {"same": 2}}, {"encode": {"same": 1, "failed": 1}}])
     {'encode': {'same': 3, 'failed': 1}}
@@ -122,7 +122,7 @@ def read_journal(path: Path) -> Journal:
             ) from None
         if isinstance(read, Plan) != (journal is None):
             raise CampaignError(
-                f"{path}, line {number}: the first line, and no other, is the header"
+                f"{path}, line {number}: the header must be the first line and must not be repeated"
             )
         if isinstance(read, Plan):
             journal = Journal(read)
@@ -132,7 +132,7 @@ def read_journal(path: Path) -> Journal:
         if journal is not None:
             journal.length += length
     if journal is None:
-        raise CampaignError(f"{path}: it must begin with a header, but it is empty or cut off")
+        raise CampaignError(f"{path}: it must begin with a header, but it is empty or truncated")
     return journal
 
 
@@ -146,7 +146,7 @@ def _check(line: Group | Finding | Footer, plan: Plan, place: str) -> None:
 
 
 def _lines(path: Path) -> Iterator[tuple[bytes, int]]:
-    """Yield whole lines; a last one without an end is none."""
+    """Yield complete lines, without an incomplete last one."""
     try:
         with path.open("rb") as file:
             while line := file.readline(LONGEST_LINE):
@@ -159,10 +159,10 @@ def _lines(path: Path) -> Iterator[tuple[bytes, int]]:
 
 
 class Writer:
-    """A journal that is open for more lines. Nobody else can write to it meanwhile."""
+    """A journal opened for appending, locked against other writers."""
 
     def __init__(self, path: Path, journal: Journal) -> None:
-        """Open the file; begin it with the header if it is new. Raises `CampaignError`."""
+        """Open the file, and write the header if it is new. Raises `CampaignError`."""
         self._path = path
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -179,11 +179,11 @@ class Writer:
             raise
 
     def write(self, line: Line) -> None:
-        """Append a line. Raises `CampaignError`, and then nothing of it is there."""
+        """Append a line completely or not at all. Raises `CampaignError`."""
         content = canonical_json(msgspec.to_builtins(line)) + b"\n"
         try:
             written = 0
-            while written < len(content):  # what is written in part only is tried again
+            while written < len(content):  # continue after a partial write
                 written += os.pwrite(self._file, content[written:], self._length + written)
             if isinstance(line, Finding | Plan):
                 os.fsync(self._file)
@@ -197,14 +197,14 @@ class Writer:
         os.close(self._file)
 
     def _cut_off(self) -> None:
-        """Cut off a last line without an end."""
+        """Remove an incomplete last line."""
         try:
             os.ftruncate(self._file, self._length)
         except OSError:  # a pipe or a device
             raise CampaignError(f"{self._path} cannot be written: it must be a file") from None
 
     def _take(self) -> None:
-        """Keep others from writing; where the system has no such thing, hope."""
+        """Lock the file against other writers, if the system supports it."""
         try:
             import fcntl
         except ImportError:
@@ -216,9 +216,9 @@ class Writer:
 
 
 def open_journal(path: Path, plan: Plan) -> Journal:
-    """Return the journal of a plan: what the file says already, or an empty one.
+    """Return the journal of a plan: the content of the file, or an empty journal.
 
-    Raises `CampaignError` if the file is that of another campaign.
+    Raises `CampaignError` if the file belongs to another campaign.
     """
     if not path.exists() or path.stat().st_size == 0:
         return Journal(plan)
@@ -230,24 +230,24 @@ def open_journal(path: Path, plan: Plan) -> Journal:
 
 
 _SHOWN: Final = 20
-"""How many shards that are missing are named; the others are counted."""
+"""How many missing shards are listed; the others are counted."""
 
 
 @dataclass
 class Merged:
-    """What several journals say together; nothing of it depends on their order."""
+    """Several journals combined; the result does not depend on their order."""
 
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
     trouble: list[str] = field(default_factory=list)
-    """Why the sum would prove nothing: a sentence for each shard or range of questions."""
+    """What is missing or duplicated: a sentence per shard or range of questions."""
 
     questions: int = 0
-    """Numbers of the questions that were asked: from 0 to below this, without a gap."""
+    """All questions below this number were asked."""
 
 
 def merged(journals: Mapping[str, Journal]) -> Merged:
-    """Return what the journals of one campaign say together, by the names of their files."""
+    """Combine the journals of one campaign, given by the names of their files."""
     named = list(journals.items())
     result = Merged(trouble=list(_strangers(named)))
     if result.trouble:
@@ -267,47 +267,47 @@ def merged(journals: Mapping[str, Journal]) -> Merged:
 
 
 def _strangers(named: Sequence[tuple[str, Journal]]) -> Iterator[str]:
-    """Yield a sentence for each journal that is of another campaign than the first one."""
+    """Yield a sentence for each journal of another campaign than the first."""
     first_name, first = named[0]
     for name, journal in named[1:]:
         other = difference(first.plan, journal.plan, but=("shard", "again"))
         if other is None and first.plan.shard.count != journal.plan.shard.count:
             other = f"shards must be of {first.plan.shard.count}, got {journal.plan.shard}"
         if other is not None:
-            yield f"{name} is not of the campaign of {first_name}: {other}"
+            yield f"{name} belongs to another campaign than {first_name}: {other}"
 
 
 def _wrong_shards(named: Sequence[tuple[str, Journal]]) -> Iterator[str]:
-    """Yield a sentence for each shard that has no journal, or several."""
+    """Yield a sentence for each shard with no journal or several."""
     count = named[0][1].plan.shard.count
     there: dict[int, list[str]] = {}
     for name, journal in named:
         there.setdefault(journal.plan.shard.number, []).append(name)
     missing = (number for number in range(1, count + 1) if number not in there)
-    for number in islice(missing, _SHOWN):  # of a billion shards nearly all are missing
+    for number in islice(missing, _SHOWN):  # nearly all of a billion shards may be missing
         yield f"shard {number}/{count} is missing"
     more = count - len(there) - _SHOWN
     if more > 0:
         yield f"and {more:,} more shards are missing"
     for number, names in sorted(there.items()):
         if len(names) > 1:
-            yield f"shard {number}/{count} is there {len(names)} times: {', '.join(names)}"
+            yield f"shard {number}/{count} occurs {len(names)} times: {', '.join(names)}"
 
 
 def _wrong_groups(named: Sequence[tuple[str, Journal]]) -> Iterator[str]:
-    """Yield a sentence for each row of questions that a journal lacks, or has twice."""
+    """Yield a sentence for each range of questions that a journal lacks or repeats."""
     for name, journal in named:
         for group in sorted(set(journal.repeated)):
-            yield f"{name}: questions {_range(group, group)} are there twice"
+            yield f"{name}: questions {_range(group, group)} occur twice"
         for first, last in _gaps(journal):
             gap = f"{_range(first, last)} of shard {journal.plan.shard}"
             yield f"{name}: questions {gap} are missing"
 
 
 def _gaps(journal: Journal) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last group of each row that is not done.
+    """Yield the first and the last group of each range that is not done.
 
-    A campaign that only time ends is whole if nothing is missing before its last group.
+    A campaign without a number of questions is complete if no group before its last is missing.
     """
     plan = journal.plan
     step, first = plan.shard.count, plan.shard.number - 1
@@ -327,7 +327,7 @@ def _range(first: int, last: int) -> str:
 
 
 def _asked_without_gap(journals: Sequence[Journal]) -> int:
-    """Return the first question that no shard asked."""
+    """Return the number of the first question that was not asked."""
     plan = journals[0].plan
     if plan.cases is not None:
         return plan.cases

@@ -36,13 +36,13 @@ Key: TypeAlias = tuple[Hashable, ...]
 
 @dataclass(frozen=True)
 class LikelyBug:
-    """What is likely one bug."""
+    """Findings that are likely the same bug."""
 
     first: Finding
-    """The simplest finding, which stands for all."""
+    """The simplest finding, which represents all."""
 
     others: list[Finding]
-    """The others, simplest first."""
+    """The other findings, simplest first."""
 
     @property
     def profiles(self) -> list[str]:
@@ -52,14 +52,14 @@ class LikelyBug:
 
 
 class LikelyBugs:
-    """Findings as they come, sorted into bugs.
+    """Findings grouped into likely bugs as they arrive.
 
     >>> LikelyBugs().all()
     []
     """
 
     def __init__(self, findings: Iterable[Finding] = ()) -> None:
-        """Begin with some findings."""
+        """Start with some findings."""
         self._findings: list[Finding] = []
         self._above: dict[Key, Key] = {}
         self._count = 0
@@ -67,11 +67,11 @@ class LikelyBugs:
             self.add(finding)
 
     def __len__(self) -> int:
-        """Return how many bugs there are."""
+        """Return the number of likely bugs."""
         return self._count
 
     def add(self, finding: Finding) -> bool:
-        """Take in a finding; return whether it is of none of the bugs that are known."""
+        """Add a finding, and return whether it is a new likely bug."""
         self._findings.append(finding)
         keys = _keys(finding)
         known = {self._top(key) for key in keys if key in self._above}
@@ -82,7 +82,7 @@ class LikelyBugs:
         return not known
 
     def all(self) -> list[LikelyBug]:
-        """Return the bugs, in the order in which they were found first."""
+        """Return the likely bugs in the order in which they were first found."""
         together: dict[Key, list[Finding]] = {}
         for finding in self._findings:
             together.setdefault(self._top(_keys(finding)[0]), []).append(finding)
@@ -97,12 +97,12 @@ class LikelyBugs:
 
 
 def likely_bugs(findings: Iterable[Finding]) -> list[LikelyBug]:
-    """Return findings sorted into what are likely single bugs, those found first to the front."""
+    """Return findings grouped into likely bugs, in the order in which they were first found."""
     return LikelyBugs(findings).all()
 
 
 def simplicity(finding: Finding) -> tuple[object, ...]:
-    """Return what says which of two findings is simpler, for any two of them."""
+    """Return a sort key that orders any two findings by simplicity."""
     record, subject = finding.record, finding.subject or {}
     request, profile = canonical_json(record.get("in")), str(record.get("profile"))
     vocabulary = subject.get("vocabulary", {})
@@ -123,7 +123,7 @@ def simplicity(finding: Finding) -> tuple[object, ...]:
 
 
 _UNREAD: Final = 20
-"""What a vocabulary counts that has a name, and that a reader must look up."""
+"""The size that a named vocabulary counts as, because a reader must look it up."""
 
 
 def _hardness(request: Any) -> float:
@@ -134,10 +134,10 @@ def _hardness(request: Any) -> float:
 
 
 def _keys(finding: Finding) -> tuple[Key, Key]:
-    """Return two keys; findings that have one of them in common are one bug."""
+    """Return two keys; findings that share one of them are likely the same bug."""
     record, op = finding.record, str(finding.record.get("op"))
     how = disagreement(finding)
-    if finding.now_and_then:  # it is no matter what was asked, nor of what, if the engine died
+    if finding.now_and_then:  # if the engine died, the question and its subject do not matter
         alike: Key = ("now and then", "" if finding.status in {"crash", "timeout"} else op, how)
         return (*alike, 1), (*alike, 2)
     alike = op, how, traits_of(finding)
@@ -148,7 +148,7 @@ def _keys(finding: Finding) -> tuple[Key, Key]:
 
 
 def _shape(request: Any) -> str:
-    """Return a question up to which tokens and which numbers they are: only their order counts."""
+    """Return a question with tokens and numbers renamed by their order."""
     seen: dict[str, int] = {}
     floats = {number: place for place, number in enumerate(sorted(set(_numbers(request))))}
 
@@ -167,7 +167,7 @@ def _shape(request: Any) -> str:
 
 
 def _numbers(value: Any) -> Iterator[tuple[bool, float]]:
-    """Yield numbers in a form that has an order: NaN comes last."""
+    """Yield numbers in a form that can be sorted, NaN last."""
     if is_numbers(value):
         for number in numbers_of(value) or ():
             yield isnan(number), 0 if isnan(number) else number
@@ -180,11 +180,11 @@ _LONGEST: Final = 80
 _VARIES: Final = re.compile(
     r"'[^']*'|\"[^\"]*\"|0[xX][0-9a-fA-F]+|\[[^\]]*\]|-?\d+(?:\.\d+)?(?:e-?\d+)?"
 )
-"""What is another one in each message: quoted texts, numbers, lists."""
+"""What varies between messages: quoted texts, numbers, lists."""
 
 
 def disagreement(finding: Finding) -> tuple[str, ...]:
-    """Return status, place, and the way in which the answer is wrong.
+    """Return the status, the place, and the way in which the answer is wrong.
 
     >>> finding = Finding(index=1, status="fail", detail="keep: expected [0], got [0, 1]",
     ...     got={"ok": {"keep": [0, 1]}}, record={"out": {"keep": [0]}}, subject=None, asked={})
@@ -206,7 +206,7 @@ def _without_values(text: str) -> str:
 
 
 def _way(expected: Any, got: Any) -> str:
-    """Return how two values differ, with the name of the first part that does."""
+    """Return how two values differ, with the name of the first part that differs."""
     if got is None:
         return "missing"
     if is_numbers(expected) and is_numbers(got):
@@ -252,7 +252,7 @@ _LATER: Final = 0x10000
 
 
 def traits_of(finding: Finding) -> frozenset[str]:
-    """Return what is still there, each in a few words.
+    """Return the traits of a question, each in a few words.
 
     >>> finding = Finding(index=1, status="fail", detail="", got={}, subject=None, asked={},
     ...     record={"in": {"text": "a \u00e9", "params": {"k": 2}}})
@@ -282,7 +282,7 @@ def _of(value: Any, key: str) -> Iterator[str]:
 
 
 def _of_row(value: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is odd about a row; its type, if it is not the usual one."""
+    """Yield unusual properties of a row, including its type if it is not 32 bits."""
     numbers = numbers_of(value)
     if numbers is None:
         return
@@ -328,7 +328,7 @@ def _of_sign(sign: str) -> Iterator[str]:
 
 
 def _of_subject(subject: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield the rules of a vocabulary that was made smaller and still has them."""
+    """Yield the rules that a shrunk vocabulary still has."""
     content = (subject or {}).get("vocabulary")
     if isinstance(content, Mapping):
         for name in ("pattern", "normalization", "whole_piece", "special_tokens"):

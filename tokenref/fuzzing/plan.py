@@ -15,31 +15,31 @@ from tokenref.subjects import Subject
 
 
 class CampaignError(Exception):
-    """A journal, an executor or a finding that cannot be used; the sentence says which and why."""
+    """A journal, an executor or a finding that cannot be used."""
 
 
 GENERATOR: Final = 1
-"""Changes whenever a question of some seed and index becomes another one."""
+"""Incremented when a question of some seed and number changes."""
 
 GROUP: Final = 16
-"""Questions about one thing: question i is in group i // GROUP."""
+"""Number of questions per group: question i is in group i // GROUP."""
 
 Kind: TypeAlias = Literal["vocabulary", "tokenizer", "sampler"]
 
 
 class Selection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which questions a campaign asks."""
+    """The questions that a campaign asks."""
 
     ops: list[str]
     profiles: list[str] = []
-    """Of samplers; all that there are if empty."""
+    """Profiles of samplers; if empty, all."""
 
     subjects: list[str] = []
-    """Vocabularies and tokenizers by name or path; if empty, drawn ones and those shipped."""
+    """Vocabularies and tokenizers by name or path; if empty, random and shipped ones."""
 
 
 def kind_of(op: str) -> Kind:
-    """Return what an operation asks about.
+    """Return the kind of subject of an operation.
 
     >>> kind_of("encode"), kind_of("tokenize"), kind_of("top_p")
     ('vocabulary', 'tokenizer', 'sampler')
@@ -50,9 +50,9 @@ def kind_of(op: str) -> Kind:
 
 
 class Shard(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
-    """The `number`-th of `count` parts, counted from 1: of `count` groups in a row, one.
+    """Part `number` of `count` parts, counted from 1: every `count`-th group.
 
-    So shards are disjoint, and together they are all.
+    So shards are disjoint, and together they are complete.
 
     >>> [group for group in range(7) if Shard(2, 3).has(group)]
     [1, 4]
@@ -62,16 +62,16 @@ class Shard(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
     count: Annotated[int, Meta(ge=1)]
 
     def __post_init__(self) -> None:
-        """Hold the rule that there is such a part."""
+        """Raise `ValueError` unless the number is at most the count."""
         if self.number > self.count:
             raise ValueError(f"a shard must be one of {self.count}, got {self.number}")
 
     def has(self, group: int) -> bool:
-        """Tell whether a group belongs to this shard."""
+        """Return whether a group belongs to this shard."""
         return group % self.count == self.number - 1
 
     def group(self, place: int) -> int:
-        """Return the shard's own group at this place.
+        """Return the shard's group at an index.
 
         >>> Shard(2, 3).group(1)
         4
@@ -79,7 +79,7 @@ class Shard(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
         return place * self.count + self.number - 1
 
     def __str__(self) -> str:
-        """Return it as it is given on the command line."""
+        """Return the shard as written on the command line."""
         return f"{self.number}/{self.count}"
 
 
@@ -89,7 +89,7 @@ WHOLE: Final = Shard(1, 1)
 class Plan(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="header"
 ):
-    """The first line of a journal. Two shards of one campaign differ in `shard` only."""
+    """The first line of a journal. The shards of one campaign differ only in `shard`."""
 
     format: Literal[1] = 1
     generator: int = GENERATOR
@@ -97,32 +97,32 @@ class Plan(
     tokenref: str
     seed: Annotated[int, Meta(ge=0)]
     engine: str
-    """The engine as it was given: a name, or a command."""
+    """The engine as given: a name or a command."""
 
     engine_version: str
     selection: Selection
     ignored: list[str] = []
-    """What is no finding: globs of operation, status and detail, as `decode crash *KeyError*`."""
+    """Failures to ignore: patterns of operation, status, detail, as `decode crash *KeyError*`."""
 
     cases: Annotated[int, Meta(ge=1)] | None = None
-    """How many questions all shards together have; null if only time ends the campaign."""
+    """Number of questions in all shards; null if only time ends the campaign."""
 
     fingerprint: str
-    """Of the first questions, see `drawn_questions.fingerprint`."""
+    """A digest of the first questions, see `drawn_questions.fingerprint`."""
 
     again: list[str] = []
-    """The options that chose all this, for asking one question again."""
+    """The options of the campaign, for asking one question again."""
 
     shard: Shard = WHOLE
 
     @property
     def groups(self) -> int | None:
-        """How many groups all shards together have, if that is known."""
+        """Number of groups in all shards, if known."""
         return None if self.cases is None else -(-self.cases // GROUP)
 
 
 def difference(mine: Plan, other: Plan, *, but: tuple[str, ...] = ("again",)) -> str | None:
-    """Return the first thing in which two plans differ, as a sentence's end, or None."""
+    """Return the first difference between two plans as part of a sentence, or None."""
     for name in Plan.__struct_fields__:
         ours, theirs = getattr(mine, name), getattr(other, name)
         if name not in but and ours != theirs:
@@ -139,7 +139,7 @@ Request: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked about what.
+    """One question of a campaign, and its subject.
 
     >>> from tokenref.subjects import SAMPLERS
     >>> Question("greedy", "standard", SAMPLERS, "", {"logits": {"f32": "3f000000"}}).op
@@ -150,31 +150,31 @@ class Question:
     profile: str
     subject: Subject
     name: str
-    """What the subject is called; empty if it was drawn."""
+    """The name of the subject; empty if it is random."""
 
     request: Request
     """The `in` of a record, as plain data."""
 
 
 SECONDS: Final = 20.0
-"""For one failure, unless something else is said."""
+"""Default number of seconds for one failure."""
 
 
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When shrinking stops, finished or not.
+    """Time limits for shrinking.
 
     >>> 19 < Limits().left() <= 20, Limits(until=0.0).left()
     (True, 0.0)
     """
 
     seconds: float = SECONDS
-    """For each failure."""
+    """Seconds for each failure."""
 
     until: float | None = None
-    """For all of them: seconds since 1970, which other machines know, too."""
+    """The end for all failures, in seconds since 1970, which other machines know too."""
 
     def left(self) -> float:
-        """Return how many seconds a failure has that is begun now."""
+        """Return the number of seconds for a failure that is started now."""
         if self.until is None:
             return self.seconds
         return max(0.0, min(self.seconds, self.until - time.time()))

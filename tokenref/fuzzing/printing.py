@@ -1,4 +1,4 @@
-"""A campaign as a person wants to see it: how far it is, what it found, what it asked."""
+"""A campaign on a terminal: its progress, what it found, and what it asked."""
 
 import os
 import shlex
@@ -15,8 +15,8 @@ from tokenref.fuzzing.findings import Finding, said
 from tokenref.fuzzing.likely_bugs import LikelyBug, disagreement
 from tokenref.fuzzing.plan import Plan
 from tokenref.record import OPS, canonical_json
+from tokenref.reports import visible
 from tokenref.reports.readable import readable_json
-from tokenref.reports.short import visible
 from tokenref.reports.terminal import split_detail
 from tokenref.rules import rule_of
 from tokenref.subjects import SAMPLERS
@@ -33,7 +33,7 @@ _FATES: Final = (
 
 
 def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
-    """Print a finding: question, expected, got, where they differ, the rule, the fixture line."""
+    """Print a finding: question, expected answer, answer, difference, rule, record."""
     record = finding.record
     expected = record.get("out") or {"error": record["verdict"].get("codes")}
     name = visible(str(record["id"]))
@@ -55,31 +55,31 @@ def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
 
 
 def _line(record: Mapping[str, object]) -> str:
-    """Return a record as its line of a file; of a long one, where to have it."""
+    """Return the line of a record, or for a long one how to get it."""
     line = canonical_json(record).decode()
     if len(line) <= _LONGEST_RECORD:
         return line
-    return f"has {len(line):,} characters: `tokenref promote` writes what --state FILE keeps"
+    return f"has {len(line):,} characters; use --state FILE and `tokenref promote` to write it"
 
 
 def print_question(console: Console, outcome: Outcome) -> None:
-    """Print one question as it was drawn, and what became of it."""
+    """Print one question and its outcome."""
     question = outcome.question
     for label, content in (
         ("op", question.op),
         ("profile", question.profile),
-        *([] if question.subject is SAMPLERS else [("of", question.name or "one that was drawn")]),
+        *([] if question.subject is SAMPLERS else [("of", question.name or "a random one")]),
         ("in", readable_json(dict(question.request), _WIDEST)),
         ("expected", readable_json(said(outcome.right), _WIDEST)),
         ("got", readable_json(said(outcome.got), _WIDEST)),
-        ("ended", outcome.fate),
+        ("outcome", outcome.fate),
     ):
         shown = Text(visible(content))
         console.print(Text(f"{label:10}", style="dim"), shown, sep="", soft_wrap=True)
 
 
 def _where(finding: Finding) -> list[tuple[str, str]]:
-    """Return the first stage that differs, if there are stages or entries to differ in."""
+    """Return where the answers first differ, if that is known."""
     parts = dict(split_detail(finding.detail)) if finding.detail else {}
     if "at" not in parts:
         return [("says", finding.detail)]
@@ -87,16 +87,18 @@ def _where(finding: Finding) -> list[tuple[str, str]]:
 
 
 def _but(finding: Finding) -> list[tuple[str, str]]:
-    """Return what keeps a finding from being the smallest, if anything does."""
+    """Return why a finding may not be the smallest, if so."""
     if finding.now_and_then:
-        return [("but", "it did not fail when it was asked once more: it fails now and then")]
+        return [("but", "it did not fail when asked again: the failure is intermittent")]
     if finding.unfinished:
-        return [("but", "it may become smaller; with --state, the same command goes on with it")]
+        return [
+            ("but", "it may become smaller; with --state, the same command continues shrinking")
+        ]
     return []
 
 
 def _about(finding: Finding) -> list[tuple[str, str]]:
-    """Return what has to be loaded; a sampler's question needs nothing."""
+    """Return the subject; a question about samplers has none."""
     subject = finding.subject
     if subject is None:
         return []
@@ -117,7 +119,7 @@ def again(plan: Plan, index: int) -> list[str]:
 def print_summary(
     console: Console, counts: Mapping[str, Mapping[str, int]], found: str, sentence: str
 ) -> None:
-    """Print how many questions ended how, for each operation and for all; and what was found."""
+    """Print the number of questions by operation and outcome, and what was found."""
     table = Table(header_style="bold", show_edge=False, pad_edge=False)
     table.add_column("operation")
     table.add_column("questions", justify="right")
@@ -149,14 +151,14 @@ def _add_row(
 
 
 class Bar:
-    """How far a campaign is, on a terminal; nothing at all elsewhere.
+    """The progress bar of a campaign, only shown on a terminal.
 
-    It writes to a copy of standard error, since an engine's own words to
-    standard error are kept away from the terminal while it is asked.
+    It writes to a copy of standard error, because the standard error of engines is kept away from
+    the terminal.
     """
 
     def __init__(self, groups: int | None) -> None:
-        """Show an empty bar; one that only moves where nobody knows how long it will be."""
+        """Show an empty bar, without a total if that is unknown."""
         self._file = os.fdopen(os.dup(2), "w", encoding="utf-8", errors="replace")
         self.console = Console(file=self._file)
         self._progress = Progress(
@@ -173,26 +175,23 @@ class Bar:
         self._progress.start()
 
     def show(self, done: int, found: int) -> None:
-        """Say how many groups are done, and how much was found."""
+        """Show the number of finished groups and of findings."""
         self._progress.update(self._task, completed=done, found=found)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._progress.stop()
         self._file.close()
 
 
 _SHOWN: Final = 3
-"""Ids and profiles that are named; the others are counted."""
+"""How many ids and profiles are listed; the others are counted."""
 
 
 def print_bugs(
     console: Console, bugs: Sequence[LikelyBug], plan: Plan, shown: Collection[str] = ()
 ) -> None:
-    """Print the simplest finding of each bug in full, unless its sum is among `shown`; then a list.
-
-    Nothing at all if there are no bugs.
-    """
+    """Print the simplest finding of each bug, unless its sum is in `shown`, then a list of bugs."""
     for bug in bugs:
         if bug.first.sum not in shown:
             print_finding(console, bug.first, plan)
@@ -220,7 +219,7 @@ def _counted(number: int, name: str) -> str:
 def _lines(bug: LikelyBug) -> list[str]:
     first = bug.first
     status, *where = disagreement(first)
-    often = " now and then" if first.now_and_then else ""
+    often = " intermittently" if first.now_and_then else ""
     how = f"{status}{often}{' at' if len(where) > 1 else ':'} {where[-1]}"
     lines = [f"{first.record['id']}  {how}"]
     if bug.others:

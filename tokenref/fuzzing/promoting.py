@@ -44,39 +44,39 @@ _SLUG: Final = re.compile(r"[a-z0-9_.-]+")
 
 @dataclass(frozen=True)
 class Promoted:
-    """What a regression file is to be, with what lies beside it."""
+    """The new content of a regression file and of the files next to it."""
 
     cases: list[Case]
     files: Mapping[Path, bytes]
-    """What is to be written; the record file comes last."""
+    """The files to write, the record file last."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """Where records are added, and what is there already."""
+    """Where records are added, and what is already there."""
 
     out: Path
     header: str
-    """What the file calls itself."""
+    """The file's name in its header."""
 
     present: Sequence[Case]
-    """Its records, as yet."""
+    """Its current records."""
 
     elsewhere: Sequence[Case] = ()
-    """Records of other files that belong to it, whose ids and meanings are taken."""
+    """Records of other files, whose ids and sums must not be repeated."""
 
     beside: Path = field(default_factory=Path)
-    """The folder that has the folders `vocab` and `tokenizer`."""
+    """The folder that contains `vocab` and `tokenizer`."""
 
     prefix: str = ""
-    """What the names of the files in them begin with."""
+    """The prefix of the names of files in them."""
 
     has: frozenset[str] | None = None
-    """Digests of what fixtures have; None for a file of one's own."""
+    """Digests of the subjects in the fixtures; None for a user's own file."""
 
 
 def own_target(out: Path) -> Target:
-    """Return a file of one's own. Raises `RecordError` for a file that is no record file.
+    """Return a user's own file. Raises `RecordError` if it is not a record file.
 
     >>> own_target(Path("no/such.jsonl")).present
     []
@@ -95,15 +95,13 @@ def promoted(
 ) -> Promoted:
     """Return the regression file with these findings added.
 
-    Raises `CampaignError` for a `why` that says nothing, for a finding that is there
-    already, and for one that the reference does not answer.
+    Raises `CampaignError` if `why` is too short, or if a finding is already there or cannot be
+    answered by the reference.
     """
     if len(why.strip()) < SHORTEST_WHY:
-        raise CampaignError(
-            f"--why must say in {SHORTEST_WHY} characters or more why the case matters, got {why!r}"
-        )
+        raise CampaignError(f"--why must have at least {SHORTEST_WHY} characters, got {why!r}")
     if slug is not None and not _SLUG.fullmatch(slug):
-        raise CampaignError(f"--slug must be of a-z, 0-9, _, . and -, got {slug!r}")
+        raise CampaignError(f"--slug must consist of a-z, 0-9, _, . and -, got {slug!r}")
     there = [*target.present, *target.elsewhere]
     sums = {case.sum: case.id for case in there}
     ids = {case.id for case in there}
@@ -114,7 +112,7 @@ def promoted(
         if flags:
             case = msgspec.structs.replace(case, flags=sorted(set(flags)))
         if case.sum in sums:
-            raise CampaignError(f"{target.out} has this case already, as {sums[case.sum]}")
+            raise CampaignError(f"{target.out} already has this case as {sums[case.sum]}")
         if case.id in ids:
             raise CampaignError(f"{target.out} has another case with the id {case.id}")
         sums[case.sum] = case.id
@@ -122,24 +120,26 @@ def promoted(
         added.append(case)
         files.update(_beside(finding, target))
     if not added:
-        raise CampaignError("no finding was chosen")
+        raise CampaignError("no findings are selected")
     content = dump_records(target.header, [*target.present, *added])
     parse_records(content, str(target.out), file=None if target.has is None else target.header)
     return Promoted(added, {**files, target.out: content})
 
 
 def _case(finding: Finding, why: str, slug: str) -> Case:
-    """Return the record of a finding, answered anew."""
+    """Return the record of a finding, answered again by the reference."""
     name = finding.record["id"]
     try:
         question = question_of(finding)
     except (BpeError, GoldensError, LookupError, TypeError, ValueError) as error:
-        raise CampaignError(f"{name}: what it is about cannot be loaded: {error}") from None
+        raise CampaignError(
+            f"{name}: its vocabulary or tokenizer cannot be loaded: {error}"
+        ) from None
     return answered_anew(question, name, slug=slug, why=why)
 
 
 def _beside(finding: Finding, target: Target) -> dict[Path, bytes]:
-    """Return the file of what a finding is about, unless everybody has it."""
+    """Return the file of a finding's subject, unless it is generally available."""
     subject, written = question_of(finding).subject, finding.subject or {}
     if isinstance(subject, Samplers) or subject.digest() in (target.has or ()):
         return {}
@@ -159,7 +159,7 @@ def _beside(finding: Finding, target: Target) -> dict[Path, bytes]:
 
 
 def beside(subject: Subject, prefix: str) -> tuple[str, str, bytes]:
-    """Return the folder, the name and the content of the file of what records are about.
+    """Return the folder, the name and the content of the file of a subject.
 
     >>> beside(TokenizerFile("one", b"{}"), "regress-")
     ('tokenizer', 'regress-44136fa355b3678a.json', b'{}')

@@ -1,17 +1,16 @@
-"""The smallest question that still fails in the same way.
+"""Find the smallest question that still fails in the same way.
 
-Greedy: of all questions that are one step smaller, boldest first, take the first
-one that still fails; begin again; stop where none does. First the request, then
-what it is about, then both once more. An engine that takes many questions at
-once is given a whole batch of smaller ones in one message (for a device a message
-costs as much as a question), any other one is asked one by one.
+The search is greedy. Of all questions that are one step smaller, largest steps first, take the
+first that still fails, and repeat until none does. First the request is made smaller, then its
+subject, then both once more. An engine that takes many questions at once gets a whole batch of
+smaller ones in one message (for a device a message costs as much as a question); other engines
+are asked one by one.
 
-Still failing means: the same status, and the reference still gives an answer (or
-still refuses for the same reason). So a wrong token does not become a question that makes
-no sense.
+A question fails in the same way if it has the same status and the reference still answers it, or
+still refuses it with the same code. So shrinking does not lead to a question that makes no sense.
 
-It is limited, in questions and in time. What is the smallest when the limit is
-reached, or when somebody interrupts, is kept, and can be made smaller another time.
+The number of questions and the time are limited. When a limit is reached, or on Ctrl-C, the
+smallest failure so far is kept and can be shrunk further later.
 """
 
 import time

@@ -1,9 +1,8 @@
 """All questions that are one step smaller than a question.
 
-A request is plain JSON, so it is made smaller by what it consists of: texts and
-lists lose a half, a quarter, ... one entry; characters become `a`; numbers go
-towards 0; what may be absent goes. Whether the result still makes sense, and
-still fails, is for others to say. What is made is tried boldest first.
+A request is plain JSON and is made smaller part by part: texts and lists lose a half, a quarter,
+..., one entry; characters become `a`; numbers move towards 0; optional parts are removed. The
+caller checks whether the result is still valid and still fails. Large steps come first.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,8 +1,8 @@
-"""Questions about samplers that are one step smaller: fewer tokens, plainer numbers, defaults.
+"""Questions about samplers that are one step smaller: fewer tokens, simpler numbers, defaults.
 
-A token is taken out of every row at once, and out of the history and whatever
-else names tokens; the tokens behind it move up. The weight of a token that is
-taken out goes to the heaviest one, so that weights still sum to 1.
+A token is removed from all rows at once, and from the history and everything else that names
+tokens; later tokens move up. The weight of a removed token goes to the heaviest token, so that
+weights still sum to 1.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""All vocabularies that are one step smaller: without tokens, merges, rules, odd numbers."""
+"""All vocabularies that are one step smaller: without some tokens, merges, rules or odd numbers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

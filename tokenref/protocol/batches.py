@@ -1,38 +1,12 @@
-"""What is sent to an engine together: the order of the questions, batches, files to load."""
+"""What is sent to a program: questions in messages of limited size, and files to load."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from random import Random
 from typing import Any, Final, Literal
 
 from bpe_ref import Vocabulary
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
-from tokenref.record import Case, op_of
 from tokenref.subjects import TokenizerFile
-
-LARGEST: Final = 64
-"""The most questions that are put at once."""
-
-
-def batches(cases: Sequence[Case], seed: int, most: int = LARGEST) -> Iterator[list[int]]:
-    """Yield the numbers of cases that are asked together: of one operation, profile and vocabulary.
-
-    All of one vocabulary follow each other, and in these all of one profile, so
-    that each is loaded once. Otherwise the order is random, as `seed` has it.
-    """
-    random = Random(seed)
-    groups: dict[tuple[str, str], dict[str, list[int]]] = {}
-    for number, case in enumerate(cases):
-        group = groups.setdefault((case.vocab or "", case.profile), {})
-        group.setdefault(op_of(case), []).append(number)
-    for key in sorted(groups):
-        together: list[list[int]] = []
-        for _, numbers in sorted(groups[key].items()):
-            random.shuffle(numbers)
-            together += (numbers[at : at + most] for at in range(0, len(numbers), most))
-        random.shuffle(together)
-        yield from together
-
 
 HEAVIEST: Final = 8 * 2**20
 """Maximum estimated size of the questions and answers of one message, in bytes."""
@@ -44,12 +18,12 @@ _OF_A_CHARACTER: Final = 8
 """Estimated bytes of the answer per character of a question."""
 
 
-def parts(requests: Sequence[Mapping[str, Any]], most: int) -> Iterator[slice]:
+def message_slices(requests: Sequence[Mapping[str, Any]], most: int) -> Iterator[slice]:
     """Yield slices of requests for one message each: at most `most` of them, and not too large.
 
-    >>> [len("abcdefg"[part]) for part in parts([{"text": "a"}] * 7, 3)]
+    >>> [len("abcdefg"[part]) for part in message_slices([{"text": "a"}] * 7, 3)]
     [3, 3, 1]
-    >>> len(list(parts([{"gen": "grid.v1", "n": 400_000}] * 3, 64)))
+    >>> len(list(message_slices([{"gen": "grid.v1", "n": 400_000}] * 3, 64)))
     3
     """
     start = weight = 0

@@ -26,7 +26,8 @@ from tokenref.answers import (
     TimedOut,
     Unsupported,
 )
-from tokenref.protocol.batches import Loading, load_tokenizer, load_vocabulary, parts
+from tokenref.catalogue import LARGEST_BATCH
+from tokenref.protocol.batches import Loading, load_tokenizer, load_vocabulary, message_slices
 from tokenref.protocol.channel import Channel, ChannelError, LateError, Patience, StartError
 from tokenref.protocol.messages import PROTO, HelloAnswer
 from tokenref.protocol.reading import (
@@ -36,8 +37,6 @@ from tokenref.protocol.reading import (
     read_load,
     read_run,
 )
-
-LARGEST_BATCH: Final = 64
 
 _LOG_OF_A_CRASH: Final = 1000
 """How much standard error, in characters, is attached to a crash that the program reports."""
@@ -120,7 +119,7 @@ class ProtocolEngine:
             return [Unsupported(f"does not declare the profile {profile}")] * len(requests)
         most = min(LARGEST_BATCH, self.hello.limits.batch)
         answers: list[Answer] = []
-        for part in parts(requests, most):
+        for part in message_slices(requests, most):
             answers += self._ask_batch(loading, op, profile, requests[part])
         return answers
 

@@ -1,10 +1,11 @@
 """The messages between tokenref and a program under test, as types.
 
-`docs/protocol.md` is the normative description. What tokenref sends is a
-`Request`; a program answers hello with `HelloAnswer`, load with `LoadAnswer`
-and run with `RunAnswer`. Ids and keys are opaque: a program gives them back.
+`docs/protocol.md` is the normative description. tokenref sends a `Request`. A program answers
+hello with `HelloAnswer`, load with `LoadAnswer` and run with `RunAnswer`. Ids and keys are opaque;
+the program returns them unchanged.
 """
 
+from inspect import cleandoc
 from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
@@ -12,7 +13,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from tokenref.answers import Declared
 from tokenref.floats import Strict
-from tokenref.record import Digest
+from tokenref.record import ANY_CASE, Digest
+from tokenref.record_files import Header
 
 PROTO: Final = 1
 """The version of the protocol."""
@@ -22,27 +24,27 @@ Text: TypeAlias = Annotated[str, Meta(max_length=10_000)]
 
 
 class About(Struct, frozen=True, kw_only=True):
-    """What an exported file of requests says of itself; a program needs none of it."""
+    """Information about an exported file of requests. Programs can ignore it."""
 
     fixtures: Digest
     """Digest of the manifest that the questions are from."""
 
     cases: Annotated[int, Meta(ge=0)]
-    """How many questions there are in the file."""
+    """Number of questions in the file."""
 
     seed: int
-    """What the order was made from."""
+    """The seed of the order."""
 
 
 class HelloRequest(Strict, frozen=True, kw_only=True, tag_field="cmd", tag="hello"):
-    """Asks what the program is, and what it can do."""
+    """Ask what the program is and what it supports."""
 
     proto: Literal[1]
     about: About | UnsetType = UNSET
 
 
 class LoadRequest(Strict, frozen=True, kw_only=True, tag_field="cmd", tag="load"):
-    """Load a vocabulary, or a whole tokenizer. What was loaded before is not used again."""
+    """Load a vocabulary or a whole tokenizer. It replaces the previous one."""
 
     id: str
     path: str
@@ -52,7 +54,7 @@ class LoadRequest(Strict, frozen=True, kw_only=True, tag_field="cmd", tag="load"
     tokenizer: Digest | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        """Hold the rule that there is exactly one."""
+        """Raise `ValueError` unless exactly one of the fields is set."""
         if (self.vocab is UNSET) == (self.tokenizer is UNSET):
             raise ValueError("must have exactly one of `vocab` and `tokenizer`")
 
@@ -65,7 +67,7 @@ class Question(Strict, frozen=True, kw_only=True):
 
 
 class RunRequest(Strict, frozen=True, kw_only=True, tag_field="cmd", tag="run"):
-    """Answer questions of one operation, by the rules of one profile. There may be none."""
+    """Answer questions of one operation under one profile. The list may be empty."""
 
     id: str
     op: str
@@ -76,14 +78,14 @@ class RunRequest(Strict, frozen=True, kw_only=True, tag_field="cmd", tag="run"):
 
 
 class ByeRequest(Strict, frozen=True, kw_only=True, tag_field="cmd", tag="bye"):
-    """That was all. There is no answer; the program ends."""
+    """The end. There is no answer, and the program exits."""
 
 
 Request: TypeAlias = HelloRequest | LoadRequest | RunRequest | ByeRequest
 
 
 class Implementation(Struct, frozen=True, kw_only=True):
-    """Who answers. Other fields are allowed, and not looked at."""
+    """The program that answers. Other fields are allowed and ignored."""
 
     name: Annotated[str, Meta(min_length=1, max_length=100)]
     version: Annotated[str, Meta(min_length=1, max_length=100)]
@@ -93,34 +95,34 @@ class Implementation(Struct, frozen=True, kw_only=True):
 
 
 class Ability(Strict, frozen=True, kw_only=True):
-    """What an engine says of one operation."""
+    """What an engine declares about one operation."""
 
     profiles: Annotated[list[str], Meta(min_length=1)]
-    """By whose rules it can answer; records of other profiles are not sent."""
+    """The profiles it supports. Records of other profiles are not sent."""
 
     stages: list[str] = []  # noqa: RUF012 - msgspec copies it
-    """The stages that its answers have, which are then judged."""
+    """The stages that its answers contain. They are judged too."""
 
     accum: str | UnsetType = UNSET
-    """The arithmetic by which it sums: of several right answers, only that one's is right."""
+    """The arithmetic it uses for sums. It selects one of several correct answers."""
 
     tie: str | UnsetType = UNSET
-    """Its rule for ties: of several right answers, only that one's is right."""
+    """Its rule for ties. It selects one of several correct answers."""
 
     def declared(self) -> Declared:
-        """Return what judging takes from it."""
+        """Return the parts that the judge uses."""
         return Declared(self.accum or None, self.tie or None, self.stages)
 
 
 class Limits(Strict, frozen=True, kw_only=True):
-    """What an engine can take."""
+    """Limits of an engine."""
 
     batch: Annotated[int, Meta(ge=1)] = 64
-    """The most questions in one run."""
+    """Maximum number of questions in one run."""
 
 
 class HelloAnswer(Strict, frozen=True, kw_only=True):
-    """What the engine is, and what it can do. Operations that are not named are not sent."""
+    """What the engine is and what it supports. Other operations are not sent."""
 
     proto: Literal[1]
     impl: Implementation
@@ -129,27 +131,27 @@ class HelloAnswer(Strict, frozen=True, kw_only=True):
 
 
 class Err(Strict, frozen=True, kw_only=True):
-    """The question has no answer: the reason, a code of `fixtures/README.md`."""
+    """The input is refused. `code` is one of the codes in `fixtures/README.md`."""
 
     code: str
     msg: Text = ""
 
 
 class Skip(Strict, frozen=True, kw_only=True):
-    """The engine cannot answer that yet."""
+    """The engine does not support this question yet."""
 
     reason: Text
     issue: Text = ""
 
 
 class Crash(Strict, frozen=True, kw_only=True):
-    """The engine broke, and the program around it noticed: a panic, an exception."""
+    """The engine crashed, for example with a panic or an exception."""
 
     msg: Text
 
 
 class LoadAnswer(Strict, frozen=True, kw_only=True):
-    """What became of loading. Exactly one of ok, err, skip, crash."""
+    """The result of loading. Exactly one of ok, err, skip, crash is set."""
 
     id: str
     ok: dict[str, Any] | UnsetType = UNSET
@@ -158,28 +160,28 @@ class LoadAnswer(Strict, frozen=True, kw_only=True):
     crash: Crash | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        """Hold the rule that there is exactly one."""
+        """Raise `ValueError` unless exactly one of the fields is set."""
         _exactly_one(self.ok, self.err, self.skip, self.crash)
 
 
 class Result(Strict, frozen=True, kw_only=True):
-    """The answer to one question, by its key. Exactly one of ok, err, skip, crash."""
+    """The answer to one question, by its key. Exactly one of ok, err, skip, crash is set."""
 
     k: str
     ok: dict[str, Any] | UnsetType = UNSET
-    """In the form of a record's `out`."""
+    """The answer, in the form of a record's `out`."""
 
     err: Err | UnsetType = UNSET
     skip: Skip | UnsetType = UNSET
     crash: Crash | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        """Hold the rule that there is exactly one."""
+        """Raise `ValueError` unless exactly one of the fields is set."""
         _exactly_one(self.ok, self.err, self.skip, self.crash)
 
 
 class RunAnswer(Strict, frozen=True, kw_only=True):
-    """The answers to a run, in any order; or why there are none: a skip, a crash."""
+    """The answers to a run in any order, or a skip or crash of the whole run."""
 
     id: str
     results: list[Result] | UnsetType = UNSET
@@ -187,7 +189,7 @@ class RunAnswer(Strict, frozen=True, kw_only=True):
     crash: Crash | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        """Hold the rule that there is exactly one."""
+        """Raise `ValueError` unless exactly one of the fields is set."""
         if (self.results, self.skip, self.crash).count(UNSET) != 2:
             raise ValueError("must have exactly one of `results`, `skip` and `crash`")
 
@@ -220,4 +222,29 @@ _ONE_OF: Final = {
     "Result": ("ok", "err", "skip", "crash"),
     "RunAnswer": ("results", "skip", "crash"),
 }
-"""Of which fields exactly one is there, which types alone do not say."""
+"""The fields of which exactly one is set, which the types alone do not express."""
+
+
+def schemas() -> dict[str, Any]:
+    """Return the JSON schema of each kind of line, by file name."""
+    return {
+        "case.v1.json": _unindented(msgspec.json.schema(ANY_CASE)),
+        "header.v1.json": _unindented(msgspec.json.schema(Header)),
+        "protocol.v1.json": _unindented(schema()),
+    }
+
+
+def _unindented(schema: Any) -> Any:
+    r"""Return a schema with descriptions as Python 3.13 keeps docstrings; older ones indent them.
+
+    >>> _unindented({"description": "One.\n\n    Two."})
+    {'description': 'One.\n\nTwo.'}
+    """
+    if isinstance(schema, list):
+        return [_unindented(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: cleandoc(part) if key == "description" and isinstance(part, str) else _unindented(part)
+        for key, part in schema.items()
+    }

@@ -16,15 +16,8 @@ import msgspec
 from msgspec import UNSET
 
 from bpe_ref import Vocabulary
-from tokenref.catalogue import Catalogue
-from tokenref.protocol.batches import (
-    LARGEST,
-    Loading,
-    batches,
-    load_tokenizer,
-    load_vocabulary,
-    parts,
-)
+from tokenref.catalogue import LARGEST_BATCH, Catalogue, batches
+from tokenref.protocol.batches import Loading, load_tokenizer, load_vocabulary, message_slices
 from tokenref.protocol.messages import PROTO, HelloRequest, LoadRequest, Request, RunRequest
 from tokenref.protocol.reading import ProtocolError, decode, shown
 from tokenref.record import Case, op_of
@@ -42,7 +35,7 @@ def export(
     *,
     seed: int = 0,
     repeat: int = 1,
-    largest: int = LARGEST,
+    largest: int = LARGEST_BATCH,
 ) -> Iterator[bytes]:
     """Yield the lines of a file of requests: each case `repeat` times, and the canaries.
 
@@ -73,7 +66,7 @@ def export(
                 )
                 load += 1
         requests = [msgspec.to_builtins(case.input) for case in together]
-        for part in parts(requests, largest):
+        for part in message_slices(requests, largest):
             questions = []
             for request in requests[part]:
                 questions.append({"k": str(key), "in": request})

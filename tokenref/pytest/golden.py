@@ -1,6 +1,7 @@
 """Golden records as parameters of a test: numbers are numbers, and `check` judges."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -14,11 +15,29 @@ from tokenref.answers import Ok, Refused
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.floats import FloatsError, Type, pack, type_of, unpack
 from tokenref.judge import judge
-from tokenref.pytest.plain import plain
+from tokenref.protocol.channel import StartError
+from tokenref.protocol.opening import GreetingError, open_program
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import OPS, Case, op_of
 from tokenref.reports.readable import readable_json
+from tokenref.runner import Sessions
 from tokenref.verdicts import ErrorCode, MustRefuse
+
+
+def plain(value: Any) -> Any:
+    """Return arrays and tensors as lists, and their numbers as Python's.
+
+    >>> plain((1, 2.5, [True]))
+    [1, 2.5, [True]]
+    """
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    if isinstance(value, list | tuple | range):
+        return [plain(entry) for entry in value]
+    if isinstance(value, dict):
+        return {key: plain(entry) for key, entry in value.items()}
+    return value
 
 
 @dataclass
@@ -214,3 +233,31 @@ def catalogue() -> Catalogue:
     True
     """
     return open_catalogue()
+
+
+@contextmanager
+def driven(command: str) -> Iterator[Callable[[Golden], None]]:
+    """Start a program, and yield what asks it a record; it is ended afterwards.
+
+    What does not start, or does not answer hello, ends pytest with one sentence.
+    """
+    try:
+        engine = open_program(command)
+    except (StartError, GreetingError) as error:
+        raise pytest.UsageError(str(error)) from None
+    sessions = Sessions(engine, catalogue())
+
+    def ask(case: Golden) -> None:
+        judgement = sessions.judge(case.record)
+        if judgement.status in {"unsupported", "skip", "not_run"}:
+            pytest.skip(judgement.detail)
+        if judgement.status != "pass":
+            pytest.fail(
+                f"{case.id}: {judgement.status}: {judgement.detail}. Why it is asked: {case.why}",
+                pytrace=False,
+            )
+
+    try:
+        yield ask
+    finally:
+        engine.close()

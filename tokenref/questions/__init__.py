@@ -1,1 +1,1 @@
-"""The questions that records ask and the answers they have: one module per subject."""
+"""The questions of records and their answers, one module per subject."""

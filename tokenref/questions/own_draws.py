@@ -8,7 +8,7 @@ from tokenref.floats import Count, Floats, Id, Strict
 from tokenref.questions.sampling import Parameters, one_row
 
 Seed = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
-"""A number that a row's own random numbers begin with."""
+"""The seed of a row's own random numbers."""
 
 
 class StatInput(Strict, frozen=True, kw_only=True):
@@ -20,27 +20,27 @@ class StatInput(Strict, frozen=True, kw_only=True):
     draws: Annotated[int, Meta(ge=1)]
 
     def __post_init__(self) -> None:
-        """Hold the rule that there is exactly one row."""
+        """Raise `ValueError` unless exactly one row is given."""
         one_row(self.probs, self.logits)
 
 
 class StatOutput(Strict, frozen=True, kw_only=True):
-    """How often each token was drawn; tokens that never were may be left out."""
+    """The number of draws of each token. Tokens that were never drawn may be omitted."""
 
     counts: list[tuple[Id, Count]]
 
 
 class SpeculativeStatInput(Strict, frozen=True, kw_only=True):
-    """A step of speculative decoding to take many times, drafts and all."""
+    """A step of speculative decoding to run many times, including the drafts."""
 
     draft: Annotated[list[Floats], Meta(min_length=1)]
-    """The drafting model's logits at each place. The engine draws a token from each."""
+    """The draft model's logits at each position. The engine draws a token from each."""
 
     target: Annotated[list[Floats], Meta(min_length=2)]
-    """The target's logits at each place, and one row more for the token behind the drafts."""
+    """The target's logits at each position, and one more row for the token after the drafts."""
 
     draft_params: Parameters
-    """What the drafts are drawn with: `temperature`, then `k`, by the standard rules."""
+    """How drafts are drawn: `temperature`, then `k`, by the standard rules."""
 
     params: Parameters
     """The same for the target's rows."""
@@ -48,31 +48,31 @@ class SpeculativeStatInput(Strict, frozen=True, kw_only=True):
     draws: Annotated[int, Meta(ge=1)]
 
     def __post_init__(self) -> None:
-        """Hold the rule that the target has one row more."""
+        """Raise `ValueError` unless the target has one row more than the draft."""
         if len(self.target) != len(self.draft) + 1:
             raise ValueError("`target` must have one row more than `draft`")
 
 
 class SpeculativeStatOutput(Strict, frozen=True, kw_only=True):
-    """How often each list of tokens came out of a step; lists that never did may be left out."""
+    """The number of times that a step returned each list of tokens; others may be omitted."""
 
     counts: list[tuple[list[Id], Count]]
 
 
 class BatchStatInput(Strict, frozen=True, kw_only=True):
-    """A row that stands in a batch several times, to draw one token for each, many times."""
+    """A row that occurs several times in a batch, to draw one token for each, many times."""
 
     probs: Floats | UnsetType = UNSET
     logits: Floats | UnsetType = UNSET
     params: Parameters
     rows: Annotated[int, Meta(ge=2, le=1 << 10)]
-    """How often the row stands in the batch."""
+    """Number of copies of the row in the batch."""
 
     draws: Annotated[int, Meta(ge=2)]
-    """How often the batch is drawn from, one call after the other."""
+    """Number of calls for the batch."""
 
     def __post_init__(self) -> None:
-        """Hold the rule that there is exactly one row."""
+        """Raise `ValueError` unless exactly one row is given."""
         one_row(self.probs, self.logits)
 
 
@@ -83,7 +83,7 @@ class BatchStatOutput(Strict, frozen=True, kw_only=True):
 
 
 class SeedsInput(Strict, frozen=True, kw_only=True):
-    """Batches of one row, in which some have seeds."""
+    """Batches of copies of one row, some with seeds."""
 
     probs: Floats | UnsetType = UNSET
     logits: Floats | UnsetType = UNSET
@@ -92,10 +92,10 @@ class SeedsInput(Strict, frozen=True, kw_only=True):
     """The seed of each row of each batch; null for a row without one."""
 
     tokens: Annotated[int, Meta(ge=1)]
-    """How many tokens are drawn for each row, one after the other."""
+    """Number of tokens to draw for each row."""
 
     def __post_init__(self) -> None:
-        """Hold the rule that there is exactly one row."""
+        """Raise `ValueError` unless exactly one row is given."""
         one_row(self.probs, self.logits)
 
 

@@ -1,4 +1,4 @@
-"""Questions about samplers: rows in, and what is kept, changed, likely or drawn out."""
+"""Questions about samplers: filters, changes of rows, probabilities, draws, whole chains."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
@@ -8,14 +8,14 @@ from msgspec import UNSET, Meta, UnsetType
 from tokenref.floats import TYPES, Count, Floats, FloatsError, Id, Strict, from_digits, pack
 
 Parameters = dict[str, Any]
-"""Parameters by name, as `questions.parameters` packs them."""
+"""Parameters by name, in the form of `pack_parameters`."""
 
 Words = list[Annotated[str, Meta(pattern="^[0-9a-f]{8}([0-9a-f]{8})?$")]]
 """Words of 32 or 64 bits, in lower-case hexadecimal digits."""
 
 
 class State(Strict, frozen=True, kw_only=True):
-    """What an adaptive step remembers between two tokens."""
+    """The state of an adaptive step between two tokens."""
 
     mu: Floats | UnsetType = UNSET
     past: Floats | UnsetType = UNSET
@@ -40,7 +40,7 @@ class FilterInput(Strict, frozen=True, kw_only=True):
     uniforms: Floats | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        """Hold the rule that there is exactly one row."""
+        """Raise `ValueError` unless exactly one row is given."""
         one_row(self.probs, self.logits)
 
 
@@ -100,7 +100,7 @@ class AdaptiveOutput(Strict, frozen=True, kw_only=True):
 
 
 class ChainInput(Strict, frozen=True, kw_only=True):
-    """Everything that an engine's chain works on."""
+    """The complete input of an engine's chain."""
 
     logits: Floats
     history: list[int]
@@ -111,21 +111,21 @@ class ChainInput(Strict, frozen=True, kw_only=True):
 
 
 class StageOutput(Strict, frozen=True, kw_only=True):
-    """What is left after one step of a chain."""
+    """The tokens left after one step of a chain."""
 
     step: str
     keep: list[Id]
 
 
 class ChainOutput(Strict, frozen=True, kw_only=True):
-    """The tokens that the chain leaves; what each applied step left on the way."""
+    """The tokens left by the chain, and by each step that was applied."""
 
     keep: list[Id]
     stages: list[StageOutput] | UnsetType = UNSET
 
 
 class TokenOutput(Strict, frozen=True, kw_only=True):
-    """The token that is chosen."""
+    """The chosen token."""
 
     token: Id
 
@@ -136,17 +136,17 @@ class DrawInput(Strict, frozen=True, kw_only=True):
     probs: Floats | UnsetType = UNSET
     logits: Floats | UnsetType = UNSET
     uniforms: Floats
-    """One number for each draw of a walk; one for each token of a race."""
+    """One number per draw for an inverse CDF; one per token for a race."""
 
     count: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
-    """How many different tokens to draw; the answer is then a list. (A `torch walk` draws
-    with replacement.)"""
+    """Number of different tokens to draw; the answer is then a list. (A `torch walk` draws with
+    replacement.)"""
 
     order: list[Id] | UnsetType = UNSET
-    """The tokens in the order in which one draw walks along them: an engine's candidates."""
+    """The order of the tokens for the inverse CDF of one draw, an engine's candidates."""
 
     def __post_init__(self) -> None:
-        """Hold the rule that there is exactly one row."""
+        """Raise `ValueError` unless exactly one row is given."""
         one_row(self.probs, self.logits)
 
 
@@ -157,25 +157,25 @@ class DrawOutput(Strict, frozen=True, kw_only=True):
     tokens: list[Id] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        """Hold the rule that there is exactly one of the two forms."""
+        """Raise `ValueError` unless exactly one of the two forms is given."""
         if (self.token is UNSET) == (self.tokens is UNSET):
             raise ValueError("must have exactly one of `token` and `tokens`")
 
 
 class RandomWordsInput(Strict, frozen=True, kw_only=True):
-    """How a generator is started, and which of its words are wanted."""
+    """How a generator is seeded, and which of its words to return."""
 
     seed: Annotated[str, Meta(pattern="^[0-9a-f]{1,64}$")] | UnsetType = UNSET
     """A number."""
 
     key: Words | UnsetType = UNSET
-    """Words of a longer seed, of a state, of the key of a block: the low word first."""
+    """The words of a longer seed, of a state, or of the key of a block, low word first."""
 
     counter: Words | UnsetType = UNSET
-    """The words of the first block's counter, the low word first; zeros if it is left out."""
+    """The words of the first block's counter, low word first; zeros if omitted."""
 
     taken: Annotated[int, Meta(ge=0, le=1 << 20)]
-    """Words that were taken before."""
+    """Number of words to skip."""
 
     count: Annotated[int, Meta(ge=1, le=1 << 16)]
 
@@ -193,39 +193,39 @@ class WordsInput(Strict, frozen=True, kw_only=True):
 
 
 class UniformsOutput(Strict, frozen=True, kw_only=True):
-    """The uniform numbers that are made of them."""
+    """The uniform numbers made from the words."""
 
     uniforms: Floats
 
 
 class SpeculativeInput(Strict, frozen=True, kw_only=True):
-    """Drafted tokens with the rows they were drawn from, the target's rows, random numbers."""
+    """Drafted tokens with the rows they were drawn from, the target's rows, and random numbers."""
 
     draft: list[Floats]
-    """The row that each drafted token was drawn from; none where only the target judges."""
+    """The row that each drafted token was drawn from; empty if only the target is used."""
 
     target: list[Floats]
-    """The target's row at the beginning, then its row after each drafted token."""
+    """The target's first row, then its row after each drafted token."""
 
     tokens: list[int]
     uniforms: Floats
-    """One number for each drafted token, then one for the token at the end; `target only`
-    takes one more, the first, for the beginning; `typical` takes none."""
+    """One number per drafted token, then one for the token at the end. `target only` takes one
+    more at the beginning; `typical` takes none."""
 
     params: Parameters
-    """`parents` of a tree: for each token the place of the one before it, counted from 1, or 0.
-    `weight` of the target in a mixture; thresholds under the names that the reference has."""
+    """`parents` of a tree: for each token the position of its predecessor, counted from 1, or 0.
+    `weight` of the target in a mixture. Thresholds have the names of the reference."""
 
 
 class SpeculativeOutput(Strict, frozen=True, kw_only=True):
-    """How many drafted tokens are accepted, and all tokens that come out."""
+    """The number of accepted drafted tokens, and all resulting tokens."""
 
     accepted: Count
     tokens: list[Id]
 
 
 class ResidualInput(Strict, frozen=True, kw_only=True):
-    """A target's row and a draft's."""
+    """A row of the target and a row of the draft."""
 
     target: Floats
     draft: Floats
@@ -233,7 +233,7 @@ class ResidualInput(Strict, frozen=True, kw_only=True):
 
 
 class BatchInput(Strict, frozen=True, kw_only=True):
-    """Questions of one operation that are asked in one call, each with its own parameters."""
+    """Questions of one operation in one call, each with its own parameters."""
 
     op: str
     rows: Annotated[list[dict[str, Any]], Meta(min_length=1)]
@@ -246,21 +246,21 @@ class BatchOutput(Strict, frozen=True, kw_only=True):
 
 
 class SampleCall(Strict, frozen=True, kw_only=True):
-    """Draw a token from a row. Nothing is remembered but by `accept`."""
+    """Draw a token from a row. The token is only remembered by `accept`."""
 
     logits: Floats
     uniforms: Floats
 
 
 class Call(Strict, frozen=True, kw_only=True):
-    """One call on a sampler with a memory. Exactly one."""
+    """One call on a sampler that remembers tokens; exactly one field is set."""
 
     sample: SampleCall | UnsetType = UNSET
     accept: int | UnsetType = UNSET
-    """Remember a token that somebody else chose."""
+    """Remember a token that was chosen elsewhere."""
 
     truncate: Count | UnsetType = UNSET
-    """Forget all tokens but so many of the first."""
+    """Forget all tokens after the first `truncate`."""
 
     reset: Literal[True] | UnsetType = UNSET
     """Forget everything since the beginning."""
@@ -273,7 +273,7 @@ class Call(Strict, frozen=True, kw_only=True):
 
 
 class SequenceInput(Strict, frozen=True, kw_only=True):
-    """Calls on one sampler, one after the other."""
+    """Calls on one sampler, in order."""
 
     params: Parameters
     prompt: list[int]
@@ -281,22 +281,22 @@ class SequenceInput(Strict, frozen=True, kw_only=True):
 
 
 class SequenceOutput(Strict, frozen=True, kw_only=True):
-    """The token of each call that draws one; null for the others."""
+    """The token of each call that draws; null for other calls."""
 
     answers: list[Id | None]
 
 
 Packed: TypeAlias = Any
-"""null, a boolean, a whole number, a string, a list of these, `{"f32": digits}`, or a map.
+"""null, a boolean, an integer, a string, a list of these, `{"f32": digits}`, or a map.
 
 A map, whose keys may be tokens or sequences, is `{"map":[[key, value], ...]}`.
 """
 
 
 def pack_parameters(parameters: Mapping[str, Any]) -> dict[str, Packed]:
-    """Return parameters as a record has them.
+    """Return parameters in the form of a record.
 
-    A real number is written in 32 bits where these hold it exactly, else in 64.
+    A float is written in 32 bits if they represent it exactly, else in 64.
 
     >>> pack_parameters({"p": 0.75, "k": 3, "logit_bias": {5: -1.0}})
     {'p': {'f32': '3f400000'}, 'k': 3, 'logit_bias': {'map': [[5, {'f32': 'bf800000'}]]}}
@@ -318,7 +318,7 @@ def _pack(value: Any) -> Packed:
 
 
 def unpack_parameters(packed: Mapping[str, Packed]) -> dict[str, Any]:
-    """Return parameters from what a record has. Raises `FloatsError` for what is none of it.
+    """Return parameters from the form of a record. Raises `FloatsError` if they are invalid.
 
     >>> unpack_parameters({"p": {"f32": "3f400000"}, "words": [[1, 2]]})
     {'p': 0.75, 'words': [[1, 2]]}

@@ -5,7 +5,7 @@ cached answer. Only the second call shows it. Each answer has one entry per call
 wrong one can be found.
 """
 
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -16,11 +16,10 @@ from tokenref.verdicts import TokenizerErrorCode
 
 
 class Call(Strict, frozen=True, kw_only=True):
-    """One call on an encoder that grows. Exactly one of the two.
+    """One call on a growing encoder: either `push` or `truncate`.
 
-    `push` puts bytes at the growing end: after the text where it is appended to,
-    before it (the bytes in reading order) where it is prepended to. `truncate`
-    leaves so many bytes, those at the other end.
+    `push` adds bytes at the growing end: after the text when appending, before it (in reading
+    order) when prepending. `truncate` keeps that many bytes at the other end.
     """
 
     push: Hex | UnsetType = UNSET
@@ -33,7 +32,7 @@ class Call(Strict, frozen=True, kw_only=True):
 
 
 class CallsInput(Strict, frozen=True, kw_only=True):
-    """The calls, in order, on an encoder that is empty at first."""
+    """Calls in order, on an encoder that is initially empty."""
 
     calls: list[Call]
 
@@ -46,20 +45,20 @@ class GrowingOutput(Strict, frozen=True, kw_only=True):
 
 
 class EagerInput(Strict, frozen=True, kw_only=True):
-    """Bytes, given in several parts."""
+    """Bytes in several parts."""
 
     pushes: list[Hex]
 
 
 class EagerOutput(Strict, frozen=True, kw_only=True):
-    """The tokens that each part makes certain, and those that only the end does."""
+    """The tokens that each part makes certain, and those that the end adds."""
 
     parts: list[list[Id]]
     tail: list[Id]
 
 
 class StreamInput(Strict, frozen=True, kw_only=True):
-    """Token ids, given one by one, and what to do about bytes that are not UTF-8."""
+    """Token ids, given one by one, and how to treat invalid UTF-8."""
 
     ids: list[int]
     errors: Literal["strict", "replace"]
@@ -72,43 +71,39 @@ class StreamOutput(Strict, frozen=True, kw_only=True):
     tail: str
 
 
-CALLED: Final = ("encode", "count", "special", "decode")
-"""The operations that a session may call."""
-
-
 def _written_out(given: TextInput) -> None:
     if given.recipe is not UNSET:
         raise ValueError("the text of a call must be `text` or `bytes`, not a recipe")
 
 
 class EncodeCall(Strict, frozen=True, kw_only=True, tag_field="op", tag="encode"):
-    """Asks for the tokens of a text in which nothing is special."""
+    """Asks for the tokens of a text; special tokens are treated as text."""
 
     input: TextInput = msgspec.field(name="in")
 
     def __post_init__(self) -> None:
-        """Hold the rule that the text is written out."""
+        """Raise `ValueError` if the text is a recipe."""
         _written_out(self.input)
 
 
 class CountCall(Strict, frozen=True, kw_only=True, tag_field="op", tag="count"):
-    """Asks for the number of these tokens."""
+    """Asks for the number of tokens; special tokens are treated as text."""
 
     input: TextInput = msgspec.field(name="in")
 
     def __post_init__(self) -> None:
-        """Hold the rule that the text is written out."""
+        """Raise `ValueError` if the text is a recipe."""
         _written_out(self.input)
 
 
 class SpecialCall(Strict, frozen=True, kw_only=True, tag_field="op", tag="special"):
-    """Asks for the tokens of a text that may hold special ones."""
+    """Asks for the tokens of a text that may contain special tokens."""
 
     input: SpecialInput = msgspec.field(name="in")
 
 
 class DecodeCall(Strict, frozen=True, kw_only=True, tag_field="op", tag="decode"):
-    """Asks what tokens decode to."""
+    """Asks for the bytes or text of tokens."""
 
     input: DecodeInput = msgspec.field(name="in")
 
@@ -117,13 +112,13 @@ SessionCall: TypeAlias = EncodeCall | CountCall | SpecialCall | DecodeCall
 
 
 class SessionInput(Strict, frozen=True, kw_only=True):
-    """The calls, in order, on a tokenizer that nothing was asked before."""
+    """Calls in order, on a newly loaded tokenizer."""
 
     calls: Annotated[list[SessionCall], Meta(min_length=1)]
 
 
 class CallAnswer(Strict, frozen=True, kw_only=True):
-    """What one call gives: as its operation alone, or the code of a refusal."""
+    """The answer to one call: as for its operation alone, or an error code."""
 
     ids: list[Id] | UnsetType = UNSET
     count: Count | UnsetType = UNSET

@@ -1,4 +1,4 @@
-"""Questions about text and tokens: pieces, tokens, counts, bytes, special tokens."""
+"""Questions about text and tokens, and about parts of a text, and to whole tokenizers."""
 
 from typing import Annotated, Final, Literal
 
@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 from tokenref.floats import Count, Hex, Id, Strict
 
 LONGEST_TEXT: Final = 1 << 26
-"""The most bytes of a text that a recipe may mean."""
+"""Maximum length of the text of a recipe, in bytes."""
 
 
 class Recipe(Strict, frozen=True, kw_only=True):
@@ -20,10 +20,10 @@ class Recipe(Strict, frozen=True, kw_only=True):
     after: Hex
 
     def __post_init__(self) -> None:
-        """Hold the rule that a text has an end that memory has, too."""
+        """Raise `ValueError` if the text is too long."""
         digits = len(self.before) + len(self.unit) * self.times + len(self.after)
         if digits > 2 * LONGEST_TEXT:
-            raise ValueError(f"a recipe must mean at most {LONGEST_TEXT:,} bytes, means more")
+            raise ValueError(f"a recipe must produce at most {LONGEST_TEXT:,} bytes")
 
     def expand(self) -> bytes:
         """Return the text.
@@ -36,7 +36,7 @@ class Recipe(Strict, frozen=True, kw_only=True):
 
 
 class TextInput(Strict, frozen=True, kw_only=True):
-    """A text: as Unicode, as bytes that need not be UTF-8, or as a recipe. Exactly one."""
+    """A text: as Unicode, as bytes that need not be UTF-8, or as a recipe."""
 
     text: str | UnsetType = UNSET
     octets: Hex | UnsetType = msgspec.field(name="bytes", default=UNSET)
@@ -48,7 +48,7 @@ class TextInput(Strict, frozen=True, kw_only=True):
             raise ValueError("must have exactly one of `text`, `bytes` and `recipe`")
 
     def content(self) -> bytes | str:
-        """Return the text, or its bytes where it is given so."""
+        """Return the text, or its bytes if it is given as bytes."""
         if self.text is not UNSET:
             return self.text
         if self.octets is not UNSET:
@@ -59,14 +59,14 @@ class TextInput(Strict, frozen=True, kw_only=True):
 
 
 class DecodeInput(Strict, frozen=True, kw_only=True):
-    """Token ids, and what to do about bytes that are not UTF-8 if text is wanted."""
+    """Token ids, and how to treat invalid UTF-8 if text is requested."""
 
     ids: list[int]
     errors: Literal["strict", "replace"] | UnsetType = UNSET
 
 
 class SpecialInput(Strict, frozen=True, kw_only=True):
-    """A text, and which special tokens in it are allowed and which are an error."""
+    """A text, and which special tokens in it are allowed or are an error."""
 
     text: str
     allowed: Literal["all"] | list[str]
@@ -74,10 +74,10 @@ class SpecialInput(Strict, frozen=True, kw_only=True):
 
 
 class Stages(Strict, frozen=True, kw_only=True):
-    """What happens on the way: the pieces, and the merges of each piece.
+    """Intermediate results: the pieces, and the merges of each piece.
 
-    A merge is the number of the left token of the pair, counted in the piece
-    as it is then, and the id of the result.
+    A merge is the index of the left token of the pair in the piece at that moment, and the id of
+    the result.
     """
 
     pieces: list[Hex] | UnsetType = UNSET
@@ -91,14 +91,14 @@ class PiecesOutput(Strict, frozen=True, kw_only=True):
 
 
 class IdsOutput(Strict, frozen=True, kw_only=True):
-    """The tokens: one by one, or of a recipe as runs of (id, how often in a row)."""
+    """The tokens: as a list, or for a recipe as runs of (id, number of repetitions)."""
 
     ids: list[Id] | UnsetType = UNSET
     runs: list[tuple[Id, int]] | UnsetType = UNSET
     stages: Stages | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        """Hold the rule that there is exactly one of the two forms."""
+        """Raise `ValueError` unless exactly one of the two forms is given."""
         if (self.ids is UNSET) == (self.runs is UNSET):
             raise ValueError("must have exactly one of `ids` and `runs`")
 
@@ -110,7 +110,7 @@ class DecodeOutput(Strict, frozen=True, kw_only=True):
     text: str | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        """Hold the rule that there is exactly one of the two forms."""
+        """Raise `ValueError` unless exactly one of the two forms is given."""
         if (self.octets is UNSET) == (self.text is UNSET):
             raise ValueError("must have exactly one of `bytes` and `text`")
 
@@ -122,46 +122,46 @@ class CountOutput(Strict, frozen=True, kw_only=True):
 
 
 class IntervalsInput(Strict, frozen=True, kw_only=True):
-    """The bytes of one piece, and some ranges of them, start included, stop not."""
+    """The bytes of one piece, and ranges of them; start is included, stop is not."""
 
     octets: Hex = msgspec.field(name="bytes")
     ranges: list[tuple[Count, Count]]
 
 
 class CountsOutput(Strict, frozen=True, kw_only=True):
-    """How many tokens each of them has, encoded alone."""
+    """The number of tokens of each range, encoded by itself."""
 
     counts: list[Count]
 
 
 class LimitInput(Strict, frozen=True, kw_only=True):
-    """A text in which nothing is special, and how many tokens it may have."""
+    """A text whose special tokens are treated as text, and a limit on its number of tokens."""
 
     text: str
     limit: Count
 
 
 class LimitOutput(Strict, frozen=True, kw_only=True):
-    """The number of tokens; null if they are more."""
+    """The number of tokens; null if it exceeds the limit."""
 
     count: Count | None
 
 
 class SplitInput(Strict, frozen=True, kw_only=True):
-    """A text that may hold special tokens, and how many tokens its first part may have."""
+    """A text that may contain special tokens, and the maximum tokens of its first part."""
 
     text: str
     most: Annotated[int, Meta(ge=1)]
 
 
 class SplitOutput(Strict, frozen=True, kw_only=True):
-    """The number of characters of the longest first part that has no more tokens."""
+    """The length in characters of the longest first part with at most `most` tokens."""
 
     characters: Count
 
 
 class ChunksInput(Strict, frozen=True, kw_only=True):
-    """A text that may hold special tokens, how many a chunk may have, and how many overlap."""
+    """A text that may contain special tokens, the maximum tokens per chunk, and the overlap."""
 
     text: str
     most: Annotated[int, Meta(ge=1)]
@@ -175,14 +175,14 @@ class ChunksOutput(Strict, frozen=True, kw_only=True):
 
 
 class CompletionsInput(Strict, frozen=True, kw_only=True):
-    """A text that will go on; and whether all completions are wanted, or those tiktoken finds."""
+    """A text that will continue, and whether to return all completions or those of tiktoken."""
 
     text: str
     complete: bool
 
 
 class CompletionsOutput(Strict, frozen=True, kw_only=True):
-    """The tokens that stay whatever follows, and all that the rest may become, sorted."""
+    """The tokens that stay whatever follows, and everything the rest may become, sorted."""
 
     stable: list[Id]
     completions: list[list[Id]]
@@ -195,20 +195,20 @@ class CanonicalInput(Strict, frozen=True, kw_only=True):
 
 
 class CanonicalOutput(Strict, frozen=True, kw_only=True):
-    """Whether encoding what they decode to gives them back."""
+    """Whether encoding their text gives the same tokens."""
 
     canonical: bool
 
 
 class OffsetsOutput(Strict, frozen=True, kw_only=True):
-    """The text of some tokens, and for each the character it starts in."""
+    """The text of tokens, and for each token the character in which it starts."""
 
     text: str
     offsets: list[Count]
 
 
 class TokenizeInput(Strict, frozen=True, kw_only=True):
-    """A text, or a pair of them; and whether the template's special tokens are added."""
+    """A text or a pair of texts, and whether to add the template's special tokens."""
 
     text: str
     pair: str | UnsetType = UNSET
@@ -216,29 +216,29 @@ class TokenizeInput(Strict, frozen=True, kw_only=True):
 
 
 class Part(Strict, frozen=True, kw_only=True):
-    """Tokens with all that is known about each."""
+    """Tokens with all information about each."""
 
     ids: list[Id]
     tokens: list[str]
     offsets: list[tuple[Count, Count]]
-    """Characters of the text, start included, stop not."""
+    """Ranges of characters; start is included, stop is not."""
 
     type_ids: list[Count]
     words: list[Count | None]
-    """The number of the piece that a token is from; null for one that was added."""
+    """The index of the token's piece; null for an added special token."""
 
     special_tokens_mask: list[Literal[0, 1]]
     attention_mask: list[Literal[0, 1]]
 
 
 class TokenizeOutput(Part, frozen=True, kw_only=True):
-    """The tokens, and where truncation cut some off, the parts that it cut."""
+    """The tokens, and the parts that truncation removed."""
 
     overflowing: list[Part]
 
 
 class DetokenizeInput(Strict, frozen=True, kw_only=True):
-    """Token ids, and whether special tokens are left out."""
+    """Token ids, and whether to omit special tokens."""
 
     ids: list[int]
     skip_special_tokens: bool
@@ -253,8 +253,8 @@ class DetokenizeOutput(Strict, frozen=True, kw_only=True):
 class DetokenizeStreamInput(Strict, frozen=True, kw_only=True):
     """Token ids, given one by one.
 
-    `certain`: each id gives the text that it makes certain. `engine`: what the
-    `DecodeStream` of tokenizers gives, which is null where it waits.
+    `certain`: each id returns the text that it makes certain. `engine`: the results of the
+    `DecodeStream` of tokenizers, which are null while it waits.
     """
 
     ids: list[int]
@@ -263,7 +263,7 @@ class DetokenizeStreamInput(Strict, frozen=True, kw_only=True):
 
 
 class DetokenizeStreamOutput(Strict, frozen=True, kw_only=True):
-    """What each id gives, and what the end adds; an engine's stream has no end."""
+    """The text of each id, and the text that the end adds; an engine's stream has no end."""
 
     parts: list[str | None]
     tail: str

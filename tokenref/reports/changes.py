@@ -1,4 +1,4 @@
-"""Which cases changed their status between two runs."""
+"""Cases whose status differs between two runs."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tokenref.judge import FAILURES
+from tokenref.reports import visible
 from tokenref.reports.results import Results
-from tokenref.reports.short import visible
 
 Kind: TypeAlias = Literal["new failure", "newly passing", "appeared", "disappeared", "other"]
 
@@ -28,7 +28,7 @@ _SHOWN: Final = 20
 
 @dataclass(frozen=True)
 class Change:
-    """A case that ended otherwise than before. None stands for no result."""
+    """A case whose status changed. None means no result."""
 
     engine: str
     id: str
@@ -38,7 +38,7 @@ class Change:
 
     @property
     def kind(self) -> Kind:
-        """What the change means.
+        """The kind of change.
 
         >>> Change("e", "bpe/count/a", "pass", "crash").kind
         'new failure'
@@ -53,9 +53,9 @@ class Change:
 
 
 def changes(old: Results, new: Sequence[Results]) -> Iterator[Change]:
-    """Yield what changed, engine by engine. An engine is known by its name, whatever its version.
+    """Yield the changes, engine by engine. Engines are compared by name, whatever their version.
 
-    Cases of an engine that is not in the new results at all are left out: see `notes`.
+    Engines that are missing from the new results are left out; see `notes`.
     """
     names = {entry.name for results in new for entry in results.header.engines}
     before: dict[str, dict[str, str]] = {name: {} for name in names}
@@ -75,13 +75,13 @@ def changes(old: Results, new: Sequence[Results]) -> Iterator[Change]:
 
 
 def notes(old: Results, new: Sequence[Results]) -> list[str]:
-    """Return what makes a comparison say less than it seems to, in sentences."""
+    """Return sentences about what limits the comparison."""
     found = []
     if not old.footer.complete:
-        found.append(f"{old.path} is of a run that was invalid")
+        found.append(f"{old.path} is from an invalid run")
     before = {entry.name for entry in old.header.engines}
     after = {entry.name for results in new for entry in results.header.engines}
-    found += [f"{name} is in {old.path} only" for name in sorted(before - after)]
+    found += [f"{name} is only in {old.path}" for name in sorted(before - after)]
     found += [f"{name} is not in {old.path}" for name in sorted(after - before)]
     fixtures = {results.header.fixtures or results.header.records for results in [old, *new]}
     if len(fixtures) > 1:
@@ -90,7 +90,7 @@ def notes(old: Results, new: Sequence[Results]) -> list[str]:
 
 
 def print_changes(console: Console, found: Sequence[Change]) -> None:
-    """Print how many cases changed how, then the cases, new failures first."""
+    """Print the number of changes of each kind, then the cases, new failures first."""
     if not found:
         console.print("nothing changed", style="green")
         return
@@ -111,7 +111,7 @@ def print_changes(console: Console, found: Sequence[Change]) -> None:
         if of_kind:
             console.print(f"\n{kind}: {len(of_kind):,}", style=f"bold {style}", highlight=False)
         for change in of_kind[:_SHOWN]:
-            states = f"{change.was or 'not there'} → {change.now or 'not there'}"
+            states = f"{change.was or 'none'} → {change.now or 'none'}"
             line = f"  {visible(change.engine)}  {visible(change.id)}  {visible(states)}"
             if change.kind == "new failure" and change.detail:
                 line += f"\n      {visible(change.detail)}"

@@ -1,4 +1,4 @@
-"""Results as JUnit XML, which every build server shows: a suite per engine, a test per case."""
+"""Results as JUnit XML: a suite per engine and a test per case."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -6,18 +6,18 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from tokenref.judge import FAILURES
+from tokenref.reports import visible
 from tokenref.reports.results import CaseLine, EngineLine, Header, Results, ResultsError
-from tokenref.reports.short import visible
 
 MOST_LINES: Final = 300_000
-"""Results that one file may have: those who read it hold it all."""
+"""Maximum number of results in one file, because its readers load all of it."""
 
 
 def junit_report(files: Sequence[Results]) -> bytes:
-    """Return the XML. Raises `ResultsError` for more results than its readers can hold.
+    """Return the XML. Raises `ResultsError` for more results than its readers can load.
 
-    Failures are the statuses that make a run fail. Known differences are skipped, and so is what
-    nobody answered. A run that proves nothing has an error, a stale known difference a failure.
+    The statuses that make a run fail are failures. Known differences and unanswered cases are
+    skipped. An invalid run is an error, and a stale known difference is a failure.
     """
     total = sum(results.footer.cases for results in files)
     if total > MOST_LINES:
@@ -78,7 +78,7 @@ def _case(line: CaseLine, reason: str) -> str:
 
 
 def _attributes(values: dict[str, object]) -> str:
-    r"""Return attributes. What XML 1.0 cannot say, or does not print, is there as its escape.
+    r"""Return attributes, with characters escaped that XML 1.0 does not allow or that do not print.
 
     >>> _attributes({"name": 'a"<\x00\ufffe\n'})
     ' name="a&quot;&lt;\\x00\\ufffe\\n"'

@@ -1,7 +1,7 @@
-"""A run as JSON lines: a header, one line per case or engine, a footer.
+"""Results as JSON lines: a header, one line per case or engine, a footer.
 
-The footer says that the report is complete. A report without one, or whose
-footer counts other cases than stand above it, proves nothing.
+The footer marks the file as complete. A file without a footer, or whose footer counts other cases
+than the lines above it, proves nothing.
 """
 
 import re
@@ -31,16 +31,15 @@ from tokenref.reports.results import (
 from tokenref.runner import Result, Run
 
 _STAGE: Final = re.compile(r"stage ([^ ,]+), ")
-"""How the detail of a case begins whose first difference is in a stage."""
+"""How the detail of a case begins if the first difference is in a stage."""
 
 
 def dump_report(
     runs: Sequence[Run], about: Mapping[str, object], known: Sequence[Known] = ()
 ) -> bytes:
-    """Return the results file of one or more runs over the same selection.
+    """Return the results file of one or more runs of the same selection.
 
-    `about` is what the header says besides the engines: which records, and
-    which options were given.
+    `about` is what the header contains besides the engines: the records and the options.
     """
     return _json_lines(report_lines(runs, about, known))
 
@@ -48,7 +47,7 @@ def dump_report(
 def report_lines(
     runs: Sequence[Run], about: Mapping[str, object], known: Sequence[Known] = ()
 ) -> Iterator[Mapping[str, object]]:
-    """Yield the lines of such a file. `known` are the known differences that were looked at."""
+    """Yield the lines of a results file. `known` are the known differences that were considered."""
     names = [run.engine for run in runs]
     header = Header(
         format=FORMAT,
@@ -80,14 +79,14 @@ def report_lines(
 
 
 def entry_of(run: Run) -> EngineEntry:
-    """Return what the header says of a run's engine."""
+    """Return the entry of a run's engine in the header."""
     return EngineEntry(
         name=bounded(run.engine), version=bounded(run.version), again=[*map(bounded, run.again)]
     )
 
 
 def engine_line(run: Run) -> EngineLine:
-    """Return the sums of a run."""
+    """Return the totals of a run."""
     trouble = [bounded(sentence) for sentence in run.trouble]
     if len(run.results) != run.selected:
         trouble.append(f"{run.selected:,} cases were selected, {len(run.results):,} have a result")
@@ -103,14 +102,14 @@ def engine_line(run: Run) -> EngineLine:
 
 
 def case_line(run: Run, result: Result, known: Sequence[Known] = ()) -> CaseLine:
-    """Return what became of one case. The title of a known difference needs `known`."""
+    """Return the result of one case. The title of a known difference is found in `known`."""
     case, judgement = result.case, result.judgement
     detail, remark, title = judgement.detail, judgement.remark, ""
     if judgement.status in {"xfail", "xpass"}:
         titles = (entry.title for entry in known if entry.covers(run.engine, case.id))
         title = next(titles, "")
     if judgement.status == "xfail" and title:
-        detail, remark = remark, ""  # why stands in the header, once
+        detail, remark = remark, ""  # the header contains the reason, once
     stage = _STAGE.match(detail)
     return CaseLine(
         engine=bounded(run.engine),
@@ -129,7 +128,7 @@ def case_line(run: Run, result: Result, known: Sequence[Known] = ()) -> CaseLine
 
 
 def dump_corpus_report(compared: Comparison, about: Mapping[str, object]) -> bytes:
-    """Return the report of a text that was compared whole; `about` as in `dump_report`."""
+    """Return the report of a compared text; `about` as in `dump_report`."""
     results = compared.results
     header = {
         "kind": "header",
@@ -149,7 +148,7 @@ def dump_corpus_report(compared: Comparison, about: Mapping[str, object]) -> byt
 
 
 def _corpus_line(result: CorpusResult) -> dict[str, object]:
-    """Return what became of the text with one engine."""
+    """Return the result of the text with one engine."""
     line: dict[str, object] = {
         "kind": "engine",
         "engine": result.engine,
@@ -172,7 +171,7 @@ def _corpus_line(result: CorpusResult) -> dict[str, object]:
 
 
 def _tokens(tokens: Tokens) -> list[list[int | str | None]]:
-    """Return tokens as id and bytes in hex; null for an id that is no token's."""
+    """Return tokens as id and bytes in hex; null for an unknown id."""
     return [[token, None if content is None else content.hex()] for token, content in tokens]
 
 

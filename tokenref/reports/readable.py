@@ -1,4 +1,4 @@
-"""Questions and answers for people: numbers that records hold as bits, in decimal."""
+"""Questions and answers for people: floats in decimal instead of bits."""
 
 import json
 from collections.abc import Mapping
@@ -6,19 +6,19 @@ from math import isfinite
 from typing import Any, Final
 
 from tokenref.floats import DIGITS, TYPES, Type, from_digits
-from tokenref.reports.short import short_json
+from tokenref.reports import short_json
 
 _SHOWN: Final = 16
-"""Numbers of a row that are shown."""
+"""How many numbers of a row are shown."""
 
 _PRECISION: Final[Mapping[Type, int]] = {"f64": 17, "f32": 9, "f16": 5, "bf16": 4}
-"""Decimal digits that tell every two numbers of a type apart."""
+"""Number of decimal digits that distinguish any two numbers of a type."""
 
 
 def readable(value: Any) -> Any:
-    """Return plain data with decimals in the place of bits; the rest as it is.
+    """Return plain data with floats in decimal instead of bits.
 
-    A decimal here is for people: it need not be the very number that the bits mean.
+    The decimals are for people and need not be exactly the numbers.
 
     >>> readable({"logits": {"f32": "3f0000007f800000"}, "token": 7})
     {'logits': {'f32': [0.5, 'inf']}, 'token': 7}
@@ -35,7 +35,7 @@ def readable(value: Any) -> Any:
 
 
 def _are_digits(digits: object, each: int) -> bool:
-    """Return whether these are the bits of whole numbers. An engine's answer may be anything."""
+    """Return whether the value is the bits of complete numbers. An engine may answer anything."""
     return (
         isinstance(digits, str)
         and len(digits) % each == 0
@@ -44,7 +44,7 @@ def _are_digits(digits: object, each: int) -> bool:
 
 
 def _decimals(digits: str, dtype: Type) -> list[float | str]:
-    """Return the first numbers in few digits, and how many more there are."""
+    """Return the first numbers in few digits, and the number of others."""
     shown: list[float | str] = []
     for value in from_digits(digits[: _SHOWN * DIGITS[dtype]], dtype):
         short = float(f"{value:.{_PRECISION[dtype]}g}")
@@ -63,7 +63,7 @@ def readable_json(value: Any, widest: int) -> str:
 
 
 def readable_answer(got: str, widest: int) -> str:
-    """Return an engine's answer, given as JSON that may be cut off, as one line for people.
+    """Return an engine's answer, given as JSON that may be truncated, as one line for people.
 
     >>> readable_answer('{"probs":{"f32":"3f000000"}}', 50), readable_answer('{"ids":[1, ...', 50)
     ('{"probs": {"f32": [0.5]}}', '{"ids":[1, ...')

@@ -1,7 +1,8 @@
-"""The lines of a results file: a header, one line per case, one per engine, a footer.
+"""The format of results files, and reading them line by line.
 
-`docs/reports.md` says what each of them means. A results file is written by
-`tokenref check --json` and is what every other report is made from.
+A results file has a header, one line per case, one per engine, and a footer. `docs/reports.md`
+explains each of them. `tokenref check --json` writes results files, and every other report is
+made from them.
 """
 
 from collections import Counter
@@ -19,26 +20,26 @@ from tokenref.judge import FAILURES, Status
 FORMAT: Final = 2
 
 DIFFERENCES: Final = frozenset({*FAILURES, "xfail"})
-"""The statuses of a case whose answer was judged and is not the record's, or not expected to be."""
+"""The statuses of cases whose answer differs from the record, or is expected to differ."""
 
 UNJUDGED: Final = frozenset({"unsupported", "skip", "not_run"})
-"""The statuses of a case that nobody answered."""
+"""The statuses of cases without an answer."""
 
 LONGEST_DETAIL: Final = 2000
-"""Characters of the longest text about one case that is written."""
+"""Maximum length of a text about one case, in characters."""
 
 
 class EngineEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An engine, as it says of itself."""
+    """An engine with the name and version that it reports."""
 
     name: str
     version: str
     again: list[str] = []
-    """The arguments of `tokenref check` that mean this engine; empty: its name."""
+    """The arguments of `tokenref check` that select this engine; if empty, its name."""
 
 
 class KnownEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A known difference that a case may name by its title."""
+    """A known difference, which cases refer to by its title."""
 
     engine: str
     title: str
@@ -47,18 +48,18 @@ class KnownEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Header(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="header"):
-    """What was run. Further fields are allowed, and not looked at."""
+    """What was run. Other fields are allowed and ignored."""
 
     format: int
     cases: int
-    """How many case lines there must be."""
+    """The number of case lines."""
 
     engines: list[EngineEntry]
     tokenref: str = ""
-    """The version that judged."""
+    """The version of tokenref that judged."""
 
     fixtures: str = ""
-    """`sha256:` and the digest of the manifest; empty if the records were somebody's own."""
+    """`sha256:` and the digest of the manifest; empty for a user's own records."""
 
     records: str = ""
     known: str = ""
@@ -66,7 +67,7 @@ class Header(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="k
 
     differences: list[KnownEntry] = []
     selection: dict[str, list[str]] = {}
-    """Which options chose the cases."""
+    """The options that selected the cases."""
 
     unavailable: dict[str, str] = {}
     shard: str = ""
@@ -83,7 +84,7 @@ class CaseLine(
     tag_field="kind",
     tag="case",
 ):
-    """What became of one case with one engine."""
+    """The result of one case with one engine."""
 
     engine: str
     id: str
@@ -91,22 +92,22 @@ class CaseLine(
     status: Status
     microseconds: int = 0
     detail: str = ""
-    """Where the answer first differs, or why there is none."""
+    """Where the answer first differs, or why there is no answer."""
 
     stage: str = ""
     """The first stage that differs."""
 
     got: str = ""
-    """The answer, if it is not right, as JSON; cut if it is long."""
+    """The answer as JSON if it is wrong, truncated if it is long."""
 
     log: str = ""
-    """The end of what the engine wrote to standard error, if it broke or was late."""
+    """The last part of the engine's standard error, if it crashed or timed out."""
 
     remark: str = ""
-    """What is worth knowing of an answer that passes: which alternative it is."""
+    """A remark about an answer that passes, such as which alternative it is."""
 
     ulp: int | None = None
-    """The largest distance to the record's floats, in units in the last place."""
+    """The largest distance from the record's floats, in units in the last place."""
 
     known: str = ""
     """The title of the known difference that covers the case."""
@@ -121,19 +122,19 @@ class EngineLine(
     tag_field="kind",
     tag="engine",
 ):
-    """The sums of one engine."""
+    """The totals of one engine."""
 
     engine: str
     statuses: dict[str, int]
     trouble: list[str]
-    """Why the run proves nothing, if so."""
+    """Why the run is invalid, if it is."""
 
     stale: list[str]
-    """Known differences that a complete run did not see."""
+    """Known differences that did not occur in a complete run."""
 
     exit: int
     incidents: list[str] = []
-    """Failures that are no one case's."""
+    """Failures that no single case caused."""
 
     restarts: int = 0
 
@@ -146,7 +147,7 @@ class Footer(
     tag_field="kind",
     tag="footer",
 ):
-    """The sums of all engines. It is the last line."""
+    """The totals of all engines. It is the last line."""
 
     cases: int
     statuses: dict[str, int]
@@ -157,7 +158,7 @@ Line: TypeAlias = Header | CaseLine | EngineLine | Footer
 
 
 def bounded(text: str, longest: int = LONGEST_DETAIL) -> str:
-    r"""Return a text that any JSON reader takes: no lone surrogates, and not too long.
+    r"""Return a text that every JSON reader accepts: without lone surrogates, and truncated.
 
     >>> bounded("a\ud800"), bounded("a" * 30, 5)
     ('a\\ud800', 'aaaaa ... (30 characters)')
@@ -167,7 +168,7 @@ def bounded(text: str, longest: int = LONGEST_DETAIL) -> str:
 
 
 def bounded_end(text: str, longest: int = LONGEST_DETAIL) -> str:
-    """Return the end of a text that any JSON reader takes.
+    """Return the end of a text in a form that every JSON reader accepts.
 
     >>> bounded_end("abcdef", 3)
     '(6 characters) ... def'
@@ -187,7 +188,7 @@ def plain(line: Line) -> Mapping[str, object]:
 
 
 def judged(counts: Counter[str]) -> int:
-    """Return how many cases were answered, rightly or not.
+    """Return how many cases were answered, correctly or not.
 
     >>> judged(Counter({"pass": 2, "unsupported": 3}))
     2
@@ -196,7 +197,7 @@ def judged(counts: Counter[str]) -> int:
 
 
 def options_again(header: Header) -> list[str]:
-    """Return the options that asking for one case again needs, beside its engine and id.
+    """Return the options that running one case again needs besides its engine and id.
 
     >>> header = Header(format=2, cases=0, engines=[], selection={"op": ["encode"], "known": ["k"]})
     >>> options_again(header)
@@ -210,17 +211,17 @@ def options_again(header: Header) -> list[str]:
 
 
 LONGEST_LINE: Final = 1 << 20
-"""Bytes of the longest line that is read."""
+"""Maximum length of a line, in bytes."""
 
 _DECODER: Final = msgspec.json.Decoder(Line)
 
 
 class ResultsError(Exception):
-    """A results file that proves nothing; the sentence names file and line."""
+    """A results file that proves nothing. The message names file and line."""
 
 
 class _Start(msgspec.Struct):
-    """What is looked at first, whatever else the line holds."""
+    """The fields of the first line that are read first."""
 
     kind: str = ""
     format: int = 0
@@ -229,7 +230,7 @@ class _Start(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Results:
-    """A results file that was read once and is whole."""
+    """A results file that was read once and is complete."""
 
     path: Path
     header: Header
@@ -244,14 +245,14 @@ class Results:
 
 
 def read_results(path: Path) -> Results:
-    """Read a results file to its end, keeping only sums.
+    """Read a results file to its end, keeping only totals.
 
-    Raises `ResultsError` for a file without a footer or whose footer counts other cases, for a
-    line of another kind or format, and for a case that has two results with one engine.
+    Raises `ResultsError` if the footer is missing or counts other cases, if a line has another
+    kind or format, and if a case has two results with one engine.
     """
     lines = _lines(path)
-    _, header = next(lines)  # there is one: `_lines` sees to it
-    assert isinstance(header, Header)  # noqa: S101 - `_lines` sees to it
+    _, header = next(lines)  # `_lines` ensures that there is one
+    assert isinstance(header, Header)  # noqa: S101 - `_lines` ensures it
     named = [entry.name for entry in header.engines]
     if len(set(named)) != len(named):
         raise ResultsError(f"{path}: the header names an engine twice: {', '.join(named)}")
@@ -273,7 +274,7 @@ def read_results(path: Path) -> Results:
             )
         if isinstance(line, EngineLine):
             if line.engine in engines:
-                raise ResultsError(f"{path}, line {number}: a second sum of {line.engine!r:.80}")
+                raise ResultsError(f"{path}, line {number}: a second total of {line.engine!r:.80}")
             engines[line.engine] = line
             continue
         counts[line.engine][line.status] += 1
@@ -283,7 +284,7 @@ def read_results(path: Path) -> Results:
                 f"{path}, line {number}: {line.engine:.80} has a result for {line.id:.200} already"
             )
         seen.add(key)
-    raise ResultsError(f"{path}: there is no footer: the run did not come to its end")
+    raise ResultsError(f"{path}: there is no footer: the run did not finish")
 
 
 def _compare(
@@ -293,24 +294,24 @@ def _compare(
     engines: dict[str, EngineLine],
     footer: Footer,
 ) -> None:
-    """Raise `ResultsError` where sums are not those of the lines above."""
+    """Raise `ResultsError` unless the totals match the lines above."""
     total: Counter[str] = sum(counts.values(), Counter())
     for name, promised in (("header", header.cases), ("footer", footer.cases)):
         if promised != total.total() and (name == "footer" or footer.complete):
             raise ResultsError(
-                f"{path}: the {name} promises {promised} cases, but the file holds {total.total()}"
+                f"{path}: the {name} announces {promised} cases, but the file has {total.total()}"
             )
     for name, of_engine in counts.items():
         if name not in engines:
-            raise ResultsError(f"{path}: there is no sum of {name!r:.80}")
+            raise ResultsError(f"{path}: there is no total of {name!r:.80}")
         if Counter(engines[name].statuses) != of_engine:
-            raise ResultsError(f"{path}: the sum of {name!r:.80} counts other cases than its lines")
+            raise ResultsError(f"{path}: the total of {name!r:.80} does not match its lines")
     if Counter(footer.statuses) != total:
-        raise ResultsError(f"{path}: the footer counts other statuses than the lines")
+        raise ResultsError(f"{path}: the footer does not match the statuses of the lines")
 
 
 def _key(line: CaseLine) -> int:
-    """Return a digest of engine and id: a million of them need far less memory than the texts."""
+    """Return a digest of engine and id, which needs far less memory than the texts."""
     name = f"{line.engine}\0{line.id}".encode()
     return int.from_bytes(blake2b(name, digest_size=11).digest(), "big")
 
@@ -318,7 +319,7 @@ def _key(line: CaseLine) -> int:
 def _lines(path: Path) -> Iterator[tuple[int, Line]]:
     """Yield the number and content of each line. The first is a header."""
     if path.is_fifo():
-        raise ResultsError(f"{path}: must be a file, not a pipe: it is read more than once")
+        raise ResultsError(f"{path}: must be a file, not a pipe, because it is read more than once")
     try:
         with path.open("rb") as file:
             number = 0
@@ -328,7 +329,7 @@ def _lines(path: Path) -> Iterator[tuple[int, Line]]:
                 if len(data) > LONGEST_LINE:
                     raise ResultsError(f"{where}: a line has at most {LONGEST_LINE} bytes")
                 if not data.endswith(b"\n"):
-                    raise ResultsError(f"{where}: the line is cut off: no line feed ends it")
+                    raise ResultsError(f"{where}: the line is truncated: no line feed ends it")
                 if number == 1:
                     _check_start(where, data)
                 yield number, _decode(where, data)
@@ -349,7 +350,7 @@ def _check_start(where: str, data: bytes) -> None:
     if start.text is not None:
         raise ResultsError(f"{where}: the results of a text (--corpus), not of records")
     if start.format != FORMAT:
-        hint = ": a newer tokenref made it" if start.format > FORMAT else ""
+        hint = ": written by a newer tokenref" if start.format > FORMAT else ""
         raise ResultsError(f"{where}: the format must be {FORMAT}, got {start.format}{hint}")
 
 

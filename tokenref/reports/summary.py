@@ -1,4 +1,4 @@
-"""What became of the cases, engine by engine: counts, and the smallest failures."""
+"""The results of a run, engine by engine: counts, and the smallest failures."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,34 +17,34 @@ from tokenref.runner import Run
 
 SHOWN_FAILURES: Final = 5
 _KEPT: Final = 1000
-"""Failures that are kept at most until the smallest are chosen: a million need not fit."""
+"""How many failures are kept before the smallest are selected, to bound memory."""
 
 
 @dataclass
 class Summary:
-    """One engine's cases, counted."""
+    """The counts and failures of one engine."""
 
     entry: EngineEntry
     sums: EngineLine
     options: Sequence[str] = ()
-    """The options that asking for one case again needs, beside its engine and id."""
+    """The options that running one case again needs besides its engine and id."""
 
     counts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """By operation, how many cases ended how."""
+    """For each operation, the number of cases by status."""
 
     not_run: Counter[str] = field(default_factory=Counter)
-    """Why cases were not run, and how many."""
+    """Why cases were not run, with counts."""
 
     failures: list[CaseLine] = field(default_factory=list)
     """The smallest failures, smallest first."""
 
     def count(self, *statuses: str) -> int:
-        """Return how many cases ended with one of these statuses."""
+        """Return the number of cases with one of these statuses."""
         return sum(counts[status] for counts in self.counts.values() for status in statuses)
 
     @property
     def ops(self) -> list[str]:
-        """The operations that were asked for, in their usual order."""
+        """The operations of the run, in their usual order."""
         return ordered(self.counts)
 
 
@@ -61,7 +61,7 @@ def ordered(ops: Iterable[str]) -> list[str]:
 def summaries_of_runs(
     runs: Sequence[Run], records: Mapping[str, Case], options: Sequence[str]
 ) -> list[Summary]:
-    """Return a summary of each run. `options` are those of all of them."""
+    """Return a summary of each run. `options` apply to all of them."""
     found = []
     for run in runs:
         entry = entry_of(run)
@@ -75,7 +75,7 @@ def summaries_of_runs(
 
 
 def summaries_of_files(files: Sequence[Results], records: Mapping[str, Case]) -> list[Summary]:
-    """Return a summary of each engine of each file. Every file is read once more."""
+    """Return a summary of each engine of each file, reading every file once more."""
     found: list[Summary] = []
     for results in files:
         here = {}
@@ -92,7 +92,7 @@ def summaries_of_files(files: Sequence[Results], records: Mapping[str, Case]) ->
 
 
 def _keeper(summary: Summary, records: Mapping[str, Case]) -> Callable[[CaseLine], None]:
-    """Return what takes one line into a summary."""
+    """Return a function that adds one line to a summary."""
 
     def keep(line: CaseLine) -> None:
         summary.counts[line.op][line.status] += 1
@@ -107,7 +107,7 @@ def _keeper(summary: Summary, records: Mapping[str, Case]) -> Callable[[CaseLine
 
 
 def _smallest(lines: Sequence[CaseLine], records: Mapping[str, Case]) -> list[CaseLine]:
-    """Return the failures whose questions are shortest."""
+    """Return the failures with the shortest questions."""
 
     def size(line: CaseLine) -> tuple[int, str]:
         record = records.get(line.id)
@@ -117,7 +117,7 @@ def _smallest(lines: Sequence[CaseLine], records: Mapping[str, Case]) -> list[Ca
 
 
 def length(case: Case) -> int:
-    """Return how long the question is: characters, bytes or ids; else as written."""
+    """Return the length of a question in characters, bytes or ids, else as JSON."""
     if isinstance(case.input, DecodeInput):
         return len(case.input.ids)
     if isinstance(case.input, TextInput):

@@ -1,4 +1,4 @@
-"""A run as a person wants to see it: counts, then the first failures with all that helps."""
+"""Runs shown on a terminal: counts, then the first failures with everything that helps."""
 
 import shlex
 from collections import Counter
@@ -14,9 +14,9 @@ from tokenref.catalogue import Catalogue
 from tokenref.corpus import CorpusResult, Tokens
 from tokenref.judge import FAILURES, Status
 from tokenref.record import Case
+from tokenref.reports import visible
 from tokenref.reports.readable import readable_json
 from tokenref.reports.results import CaseLine, judged
-from tokenref.reports.short import visible
 from tokenref.reports.summary import SHOWN_FAILURES, Summary, summaries_of_runs
 from tokenref.runner import Run
 
@@ -45,9 +45,9 @@ def print_runs(
     catalogue: Catalogue,
     options: Sequence[str] = (),
 ) -> None:
-    """Print the counts of all runs, then what went wrong in each.
+    """Print the counts of all runs, then the failures of each.
 
-    `options` are those that asking for one case again needs, beside its id.
+    `options` are the options that running one case again needs besides its id.
     """
     records = {case.id: case for case in catalogue.cases}
     summaries = summaries_of_runs(runs, records, options)
@@ -62,9 +62,9 @@ def print_summaries(
     records: Mapping[str, Case],
     names: Mapping[str, str],
 ) -> None:
-    """Print the counts of all engines, then what went wrong with each.
+    """Print the counts of all engines, then the failures of each.
 
-    `names` gives the name of a vocabulary by its digest.
+    `names` maps the digest of a vocabulary to its name.
     """
     table = Table(title=None, header_style="bold", show_edge=False, pad_edge=False)
     table.add_column("engine")
@@ -92,21 +92,21 @@ def print_summaries(
 
 
 def _print_not_run(console: Console, summaries: Sequence[Summary]) -> None:
-    """Say why cases were not run; what is so for every engine once."""
+    """Print why cases were not run. A reason that applies to all engines is printed once."""
     engines: dict[tuple[str, int], list[str]] = {}
     for summary in summaries:
         for reason, count in summary.not_run.items():
             engines.setdefault((reason, count), []).append(summary.entry.name)
     for (reason, count), names in engines.items():
         whose = "" if len(names) == len(summaries) else f"{', '.join(map(visible, names))}: "
-        line = f"\n{whose}{count:,} cases are not run: {visible(reason)}"
+        line = f"\n{whose}{count:,} cases were not run: {visible(reason)}"
         console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 def _add_engine(table: Table, summary: Summary, columns: Sequence[tuple[Status, str]]) -> None:
-    """Add one row per operation, and one for all of them.
+    """Add one row per operation, and one for the total.
 
-    Operations of which nothing was judged share a row: an engine may lack dozens.
+    Operations without any judged case share a row, because an engine may lack dozens.
     """
     rows = {op: summary.counts[op] for op in summary.ops if judged(summary.counts[op])}
     others = [op for op in summary.ops if op not in rows]
@@ -137,7 +137,7 @@ def _print_failures(
     records: Mapping[str, Case],
     names: Mapping[str, str],
 ) -> None:
-    """Print why a run is invalid, then its smallest failures, and how to see each again."""
+    """Print why a run is invalid, then its smallest failures and how to run each again."""
     name = visible(summary.entry.name)
     for sentence in summary.sums.trouble:
         line = f"\n{name}: the run is invalid: {visible(sentence)}"
@@ -158,7 +158,7 @@ def _print_failures(
         again = shlex.join(["tokenref", "check", *call, "--id", failure.id, *summary.options])
         _print_failure(console, failure, records.get(failure.id), names, again)
     if failed > len(summary.failures):
-        rest = f"  and {failed - len(summary.failures):,} more; all are in the file of --json"
+        rest = f"  and {failed - len(summary.failures):,} more; use --json FILE to see all"
         console.print(rest, style="dim")
 
 
@@ -169,7 +169,7 @@ def _print_failure(
     names: Mapping[str, str],
     again: str,
 ) -> None:
-    """Print one failure, with what its record says where that is here."""
+    """Print one failure, with information from its record if that is available."""
     console.print(Text(f"\n  {visible(line.id)}", style="bold"), Text(line.status, style="red"))
     about: list[tuple[str, str]] = []
     if case is not None:
@@ -190,9 +190,9 @@ def _print_failure(
 
 
 def split_detail(detail: str) -> list[tuple[str, str]]:
-    """Return a judgement's detail as labelled lines: where, what was expected, what came.
+    """Return a judgement's detail as labelled lines: the place, the expected value, the value got.
 
-    A detail of another form, or that cannot be split in one way only, stays whole.
+    A detail of another form, or one that can be split in several ways, stays in one piece.
 
     >>> split_detail("count: expected 1, got 2")
     [('at', 'count'), ('expected', '1'), ('got', '2')]
@@ -243,7 +243,10 @@ def print_corpus(console: Console, results: Sequence[CorpusResult]) -> None:
         for label, content in (
             ("expected", _tokens(found.expected)),
             ("got", _tokens(found.got)),
-            ("smallest", repr(found.smallest) if found.smallest else "no short part differs alone"),
+            (
+                "smallest",
+                repr(found.smallest) if found.smallest else "no short part differs by itself",
+            ),
         ):
             console.print(
                 Text(f"    {label:9}", style="dim"), Text(content), sep="", soft_wrap=True

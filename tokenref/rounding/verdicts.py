@@ -4,10 +4,17 @@ Golden records and campaigns use the same verdicts. If every named arithmetic gi
 answer with a margin, the verdict is exact. Otherwise it lists the answers that they give, or
 says by how many units numbers may be off. Where rounding decides so much that no record could be
 made, an engine that differs is not wrong, and there is no verdict.
+
+A draw by noise is decided if the score of the drawn token, the logarithm of weight over wait, is
+greater by 2**-10 than the score of every token that is left. This is the margin of the golden
+records; a sum of two logarithms in 32 bits is off by a hundredth of it. If two scores are equal
+because weights and random numbers are equal, the lower id wins by definition, in every
+arithmetic.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from math import inf, log, log1p
+from typing import Any, Final, NamedTuple
 
 from tokenref.answers import Answer, Ok
 from tokenref.floats import type_of, unpack
@@ -15,9 +22,8 @@ from tokenref.record import ADAPTIVE_OPS, FILTER_OPS, ROW_OPS
 from tokenref.rounding.adaptive import adaptive_verdict
 from tokenref.rounding.chains import prove_decided, shares_verdict
 from tokenref.rounding.margins import UndecidedError, filter_verdict
-from tokenref.rounding.races import prove_race
 from tokenref.rounding.rows import row_verdict, softmax_verdict
-from tokenref.rules import RACE_PROFILES
+from tokenref.rules import RACE_PROFILES, choices_of
 from tokenref.verdicts import Close, Exact, Verdict
 
 CLOSE: Final = Close(ulp=2)
@@ -110,3 +116,65 @@ def _of_calls(profile: str, request: Mapping[str, Any], right: Answer) -> Verdic
         else:
             del history[len(prompt) + call.get("truncate", 0) :]
     return Exact()
+
+
+CLEAR: Final = 2.0**-10
+TORCH: Final = frozenset({"torch race", "torch walk"})
+
+
+class Runner(NamedTuple):
+    """A token in a race."""
+
+    score: float
+    weight: float
+    number: float
+
+
+def prove_race(profile: str, request: Mapping[str, Any], out: Mapping[str, Any]) -> None:
+    """Raise `UndecidedError` if another arithmetic may draw another token.
+
+    >>> asked = {"probs": {"f32": "3f0000003f000000"}, "uniforms": {"f32": "3f0000003e800000"}}
+    >>> prove_race("method.exponential-race", asked, {"token": 0})
+    """
+    chosen = choices_of("draw", profile) or {}
+    method = chosen["method"]
+    if method == "torch walk":
+        return  # weights are dyadic: their sums and shares are exact
+    noise = chosen.get("noise", "-log u") if method not in TORCH else "-log(1-u)"
+    runners = _runners(request, noise)
+    tokens = [out["token"]] if "token" in out else list(out["tokens"])
+    ties_are_open = method in TORCH and len(tokens) > 1
+    for token in tokens:
+        if token not in runners:  # a tie at infinity that an impossible token won
+            raise UndecidedError(f"token {token} is impossible")
+        best = runners.pop(token)
+        if best.score == -inf and _has_impossible(request):
+            raise UndecidedError("all that are left wait for ever, like impossible tokens")
+        for other, runner in runners.items():
+            if best.score - runner.score >= CLEAR or (best.score, runner.score) == (inf, -inf):
+                continue
+            is_tie = best[1:] == runner[1:] or best.score == runner.score in {inf, -inf}
+            if not is_tie or ties_are_open or other < token:
+                raise UndecidedError(f"token {token} must be well ahead of {other}")
+
+
+def _runners(request: Mapping[str, Any], noise: str) -> dict[int, Runner]:
+    """Return score, weight and number of each possible token."""
+    runners = {}
+    rows = zip(_logarithms(request), unpack(request["uniforms"]), strict=True)
+    for token, (logit, u) in enumerate(rows):
+        if logit > -inf:
+            wait = (inf if u == 0 else -log(u)) if noise == "-log u" else -log1p(-u)
+            plus = inf if wait == 0 else -log(wait) if wait < inf else -inf
+            runners[token] = Runner(logit + plus, logit, u)
+    return runners
+
+
+def _logarithms(request: Mapping[str, Any]) -> Sequence[float]:
+    if "logits" in request:
+        return unpack(request["logits"])
+    return [log(weight) if weight > 0 else -inf for weight in unpack(request["probs"])]
+
+
+def _has_impossible(request: Mapping[str, Any]) -> bool:
+    return -inf in _logarithms(request)

@@ -1,8 +1,8 @@
-"""Hypothesis strategies for tokenizers and samplers: what to ask, where they go wrong.
+"""Hypothesis strategies for questions to tokenizers and samplers, aimed at where they go wrong.
 
-texts, vocabularies     texts of atoms, vocabularies that break the habits of trained ones
+texts, vocabularies     texts made of atoms; vocabularies unlike trained ones
 rows, parameters     rows with ties and thresholds; numbers at which decisions change
-vocabulary_questions, tokenizer_questions, sampler_questions     what each operation is asked
+vocabulary_questions, tokenizer_questions, sampler_questions, draw_questions     per operation
 """
 
 from tokenref.rules import RACE_PROFILES

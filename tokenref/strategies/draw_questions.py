@@ -17,9 +17,8 @@ from typing import Any, Final, TypeAlias
 
 from hypothesis import strategies as st
 
-from tokenref.conversions import CONVERSIONS
 from tokenref.floats import pack
-from tokenref.generators import GENERATORS
+from tokenref.generators import CONVERSIONS, GENERATORS
 from tokenref.questions.sampling import pack_parameters
 from tokenref.rules import choices_of, rule_name
 from tokenref.strategies.rows import dyadic_weights, invalid_rows, logits, stepped, uniforms

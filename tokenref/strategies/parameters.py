@@ -1,4 +1,4 @@
-"""Parameters of steps and of engines, near the numbers at which something changes."""
+"""Parameters of steps and of engines, near the values at which something changes."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache

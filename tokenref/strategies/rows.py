@@ -1,12 +1,12 @@
-"""Rows where samplers go wrong, and the numbers at which their decisions change.
+"""Rows on which samplers go wrong, and the numbers at which their decisions change.
 
-Independent random floats hardly ever tie, are never minus infinity, and never lie
-on a threshold. So rows are drawn in kinds; and parameters are computed from a row:
-a sum of some of its numbers, moved by no step, or by one step of the type either way.
+Independent random floats hardly ever tie, are never minus infinity, and never lie on a threshold.
+So rows are drawn in several kinds, and parameters are computed from a row: a sum of some of its
+numbers, moved by zero or one step of the type in either direction.
 
-*Dyadic weights* are multiples of 2**-20 that sum to 1. Every sum of some of them, in
-every order, is exact in 32 bits: an engine that decides otherwise has another rule,
-and not another rounding.
+*Dyadic weights* are multiples of 2**-20 that sum to 1. Every sum of some of them is exact in 32
+bits, in any order. An engine that decides differently follows another rule; rounding cannot
+explain it.
 """
 
 from collections.abc import Sequence

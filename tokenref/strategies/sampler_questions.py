@@ -1,8 +1,8 @@
-"""Questions to a sampler, one strategy per operation and profile: each draws a record's `in`.
+"""Questions to a sampler: one strategy per operation and profile, which draws a record's `in`.
 
-Filters, draws and speculative decoding are asked about dyadic weights, where
-rounding decides nothing; filters also about logits, steps and chains about these
-only. Whether rounding may decide there is for the judge to say.
+Filters, draws and speculative decoding are asked about dyadic weights, where rounding decides
+nothing. Filters are also asked about logits; steps and chains only about logits. Whether rounding
+may decide such a question is up to the judge.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,8 +13,8 @@ from typing import Any, Final, TypeAlias
 from hypothesis import strategies as st
 
 from sampling_ref import PROFILES
-from tokenref.conversions import CONVERSIONS
 from tokenref.floats import Type, pack
+from tokenref.generators import CONVERSIONS
 from tokenref.questions.sampling import pack_parameters
 from tokenref.record import FILTER_OPS, ROW_OPS
 from tokenref.rules import RACE_PROFILES, STANDARD, rule_name, rule_names

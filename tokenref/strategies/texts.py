@@ -1,9 +1,9 @@
 """Texts on which tokenizers differ, made of atoms.
 
-Random characters hardly ever meet where a tokenizer decides anything. So a text
-is a row of *atoms*: contractions, runs of digits, white space, line ends, marks,
-scripts, emoji, and what the vocabulary at hand knows. Nothing stands between two
-atoms unless an atom does: words glue to special tokens, marks to spaces.
+Random characters rarely occur where a tokenizer makes a decision. So a text is a sequence of
+*atoms*: contractions, runs of digits, white space, line ends, marks, scripts, emoji, and texts
+that the vocabulary knows. Nothing separates two atoms, so words join special tokens, and marks
+join spaces.
 """
 
 from collections.abc import Sequence

@@ -1,15 +1,14 @@
-"""Vocabularies of all the kinds that encoders are wrong about.
+"""Vocabularies of all the kinds that encoders get wrong.
 
 Kinds of tokens
-    *trained*: each joins two neighbours in a text that all earlier merges were
-    applied to. *grown*: each joins any two earlier ones. *odd*: any words, most
-    of which no merge makes.
+    *trained*: each joins two neighbours in a text to which all earlier merges were applied.
+    *grown*: each joins any two earlier ones. *odd*: arbitrary words, most of which no merge
+    produces.
 
-Then each habit of a trained vocabulary may be broken: the order (tokens that
-rank before their parts), the ids (holes, another order, beyond 16 bits), the
-ranks (beyond 8, 16 or 24 bits), bytes that have no token, merges that are listed
-twice, tokens made in two ways. With a pattern, all bytes are there, and the words
-are those of a text. All are small, so that a person can look at them.
+Then each property of a trained vocabulary may be broken: the order (tokens that rank before their
+parts), the ids (holes, another order, beyond 16 bits), the ranks (beyond 8, 16 or 24 bits), bytes
+without a token, duplicate merges, tokens made in two ways. With a pattern, all bytes have tokens,
+and the words are those of a text. All vocabularies are small enough to read.
 """
 
 from collections.abc import Iterable, Sequence

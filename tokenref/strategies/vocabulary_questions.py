@@ -1,8 +1,7 @@
-"""Questions to a vocabulary, one strategy per operation: each draws a record's `in`.
+"""Questions to a vocabulary: one strategy per operation, which draws a record's `in`.
 
-What a text is made of is in `texts`; here is what else an operation asks for,
-and where that goes wrong: ids that are no token's, ranges that are empty,
-calls that take back what was pushed, limits that are met exactly.
+`texts` draws texts. This module draws the other parts of questions where they go wrong: unknown
+ids, empty ranges, calls that undo a push, limits that are met exactly.
 """
 
 from collections.abc import Callable, Mapping, Sequence

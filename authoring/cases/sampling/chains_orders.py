@@ -10,11 +10,11 @@ import msgspec
 from authoring.cases.draft import PurposeError
 from authoring.cases.sampling.chains_asking import ChainTopic, chain_request
 from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose
+from authoring.reordered import with_step_at
 from sampling_ref import PROFILES
 from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
 from tokenref.judge import judge
 from tokenref.record import Case, op_of
-from tokenref.reordered import with_step_at
 from tokenref.subjects import SAMPLERS
 
 TOPIC: Final = ChainTopic("orders", ("ChainOrder",), "docs/engines.md#the-order-of-the-steps")

@@ -8,8 +8,8 @@ import msgspec
 from authoring.cases.draft import PurposeError
 from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, refuses
 from authoring.cases.sampling.sentences import asked_as
-from tokenref.conversions import CONVERSIONS
 from tokenref.floats import unpack
+from tokenref.generators import CONVERSIONS
 from tokenref.record import Case
 
 SPEC: Final = "docs/sampling.md#random-numbers-and-draws"

@@ -41,7 +41,7 @@ from tokenref.catalogue import open_catalogue
 from tokenref.engines.llama_cpp_samplers import RULES as LLAMA_RULES
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.engines.table import Unavailable, engine
-from tokenref.engines.torch_rows import to_floats, to_tensor
+from tokenref.engines.torch_draws import to_floats, to_tensor
 from tokenref.engines.transformers_steps import RULES as TRANSFORMERS_RULES
 from tokenref.floats import TYPES, Type, nearest, pack, unpack
 from tokenref.protocol.answering import answer_requests

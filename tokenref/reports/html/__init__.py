@@ -1,1 +1,1 @@
-"""One static HTML file: what engines make of the records, to look up and to search."""
+"""One static HTML file with all results, to browse and search."""

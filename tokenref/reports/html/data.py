@@ -1,4 +1,8 @@
-"""What the page's list needs, as compact as JSON can be, and inert whatever text is in it."""
+"""The data of the HTML report: gathered from results files, in compact JSON that is safe to embed.
+
+Texts are packed: a text that occurs more than once is stored once, and repeats are counted. The
+script of the page unpacks them.
+"""
 
 import json
 import re
@@ -11,6 +15,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from tokenref.record import Case
+from tokenref.reports import visible
 from tokenref.reports.changes import Change
 from tokenref.reports.readable import readable_answer, readable_json
 from tokenref.reports.results import (
@@ -22,11 +27,10 @@ from tokenref.reports.results import (
     ResultsError,
     options_again,
 )
-from tokenref.reports.short import visible
 from tokenref.reports.summary import ordered
 
 MOST_LINES: Final = 300_000
-"""Case lines that a report for people may have: a browser holds them all."""
+"""Maximum number of case lines in a page, because a browser loads all of them."""
 
 
 @dataclass
@@ -35,7 +39,7 @@ class Column:
 
     entry: EngineEntry
     results: list[Results]
-    """The files that it stands in: more than one if it was run in shards."""
+    """The files with its results: more than one if it was run in shards."""
 
     lines: dict[str, CaseLine] = field(default_factory=dict)
     """By the id of the case."""
@@ -50,11 +54,11 @@ class Column:
 
     @property
     def sums(self) -> list[EngineLine]:
-        """The sums that its files have of it."""
+        """The engine's totals in its files."""
         return [results.engines[self.entry.name] for results in self.results]
 
     def counts(self) -> Counter[str]:
-        """Return how many cases ended how."""
+        """Return the number of cases by status."""
         return Counter(line.status for line in self.lines.values())
 
 
@@ -64,7 +68,7 @@ class Gathered:
 
     columns: list[Column]
     records: Mapping[str, Case]
-    """The records that are here, by id; some ids may have none."""
+    """The available records by id; some ids may have none."""
 
     ids: list[str]
     """The cases of all columns, in the order of the records."""
@@ -73,12 +77,12 @@ class Gathered:
 def gather(
     files: Sequence[Results], records: Mapping[str, Case], changes: Sequence[Change] = ()
 ) -> Gathered:
-    """Put files together. An engine's shards become one column.
+    """Combine files. The shards of an engine become one column.
 
-    `changes` are the cases whose status was another one before.
+    `changes` are the cases whose status changed.
 
-    Raises `ResultsError` where two files have a result of one engine for one case, and where
-    there is more than a browser can hold.
+    Raises `ResultsError` if two files have a result of the same engine for the same case, and if
+    there are more results than a browser can load.
     """
     total = sum(results.footer.cases for results in files)
     if total > MOST_LINES:
@@ -116,7 +120,7 @@ def gather(
 
 
 def counts_by_op(gathered: Gathered) -> dict[str, list[Counter[str]]]:
-    """Return, for each operation, how many cases ended how with each engine."""
+    """Return for each operation the number of cases by status with each engine."""
     counts: dict[str, list[Counter[str]]] = defaultdict(
         lambda: [Counter() for _ in gathered.columns]
     )
@@ -127,7 +131,7 @@ def counts_by_op(gathered: Gathered) -> dict[str, list[Counter[str]]]:
 
 
 def counts_by_flag(gathered: Gathered) -> dict[str, list[Counter[str]]]:
-    """Return, for each flag of the records, how many cases ended how with each engine."""
+    """Return for each flag of the records the number of cases by status with each engine."""
     counts: dict[str, list[Counter[str]]] = defaultdict(
         lambda: [Counter() for _ in gathered.columns]
     )
@@ -152,7 +156,7 @@ LETTERS: Final[Mapping[str, str]] = {
     "skip": "s",
     "not_run": "n",
 }
-"""One letter per status: a case of one engine is one character, and a dot if it has no result."""
+"""One letter per status; a case without a result is a dot."""
 
 GONE: Final = "."
 
@@ -160,19 +164,19 @@ COLUMNS: Final = (
     *("group", "slug", "op", "flags", "profile"),
     *("spec", "subject", "why", "question", "answer"),
 )
-"""What there is to say of a case. Without a record there is only what its id says."""
+"""The information about a case. Without a record only the id is known."""
 
 _LONGEST_ANSWER: Final = 400
 _LONGEST_QUESTION: Final = 300
 _LONGEST_ANSWERED: Final = 100
-"""Characters of a question that nobody answers wrongly: there are thousands of them."""
+"""Maximum length of questions without wrong answers, of which there are thousands."""
 
 
 def page_data(gathered: Gathered, names: Mapping[str, str], pages: str) -> dict[str, object]:
     """Return the data of the page.
 
-    `names` gives the name of a vocabulary by its digest. `pages` is what a
-    record's `spec` is put behind to be a link; empty: it is text.
+    `names` maps the digest of a vocabulary to its name. `pages` is the prefix that makes a
+    record's `spec` a link; without it the `spec` is shown as text.
     """
     differing = {
         line.id
@@ -197,7 +201,7 @@ def page_data(gathered: Gathered, names: Mapping[str, str], pages: str) -> dict[
 
 
 def _row(case_id: str, gathered: Gathered, names: Mapping[str, str], *, differs: bool) -> list[str]:
-    """Return what there is to say of a case, in the order of `COLUMNS`."""
+    """Return the information about a case, in the order of `COLUMNS`."""
     record = gathered.records.get(case_id)
     lines = (c.lines[case_id] for c in gathered.columns if case_id in c.lines)
     op = next((line.op for line in lines), case_id.split("/")[1])
@@ -219,7 +223,7 @@ def _row(case_id: str, gathered: Gathered, names: Mapping[str, str], *, differs:
 
 
 class Numbered:
-    """Texts, each with the number of its first use.
+    """Texts, numbered in the order of their first use.
 
     >>> texts = Numbered()
     >>> [texts["a"], texts["b"], texts["a"], list(texts)]
@@ -227,7 +231,7 @@ class Numbered:
     """
 
     def __init__(self) -> None:
-        """Start without any."""
+        """Start empty."""
         self._numbers: dict[str, int] = {}
 
     def __getitem__(self, text: str) -> int:
@@ -271,7 +275,7 @@ def _engine(column: Column, ids: Sequence[str], texts: Numbered) -> dict[str, ob
 
 
 def _said(line: CaseLine) -> list[str]:
-    """Return what there is to say of a result: detail, stage, remark, ulp, known, got, log."""
+    """Return the parts of a result: detail, stage, remark, ulp, known, got, log."""
     said = [
         visible(line.detail),
         visible(line.stage),
@@ -287,7 +291,7 @@ def _said(line: CaseLine) -> list[str]:
 
 
 def _expected(record: Case) -> str:
-    """Return the answer of a record, as far as a line holds it."""
+    """Return the answer of a record, truncated to one line."""
     content = msgspec.to_builtins(record)
     if content["out"] is None:
         return readable_json(content["verdict"], _LONGEST_ANSWER)
@@ -295,7 +299,7 @@ def _expected(record: Case) -> str:
 
 
 def inert_json(value: object) -> str:
-    r"""Return JSON that may stand in a script element: it cannot end it, nor start a comment.
+    r"""Return JSON that is safe inside a script element: it cannot end it or start a comment.
 
     >>> inert_json({"a": "</script><!-- \u2028"})
     '{"a":"\\u003c/script\\u003e\\u003c!-- \\u2028"}'
@@ -307,17 +311,17 @@ def inert_json(value: object) -> str:
 
 
 Cell: TypeAlias = str | int | list[str | int]
-"""A text, the number of a shared one, or parts of a text; below zero: how often the one before
-is there again."""
+"""A text, the number of a shared text, or the parts of a text. A negative number says how often
+the previous cell is repeated."""
 
 _SEAMS: Final = re.compile(r"(?<=[.:;,]) | (?=\()")
-"""Where a sentence is cut: reasons have clauses in common far more often than sentences."""
+"""Where sentences are split: reasons share clauses far more often than whole sentences."""
 
 
 def packed(columns: Mapping[str, Sequence[str]]) -> tuple[list[str], dict[str, list[Cell]]]:
-    """Return the texts that are shared, and the columns. Texts are put together with spaces.
+    """Return the shared texts, and the columns. Parts of a text are joined with spaces.
 
-    The script of the page is the other direction. The numbers of what is said most are shortest.
+    The script of the page does the reverse. The most frequent texts have the shortest numbers.
 
     >>> packed({"a": ["once", "It is so.", "It is so.", "It is so."], "b": ["It is so. Yes."]})
     (['It is so.'], {'a': ['once', 0, -2], 'b': [[0, 'Yes.']]})
@@ -341,7 +345,7 @@ def _cells(column: Iterable[str], numbers: Mapping[str, int]) -> list[Cell]:
 
 
 def _cell(parts: Sequence[str], numbers: Mapping[str, int]) -> Cell:
-    """Return the parts of a text; those beside each other that nothing else has are one."""
+    """Return the parts of a text; adjacent parts that are not shared are joined."""
     cell: list[str | int] = []
     for is_shared, group in groupby(parts, numbers.__contains__):
         if is_shared:
@@ -352,9 +356,9 @@ def _cell(parts: Sequence[str], numbers: Mapping[str, int]) -> Cell:
 
 
 def runs(places: Sequence[int]) -> list[int]:
-    """Return ascending places as pairs: how many are left out, how many follow each other.
+    """Return ascending indices as pairs: how many are skipped, how many follow.
 
-    Thousands of cases are unsupported for one reason, most of them side by side.
+    Thousands of cases are unsupported for the same reason, most of them adjacent.
 
     >>> runs([0, 1, 2, 7, 9])
     [0, 3, 4, 1, 1, 1]
@@ -371,7 +375,7 @@ def runs(places: Sequence[int]) -> list[int]:
 
 
 def lengths(letters: str) -> str:
-    """Return letters, each with how often it follows itself, if more than once.
+    """Return the run-length encoding of letters.
 
     >>> lengths("pppfuu")
     'p3fu2'

@@ -1,4 +1,4 @@
-"""A table of counts: a row per operation or flag, a column per engine, every number a link."""
+"""A table of counts: a row per operation or flag, a column per engine, and each number a link."""
 
 import re
 from collections import Counter
@@ -8,21 +8,21 @@ from typing import Final
 from urllib.parse import urlencode
 
 from tokenref.judge import FAILURES
+from tokenref.reports import visible
 from tokenref.reports.results import judged
-from tokenref.reports.short import visible
 
 _BREAKS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=_)")
-"""Where a name may be broken on a narrow screen: `Byte|Order`, `top_|k`."""
+"""Where a name may wrap on a narrow screen: `Byte|Order`, `top_|k`."""
 
 _LONG: Final = 25
-"""Rows of a table that is long."""
+"""A table with more rows than this is long."""
 
 _WORDS: Final[Sequence[tuple[str, str]]] = (
     ("pass", "pass"),
     ("fail", "fail"),
     ("wrong_error", "wrong error"),
     ("crash", "crash"),
-    ("timeout", "run out of time"),
+    ("timeout", "timeout"),
     ("xpass", "pass unexpectedly"),
     ("xfail", "differ as known"),
     ("unsupported", "unsupported"),
@@ -37,9 +37,9 @@ def table(
     engines: Sequence[str],
     about: Mapping[str, str],
 ) -> str:
-    """Return the table. `kind` is "op" or "flag", `about` says what a row means.
+    """Return the table. `kind` is "op" or "flag"; `about` explains each row.
 
-    Rows without a difference can be hidden; of a long table they are at first.
+    Rows without differences can be hidden. In a long table they are hidden at first.
     """
     head = "".join(f'<th scope="col">{_spaced(name)}</th>' for name in engines)
     rows = [_row(kind, name, row, about.get(name, "")) for name, row in counts.items()]
@@ -57,7 +57,7 @@ def table(
 
 
 def _row(kind: str, name: str, row: Sequence[Counter[str]], about: str) -> str:
-    """Return a row. Its cells become links when the script runs: without it there is no list."""
+    """Return a row. The script turns its cells into links: without it there is no list."""
     cells = "".join(map(_cell, row))
     quiet = "" if _differs(row) else ' class="quiet"'
     parts = _BREAKS.split(visible(name))
@@ -76,7 +76,7 @@ def _cell(counts: Counter[str]) -> str:
 
 
 def _signs(counts: Counter[str]) -> str:
-    """Return what a cell shows: a sign and a number, so that colour is never all there is."""
+    """Return the content of a cell: a sign and a number, so that it does not depend on colour."""
     if not judged(counts):
         return "·"
     if not (failures(counts) or counts["xfail"]):
@@ -95,7 +95,7 @@ def _words(counts: Counter[str]) -> str:
 
 
 def differences_link(op: str, engine: str, counts: Counter[str]) -> str:
-    """Return a link to an engine's differences in an operation, for its card."""
+    """Return a link to an engine's differences in an operation."""
     status = "failures" if failures(counts) else "differences"
     said = escape(f"{visible(engine)}, {visible(op)}: {_words(counts)}")
     shown = f'<span aria-hidden="true">{escape(visible(op))} {_differences(counts)}</span>'
@@ -117,7 +117,7 @@ def look(counts: Counter[str]) -> str:
 
 
 def failures(counts: Counter[str]) -> int:
-    """Return how many cases make the run fail.
+    """Return the number of cases that make the run fail.
 
     >>> failures(Counter({"pass": 5, "fail": 1, "xpass": 1}))
     2
@@ -126,7 +126,7 @@ def failures(counts: Counter[str]) -> int:
 
 
 def _link(filters: Mapping[str, str], content: str, title: str = "") -> str:
-    """Return a link that filters the list; `content` and `title` are escaped already."""
+    """Return a link that filters the list. `content` and `title` are already escaped."""
     target = escape(urlencode({key: visible(value) for key, value in filters.items()}))
     hint = f' title="{title}"' if title else ""
     return f'<a href="#{target}"{hint}>{content}</a>'

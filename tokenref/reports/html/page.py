@@ -1,4 +1,4 @@
-"""The page: a head that lets nothing in, tables that work without scripts, data, one script."""
+"""The HTML page: a strict content policy, tables that work without scripts, data, one script."""
 
 import os
 from base64 import b64encode
@@ -15,6 +15,7 @@ from tokenref.catalogue import Catalogue
 from tokenref.glossary import FLAGS
 from tokenref.record import OPERATIONS
 from tokenref.record_files import FixturePath
+from tokenref.reports import visible
 from tokenref.reports.changes import Change
 from tokenref.reports.html.data import (
     Column,
@@ -27,17 +28,16 @@ from tokenref.reports.html.data import (
 )
 from tokenref.reports.html.matrix import differences_link, failures, table
 from tokenref.reports.results import Results, judged
-from tokenref.reports.short import visible
 
 _RESOURCES: Final = files("tokenref.reports.html")
 
 _SCRIPTS: Final = ("unpack", "matrix", "page")
 
 _BAR: Final = 1000
-"""Units of length that a bar of shares has."""
+"""Length of a bar, in units."""
 
 _WORST: Final = 4
-"""Operations that an engine's card names."""
+"""How many operations an engine's card lists."""
 
 
 def html_report(
@@ -50,13 +50,15 @@ def html_report(
 ) -> bytes:
     """Return the page.
 
-    `catalogue` holds the records. `notes` are sentences for its top, `pages` the address of the
-    folder that holds `docs/`, for links to what records cite. With `changes` the list starts with
-    those. Raises `ResultsError` for more results than a browser can hold, `ValueError` for
-    an address of another kind.
+    `catalogue` contains the records. `notes` are sentences for the top of the page, `pages` is the
+    address of the folder that contains `docs/`, for links to what records cite. With `changes` the
+    list starts with those. Raises `ResultsError` for more results than a browser can load, and
+    `ValueError` for an invalid address.
     """
     if not is_address(pages):
-        raise ValueError(f"the address of the pages must be a path, http or https, got {pages!r}")
+        raise ValueError(
+            f"the address of the pages must be a path or an http(s) address, got {pages!r}"
+        )
     gathered = gather(results, {case.id: case for case in catalogue.cases}, changes or ())
     names = {entry.digest: entry.name for entry in catalogue.manifest.subjects}
     data = page_data(gathered, names, pages and f"{pages.removesuffix('/')}/")
@@ -70,7 +72,7 @@ def html_report(
 
 
 def render(gathered: Gathered, data: dict[str, object], notes: Sequence[str]) -> str:
-    """Return the text of the page. `data` is what its list is made from."""
+    """Return the text of the page. `data` is the content of its list."""
     style = _RESOURCES.joinpath("page.css").read_text(encoding="utf-8")
     script = "".join(
         _RESOURCES.joinpath(f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS
@@ -99,7 +101,7 @@ def render(gathered: Gathered, data: dict[str, object], notes: Sequence[str]) ->
         "flags": table("flag", by_flag, labels, flags),
     }
     text = _RESOURCES.joinpath("page.html").read_text(encoding="utf-8")
-    # Split first, so that a text that is filled in is never itself looked through.
+    # Split first, so that inserted texts are never searched for placeholders.
     pieces = text.split("{{")
     filled = [pieces[0]]
     for piece in pieces[1:]:
@@ -109,7 +111,7 @@ def render(gathered: Gathered, data: dict[str, object], notes: Sequence[str]) ->
 
 
 def _hash(content: str) -> str:
-    """Return the source expression that lets exactly this content in."""
+    """Return the policy's source expression that allows exactly this content."""
     return f"sha256-{b64encode(sha256(content.encode()).digest()).decode()}"
 
 
@@ -140,7 +142,7 @@ def _about(gathered: Gathered) -> str:
 
 
 def _card(column: Column, by_op: Mapping[str, Counter[str]]) -> str:
-    """Return an engine's verdict in a few words, a bar of its shares, and where it differs most."""
+    """Return an engine's result in a few words, a bar, and the operations that differ most."""
     counts = column.counts()
     failed, known = failures(counts), counts["xfail"]
     asked = judged(counts)
@@ -153,18 +155,18 @@ def _card(column: Column, by_op: Mapping[str, Counter[str]]) -> str:
     elif failed:
         state, sentence = "bad", f"✗ {failed:,} failure{'s' * (failed != 1)}"
     elif incidents or stale:
-        state, sentence = "bad", "✗ fails, but in no one case"
+        state, sentence = "bad", "✗ fails, but no single case does"
     elif not asked:
-        state, sentence = "none", "· nothing was run"
+        state, sentence = "none", "· no cases were run"
     elif known:
         state, sentence = "known", f"≠ {known:,} known difference{'s' * (known != 1)}"
     else:
-        state, sentence = "good", "✓ all right"
+        state, sentence = "good", "✓ all cases pass"
     rest = [f"{counts['pass']:,} of {asked:,} pass"]
     if failed and known:
         rest.append(f"{known:,} differ as known")
     if unjudged:
-        rest.append(f"{unjudged:,} not asked")
+        rest.append(f"{unjudged:,} not run")
     more = "".join(
         f'<p class="bad">{escape(visible(sentence))}</p>'
         for sentence in [*trouble, *incidents, *stale]
@@ -186,7 +188,7 @@ def _card(column: Column, by_op: Mapping[str, Counter[str]]) -> str:
 
 
 def _bar(counts: Counter[str]) -> str:
-    """Return a bar of shares; what it shows is said in words beside it."""
+    """Return a bar of shares, which the text next to it repeats."""
     total = counts.total() or 1
     shares = (
         ("bad", failures(counts)),
@@ -207,7 +209,7 @@ def _bar(counts: Counter[str]) -> str:
 
 
 def is_address(pages: str) -> bool:
-    """Return whether links may lead there: a path, http or https.
+    """Return whether links may use this address: a path, http or https.
 
     >>> is_address("../"), is_address("javascript:alert(1)")
     (True, False)
@@ -216,7 +218,7 @@ def is_address(pages: str) -> bool:
 
 
 def pages_beside(html: Path, fixtures: FixturePath) -> str:
-    """Return the path from a report to the folder whose `docs/` records cite, or nothing."""
+    """Return the path from a report to the folder above `docs/`, or an empty string."""
     if not isinstance(fixtures, Path):
         return ""
     root = fixtures.resolve().parent
