@@ -21,9 +21,10 @@ from authoring.cases.sampling.draft import finish_sampler
 from authoring.cases.vocabularies import fixture_vocabularies
 from authoring.kept_records import changed_answers, kept_records
 from authoring.tokenizer_files.table import fixture_tokenizers
-from bpe_ref import BpeError, Vocabulary, dump_plain_json, load_vocabulary
+from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.files import write_atomically
-from tokenref.catalogue import check_budget, check_together, fixtures_folder
+from bpe_ref.formats.plain_json import dump_plain_json
+from tokenref.catalogue import check_budget, check_together
 from tokenref.glossary import FLAGS
 from tokenref.judge import first_difference
 from tokenref.manifest import (
@@ -38,8 +39,9 @@ from tokenref.manifest import (
 from tokenref.protocol.messages import schemas
 from tokenref.record import Case, RecordError
 from tokenref.record_files import REGRESS, dump_records, parse_records
-from tokenref.subjects import TokenizerFile
+from tokenref.subjects import TokenizerFile, load_bytes
 
+FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
 CANARIES: Final = "canary.jsonl"
 HAND_WRITTEN: Final = ("README.md",)
 """Files of the fixtures folder that are not generated."""
@@ -60,7 +62,7 @@ def make_files(
 ) -> dict[str, bytes]:
     """Return every generated file by its path in the fixtures folder.
 
-    The regression files are those of `folder` (by default the package's fixtures), with
+    The regression files are those of `folder` (by default the checkout's fixtures), with
     the answers that the reference gives now. Raises `FillError` if a vocabulary that
     cases need cannot be found, `PurposeError` if a case does not do what its `why`
     claims, and `RecordError` for a regression file that cannot be used.
@@ -85,7 +87,7 @@ def make_files(
             progress(path)
         cases.setdefault(path, []).append(finish_sampler(each))
     known = {subject.digest(): subject for subject in subjects.values()}
-    kept = kept_records(folder or fixtures_folder(), known)
+    kept = kept_records(folder or FIXTURES, known)
     subjects |= kept.subjects
     cases |= kept.cases
     check_budget(case for path in cases for case in cases[path])
@@ -161,7 +163,7 @@ def differences(files: dict[str, bytes], folder: Path) -> list[str]:
 
 def _registered(name: str) -> Vocabulary:
     try:
-        return load_vocabulary(name)
+        return load_bytes(name)
     except BpeError as error:
         raise FillError(f"cases need the vocabulary {name}: {error}") from None
 

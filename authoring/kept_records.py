@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from bpe_ref import BpeError, Vocabulary, load_vocabulary
+from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.plain_json import parse_plain_json
 from bpe_ref.registry import REGISTRY
 from tokenref.answers import Ok
@@ -22,7 +22,7 @@ from tokenref.fuzzing.records import answered_anew, right_answer_to
 from tokenref.judge import judge
 from tokenref.record import Case, Exact, RecordError, answer_type, meaning_digest, op_of
 from tokenref.record_files import REGRESS, parse_records, read_file, read_records
-from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, TokenizerSubject
+from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, TokenizerSubject, load_bytes
 from tokenref.verdicts import Close
 
 _YEAR: Final = re.compile(r"\d{4}\.jsonl")
@@ -135,7 +135,7 @@ class _Beside:
             return self._found[digest]
         for name in REGISTRY:
             try:
-                vocabulary = load_vocabulary(name)
+                vocabulary = load_bytes(name)
             except BpeError:
                 continue
             if vocabulary.digest() == digest:

@@ -28,12 +28,11 @@ from tiktoken import Encoding
 
 import bpe_ref
 from benchmarks.texts import random_letters
-from bpe_ref import ENCODERS, Tokenizer, Vocabulary, load_vocabulary
+from bpe_ref import ENCODERS, Vocabulary, load, tokenizer_of, vocabulary_of
 from bpe_ref.cutting.counting import TextIntervalCounter
 from bpe_ref.cutting.growing import AppendCounter, PrependCounter
-from bpe_ref.cutting.reference import whole_tokenizer
+from bpe_ref.cutting.safe_cuts import TextCounter, counter_of
 from bpe_ref.cutting.splitting import chunks
-from bpe_ref.cutting.whole import Whole
 from bpe_ref.growing.counting import IntervalCounter, count
 from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
 from bpe_ref.vocabulary.automata import automaton_of_made_tokens, automaton_of_reversed_tokens
@@ -77,7 +76,7 @@ def time_of(action: Callable[[], object]) -> Spent:
 def as_tiktoken(vocabulary: Vocabulary) -> Encoding:
     """Return the same vocabulary in tiktoken.
 
-    >>> as_tiktoken(load_vocabulary("tiny")).name
+    >>> as_tiktoken(vocabulary_of(load("tiny"))).name
     'measured'
     """
     return Encoding(
@@ -113,12 +112,12 @@ def passes(vocabulary: str, text: str) -> Numbers:
     """Encode text through the pattern, for the first time in this process and again."""
     tokenizer = bpe_ref.load(vocabulary)
     encoding = as_tiktoken(tokenizer.vocabulary)
-    tokenizer.encode_ordinary("Hello, world!")  # what is loaded on demand is loaded now
+    tokenizer.encode("Hello, world!", special="ordinary")  # what is loaded on demand is loaded now
     encoding.encode_ordinary("Hello, world!")
     found: Numbers = {}
     for name in ("first", "repeated"):
         theirs = time_of(lambda: encoding.encode_ordinary(text))
-        ours = time_of(lambda: tokenizer.encode_ordinary(text))
+        ours = time_of(lambda: tokenizer.encode(text, special="ordinary"))
         found |= throughput(ours, theirs, name)
         found[f"{name}_seconds"] = ours.seconds
     return found
@@ -126,7 +125,7 @@ def passes(vocabulary: str, text: str) -> Numbers:
 
 def unsplit(vocabulary: str, text: str, rounds: int) -> Numbers:
     """Encode text as one piece by backtracking, and pre-tokenized by tiktoken."""
-    known = load_vocabulary(vocabulary)
+    known = vocabulary_of(load(vocabulary))
     encoding, encode, piece = as_tiktoken(known), ENCODERS["backtracking"], text.encode()
     encode(known, known.symbols(piece[:1]))  # builds the tables
     found: list[Numbers] = []
@@ -139,7 +138,7 @@ def unsplit(vocabulary: str, text: str, rounds: int) -> Numbers:
 
 def random_piece(vocabulary: str, encoder: str, length: int, rounds: int) -> Numbers:
     """Encode one piece of random letters, a tenth of it, and all of it by tiktoken."""
-    known = load_vocabulary(vocabulary)
+    known = vocabulary_of(load(vocabulary))
     encoding, encode = as_tiktoken(known), ENCODERS[encoder]
     piece = random_letters(length).encode()
     tenth = piece[: length // 10]
@@ -166,7 +165,7 @@ def memory(vocabulary: str, text: str) -> Numbers:
     """Encode a text with every encoder's tables there; return the most memory ever used."""
     tokenizer = bpe_ref.load(vocabulary)
     known = tokenizer.vocabulary
-    tokenizer.encode_ordinary(text)
+    tokenizer.encode(text, special="ordinary")
     for encode in ENCODERS.values():
         encode(known, known.symbols(text[:100].encode()))
     # in kilobytes, on macOS in bytes
@@ -178,7 +177,7 @@ def curve(
     vocabulary: str, encoder: str, text: str, lengths: Sequence[int], *, least: bool = False
 ) -> Numbers:
     """Return the seconds that one piece of each length takes, by length: the median, or least."""
-    known = load_vocabulary(vocabulary)
+    known = vocabulary_of(load(vocabulary))
     content = text.encode()
     encode: Callable[[bytes], object]
     if encoder == "appending":
@@ -213,7 +212,7 @@ def _seconds_for(
 def appended(vocabulary: Vocabulary, piece: bytes) -> AppendEncoder:
     """Append a piece byte by byte, the number of tokens known after each.
 
-    >>> appended(load_vocabulary("tiny"), b"ab").token_count <= 2
+    >>> appended(vocabulary_of(load("tiny")), b"ab").token_count <= 2
     True
     """
     encoder = AppendEncoder(vocabulary)
@@ -226,7 +225,7 @@ def appended(vocabulary: Vocabulary, piece: bytes) -> AppendEncoder:
 def prepended(vocabulary: Vocabulary, piece: bytes) -> PrependEncoder:
     """Put a piece in front of nothing, byte by byte, from its end.
 
-    >>> prepended(load_vocabulary("tiny"), b"ab").piece
+    >>> prepended(vocabulary_of(load("tiny")), b"ab").piece
     b'ab'
     """
     encoder = PrependEncoder(vocabulary)
@@ -238,7 +237,7 @@ def prepended(vocabulary: Vocabulary, piece: bytes) -> PrependEncoder:
 
 def appending(vocabulary: str, text: str, rounds: int) -> Numbers:
     """Append a text byte by byte, and put it in front likewise, beside one backtracking pass."""
-    known, piece = load_vocabulary(vocabulary), text.encode()
+    known, piece = vocabulary_of(load(vocabulary)), text.encode()
     encode = ENCODERS["backtracking"]
     encode(known, known.symbols(piece[:1]))  # builds the tables
     found: Numbers = {
@@ -263,7 +262,7 @@ def appending(vocabulary: str, text: str, rounds: int) -> Numbers:
 
 def intervals(vocabulary: str, text: str, length: int, times: int, rounds: int) -> Numbers:
     """Count parts of a text, and encode each of them."""
-    known, piece = load_vocabulary(vocabulary), text.encode()
+    known, piece = vocabulary_of(load(vocabulary)), text.encode()
     encode = ENCODERS["backtracking"]
     starts = some_starts(len(piece) - length, times)
     encode(known, known.symbols(piece[:1]))  # builds the tables
@@ -301,13 +300,13 @@ GROWING: Final[Mapping[str, Callable[[Vocabulary, str], object]]] = MappingProxy
         "prepending": lambda known, text: prepended(known, text.encode()),
         "interval counting, preparation": lambda known, text: IntervalCounter(known, text.encode()),
         "counting without a list": lambda known, text: count(known, text.encode()),
-        "appending characters": lambda known, text: AppendCounter(_whole(known)).extend(text),
-        "prepending characters": lambda known, text: PrependCounter(_whole(known)).extend(text),
+        "appending characters": lambda known, text: AppendCounter(_counter(known)).extend(text),
+        "prepending characters": lambda known, text: PrependCounter(_counter(known)).extend(text),
         "interval counting, characters": lambda known, text: TextIntervalCounter(
-            _whole(known), text
+            _counter(known), text
         ),
-        "chunks of 50 tokens": lambda known, text: chunks(_whole(known), text, 50),
-        "chunks of 50 tokens, overlap 5": lambda known, text: chunks(_whole(known), text, 50, 5),
+        "chunks of 50 tokens": lambda known, text: chunks(_counter(known), text, 50),
+        "chunks of 50 tokens, overlap 5": lambda known, text: chunks(_counter(known), text, 50, 5),
     }
 )
 """What must take time in proportion to the text; from the fifth on with pattern and specials."""
@@ -315,7 +314,7 @@ GROWING: Final[Mapping[str, Callable[[Vocabulary, str], object]]] = MappingProxy
 
 def growth(vocabulary: str, what: str, text: str, lengths: Sequence[int], rounds: int) -> Numbers:
     """Return how many times longer a text takes than the one before it in `lengths`."""
-    known = load_vocabulary(vocabulary)
+    known = vocabulary_of(load(vocabulary))
     action = GROWING[what]
     action(known, text[:1000])  # builds the tables
     seconds: list[float] = []
@@ -342,7 +341,7 @@ def growth(vocabulary: str, what: str, text: str, lengths: Sequence[int], rounds
 
 def counting_curve(vocabulary: str, encoder: str, text: str, lengths: Sequence[int]) -> Numbers:
     """Return the seconds that counting one part of each length takes, by length."""
-    known, piece = load_vocabulary(vocabulary), text.encode()
+    known, piece = vocabulary_of(load(vocabulary)), text.encode()
     appended(known, piece[:1])
     counter = IntervalCounter(known, piece)
     encode = ENCODERS["backtracking"]
@@ -382,12 +381,12 @@ def least_of(rounds: Sequence[Numbers]) -> Numbers:
     return {name: min(numbers[name] for numbers in rounds) for name in rounds[0]}
 
 
-def _whole(known: Vocabulary) -> Whole:
-    return known.remember(_whole_of)
+def _counter(known: Vocabulary) -> TextCounter:
+    return known.remember(_counter_of)
 
 
-def _whole_of(known: Vocabulary) -> Whole:
-    return whole_tokenizer(Tokenizer(known))
+def _counter_of(known: Vocabulary) -> TextCounter:
+    return counter_of(tokenizer_of(known))
 
 
 MEASUREMENTS: Final[Mapping[str, Callable[..., Numbers]]] = MappingProxyType(

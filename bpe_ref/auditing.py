@@ -15,16 +15,23 @@ Holes
 Missing bytes
     have no token of their own, so a text that contains one cannot be encoded.
 
+A model that does not merge bytes (`audit_model`) has no missing bytes; a dead token of it is one
+whose string does not become that token.
+
 Llama 3 has 588 dead and 81 improper tokens; cl100k_base, o200k_base and
 voyage3_base have none.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from bpe_ref.components import Model
+from bpe_ref.errors import SymbolError
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.compatibility import build_derivations
 from bpe_ref.vocabulary.merges import Pair, TokenId
+
+_PARTS = 2  # of a merge
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,9 @@ class Audit:
     dead_tokens: Sequence[TokenId]
     improper_tokens: Sequence[TokenId]
     holes: Sequence[range]
-    missing_bytes: bytes
+    missing_bytes: bytes | None
+    """None if the model does not spell text as bytes."""
+
     ids_follow_ranks: bool
     """Whether ids and ranks put the tokens in the same order (by concatenation)."""
 
@@ -79,6 +88,45 @@ def audit(vocabulary: Vocabulary) -> Audit:
         missing_bytes=bytes(
             byte for byte in range(256) if chr(byte) not in vocabulary.symbol_of_letter
         ),
+        ids_follow_ranks=by_id == sorted(by_id),
+    )
+
+
+def audit_model(model: Model, added: Iterable[TokenId], rank_of: Mapping[TokenId, float]) -> Audit:
+    """Examine a model of any kind, by what it makes of the strings of its tokens.
+
+    `rank_of` is the rank of each token that a merge makes; `added` are the ids of added tokens.
+    Takes time in proportion to the squares of the lengths of the tokens.
+
+    >>> from bpe_ref.models.bpe import BPE
+    >>> audit_model(BPE({"a": 0, "b": 1, "ab": 2, "ba": 4}, [("a", "b")]), (), {2: 0}).dead_tokens
+    (4,)
+    """
+    splits: dict[TokenId, Pair] = {}
+    dead: list[TokenId] = []
+    for token, string in model.strings.items():
+        try:
+            steps = model.steps(string)
+        except SymbolError:
+            steps = [[]]
+        if steps[-1] != [token]:
+            dead.append(token)
+        elif len(steps) > 1 and len(steps[-2]) == _PARTS:
+            splits[token] = (steps[-2][0], steps[-2][1])
+    first = min(rank_of.values(), default=0)
+    improper = [
+        token
+        for token, parts in splits.items()
+        if max(rank_of.get(part, first) for part in parts) > rank_of.get(token, first)
+    ]
+    ids = sorted({*model.strings, *added})
+    by_id = [rank_of[token] for token in sorted(rank_of)]
+    return Audit(
+        splits=dict(sorted(splits.items())),
+        dead_tokens=tuple(sorted(dead)),
+        improper_tokens=tuple(sorted(improper)),
+        holes=tuple(_holes(ids)),
+        missing_bytes=None,
         ids_follow_ranks=by_id == sorted(by_id),
     )
 

@@ -20,16 +20,16 @@ What this leaves open
     *Text* is encoded with every special token allowed: ids that spell a
     special token letter by letter are not canonical.
     *Bytes that are not UTF-8*: a stretch between special tokens that is no text
-    is encoded as `Tokenizer.encode_bytes` does.
+    is encoded as `encode_bytes` does.
     *A special id with two names* stands for the first one.
 """
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from bpe_ref.added_tokens.special_tokens import split_special
 from bpe_ref.decoders.offsets import decode_each
 from bpe_ref.decoders.to_bytes import in_order
+from bpe_ref.models.byte_bpe import ByteBPE, encode_bytes
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.compatibility import build_derivations, compatibility
@@ -51,12 +51,14 @@ def is_canonical(of: Vocabulary | Tokenizer, ids: Iterable[TokenId]) -> bool:
     (True, False)
     """
     row = list(in_order(ids))
-    vocabulary = of.vocabulary if isinstance(of, Tokenizer) else of
-    contents = decode_each(vocabulary, row)  # raises for what is no id
-    row = list(map(int, row))
     if isinstance(of, Tokenizer):
-        return _matches(of, row, contents)
-    return _neighbours_fit(vocabulary, row)
+        contents = [of.decode_bytes([token]) for token in row]  # raises for what is no id
+        row = list(map(int, row))
+        if isinstance(of.model, ByteBPE):
+            return _matches(of, of.model, row, contents)
+        return of.encode(of.decode(row), add_special_tokens=False) == row
+    decode_each(of, row)  # raises for what is no id
+    return _neighbours_fit(of, list(map(int, row)))
 
 
 def _neighbours_fit(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> bool:
@@ -67,42 +69,45 @@ def _neighbours_fit(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> bool:
     )
 
 
-def _matches(tokenizer: Tokenizer, ids: list[TokenId], contents: list[bytes]) -> bool:
+def _matches(
+    tokenizer: Tokenizer, model: ByteBPE, ids: list[TokenId], contents: list[bytes]
+) -> bool:
     """Return whether the special tokens are where the text has them, and the rest fits between."""
-    specials = tokenizer.vocabulary.special_tokens
     text = b"".join(contents).decode("utf-8", _BYTES_AS_TEXT)
     start = 0
-    for stretch, special in split_special(text, frozenset(specials)):
-        end = _reach(contents, start, len(stretch.encode("utf-8", _BYTES_AS_TEXT)))
-        if end is None or not _stretch_fits(tokenizer, stretch, ids[start:end]):
-            return False
+    for first, last, special in tokenizer.added.cut(text, normalized=False):
         if special is not None:
-            if end == len(ids) or ids[end] != specials[special]:
+            if start == len(ids) or ids[start] != special:
                 return False
-            end += 1
+            start += 1
+            continue
+        stretch = text[first:last]
+        end = _reach(contents, start, len(stretch.encode("utf-8", _BYTES_AS_TEXT)))
+        if end is None or not _stretch_fits(tokenizer, model, stretch, ids[start:end]):
+            return False
         start = end
     return start == len(ids)
 
 
-def _stretch_fits(tokenizer: Tokenizer, stretch: str, ids: list[TokenId]) -> bool:
+def _stretch_fits(tokenizer: Tokenizer, model: ByteBPE, stretch: str, ids: list[TokenId]) -> bool:
     """Return whether ordinary text, or bytes that are none, encode to these ids."""
-    vocabulary = tokenizer.vocabulary
+    vocabulary = model.vocabulary
     if any(token not in vocabulary.tokens for token in ids):
         return False  # a special id whose text is not special here
     data = stretch.encode("utf-8", _BYTES_AS_TEXT)
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
-        return tokenizer.encode_bytes(data) == ids
+        return encode_bytes(tokenizer, data) == ids
     contents = [vocabulary.tokens[token] for token in ids]
     start = 0
-    for piece in map(str.encode, tokenizer.pieces(stretch)):
+    for piece in map(str.encode, tokenizer.pieces(stretch, special="ordinary")):
         end = _reach(contents, start, len(piece))
         # the bytes are compared too: normalization may have changed them
         if end is None or b"".join(contents[start:end]) != piece:
             return False
-        whole = vocabulary.ids.get(piece.decode("latin-1"))
-        if vocabulary.text.whole_piece and whole is not None:
+        whole = model.whole_token(piece)
+        if whole is not None:
             if ids[start:end] != [whole]:
                 return False
         elif not _neighbours_fit(vocabulary, ids[start:end]):

@@ -40,23 +40,286 @@ Where tiktoken differs
     stops inside a character it ignores the pattern. It lists some sequences
     that no continuation gives. Which of its tokens are stable is not always so:
     o200k's "a'" may become "a's".
+
+tiktoken's answer
+-----------------
+
+tiktoken's answer to what an unfinished text may become. The definition is above.
+
+    The stable tokens are those before the last piece; if that piece begins
+    with a token of white space only, also without the white tokens before it.
+    The rest of the text is joined with the rest of each token that can straddle
+    its end, and encoded; of the tokens that come out, those that cover the rest
+    are a completion.
+
+Source: openai/tiktoken 0.14.0, `_encode_unstable_native` in src/lib.rs.
+
+What it does besides, each with a comment in the code
+    Joined bytes that are not UTF-8 are one piece, without the whole-piece rule.
+    Every token that begins with the whole rest is a completion, whether an
+    encoding can hold it there or not. A rest that ends in white space is also
+    cut before its last character.
+    A text that ends in a special token is stable as a whole.
+
+Witnesses
+---------
+
+A few texts that stand for all, as far as a pattern can tell what follows.
+
+A pattern sees of a character only which of its sets hold it (see `stand_ins`).
+So the code points fall into classes that it cannot tell apart, and one
+character of each class stands for the whole class. Where a piece ends may
+depend on what comes after it; to see how, it is enough to try one character of
+every class, and each word that the pattern spells letter by letter ("ll" and
+"ve" of the contractions); and after white space, whose runs give their last
+character away to what follows, every two characters.
+
+What this leaves open
+    A pattern may look further than that. The registry's patterns do not; for
+    others the witnesses are a sample.
+    *Bytes the vocabulary lacks*: a character with such a byte stands for no one.
 """
 
+import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
+from itertools import product
+from operator import itemgetter
 from typing import Final
 
-from bpe_ref.added_tokens.special_tokens import SpecialChoice, choose, refuse_special, split_special
+from bpe_ref.added_tokens import Recognised, Treatment
+from bpe_ref.decoders.utf8_stream import length_from
+from bpe_ref.errors import ParameterError
 from bpe_ref.given_text import without_surrogates
+from bpe_ref.models.byte_bpe import ByteBPE, encode_quickly
+from bpe_ref.patterns.rust import parse
+from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, TABLES, CodePoints, to_ranges
 from bpe_ref.registry import REGISTRY
-from bpe_ref.tokenizer import Tokenizer, cutter, encode_quickly, normalizer
-from bpe_ref.unstable import beginning_with, unstable_as_tiktoken
+from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.compatibility import build_derivations, compatibility
 from bpe_ref.vocabulary.merges import TokenId
-from bpe_ref.witnesses import witnesses
 
 Tokens = tuple[TokenId, ...]
+
+_ESCAPE = re.compile(r"\\[pP]\{[^}]*\}|\\.", re.DOTALL)
+_WORD = re.compile(r"[A-Za-z]{2,}")
+_SURROGATES: CodePoints = ((1 << 0x800) - 1) << 0xD800
+WHITE: Final = tuple(
+    map(
+        str.encode,
+        "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
+        "\u200a\u2028\u2029\u202f\u205f\u3000",
+    )
+)
+"""Every character that is White_Space in Unicode, as bytes; the same for many years."""
+
+_NO_TEXT = 0x80  # the first byte that alone is no character
+
+
+@dataclass(frozen=True)
+class Witnesses:
+    """What may follow a text, one of each kind, as bytes; see `witnesses`."""
+
+    general: tuple[bytes, ...]
+    """Nothing; one character of each class; the words; a byte that is no text."""
+
+    pairs: tuple[bytes, ...]
+    """Two characters, of each class each."""
+
+    classes: tuple[CodePoints, ...]
+    """The code points by class."""
+
+    symbols: frozenset[int]
+    """The bytes that the vocabulary can encode."""
+
+    def after(self, data: bytes) -> tuple[bytes, ...]:
+        r"""Return what may follow these bytes; where they stop inside a character, its rest too.
+
+        >>> from bpe_ref import TextRules, vocabulary_by_concatenation
+        >>> ranks = {bytes([byte]): byte for byte in range(256)}
+        >>> known = witnesses(vocabulary_by_concatenation(ranks, text=TextRules(r"\p{L}+|é|.")))
+        >>> [bytes([0xC3]) + rest for rest in known.after(b"\xc3")[-3:]] == [
+        ...     content.encode() for content in "éÀ\xd7"
+        ... ]
+        True
+        """
+        part = incomplete_end(data)
+        if not part:
+            return self.general + self.pairs if data.endswith(WHITE) else self.general
+        missing = length_from(part[0]) - len(part)
+        least = _least(part, missing)
+        reach = ((1 << (1 << 6 * missing)) - 1) << least
+        found = (_first_of(members & reach, self.symbols) for members in self.classes)
+        return self.general + tuple(
+            character[len(part) :] for character in found if character is not None
+        )
+
+
+def witnesses(vocabulary: Vocabulary) -> Witnesses:
+    r"""Return what may follow. Use it through `vocabulary.remember`.
+
+    >>> from bpe_ref import TextRules, vocabulary_by_concatenation
+    >>> ranks = {bytes([byte]): byte for byte in range(128)}
+    >>> rules = TextRules(r"'ll|\d+|\s")
+    >>> witnesses(vocabulary_by_concatenation(ranks, text=rules)).general
+    (b'', b"'", b'l', b'0', b'\t', b'\x00', b'll')
+    """
+    symbols = frozenset(map(ord, vocabulary.symbol_of_letter))
+    if vocabulary.text.pattern is None:
+        return Witnesses((b"",), (), (EVERY_CODE_POINT & ~_SURROGATES,), symbols)
+    classes = _classes(vocabulary)
+    found = [_first_of(members, symbols) for members in classes]
+    characters = [character for character in found if character is not None]
+    spelled = _WORD.findall(_ESCAPE.sub(" ", vocabulary.text.pattern))
+    words = [word.encode() for word in spelled if symbols.issuperset(word.encode())]
+    no_text = [bytes([byte]) for byte in sorted(symbols) if byte >= _NO_TEXT][:1]
+    general = tuple(dict.fromkeys([b"", *characters, *words, *no_text]))
+    pairs = tuple(map(b"".join, product(characters, repeat=2)))
+    return Witnesses(general, pairs, classes, symbols)
+
+
+def _classes(vocabulary: Vocabulary) -> tuple[CodePoints, ...]:
+    """Return the classes of characters that the pattern cannot tell apart."""
+    table = TABLES[vocabulary.text.tables]
+    classes = [EVERY_CODE_POINT & ~_SURROGATES]
+    for part in parse(vocabulary.text.pattern or "", table):
+        if not isinstance(part, str):
+            members = part(table)
+            halves = ((one & members, one & ~members) for one in classes)
+            classes = [half for both in halves for half in both if half]
+    return tuple(classes)
+
+
+def _first_of(members: CodePoints, symbols: frozenset[int]) -> bytes | None:
+    """Return the first character of a class whose bytes are all symbols, or None."""
+    for first, last in to_ranges(members):
+        for code_point in range(first, last + 1):
+            content = chr(code_point).encode()
+            if symbols.issuperset(content):
+                return content
+    return None
+
+
+def _least(part: bytes, missing: int) -> int:
+    """Return the first code point whose bytes begin with `part`."""
+    length = len(part) + missing
+    value = part[0] & (0xFF >> (length + 1))
+    for byte in part[1:]:
+        value = value << 6 | byte & 0x3F
+    return value << 6 * missing
+
+
+def incomplete_end(data: bytes) -> bytes:
+    r"""Return the beginning of a character that UTF-8 text stops in; b"" if there is none.
+
+    >>> incomplete_end(b"a\xe2\x82"), incomplete_end(b"a"), incomplete_end(b"\xff\xe2\x82")
+    (b'\xe2\x82', b'', b'')
+    """
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.reason == "unexpected end of data":
+            return data[error.start :]
+    return b""
+
+
+def unstable_as_tiktoken(
+    tokenizer: Tokenizer, text: str, treatment: Treatment
+) -> tuple[list[TokenId], set[Tokens]]:
+    r"""Return tiktoken's stable tokens and completions.
+
+    >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
+    >>> tokenizer = tokenizer_of(vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2}))
+    >>> unstable_as_tiktoken(tokenizer, "ba", tokenizer.treatment("ordinary"))
+    ([], {(1, 0), (1, 2)})
+    """
+    model = tokenizer.model
+    assert isinstance(model, ByteBPE)  # noqa: S101 -- `completions` has checked it
+    vocabulary = model.vocabulary
+    tokens: list[TokenId] = []
+    unstable = 0  # how many tokens the last piece has; 0 after a special token
+    for start, stop, special in tokenizer.added.cut(text, normalized=False, treatment=treatment):
+        if special is not None:
+            tokens.append(special)
+            unstable = 0
+            continue
+        for piece in tokenizer.pieces(text[start:stop], special="ordinary"):
+            encoded = model.ids(piece)
+            unstable = len(encoded)
+            tokens += encoded
+    if unstable == 0:
+        return tokens, set()
+    if _is_blank(vocabulary, tokens[-unstable]):
+        while unstable < len(tokens) and _is_blank(vocabulary, tokens[-unstable - 1]):
+            unstable += 1
+    rest = tokenizer.decode_bytes(tokens[-unstable:])
+    return tokens[:-unstable], _completions(tokenizer, vocabulary, rest)
+
+
+def by_alphabet(vocabulary: Vocabulary) -> list[tuple[bytes, TokenId]]:
+    """Return the bytes and id of every token, in the order of the bytes.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> by_alphabet(vocabulary_by_concatenation({b"b": 0, b"a": 1}))
+    [(b'a', 1), (b'b', 0)]
+    """
+    return sorted((content, token) for token, content in vocabulary.tokens.items())
+
+
+def beginning_with(vocabulary: Vocabulary, start: bytes) -> list[tuple[bytes, TokenId]]:
+    """Return the bytes and id of every token that begins with these bytes.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> beginning_with(vocabulary_by_concatenation({b"b": 0, b"a": 1, b"ab": 2}), b"a")
+    [(b'a', 1), (b'ab', 2)]
+    """
+    tokens = vocabulary.remember(by_alphabet)
+    first = last = bisect_left(tokens, start, key=itemgetter(0))
+    while last < len(tokens) and tokens[last][0].startswith(start):
+        last += 1
+    return tokens[first:last]
+
+
+def _completions(tokenizer: Tokenizer, vocabulary: Vocabulary, rest: bytes) -> set[Tokens]:
+    # whether it can stand there is not asked
+    found: set[Tokens] = {(token,) for _, token in beginning_with(vocabulary, rest)}
+    for start in range(1, len(rest)):
+        for content, _ in beginning_with(vocabulary, rest[start:]):
+            joined = rest[:start] + content
+            try:
+                encoded = tokenizer.encode(joined.decode("utf-8"), special="ordinary")
+            except UnicodeDecodeError:
+                encoded = _merged(vocabulary, joined)
+            found.add(_covering(vocabulary, encoded, len(rest)))
+    # a split may appear before white space: \s+(?!\S) leaves the last space to what follows
+    white = next((space for space in WHITE if rest.endswith(space)), b"")
+    before = rest[: len(rest) - len(white)]
+    if white and before:
+        found.add((*_merged(vocabulary, before), *_merged(vocabulary, white)))
+    return found
+
+
+def _merged(vocabulary: Vocabulary, piece: bytes) -> list[TokenId]:
+    return encode_quickly(vocabulary, vocabulary.symbols(piece))
+
+
+def _covering(vocabulary: Vocabulary, tokens: list[TokenId], length: int) -> Tokens:
+    """Return the first tokens that together have at least that many bytes, or all of them."""
+    covered = 0
+    for count, token in enumerate(tokens, 1):
+        covered += len(vocabulary.tokens[token])
+        if covered >= length:
+            return tuple(tokens[:count])
+    return tuple(tokens)
+
+
+def _is_blank(vocabulary: Vocabulary, token: TokenId) -> bool:
+    """Return whether a token, no special one, is white space only."""
+    return token in vocabulary.tokens and not vocabulary.tokens[token].strip(b" \n\t")
+
 
 _SURE: Final = frozenset(entry.pattern for entry in REGISTRY.values())
 _LETTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
@@ -67,46 +330,55 @@ def encode_with_unstable(
     tokenizer: Tokenizer,
     text: str,
     *,
-    allowed_special: SpecialChoice = (),
-    disallowed_special: SpecialChoice = "all",
+    special: Recognised = "recognise",
     complete: bool = True,
 ) -> tuple[list[TokenId], set[Tokens]]:
     """Return the stable tokens of the text, and the completions.
 
     `complete=False` gives tiktoken's own answer. Raises `SpecialTokenError` and
-    `SymbolError` as `Tokenizer.encode` does.
+    `SymbolError` as `Tokenizer.encode` does, and `ParameterError` for a tokenizer whose model does
+    not merge the bytes of a vocabulary.
 
-    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
     >>> ranks = {b"a": 0, b"b": 1, b"c": 2, b"ab": 3, b"bc": 4}
-    >>> tokenizer = Tokenizer(vocabulary_by_concatenation(ranks))
+    >>> tokenizer = tokenizer_of(vocabulary_by_concatenation(ranks))
     >>> encode_with_unstable(tokenizer, "cab")
     ([2], {(3,)})
     >>> sorted(encode_with_unstable(tokenizer, "ca")[1])
     [(0,), (3,)]
     """
-    specials = tokenizer.vocabulary.special_tokens
-    allowed, disallowed = choose(specials, allowed_special, disallowed_special)
+    if not isinstance(tokenizer.model, ByteBPE):
+        raise ParameterError("tokenizer", tokenizer, "must merge the bytes of a vocabulary")
+    treatment = tokenizer.treatment(special)
     text = without_surrogates(text)
-    refuse_special(text, disallowed)
+    treatment.check(text)
     if not complete:
-        return unstable_as_tiktoken(tokenizer, text, allowed)
-    stable: list[TokenId] = []
-    rest = ""
-    for stretch, special in split_special(text, allowed.intersection(specials)):
-        if special is None:
-            rest = stretch
-        else:
-            stable += [*tokenizer.encode_ordinary(stretch), specials[special]]
-    more, completions = _complete(tokenizer, rest)
+        return unstable_as_tiktoken(tokenizer, text, treatment)
+    cuts = tokenizer.added.cut(text, normalized=False, treatment=treatment)
+    rest = cuts.pop() if cuts and cuts[-1].token is None else None
+    stable = [
+        found
+        for start, stop, token in cuts
+        for found in (
+            [token] if token is not None else tokenizer.encode(text[start:stop], special="ordinary")
+        )
+    ]
+    more, completions = _complete(tokenizer, "" if rest is None else text[rest.start :])
     return stable + more, completions
+
+
+def _model(tokenizer: Tokenizer) -> ByteBPE:
+    assert isinstance(tokenizer.model, ByteBPE)  # noqa: S101 -- checked at the entrance
+    return tokenizer.model
 
 
 def _complete(tokenizer: Tokenizer, text: str) -> tuple[list[TokenId], set[Tokens]]:
     """Return the stable tokens and the completions, as the module defines them."""
-    text = normalizer(tokenizer.vocabulary)(text)
-    tokenizer.encode_ordinary(text)  # raises for a byte that the vocabulary lacks
-    border = _sure_border(tokenizer.vocabulary, text)
-    before = tokenizer.encode_ordinary(text[:border])
+    if tokenizer.normalizer is not None:
+        text = tokenizer.normalizer.normalize_text(text)
+    tokenizer.encode(text, special="ordinary")  # raises for a byte that the vocabulary lacks
+    border = _sure_border(_model(tokenizer).vocabulary, text)
+    before = tokenizer.encode(text[:border], special="ordinary")
     found = covers(tokenizer, text[border:])
     if not found:
         return before, set()
@@ -133,15 +405,15 @@ def _sure_border(vocabulary: Vocabulary, text: str) -> int:
 def covers(tokenizer: Tokenizer, text: str) -> set[Tokens]:
     """Return every cover of a normalized text in which nothing is special.
 
-    >>> from bpe_ref import vocabulary_by_concatenation
-    >>> tokenizer = Tokenizer(vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2}))
+    >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
+    >>> tokenizer = tokenizer_of(vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2}))
     >>> sorted(covers(tokenizer, "ba"))
     [(1, 0), (1, 2)]
     """
     search = _Search(tokenizer, text.encode())
     return {
         cover
-        for start, token in _straddling(tokenizer.vocabulary, search.data)
+        for start, token in _straddling(_model(tokenizer).vocabulary, search.data)
         for cover in search.covers_with(start, token)
     }
 
@@ -163,7 +435,8 @@ class _Search:
 
     def __init__(self, tokenizer: Tokenizer, data: bytes) -> None:
         self.data: Final = data
-        self._vocabulary: Final = tokenizer.vocabulary
+        self._model: Final = _model(tokenizer)
+        self._vocabulary: Final = self._model.vocabulary
         self._places: Final = self._vocabulary.remember(build_derivations).places
         self._compatible: Final = self._vocabulary.remember(compatibility)
         self._witnesses: Final = self._vocabulary.remember(witnesses)
@@ -241,11 +514,8 @@ class _Search:
 
     def _piece(self, piece: bytes) -> Tokens | None:
         """Return the tokens of a piece, or None if the vocabulary lacks one of its bytes."""
-        if self._vocabulary.text.whole_piece:
-            token = self._vocabulary.ids.get(piece.decode("latin-1"))
-            if token is not None:
-                return (token,)
-        return self._merge(piece)
+        token = self._model.whole_token(piece)
+        return self._merge(piece) if token is None else (token,)
 
     def _merged(self, piece: bytes) -> Tokens | None:
         known = self._vocabulary.symbol_of_letter
@@ -256,11 +526,11 @@ class _Search:
 
 
 def _byte_cutter(tokenizer: Tokenizer) -> Callable[[bytes], Sequence[bytes]]:
-    """Return what cuts bytes as `Tokenizer.encode_bytes` does."""
-    vocabulary = tokenizer.vocabulary
-    if vocabulary.text.pattern is None:
+    """Return what cuts bytes as `encode_bytes` does."""
+    model = _model(tokenizer)
+    if tokenizer.pre_tokenizer is None:
         return lambda data: [data] if data else []
-    cut = cutter(vocabulary)
+    cut = tokenizer.pre_tokenizer.cut_text
 
     def pieces(data: bytes) -> list[bytes]:
         try:
@@ -268,14 +538,14 @@ def _byte_cutter(tokenizer: Tokenizer) -> Callable[[bytes], Sequence[bytes]]:
         except UnicodeDecodeError as error:
             at = error.start
         whole = [piece.encode() for piece in cut(data[:at].decode("utf-8"))]
-        tokens = [tokenizer.encode_piece(piece) for piece in whole]
-        return _with_rest(vocabulary, tokens, data[at:])
+        tokens = [model.ids_of_bytes(piece) for piece in whole]
+        return _with_rest(model.vocabulary, tokens, data[at:])
 
     return pieces
 
 
 def _with_rest(vocabulary: Vocabulary, encoded: list[list[TokenId]], rest: bytes) -> list[bytes]:
-    """Return the pieces when bytes that are no text come last; see `Tokenizer.encode_bytes`."""
+    """Return the pieces when bytes that are no text come last; see `encode_bytes`."""
     contents = [[vocabulary.tokens[token] for token in tokens] for tokens in encoded]
     last = contents.pop() if contents else []
     # token by token from here on: a token's own bytes, as a piece, are that token

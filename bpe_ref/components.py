@@ -8,12 +8,16 @@ under the same names; a table in each module maps the format's type names to
 the classes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from itertools import product
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.vocabulary.merges import TokenId
+
+Draw: TypeAlias = Callable[[], float]
+"""Returns the next number of a random stream, each from 0 up to and without 1."""
 
 
 class Normalizer(Protocol):
@@ -22,6 +26,9 @@ class Normalizer(Protocol):
     def normalize(self, text: AlignedText) -> AlignedText:
         """Return the normalized text."""
 
+    def normalize_text(self, text: str) -> str:
+        """Return the normalized text only: that of `normalize(AlignedText.of(text))`."""
+
 
 class PreTokenizer(Protocol):
     """Cuts a text into pieces, and may change them."""
@@ -29,10 +36,16 @@ class PreTokenizer(Protocol):
     def cut(self, text: AlignedText) -> list[AlignedText]:
         """Return the pieces, none of them empty."""
 
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
+        """Return the texts of the pieces; `at_start` if the original begins with this text."""
+
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token of a piece: its id, its string, and the bytes of the piece's UTF-8 it covers."""
+    """A token of a piece: its id, its string, and the bytes of the piece's UTF-8 it covers.
+
+    One that covers no bytes stands for nothing, at the character that `start` is in.
+    """
 
     id: TokenId
     string: str
@@ -43,8 +56,33 @@ class Token:
 class Model(Protocol):
     """Turns a piece into tokens."""
 
-    def tokenize(self, piece: str) -> list[Token]:
+    @property
+    def vocab(self) -> Mapping[str, TokenId]:
+        """From the string of a token to its id."""
+
+    @property
+    def strings(self) -> Mapping[TokenId, str]:
+        """From the id of a token to its string."""
+
+    @property
+    def ranks_of_tokens(self) -> Mapping[TokenId, float]:
+        """From each token that merging makes to its rank; the lower, the earlier."""
+
+    @property
+    def drops_merges(self) -> bool:
+        """Whether merges are passed over at random, so that `draw` is needed."""
+
+    def tokenize(self, piece: str, draw: Draw | None = None) -> list[Token]:
         """Return the tokens of a piece, in order."""
+
+    def ids(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
+        """Return the ids of the tokens of a piece, faster."""
+
+    def steps(self, piece: str) -> list[list[TokenId]]:
+        """Return the ids of a piece after each step of the definition, those it starts with first.
+
+        The last ones are those of `ids`. Dropout is left out.
+        """
 
 
 class Decoder(Protocol):
@@ -52,3 +90,72 @@ class Decoder(Protocol):
 
     def decode_chain(self, tokens: Sequence[str]) -> list[str]:
         """Return the new list; the text is its strings joined."""
+
+
+class Meeting(NamedTuple):
+    """What a component does where two characters stand next to each other in a text.
+
+    Its method `meeting(left, right)` returns one if, for all texts x that end with `left` and y
+    that begin with `right`, what becomes of x + y is what becomes of x, and then what becomes of y
+    behind `left`, whatever else x is. Otherwise, or if that is not known, it returns None.
+    """
+
+    lefts: frozenset[str]
+    """The characters that x may end with then."""
+
+    rights: frozenset[str]
+    """The characters that y may begin with then."""
+
+    border: bool = False
+    """Whether a piece always ends at the place. If not, the last piece of x and the first piece of
+    y are always one piece (or x and y are one text, if the component is a normalizer)."""
+
+    alone: bool = True
+    """Whether y alone becomes what it becomes behind `left`."""
+
+
+_MOST_MEETINGS: Final = 256
+
+
+def meet(steps: Iterable[object], lefts: Iterable[str], rights: Iterable[str]) -> Meeting | None:
+    """Return what components do one after the other, if one of the characters meets another.
+
+    A component without the method `meeting` is one of which nothing is known.
+
+    >>> meet([], "a", "b")
+    Meeting(lefts=frozenset({'a'}), rights=frozenset({'b'}), border=False, alone=True)
+    >>> meet([object()], "a", "b") is None
+    True
+    """
+    here, there, alone, border = frozenset(lefts), frozenset(rights), True, False
+    for step in steps:
+        if border:  # the components behind cut the pieces on both sides separately
+            alone = alone and not getattr(step, "reads_start", False)
+            continue
+        meeting = getattr(step, "meeting", None)
+        if meeting is None or len(here) * len(there) > _MOST_MEETINGS:
+            return None
+        found: list[Meeting] = []
+        for left, right in product(here, there):
+            one = meeting(left, right)
+            if one is None or one.border != (one if not found else found[0]).border:
+                return None
+            found.append(one)
+        here = frozenset[str]().union(*(one.lefts for one in found))
+        there = frozenset[str]().union(*(one.rights for one in found))
+        alone = alone and all(one.alone for one in found)
+        border = bool(found) and found[0].border
+    return Meeting(here, there, border, alone)
+
+
+def steps_of(component: object) -> list[object]:
+    """Return the components that work one after the other, sequences resolved.
+
+    >>> from bpe_ref.pre_tokenizers import Digits, Sequence
+    >>> steps_of(Sequence([Sequence([]), Digits(individual_digits=True)])), steps_of(None)
+    ([Digits(individual_digits=True)], [])
+    """
+    if component is None:
+        return []
+    inner = getattr(component, "normalizers", getattr(component, "pretokenizers", None))
+    return [component] if inner is None else [step for part in inner for step in steps_of(part)]

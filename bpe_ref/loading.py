@@ -1,4 +1,4 @@
-"""From a name or a path to a vocabulary or a tokenizer.
+"""From a name, a file of any format, or a folder to a tokenizer.
 
 A name is `tiny` (which is part of this package) or one of the registry. A path
 leads to a file of any format in `formats`; what it is, the content tells
@@ -13,29 +13,24 @@ tokenizer.json, tekken.json, tokenizer.model, vocab.json, encoder.json.
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias, Union
+from typing import Final
 
 from bpe_ref import finding
 from bpe_ref.errors import ParameterError, VocabularyFileError
 from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.gpt2 import read_gpt2
+from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.formats.merges_text import read_merges_text
 from bpe_ref.formats.minbpe import parse_minbpe
 from bpe_ref.formats.plain_json import parse_plain_json
 from bpe_ref.formats.recognizing import format_of
+from bpe_ref.formats.sentencepiece import parse_sentencepiece, sentencepiece_tokenizer
 from bpe_ref.formats.tekken import parse_tekken
 from bpe_ref.formats.tiktoken import parse_tiktoken
 from bpe_ref.registry import REGISTRY
 from bpe_ref.tiny import tiny_vocabulary
-from bpe_ref.tokenizer import Tokenizer
+from bpe_ref.tokenizer import Tokenizer, tokenizer_of
 from bpe_ref.vocabulary import Vocabulary, vocabulary_by_concatenation
-
-if TYPE_CHECKING:
-    from bpe_ref.hugging_face.pipeline import Pipeline
-    from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
-
-AnyTokenizer: TypeAlias = Union[Tokenizer, "Pipeline", "SentencePieceTokenizer"]
-"""What `load_tokenizer` returns: all have `encode`, `decode` and `count`."""
 
 _TINY: Final = "tiny"
 _IN_FOLDERS: Final = (
@@ -49,56 +44,24 @@ _BESIDE: Final = {
 }
 
 
-def load_vocabulary(name_or_path: str | Path) -> Vocabulary:
-    """Return a vocabulary.
+def load(name_or_path: str | os.PathLike[str]) -> Tokenizer:
+    """Return the tokenizer that a name, a file of any format, or a folder stands for.
 
-    Raises `UnknownVocabularyError` for a name that is not known or found
-    nowhere, and `VocabularyFileError` for a file that holds none, or a
-    tokenizer that is more than one (then `load_tokenizer` takes it).
-
-    >>> len(load_vocabulary("tiny").tokens) > 1000
-    True
-    """
-    path = _path(name_or_path)
-    if path is None:
-        return tiny_vocabulary() if name_or_path == _TINY else finding.load_vocabulary(name_or_path)
-    loaded = _load(path)
-    if not isinstance(loaded, Vocabulary):
-        raise VocabularyFileError(
-            f"{path} must hold a vocabulary of bytes, it holds a {type(loaded).__name__}: "
-            "load_tokenizer loads it"
-        )
-    return loaded
-
-
-def load(name_or_path: str | Path) -> Tokenizer:
-    """Return the tokenizer of a vocabulary; raises what `load_vocabulary` raises.
+    Raises `UnknownVocabularyError` for a name that is not known or whose file is not found, and
+    `VocabularyFileError` for a file that holds no tokenizer.
 
     >>> tokenizer = load("tiny")
+    >>> tokenizer
+    <Tokenizer tiny, 2000 tokens>
     >>> tokenizer.decode(tokenizer.encode("Hello, world!"))
     'Hello, world!'
     """
-    return Tokenizer(load_vocabulary(name_or_path), name=str(name_or_path))
-
-
-def load_tokenizer(name_or_path: str | Path) -> AnyTokenizer:
-    """Return the tokenizer that a name or a file of any format stands for.
-
-    For a `tokenizer.json` that is a `Pipeline`, for a SentencePiece model a
-    `SentencePieceTokenizer`, for all else a `Tokenizer`. Raises
-    `UnknownVocabularyError` for a name that is not known or found nowhere, and
-    `VocabularyFileError` for a file that holds no tokenizer.
-
-    >>> load_tokenizer("tiny")
-    <Tokenizer tiny, 2000 tokens>
-    """
     path = _path(name_or_path)
-    if path is None:
-        return load(name_or_path)
-    loaded = _load(path)
-    if isinstance(loaded, Vocabulary):
-        return Tokenizer(loaded, name=str(name_or_path))
-    return loaded
+    name = str(name_or_path)
+    if path is not None:
+        return _load(path, name)
+    vocabulary = tiny_vocabulary() if name == _TINY else finding.load_vocabulary(name)
+    return tokenizer_of(vocabulary, name=name)
 
 
 def _path(name_or_path: str | Path) -> Path | None:
@@ -120,36 +83,25 @@ def _path(name_or_path: str | Path) -> Path | None:
     return path
 
 
-def _load(path: Path) -> "Vocabulary | Pipeline | SentencePieceTokenizer":
-    """Return what a file holds; raise `VocabularyFileError`."""
-    # The readers of whole tokenizers are imported where they are needed: they need many modules.
+def _load(path: Path, name: str) -> Tokenizer:
+    """Return the tokenizer in a file; raise `VocabularyFileError`."""
     content, source = read_unpacked(path), str(path)
     match format_of(content, source):
         case "tokenizer.json":
-            from bpe_ref.formats.hugging_face import (
-                parse_tokenizer_json,
-            )
-
-            return parse_tokenizer_json(content, source)
+            return parse_tokenizer_json(content, source).replace(name=name)
         case "sentencepiece":
-            from bpe_ref.formats.sentencepiece import (
-                parse_sentencepiece,
-            )
-            from bpe_ref.sentencepiece.tokenizer import (
-                SentencePieceTokenizer,
-            )
-
-            return SentencePieceTokenizer(parse_sentencepiece(content, source), name=source)
+            return sentencepiece_tokenizer(parse_sentencepiece(content, source), name)
         case "tekken":
-            return parse_tekken(content, source)
+            vocabulary = parse_tekken(content, source)
         case "minbpe":
-            return parse_minbpe(content, source)
+            vocabulary = parse_minbpe(content, source)
         case "plain json":
-            return parse_plain_json(content, source).vocabulary
+            vocabulary = parse_plain_json(content, source).vocabulary
         case "tiktoken":
-            return vocabulary_by_concatenation(parse_tiktoken(content, source))
+            vocabulary = vocabulary_by_concatenation(parse_tiktoken(content, source))
         case _:
-            return _load_pair(path)
+            vocabulary = _load_pair(path)
+    return tokenizer_of(vocabulary, name=name)
 
 
 def _load_pair(path: Path) -> Vocabulary:

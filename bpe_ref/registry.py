@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Final
 
 from bpe_ref.errors import ParameterError, UnknownVocabularyError
+from bpe_ref.patterns.registered import PATTERNS
 from bpe_ref.vocabulary import DEFAULT_TABLES, TextRules
 from bpe_ref.vocabulary.merges import TokenId
 
@@ -82,27 +83,6 @@ def _fill_in_middle(first: TokenId) -> tuple[tuple[str, TokenId], ...]:
     )
 
 
-_GPT2_PATTERN: Final = (
-    r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
-)
-_CL100K_PATTERN: Final = (
-    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
-    r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
-)
-_O200K_PATTERN: Final = (
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-# lib.rs, BPE_VOYAGE3_BASE: three patterns there, the second one with its last character put
-# back; `\s+$`, `\s+\s`, `\s+` so read are `\s+(?!\S)|\s+`.
-_VOYAGE3_PATTERN: Final = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
-    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-
 # openai_public.py, o200k_harmony: those of o200k_base, then every id up to 201087, reserved where
 # it has no name here. So 200018 has two names; tiktoken decodes it to the first one.
 _HARMONY_NAMES: Final = {
@@ -138,7 +118,7 @@ _ENTRIES: Final = (
         file="r50k_base",
         sha256=_R50K_SHA256,
         token_count=50256,
-        pattern=_GPT2_PATTERN,
+        pattern=PATTERNS["gpt2"].source,
         special_tokens=((_END_OF_TEXT, 50256),),
         url=f"{_PUBLIC}r50k_base.tiktoken",
     ),
@@ -148,7 +128,7 @@ _ENTRIES: Final = (
         file="r50k_base",
         sha256=_R50K_SHA256,
         token_count=50256,
-        pattern=_GPT2_PATTERN,
+        pattern=PATTERNS["gpt2"].source,
         special_tokens=((_END_OF_TEXT, 50256),),
         url=f"{_PUBLIC}r50k_base.tiktoken",
     ),
@@ -158,7 +138,7 @@ _ENTRIES: Final = (
         file="p50k_base",
         sha256=_P50K_SHA256,
         token_count=50280,
-        pattern=_GPT2_PATTERN,
+        pattern=PATTERNS["gpt2"].source,
         special_tokens=((_END_OF_TEXT, 50256),),
         url=f"{_PUBLIC}p50k_base.tiktoken",
     ),
@@ -168,7 +148,7 @@ _ENTRIES: Final = (
         file="p50k_base",
         sha256=_P50K_SHA256,
         token_count=50280,
-        pattern=_GPT2_PATTERN,
+        pattern=PATTERNS["gpt2"].source,
         special_tokens=((_END_OF_TEXT, 50256), *_fill_in_middle(50281)),
         url=f"{_PUBLIC}p50k_base.tiktoken",
     ),
@@ -178,7 +158,7 @@ _ENTRIES: Final = (
         file="cl100k_base",
         sha256=_CL100K_SHA256,
         token_count=100256,
-        pattern=_CL100K_PATTERN,
+        pattern=PATTERNS["cl100k"].source,
         special_tokens=(
             (_END_OF_TEXT, 100257),
             *_fill_in_middle(100258),
@@ -192,7 +172,7 @@ _ENTRIES: Final = (
         file="o200k_base",
         sha256=_O200K_SHA256,
         token_count=199998,
-        pattern=_O200K_PATTERN,
+        pattern=PATTERNS["o200k"].source,
         special_tokens=((_END_OF_TEXT, 199999), (_END_OF_PROMPT, 200018)),
         url=f"{_PUBLIC}o200k_base.tiktoken",
     ),
@@ -202,7 +182,7 @@ _ENTRIES: Final = (
         file="o200k_base",
         sha256=_O200K_SHA256,
         token_count=199998,
-        pattern=_O200K_PATTERN,
+        pattern=PATTERNS["o200k"].source,
         special_tokens=_HARMONY_SPECIALS,
         url=f"{_PUBLIC}o200k_base.tiktoken",
     ),
@@ -214,7 +194,7 @@ _ENTRIES: Final = (
         file="voyage3_base",
         sha256=_VOYAGE3_SHA256,
         token_count=151643,
-        pattern=_VOYAGE3_PATTERN,
+        pattern=PATTERNS["voyage3"].source,
         normalization="nfc",
         whole_piece=False,  # the crate has no such shortcut
     ),

@@ -1,247 +1,490 @@
-"""The whole way from text to tokens and back.
+"""One tokenizer for every file format: its components, put together.
 
-    text -> special tokens cut out -> normalized -> pieces -> tokens
+    text -> added tokens cut out -> normalizer -> pre-tokenizer -> model
+         -> truncation -> post-processor -> padding -> ids
+    ids  -> strings of tokens -> decoder -> text
 
-and back by concatenation. The default of `encode` is the engine's own: text
-that spells a special token is an error, as in tiktoken.
+Definition
+    Encoding takes these steps; every component may be missing but the model.
+    1. to 5. Added tokens are cut out, before and after normalizing; the pre-tokenizer cuts what
+       is left into pieces, and the model turns these into tokens: see `pieces`.
+    6. Truncation, the post-processor and padding work on the encoding.
+    A word is one piece, or one added token. Offsets are characters of the given text. Text that is
+    a list of words goes through 1 to 5 word by word.
 
-Where engines differ
-    *Lone surrogates*, which Python strings can hold and UTF-8 cannot: a pair of
-    them becomes the character it stands for, a lone one U+FFFD, as in tiktoken.
-    *Bytes that are not UTF-8* (`encode_bytes`): as in tiktoken's `_encode_bytes`.
-    *Text that the pattern does not match* is dropped, as in tiktoken.
+    Tokens are decoded by their strings: special ones can be left out, the decoder does the rest.
+
+Source: `TokenizerImpl` of Hugging Face tokenizers 0.23.3 (tokenizers/src/tokenizer/mod.rs,
+pre_tokenizer.rs). tiktoken's encodings and SentencePiece's models have the same steps with other
+components: see `tokenizer_of` and `formats.sentencepiece`.
+
+What the source leaves open
+    *Offsets*: see `pieces`.
+    *Several inserted or removed characters*: see `aligned_text`.
+    *Special tokens in a text*: see `added_tokens`.
+    *Lone surrogates*, which Python strings can contain and UTF-8 cannot: see `given_text`.
+    *Strings of tokens*: the string of an added token is its content; it hides a token of the model
+    with the same id. Tokens of bytes are written in the byte alphabet.
+    *A pair without a post-processor* is one text after the other, with the type ids 0 and 1.
+
+Where only ids are needed, there is a faster way to them: see `quick_ids`.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from operator import index
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from bpe_ref.added_tokens.special_tokens import SpecialChoice, choose, refuse_special, split_special
-from bpe_ref.decoders.offsets import decode_each, decode_with_offsets
-from bpe_ref.decoders.to_bytes import bytes_to_text, decode_bytes, in_order
-from bpe_ref.encoders.backtracking import encode_backtracking
-from bpe_ref.encoders.scan import encode_scan
-from bpe_ref.errors import ParameterError, TokenIdError
-from bpe_ref.given_text import without_surrogates
-from bpe_ref.models.piece_cache import PieceCache
-from bpe_ref.normalizers.nfc import nfc
-from bpe_ref.patterns.pretokenizer import Pretokenizer
-from bpe_ref.streaming import StreamDecoder
-from bpe_ref.vocabulary import Vocabulary
-from bpe_ref.vocabulary.byte_alphabet import to_letters
-from bpe_ref.vocabulary.heap import encode_heap
+from bpe_ref.added_tokens import (
+    RECOGNISE_ALL,
+    AddedToken,
+    AddedTokens,
+    AddedVocabulary,
+    Recognised,
+    Special,
+    Treatment,
+    treatment_of,
+)
+from bpe_ref.auditing import Audit, audit, audit_model
+from bpe_ref.components import Decoder, Draw, Model, Normalizer, PreTokenizer
+from bpe_ref.cutting.counting import count_till_limit
+from bpe_ref.cutting.growing import AppendCounter
+from bpe_ref.cutting.safe_cuts import TextCounter, counter_of
+from bpe_ref.cutting.splitting import Chunk, chunks, split_at
+from bpe_ref.decoders import ByteLevel, DecoderSequence, decode_tokens, with_errors
+from bpe_ref.decoders.chain_stream import ChainStream
+from bpe_ref.decoders.stream import Hopeless, Stream, continuations
+from bpe_ref.decoders.to_bytes import bytes_to_text, in_order
+from bpe_ref.decoders.utf8_stream import Utf8Stream, check_errors, never
+from bpe_ref.encoding import Encoding, merge
+from bpe_ref.errors import ParameterError, TokenIdError, VocabularyError
+from bpe_ref.given_text import places_in, without_surrogates
+from bpe_ref.models.bpe import BPE
+from bpe_ref.models.byte_bpe import ByteBPE, as_bytes
+from bpe_ref.normalizers.nfc import PinnedNFC
+from bpe_ref.pieces import Piece, encode_pieces, pieces_of
+from bpe_ref.post_processors import PostProcessor, process
+from bpe_ref.post_processors.padding import Padding
+from bpe_ref.post_processors.truncation import Truncation
+from bpe_ref.pre_tokenizers.pattern import Pattern
+from bpe_ref.profile import STRICT
+from bpe_ref.quick_ids import QuickIds, reads_origins, writes_letters
+from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
+from bpe_ref.vocabulary.byte_alphabet import from_letters, to_letters
 from bpe_ref.vocabulary.merges import TokenId
 
-# Measured on cl100k_base: below the first length `scan` is the fastest encoder; above the
-# second one the tables that `backtracking` needs (half a second) have paid for themselves.
-_SCAN_BELOW: Final = 100
-_BACKTRACK_FROM: Final = 100_000
+Text: TypeAlias = str | Sequence[str]
+"""A text, or its words."""
+
+UnknownIds: TypeAlias = Literal["refuse", "skip"]
+"""What decoding does with ids that no token has."""
+
+_HOLE: Final = -1  # in a template: the ids of the text go here
+_MOST_TREATMENTS: Final = 64
 
 
-def encode_quickly(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
-    """Encode with whichever encoder is fastest for that many symbols.
+class TracedPiece(NamedTuple):
+    """A piece of a text, and its tokens after each step of the model's definition."""
 
-    >>> from bpe_ref import vocabulary_by_concatenation
-    >>> encode_quickly(vocabulary_by_concatenation({b"a": 0, b"aa": 1}), [0, 0, 0])
-    [1, 0]
-    """
-    if len(symbols) < _SCAN_BELOW:
-        return encode_scan(vocabulary, symbols)
-    if len(symbols) < _BACKTRACK_FROM:
-        return encode_heap(vocabulary, symbols)
-    return encode_backtracking(vocabulary, symbols)
+    piece: str
+    steps: list[list[TokenId]]
 
 
-def whole_piece(vocabulary: Vocabulary, piece: bytes) -> TokenId | None:
-    """Return the token that the piece is, if it is one and the vocabulary takes it whole.
-
-    >>> from bpe_ref import TextRules, vocabulary_by_concatenation
-    >>> ranks, rules = {b"a": 0, b"b": 1, b"abb": 2}, TextRules(whole_piece=True)
-    >>> whole_piece(vocabulary_by_concatenation(ranks, text=rules), b"abb")
-    2
-    >>> whole_piece(vocabulary_by_concatenation(ranks), b"abb") is None
-    True
-    """
-    return vocabulary.ids.get(piece.decode("latin-1")) if vocabulary.text.whole_piece else None
-
-
-def normalizer(vocabulary: Vocabulary) -> Callable[[str], str]:
-    """Return what is done to text before it is cut into pieces.
-
-    Raises `ParameterError` for a normalization that nobody knows.
-
-    >>> from bpe_ref import TextRules, vocabulary_by_concatenation
-    >>> rules = TextRules(normalization="nfc")
-    >>> len(normalizer(vocabulary_by_concatenation({b"a": 0}, text=rules))("e\u0301"))
-    1
-    """
-    if vocabulary.text.normalization is None:
-        return str
-    if vocabulary.text.normalization == "nfc":
-        return nfc
-    raise ParameterError("normalization", vocabulary.text.normalization, 'must be "nfc" or None')
-
-
-def cutter(vocabulary: Vocabulary) -> Callable[[str], list[str]]:
-    """Return what cuts normalized text into pieces. Raises `PatternError`.
-
-    >>> from bpe_ref import TextRules, vocabulary_by_concatenation
-    >>> cutter(vocabulary_by_concatenation({b"a": 0}, text=TextRules("a|b")))("abc")
-    ['a', 'b']
-    """
-    text = vocabulary.text
-    if text.pattern is None:
-        return lambda stretch: [stretch] if stretch else []
-    return Pretokenizer(text.pattern, text.tables).pieces
-
-
-@dataclass(frozen=True)
-class Steps:
-    """The functions that a tokenizer is put together from.
-
-    They are listed so that one can be replaced: by a step of one's own, or by
-    a wrong one, to see whether a test notices.
-
-    >>> Steps().decode_bytes is decode_bytes
-    True
-    """
-
-    refuse_special: Callable[[str, frozenset[str]], None] = refuse_special
-    split_special: Callable[[str, frozenset[str]], Iterator[tuple[str, str | None]]] = split_special
-    normalizer: Callable[[Vocabulary], Callable[[str], str]] = normalizer
-    cutter: Callable[[Vocabulary], Callable[[str], list[str]]] = cutter
-    whole_piece: Callable[[Vocabulary, bytes], TokenId | None] = whole_piece
-    symbols: Callable[[Vocabulary, bytes], list[TokenId]] = Vocabulary.symbols
-    encode_symbols: Callable[[Vocabulary, Sequence[TokenId]], list[TokenId]] = encode_quickly
-    decode_bytes: Callable[[Vocabulary, Iterable[TokenId]], bytes] = decode_bytes
-    bytes_to_text: Callable[[bytes, str], str] = bytes_to_text
-
-
+@dataclass(frozen=True, eq=False)
 class Tokenizer:
-    """A vocabulary, ready for text.
+    """A tokenizer. It is pickled and copied as its components, without caches.
 
-    >>> from bpe_ref import TextRules, vocabulary_by_concatenation
-    >>> ranks = {b"a": 0, b"b": 1, b"ab": 2, b" ": 3}
-    >>> tokenizer = Tokenizer(vocabulary_by_concatenation(ranks, text=TextRules("[ab]+| +")))
-    >>> tokenizer.encode("ab ba"), tokenizer.decode([2, 3, 1, 0]), tokenizer.pieces("ab ba")
-    ([2, 3, 1, 0], 'ab ba', ['ab', ' ', 'ba'])
+    Attributes:
+        model: turns a piece into tokens. All other components may be missing.
+        normalizer: changes the text first.
+        pre_tokenizer: cuts it into pieces.
+        post_processor: puts special tokens around the text.
+        decoder: turns strings of tokens into text. Without one they are joined with spaces.
+        added_tokens: as the file lists them.
+        truncation, padding: see there.
+        name: what it was loaded as, if anything.
+
+    Raises `VocabularyError` for added tokens that contradict one another.
+
+    >>> from bpe_ref.models.bpe import BPE
+    >>> tokenizer = Tokenizer(BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]))
+    >>> tokenizer.encode("aba"), tokenizer.tokenize("aba").tokens, tokenizer.decode([2, 0])
+    ([2, 0], ('ab', 'a'), 'ab a')
+
     """
 
-    def __init__(
-        self, vocabulary: Vocabulary, *, name: str | None = None, steps: Steps | None = None
-    ) -> None:
-        """Take the vocabulary, its name if it has one, and the steps if not the usual ones."""
-        self.vocabulary: Final = vocabulary
-        self.name: Final = name
-        self._steps: Final = steps or Steps()
-        self._normalize: Final = self._steps.normalizer(vocabulary)
-        self._cut: Final = self._steps.cutter(vocabulary)
-        self._cache: Final = PieceCache(self._encode_text_piece)
+    model: Model
+    normalizer: Normalizer | None = None
+    pre_tokenizer: PreTokenizer | None = None
+    post_processor: PostProcessor | None = None
+    decoder: Decoder | None = None
+    added_tokens: AddedTokens = field(default_factory=AddedTokens)
+    truncation: Truncation | None = None
+    padding: Padding | None = None
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        """Give the added tokens their ids, so that what is wrong is found at once."""
+        _ = self.added
 
     def __repr__(self) -> str:
-        """Name the vocabulary and its size."""
-        return f"<Tokenizer {self.name or 'unnamed'}, {len(self.vocabulary.tokens)} tokens>"
+        """Return the name and the number of tokens."""
+        return f"<Tokenizer {self.name or 'unnamed'}, {len(self.model.vocab)} tokens>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the components, without caches."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+
+    def replace(self, **components: Any) -> "Tokenizer":
+        """Return the tokenizer with other components.
+
+        >>> from bpe_ref import load
+        >>> load("tiny").replace(name="mine")
+        <Tokenizer mine, 2000 tokens>
+        """
+        return replace(self, **components)
 
     # ---- text to tokens
 
     def encode(
         self,
-        text: str,
+        text: Text,
+        pair: Text | None = None,
         *,
-        allowed_special: SpecialChoice = (),
-        disallowed_special: SpecialChoice = "all",
+        add_special_tokens: bool = True,
+        special: Recognised = "recognise",
+        is_pretokenized: bool = False,
+        draw: Draw | None = None,
     ) -> list[TokenId]:
-        """Return the tokens of a text that may hold special tokens.
+        """Return the ids of a text, or of a pair of texts.
 
-        Raises `SpecialTokenError` where the text spells a disallowed special
-        token, and `SymbolError` for a byte that the vocabulary lacks.
+        Args:
+            text: a text, or its words if `is_pretokenized`.
+            pair: a second text, if there is one.
+            add_special_tokens: whether to add the special tokens of the template.
+            special: how to treat special tokens that the text spells; see `added_tokens`.
+            is_pretokenized: whether `text` and `pair` are lists of words.
+            draw: returns the random numbers for dropout.
+
+        Raises `SpecialTokenError` for a special token that is refused, `SymbolError` if no token
+        stands for a character or a byte, and `ParameterError` if an argument is not what it should
+        be or truncation cannot do what it should.
+
+        >>> from bpe_ref import load
+        >>> load("tiny").encode("to be<|endoftext|>")
+        [555, 397, 2000]
+
         """
-        specials = self.vocabulary.special_tokens
-        allowed, disallowed = choose(specials, allowed_special, disallowed_special)
-        text = without_surrogates(text)
-        self._steps.refuse_special(text, disallowed)
-        tokens: list[TokenId] = []
-        for stretch, special in self._steps.split_special(text, allowed.intersection(specials)):
-            tokens += self._cache.encode(self._pieces(stretch))
-            if special is not None:
-                tokens.append(specials[special])
-        return tokens
+        if pair is not None or is_pretokenized or not self._is_quick:
+            return list(
+                self.tokenize(
+                    text,
+                    pair,
+                    add_special_tokens=add_special_tokens,
+                    special=special,
+                    is_pretokenized=is_pretokenized,
+                    draw=draw,
+                ).ids
+            )
+        own = self._quick.ids(without_surrogates(text), self.treatment(special), draw)
+        frame = self._frames[add_special_tokens]
+        if frame == [_HOLE]:
+            return own
+        ids: list[TokenId] = []
+        for id_ in frame:
+            ids += own if id_ == _HOLE else [id_]
+        return ids
 
-    def encode_ordinary(self, text: str) -> list[TokenId]:
-        """Return the tokens of a text in which nothing is special.
+    def tokenize(
+        self,
+        text: Text,
+        pair: Text | None = None,
+        *,
+        add_special_tokens: bool = True,
+        special: Recognised = "recognise",
+        is_pretokenized: bool = False,
+        draw: Draw | None = None,
+    ) -> Encoding:
+        """Return everything about the tokens of a text, or of a pair of texts.
 
-        Raises `SymbolError` for a byte that the vocabulary lacks.
+        The arguments are those of `encode`, and so are the errors.
+
+        >>> from bpe_ref import load
+        >>> load("tiny").tokenize("to be").offsets
+        ((0, 2), (2, 5))
         """
-        return self._cache.encode(self.pieces(text))
+        treatment = self.treatment(special)
 
-    def encode_bytes(self, data: bytes) -> list[TokenId]:
-        r"""Return the tokens of bytes that need not be UTF-8.
+        def encoded(name: str, one: Text, type_id: int) -> Encoding:
+            if not is_pretokenized:
+                return self._encoded(name, one, type_id, None, treatment, draw)
+            if isinstance(one, str) or not isinstance(one, Sequence):
+                rule = "must be a sequence of words if is_pretokenized is true"
+                raise ParameterError(name, one, rule)
+            return merge(
+                self._encoded(f"{name}[{number}]", word, type_id, number, treatment, draw)
+                for number, word in enumerate(one)
+            )
 
-        Up to the first byte that is not UTF-8 they are encoded as text. From
-        the start of that text's last piece on (going back over tokens that are
-        white space only, whose borders the next character might have moved),
-        everything is one piece.
+        first = encoded("text", text, 0)
+        second = None if pair is None else encoded("pair", pair, 1)
+        if self.truncation is not None:
+            added = 0
+            if add_special_tokens and self.post_processor is not None:
+                added = self.post_processor.added_tokens(is_pair=second is not None)
+            first, second = self.truncation.truncate(first, second, added)
+        encoding = process(
+            self.post_processor, first, second, add_special_tokens=add_special_tokens
+        )
+        return encoding if self.padding is None else self.padding.pad([encoding])[0]
 
-        Raises `SymbolError` for a byte that the vocabulary lacks.
+    def count(
+        self,
+        text: Text,
+        pair: Text | None = None,
+        *,
+        add_special_tokens: bool = True,
+        special: Recognised = "recognise",
+        is_pretokenized: bool = False,
+        draw: Draw | None = None,
+    ) -> int:
+        """Return the number of tokens: `len(encode(...))` with the same arguments.
 
-        >>> from bpe_ref import TextRules, vocabulary_by_concatenation
-        >>> vocabulary = vocabulary_by_concatenation(
-        ...     {b"a": 0, b" ": 1, b"\xff": 2, b"a\xff": 3}, text=TextRules(r"\w+|\s+")
-        ... )
-        >>> Tokenizer(vocabulary).encode_bytes(b"a a\xff")
-        [0, 1, 3]
+        >>> from bpe_ref import load
+        >>> load("tiny").count("to be")
+        2
         """
-        data = _as_bytes("data", data)
-        try:
-            return self.encode_ordinary(data.decode("utf-8"))
-        except UnicodeDecodeError as error:
-            valid, rest = data[: error.start].decode("utf-8"), data[error.start :]
-        encoded = [self._cache[piece] for piece in self.pieces(valid)]
-        stable = [token for tokens in encoded[:-1] for token in tokens]
-        unstable = encoded[-1] if encoded else []
-        if unstable and self._is_blank(unstable[0]):
-            while stable and self._is_blank(stable[-1]):
-                unstable = [stable.pop(), *unstable]
-        return stable + self.encode_piece(self.decode_bytes(unstable) + rest)
-
-    def encode_piece(self, piece: bytes) -> list[TokenId]:
-        """Return the tokens of bytes that are one piece, whatever the pattern says.
-
-        Raises `SymbolError` for a byte that the vocabulary lacks.
-        """
-        piece = _as_bytes("piece", piece)
-        token = self._steps.whole_piece(self.vocabulary, piece)
-        if token is not None:
-            return [token]
-        symbols = self._steps.symbols(self.vocabulary, piece)
-        return self._steps.encode_symbols(self.vocabulary, symbols)
+        return len(
+            self.encode(
+                text,
+                pair,
+                add_special_tokens=add_special_tokens,
+                special=special,
+                is_pretokenized=is_pretokenized,
+                draw=draw,
+            )
+        )
 
     def encode_batch(
         self,
-        texts: Iterable[str],
+        inputs: Iterable[Text | tuple[Text, Text]],
         *,
-        allowed_special: SpecialChoice = (),
-        disallowed_special: SpecialChoice = "all",
+        add_special_tokens: bool = True,
+        special: Recognised = "recognise",
+        is_pretokenized: bool = False,
+        draw: Draw | None = None,
     ) -> list[list[TokenId]]:
-        """Return the tokens of each text, as `encode` does."""
-        return [
-            self.encode(
-                text, allowed_special=allowed_special, disallowed_special=disallowed_special
+        """Return the ids of several texts, or pairs of texts, padded together if the file says so.
+
+        A tuple is a pair; a text that is given as words is a list.
+
+        >>> from bpe_ref import load
+        >>> load("tiny").encode_batch(["to", " be"])
+        [[555], [397]]
+        """
+        if self.padding is None:
+            return [
+                self.encode(
+                    *(item if isinstance(item, tuple) else (item,)),
+                    add_special_tokens=add_special_tokens,
+                    special=special,
+                    is_pretokenized=is_pretokenized,
+                    draw=draw,
+                )
+                for item in _batch("inputs", inputs)
+            ]
+        encodings = self.tokenize_batch(
+            inputs,
+            add_special_tokens=add_special_tokens,
+            special=special,
+            is_pretokenized=is_pretokenized,
+            draw=draw,
+        )
+        return [list(encoding.ids) for encoding in encodings]
+
+    def tokenize_batch(
+        self,
+        inputs: Iterable[Text | tuple[Text, Text]],
+        *,
+        add_special_tokens: bool = True,
+        special: Recognised = "recognise",
+        is_pretokenized: bool = False,
+        draw: Draw | None = None,
+    ) -> list[Encoding]:
+        """Return the encodings of several texts, or pairs of texts; see `encode_batch`.
+
+        >>> from bpe_ref.models.bpe import BPE
+        >>> tokenizer = Tokenizer(BPE({"a": 0, "b": 1}, []), padding=Padding(pad_id=1))
+        >>> [encoding.ids for encoding in tokenizer.tokenize_batch(["a", "ab"])]
+        [(0, 1), (0, 1)]
+        """
+        encodings = [
+            self.tokenize(
+                *(item if isinstance(item, tuple) else (item,)),
+                add_special_tokens=add_special_tokens,
+                special=special,
+                is_pretokenized=is_pretokenized,
+                draw=draw,
             )
-            for text in _as_batch(texts)
+            for item in _batch("inputs", inputs)
         ]
+        return encodings if self.padding is None else self.padding.pad(encodings)
 
-    def encode_ordinary_batch(self, texts: Iterable[str]) -> list[list[TokenId]]:
-        """Return the tokens of each text, as `encode_ordinary` does."""
-        return [self.encode_ordinary(text) for text in _as_batch(texts)]
+    def pieces(self, text: str, *, special: Recognised = "recognise") -> list[str]:
+        """Return the pieces of a text in order; merges never cross them.
 
-    def count(self, text: str) -> int:
-        """Return the number of tokens of a text in which nothing is special."""
-        return len(self.encode_ordinary(text))
+        They are normalized text. An added token is a piece.
 
-    def pieces(self, text: str) -> list[str]:
-        """Return the pieces of a text in which nothing is special; merges never cross them."""
-        return self._pieces(without_surrogates(text))
+        >>> from bpe_ref import load
+        >>> load("tiny").pieces("to be<|endoftext|>")
+        ['to', ' be', '<|endoftext|>']
+        """
+        treatment, text = self.treatment(special), without_surrogates(text)
+        if self._is_quick_text:
+            pieces = self._quick.pieces(text, treatment)
+            return list(map(_from_letters, pieces)) if self._quick.cuts_letters else pieces
+        found = self._aligned_pieces(text, treatment)
+        if not writes_letters(self.normalizer, self.pre_tokenizer):
+            return [piece.text for piece, _ in found]
+        return [piece.text if token else _from_letters(piece.text) for piece, token in found]
+
+    def trace(self, text: str, *, special: Recognised = "recognise") -> list[TracedPiece]:
+        """Return each piece of a text with its tokens after each step of the model.
+
+        The first step is what the piece starts as, the last one is its tokens. Merges that
+        dropout would skip are not skipped.
+
+        >>> from bpe_ref import load
+        >>> load("tiny").trace("to be")[0]
+        TracedPiece(piece='to', steps=[[555]])
+        """
+        letters = writes_letters(self.normalizer, self.pre_tokenizer)
+        traced: list[TracedPiece] = []
+        treatment = self.treatment(special)
+        for piece, token in self._aligned_pieces(without_surrogates(text), treatment):
+            if token is not None:
+                traced.append(TracedPiece(piece.text, [[token]]))
+            else:
+                shown = _from_letters(piece.text) if letters else piece.text
+                traced.append(TracedPiece(shown, self.model.steps(piece.text)))
+        return traced
+
+    # ---- counting and cutting
+
+    def chunks(
+        self,
+        text: str,
+        most: int,
+        overlap: int = 0,
+        *,
+        add_special_tokens: bool = True,
+        special: Recognised = "recognise",
+    ) -> list[Chunk]:
+        """Return parts of at most `most` tokens that cover the text, in order.
+
+        The tokens of a part are those of `count` with the same arguments, without truncation and
+        padding. Neighbours share up to `overlap` tokens, special ones of a template not counted.
+        Raises `ParameterError` if a part that must not be cut has more than `most` tokens.
+
+        >>> from bpe_ref import load
+        >>> [tuple(chunk) for chunk in load("tiny").chunks("to be or not to be", 3)]
+        [(0, 8, 3), (8, 18, 3)]
+        """
+        counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
+        found = chunks(counter, text, _left("most", most, added), overlap)
+        return [Chunk(start, stop, tokens + added) for start, stop, tokens in found]
+
+    def split_at(
+        self,
+        text: str,
+        most: int,
+        *,
+        add_special_tokens: bool = True,
+        special: Recognised = "recognise",
+    ) -> int:
+        """Return how many characters the longest beginning with at most `most` tokens has.
+
+        >>> from bpe_ref import load
+        >>> load("tiny").split_at("to be or not to be", 3)
+        8
+        """
+        counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
+        return split_at(counter, text, _left("most", most, added))
+
+    def count_till_limit(
+        self,
+        text: str,
+        limit: int,
+        *,
+        add_special_tokens: bool = True,
+        special: Recognised = "recognise",
+    ) -> int | None:
+        """Return the number of tokens, or None if there are more than `limit`.
+
+        Stops reading as soon as there are certainly more.
+
+        >>> from bpe_ref import load
+        >>> load("tiny").count_till_limit("to be", 2), load("tiny").count_till_limit("to be", 1)
+        (2, None)
+        """
+        counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
+        if type(limit) is int and 0 <= limit < added:
+            return None
+        found = count_till_limit(counter, text, limit - added if type(limit) is int else limit)
+        return None if found is None else found + added
+
+    def growing(
+        self, *, add_special_tokens: bool = True, special: Recognised = "recognise"
+    ) -> AppendCounter:
+        """Return a text that grows at its end, and its number of tokens at any moment.
+
+        >>> from bpe_ref import load
+        >>> growing = load("tiny").growing()
+        >>> growing.extend("to be")
+        >>> growing.count
+        2
+        """
+        counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
+        return AppendCounter(counter, added=added)
+
+    def _counter(self, *, add_special_tokens: bool, special: Recognised) -> tuple[TextCounter, int]:
+        """Return what counts and cuts texts without template, and how many tokens that adds."""
+        frame = self._frames[add_special_tokens]
+        bare = self if self.truncation is self.padding is None else self._untrimmed
+        if frame.count(_HOLE) == 1:
+            return bare.text_counter(special), len(frame) - 1
+
+        def count(text: str) -> int:
+            return bare.count(text, add_special_tokens=add_special_tokens, special=special)
+
+        return TextCounter(count, bare.text_counter(special).spans), 0
+
+    def text_counter(self, special: Recognised = "recognise") -> TextCounter:
+        """Return what counts and cuts texts without template, truncation and padding.
+
+        >>> from bpe_ref import load
+        >>> load("tiny").text_counter().is_safe_cut("o", " ")
+        True
+        """
+        if self.truncation is not None or self.padding is not None:
+            return self._untrimmed.text_counter(special)
+        treatment = self.treatment(special)
+        counter = self._counters.get(treatment)
+        if counter is None:
+            if len(self._counters) >= _MOST_TREATMENTS:
+                self._counters.clear()
+            counter = self._counters[treatment] = counter_of(self, special)
+        return counter
+
+    @cached_property
+    def _counters(self) -> dict[Treatment, TextCounter]:
+        """The counters made so far."""
+        return {}
+
+    @cached_property
+    def _untrimmed(self) -> "Tokenizer":
+        return replace(self, truncation=None, padding=None)
 
     # ---- tokens to text
 
@@ -251,119 +494,451 @@ class Tokenizer:
         *,
         skip_special_tokens: bool = False,
         errors: str = "replace",
+        unknown_ids: UnknownIds = "refuse",
     ) -> str:
-        """Return the text of the tokens; see `decoding` for `errors`.
+        """Return the text of tokens.
 
-        Raises `TokenIdError` for what is not an id of this vocabulary, and
-        `DecodingError` if `errors` is "strict" and the bytes are not UTF-8.
+        Args:
+            ids: the tokens, in order.
+            skip_special_tokens: whether special tokens are left out.
+            errors: what becomes of bytes that are not UTF-8: "replace" for the decoder's own rule,
+                or another of Python's handlers, such as "strict".
+            unknown_ids: "refuse" or "skip" ids that no token has.
+
+        Raises `TokenIdError` for an id that is refused, and `DecodingError` if the decoder cannot
+        decode the tokens.
+
+        >>> from bpe_ref import load
+        >>> load("tiny").decode([555, 397, 2000], skip_special_tokens=True)
+        'to be'
+
         """
-        if skip_special_tokens:
-            special = self.vocabulary.special_bytes
-            ids = [token for token in in_order(ids) if not _is_one_of(token, special)]
-        return self._steps.bytes_to_text(self.decode_bytes(ids), errors)
-
-    def decode_bytes(self, ids: Iterable[TokenId]) -> bytes:
-        """Return the bytes of the tokens. Raises `TokenIdError`."""
-        return self._steps.decode_bytes(self.vocabulary, ids)
-
-    def decode_tokens_bytes(self, ids: Iterable[TokenId]) -> list[bytes]:
-        """Return the bytes of each token. Raises `TokenIdError`."""
-        return decode_each(self.vocabulary, ids)
-
-    def decode_with_offsets(self, ids: Iterable[TokenId]) -> tuple[str, list[int]]:
-        """Return the text, and for each token the character it starts in; see `offsets`.
-
-        Raises `TokenIdError`, and `DecodingError` if the bytes are not UTF-8.
-        """
-        return decode_with_offsets(self.vocabulary, ids)
-
-    def token_strings(self, ids: Iterable[TokenId]) -> list[str]:
-        """Return each token as visible letters; see `byte_alphabet`. Raises `TokenIdError`.
-
-        A special token is its text.
-
-        >>> from bpe_ref import vocabulary_by_concatenation
-        >>> Tokenizer(vocabulary_by_concatenation({b" a": 0, b"b": 1})).token_strings([0, 1])
-        ['Ġa', 'b']
-        """
-        special = self.vocabulary.special_bytes
-        row = list(in_order(ids))
-        return [
-            content.decode() if _is_one_of(token, special) else to_letters(content)
-            for token, content in zip(row, decode_each(self.vocabulary, row), strict=True)
-        ]
-
-    def stream_decoder(
-        self, *, skip_special_tokens: bool = False, errors: str = "replace"
-    ) -> StreamDecoder:
-        """Return a decoder that takes one token at a time; see `streaming`.
-
-        Raises `ParameterError` for an `errors` that a stream does not know.
-        """
-        return StreamDecoder(
-            self.vocabulary, skip_special_tokens=skip_special_tokens, errors=errors
+        if self._contents is not None:
+            return bytes_to_text(
+                b"".join(
+                    self._bytes_of(
+                        ids, skip_special_tokens=skip_special_tokens, unknown=unknown_ids
+                    )
+                ),
+                errors,
+            )
+        strings = self._strings_of(
+            ids, skip_special_tokens=skip_special_tokens, unknown=unknown_ids
         )
+        return decode_tokens(with_errors(self.decoder, errors), strings)
+
+    def decode_bytes(
+        self,
+        ids: Iterable[TokenId],
+        *,
+        skip_special_tokens: bool = False,
+        unknown_ids: UnknownIds = "refuse",
+    ) -> bytes:
+        r"""Return the bytes of tokens: UTF-8, except where tokens stand for other bytes.
+
+        >>> from bpe_ref import load
+        >>> load("tiny").decode_bytes([555, 195])
+        b'to\xc3'
+        """
+        if self._contents is not None:
+            return b"".join(
+                self._bytes_of(ids, skip_special_tokens=skip_special_tokens, unknown=unknown_ids)
+            )
+        text = self.decode(
+            ids,
+            skip_special_tokens=skip_special_tokens,
+            errors="surrogateescape",
+            unknown_ids=unknown_ids,
+        )
+        return text.encode("utf-8", "surrogateescape")
 
     def decode_batch(
-        self, batch: Iterable[Sequence[TokenId]], *, errors: str = "replace"
+        self,
+        batch: Iterable[Sequence[TokenId]],
+        *,
+        skip_special_tokens: bool = False,
+        errors: str = "replace",
+        unknown_ids: UnknownIds = "refuse",
     ) -> list[str]:
-        """Return the text of each sequence of tokens, as `decode` does."""
-        return [self.decode(ids, errors=errors) for ids in batch]
+        """Return the text of each row of tokens, as `decode` does.
 
-    # ---- single tokens
-
-    def token_id(self, token: str | bytes) -> TokenId:
-        """Return the id of a token, special or not, by its text or bytes.
-
-        Raises `TokenIdError` if there is no such token.
+        >>> from bpe_ref import load
+        >>> load("tiny").decode_batch([[555], [397]])
+        ['to', ' be']
         """
-        content = (
-            token.encode("utf-8", "surrogatepass")
-            if isinstance(token, str)
-            else _as_bytes("token", token)
+        return [
+            self.decode(
+                ids,
+                skip_special_tokens=skip_special_tokens,
+                errors=errors,
+                unknown_ids=unknown_ids,
+            )
+            for ids in _batch("batch", batch)
+        ]
+
+    def stream(
+        self,
+        *,
+        skip_special_tokens: bool = False,
+        errors: str = "replace",
+        unknown_ids: UnknownIds = "refuse",
+    ) -> Stream:
+        """Return a decoder that takes one token at a time; see `decoders.stream`.
+
+        The arguments are those of `decode`; `errors` must be one of `STREAM_ERRORS`.
+
+        >>> from bpe_ref import load
+        >>> stream = load("tiny").stream()
+        >>> stream.push(195), stream.push(169), stream.finish()
+        ('', 'é', '')
+        """
+        check_errors(errors)
+        skips = {"skip_special_tokens": skip_special_tokens, "unknown": unknown_ids}
+        _check_unknown(unknown_ids)
+        if self._contents is None:
+            chain = ChainStream(with_errors(self.decoder, errors))
+            return Stream(lambda token: self._strings_of([token], **skips), chain)
+        hopeless = never
+        if isinstance(self.model, ByteBPE):
+            starts = self.model.vocabulary.remember(continuations)
+            hopeless = Hopeless.unless_complete(starts)
+        return Stream(lambda token: self._bytes_of([token], **skips), Utf8Stream(errors, hopeless))
+
+    # ---- tokens
+
+    @cached_property
+    def vocab(self) -> Mapping[str, TokenId]:
+        """The id of each token by its string, added tokens included.
+
+        >>> from bpe_ref import load
+        >>> load("tiny").vocab["<|endoftext|>"]
+        2000
+        """
+        return {**self.model.vocab, **self.added.ids}
+
+    def id_to_token(self, token: TokenId) -> str:
+        """Return the string of a token. Raises `TokenIdError` for an id that no token has.
+
+        >>> from bpe_ref import load
+        >>> load("tiny").id_to_token(397)
+        'Ġbe'
+        """
+        return self._strings_of([token], skip_special_tokens=False, unknown="refuse", shown=True)[0]
+
+    def token_to_id(self, token: str | bytes) -> TokenId | None:
+        """Return the id of a token by its string, or by the bytes it stands for; None if none.
+
+        Bytes find ordinary tokens first; a special token is its text.
+
+        >>> from bpe_ref import load
+        >>> load("tiny").token_to_id(" be"), load("tiny").token_to_id(b" be")
+        (None, 397)
+        """
+        if isinstance(token, str):
+            return self.added.ids.get(token, self.model.vocab.get(token))
+        content = as_bytes("token", token)
+        if isinstance(self.model, ByteBPE):
+            found = self.model.vocabulary.ids.get(content.decode("latin-1"))
+            return found if found is not None else self._added_by_bytes.get(content)
+        return self._by_bytes.get(content)
+
+    @cached_property
+    def added(self) -> AddedVocabulary:
+        """The added tokens with their ids."""
+        given = self.added_tokens.ids_as_given
+        return self.added_tokens.with_ids({} if given else self.model.vocab, self.normalizer)
+
+    def audit(self) -> Audit:
+        """Return what is unusual about the tokens and merges; see `auditing`.
+
+        >>> from bpe_ref import load
+        >>> load("tiny").audit().dead_tokens
+        ()
+        """
+        model = self.model
+        try:
+            return audit(vocabulary_of(self))
+        except VocabularyError:  # it does not merge bytes
+            return audit_model(model, self.added.tokens, model.ranks_of_tokens)
+
+    # ---- how
+
+    def treatment(self, special: Recognised) -> Treatment:
+        """Return what `special` means here. Raises `ParameterError` unless it means something.
+
+        >>> from bpe_ref import load
+        >>> sorted(load("tiny").treatment("ordinary").ordinary)
+        ["<|endoftext|>", "<|fim_middle|>", "<|fim_prefix|>", "<|fim_suffix|>"]
+        """
+        if isinstance(special, str) and special == "recognise":
+            return RECOGNISE_ALL
+        choices = (
+            (special.recognise, special.refuse) if isinstance(special, Special) else (special,)
         )
-        found = self.vocabulary.ids.get(content.decode("latin-1"))
+        key = special if all(isinstance(one, str | frozenset) for one in choices) else None
+        found = None if key is None else self._treatments.get(key)
         if found is None:
-            try:
-                found = self.vocabulary.special_tokens.get(content.decode("utf-8"))
-            except UnicodeDecodeError:
-                found = None
-        if found is None:
-            raise TokenIdError(f"token must be one of this vocabulary's, got {token!r}")
+            found = treatment_of(special, self.added.special)
+            named = {text for one in choices if not isinstance(one, str) for text in one}
+            for text in sorted(named.intersection(getattr(self.model, "unspellable", ()))):
+                rule = "must not name control tokens, which no text can spell"
+                raise ParameterError("special", text, rule)
+            if key is not None:
+                if len(self._treatments) >= _MOST_TREATMENTS:
+                    self._treatments.clear()
+                self._treatments[key] = found
         return found
 
-    def token_bytes(self, token: TokenId) -> bytes:
-        """Return the bytes of a token, special or not, by its id. Raises `TokenIdError`."""
-        return self.vocabulary.token_bytes(token)
+    @cached_property
+    def _treatments(self) -> dict[object, Treatment]:
+        return {}
 
-    # ---- parts
+    def _encoded(
+        self,
+        name: str,
+        text: object,
+        type_id: int,
+        word: int | None,
+        treatment: Treatment,
+        draw: Draw | None,
+    ) -> Encoding:
+        """Return the encoding of one text, before anything is cut off or added."""
+        joined = without_surrogates(text, name)
+        pieces = self._aligned_pieces(joined, treatment)
+        encoding = encode_pieces(self.model, pieces, joined, type_id, word, draw)
+        if not isinstance(text, str) or len(joined) == len(text):
+            return encoding
+        places = places_in(text)
+        return replace(
+            encoding,
+            offsets=tuple((places[start], places[stop]) for start, stop in encoding.offsets),
+        )
 
-    def _pieces(self, text: str) -> list[str]:
-        return self._cut(self._normalize(text))
+    def _aligned_pieces(self, text: str, treatment: Treatment) -> list[Piece]:
+        return pieces_of(text, self.added, self.normalizer, self.pre_tokenizer, treatment)
 
-    def _encode_text_piece(self, piece: str) -> list[TokenId]:
-        return self.encode_piece(piece.encode())
+    @cached_property
+    def _is_quick_text(self) -> bool:
+        return not reads_origins(self.normalizer, self.pre_tokenizer)
 
-    def _is_blank(self, token: TokenId) -> bool:
-        return not self.vocabulary.tokens[token].strip(b" \n\t")
+    @cached_property
+    def _is_quick(self) -> bool:
+        return self.truncation is None and self.padding is None and self._is_quick_text
+
+    @cached_property
+    def _quick(self) -> QuickIds:
+        return QuickIds(self.model, self.added, self.normalizer, self.pre_tokenizer)
+
+    @cached_property
+    def _frames(self) -> tuple[list[TokenId], list[TokenId]]:
+        """What the post-processor puts around a text, without and with special tokens."""
+        hole = Encoding.of([(_HOLE, "", (0, 0), 0)])
+        without, with_ = (
+            list(process(self.post_processor, hole, add_special_tokens=choice).ids)
+            for choice in (False, True)
+        )
+        return without, with_
+
+    # ---- what tokens are to the decoder
+
+    def _strings_of(
+        self,
+        ids: Iterable[TokenId],
+        *,
+        skip_special_tokens: bool,
+        unknown: UnknownIds,
+        shown: bool = False,
+    ) -> list[str]:
+        """Return the strings of tokens, as the decoder gets them, or as they are `shown`."""
+        skips = _check_unknown(unknown)
+        added, strings = self.added, self.model.strings
+        found: list[str] = []
+        for id_ in map(_as_id, in_order(ids)):
+            string = added.strings.get(id_)
+            if string is not None and self._spells_bytes and not shown:
+                string = to_letters(string.encode())
+            if string is None:
+                string = strings.get(id_)
+            if string is None:
+                if skips:
+                    continue
+                raise _unknown(id_)
+            if not (skip_special_tokens and id_ in self._skipped):
+                found.append(string)
+        return found
+
+    def _bytes_of(
+        self, ids: Iterable[TokenId], *, skip_special_tokens: bool, unknown: UnknownIds
+    ) -> list[bytes]:
+        """Return the bytes of tokens, if the decoder only joins bytes."""
+        skips = _check_unknown(unknown)
+        row = list(in_order(ids))
+        if not set(map(type, row)) <= {int}:  # True would pass for 1 as a key
+            row = list(map(_as_id, row))
+        contents = self._contents
+        assert contents is not None  # noqa: S101 -- the callers have looked
+        if skips:
+            row = [id_ for id_ in row if contents.get(id_) is not None]
+        if skip_special_tokens:
+            row = [id_ for id_ in row if id_ not in self._skipped or contents.get(id_) is None]
+        try:
+            return list(map(contents.__getitem__, row))
+        except KeyError as missing:
+            raise _unknown(missing.args[0]) from None
+
+    @cached_property
+    def _contents(self) -> dict[TokenId, bytes] | None:
+        """The bytes of each token, if the decoder only joins bytes."""
+        decoder = self.decoder
+        if type(decoder) is not ByteLevel or decoder.errors != "replace":
+            return None
+        if isinstance(self.model, ByteBPE):
+            contents = dict(self.model.vocabulary.tokens)
+        else:
+            contents = {id_: decoder.to_bytes(string) for id_, string in self.model.strings.items()}
+        for id_, string in self.added.strings.items():
+            contents[id_] = string.encode() if self._spells_bytes else decoder.to_bytes(string)
+        return contents
+
+    @cached_property
+    def _spells_bytes(self) -> bool:
+        """Whether added tokens are written in letters for a decoder that reads letters."""
+        if self.added_tokens.profile.byte_level_maps_added_tokens:
+            return False
+        return _reads_letters(self.decoder)
+
+    @cached_property
+    def _skipped(self) -> frozenset[TokenId]:
+        """The special tokens."""
+        added = self.added
+        return frozenset(id_ for id_, text in added.strings.items() if added.is_skipped(id_, text))
+
+    @cached_property
+    def _added_by_bytes(self) -> Mapping[bytes, TokenId]:
+        return {content.encode(): id_ for content, id_ in self.added.ids.items()}
+
+    @cached_property
+    def _by_bytes(self) -> Mapping[bytes, TokenId]:
+        """The id of each token by its bytes; of several the first one, ordinary ones first."""
+        found: dict[bytes, TokenId] = {}
+        for token in [*self.model.strings, *self.added.tokens]:
+            found.setdefault(self.decode_bytes([token]), token)
+        return found
 
 
-def _is_one_of(token: TokenId, special: Mapping[TokenId, bytes]) -> bool:
-    """Return whether an id, if it is one at all, is that of a special token."""
-    return isinstance(token, Hashable) and not isinstance(token, bool) and token in special
+def tokenizer_of(vocabulary: Vocabulary, *, name: str | None = None) -> Tokenizer:
+    """Return the tokenizer of a vocabulary of bytes, with the components of its text rules.
+
+    Raises `ParameterError` for an unknown normalization, and `PatternError`.
+
+    >>> from bpe_ref import TextRules, vocabulary_by_concatenation
+    >>> ranks = {b"a": 0, b"b": 1, b"ab": 2, b" ": 3}
+    >>> tokenizer = tokenizer_of(vocabulary_by_concatenation(ranks, text=TextRules("[ab]+| +")))
+    >>> tokenizer.encode("ab ba"), tokenizer.decode([2, 3, 1, 0]), tokenizer.pieces("ab ba")
+    ([2, 3, 1, 0], 'ab ba', ['ab', ' ', 'ba'])
+    """
+    rules = vocabulary.text
+    if rules.normalization not in (None, "nfc"):
+        raise ParameterError("normalization", rules.normalization, 'must be "nfc" or None')
+    specials = [
+        AddedToken(content, normalized=False, special=True, id=id_)
+        for content, id_ in vocabulary.special_tokens.items()
+    ]
+    return Tokenizer(
+        ByteBPE(vocabulary, rules.whole_piece),
+        normalizer=None if rules.normalization is None else PinnedNFC(),
+        pre_tokenizer=None if rules.pattern is None else Pattern(rules.pattern, rules.tables),
+        decoder=ByteLevel(add_prefix_space=False, trim_offsets=False),
+        added_tokens=AddedTokens(specials, profile=STRICT, ids_as_given=True),
+        name=name,
+    )
 
 
-def _as_bytes(name: str, data: bytes | bytearray | memoryview) -> bytes:
-    """Return bytes as bytes; raise `ParameterError` for what is not bytes-like."""
-    if isinstance(data, bytes):
-        return data
-    if isinstance(data, bytearray | memoryview):
-        return bytes(data)
-    raise ParameterError(name, data, "must be bytes")
+def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
+    """Return the vocabulary of a tokenizer whose model merges bytes.
+
+    Of a tokenizer.json that is the merging, and whether a piece that is a token is taken whole,
+    but not how text is normalized and cut. Added tokens are its special tokens. Raises
+    `VocabularyError` for a model that does not spell bytes, or whose words have a prefix or suffix.
+
+    >>> from bpe_ref.models.bpe import BPE
+    >>> vocabulary_of(Tokenizer(BPE({"Ġ": 0, "a": 1, "Ġa": 2}, [("Ġ", "a")]))).tokens[2]
+    b' a'
+    """
+    model = tokenizer.model
+    if isinstance(model, ByteBPE):
+        return model.vocabulary
+    if not isinstance(model, BPE):
+        raise VocabularyError(
+            f"a vocabulary of bytes must merge bytes, which a {type(model).__name__} does not"
+        )
+    if model.continuing_subword_prefix or model.end_of_word_suffix:
+        raise VocabularyError(
+            "a vocabulary of bytes must have tokens without prefix and suffix, "
+            f"the model has {model.continuing_subword_prefix or model.end_of_word_suffix!r}"
+        )
+
+    def as_content(token: str) -> bytes:
+        try:
+            return from_letters(token)
+        except KeyError:
+            raise VocabularyError(
+                "a vocabulary of bytes must have tokens in the letters of the byte-level alphabet, "
+                f"got {token!r:.80}"
+            ) from None
+
+    added = tokenizer.added.ids
+    ids = {as_content(token): id_ for token, id_ in model.vocab.items() if token not in added}
+    merges = [(as_content(left), as_content(right)) for left, right in model.merges]
+    text = TextRules(whole_piece=model.ignore_merges)
+    return vocabulary_by_pair(ids, merges, text=text, special_tokens=added)
 
 
-def _as_batch(texts: Iterable[str]) -> Iterable[str]:
-    """Return the texts; raise `ParameterError` for a single text by mistake."""
-    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
-        raise ParameterError("texts", texts, "must be an iterable of texts")
-    return texts
+def _batch(name: str, items: Iterable[Any]) -> Iterable[Any]:
+    """Return the items; raise `ParameterError` for a single text by mistake."""
+    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+        raise ParameterError(name, items, "must be an iterable of them")
+    return items
+
+
+def _left(name: str, most: int, added: int) -> int:
+    """Return how many tokens are left for the text. Raises `ParameterError` if none is."""
+    if type(most) is not int or most <= added:
+        raise ParameterError(name, most, f"must be an int of at least {added + 1}")
+    return most - added
+
+
+def _as_id(token: object) -> TokenId:
+    """Return an id as an int; raise `TokenIdError` unless it is a whole number."""
+    if not isinstance(token, bool):
+        try:
+            return index(token)  # type: ignore[arg-type]  # whether it has one is the question
+        except TypeError:
+            pass
+    raise TokenIdError(f"a token id must be an integer, got {token!r:.80}")
+
+
+def _unknown(id_: TokenId) -> TokenIdError:
+    return TokenIdError(f"a token id must be that of a token, got {id_!r:.80}")
+
+
+def _check_unknown(unknown: str) -> bool:
+    """Return whether unknown ids are skipped. Raises `ParameterError`."""
+    if unknown not in ("refuse", "skip"):
+        raise ParameterError("unknown_ids", unknown, 'must be "refuse" or "skip"')
+    return unknown == "skip"
+
+
+def _from_letters(piece: str) -> str:
+    """Return the text that a piece in byte letters stands for; another one as it is."""
+    try:
+        return from_letters(piece).decode("utf-8", "replace")
+    except KeyError:
+        return piece
+
+
+def _reads_letters(decoder: Decoder | None) -> bool:
+    """Return whether a decoder reads byte letters."""
+    if isinstance(decoder, DecoderSequence):
+        return any(map(_reads_letters, decoder.decoders))
+    return isinstance(decoder, ByteLevel)

@@ -1,34 +1,40 @@
 """Cuts and chunks by their definition: every place is tried, and counted from scratch."""
 
+from dataclasses import replace
+
+from bpe_ref.cutting.safe_cuts import TextCounter
 from bpe_ref.cutting.splitting import Chunk
-from bpe_ref.cutting.whole import Whole
 
 
-def allowed_places(whole: Whole, text: str) -> list[int]:
+def allowed_places(counter: TextCounter, text: str) -> list[int]:
     """Return the places that are not inside of what must not be cut."""
-    inside = {place for first, last in whole.unbreakable(text) for place in range(first + 1, last)}
+    inside = {
+        place for first, last in counter.unbreakable(text) for place in range(first + 1, last)
+    }
     return [place for place in range(len(text) + 1) if place not in inside]
 
 
-def split_by_definition(whole: Whole, text: str, n: int) -> int:
+def split_by_definition(counter: TextCounter, text: str, n: int) -> int:
     """Return the last place with at most n tokens before it."""
-    places = allowed_places(whole, text)
-    return max(place for place in places if whole.count(text[:place]) <= n)
+    places = allowed_places(counter, text)
+    return max(place for place in places if counter.count(text[:place]) <= n)
 
 
-def chunks_by_definition(whole: Whole, text: str, n: int, overlap: int) -> list[Chunk] | None:
+def chunks_by_definition(
+    counter: TextCounter, text: str, n: int, overlap: int
+) -> list[Chunk] | None:
     """Return the chunks, or None where one would be empty."""
-    places, start, found = allowed_places(whole, text), 0, list[Chunk]()
+    places, start, found = allowed_places(counter, text), 0, list[Chunk]()
 
     def stop_of(start: int) -> int:
         stops = [place for place in places if place >= start]
-        return max(stop for stop in stops if whole.count(text[start:stop]) <= n)
+        return max(stop for stop in stops if counter.count(text[start:stop]) <= n)
 
     while start < len(text):
         stop = stop_of(start)
         if stop == start:
             return None
-        found.append(Chunk(start, stop, whole.count(text[start:stop])))
+        found.append(Chunk(start, stop, counter.count(text[start:stop])))
         if stop == len(text):
             break
         starts = [
@@ -36,8 +42,21 @@ def chunks_by_definition(whole: Whole, text: str, n: int, overlap: int) -> list[
             for place in places
             if overlap
             and start < place < stop
-            and whole.count(text[place:stop]) <= overlap
+            and counter.count(text[place:stop]) <= overlap
             and stop_of(place) > stop
         ]
         start = min(starts, default=stop)
     return found
+
+
+class Watched:
+    """A counter, and how many characters it was asked to count."""
+
+    def __init__(self, counter: TextCounter) -> None:
+        self.counted = 0
+        self._count = counter.count
+        self.counter = replace(counter, count=self._watched)
+
+    def _watched(self, text: str) -> int:
+        self.counted += len(text)
+        return self._count(text)

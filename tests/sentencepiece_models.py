@@ -9,10 +9,10 @@ from typing import Any, Final
 import sentencepiece
 
 from bpe_ref.formats.protobuf import fields
-from bpe_ref.formats.sentencepiece import parse_sentencepiece
-from bpe_ref.sentencepiece.model import BYTE_PIECES, Piece
-from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
+from bpe_ref.formats.sentencepiece import parse_sentencepiece, sentencepiece_tokenizer
+from bpe_ref.models.sentencepiece import BYTE_PIECES, Piece
 from bpe_ref.tiny import tiny_corpus
+from bpe_ref.tokenizer import Tokenizer
 
 USER_DEFINED: Final = ["<a b>", "ab", "abc", "  ", "▁the", "e", "<|x|>", "\t", "bc"]
 
@@ -190,9 +190,9 @@ CHANGED: Final = (
 MODELS: Final = (*TRAINED, *CHANGED)
 
 
-def both(data: bytes) -> tuple[SentencePieceTokenizer, Any]:
+def both(data: bytes) -> tuple[Tokenizer, Any]:
     """Return our tokenizer and the library's."""
     return (
-        SentencePieceTokenizer(parse_sentencepiece(data, "a model")),
+        sentencepiece_tokenizer(parse_sentencepiece(data, "a model")),
         sentencepiece.SentencePieceProcessor(model_proto=data),
     )

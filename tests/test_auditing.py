@@ -2,7 +2,8 @@
 
 from hypothesis import given
 
-from bpe_ref import Vocabulary, audit, vocabulary_by_concatenation, vocabulary_by_pair
+from bpe_ref import Vocabulary, vocabulary_by_concatenation, vocabulary_by_pair
+from bpe_ref.auditing import audit
 from bpe_ref.encoders.naive import encode_naive
 from bpe_ref.errors import SymbolError
 from bpe_ref.vocabulary.compatibility import split_by_definition

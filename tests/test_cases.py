@@ -19,7 +19,8 @@ from authoring.cases.draft import Draft, PurposeError, answers, finish, refuses
 from authoring.cases.splitmix import SplitMix64
 from authoring.cases.vocabularies import REAL_NAMES, fixture_vocabularies, vocabulary_named
 from authoring.tokenizer_files.table import fixture_tokenizers
-from bpe_ref import UnknownVocabularyError, dump_plain_json, load_vocabulary
+from bpe_ref import UnknownVocabularyError, load, vocabulary_of
+from bpe_ref.formats.plain_json import dump_plain_json
 from tokenref.answers import TEXT_OPS, Unsupported
 from tokenref.catalogue import open_catalogue
 from tokenref.engines.reference import ReferenceEngine
@@ -96,7 +97,7 @@ def test_every_case_does_what_its_why_claims() -> None:
 @pytest.mark.parametrize("name", REAL_NAMES)
 def test_a_sample_of_the_cases_of_real_vocabularies_does_what_it_claims(name: str) -> None:
     try:
-        vocabulary = load_vocabulary(name)
+        vocabulary = vocabulary_of(load(name))
     except UnknownVocabularyError as error:
         pytest.skip(str(error))
     cases = [draft for draft in drafts() if draft.vocabulary == name]

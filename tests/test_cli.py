@@ -21,17 +21,10 @@ from authoring.__main__ import main as authoring
 from authoring.mutants.gate import GateReport, Trial
 from authoring.mutants.printing import print_gate
 from authoring.mutants.table import MUTANTS
-from bpe_ref import (
-    NamedVocabulary,
-    TextRules,
-    dump_plain_json,
-    load,
-    read_tiktoken,
-    tiny_vocabulary,
-    vocabulary_by_concatenation,
-    write_tiktoken,
-)
-from bpe_ref.tiny import tiny_corpus
+from bpe_ref import TextRules, load, vocabulary_by_concatenation, vocabulary_of
+from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
+from bpe_ref.formats.tiktoken import read_tiktoken, write_tiktoken
+from bpe_ref.tiny import tiny_corpus, tiny_vocabulary
 from tokenref.catalogue import fixtures_folder, open_catalogue
 from tokenref.cli import main
 from tokenref.questions.text import TextInput
@@ -283,7 +276,7 @@ def test_goldens_for_a_vocabulary_and_texts_of_ones_own(tmp_path: Path, mine: Pa
     assert f"{beside}: the vocabulary" in result.output
     cases = parse_records(out.read_bytes(), "goldens.jsonl")
     tokenizer = load(mine)
-    assert load(beside).vocabulary.digest() == tokenizer.vocabulary.digest() == cases[0].vocab
+    assert load(beside).vocabulary.digest() == vocabulary_of(tokenizer).digest() == cases[0].vocab
     assert [(case.id, case.why) for case in cases] == [
         (
             f"bpe/encode/own/my-goldens.v1-00000{line}",
@@ -294,7 +287,7 @@ def test_goldens_for_a_vocabulary_and_texts_of_ones_own(tmp_path: Path, mine: Pa
     lines = report(out)[1:]
     for line, text in zip(lines, ["Hello, world!", "", "  two  spaces", "last"], strict=True):
         assert line["in"] == {"text": text}
-        assert line["out"]["ids"] == tokenizer.encode_ordinary(text)
+        assert line["out"]["ids"] == tokenizer.encode(text, special="ordinary")
 
 
 def test_only_line_feeds_end_a_text_of_ones_own(tmp_path: Path) -> None:
@@ -578,7 +571,7 @@ def test_a_sampler_s_record_is_shown_in_decimal_or_bit_for_bit() -> None:
 def test_a_text_can_be_encoded_and_traced() -> None:
     result = tokenref("encode", "don't")
     ids = [int(line.split("\t")[0]) for line in result.output.splitlines()]
-    assert ids == load("tiny").encode_ordinary("don't")
+    assert ids == load("tiny").encode("don't", special="ordinary")
     assert 'piece "\'t"' in tokenref("trace", "don't").output
 
 

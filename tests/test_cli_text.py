@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from bpe_ref import load, load_tokenizer, read_tokenizer_json, write_tokenizer_json
+from bpe_ref import load, vocabulary_of
+from bpe_ref.formats.byte_level_json import write_tokenizer_json
+from bpe_ref.formats.hugging_face import read_tokenizer_json
 from tests.sentencepiece_models import trained
 from tokenref.cli import main
 
@@ -30,7 +32,7 @@ def as_json(*arguments: str | Path, stdin: bytes | None = None) -> Any:
 @pytest.fixture(scope="module")
 def pipeline_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("pipeline") / "tokenizer.json"
-    write_tokenizer_json(load("tiny").vocabulary, path)
+    write_tokenizer_json(vocabulary_of(load("tiny")), path)
     return path
 
 
@@ -43,7 +45,7 @@ def model_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_encode_prints_a_line_per_token() -> None:
     lines = tokenref("encode", TEXT).stdout.splitlines()
-    ids = load("tiny").encode_ordinary(TEXT)
+    ids = load("tiny").encode(TEXT, special="ordinary")
     assert [int(line.split("\t")[0]) for line in lines] == ids
 
 
@@ -63,7 +65,7 @@ def test_what_is_encoded_decodes_to_the_text(pipeline_file: Path) -> None:
 
 
 def test_special_tokens_are_text_unless_they_are_asked_for(pipeline_file: Path) -> None:
-    special = load("tiny").vocabulary.special_tokens["<|endoftext|>"]
+    special = load("tiny").vocab["<|endoftext|>"]
     tiny = as_json("encode", TEXT)["ids"]
     assert special not in tiny
     assert special in as_json("encode", TEXT, "--special")["ids"]
@@ -76,14 +78,14 @@ def test_every_kind_of_tokenizer_encodes_as_it_does_in_python(
     pipeline_file: Path, model_file: Path
 ) -> None:
     pipeline = read_tokenizer_json(pipeline_file)
-    assert as_json("encode", TEXT, "--vocabulary", pipeline_file)["ids"] == pipeline.ids(TEXT)
-    ids = load_tokenizer(model_file).encode(TEXT)
+    assert as_json("encode", TEXT, "--vocabulary", pipeline_file)["ids"] == pipeline.encode(TEXT)
+    ids = load(model_file).encode(TEXT)
     assert as_json("encode", TEXT, "--vocabulary", model_file)["ids"] == ids
     assert as_json("count", TEXT, "--vocabulary", model_file) == {"count": len(ids)}
 
 
 def test_count_stops_at_the_limit() -> None:
-    total = len(load("tiny").encode_ordinary(TEXT))
+    total = load("tiny").count(TEXT, special="ordinary")
     assert as_json("count", TEXT) == {"count": total}
     assert as_json("count", TEXT, "--limit", str(total)) == {"count": total}
     assert as_json("count", TEXT, "--limit", str(total - 1)) == {"count": None}
@@ -118,7 +120,7 @@ def test_audit_takes_a_byte_level_tokenizer_json(pipeline_file: Path) -> None:
         (("decode", "1", "x"), "ids must be whole numbers, got 'x'"),
         (("decode", "[1"), "ids must be valid JSON"),
         (("decode", "[true]"), "ids must be a list of whole numbers"),
-        (("decode", "999999"), "token id must be one of this vocabulary's, got 999999"),
+        (("decode", "999999"), "a token id must be that of a token, got 999999"),
         (("decode", "--strict", "195"), "the tokens' bytes must be UTF-8"),
         (("count", "a", "--vocabulary", "nobody"), "there is no file 'nobody'"),
         (("chunks", "a", "--most", "2", "--overlap", "2"), "tokenref: --overlap must be"),
@@ -152,30 +154,36 @@ def test_programs_are_told_the_bytes_of_a_token_or_its_text(
         assert "".join(told["tokens"]).removeprefix("▁") == "Hi"
 
 
-def test_options_that_a_tokenizer_has_no_use_for_are_refused(
-    pipeline_file: Path, model_file: Path
-) -> None:
-    for file in (pipeline_file, model_file):
-        refused = tokenref("decode", "1", "--strict", "--vocabulary", file)
-        assert (refused.exit_code, refused.stdout) == (2, "")
-        assert "--strict is for vocabularies of bytes" in refused.stderr
+def test_an_option_that_a_tokenizer_has_no_use_for_is_refused(model_file: Path) -> None:
     refused = tokenref("encode", "a", "--special", "--vocabulary", model_file)
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert "is a SentencePiece model, which takes no --special" in refused.stderr
     assert tokenref("encode", "a", "--as-text", "--vocabulary", model_file).exit_code == 0
 
 
-def test_only_merges_of_bytes_can_be_traced(pipeline_file: Path, model_file: Path) -> None:
-    for file, kind in ((pipeline_file, "tokenizer.json"), (model_file, "SentencePiece model")):
-        result = tokenref("trace", "a", "--vocabulary", file)
-        assert result.exit_code == 2
-        assert f"is a {kind}: trace needs a vocabulary of bytes; `tokenref encode`" in result.stderr
+@pytest.mark.parametrize("option", [(), ("--strict",)])
+def test_strict_decoding_refuses_part_of_a_character_whatever_the_file(
+    pipeline_file: Path, option: tuple[str, ...]
+) -> None:
+    result = tokenref("decode", "195", *option, "--vocabulary", pipeline_file)
+    assert result.exit_code == (2 if option else 0)
+    assert ("the tokens' bytes must be UTF-8" in result.stderr) == bool(option)
 
 
-def test_a_sentencepiece_model_cannot_be_audited(model_file: Path) -> None:
+def test_every_kind_of_tokenizer_can_be_traced(pipeline_file: Path, model_file: Path) -> None:
+    for file in (pipeline_file, model_file):
+        result = tokenref("trace", "the", "--vocabulary", file)
+        assert result.exit_code == 0
+        assert "piece '" in result.stdout
+        ids = as_json("encode", "the", "--vocabulary", file)["tokens"]
+        assert result.stdout.splitlines()[-1].split()[1:] == ids
+
+
+def test_every_kind_of_tokenizer_can_be_audited(model_file: Path) -> None:
     result = tokenref("audit", model_file)
-    assert result.exit_code == 2
-    assert "is a SentencePiece model" in result.stderr
+    assert result.exit_code == 0
+    assert "SentencePieceModel" in result.stdout
+    assert "missing bytes" not in result.stdout
 
 
 def test_goldens_can_be_made_for_a_whole_tokenizer(tmp_path: Path, pipeline_file: Path) -> None:

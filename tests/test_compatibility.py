@@ -9,7 +9,8 @@ from random import Random
 import pytest
 from hypothesis import given
 
-from bpe_ref import Vocabulary, audit, vocabulary_by_concatenation
+from bpe_ref import Vocabulary, vocabulary_by_concatenation
+from bpe_ref.auditing import audit
 from bpe_ref.encoders.naive import encode_naive
 from bpe_ref.vocabulary.compatibility import (
     Derivations,

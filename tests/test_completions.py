@@ -14,10 +14,13 @@ from bpe_ref import (
     TextRules,
     Tokenizer,
     Vocabulary,
+    tokenizer_of,
     vocabulary_by_concatenation,
+    vocabulary_of,
 )
 from bpe_ref.completions import covers, encode_with_unstable
 from bpe_ref.growing.eager import EagerEncoder
+from bpe_ref.models.byte_bpe import encode_bytes
 from bpe_ref.registry import REGISTRY
 from tests.real_vocabularies import real_vocabulary
 from tests.strategies import vocabularies_and_pieces
@@ -41,11 +44,11 @@ def covers_by_definition(
         for continuation in product(letters, repeat=length):
             cover: list[int] = []
             covered = 0
-            for token in tokenizer.encode_bytes(data + b"".join(continuation)):
+            for token in encode_bytes(tokenizer, data + b"".join(continuation)):
                 if covered >= len(data):
                     break
                 cover.append(token)
-                covered += len(tokenizer.vocabulary.tokens[token])
+                covered += len(vocabulary_of(tokenizer).tokens[token])
             found.add(tuple(cover))
     return found - {()}
 
@@ -57,7 +60,7 @@ def test_a_vocabulary_alone_has_every_cover_and_no_other(case: tuple[Vocabulary,
     letters = [letter.encode("latin-1") for letter in vocabulary.symbol_of_letter]
     longest = max(map(len, vocabulary.tokens.values()))
     assume(piece.isascii() and len(letters) ** longest <= 600)
-    tokenizer = Tokenizer(vocabulary)
+    tokenizer = tokenizer_of(vocabulary)
     expected = covers_by_definition(tokenizer, piece.decode(), letters, longest - 1)
     assert covers(tokenizer, piece.decode()) == expected
     # the stable tokens are what an eager encoder has out, but for a token that ends the text
@@ -83,7 +86,7 @@ def small_tokenizers(draw: st.DrawFn) -> tuple[Tokenizer, str, list[bytes]]:
     )
     ranks = {content: rank for rank, content in enumerate(tokens)}
     text = draw(st.text(alphabet, min_size=1, max_size=5))
-    return Tokenizer(vocabulary_by_concatenation(ranks, text=rules)), text, letters
+    return tokenizer_of(vocabulary_by_concatenation(ranks, text=rules)), text, letters
 
 
 @drawn(150)
@@ -128,7 +131,7 @@ def both(draw: st.DrawFn) -> tuple[Tokenizer, tiktoken.Encoding]:
     ours = vocabulary_by_concatenation(
         ranks, text=TextRules(pattern, whole_piece=True), special_tokens=SPECIALS
     )
-    return Tokenizer(ours), tiktoken.Encoding(
+    return tokenizer_of(ours), tiktoken.Encoding(
         "drawn", pat_str=pattern, mergeable_ranks=ranks, special_tokens=SPECIALS
     )
 
@@ -164,11 +167,11 @@ def test_what_tiktoken_misses_is_not_missing_here(
 
 
 def test_a_real_vocabulary_has_the_completions_of_tiktokens_documentation() -> None:
-    tokenizer = Tokenizer(real_vocabulary("cl100k_base"))
+    tokenizer = tokenizer_of(real_vocabulary("cl100k_base"))
     engine = tiktoken.Encoding(
         "cl100k",
         pat_str=REGISTRY["cl100k_base"].pattern,
-        mergeable_ranks={v: k for k, v in tokenizer.vocabulary.tokens.items()},
+        mergeable_ranks={v: k for k, v in vocabulary_of(tokenizer).tokens.items()},
         special_tokens={},
     )
     for text in ("hello fanta", "I don'", "x  ", "today\n", "", "naïve 你"):
@@ -185,7 +188,7 @@ def test_text_ends_with_a_special_token_or_goes_on_after_it() -> None:
     vocabulary = vocabulary_by_concatenation(
         {b"a": 0, b"b": 1, b"ab": 2}, special_tokens={"<b>": 9}
     )
-    tokenizer = Tokenizer(vocabulary)
+    tokenizer = tokenizer_of(vocabulary)
     for complete in (True, False):
         known = encode_with_unstable(tokenizer, "a<b>", allowed_special="all", complete=complete)
         assert known == ([0, 9], set())
@@ -200,6 +203,6 @@ def test_text_ends_with_a_special_token_or_goes_on_after_it() -> None:
 def test_o200k_may_take_back_what_tiktoken_calls_stable() -> None:
     ranks = {b"a": 0, b"'": 1, b"s": 2, b"a'": 3, b"x": 4}
     rules = TextRules(REGISTRY["o200k_base"].pattern)
-    tokenizer = Tokenizer(vocabulary_by_concatenation(ranks, text=rules))
+    tokenizer = tokenizer_of(vocabulary_by_concatenation(ranks, text=rules))
     assert encode_with_unstable(tokenizer, "a'", complete=False) == ([0], {(1,)})
     assert encode_with_unstable(tokenizer, "a'") == ([], {(0, 1), (3,)})

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from bpe_ref import ENCODERS, Steps, Vocabulary
+from bpe_ref import ENCODERS, Vocabulary
 from tests.real_vocabularies import real_vocabulary
 from tokenref import corpus, corpus_files
 from tokenref.answers import Answer, Engine, Ok, Refused, Session, Unsupported
 from tokenref.corpus import compare_corpus, shrink
 from tokenref.corpus_files import CorpusError, read_text
-from tokenref.engines.reference import ReferenceEngine
+from tokenref.engines.reference import ReferenceEngine, with_encoder
 from tokenref.engines.table import Unavailable, engine
 
 TOKENS = b"YQ== 0\nYg== 1\nCg== 2\nYWI= 3\n"  # a, b, newline, ab
@@ -81,9 +81,9 @@ def test_an_engine_that_agrees_is_the_same(tmp_path: Path, vocabulary: str) -> N
 
 def test_the_first_difference_has_its_line_byte_and_tokens(tmp_path: Path, vocabulary: str) -> None:
     path = written(tmp_path, b"b\nbb\nbbab\nab\n")
-    letters = Steps(encode_symbols=lambda _, symbols: list(symbols))
+    letters = with_encoder(lambda _, symbols: list(symbols))
     (result,) = compare_corpus(
-        path, vocabulary, [ReferenceEngine(name="letters", steps=letters)]
+        path, vocabulary, [ReferenceEngine(name="letters", prepare_tokenizer=letters)]
     ).results
     assert result.status == "different"
     assert result.tokens == 13
@@ -187,7 +187,7 @@ def test_real_engines_encode_a_text_as_the_reference_does(tmp_path: Path) -> Non
     if not here:
         pytest.skip("none of the real engines is installed")
     text = "It's 12345 \u6f22\u5b57  \n\n <|endoftext|> e\u0301\r\n\t\U0001f600" * 50
-    greedy = ReferenceEngine(name="greedy", steps=Steps(encode_symbols=ENCODERS["greedy"]))
+    greedy = ReferenceEngine(name="greedy", prepare_tokenizer=with_encoder(ENCODERS["greedy"]))
     path = written(tmp_path, text.encode())
     results = compare_corpus(path, "cl100k_base", [*here, greedy]).results
     assert [result.status for result in results[:-1]] == ["same"] * len(here)

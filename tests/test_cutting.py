@@ -12,29 +12,23 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from bpe_ref import (
     ParameterError,
-    Pretokenizer,
     TextRules,
     Tokenizer,
     Vocabulary,
+    tokenizer_of,
     vocabulary_by_concatenation,
 )
-from bpe_ref.added_tokens import AddedToken
 from bpe_ref.cutting import growing
-from bpe_ref.cutting.borders import REACH, BorderRule, border_rule
-from bpe_ref.cutting.counting import TextIntervalCounter, count, count_till_limit, safe_cuts
+from bpe_ref.cutting.counting import TextIntervalCounter, count_till_limit, safe_cuts
 from bpe_ref.cutting.growing import AppendCounter, PrependCounter
-from bpe_ref.cutting.pipelines import whole_pipeline, whole_sentencepiece
-from bpe_ref.cutting.reference import whole_tokenizer
+from bpe_ref.cutting.long_pieces import REACH, RunRule, run_rule
+from bpe_ref.cutting.safe_cuts import TextCounter
 from bpe_ref.cutting.splitting import chunks, split_at
-from bpe_ref.cutting.whole import CountedFromScratch, Whole, by_definition
-from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.models.bpe import BPE
-from bpe_ref.normalizers import NORMALIZERS
-from bpe_ref.post_processors.truncation import Truncation
+from bpe_ref.patterns.borders import PatternBorders, borders_of
+from bpe_ref.patterns.pretokenizer import Pretokenizer
+from bpe_ref.patterns.to_oniguruma import to_oniguruma
 from bpe_ref.registry import REGISTRY
-from bpe_ref.sentencepiece.model import Piece, SentencePieceModel
-from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
-from tests.cuts import chunks_by_definition, split_by_definition
+from tests.cuts import Watched, chunks_by_definition, split_by_definition
 from tests.texts import drawn, text_of
 
 PATTERNED = ("gpt2", "cl100k_base", "o200k_base", "voyage3_base")
@@ -80,13 +74,12 @@ def made_of(word: bytes) -> list[bytes]:
 
 
 @cache
-def whole_of(kind: str) -> Whole:
-    return whole_tokenizer(Tokenizer(vocabulary_of(kind)))
+def counter_for(kind: str) -> TextCounter:
+    return tokenizer_of(vocabulary_of(kind)).text_counter()
 
 
 def counted_from_scratch(kind: str, text: str) -> int:
-    tokenizer = Tokenizer(vocabulary_of(kind))
-    return len(tokenizer.encode(text, allowed_special="all"))
+    return len(tokenizer_of(vocabulary_of(kind)).encode(text))
 
 
 texts = text_of(
@@ -104,9 +97,9 @@ def short_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @cache
-def rule_and_pieces(name: str) -> tuple[BorderRule, Callable[[str], tuple[str, ...]]]:
+def borders_and_pieces(name: str) -> tuple[PatternBorders, Callable[[str], tuple[str, ...]]]:
     entry = REGISTRY[name]
-    found = border_rule(entry.pattern, entry.tables, normalized=False)
+    found = borders_of(to_oniguruma(entry.pattern))
     assert found is not None
     pretokenizer = Pretokenizer(entry.pattern, entry.tables)
     known: dict[str, tuple[str, ...]] = {}
@@ -119,20 +112,26 @@ def rule_and_pieces(name: str) -> tuple[BorderRule, Callable[[str], tuple[str, .
     return found, pieces
 
 
+def runs_of(name: str) -> RunRule:
+    entry = REGISTRY[name]
+    found = run_rule(to_oniguruma(entry.pattern), entry.tables, normalized=False)
+    assert found is not None
+    return found
+
+
 ONE_OF_EACH_KIND = "sLl你A\u03011 \t\n'/!"
 """s, L and l are letters of contractions; a blank is a space or not."""
 
 
 @pytest.mark.parametrize("name", PATTERNED)
 def test_a_certain_border_is_one_in_every_short_text(name: str) -> None:
-    known, pieces = rule_and_pieces(name)
+    known, pieces = borders_and_pieces(name)
     certain = 0
     for length in (2, 3, 4):
         for letters in product(ONE_OF_EACH_KIND, repeat=length):
             text = "".join(letters)
             for place in range(1, length):
-                before = text[place - 2] if place > 1 else ""
-                if known.is_certain(before, text[place - 1], text[place]):
+                if known.is_border(text[place - 1], text[place]):
                     certain += 1
                     assert pieces(text) == pieces(text[:place]) + pieces(text[place:])
     assert certain > 10_000
@@ -142,17 +141,16 @@ def test_a_certain_border_is_one_in_every_short_text(name: str) -> None:
 @given(data=st.data())
 @drawn(150)
 def test_a_certain_border_is_one_in_every_text(name: str, data: st.DataObject) -> None:
-    known, pieces = rule_and_pieces(name)
+    known, pieces = borders_and_pieces(name)
     text = data.draw(text_of())
     for place in range(1, len(text)):
-        before = text[place - 2] if place > 1 else ""
-        if known.is_certain(before, text[place - 1], text[place]):
+        if known.is_border(text[place - 1], text[place]):
             assert pieces(text) == pieces(text[:place]) + pieces(text[place:])
 
 
 @pytest.mark.parametrize("name", PATTERNED)
 def test_what_belongs_to_a_run_only_makes_a_piece_longer(name: str) -> None:
-    known, pieces = rule_and_pieces(name)
+    (_, pieces), known = borders_and_pieces(name), runs_of(name)
     joined_last = joined_first = 0
     beyond = ["", *map("".join, product(ONE_OF_EACH_KIND, repeat=1))]
     beyond += map("".join, product(ONE_OF_EACH_KIND, repeat=2))
@@ -175,32 +173,32 @@ def test_what_belongs_to_a_run_only_makes_a_piece_longer(name: str) -> None:
     assert min(joined_last, joined_first) > 1000
 
 
-def test_with_normalization_nothing_is_certain_beside_what_may_change() -> None:
-    pattern = REGISTRY["voyage3_base"].pattern
-    known = border_rule(pattern, "unicode-16.0", normalized=True)
-    assert known is not None
-    assert known.is_certain("", "a", " ")
-    assert not known.is_certain("", "\u0301", " ")
-    assert not known.is_certain("", "a", "\u037e")  # a Greek question mark becomes a semicolon
+def test_with_normalization_nothing_is_safe_beside_what_may_change() -> None:
+    counter = counter_for("voyage3_base")
+    assert counter.is_safe_cut("a", " ")
+    assert counter.is_safe_cut("\u0436", " ")
+    assert not counter.is_safe_cut("\u0301", " ")
+    assert not counter.is_safe_cut("a", "\u037e")  # a Greek question mark becomes a semicolon
 
 
 @pytest.mark.parametrize("kind", [*KINDS])
-def test_there_are_safe_cuts_where_a_rule_is_known(kind: str) -> None:
+def test_there_are_safe_cuts_with_every_pattern(kind: str) -> None:
     text = "To be, or not to be: that is 1 question. " * 3
-    cuts = list(safe_cuts(whole_of(kind), text))
-    assert (len(cuts) > 30) == (kind != "own_pattern")
+    assert len(list(safe_cuts(counter_for(kind), text))) > 30
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
 @drawn(50)
 def test_counts_add_up_at_safe_cuts_of_every_part(kind: str, data: st.DataObject) -> None:
-    whole, text = whole_of(kind), data.draw(texts)
-    for cut in safe_cuts(whole, text):
+    counter, text = counter_for(kind), data.draw(texts)
+    for cut in safe_cuts(counter, text):
         start = data.draw(st.integers(0, cut - 1))
         stop = data.draw(st.integers(cut + 1, len(text)))
-        parts = whole.count(text[start:cut]) + whole.count(text[cut:stop])
-        assert whole.count(text[start:stop]) == parts, (text[start:cut], text[cut:stop])
+        after = counter.count_after(text[cut - 1], text[cut:stop])
+        assert after == counter.count(text[cut:stop])
+        parts = counter.count(text[start:cut]) + after
+        assert counter.count(text[start:stop]) == parts, (text[start:cut], text[cut:stop])
 
 
 # ---- counting
@@ -210,16 +208,16 @@ def test_counts_add_up_at_safe_cuts_of_every_part(kind: str, data: st.DataObject
 @given(text=texts)
 @drawn(50)
 def test_the_count_is_that_of_encode(kind: str, text: str) -> None:
-    assert count(whole_of(kind), text) == counted_from_scratch(kind, text)
+    assert counter_for(kind).count(text) == counted_from_scratch(kind, text)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(text=texts, missing=st.integers(-3, 3))
 @drawn(50)
 def test_every_limit_is_exact(kind: str, text: str, missing: int) -> None:
-    expected = whole_of(kind).count(text)
+    expected = counter_for(kind).count(text)
     limit = max(0, expected - missing)
-    found = count_till_limit(whole_of(kind), text, limit)
+    found = count_till_limit(counter_for(kind), text, limit)
     assert found == (expected if expected <= limit else None)
 
 
@@ -227,13 +225,13 @@ def test_every_limit_is_exact(kind: str, text: str, missing: int) -> None:
 @given(data=st.data())
 @drawn(40)
 def test_every_part_counts_as_if_encoded_alone(kind: str, data: st.DataObject) -> None:
-    whole, text = whole_of(kind), data.draw(texts)
-    counter = TextIntervalCounter(whole, text)
-    assert len(counter) == len(text)
+    counter, text = counter_for(kind), data.draw(texts)
+    parts = TextIntervalCounter(counter, text)
+    assert len(parts) == len(text)
     for _ in range(5):
         start = data.draw(st.integers(0, len(text)))
         stop = data.draw(st.integers(start, len(text)))
-        assert counter.count(start, stop) == whole.count(text[start:stop])
+        assert parts.count(start, stop) == counter.count(text[start:stop])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -241,13 +239,13 @@ def test_every_part_counts_as_if_encoded_alone(kind: str, data: st.DataObject) -
 @given(text=texts)
 @drawn(50)
 def test_every_beginning_and_end_counts_as_if_encoded_alone(kind: str, text: str) -> None:
-    whole = whole_of(kind)
-    forwards, backwards = AppendCounter(whole), PrependCounter(whole)
+    counter = counter_for(kind)
+    forwards, backwards = AppendCounter(counter), PrependCounter(counter)
     for place in range(len(text)):
         forwards.push(text[place])
-        assert forwards.count == whole.count(text[: place + 1])
+        assert forwards.count == counter.count(text[: place + 1])
         backwards.push(text[-1 - place])
-        assert backwards.count == whole.count(text[len(text) - 1 - place :])
+        assert backwards.count == counter.count(text[len(text) - 1 - place :])
     assert forwards.text == backwards.text == text
 
 
@@ -263,13 +261,13 @@ def test_every_beginning_and_end_counts_as_if_encoded_alone(kind: str, text: str
 )
 @drawn(50)
 def test_long_runs_count_as_if_encoded_alone(kind: str, runs: list[tuple[str, int]]) -> None:
-    whole, text = whole_of(kind), "".join(part * times for part, times in runs)
-    forwards, backwards = AppendCounter(whole), PrependCounter(whole)
+    counter, text = counter_for(kind), "".join(part * times for part, times in runs)
+    forwards, backwards = AppendCounter(counter), PrependCounter(counter)
     for place in range(len(text)):
         forwards.push(text[place])
-        assert forwards.count == whole.count(text[: place + 1])
+        assert forwards.count == counter.count(text[: place + 1])
         backwards.push(text[-1 - place])
-        assert backwards.count == whole.count(text[len(text) - 1 - place :])
+        assert backwards.count == counter.count(text[len(text) - 1 - place :])
 
 
 class _Sequences(RuleBasedStateMachine):
@@ -279,8 +277,8 @@ class _Sequences(RuleBasedStateMachine):
     def begin(self, kind: str) -> None:
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(growing, "LONG", 5)
-        self.whole = whole_of(kind)
-        self.forwards, self.backwards = AppendCounter(self.whole), PrependCounter(self.whole)
+        self.counter = counter_for(kind)
+        self.forwards, self.backwards = AppendCounter(self.counter), PrependCounter(self.counter)
         self.text = self.other = ""
 
     @rule(text=texts)
@@ -319,8 +317,8 @@ class _Sequences(RuleBasedStateMachine):
         if not hasattr(self, "text"):
             return
         assert (self.forwards.text, self.backwards.text) == (self.text, self.other)
-        assert self.forwards.count == self.whole.count(self.text)
-        assert self.backwards.count == self.whole.count(self.other)
+        assert self.forwards.count == self.counter.count(self.text)
+        assert self.backwards.count == self.counter.count(self.other)
 
 
 _Sequences.TestCase.settings = settings(drawn(25), stateful_step_count=12)
@@ -332,60 +330,41 @@ TestSequences = _Sequences.TestCase
 def test_a_long_piece_is_not_taken_for_the_one_that_was_there_before(
     kind: type[AppendCounter | PrependCounter],
 ) -> None:
-    whole = whole_of("cl100k_as_is")
-    counter = kind(whole)
-    counter.extend("a" * 12)
-    counter.truncate(2)
+    counter = counter_for("cl100k_as_is")
+    grown = kind(counter)
+    grown.extend("a" * 12)
+    grown.truncate(2)
     for _ in range(12):
-        counter.push("x")
-        assert counter.count == whole.count(counter.text)
-
-
-class Watched:
-    """A whole tokenizer that remembers how many characters it was asked to count."""
-
-    def __init__(self, whole: Whole) -> None:
-        self.whole = whole
-        self.longest, self.long_pieces = whole.longest, whole.long_pieces
-        self.unbreakable, self.is_safe_cut = whole.unbreakable, whole.is_safe_cut
-        self.rest_is_alone = whole.rest_is_alone
-        self.counted = 0
-
-    def count(self, text: str) -> int:
-        self.counted += len(text)
-        return self.whole.count(text)
-
-    def count_rest(self, text: str) -> int:
-        self.counted += len(text)
-        return self.whole.count_rest(text)
+        grown.push("x")
+        assert grown.count == counter.count(grown.text)
 
 
 @pytest.mark.parametrize("kind", ["raw", *PATTERNED])
 @pytest.mark.parametrize("text", ["the token is 12 here.\n", "a", "!", " ", "\n", "A", "1", "<a>"])
 def test_a_text_that_grows_is_not_counted_again_and_again(kind: str, text: str) -> None:
     for length in (500, 2000):
-        watched = Watched(whole_of(kind))
-        counter = AppendCounter(watched)
+        watched = Watched(counter_for(kind))
+        counter = AppendCounter(watched.counter)
         counter.extend((text * length)[:length])
         assert watched.counted < 60 * length
 
 
 def test_where_a_token_is_taken_whole_that_no_merge_makes_a_cut_may_make_it() -> None:
     ranks = {b"a": 0, b"b": 1, b"c": 2, b"abb": 3}
-    whole = whole_tokenizer(
-        Tokenizer(vocabulary_by_concatenation(ranks, text=TextRules(whole_piece=True)))
-    )
-    assert [whole.count(text) for text in ("abb", "c", "abbc", "cabb")] == [1, 1, 4, 4]
-    assert list(safe_cuts(whole, "abbc")) == list(safe_cuts(whole, "cabb")) == []
-    assert list(safe_cuts(whole, "ccbc")) == [1, 2]
+    counter = tokenizer_of(
+        vocabulary_by_concatenation(ranks, text=TextRules(whole_piece=True))
+    ).text_counter()
+    assert [counter.count(text) for text in ("abb", "c", "abbc", "cabb")] == [1, 1, 4, 4]
+    assert list(safe_cuts(counter, "abbc")) == list(safe_cuts(counter, "cabb")) == []
+    assert list(safe_cuts(counter, "ccbc")) == [1, 2]
 
 
 def test_counting_stops_early() -> None:
-    watched = Watched(whole_of("cl100k_base"))
-    assert count_till_limit(watched, "the token is here. " * 30, 50) is None
+    watched = Watched(counter_for("cl100k_base"))
+    assert count_till_limit(watched.counter, "the token is here. " * 30, 50) is None
     assert watched.counted < 200
-    watched = Watched(whole_of("raw"))
-    assert count_till_limit(watched, "the token is here. " * 100_000, 50) is None
+    watched = Watched(counter_for("raw"))
+    assert count_till_limit(watched.counter, "the token is here. " * 100_000, 50) is None
     assert watched.counted == 0
 
 
@@ -397,13 +376,13 @@ def test_counting_stops_early() -> None:
 @given(text=texts, n=st.integers(1, 12))
 @drawn(40)
 def test_the_cut_is_the_last_place_that_fits(kind: str, text: str, n: int) -> None:
-    whole = whole_of(kind)
-    expected = split_by_definition(whole, text, n)
+    counter = counter_for(kind)
+    expected = split_by_definition(counter, text, n)
     if expected == 0 and text:
         with pytest.raises(ParameterError, match="n must be at least"):
-            split_at(whole, text, n)
+            split_at(counter, text, n)
     else:
-        assert split_at(whole, text, n) == expected
+        assert split_at(counter, text, n) == expected
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -413,13 +392,13 @@ def test_the_cut_is_the_last_place_that_fits(kind: str, text: str, n: int) -> No
 def test_chunks_are_those_of_the_definition(
     kind: str, data: st.DataObject, text: str, n: int
 ) -> None:
-    whole, overlap = whole_of(kind), data.draw(st.integers(0, n - 1))
-    expected = chunks_by_definition(whole, text, n, overlap)
+    counter, overlap = counter_for(kind), data.draw(st.integers(0, n - 1))
+    expected = chunks_by_definition(counter, text, n, overlap)
     if expected is None:
         with pytest.raises(ParameterError, match="n must be at least"):
-            chunks(whole, text, n, overlap)
+            chunks(counter, text, n, overlap)
         return
-    found = chunks(whole, text, n, overlap)
+    found = chunks(counter, text, n, overlap)
     assert found == expected
     # and so they cover the text in order
     reached = 0
@@ -432,37 +411,37 @@ def test_chunks_are_those_of_the_definition(
 
 
 def test_a_completed_special_token_lowers_the_count_by_several() -> None:
-    whole = whole_of("cl100k_base")
+    counter = counter_for("cl100k_base")
     text = "<|end|>a"
-    counts = [whole.count(text[:place]) for place in range(len(text) + 1)]
+    counts = [counter.count(text[:place]) for place in range(len(text) + 1)]
     assert counts[6] > 3
     assert counts[7:] == [1, 2]
-    assert [split_at(whole, text, n) for n in (1, 2)] == [7, 8]
-    assert split_at(whole, text[:6], 1) == 1
+    assert [split_at(counter, text, n) for n in (1, 2)] == [7, 8]
+    assert split_at(counter, text[:6], 1) == 1
 
 
 def test_a_special_token_is_not_cut() -> None:
-    whole = whole_of("raw")
-    assert [chunk[:2] for chunk in chunks(whole, "x<|end|>x", 1)] == [(0, 1), (1, 8), (8, 9)]
+    counter = counter_for("raw")
+    assert [chunk[:2] for chunk in chunks(counter, "x<|end|>x", 1)] == [(0, 1), (1, 8), (8, 9)]
 
 
 def test_a_special_token_that_is_not_allowed_is_text() -> None:
-    whole = whole_tokenizer(Tokenizer(vocabulary_of("raw")), allowed_special=())
-    assert whole.unbreakable("x<|end|>x") == []
-    assert whole.count("<|end|>") == 7
+    counter = tokenizer_of(vocabulary_of("raw")).text_counter("ordinary")
+    assert counter.unbreakable("x<|end|>x") == []
+    assert counter.count("<|end|>") == 7
 
 
 def test_a_surrogate_pair_is_one_code_point() -> None:
-    whole = whole_of("raw")
+    counter = counter_for("raw")
     text = "a\ud83d\ude00b"
-    assert whole.unbreakable(text) == [(1, 3)]
-    assert whole.count(text) == whole.count("a\U0001f600b")
-    assert 2 not in {split_at(whole, text, n) for n in range(1, 7)}
+    assert counter.unbreakable(text) == [(1, 3)]
+    assert counter.count(text) == counter.count("a\U0001f600b")
+    assert 2 not in {split_at(counter, text, n) for n in range(1, 7)}
 
 
 def naive_chunk(tokenizer: Tokenizer, text: str, n: int) -> str:
     """Take n tokens, and drop tokens until whole characters are left."""
-    tokens = tokenizer.encode_ordinary(text)[:n]
+    tokens = tokenizer.encode(text, special="ordinary")[:n]
     while True:
         try:
             return tokenizer.decode_bytes(tokens).decode()
@@ -474,55 +453,58 @@ def test_the_naive_cutter_loops_for_ever_where_ours_does_not() -> None:
     # é is C3 A9. The token A9 C3 neither starts nor ends at a character boundary, and a row of
     # them fills the text: C3, A9 C3, A9 C3, ..., A9.
     ranks = {b"\xc3": 0, b"\xa9": 1, b"\xa9\xc3": 2}
-    tokenizer = Tokenizer(vocabulary_by_concatenation(ranks))
+    tokenizer = tokenizer_of(vocabulary_by_concatenation(ranks))
     text = "é" * 50
-    assert tokenizer.encode_ordinary(text) == [0, *[2] * 49, 1]
+    assert tokenizer.encode(text, special="ordinary") == [0, *[2] * 49, 1]
     for n in (2, 3, 10, 49):
         assert naive_chunk(tokenizer, text, n) == ""  # and so it goes on from where it was
-        whole = whole_tokenizer(tokenizer)
-        found = chunks(whole, text, n)
+        counter = tokenizer.text_counter()
+        found = chunks(counter, text, n)
         assert {chunk.tokens for chunk in found[:-1]} == {n}
         assert [chunk.stop - chunk.start for chunk in found[:-1]] == [n - 1] * (len(found) - 1)
         assert found[-1].stop == 50
 
 
 def test_a_code_point_that_alone_has_too_many_tokens_is_an_error() -> None:
-    whole = whole_tokenizer(Tokenizer(vocabulary_by_concatenation({b"\xc3": 0, b"\xa9": 1})))
+    counter = tokenizer_of(vocabulary_by_concatenation({b"\xc3": 0, b"\xa9": 1})).text_counter()
     sentence = "n must be at least 2, the number of tokens of 'é' at character 0, .* got 1"
     with pytest.raises(ParameterError, match=sentence):
-        split_at(whole, "é", 1)
+        split_at(counter, "é", 1)
     with pytest.raises(ParameterError, match=sentence):
-        chunks(whole, "éé", 1)
+        chunks(counter, "éé", 1)
 
 
 def test_a_longer_beginning_may_fit_where_a_shorter_one_does_not() -> None:
     ranks = {b"\xc3": 0, b"\xa9": 1, b"a": 2, b"\xa9a": 3, b"\xc3\xa9a": 4}
-    whole = whole_tokenizer(Tokenizer(vocabulary_by_concatenation(ranks)))
-    assert [whole.count("éa"[:place]) for place in range(3)] == [0, 2, 1]
-    assert split_at(whole, "éa", 1) == 2
+    counter = tokenizer_of(vocabulary_by_concatenation(ranks)).text_counter()
+    assert [counter.count("éa"[:place]) for place in range(3)] == [0, 2, 1]
+    assert split_at(counter, "éa", 1) == 2
 
 
 def test_an_overlap_gives_way_where_the_next_chunk_would_not_get_further() -> None:
     # the last character has three tokens: with one more before it, they do not fit
     ranks = {bytes([byte]): byte for byte in b"abc\xe4\xbd\xa0"}
-    whole = whole_tokenizer(Tokenizer(vocabulary_by_concatenation(ranks)))
-    assert [chunk[:2] for chunk in chunks(whole, "abc你", 3, overlap=2)] == [(0, 3), (3, 4)]
-    assert [chunk[:2] for chunk in chunks(whole, "abcab", 3, overlap=2)] == [(0, 3), (1, 4), (2, 5)]
+    counter = tokenizer_of(vocabulary_by_concatenation(ranks)).text_counter()
+    assert [chunk[:2] for chunk in chunks(counter, "abc你", 3, overlap=2)] == [(0, 3), (3, 4)]
+    assert [chunk[:2] for chunk in chunks(counter, "abcab", 3, overlap=2)] == [
+        (0, 3),
+        (1, 4),
+        (2, 5),
+    ]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_empty_text_has_no_chunks(kind: str) -> None:
-    assert chunks(whole_of(kind), "", 1) == []
-    assert split_at(whole_of(kind), "", 1) == 0
-    assert count(whole_of(kind), "") == 0
+    assert chunks(counter_for(kind), "", 1) == []
+    assert split_at(counter_for(kind), "", 1) == 0
+    assert counter_for(kind).count("") == 0
 
 
 def test_normalization_speaks_of_the_original() -> None:
-    whole = whole_of("voyage3_base")
+    counter = counter_for("voyage3_base")
     text = "e\u0301" * 4  # NFC makes four characters of these eight
-    assert whole.count(text) == whole.count("é" * 4)
-    allowed = Tokenizer(vocabulary_of("voyage3_base"))
-    unspecial = whole_tokenizer(allowed, allowed_special=())
+    assert counter.count(text) == counter.count("é" * 4)
+    unspecial = tokenizer_of(vocabulary_of("voyage3_base")).text_counter("ordinary")
     assert split_at(unspecial, text, 1) == 2
     assert chunks(unspecial, text, 1)[-1].stop == 8
 
@@ -534,23 +516,27 @@ NO_TEXT: Any = 5
 @pytest.mark.parametrize(
     ("action", "sentence"),
     [
-        (lambda whole: split_at(whole, "a", 0), "n must be an int of at least 1, got 0"),
-        (lambda whole: split_at(whole, NO_TEXT, 1), "text must be a str, got 5"),
-        (lambda whole: chunks(whole, "a", 2, 2), r"overlap must be an int in \[0, 1\], got 2"),
-        (lambda whole: chunks(whole, "a", 2, -1), r"overlap must be an int in \[0, 1\], got -1"),
-        (lambda whole: chunks(whole, NO_TEXT, 2), "text must be a str, got 5"),
-        (lambda whole: count_till_limit(whole, "a", -1), "limit must be an int of at least 0"),
-        (lambda whole: count_till_limit(whole, NO_TEXT, 1), "text must be a str, got 5"),
-        (lambda whole: count(whole, NO_TEXT), "text must be a str, got 5"),
-        (lambda whole: TextIntervalCounter(whole, NO_TEXT), "text must be a str, got 5"),
-        (lambda whole: TextIntervalCounter(whole, "a").count(1, 2), "stop must be an int in"),
-        (lambda whole: AppendCounter(whole).extend(NO_TEXT), "text must be a str, got 5"),
-        (lambda _: whole_tokenizer(NO_TEXT), "tokenizer must be a Tokenizer, got 5"),
+        (lambda counter: split_at(counter, "a", 0), "n must be an int of at least 1, got 0"),
+        (lambda counter: split_at(counter, NO_TEXT, 1), "text must be a str, got 5"),
+        (lambda counter: chunks(counter, "a", 2, 2), r"overlap must be an int in \[0, 1\], got 2"),
+        (
+            lambda counter: chunks(counter, "a", 2, -1),
+            r"overlap must be an int in \[0, 1\], got -1",
+        ),
+        (lambda counter: chunks(counter, NO_TEXT, 2), "text must be a str, got 5"),
+        (lambda counter: count_till_limit(counter, "a", -1), "limit must be an int of at least 0"),
+        (lambda counter: count_till_limit(counter, NO_TEXT, 1), "text must be a str, got 5"),
+        (lambda counter: counter.count(NO_TEXT), "text must be a str, got 5"),
+        (lambda counter: TextIntervalCounter(counter, NO_TEXT), "text must be a str, got 5"),
+        (lambda counter: TextIntervalCounter(counter, "a").count(1, 2), "stop must be an int in"),
+        (lambda counter: AppendCounter(counter).extend(NO_TEXT), "text must be a str, got 5"),
     ],
 )
-def test_wrong_arguments_are_refused(action: Callable[[Whole], object], sentence: str) -> None:
+def test_wrong_arguments_are_refused(
+    action: Callable[[TextCounter], object], sentence: str
+) -> None:
     with pytest.raises(ParameterError, match=sentence):
-        action(whole_of("raw"))
+        action(counter_for("raw"))
 
 
 # ---- tokenizers of which nothing is known but their answers
@@ -559,9 +545,9 @@ def test_wrong_arguments_are_refused(action: Callable[[Whole], object], sentence
 @given(text=texts, n=st.integers(1, 8), overlap=st.integers(0, 7))
 @drawn(40)
 def test_any_tokenizer_can_be_counted_and_cut(text: str, n: int, overlap: int) -> None:
-    known = whole_of("cl100k_base")
-    unknown = by_definition(known.count, known.unbreakable)
-    assert isinstance(unknown, CountedFromScratch)
+    known = counter_for("cl100k_base")
+    unknown = TextCounter(known.count, known.spans)
+    assert not any(safe_cuts(unknown, text))
     overlap = min(overlap, n - 1)
     expected = chunks_by_definition(known, text, n, overlap)
     if expected is not None:
@@ -574,63 +560,7 @@ def test_any_tokenizer_can_be_counted_and_cut(text: str, n: int, overlap: int) -
     assert counter.count == known.count(text)
 
 
-OTHERS_TEXT = text_of("<s>", "<pad> ", "ab", "\ud83d\ude00", longest=5)
-
-
-@cache
-def whole_of_other(kind: str) -> Whole:
-    words = ["a", "b", "ab", " ", "▁", "▁a", "t", "h", "e", "th", "the"]
-    if kind == "pipeline":
-        vocab = {word: place for place, word in enumerate(words)}
-        merges = [("a", "b"), ("▁", "a"), ("t", "h"), ("th", "e")]
-        return whole_pipeline(
-            Pipeline(
-                BPE(vocab, merges, unk_token=words[0]),
-                normalizer=NORMALIZERS["Prepend"]("▁"),
-                added_tokens=[
-                    AddedToken("<s>", normalized=False),
-                    AddedToken("<pad>", rstrip=True, normalized=False),
-                ],
-                truncation=Truncation(max_length=2),
-            )
-        )
-    pieces = [Piece("<unk>", kind="unknown"), Piece("<s>", kind="user-defined")]
-    pieces += [Piece(word, -float(place)) for place, word in enumerate(words) if word != " "]
-    return whole_sentencepiece(SentencePieceTokenizer(SentencePieceModel(pieces)))
-
-
-@pytest.mark.parametrize("kind", ["pipeline", "sentencepiece"])
-@given(text=OTHERS_TEXT, n=st.integers(1, 5), overlap=st.integers(0, 2))
-@drawn(40)
-def test_tokenizers_of_other_formats_can_be_cut(kind: str, text: str, n: int, overlap: int) -> None:
-    whole, overlap = whole_of_other(kind), min(overlap, n - 1)
-    expected = chunks_by_definition(whole, text, n, overlap)
-    if expected is None:
-        with pytest.raises(ParameterError, match="n must be at least"):
-            chunks(whole, text, n, overlap)
-    else:
-        assert chunks(whole, text, n, overlap) == expected
-        if text:
-            assert split_at(whole, text, n) == expected[0].stop
-
-
-def test_what_is_added_to_a_pipeline_is_not_cut() -> None:
-    whole = whole_of_other("pipeline")
-    assert whole.unbreakable("ab<pad>  b\ud83d\ude00<s>") == [(2, 9), (10, 12), (12, 15)]
-    assert whole_of_other("sentencepiece").unbreakable("ab<s>") == [(2, 5)]
-
-
-def test_truncation_has_no_part_in_counting() -> None:
-    assert whole_of_other("pipeline").count("b" * 9) == 10
-
-
-@pytest.mark.parametrize("made", [whole_pipeline, whole_sentencepiece])
-def test_another_object_is_refused(made: Callable[[Any], Whole]) -> None:
-    with pytest.raises(ParameterError, match="must be a"):
-        made(None)
-
-
 @pytest.mark.parametrize("cut", [split_at, chunks, count_till_limit])
-def test_a_tokenizer_that_was_not_made_whole_is_refused(cut: Callable[..., object]) -> None:
-    with pytest.raises(ParameterError, match="whole must be what whole_tokenizer"):
-        cut(Tokenizer(vocabulary_by_concatenation({b"a": 0})), "aaa", 3)
+def test_a_tokenizer_is_no_counter(cut: Callable[..., object]) -> None:
+    with pytest.raises(ParameterError, match="counter must be a TextCounter, such as"):
+        cut(tokenizer_of(vocabulary_by_concatenation({b"a": 0})), "aaa", 3)

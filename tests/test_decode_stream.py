@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken as EngineToken
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer as EngineTokenizer
 from tokenizers.decoders import DecodeStream as EngineStream
 from tokenizers.models import BPE as EngineBPE  # noqa: N811 -- a name of the library's
 
-from bpe_ref.added_tokens import AddedToken
+from bpe_ref.added_tokens import AddedToken, AddedTokens
 from bpe_ref.decoders import BPEDecoder, ByteFallback, ByteLevel, Metaspace
 from bpe_ref.errors import DecodingError, ParameterError
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.like_tokenizers.decode_stream import DecodeStream
 from bpe_ref.models.bpe import BPE
+from bpe_ref.tokenizer import Tokenizer
 from tests.engine_encodings import FAILED, engine_answer, our_answer
 from tests.test_hugging_face_decoders import ATOMS, KINDS, engine_of
 from tests.texts import drawn
@@ -29,8 +29,8 @@ STEPS = st.lists(IDS | st.lists(IDS, max_size=3), max_size=10)
 DECODERS = st.none() | st.one_of(*KINDS.values())
 
 
-def engine_with(decoder: Any) -> Tokenizer:
-    tokenizer = Tokenizer(EngineBPE(VOCABULARY, []))
+def engine_with(decoder: Any) -> EngineTokenizer:
+    tokenizer = EngineTokenizer(EngineBPE(VOCABULARY, []))
     for content, special in ADDED.items():
         tokenizer.add_tokens([EngineToken(content, special=special)])
     if decoder is not None:
@@ -38,9 +38,9 @@ def engine_with(decoder: Any) -> Tokenizer:
     return tokenizer
 
 
-def pipeline_with(decoder: Any) -> Pipeline:
+def pipeline_with(decoder: Any) -> Tokenizer:
     added = [AddedToken(content, special=special) for content, special in ADDED.items()]
-    return Pipeline(BPE(VOCABULARY, []), decoder=decoder, added_tokens=added)
+    return Tokenizer(BPE(VOCABULARY, []), decoder=decoder, added_tokens=AddedTokens(added))
 
 
 def test_every_step_gives_the_librarys_text() -> None:

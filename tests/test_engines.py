@@ -10,18 +10,19 @@ from hypothesis import strategies as st
 
 from bpe_ref import (
     ENCODERS,
-    ByConcatenation,
-    ByPair,
-    Pretokenizer,
     TextRules,
     Tokenizer,
     Vocabulary,
+    tokenizer_of,
     vocabulary_by_concatenation,
     vocabulary_by_pair,
 )
 from bpe_ref.errors import PatternError
+from bpe_ref.models.byte_bpe import encode_bytes
+from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.patterns.to_oniguruma import to_oniguruma
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
+from bpe_ref.vocabulary.merges import ByConcatenation, ByPair
 from tests.real_vocabularies import real_vocabulary
 from tests.strategies import (
     examples,
@@ -96,7 +97,7 @@ def session(name: str, vocabulary: Vocabulary) -> Session:
 
 @cache
 def real_session(name: str, vocabulary: str) -> tuple[Session, Tokenizer]:
-    return session(name, real_vocabulary(vocabulary)), Tokenizer(real_vocabulary(vocabulary))
+    return session(name, real_vocabulary(vocabulary)), tokenizer_of(real_vocabulary(vocabulary))
 
 
 def ask(name: str, vocabulary: Vocabulary, op: str, **request: object) -> Answer:
@@ -177,7 +178,7 @@ def test_real_engines_make_the_tokens_of_the_reference(name: str, vocabulary: st
     @examples(250)
     @given(texts)
     def check(text: str) -> None:
-        ids = tokenizer.encode_ordinary(text)
+        ids = tokenizer.encode(text, special="ordinary")
         assert under_test.answer("encode", {"text": text}) == Ok({"ids": ids})
         assert under_test.answer("count", {"text": text}) == Ok({"count": len(ids)})
         assert under_test.answer("decode", {"ids": ids}) == Ok({"bytes": text.encode().hex()}) or (
@@ -195,9 +196,9 @@ def test_tokenizers_cuts_where_the_reference_cuts(vocabulary: str) -> None:
     @examples(150)
     @given(texts)
     def check(text: str) -> None:
-        pieces = [piece.encode().hex() for piece in tokenizer.pieces(text)]
+        pieces = [piece.encode().hex() for piece in tokenizer.pieces(text, special="ordinary")]
         assert under_test.answer("pieces", {"text": text}) == Ok({"pieces": pieces})
-        ids = tokenizer.encode_ordinary(text)
+        ids = tokenizer.encode(text, special="ordinary")
         assert under_test.answer("encode", {"text": text}) == Ok({"ids": ids})
 
     check()
@@ -303,7 +304,7 @@ def test_engines_with_fixed_vocabularies_recognize_these_by_content() -> None:
 def test_a_million_characters_can_be_asked(name: str) -> None:
     under_test, tokenizer = real_session(name, "cl100k_base")
     recipe = {"recipe": {"unit": b"a bc ".hex(), "times": 200_000, "after": b"!".hex()}}
-    ids = tokenizer.encode_ordinary("a bc " * 200_000 + "!")
+    ids = tokenizer.encode("a bc " * 200_000 + "!", special="ordinary")
     assert under_test.answer("encode", recipe) == Ok({"ids": ids})
     assert under_test.answer("count", recipe) == Ok({"count": len(ids)})
 
@@ -328,7 +329,7 @@ def as_ranked(vocabulary: Vocabulary, *, whole_piece: bool) -> Vocabulary:
 def test_tiktoken_merges_by_concatenation_as_the_reference_does(data: st.DataObject) -> None:
     vocabulary = as_ranked(data.draw(vocabularies_by_concatenation()), whole_piece=True)
     piece = data.draw(pieces_of(vocabulary))
-    ids = Tokenizer(vocabulary).encode_bytes(piece)
+    ids = encode_bytes(tokenizer_of(vocabulary), piece)
     assert ask("tiktoken", vocabulary, "encode", bytes=piece.hex()) == Ok({"ids": ids})
 
 
@@ -342,7 +343,7 @@ def test_tokenizers_merges_by_concatenation_as_the_reference_does(data: st.DataO
     text = TextRules(whole_piece=data.draw(st.booleans()))
     vocabulary = vocabulary_by_concatenation(ranks, ids=ids, text=text)
     content = data.draw(texts_of(vocabulary))
-    expected = Tokenizer(vocabulary).encode_ordinary(content)
+    expected = tokenizer_of(vocabulary).encode(content, special="ordinary")
     assert ask("tokenizers", vocabulary, "encode", text=content) == Ok({"ids": expected})
 
 
@@ -352,7 +353,7 @@ def test_tokenizers_merges_by_pair_as_the_reference_does(data: st.DataObject) ->
     vocabulary = data.draw(vocabularies_by_pair())
     assert isinstance(vocabulary.rule, ByPair)
     content = data.draw(texts_of(vocabulary))
-    expected = Tokenizer(vocabulary).encode_ordinary(content)
+    expected = tokenizer_of(vocabulary).encode(content, special="ordinary")
     assert ask("tokenizers", vocabulary, "encode", text=content) == Ok({"ids": expected})
 
 

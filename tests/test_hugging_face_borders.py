@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.models.borders import Borders
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.character_borders import MOST_PAIRS, CharacterBorders
 from bpe_ref.pre_tokenizers import ByteLevel
+from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
 from tests.texts import drawn
 
@@ -122,7 +122,7 @@ def test_the_pairs_that_are_remembered_are_not_too_many() -> None:
 def test_pieces_are_not_cut_where_not_all_of_them_merge(flags: dict[str, Any]) -> None:
     model = BPE({**BYTES, to_letters("éè".encode()): 256}, [], **flags)
     pre_tokenizer = ByteLevel(add_prefix_space=False, trim_offsets=True)
-    pipeline = Pipeline(model, pre_tokenizer=pre_tokenizer)
+    pipeline = Tokenizer(model, pre_tokenizer=pre_tokenizer)
     ids = [256] if "ignore_merges" in flags else [BYTES[x] for x in to_letters("éè".encode())]
-    assert pipeline.ids("éè", draw=lambda: 0.9) == ids
-    assert list(pipeline.encode("éè", draw=lambda: 0.9).ids) == ids
+    assert pipeline.encode("éè", draw=lambda: 0.9) == ids
+    assert list(pipeline.tokenize("éè", draw=lambda: 0.9).ids) == ids

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer as EngineTokenizer
 
 from bpe_ref.errors import BpeError, VocabularyFileError
 from bpe_ref.formats import files
@@ -24,8 +24,8 @@ from bpe_ref.formats.hugging_face_components import (
     _declared,
 )
 from bpe_ref.formats.hugging_face_writing import dump_tokenizer_json
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.profile import STRICT
+from bpe_ref.tokenizer import Tokenizer
 from tests.synthetic_tokenizers import Document, added, document, engine, trained_model
 from tests.texts import drawn
 
@@ -133,7 +133,7 @@ FULL = document(
 )
 
 
-def parse(content: object) -> Pipeline:
+def parse(content: object) -> Tokenizer:
     return parse_tokenizer_json(json.dumps(content).encode(), "x.json")
 
 
@@ -160,7 +160,7 @@ def changed(content: Document, way: str, value: object) -> Document:
     return copied
 
 
-def loads(content: Document) -> Tokenizer | None:
+def loads(content: Document) -> EngineTokenizer | None:
     """Return the library's tokenizer, or None if it refuses the file."""
     try:
         return engine(content)
@@ -277,9 +277,9 @@ def test_what_the_library_reads_means_the_same(way: str, value: object) -> None:
     written = engine(json.loads(dump_tokenizer_json(ours)))
     for text in ("abcabc", "c<s>ab", "a b ", ""):
         expected = theirs.encode(text)
-        assert list(ours.encode(text).ids) == expected.ids == written.encode(text).ids
-        assert list(ours.encode(text).tokens) == expected.tokens
-        assert ours.ids(text) == expected.ids
+        assert list(ours.tokenize(text).ids) == expected.ids == written.encode(text).ids
+        assert list(ours.tokenize(text).tokens) == expected.tokens
+        assert ours.encode(text) == expected.ids
 
 
 REFUSED: list[tuple[str, object, str]] = [
@@ -398,7 +398,7 @@ DOCUMENTS = [FULL, *(document(SMALL, **{kind: component}) for kind, component in
 PLACES = [(content, way) for content in DOCUMENTS for way in nodes(content)]
 
 
-def outcome(data: bytes) -> Pipeline | str:
+def outcome(data: bytes) -> Tokenizer | str:
     """Return the tokenizer, or the sentence that refuses it; nothing else may happen."""
     try:
         return parse_tokenizer_json(data, "x.json")
@@ -406,10 +406,10 @@ def outcome(data: bytes) -> Pipeline | str:
         return str(error)
 
 
-def used(pipeline: Pipeline, text: str) -> list[int] | str:
+def used(pipeline: Tokenizer, text: str) -> list[int] | str:
     """Return ids that were decoded too, or the sentence that refuses the text."""
     try:
-        ids = list(pipeline.encode(text, draw=lambda: 1.0).ids)
+        ids = list(pipeline.tokenize(text, draw=lambda: 1.0).ids)
         pipeline.decode(ids)
     except BpeError as error:
         return str(error)
@@ -460,7 +460,7 @@ def test_very_many_added_tokens_are_read_and_found_in_bounded_time() -> None:
     data = json.dumps(document(SMALL, added_tokens=listed)).encode()
     start = time.process_time()
     pipeline = parse_tokenizer_json(data, "x.json")
-    assert pipeline.ids("a<99999>b<7><100000>")[:4] == [0, 100_004, 1, 12]
+    assert pipeline.encode("a<99999>b<7><100000>")[:4] == [0, 100_004, 1, 12]
     assert time.process_time() - start < 10
 
 
@@ -490,7 +490,7 @@ def test_what_is_written_is_read_by_the_library_with_the_same_ids() -> None:
         data = dump_tokenizer_json(parse(content))
         ours, theirs, original = parse(json.loads(data)), engine(json.loads(data)), engine(content)
         for text in ("the token 你好 <s>", "don't 'straße'"):
-            assert ours.ids(text) == theirs.encode(text).ids == original.encode(text).ids
+            assert ours.encode(text) == theirs.encode(text).ids == original.encode(text).ids
         assert dump_tokenizer_json(ours) == data
 
 
@@ -498,4 +498,4 @@ def test_half_a_surrogate_pair_cannot_be_written() -> None:
     from bpe_ref.models.bpe import BPE
 
     with pytest.raises(BpeError, match="a tokenizer file must hold text"):
-        dump_tokenizer_json(Pipeline(BPE({"\ud800": 0}, [])))
+        dump_tokenizer_json(Tokenizer(BPE({"\ud800": 0}, [])))

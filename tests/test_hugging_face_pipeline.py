@@ -8,18 +8,18 @@ from typing import Any, Final
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer as EngineTokenizer
 
-from bpe_ref.added_tokens import AddedToken
+from bpe_ref.added_tokens import AddedToken, AddedTokens
 from bpe_ref.decoders import ByteLevel
 from bpe_ref.encoding import Encoding
 from bpe_ref.errors import ParameterError, TokenIdError
 from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.hugging_face import parse_tokenizer_json, read_tokenizer_json
-from bpe_ref.hugging_face.piece_offsets import character_of_byte
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.models.bpe import BPE
+from bpe_ref.pieces import character_of_byte
 from bpe_ref.profile import STRICT
+from bpe_ref.tokenizer import Tokenizer
 from tests.engine_encodings import FAILED, engine_answer, our_answer
 from tests.synthetic_tokenizers import Document, added, document, trained_model
 from tests.texts import drawn, text_of
@@ -70,7 +70,7 @@ def byte_model() -> Document:
 
     from tests.texts import SCRIPTS, WORDS
 
-    tokenizer = Tokenizer(models.BPE())
+    tokenizer = EngineTokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(vocab_size=500, show_progress=False, initial_alphabet=alphabet)
@@ -230,10 +230,10 @@ def files() -> dict[str, bytes]:
 
 
 @cache
-def pair_of(name: str) -> tuple[Pipeline, Tokenizer]:
+def pair_of(name: str) -> tuple[Tokenizer, EngineTokenizer]:
     """Return our tokenizer and the library's."""
     data = files()[name]
-    return parse_tokenizer_json(data, name), Tokenizer.from_str(data.decode())
+    return parse_tokenizer_json(data, name), EngineTokenizer.from_str(data.decode())
 
 
 def rows(encoding: Any) -> list[Any]:
@@ -261,13 +261,13 @@ def test_everything_that_an_encoding_says_is_the_librarys(name: str) -> None:
     @given(text_of(*SPECIALS, longest=10), st.booleans())
     def check(text: str, special: bool) -> None:
         expected = engine_answer(lambda: theirs.encode(text, add_special_tokens=special))
-        encoding = our_answer(lambda: ours.encode(text, add_special_tokens=special))
+        encoding = our_answer(lambda: ours.tokenize(text, add_special_tokens=special))
         if expected is FAILED or encoding is FAILED:
             assert (encoding, expected) == (FAILED, FAILED)
             return
         assert rows(encoding) == rows(expected)
         ids = expected.ids  # type: ignore[attr-defined]
-        assert ours.ids(text, add_special_tokens=special) == ids
+        assert ours.encode(text, add_special_tokens=special) == ids
         assert ours.count(text, add_special_tokens=special) == len(ids)
         for skip in (False, True):
             decoded = our_answer(partial(ours.decode, ids, skip_special_tokens=skip))
@@ -288,15 +288,15 @@ def test_pairs_words_and_batches_are_the_librarys(name: str) -> None:
     def check(pairs: list[tuple[str, str]], words: list[str], special: bool) -> None:
         for ask_ours, ask_theirs in (
             (
-                lambda: ours.encode_batch(pairs, add_special_tokens=special),
+                lambda: ours.tokenize_batch(pairs, add_special_tokens=special),
                 lambda: theirs.encode_batch(pairs, add_special_tokens=special),
             ),
             (
-                lambda: [ours.encode(words, is_pretokenized=True, add_special_tokens=special)],
+                lambda: [ours.tokenize(words, is_pretokenized=True, add_special_tokens=special)],
                 lambda: [theirs.encode(words, is_pretokenized=True, add_special_tokens=special)],
             ),
             (
-                lambda: [ours.encode(words, words[::-1], is_pretokenized=True)],
+                lambda: [ours.tokenize(words, words[::-1], is_pretokenized=True)],
                 lambda: [theirs.encode(words, words[::-1], is_pretokenized=True)],
             ),
         ):
@@ -313,8 +313,8 @@ def test_pairs_words_and_batches_are_the_librarys(name: str) -> None:
 def test_any_ids_decode_as_the_library_decodes_them(name: str) -> None:
     ours, theirs = pair_of(name)
     size = theirs.get_vocab_size()
-    assert ours.vocabulary() == theirs.get_vocab()
-    assert ours.vocabulary_size() == size
+    assert ours.vocab == theirs.get_vocab()
+    assert len(ours.vocab) == size
 
     @drawn(200)
     @given(st.lists(st.integers(0, size + 3), max_size=12), st.booleans())
@@ -331,14 +331,16 @@ def test_a_long_text_with_all_its_pieces_is_the_librarys(name: str) -> None:
     ours, theirs = pair_of(name)
     text = "The tokenizer's 12345 naïve 你好 words, e\u0301tc. <s> don't \n\n stop</s>  now. " * 50
     expected = engine_answer(lambda: theirs.encode(text).ids)
-    assert our_answer(lambda: ours.ids(text)) == expected
-    assert our_answer(lambda: list(ours.encode(text).ids)) == expected
+    assert our_answer(lambda: ours.encode(text)) == expected
+    assert our_answer(lambda: list(ours.tokenize(text).ids)) == expected
 
 
 def test_files_that_are_there_are_read_packed(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_bytes(files()["gpt2-like"])
-    assert read_tokenizer_json(path).ids("the world") == pair_of("gpt2-like")[0].ids("the world")
+    assert read_tokenizer_json(path).encode("the world") == pair_of("gpt2-like")[0].encode(
+        "the world"
+    )
 
 
 # ---- what the library cannot be asked
@@ -348,8 +350,8 @@ SMALL: Final = BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")])
 
 def test_surrogates_are_read_as_tiktoken_reads_them() -> None:
     model = BPE({"\U0001f600": 0, "\ufffd": 1}, [])
-    assert Pipeline(model).ids("\ud83d\ude00\ud83d") == [0, 1]
-    assert Pipeline(model).encode(["\ud83d"], is_pretokenized=True).ids == (1,)
+    assert Tokenizer(model).encode("\ud83d\ude00\ud83d") == [0, 1]
+    assert Tokenizer(model).tokenize(["\ud83d"], is_pretokenized=True).ids == (1,)
 
 
 @pytest.mark.parametrize(
@@ -364,36 +366,36 @@ def test_surrogates_are_read_as_tiktoken_reads_them() -> None:
 )
 def test_what_is_no_text_is_an_error(arguments: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ParameterError) as caught:
-        Pipeline(SMALL).encode(**arguments)
+        Tokenizer(SMALL).tokenize(**arguments)
     assert str(caught.value).startswith(sentence)
 
 
-def test_what_is_no_id_is_an_error_and_strictly_an_id_without_a_token_too() -> None:
-    with pytest.raises(TokenIdError, match=r"^an id must be an integer, got 'a'"):
-        Pipeline(SMALL).decode(["a"])  # type: ignore[list-item]
-    assert Pipeline(SMALL).decode([0, 99, 1]) == "a b"
-    with pytest.raises(TokenIdError, match=r"^an id must be that of a token, got 99"):
-        Pipeline(SMALL, profile=STRICT).decode([0, 99, 1])
+def test_what_is_no_id_is_an_error_and_so_is_an_id_without_a_token_unless_it_is_skipped() -> None:
+    with pytest.raises(TokenIdError, match=r"^a token id must be an integer, got 'a'"):
+        Tokenizer(SMALL).decode(["a"])  # type: ignore[list-item]
+    assert Tokenizer(SMALL).decode([0, 99, 1], unknown_ids="skip") == "a b"
+    with pytest.raises(TokenIdError, match=r"^a token id must be that of a token, got 99"):
+        Tokenizer(SMALL).decode([0, 99, 1])
 
 
 def test_strictly_an_added_token_decodes_to_its_text_even_if_it_spells_bytes() -> None:
     listed = [AddedToken("é!", normalized=False, id=3)]
     byte_level = ByteLevel(add_prefix_space=False, trim_offsets=False)
-    engines = Pipeline(SMALL, decoder=byte_level, added_tokens=listed)
-    strict = Pipeline(SMALL, decoder=byte_level, added_tokens=listed, profile=STRICT)
+    engines = Tokenizer(SMALL, decoder=byte_level, added_tokens=AddedTokens(listed))
+    strict = engines.replace(added_tokens=AddedTokens(listed, STRICT))
     assert (engines.decode([0, 3]), strict.decode([0, 3])) == ("a\ufffd!", "aé!")
 
 
 def test_dropout_draws_from_the_callers_numbers() -> None:
     model = BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")], dropout=0.5)
-    pipeline = Pipeline(model)
+    pipeline = Tokenizer(model)
     draws = iter([0.1, 0.9] * 4).__next__
-    assert pipeline.ids("ab", draw=draws) == [0, 1]
-    assert pipeline.ids("ab", draw=draws) == [2]
-    assert pipeline.encode("ab", draw=draws).ids == (0, 1)
+    assert pipeline.encode("ab", draw=draws) == [0, 1]
+    assert pipeline.encode("ab", draw=draws) == [2]
+    assert pipeline.tokenize("ab", draw=draws).ids == (0, 1)
     assert pipeline.count("ab", draw=draws) == 1
     with pytest.raises(ParameterError, match=r"^draw must be given"):
-        pipeline.ids("ab")
+        pipeline.encode("ab")
 
 
 @given(st.text())

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bpe_ref.like_tiktoken as ours
-from bpe_ref import VocabularyFileError, models
+from bpe_ref import VocabularyFileError
+from bpe_ref import registry as vocabularies
 from bpe_ref.finding import find
 from bpe_ref.like_tiktoken import core, load, model, registry
 from bpe_ref.registry import REGISTRY
@@ -233,7 +234,7 @@ def test_every_public_name_is_there_with_its_parameters_and_defaults() -> None:
 def test_models_are_tiktokens() -> None:
     from tiktoken import model as theirs
 
-    assert model.MODEL_TO_ENCODING == theirs.MODEL_TO_ENCODING == models.MODELS
+    assert model.MODEL_TO_ENCODING == theirs.MODEL_TO_ENCODING == vocabularies.MODELS
     assert list(model.MODEL_PREFIX_TO_ENCODING.items()) == list(
         theirs.MODEL_PREFIX_TO_ENCODING.items()
     )

@@ -9,25 +9,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe_ref import (
-    NamedVocabulary,
     ParameterError,
     Tokenizer,
     UnknownVocabularyError,
+    VocabularyError,
     VocabularyFileError,
-    dump_plain_json,
     load,
-    load_vocabulary,
-    write_tiktoken,
+    tokenizer_of,
+    vocabulary_of,
 )
 from bpe_ref.formats.byte_level_json import write_tokenizer_json
 from bpe_ref.formats.gpt2 import write_gpt2
 from bpe_ref.formats.merges_text import write_merges_text
 from bpe_ref.formats.minbpe import write_minbpe
+from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from bpe_ref.formats.recognizing import format_of
-from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.loading import load_tokenizer
-from bpe_ref.sentencepiece.model import Piece
-from bpe_ref.sentencepiece.tokenizer import SentencePieceTokenizer
+from bpe_ref.formats.tiktoken import write_tiktoken
+from bpe_ref.models.bpe import BPE
+from bpe_ref.models.sentencepiece import Piece, SentencePieceModel
 from tests.broken_files import is_read_or_refused
 from tests.sentencepiece_models import UNKNOWN, a_model
 from tests.test_gpt2_formats import SMALL
@@ -44,16 +43,16 @@ def test_every_format_of_a_vocabulary_is_known_by_its_content(tmp_path: Path) ->
     (tmp_path / "b").write_bytes(dump_plain_json(named))
     write_minbpe(small(), tmp_path / "c.tiktoken")
     (tmp_path / "d.json").write_text(json.dumps(TEKKEN))
-    assert dict(load_vocabulary(tmp_path / "a.model").tokens) == TOKENS
-    assert load_vocabulary(tmp_path / "b").digest() == SMALL.digest()
-    assert load_vocabulary(tmp_path / "c.tiktoken").digest() == small().digest()
-    assert load_vocabulary(str(tmp_path / "d.json")).tokens[266] == b"ab"
-    assert isinstance(load_tokenizer(tmp_path / "a.model"), Tokenizer)
+    assert dict(vocabulary_of(load(tmp_path / "a.model")).tokens) == TOKENS
+    assert vocabulary_of(load(tmp_path / "b")).digest() == SMALL.digest()
+    assert vocabulary_of(load(tmp_path / "c.tiktoken")).digest() == small().digest()
+    assert vocabulary_of(load(str(tmp_path / "d.json"))).tokens[266] == b"ab"
+    assert isinstance(load(tmp_path / "a.model"), Tokenizer)
 
 
 def test_tiktoken_reads_what_we_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")  # it would remember files by their path
-    ranks = {content: token for token, content in load_vocabulary("tiny").tokens.items()}
+    ranks = {content: token for token, content in vocabulary_of(load("tiny")).tokens.items()}
     write_tiktoken(ranks, tmp_path / "tiny.tiktoken")
     assert tiktoken.load.load_tiktoken_bpe(str(tmp_path / "tiny.tiktoken")) == ranks
 
@@ -62,14 +61,14 @@ def test_of_two_files_either_leads_to_both(tmp_path: Path) -> None:
     write_gpt2(SMALL, tmp_path / "vocab.bpe", tmp_path / "encoder.json")
     write_merges_text(small(), tmp_path / "merges.txt", tmp_path / "vocab.json")
     for name in ("vocab.bpe", "encoder.json"):
-        assert load_vocabulary(tmp_path / name).digest() == SMALL.digest()
+        assert vocabulary_of(load(tmp_path / name)).digest() == SMALL.digest()
     for name in ("merges.txt", "vocab.json"):
-        assert load(tmp_path / name).encode_ordinary(" ab") == [32, 256]
+        assert load(tmp_path / name).encode(" ab") == [32, 256]
     (tmp_path / "vocab.json").rename(tmp_path / "other.json")
     with pytest.raises(VocabularyFileError, match=r"vocab\.json cannot be read: No such file"):
-        load_vocabulary(tmp_path / "merges.txt")
+        vocabulary_of(load(tmp_path / "merges.txt"))
     with pytest.raises(VocabularyFileError, match=r"other\.json must be called merges\.txt, "):
-        load_vocabulary(tmp_path / "other.json")
+        vocabulary_of(load(tmp_path / "other.json"))
 
 
 def test_words_of_other_formats_are_tokens_like_any_other(tmp_path: Path) -> None:
@@ -82,44 +81,44 @@ def test_words_of_other_formats_are_tokens_like_any_other(tmp_path: Path) -> Non
     (tmp_path / "vocab.json").write_text(json.dumps(ids))
     (tmp_path / "merges.txt").write_text("#version: 0.2\nm o\nd e\nmo de\nmode l\n")
     for path in (tmp_path, tmp_path / "vocab.json", tmp_path / "merges.txt"):
-        tokenizer = load_tokenizer(path)
+        tokenizer = load(path)
         assert isinstance(tokenizer, Tokenizer)
-        assert tokenizer.encode_ordinary("model") == [ids["model"]]
+        assert tokenizer.encode("model") == [ids["model"]]
 
 
 def test_whole_tokenizers_are_loaded_as_such(tmp_path: Path) -> None:
     write_tokenizer_json(SMALL, tmp_path / "x.json")
     (tmp_path / "y.json").write_bytes(a_model([UNKNOWN, Piece("▁a")]))
-    pipeline = load_tokenizer(tmp_path / "x.json")
-    assert isinstance(pipeline, Pipeline)
-    assert pipeline.ids("ab") == SMALL_IDS
-    pieces = load_tokenizer(str(tmp_path / "y.json"))
-    assert isinstance(pieces, SentencePieceTokenizer)
+    pipeline = load(tmp_path / "x.json")
+    assert isinstance(pipeline.model, BPE)
+    assert pipeline.encode("ab") == SMALL_IDS
+    assert vocabulary_of(pipeline).tokens == SMALL.tokens
+    pieces = load(str(tmp_path / "y.json"))
+    assert isinstance(pieces.model, SentencePieceModel)
     assert pieces.encode("a") == [1]
-    for name, kind in (("x.json", "Pipeline"), ("y.json", "SentencePieceTokenizer")):
-        with pytest.raises(VocabularyFileError, match=f"it holds a {kind}: load_tokenizer loads"):
-            load_vocabulary(tmp_path / name)
+    with pytest.raises(VocabularyError, match="must merge bytes, which a SentencePieceModel does"):
+        vocabulary_of(pieces)
 
 
-SMALL_IDS = Tokenizer(SMALL).encode_ordinary("ab")
+SMALL_IDS = tokenizer_of(SMALL).encode("ab")
 
 
 def test_a_folder_is_looked_through(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.model").write_bytes(a_model([UNKNOWN, Piece("▁a")]))
-    assert isinstance(load_tokenizer(tmp_path), SentencePieceTokenizer)
+    assert isinstance(load(tmp_path).model, SentencePieceModel)
     write_tokenizer_json(SMALL, tmp_path / "tokenizer.json")
-    assert isinstance(load_tokenizer(str(tmp_path)), Pipeline)
+    assert isinstance(load(str(tmp_path)).model, BPE)
     (tmp_path / "empty").mkdir()
     with pytest.raises(VocabularyFileError, match=r"must hold one of tokenizer\.json, tekken"):
-        load_tokenizer(tmp_path / "empty")
+        load(tmp_path / "empty")
 
 
 def test_names_are_names_and_nothing_else_is() -> None:
-    assert repr(load_tokenizer("tiny")) == "<Tokenizer tiny, 2000 tokens>"
+    assert repr(load("tiny")) == "<Tokenizer tiny, 2000 tokens>"
     with pytest.raises(UnknownVocabularyError):
-        load_tokenizer("no_such_name")
+        load("no_such_name")
     with pytest.raises(ParameterError, match="name_or_path must be a name or a path"):
-        load_tokenizer(5)  # type: ignore[arg-type]
+        load(5)  # type: ignore[arg-type]
 
 
 def test_an_empty_line_at_the_start_of_a_tiktoken_file_is_no_message() -> None:
@@ -137,7 +136,7 @@ def test_any_bytes_are_loaded_or_refused(tmp_path: Path) -> None:
     @given(starts, st.binary(max_size=20))
     def check(start: bytes, rest: bytes) -> None:
         path.write_bytes(start + rest)
-        is_read_or_refused(lambda: load_tokenizer(path), str(path))
+        is_read_or_refused(lambda: load(path), str(path))
 
     check()
 
@@ -146,4 +145,4 @@ def test_a_byte_order_mark_is_refused_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_bytes(b"\xef\xbb\xbf{}")
     with pytest.raises(VocabularyFileError, match="must not begin with a byte order mark"):
-        load_tokenizer(path)
+        load(path)

@@ -8,9 +8,9 @@ from hypothesis import given
 
 from bpe_ref import (
     TextRules,
-    Tokenizer,
     VocabularyError,
     VocabularyFileError,
+    tokenizer_of,
     vocabulary_by_concatenation,
     vocabulary_by_pair,
 )
@@ -39,13 +39,19 @@ def small(**changes: object) -> Vocabulary:
 
 def test_the_first_example_of_minbpe_is_encoded_as_its_readme_has_it() -> None:
     vocabulary = parse_minbpe(b"minbpe v1\n\n0\n97 97\n256 97\n257 98\n", "x")
-    assert Tokenizer(vocabulary).encode_ordinary("aaabdaaabac") == [258, 100, 258, 97, 99]
+    assert tokenizer_of(vocabulary).encode("aaabdaaabac", special="ordinary") == [
+        258,
+        100,
+        258,
+        97,
+        99,
+    ]
 
 
 def test_a_file_has_pattern_special_tokens_and_merges() -> None:
     vocabulary = parse_minbpe(WITH_SPECIALS, "x")
     assert vocabulary.digest() == small().digest()
-    assert Tokenizer(vocabulary).encode("ab ab<é>", allowed_special="all") == [
+    assert tokenizer_of(vocabulary).encode("ab ab<é>") == [
         *(256, 32, 256, 301),
     ]
 
@@ -64,12 +70,12 @@ def test_merges_by_concatenation_are_written_as_pairs_that_do_the_same(tmp_path:
     ranks = {**BYTES, **{content: 256 + place for place, content in enumerate(merged)}}
     vocabulary = vocabulary_by_concatenation(ranks)
     write_minbpe(vocabulary, path)
-    ours, theirs = Tokenizer(vocabulary), Tokenizer(read_minbpe(path))
+    ours, theirs = tokenizer_of(vocabulary), tokenizer_of(read_minbpe(path))
 
     @drawn(300)
     @given(text_of())
     def check(text: str) -> None:
-        assert ours.encode_ordinary(text) == theirs.encode_ordinary(text)
+        assert ours.encode(text, special="ordinary") == theirs.encode(text, special="ordinary")
 
     check()
 

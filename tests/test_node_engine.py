@@ -18,9 +18,10 @@ import pytest
 
 from bpe_ref import (
     Vocabulary,
-    load_vocabulary,
+    load,
     vocabulary_by_concatenation,
     vocabulary_by_pair,
+    vocabulary_of,
 )
 from bpe_ref.errors import BpeError
 from bpe_ref.vocabulary import TextRules
@@ -61,7 +62,7 @@ def ask(
 
 def published(name: str) -> Vocabulary:
     try:
-        return load_vocabulary(name)
+        return vocabulary_of(load(name))
     except BpeError as error:
         pytest.skip(f"the vocabulary {name} is not here: {error}")
 

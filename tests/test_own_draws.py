@@ -5,18 +5,16 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
 
-from authoring.cases.sampling import seeds, statistics, statistics_batches, statistics_speculative
-from authoring.cases.sampling.canaries_own_draws import own_draw_canaries
+from authoring.cases.sampling import statistics
+from authoring.cases.sampling.canaries import own_draw_canaries
 from authoring.cases.sampling.draft import finish_sampler
-from authoring.cases.sampling.risk import MOST
-from authoring.cases.sampling.statistics_bins import EXPECTED, SURE, judged, judged_pairs
+from authoring.cases.sampling.statistics_bins import EXPECTED, MOST, SURE, judged, judged_pairs
 from authoring.mutants import sampling_own_numbers
 from authoring.mutants.mutant import Mutant, declared
 from authoring.mutants.own_numbers import OwnNumbersEngine
@@ -34,8 +32,6 @@ from tokenref.record import OPERATIONS, OWN_DRAW_OPS, Case, make_case, op_of
 from tokenref.rules import choices_of
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Seeds, Stat, Verdict
-
-TOPICS: tuple[ModuleType, ...] = (statistics_speculative, statistics_batches, seeds)
 
 KILLED_BY: Mapping[str, set[str]] = {
     "own-draws-are-hotter": {"falling", "peaked"},
@@ -66,12 +62,13 @@ KILLED_BY: Mapping[str, set[str]] = {
 
 @cache
 def cases() -> tuple[Case, ...]:
-    return tuple(finish_sampler(draft) for topic in TOPICS for draft in topic.drafts())
+    """Return the cases of batches and of several draws in one step."""
+    return tuple(finish_sampler(draft) for draft in statistics.drafts() if draft.op != "stat")
 
 
 @cache
 def single_draws() -> tuple[Case, ...]:
-    return tuple(finish_sampler(draft) for draft in statistics.drafts())
+    return tuple(finish_sampler(draft) for draft in statistics.drafts() if draft.op == "stat")
 
 
 def slug(case: Case) -> str:
@@ -113,8 +110,7 @@ def small(op: str, request: dict[str, Any], verdict: Verdict) -> Case:
 
 def test_a_run_by_rules_and_one_profile_is_wrong_once_in_a_million_runs_at_most() -> None:
     risks: Counter[str] = Counter()
-    laws = [finish_sampler(draft) for draft in statistics.drafts()]
-    for case in [*laws, *cases()]:
+    for case in [*single_draws(), *cases()]:
         if isinstance(case.verdict, Stat):
             part, whole = case.verdict.alpha.split("/")
             risks[case.profile] += Fraction(part) / int(whole)  # type: ignore[assignment]

@@ -9,16 +9,15 @@ import pytest
 from hypothesis import given
 
 from bpe_ref import (
-    NamedVocabulary,
     TextRules,
     Vocabulary,
     VocabularyFileError,
-    dump_plain_json,
-    load_vocabulary,
-    parse_plain_json,
+    load,
     vocabulary_by_concatenation,
     vocabulary_by_pair,
+    vocabulary_of,
 )
+from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json, parse_plain_json
 from tests.strategies import vocabularies
 
 BY_PAIR = vocabulary_by_pair(
@@ -49,8 +48,8 @@ def test_duplicate_merges_and_shared_special_ids_survive_the_file() -> None:
 def test_a_json_file_is_loaded_by_its_path(tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     path.write_bytes(dump_plain_json(NamedVocabulary("v", "w", BY_PAIR)))
-    assert load_vocabulary(path).digest() == BY_PAIR.digest()
-    assert load_vocabulary(str(path)).digest() == BY_PAIR.digest()
+    assert vocabulary_of(load(path)).digest() == BY_PAIR.digest()
+    assert vocabulary_of(load(str(path))).digest() == BY_PAIR.digest()
 
 
 def edited(edit: Callable[[dict[str, Any]], Any]) -> bytes:

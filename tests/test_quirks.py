@@ -13,16 +13,16 @@ import tokenizers
 
 from bpe_ref.errors import BpeError
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.normalizers.charsmap import compile_charsmap
 from bpe_ref.profile import HUGGING_FACE, STRICT, Profile
+from bpe_ref.tokenizer import Tokenizer
 
 PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "tokenizers.md"
 FIELDS: Final = [field.name for field in fields(Profile) if field.name != "name"]
 FLAGS: Final = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 Json = dict[str, Any]
-Either = Pipeline | tokenizers.Tokenizer
+Either = Tokenizer | tokenizers.Tokenizer
 Question = Callable[[Either], str]
 
 
@@ -57,7 +57,7 @@ def tokens_of(text: str) -> Question:
     """Ask for the tokens of a text."""
 
     def ask(tokenizer: Either) -> str:
-        if isinstance(tokenizer, Pipeline):
+        if isinstance(tokenizer, Tokenizer):
             return " ".join(tokenizer.encode(text, draw=lambda: 0.75).tokens)
         return " ".join(tokenizer.encode(text).tokens)
 
@@ -76,7 +76,7 @@ def text_of(*ids: int) -> Question:
 
 def merges_of(tokenizer: Either) -> str:
     """Ask for the number of merges."""
-    if isinstance(tokenizer, Pipeline):
+    if isinstance(tokenizer, Tokenizer):
         return str(len(tokenizer.model.merges))
     return str(len(json.loads(tokenizer.to_str())["model"]["merges"]))
 

@@ -17,7 +17,6 @@ from authoring.cases.sampling import (
     adaptive,
     batches,
     draws,
-    draws_long_rows,
     draws_races,
     draws_refused,
     draws_several,
@@ -26,28 +25,35 @@ from authoring.cases.sampling import (
     sequences,
     speculative,
     speculative_listed,
-    speculative_residual,
     statistics,
 )
-from authoring.cases.sampling.canaries_draws import draw_canaries
+from authoring.cases.sampling.canaries import draw_canaries
 from authoring.cases.sampling.draft import SamplerDraft, finish_sampler
 from authoring.cases.sampling.random_streams import PUBLISHED
-from authoring.cases.sampling.statistics_bins import EXPECTED, SURE, bins_of, judged
-from authoring.chi_square import effect, least, limit, upper_tail
+from authoring.cases.sampling.statistics_bins import (
+    EXPECTED,
+    SURE,
+    bins_of,
+    effect,
+    judged,
+    least,
+    limit,
+    upper_tail,
+)
 from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import floats, unpack
 from tokenref.generators import CONVERSIONS, GENERATORS
 from tokenref.glossary import FLAGS
 from tokenref.judge import judge
-from tokenref.record import Case, MustRefuse, op_of
+from tokenref.record import OWN_DRAW_OPS, Case, MustRefuse, op_of
 from tokenref.rules import all_choices, choices_of, is_open, points, rule_name, rule_names
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Stat
 
 TOPICS: tuple[ModuleType, ...] = (
-    draws, draws_races, draws_several, draws_long_rows, draws_refused, random_streams,
-    random_numbers, speculative, speculative_listed, speculative_residual, adaptive, batches,
+    draws, draws_races, draws_several, draws_refused, random_streams,
+    random_numbers, speculative, speculative_listed, adaptive, batches,
     sequences, statistics,
 )  # fmt: skip
 OPS = {
@@ -59,7 +65,9 @@ RULED = ("draw", "speculative", "residual", "mirostat_1", "mirostat_2", "adaptiv
 
 @cache
 def drafts() -> tuple[SamplerDraft, ...]:
-    return tuple(draft for topic in TOPICS for draft in topic.drafts())
+    """Return the cases, those about batches, seeds and complete steps aside."""
+    every = (draft for topic in TOPICS for draft in topic.drafts())
+    return tuple(draft for draft in every if draft.op == "stat" or draft.op not in OWN_DRAW_OPS)
 
 
 @cache

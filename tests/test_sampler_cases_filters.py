@@ -16,15 +16,12 @@ from hypothesis import strategies as st
 
 from authoring.cases import sampling
 from authoring.cases.draft import PurposeError
-from authoring.cases.sampling import (
-    filters_engine_questions,
-    filters_long,
-)
+from authoring.cases.sampling import filters_engines, filters_long
 from authoring.cases.sampling.all import TOPICS
-from authoring.cases.sampling.canaries_filters import filter_canaries
+from authoring.cases.sampling.canaries import filter_canaries
 from authoring.cases.sampling.draft import finish_sampler
 from authoring.cases.sampling.filter_draft import FilterCase, Row, beside, eighths, logits
-from sampling_ref import PROFILES
+from sampling_ref import PROFILES, STEPS
 from sampling_ref.numbers.binary32 import Binary32, to_binary32
 from tests.test_cases import sections
 from tokenref.answers import Answer, Ok, Refused
@@ -108,9 +105,16 @@ def test_every_engine_that_has_a_filter_has_cases(op: str) -> None:
 
 @pytest.mark.parametrize("op", FILTER_OPS)
 def test_engines_with_different_rules_are_told_apart_by_a_question(op: str) -> None:
+    step = STEPS[op]
+    usual = {**step.parameters, **{point: allowed[0] for point, allowed in step.choices.items()}}
+
     def rule(name: str) -> dict[str, Any]:
-        chosen = PROFILES[name].stages_of(op)[0].choices
-        return {k: v for k, v in chosen.items() if k not in {"base", "zero", "above_one"}}
+        chosen = PROFILES[name].stages_of(op)[0].choices.items()
+        return {
+            point: choice
+            for point, choice in chosen
+            if point not in {"base", "zero", "above_one"} and choice != usual[point]
+        }
 
     having = [name for name, profile in PROFILES.items() if op in {s.step for s in profile.stages}]
     for one, two in combinations(having, 2):
@@ -118,7 +122,7 @@ def test_engines_with_different_rules_are_told_apart_by_a_question(op: str) -> N
             continue
         stages = PROFILES[one].stages_of(op)[0], PROFILES[two].stages_of(op)[0]
         told = False
-        for slug, row, params, _, _ in filters_engine_questions.QUESTIONS[op]:
+        for slug, row, params, _, _ in filters_engines.QUESTIONS[op]:
             if not all(params.keys() <= stage.takes.keys() for stage in stages):
                 continue
             found = []

@@ -10,15 +10,12 @@ import msgspec
 import pytest
 
 from authoring.cases.draft import PurposeError
-from authoring.cases.sampling import (
-    chains_long,
-    rows_penalties,
-)
+from authoring.cases.sampling import chains_long, rows_penalties
 from authoring.cases.sampling.all import TOPICS as ALL_TOPICS
-from authoring.cases.sampling.canaries_rows import row_canaries
-from authoring.cases.sampling.chains_asking import ChainTopic, alone, chain_request
+from authoring.cases.sampling.canaries import row_canaries
+from authoring.cases.sampling.chain_draft import ChainTopic, alone, chain_request
 from authoring.cases.sampling.draft import SamplerDraft, finish_sampler
-from authoring.cases.sampling.rows_asking import becomes, row_request
+from authoring.cases.sampling.row_draft import becomes, row_request
 from sampling_ref import PROFILES, STEPS
 from tests.test_cases import sections
 from tokenref.answers import Ok
@@ -37,7 +34,7 @@ from tokenref.verdicts import Close, Either, Exact, MustRefuse, Set
 TOPICS = tuple(
     topic
     for topic in ALL_TOPICS
-    if topic.__name__.rpartition(".")[2].startswith(("rows_", "chains_", "survey_", "worked_"))
+    if topic.__name__.rpartition(".")[2].startswith(("rows_", "chains", "survey_", "worked_"))
     and topic is not chains_long
 )
 """All but the long rows, which take ten seconds."""

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe_ref import ByConcatenation, ByPair, Vocabulary
+from bpe_ref import Vocabulary
+from bpe_ref.vocabulary.merges import ByConcatenation, ByPair
 from tests.strategies import examples
 from tokenref.answers import Ok, Refused
 from tokenref.engines.reference import ReferenceEngine

@@ -9,7 +9,7 @@ import pytest
 import tiktoken
 from hypothesis import given
 
-from bpe_ref import Tokenizer, VocabularyFileError
+from bpe_ref import VocabularyFileError, tokenizer_of
 from bpe_ref.formats.tekken import OLD_SPECIAL_TOKENS, parse_tekken, read_tekken
 from bpe_ref.tiny import tiny_vocabulary
 from bpe_ref.vocabulary import Vocabulary
@@ -64,7 +64,7 @@ def test_an_id_is_a_rank_behind_the_special_tokens() -> None:
     assert vocabulary.tokens[10] == b"\x00"
     assert vocabulary.tokens[10 + 256] == b"ab"
     assert vocabulary.special_tokens["</s>"] == 2
-    assert Tokenizer(vocabulary).encode_ordinary("ab") == [266]
+    assert tokenizer_of(vocabulary).encode("ab", special="ordinary") == [266]
     assert (vocabulary.text.pattern, vocabulary.text.whole_piece) == (PATTERN, True)
 
 
@@ -98,7 +98,7 @@ def test_ids_are_those_of_tiktoken_moved_up_as_mistral_does_it(tmp_path: Path) -
     tokens = tokens_of_tiny()
     path = tmp_path / "tekken.json"
     path.write_text(json.dumps(a_file(tokens)))
-    ours = Tokenizer(read_tekken(path))
+    ours = tokenizer_of(read_tekken(path))
     ranks = {token: rank for rank, token in enumerate(tokens)}
     theirs = tiktoken.Encoding("tekken", pat_str=PATTERN, mergeable_ranks=ranks, special_tokens={})
 
@@ -106,7 +106,7 @@ def test_ids_are_those_of_tiktoken_moved_up_as_mistral_does_it(tmp_path: Path) -
     @given(text_of(*LISTED))
     def check(text: str) -> None:
         ids = [10 + token for token in theirs.encode(text, disallowed_special=())]
-        assert ours.encode_ordinary(text) == ids
+        assert ours.encode(text, special="ordinary") == ids
         assert ours.decode(ids) == text
 
     check()

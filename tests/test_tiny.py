@@ -9,7 +9,9 @@ from typing import cast
 import pytest
 import tiktoken
 
-from bpe_ref import ENCODERS, NOT_BPE, Vocabulary, audit
+from bpe_ref import ENCODERS, Vocabulary, tokenizer_of
+from bpe_ref.auditing import audit
+from bpe_ref.encoders.table import NOT_BPE
 from bpe_ref.formats.tiktoken import write_tiktoken
 from bpe_ref.tiny import (
     TINY_SIZE,
@@ -19,7 +21,6 @@ from bpe_ref.tiny import (
     tiny_vocabulary,
     train_tiny,
 )
-from bpe_ref.tokenizer import Tokenizer
 
 FILE = files("bpe_ref") / "data" / "tiny.tiktoken"
 
@@ -97,12 +98,14 @@ def test_an_audit_of_tiny_finds_nothing() -> None:
 
 
 def test_its_corpus_survives_encoding_and_decoding() -> None:
-    tokenizer = Tokenizer(tiny())
-    assert tokenizer.decode(tokenizer.encode_ordinary(tiny_corpus())) == tiny_corpus()
+    tokenizer = tokenizer_of(tiny())
+    assert tokenizer.decode(tokenizer.encode(tiny_corpus(), special="ordinary")) == tiny_corpus()
 
 
 def test_all_encoders_agree_on_its_corpus() -> None:
-    pieces = {piece.encode() for piece in Tokenizer(tiny()).pieces(tiny_corpus())}
+    pieces = {
+        piece.encode() for piece in tokenizer_of(tiny()).pieces(tiny_corpus(), special="ordinary")
+    }
     exact = [encode for name, encode in ENCODERS.items() if name not in NOT_BPE]
     for piece in pieces:
         symbols = tiny().symbols(piece)
@@ -117,14 +120,14 @@ def test_tiktoken_encodes_its_corpus_the_same() -> None:
         special_tokens=dict(tiny().special_tokens),
     )
     text = tiny_corpus() + "<|fim_middle|>"
-    tokenizer = Tokenizer(tiny())
-    assert tokenizer.encode_ordinary(text) == engine.encode_ordinary(text)
-    ours = tokenizer.encode(text, allowed_special="all")
+    tokenizer = tokenizer_of(tiny())
+    assert tokenizer.encode(text, special="ordinary") == engine.encode_ordinary(text)
+    ours = tokenizer.encode(text)
     assert ours == engine.encode(text, allowed_special="all")
 
 
 def test_every_learned_token_is_used_by_its_corpus_or_made_into_one_that_is() -> None:
-    used = set(Tokenizer(tiny()).encode_ordinary(tiny_corpus()))
+    used = set(tokenizer_of(tiny()).encode(tiny_corpus(), special="ordinary"))
     splits = audit(tiny()).splits
     for token in sorted(splits, reverse=True):
         if token in used:
@@ -175,7 +178,7 @@ def test_many_characters_fall_apart_into_tokens() -> None:
     part_of_a_character = learned() - {text.encode() for text in learned_texts()}
     assert len(part_of_a_character) > 200
     for text in ["🌍", "🦀", "ש", "한국", "뷁", "𠮷", "Ω"]:
-        assert len(Tokenizer(tiny()).encode_ordinary(text)) > 1
+        assert len(tokenizer_of(tiny()).encode(text, special="ordinary")) > 1
 
 
 def test_there_are_hundreds_of_tokens_that_two_tokens_make_in_several_ways() -> None:
@@ -188,7 +191,9 @@ def test_there_are_hundreds_of_tokens_that_two_tokens_make_in_several_ways() -> 
 
 
 def test_greedy_and_minimal_are_caught_on_its_corpus() -> None:
-    pieces = {piece.encode() for piece in Tokenizer(tiny()).pieces(tiny_corpus())}
+    pieces = {
+        piece.encode() for piece in tokenizer_of(tiny()).pieces(tiny_corpus(), special="ordinary")
+    }
     for name in NOT_BPE:
         wrong = [
             piece

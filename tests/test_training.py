@@ -13,14 +13,14 @@ from tiktoken._educational import bpe_train
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 from tokenizers import models, trainers
 
-from bpe_ref import TextRules, Vocabulary, audit, vocabulary_by_concatenation
+from bpe_ref import TextRules, Vocabulary, tokenizer_of, vocabulary_by_concatenation
+from bpe_ref.auditing import audit
 from bpe_ref.encoders.naive import encode_naive
 from bpe_ref.errors import ParameterError, PatternError
 from bpe_ref.formats.tiktoken import read_tiktoken, write_tiktoken
 from bpe_ref.learning import Learned, learn_naive, merge_everywhere
 from bpe_ref.learning.incremental import learn_incrementally
 from bpe_ref.learning.training import TrainingProgress, train
-from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary.merges import TokenId
 from tests.strategies import examples
 
@@ -96,7 +96,7 @@ def test_the_quick_trainer_learns_what_the_definition_learns(
 @examples(150)
 @given(texts(), st.integers(256, 256 + MOST))
 def test_train_learns_what_the_definition_learns(texts: list[str], size: int) -> None:
-    cut = Tokenizer(vocabulary_by_concatenation({b"a": 0}, text=WORDS)).pieces
+    cut = tokenizer_of(vocabulary_by_concatenation({b"a": 0}, text=WORDS)).pieces
     pieces = Counter(piece.encode() for text in texts for piece in cut(text))
     halves = spelled(islice(learn_naive(pieces), size - 256))
     vocabulary = train(texts, size, text_rules=WORDS)

@@ -13,12 +13,19 @@ from types import MappingProxyType
 from typing import Final
 from zipfile import ZipFile
 
-from bpe_ref import BpeError, load_vocabulary
+from bpe_ref import BpeError
 from bpe_ref.formats.plain_json import parse_plain_json
 from tokenref.manifest import Manifest, VocabularyEntry, parse_manifest, read_manifest
 from tokenref.record import ROW_OPS, Case, RecordError, op_of
 from tokenref.record_files import REGRESS, FixturePath, read_file, read_records
-from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, TokenizerSubject, together
+from tokenref.subjects import (
+    SAMPLERS,
+    Subject,
+    TokenizerFile,
+    TokenizerSubject,
+    load_bytes,
+    together,
+)
 from tokenref.verdicts import Either, Set
 
 
@@ -74,7 +81,7 @@ def shipped_subjects() -> Mapping[str, VocabularyEntry]:
 def shipped_subject(name: str) -> TokenizerSubject:
     """Return a vocabulary or tokenizer of the fixtures by its name. Raises `KeyError`.
 
-    >>> shipped_subject("tiny").digest() == load_vocabulary("tiny").digest()
+    >>> shipped_subject("tiny").digest() == load_bytes("tiny").digest()
     True
     """
     entry = shipped_subjects()[name]
@@ -144,7 +151,7 @@ class Catalogue:
     def subject(self, digest: str | None) -> Subject | str:
         """Return a vocabulary or tokenizer by its digest, or one sentence why it is not available.
 
-        Vocabularies that are too large to ship are searched as `bpe_ref.load_vocabulary` does, and
+        Vocabularies that are too large to ship are searched as `bpe_ref.load` does, and
         must have the digest.
         """
         if digest is None:
@@ -157,7 +164,7 @@ class Catalogue:
             source = self.folder / entry.path if entry.path else entry.name
             try:
                 if isinstance(source, str):
-                    vocabulary = load_vocabulary(source)
+                    vocabulary = load_bytes(source)
                 else:
                     vocabulary = parse_plain_json(read_file(source), str(source)).vocabulary
             except BpeError as error:

@@ -26,7 +26,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from bpe_ref import BpeError, TokenId, TokenIdError, Tokenizer, Vocabulary, load_vocabulary
+from bpe_ref import BpeError, TokenId, TokenIdError, Tokenizer, Vocabulary, tokenizer_of
 from tokenref.answers import (
     Answer,
     Crashed,
@@ -41,6 +41,7 @@ from tokenref.answers import (
 from tokenref.corpus_files import CorpusError, read_text
 from tokenref.judge import first_difference
 from tokenref.runner import guarded, quiet_standard_error
+from tokenref.subjects import load_bytes
 
 SHOWN: Final = 3
 """Tokens shown on each side of a difference."""
@@ -116,7 +117,7 @@ def compare_corpus(path: Path, vocabulary_name: str, engines: Sequence[Engine]) 
     """Return how each engine encodes a text file, compared with the reference.
 
     `vocabulary_name` is a registered name or a path, as for
-    `bpe_ref.load_vocabulary`. Raises `CorpusError` for a file that cannot be
+    `subjects.load_bytes`. Raises `CorpusError` for a file that cannot be
     read, is empty, too large or not UTF-8, and for a text that the reference
     refuses; `BpeError` for the vocabulary.
 
@@ -126,11 +127,11 @@ def compare_corpus(path: Path, vocabulary_name: str, engines: Sequence[Engine]) 
     tokenref.corpus_files.CorpusError: no/such.txt cannot be read: No such file or directory
     """
     text, size = read_text(path)
-    vocabulary = load_vocabulary(vocabulary_name)
-    tokenizer = Tokenizer(vocabulary, name=vocabulary_name)
+    vocabulary = load_bytes(vocabulary_name)
+    tokenizer = tokenizer_of(vocabulary, name=vocabulary_name)
     start = time.perf_counter()
     try:
-        ids = array("Q", tokenizer.encode_ordinary(text))
+        ids = array("Q", tokenizer.encode(text, special="ordinary"))
     except BpeError as error:
         raise CorpusError(f"{path} cannot be encoded: {error}") from None
     taken = time.perf_counter() - start
@@ -186,7 +187,7 @@ def _difference(reference: _Reference, session: Session, ids: Sequence[TokenId])
     def differs(stretch: str) -> bool:
         answer = _encode(session, stretch)
         return not isinstance(answer, Ok) or list(answer.out["ids"]) != (
-            reference.tokenizer.encode_ordinary(stretch)
+            reference.tokenizer.encode(stretch, special="ordinary")
         )
 
     lines = reference.text.split("\n")

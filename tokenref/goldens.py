@@ -10,8 +10,10 @@ from typing import Any
 
 import msgspec
 
-from bpe_ref import Pipeline, SentencePieceTokenizer, load_tokenizer
+from bpe_ref import load
 from bpe_ref.formats.files import read_unpacked
+from bpe_ref.models.byte_bpe import ByteBPE
+from bpe_ref.models.sentencepiece import SentencePieceModel
 from tokenref.answers import Ok, Refused, Unsupported
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.engines.reference import ReferenceEngine
@@ -95,13 +97,13 @@ def own_subject(name_or_path: str) -> TokenizerSubject:
     Raises `BpeError` for what is neither, and `GoldensError` for a SentencePiece
     model, which no record can name.
     """
-    loaded = load_tokenizer(name_or_path)
-    if isinstance(loaded, SentencePieceTokenizer):
+    model = load(name_or_path).model
+    if isinstance(model, SentencePieceModel):
         raise GoldensError(
             f"{name_or_path} must be a vocabulary or a tokenizer.json, is a SentencePiece model"
         )
-    if not isinstance(loaded, Pipeline):
-        return loaded.vocabulary
+    if isinstance(model, ByteBPE):
+        return model.vocabulary
     path = Path(name_or_path)
     path = path / "tokenizer.json" if path.is_dir() else path
     return TokenizerFile(_unicode(path.name), read_unpacked(path))

@@ -3,9 +3,11 @@
 import json
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 from typing import Final, TypeAlias
 
-from bpe_ref import Vocabulary
+from bpe_ref import Vocabulary, VocabularyFileError, load
+from bpe_ref.models.byte_bpe import ByteBPE
 from tokenref.answers import (
     Engine,
     LoadsForProfile,
@@ -43,6 +45,22 @@ SAMPLERS: Final = Samplers()
 TokenizerSubject: TypeAlias = Vocabulary | TokenizerFile
 
 Subject: TypeAlias = TokenizerSubject | Samplers
+
+
+def load_bytes(name_or_path: str | Path) -> Vocabulary:
+    """Return the vocabulary of bytes that a name or a file stands for.
+
+    Raises `BpeError` if it stands for none, or for a tokenizer of another kind.
+
+    >>> len(load_bytes("tiny").tokens)
+    2000
+    """
+    model = load(name_or_path).model
+    if not isinstance(model, ByteBPE):
+        raise VocabularyFileError(
+            f"{name_or_path} must hold a vocabulary of bytes, its model is a {type(model).__name__}"
+        )
+    return model.vocabulary
 
 
 def load_subject(

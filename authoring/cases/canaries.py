@@ -4,160 +4,14 @@ A right engine fails every one. They are made from right answers by one change
 each, so that only a comparison of the very thing that was changed notices.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
-
 import msgspec
-from msgspec import Struct
 
 from authoring.cases.changed_canaries import changed_canaries
 from authoring.cases.draft import Draft, finish
 from authoring.cases.vocabularies import vocabulary_named
-from tokenref.questions.text import (
-    CountOutput,
-    DecodeInput,
-    DecodeOutput,
-    IdsOutput,
-    PiecesOutput,
-    Recipe,
-    SpecialInput,
-    Stages,
-    TextInput,
-)
-from tokenref.record import OPS, Case, Exact, MustRefuse, make_case
-
-
-@dataclass(frozen=True)
-class _Canary:
-    slug: str
-    op: str
-    vocabulary: str
-    request: Struct
-    out: Any
-    """The wrong answer; None for a refusal."""
-
-    why: str
-    codes: tuple[Any, ...] = ()
-    """The wrong reasons to refuse."""
-
-
-def _listed() -> Iterator[_Canary]:
-    yield _Canary(
-        "wrong-ids",
-        "encode",
-        "doubles",
-        TextInput(text="aaa"),
-        IdsOutput(ids=[0, 1]),
-        "The tokens are right in number and wrong in order.",
-    )
-    yield _Canary(
-        "one-id-too-many",
-        "encode",
-        "doubles",
-        TextInput(text="aaa"),
-        IdsOutput(ids=[1, 0, 0]),
-        "The tokens are right, and one too many at the end.",
-    )
-    yield _Canary(
-        "one-id-too-few",
-        "encode",
-        "doubles",
-        TextInput(text="aaa"),
-        IdsOutput(ids=[1]),
-        "The tokens are right, but the last is left out.",
-    )
-    yield _Canary(
-        "no-ids",
-        "encode",
-        "tiny",
-        TextInput(text="hello"),
-        IdsOutput(ids=[]),
-        "No tokens at all for a text that has some.",
-    )
-    yield _Canary(
-        "wrong-count",
-        "count",
-        "tiny",
-        TextInput(text="hello world"),
-        CountOutput(count=99),
-        "The count is far off.",
-    )
-    yield _Canary(
-        "wrong-pieces",
-        "pieces",
-        "tiny",
-        TextInput(text="a b"),
-        PiecesOutput(pieces=["61", "20", "62"]),
-        "Here the space is a separate piece.",
-    )
-    yield _Canary(
-        "wrong-bytes",
-        "decode",
-        "doubles",
-        DecodeInput(ids=[1, 0]),
-        DecodeOutput(octets="616162"),
-        "The last of three bytes is another one.",
-    )
-    yield _Canary(
-        "wrong-text",
-        "decode",
-        "shortcut",
-        DecodeInput(ids=[255], errors="replace"),
-        DecodeOutput(text="?"),
-        "A question mark is used as the replacement character.",
-    )
-    yield _Canary(
-        "wrong-runs",
-        "encode",
-        "doubles",
-        TextInput(recipe=Recipe(unit="61", times=101, before="", after="")),
-        IdsOutput(runs=[(1, 49), (0, 3)]),
-        "The runs spell the text in other tokens.",
-    )
-    yield _Canary(
-        "wrong-special",
-        "special",
-        "tiny",
-        SpecialInput(text="<|endoftext|>", allowed="all", disallowed=[]),
-        IdsOutput(ids=[2001]),
-        "The special token has its neighbour's id.",
-    )
-    yield _Canary(
-        "refused-although-fine",
-        "encode",
-        "missing_bytes",
-        TextInput(text="ab"),
-        None,
-        "A text that has tokens is reported as refused.",
-        ("MISSING_BYTE",),
-    )
-    yield _Canary(
-        "answered-although-refused",
-        "encode",
-        "missing_bytes",
-        TextInput(text="axb"),
-        IdsOutput(ids=[1, 0]),
-        "A text that must be refused is reported with tokens.",
-    )
-    yield _Canary(
-        "wrong-code",
-        "decode",
-        "holes",
-        DecodeInput(ids=[0]),
-        None,
-        "The refusal is right and its reason is another.",
-        ("INVALID_UTF8",),
-    )
-    yield _Canary(
-        "wrong-special-code",
-        "special",
-        "tiny",
-        SpecialInput(text="<|endoftext|>", allowed=[], disallowed="all"),
-        None,
-        "The refusal is right and its reason is another: no byte is missing.",
-        ("MISSING_BYTE",),
-    )
+from authoring.data import tables
+from tokenref.questions.text import IdsOutput, Stages, TextInput
+from tokenref.record import OPERATIONS, OPS, Case, Exact, MustRefuse, make_case
 
 
 def canaries() -> list[Case]:
@@ -168,18 +22,18 @@ def canaries() -> list[Case]:
     """
     cases = [
         make_case(
-            canary.op,
-            id=f"canary/{canary.op}/{canary.slug}",
+            op,
+            id=f"canary/{op}/{slug}",
             profile="definition",
-            vocab=vocabulary_named(canary.vocabulary).digest(),
-            why=f"{canary.why} A right engine must fail this.",
+            vocab=vocabulary_named(vocabulary).digest(),
+            why=f"{why} A right engine must fail this.",
             flags=["Canary"],
             spec="docs/bpe.md#definition",
-            verdict=MustRefuse(codes=list(canary.codes)) if canary.codes else Exact(),
-            input=canary.request,
-            out=canary.out,
+            verdict=MustRefuse(codes=wrong) if isinstance(wrong, list) else Exact(),
+            input=msgspec.convert(question, OPERATIONS[op].question),
+            out=None if isinstance(wrong, list) else msgspec.convert(wrong, OPERATIONS[op].answer),
         )
-        for canary in _listed()
+        for slug, op, vocabulary, question, wrong, why in tables("canaries")["canaries"]
     ]
     return [*cases, _wrong_stage(), *changed_canaries()]
 

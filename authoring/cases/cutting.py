@@ -8,7 +8,7 @@ from authoring.cases.draft import Draft, refuses
 from authoring.cases.random_texts import row_of_tokens
 from authoring.cases.splitmix import SplitMix64
 from authoring.cases.vocabularies import FAR_LETTERS, vocabulary_named
-from bpe_ref import Tokenizer
+from bpe_ref import tokenizer_of
 from tokenref.questions.text import ChunksInput, LimitInput, SplitInput
 
 SPEC: Final = "docs/cutting.md#cutting"
@@ -72,7 +72,7 @@ def _special_text(vocabulary: str) -> str:
 
 
 def _limits(name: str, vocabulary: str, text: str, fact: str) -> Iterator[Draft]:
-    total = Tokenizer(vocabulary_named(vocabulary)).count(text)
+    total = tokenizer_of(vocabulary_named(vocabulary)).count(text, special="ordinary")
     for limit in sorted({max(0, total - 1), total, total // 2, total + 1}):
         yield blaming(
             "limit",

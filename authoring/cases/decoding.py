@@ -8,7 +8,7 @@ from msgspec import UNSET
 from authoring.cases.draft import Draft, Purpose, PurposeError, refuses
 from authoring.cases.vocabularies import vocabulary_named
 from authoring.data import tables
-from bpe_ref import Tokenizer
+from bpe_ref import tokenizer_of
 from tokenref.questions.text import DecodeInput, DecodeOutput
 from tokenref.record import Case
 from tokenref.subjects import Subject
@@ -221,7 +221,7 @@ def _specials() -> Iterator[Draft]:
 
 
 def _sequences() -> Iterator[Draft]:
-    tiny = Tokenizer(vocabulary_named("tiny"))
+    tiny = tokenizer_of(vocabulary_named("tiny"))
     for name, errors in _ALL.items():
         yield _draft(
             "sequences",
@@ -232,7 +232,7 @@ def _sequences() -> Iterator[Draft]:
             ["EmptyInput", "Decoding"],
         )
     for slug, text, fact in _TABLES["sequences"]:
-        ids = tiny.encode_ordinary(text)
+        ids = tiny.encode(text, special="ordinary")
         yield _draft(
             "sequences",
             slug,

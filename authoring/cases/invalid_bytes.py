@@ -10,7 +10,9 @@ from typing import Final
 
 from authoring.cases.draft import Draft, refuses
 from authoring.cases.vocabularies import vocabulary_named
-from bpe_ref import Steps, Tokenizer, Vocabulary
+from bpe_ref import Vocabulary, tokenizer_of
+from bpe_ref.models.byte_bpe import encode_bytes
+from tokenref.engines.reference import byte_model
 from tokenref.questions.text import TextInput
 
 SPEC: Final = "docs/bpe.md#bytes-that-are-not-utf8"
@@ -108,9 +110,10 @@ def drafts() -> Iterator[Draft]:
 
 def _draft(op: str, slug: str, vocabulary: str, digits: str, fact: str) -> Draft:
     data = bytes.fromhex(digits)
-    lossy = Tokenizer(vocabulary_named(vocabulary), steps=Steps())
-    replaced = lossy.encode_ordinary(data.decode("utf-8", "replace")) != lossy.encode_bytes(data)
-    whole = _in_one_piece(vocabulary_named(vocabulary), data) != lossy.encode_bytes(data)
+    lossy = tokenizer_of(vocabulary_named(vocabulary))
+    right = encode_bytes(lossy, data)
+    replaced = lossy.encode(data.decode("utf-8", "replace"), special="ordinary") != right
+    whole = _in_one_piece(vocabulary_named(vocabulary), data) != right
     told = [
         *(["putting U+FFFD instead loses it"] if replaced else []),
         *(["taking all in one piece gives other tokens"] if whole else []),
@@ -129,4 +132,4 @@ def _draft(op: str, slug: str, vocabulary: str, digits: str, fact: str) -> Draft
 
 
 def _in_one_piece(vocabulary: Vocabulary, data: bytes) -> list[int]:
-    return Tokenizer(vocabulary).encode_piece(data)
+    return byte_model(tokenizer_of(vocabulary)).ids_of_bytes(data)

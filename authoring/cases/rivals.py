@@ -13,7 +13,7 @@ from typing import Final
 
 from authoring.cases.draft import Purpose, tells_apart
 from authoring.mutants.table import MUTANTS
-from bpe_ref import ENCODERS, TokenId, Tokenizer, Vocabulary
+from bpe_ref import ENCODERS, TokenId, Tokenizer, Vocabulary, tokenizer_of
 from tokenref.engines.reference import ReferenceEngine
 
 # ---- merging
@@ -128,21 +128,29 @@ def wrong_cutter(name: str) -> ReferenceEngine:
 def _tokenizer(vocabulary: Vocabulary, name: str | None) -> Tokenizer:
     """Return the right tokenizer, or the one that cuts wrongly so; both are used often."""
     if name is None:
-        return Tokenizer(vocabulary)
+        return tokenizer_of(vocabulary)
     engine = wrong_cutter(name)
-    return Tokenizer(vocabulary.remember(engine.prepare), steps=engine.steps)
+    return engine.prepare_tokenizer(tokenizer_of(vocabulary.remember(engine.prepare)))
 
 
 def cut_otherwise(vocabulary: Vocabulary, text: str) -> list[str]:
     """Return the names of the wrong ways that cut the text into other pieces."""
-    right = _tokenizer(vocabulary, None).pieces(text)
-    return [name for name in CUTTERS if _tokenizer(vocabulary, name).pieces(text) != right]
+    right = _tokenizer(vocabulary, None).pieces(text, special="ordinary")
+    return [
+        name
+        for name in CUTTERS
+        if _tokenizer(vocabulary, name).pieces(text, special="ordinary") != right
+    ]
 
 
 def encoded_otherwise(vocabulary: Vocabulary, text: str) -> list[str]:
     """Return the names of the wrong ways that show in the tokens."""
-    right = _tokenizer(vocabulary, None).encode_ordinary(text)
-    return [name for name in CUTTERS if _tokenizer(vocabulary, name).encode_ordinary(text) != right]
+    right = _tokenizer(vocabulary, None).encode(text, special="ordinary")
+    return [
+        name
+        for name in CUTTERS
+        if _tokenizer(vocabulary, name).encode(text, special="ordinary") != right
+    ]
 
 
 def fails_cut(*names: str) -> tuple[Purpose, ...]:
@@ -153,18 +161,18 @@ def fails_cut(*names: str) -> tuple[Purpose, ...]:
 def cut(vocabulary: Vocabulary, text: str) -> list[str]:
     r"""Return the right pieces.
 
-    >>> from bpe_ref import load_vocabulary
-    >>> cut(load_vocabulary("tiny"), "a b\n")
+    >>> from tokenref.subjects import load_bytes
+    >>> cut(load_bytes("tiny"), "a b\n")
     ['a', ' b', '\n']
     """
-    return _tokenizer(vocabulary, None).pieces(text)
+    return _tokenizer(vocabulary, None).pieces(text, special="ordinary")
 
 
 def right_tokens(vocabulary: Vocabulary, text: str) -> list[int]:
     """Return the right tokens of a text in which nothing is special.
 
-    >>> from bpe_ref import load_vocabulary
-    >>> right_tokens(load_vocabulary("tiny"), " the") == [load_vocabulary("tiny").ids[" the"]]
+    >>> from tokenref.subjects import load_bytes
+    >>> right_tokens(load_bytes("tiny"), " the") == [load_bytes("tiny").ids[" the"]]
     True
     """
-    return _tokenizer(vocabulary, None).encode_ordinary(text)
+    return _tokenizer(vocabulary, None).encode(text, special="ordinary")

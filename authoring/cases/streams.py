@@ -10,7 +10,8 @@ from authoring.cases.growing import VOCABULARIES
 from authoring.cases.random_texts import row_of_tokens
 from authoring.cases.splitmix import SplitMix64
 from authoring.cases.vocabularies import vocabulary_named
-from bpe_ref import Tokenizer, Vocabulary
+from bpe_ref import Vocabulary, tokenizer_of
+from tokenref.engines.reference import byte_model
 from tokenref.questions.sequences import StreamInput
 from tokenref.questions.text import CanonicalInput, CompletionsInput
 
@@ -77,10 +78,10 @@ def _streams() -> Iterator[Draft]:
         ids = bytes_as_tokens(order, bytes.fromhex(digits))
         yield from _stream(f"bytes-{name}", "byte_order", ids, fact, "ReplaceMaximalPart")
     for vocabulary in ("tiny", "utf8_parts", "byte_order"):
-        tokenizer = Tokenizer(vocabulary_named(vocabulary))
+        tokenizer = tokenizer_of(vocabulary_named(vocabulary))
         for name, text in TEXTS:
             slug = f"{vocabulary.replace('_', '-')}-{name}"
-            ids = tokenizer.encode_ordinary(text)
+            ids = tokenizer.encode(text, special="ordinary")
             fact = f"{text!a:.40} in {len(ids)} tokens"
             yield from _stream(slug, vocabulary, ids, fact, "SplitCharacter")
     specials = vocabulary_named("specials_unicode")
@@ -99,9 +100,9 @@ def _streams() -> Iterator[Draft]:
 
 def _offsets() -> Iterator[Draft]:
     for vocabulary in ("tiny", "utf8_parts", "byte_order"):
-        tokenizer = Tokenizer(vocabulary_named(vocabulary))
+        tokenizer = tokenizer_of(vocabulary_named(vocabulary))
         for name, text in TEXTS:
-            ids = tokenizer.encode_ordinary(text)
+            ids = tokenizer.encode(text, special="ordinary")
             yield blaming(
                 "offsets",
                 "streams",
@@ -129,7 +130,7 @@ def _offsets() -> Iterator[Draft]:
 def _completions() -> Iterator[Draft]:
     for vocabulary in ("readme", "quadruples", "letters_abc", "tokens_in_all_sizes", "runs_powers"):
         named = vocabulary_named(vocabulary)
-        tokenizer = Tokenizer(named)
+        tokenizer = tokenizer_of(named)
         for text in BEGINNINGS:
             if not set(text) <= set(named.symbol_of_letter):
                 continue
@@ -142,7 +143,7 @@ def _completions() -> Iterator[Draft]:
                     f"{vocabulary.replace('_', '-')}-{text}-{'all' if complete else 'tiktoken'}",
                     vocabulary,
                     request,
-                    f"{text!r} is {len(tokenizer.encode_ordinary(text))} tokens of {vocabulary} "
+                    f"{text!r} is {len(tokenizer.encode(text, special='ordinary'))} tokens of {vocabulary} "
                     f"if nothing follows; {asked}.",
                     ["Completions"],
                     spec=COMPLETIONS,
@@ -156,7 +157,7 @@ def _canonical() -> Iterator[Draft]:
         generator = SplitMix64(SEED + place)
         words = [content.decode("latin-1") for _, content in sorted(named.tokens.items())][-40:]
         text = row_of_tokens(generator, words, 6)[:16]
-        right = Tokenizer(named).encode_piece(text.encode("latin-1"))
+        right = byte_model(tokenizer_of(named)).ids_of_bytes(text.encode("latin-1"))
         yield _canonical_case(f"{vocabulary}-right", vocabulary, right, "What a text encodes to")
         seen: set[str] = set()
         kept = 0

@@ -12,10 +12,10 @@ from authoring.cases.draft import Draft, tells_apart
 from authoring.mutants.mutant import AskedPipeline, AskedPipelines
 from authoring.mutants.table import MUTANTS
 from authoring.tokenizer_files.table import fixture_tokenizers
-from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.tokenizer import Tokenizer
 from tokenref.answers import Answer, Crashed, Ok, Refused, Session
 from tokenref.engines.reference import read_tokenizer
-from tokenref.engines.reference_pipeline import PipelineSession
+from tokenref.engines.reference_pipeline import PipelineSession, unknown_ids
 from tokenref.runner import guarded
 
 PREFIXES: Final = {
@@ -41,7 +41,11 @@ class _Remembering(PipelineSession):
         """Answer one request."""
         if not self._last or self._last[0][:2] != (op, request):
             self._last[:] = [
-                (op, dict(request), PipelineSession(self.pipeline).answer(op, request))
+                (
+                    op,
+                    dict(request),
+                    PipelineSession(self.tokenizer, self.unknown_ids).answer(op, request),
+                )
             ]
         return self._last[0][2]
 
@@ -51,7 +55,8 @@ def _sessions(op: str, tokenizer: str, profile: str) -> list[tuple[str, Session]
     """Return the mutants that are not just the right tokenizer here, those of one part first."""
     content = fixture_tokenizers()[tokenizer].content
     right = read_tokenizer(content, tokenizer, profile)
-    remembering = _Remembering(right)
+    unknown = unknown_ids(profile)
+    remembering = _Remembering(right, unknown)
     parts: list[tuple[str, Session]] = []
     others: list[tuple[str, Session]] = []
     for name, mutant in MUTANTS.items():
@@ -61,9 +66,9 @@ def _sessions(op: str, tokenizer: str, profile: str) -> list[tuple[str, Session]
         if isinstance(engine, AskedPipelines):
             others.append((name, AskedPipeline(remembering, engine.begin())))
             continue
-        prepared = guarded(lambda engine=engine: engine.prepare_pipeline(right))  # type: ignore[misc]
-        if prepared is not right and isinstance(prepared, Pipeline):
-            parts.append((name, PipelineSession(prepared)))
+        prepared = guarded(lambda engine=engine: engine.prepare_tokenizer(right))  # type: ignore[misc]
+        if prepared is not right and isinstance(prepared, Tokenizer):
+            parts.append((name, PipelineSession(prepared, unknown)))
     return parts + others
 
 
@@ -76,7 +81,7 @@ def _answer(session: Session, op: str, request: dict[str, Any]) -> Answer | str:
 def right_answer(op: str, tokenizer: str, profile: str, request: Struct) -> Answer | str:
     """Return what the reference says; of a refusal only the reason."""
     content = fixture_tokenizers()[tokenizer].content
-    session = PipelineSession(read_tokenizer(content, tokenizer, profile))
+    session = PipelineSession(read_tokenizer(content, tokenizer, profile), unknown_ids(profile))
     return _answer(session, op, msgspec.to_builtins(request))
 
 

@@ -12,16 +12,11 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from bpe_ref import (
-    ByConcatenation,
-    NamedVocabulary,
-    TextRules,
-    Vocabulary,
-    vocabulary_by_concatenation,
-    vocabulary_by_pair,
-)
+from bpe_ref import TextRules, Vocabulary, vocabulary_by_concatenation, vocabulary_by_pair
+from bpe_ref.formats.plain_json import NamedVocabulary
 from bpe_ref.registry import REGISTRY
 from bpe_ref.tiny import tiny_vocabulary
+from bpe_ref.vocabulary.merges import ByConcatenation
 
 REAL_NAMES: Final = ("cl100k_base", "o200k_base")
 """Vocabularies that cases use and that are too large to ship; they are found by name."""

@@ -22,7 +22,8 @@ from authoring.mutants.mutant import (
     preparing,
     replacing,
 )
-from bpe_ref import PatternError, Pretokenizer, TextRules, Vocabulary
+from bpe_ref import PatternError, TextRules, Vocabulary
+from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.patterns.unicode_tables import category
 from bpe_ref.registry import registered
 

@@ -17,7 +17,7 @@ from authoring.mutants.mutant import (
 )
 from bpe_ref import DecodingError, TokenId, TokenIdError, Vocabulary
 from tokenref.answers import Ok, Refused, as_text, request_text
-from tokenref.engines.reference import ReferenceSession
+from tokenref.engines.reference import ReferenceSession, byte_model
 
 # ---- from tokens to bytes, and from bytes to text
 
@@ -289,28 +289,28 @@ def decoded_byte_order_mark_lost(data: bytes, errors: str) -> str:
 @taking_bytes
 def bad_bytes_replaced_first(session: ReferenceSession, data: bytes) -> list[TokenId]:
     """Bytes that are not UTF-8 become U+FFFD before they are encoded."""
-    return session.tokenizer.encode_ordinary(data.decode("utf-8", "replace"))
+    return session.tokenizer.encode(data.decode("utf-8", "replace"), special="ordinary")
 
 
 @answering(encode(bytewise(), b"a\xff"))
 @taking_bytes
 def bad_bytes_dropped_first(session: ReferenceSession, data: bytes) -> list[TokenId]:
     """Bytes that are not UTF-8 are dropped before the rest is encoded."""
-    return session.tokenizer.encode_ordinary(data.decode("utf-8", "ignore"))
+    return session.tokenizer.encode(data.decode("utf-8", "ignore"), special="ordinary")
 
 
 @answering(encode(bytewise(), b"a\xff"))
 @taking_bytes
 def bad_bytes_as_latin_1(session: ReferenceSession, data: bytes) -> list[TokenId]:
     """Bytes that are not UTF-8 are read as Latin-1."""
-    return session.tokenizer.encode_ordinary(data.decode("latin-1"))
+    return session.tokenizer.encode(data.decode("latin-1"), special="ordinary")
 
 
 @answering(encode(bytewise("a+|b+", b"ab"), b"abb\xff"))
 @taking_bytes
 def bad_bytes_in_one_piece(session: ReferenceSession, data: bytes) -> list[TokenId]:
     """If a byte is not UTF-8, nothing is cut into pieces."""
-    return session.tokenizer.encode_piece(data)
+    return byte_model(session.tokenizer).ids_of_bytes(data)
 
 
 @answering(encode(bytewise("a+|b+", b"b\xff"), b"ab\xff"))
@@ -321,14 +321,16 @@ def bad_bytes_cut_off(session: ReferenceSession, data: bytes) -> list[TokenId]:
     """
     end = next(i for i in range(len(data), -1, -1) if as_text(data[:i]) is not None)
     text = data[:end].decode()
-    return session.tokenizer.encode_ordinary(text) + session.tokenizer.encode_piece(data[end:])
+    return session.tokenizer.encode(text, special="ordinary") + byte_model(
+        session.tokenizer
+    ).ids_of_bytes(data[end:])
 
 
 @answering(count(bytewise("a+"), "aa"))
 @counting
 def count_is_pieces(session: ReferenceSession, text: str, _: int) -> int:
     """The pieces are counted, not the tokens. Seen in teaching code."""
-    return len(session.tokenizer.pieces(text))
+    return len(session.tokenizer.pieces(text, special="ordinary"))
 
 
 @answering(count(bytewise(), "aaaaa"))

@@ -7,7 +7,8 @@ from itertools import accumulate
 from typing import Any, Final
 
 from authoring.mutants.mutant import Mutant, Witness, mutant, replacing_tool, spelled
-from bpe_ref import ENCODERS, EagerEncoder, TokenId, Vocabulary
+from bpe_ref import ENCODERS, TokenId, Vocabulary
+from bpe_ref.growing.eager import EagerEncoder
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.tools import Tools
 

@@ -23,17 +23,9 @@ from authoring.mutants.mutant import (
     replacing,
     spelled,
 )
-from bpe_ref import (
-    ENCODERS,
-    ByConcatenation,
-    ByPair,
-    Merge,
-    TextRules,
-    TokenId,
-    Vocabulary,
-    vocabulary_by_concatenation,
-)
+from bpe_ref import ENCODERS, TextRules, TokenId, Vocabulary, vocabulary_by_concatenation
 from bpe_ref.vocabulary.compatibility import build_derivations
+from bpe_ref.vocabulary.merges import ByConcatenation, ByPair, Merge
 
 EncodeSymbols: TypeAlias = Callable[[Vocabulary, Sequence[TokenId]], list[TokenId]]
 

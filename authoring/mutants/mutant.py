@@ -4,29 +4,35 @@ Fixtures that cannot tell a mutant from the reference would not notice the same
 mistake in a real engine.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as dataclass_replace
+from functools import partial
 from types import ModuleType
 from typing import Any, Final, TypeAlias, TypeVar
 
 from bpe_ref import (
-    Steps,
+    Special,
     TextRules,
     TokenId,
+    Tokenizer,
     Vocabulary,
+    tokenizer_of,
     vocabulary_by_concatenation,
     vocabulary_by_pair,
 )
-from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.added_tokens import Treatment, any_of
+from bpe_ref.decoders.to_bytes import bytes_to_text, decode_bytes
+from bpe_ref.models.byte_bpe import ByteBPE, EncodeSymbols, encode_quickly
 from tokenref.answers import Answer, Engine, Ok, Refused, Unsupported
-from tokenref.engines.reference import EncodeSymbols, ReferenceEngine, ReferenceSession
+from tokenref.engines.reference import ReferenceEngine, ReferenceSession, with_encoder
 from tokenref.engines.reference_pipeline import PipelineSession
 from tokenref.engines.tools import Tools
 from tokenref.subjects import Subject, load_subject
 
 Prepare: TypeAlias = Callable[[Vocabulary], Vocabulary]
 
-PreparePipeline: TypeAlias = Callable[[Pipeline], Pipeline]
+PreparePipeline: TypeAlias = Callable[[Tokenizer], Tokenizer]
 
 Ask: TypeAlias = Callable[[ReferenceSession, str, Mapping[str, Any]], Ok | Refused]
 """Answers a request, given a session of the reference: for mistakes outside the components."""
@@ -211,8 +217,120 @@ def declared(module: ModuleType) -> list[Mutant]:
 
 # ---- what a wrong function replaces
 
-RIGHT: Final = Steps()
-"""The right components of a tokenizer, which wrong ones build on."""
+
+@dataclass(frozen=True)
+class Right:
+    """The right functions, which wrong ones build on, by what they replace."""
+
+    encode_symbols: EncodeSymbols = encode_quickly
+    decode_bytes: Callable[[Vocabulary, Iterable[TokenId]], bytes] = decode_bytes
+    bytes_to_text: Callable[[bytes, str], str] = bytes_to_text
+
+    def whole_piece(self, vocabulary: Vocabulary, piece: bytes) -> TokenId | None:
+        """Return the token that a piece becomes without any merge, or None."""
+        return ByteBPE(vocabulary, vocabulary.text.whole_piece).whole_token(piece)
+
+    def symbols(self, vocabulary: Vocabulary, piece: bytes) -> list[TokenId]:
+        """Return the symbols of a piece."""
+        return vocabulary.symbols(piece)
+
+    def normalizer(self, vocabulary: Vocabulary) -> Callable[[str], str]:
+        """Return what normalizes text."""
+        normalizer = tokenizer_of(vocabulary).normalizer
+        return str if normalizer is None else normalizer.normalize_text
+
+    def cutter(self, vocabulary: Vocabulary) -> Callable[[str], list[str]]:
+        """Return what cuts normalized text into pieces."""
+        cutter = tokenizer_of(vocabulary).pre_tokenizer
+        return (lambda text: [text] if text else []) if cutter is None else cutter.cut_text
+
+    def refuse_special(self, text: str, disallowed: frozenset[str]) -> None:
+        """Raise `SpecialTokenError` if the text spells one of these."""
+        Treatment(frozenset(), disallowed).check(text)
+
+    def split_special(self, text: str, allowed: frozenset[str]) -> Iterator[tuple[str, str | None]]:
+        """Yield ordinary stretches, each with the special token that ends it, if any."""
+        start = 0
+        for found in any_of(allowed).finditer(text):
+            yield text[start : found.start()], found.group()
+            start = found.end()
+        yield text[start:], None
+
+
+RIGHT: Final = Right()
+
+
+@dataclass(frozen=True, eq=False)
+class _WrongModel(ByteBPE):
+    """A model with another way to take pieces whole, or to spell them."""
+
+    whole: Callable[[Vocabulary, bytes], TokenId | None] = RIGHT.whole_piece
+    spell: Callable[[Vocabulary, bytes], list[TokenId]] = RIGHT.symbols
+
+    def whole_token(self, piece: bytes) -> TokenId | None:
+        """Return what the wrong function returns."""
+        return self.whole(self.vocabulary, piece)
+
+    def symbols(self, piece: bytes) -> list[TokenId]:
+        """Return what the wrong function returns."""
+        return self.spell(self.vocabulary, piece)
+
+
+@dataclass(frozen=True)
+class _WrongText:
+    """A normalizer and a pre-tokenizer that know text only."""
+
+    change: Callable[[str], Any]
+
+    def normalize_text(self, text: str) -> str:
+        """Return what the wrong function returns."""
+        return str(self.change(text))
+
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
+        """Return what the wrong function returns."""
+        return list(self.change(text))
+
+
+def _with_wrong(component: str, wrong: Callable[..., Any], tokenizer: Tokenizer) -> Tokenizer:
+    """Return a tokenizer of bytes with one component replaced."""
+    model = tokenizer.model
+    if not isinstance(model, ByteBPE):
+        return tokenizer
+    known = model.vocabulary, model.whole_piece, model.encode_symbols
+    match component:
+        case "encode_symbols":
+            return tokenizer.replace(model=dataclass_replace(model, encode_symbols=wrong))
+        case "whole_piece":
+            return tokenizer.replace(model=_WrongModel(*known, whole=wrong))
+        case "symbols":
+            return tokenizer.replace(model=_WrongModel(*known, spell=wrong))
+        case "normalizer":
+            return tokenizer.replace(normalizer=_WrongText(wrong(model.vocabulary)))
+        case _:
+            return tokenizer.replace(pre_tokenizer=_WrongText(wrong(model.vocabulary)))
+
+
+def _special_by(component: str, wrong: Callable[..., Any]) -> Tools:
+    """Return the tools with another way to refuse or to find special tokens."""
+    functions = {
+        "refuse_special": RIGHT.refuse_special,
+        "split_special": RIGHT.split_special,
+        component: wrong,
+    }
+
+    def encode(tokenizer: Tokenizer, text: str, special: Special) -> list[TokenId]:
+        treatment = tokenizer.treatment(special)
+        functions["refuse_special"](text, treatment.refused)
+        ids = tokenizer.added.ids
+        found: list[TokenId] = []
+        stretches = functions["split_special"](text, frozenset(ids) - treatment.ordinary)
+        for stretch, special_token in stretches:
+            found += tokenizer.encode(stretch, special="ordinary")
+            if special_token is not None:
+                found.append(ids[special_token])
+        return found
+
+    return Tools(special=encode)
 
 
 def replacing(
@@ -221,8 +339,13 @@ def replacing(
     """Return a decorator: the function replaces a component of the tokenizer."""
 
     def engine(label: str, wrong: Callable[..., Any]) -> ReferenceEngine:
-        steps = Steps(**{component: wrong})
-        return ReferenceEngine(label, steps=steps, prepare=prepare or unchanged)
+        vocabulary = prepare or unchanged
+        if component in ("decode_bytes", "bytes_to_text"):
+            return ReferenceEngine(label, tools=Tools(**{component: wrong}), prepare=vocabulary)
+        if component in ("refuse_special", "split_special"):
+            return ReferenceEngine(label, tools=_special_by(component, wrong), prepare=vocabulary)
+        changed = partial(_with_wrong, component, wrong)
+        return ReferenceEngine(label, prepare_tokenizer=changed, prepare=vocabulary)
 
     return mutant(witness, engine)
 
@@ -234,8 +357,11 @@ def preparing(
 
     Name an encoder if the default one does not read the rule that the function changes.
     """
-    steps = Steps() if encode_symbols is None else Steps(encode_symbols=encode_symbols)
-    return mutant(witness, lambda label, wrong: ReferenceEngine(label, steps=steps, prepare=wrong))
+    encoder = with_encoder(encode_symbols or encode_quickly)
+    return mutant(
+        witness,
+        lambda label, wrong: ReferenceEngine(label, prepare_tokenizer=encoder, prepare=wrong),
+    )
 
 
 def answering(witness: Witness) -> Callable[[Ask], Mutant]:

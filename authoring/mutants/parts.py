@@ -31,7 +31,7 @@ def _borders(vocabulary: Vocabulary, piece: bytes) -> list[int]:
 
 
 def _count(tokenizer: Tokenizer, text: str) -> int:
-    return len(tokenizer.encode(text, allowed_special="all"))
+    return len(tokenizer.encode(text))
 
 
 def _refusing(found: int, text: str, most: int) -> int:
@@ -182,28 +182,31 @@ def limit_ten_more(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
     two tokens is refused with a limit of two.
     """
     over = limit + 10
-    counts = (tokenizer.count(text[:end]) for end in range(len(text) + 1))
+    counts = (tokenizer.count(text[:end], special="ordinary") for end in range(len(text) + 1))
     return None if max(counts) > over else till_limit(tokenizer, text, limit)
 
 
 @replacing_tool("till_limit", at_most(spelled("a aa aaaa"), "aaaa", 1))
 def limit_some_beginning(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
     """The text is given up as soon as some beginning of it has more tokens."""
-    counts = (tokenizer.count(text[:end]) for end in range(len(text) + 1))
-    return None if max(counts) > limit else tokenizer.count(text)
+    counts = (tokenizer.count(text[:end], special="ordinary") for end in range(len(text) + 1))
+    return None if max(counts) > limit else tokenizer.count(text, special="ordinary")
 
 
 @replacing_tool("till_limit", at_most(spelled("a"), "aa", 2))
 def limit_excluded(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
     """Exactly as many tokens as the limit are too many."""
-    found = tokenizer.count(text)
+    found = tokenizer.count(text, special="ordinary")
     return found if found < limit else None
 
 
 @replacing_tool("till_limit", at_most(bytewise(r"\w+|\W"), "ab cd", 2))
 def limit_per_piece(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
     """Each piece is compared with the limit instead of their sum."""
-    counts = [tokenizer.count(piece) for piece in tokenizer.pieces(text)]
+    counts = [
+        tokenizer.count(piece, special="ordinary")
+        for piece in tokenizer.pieces(text, special="ordinary")
+    ]
     return None if any(count > limit for count in counts) else sum(counts)
 
 
@@ -211,8 +214,8 @@ def limit_per_piece(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
 def limit_budget_folded(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
     """The budget of a piece is lowered by the piece before only (github/rust-gems 56214efd)."""
     before = total = 0
-    for piece in tokenizer.pieces(text):
-        count = tokenizer.count(piece)
+    for piece in tokenizer.pieces(text, special="ordinary"):
+        count = tokenizer.count(piece, special="ordinary")
         if count > limit - before:
             return None
         before = count
@@ -223,7 +226,7 @@ def limit_budget_folded(tokenizer: Tokenizer, text: str, limit: int) -> int | No
 @replacing_tool("till_limit", at_most(spelled("a"), "aa", 1))
 def limit_limit_as_answer(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
     """If there are more tokens, the limit itself is returned."""
-    return min(limit, tokenizer.count(text))
+    return min(limit, tokenizer.count(text, special="ordinary"))
 
 
 @replacing_tool("split", beginning(spelled("a b ab bab"), "bab", 1))
@@ -253,7 +256,7 @@ def split_tokens_of_the_whole(tokenizer: Tokenizer, text: str, most: int) -> int
     """The whole text is encoded, the first tokens are taken, and incomplete characters are dropped:
     the naive way that the README of GitHub's bpe begins with.
     """
-    content = tokenizer.decode_bytes(tokenizer.encode(text, allowed_special="all")[:most])
+    content = tokenizer.decode_bytes(tokenizer.encode(text)[:most])
     return _refusing(len(content.decode("utf-8", "ignore")), text, most)
 
 
@@ -272,7 +275,9 @@ def split_utf16(tokenizer: Tokenizer, text: str, most: int) -> int:
 @replacing_tool("split", beginning(_special(), "a<|end|>b", 2))
 def split_special_as_text(tokenizer: Tokenizer, text: str, most: int) -> int:
     """Special tokens are counted as text."""
-    fits = (k for k in range(len(text), 0, -1) if tokenizer.count(text[:k]) <= most)
+    fits = (
+        k for k in range(len(text), 0, -1) if tokenizer.count(text[:k], special="ordinary") <= most
+    )
     return _refusing(next(fits, 0), text, most)
 
 
@@ -288,7 +293,7 @@ def split_through_special(tokenizer: Tokenizer, text: str, most: int) -> int:
 @replacing_tool("split", beginning(bytewise(r"\w+|\W"), "abc d", 2))
 def split_at_pieces(tokenizer: Tokenizer, text: str, most: int) -> int:
     """The text is cut only at the borders of pieces."""
-    ends = list(accumulate(map(len, tokenizer.pieces(text)), initial=0))
+    ends = list(accumulate(map(len, tokenizer.pieces(text, special="ordinary")), initial=0))
     return _refusing(max(end for end in ends if _count(tokenizer, text[:end]) <= most), text, most)
 
 
@@ -308,7 +313,7 @@ def chunks_groups_of_tokens(
     """The tokens of the whole text are cut into groups. Each group alone may have more or fewer
     tokens, and a group of parts of characters is empty (README of GitHub's bpe).
     """
-    ids = tokenizer.encode(text, allowed_special="all")
+    ids = tokenizer.encode(text)
     step = most - overlap
     ends = [len(tokenizer.decode_bytes(ids[:n]).decode("utf-8", "ignore")) for n in range(len(ids))]
     ends.append(len(text))
@@ -362,8 +367,8 @@ def chunks_sums_of_pieces(
     """
     found: list[tuple[int, int]] = []
     start = at = total = 0
-    for piece in tokenizer.pieces(text):
-        count = tokenizer.count(piece)
+    for piece in tokenizer.pieces(text, special="ordinary"):
+        count = tokenizer.count(piece, special="ordinary")
         if total and total + count > most:
             found.append((start, at))
             start, total = at, 0

@@ -24,12 +24,12 @@ from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Token
 from bpe_ref.decoders import DecoderSequence
 from bpe_ref.encoding import Encoding
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.models.bpe import BPE
 from bpe_ref.normalizers import Sequence as NormalizerSequence
 from bpe_ref.post_processors import PostProcessor, PostProcessorSequence
 from bpe_ref.pre_tokenizers import Sequence as PreSequence
 from bpe_ref.profile import Profile
+from bpe_ref.tokenizer import Tokenizer
 from tokenref.answers import Ok, Refused
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.reference_pipeline import PipelineSession
@@ -140,7 +140,7 @@ class Added:
         """Return an attribute of the right one."""
         return getattr(self.right, name)
 
-    def cut(self, text: str, *, normalized: bool, special_as_text: bool = False) -> list[Cut]:
+    def cut(self, text: str, *, normalized: bool, treatment: object = None) -> list[Cut]:
         """Apply the rule."""
         return self.rule(self.right, text, normalized)
 
@@ -158,14 +158,14 @@ def component(
     """
 
     def engine(label: str, change: Callable[[Any], Any]) -> ReferenceEngine:
-        return ReferenceEngine(label, prepare_pipeline=partial(changed, section, kind, change))
+        return ReferenceEngine(label, prepare_tokenizer=partial(changed, section, kind, change))
 
     return mutant(witness, engine)
 
 
 def changed(
-    section: str, kind: type | tuple[type, ...], change: Callable[[Any], Any], pipeline: Pipeline
-) -> Pipeline:
+    section: str, kind: type | tuple[type, ...], change: Callable[[Any], Any], pipeline: Tokenizer
+) -> Tokenizer:
     """Return the tokenizer with a change made to all components of a kind in a section."""
     before = getattr(pipeline, section)
     after = None if before is None else mapped(before, kind, change)
@@ -201,14 +201,14 @@ def model_by(
         def change(model: BPE) -> Any:
             return Model(model, rule) if applies(model) else model
 
-        return ReferenceEngine(label, prepare_pipeline=partial(changed, "model", BPE, change))
+        return ReferenceEngine(label, prepare_tokenizer=partial(changed, "model", BPE, change))
 
     return mutant(witness, engine)
 
 
 def preparing_pipeline(witness: Witness) -> Callable[[PreparePipeline], Mutant]:
     """Return a decorator: the function changes a whole tokenizer when it is loaded."""
-    return mutant(witness, lambda label, wrong: ReferenceEngine(label, prepare_pipeline=wrong))
+    return mutant(witness, lambda label, wrong: ReferenceEngine(label, prepare_tokenizer=wrong))
 
 
 def answering_pipeline(witness: Witness) -> Callable[[AskPipeline], Mutant]:
@@ -261,11 +261,11 @@ def added_with(change: Callable[[AddedToken], AddedToken]) -> PreparePipeline:
     """Change the added tokens one by one."""
 
     @wraps(change)
-    def prepare(pipeline: Pipeline) -> Pipeline:
-        after = tuple(map(change, pipeline.added_tokens))
-        if after == tuple(pipeline.added_tokens):
+    def prepare(pipeline: Tokenizer) -> Tokenizer:
+        after = tuple(map(change, pipeline.added_tokens.tokens))
+        if after == tuple(pipeline.added_tokens.tokens):
             return pipeline
-        return replace(pipeline, added_tokens=after)
+        return with_tokens(pipeline, after)
 
     return prepare
 
@@ -278,18 +278,23 @@ def added_by(
     def engine(
         label: str, rule: Callable[[AddedVocabulary, str, bool], list[Cut]]
     ) -> ReferenceEngine:
-        def prepare(pipeline: Pipeline) -> Pipeline:
-            if not any(map(applies, pipeline.added_tokens)):
+        def prepare(pipeline: Tokenizer) -> Tokenizer:
+            if not any(map(applies, pipeline.added_tokens.tokens)):
                 return pipeline
             return with_added(pipeline, Added(pipeline.added, rule))
 
-        return ReferenceEngine(label, prepare_pipeline=prepare)
+        return ReferenceEngine(label, prepare_tokenizer=prepare)
 
     return mutant(witness, engine)
 
 
-def with_added(pipeline: Pipeline, wrong: Any) -> Pipeline:
-    """Return the tokenizer with other added tokens."""
+def with_tokens(pipeline: Tokenizer, tokens: Sequence[AddedToken]) -> Tokenizer:
+    """Return the tokenizer with other added tokens, treated as before."""
+    return replace(pipeline, added_tokens=replace(pipeline.added_tokens.tokens, tokens=tokens))
+
+
+def with_added(pipeline: Tokenizer, wrong: Any) -> Tokenizer:
+    """Return the tokenizer with another search for added tokens."""
     after = replace(pipeline)
     vars(after)["added"] = wrong
     return after
@@ -308,17 +313,17 @@ class HasProfile(Protocol):
     profile: Profile
 
 
-def profile_without(pipeline: Pipeline, choice: str, *sections: str) -> Pipeline:
+def profile_without(pipeline: Tokenizer, choice: str, *sections: str) -> Tokenizer:
     """Return the tokenizer with one choice of the engine taken back, in the sections that make it.
 
-    The sections are fields of the tokenizer; none means the tokenizer itself.
+    The sections are fields of the tokenizer; none means its added tokens.
     """
 
     def turned(part: Any) -> Any:
         return replace(part, profile=without_choice(part.profile, choice))
 
     if not sections:
-        return replace(pipeline, profile=without_choice(pipeline.profile, choice))
+        return replace(pipeline, added_tokens=turned(pipeline.added_tokens.tokens))
     for section in sections:
         pipeline = changed(section, HasProfile, turned, pipeline)
     return pipeline

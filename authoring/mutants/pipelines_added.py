@@ -10,10 +10,18 @@ from authoring.mutants.pipelines import (
     preparing_pipeline,
     tokenizes,
     with_added,
+    with_tokens,
     without_choice,
 )
-from bpe_ref.added_tokens import AddedToken, AddedVocabulary, Cut
-from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.added_tokens import (
+    RECOGNISE_ALL,
+    AddedToken,
+    AddedVocabulary,
+    Cut,
+    Treatment,
+    treatment_of,
+)
+from bpe_ref.tokenizer import Tokenizer
 
 Order = Callable[[list[tuple[int, str]]], Iterable[tuple[int, str]]]
 """In which order the tokens, ids and texts as the file lists them, are tried at a place."""
@@ -82,14 +90,14 @@ def _has_strip(token: AddedToken) -> bool:
     return token.lstrip or token.rstrip
 
 
-def _without(pipeline: Pipeline, choice: str) -> Pipeline:
+def _without(pipeline: Tokenizer, choice: str) -> Tokenizer:
     """Return the tokenizer with added tokens that lack one of the engine's choices."""
-    profile = without_choice(pipeline.profile, choice)
-    vocab, normalizer = pipeline.model.vocab, pipeline.normalizer
-    return with_added(pipeline, AddedVocabulary(pipeline.added_tokens, vocab, normalizer, profile))
+    profile = without_choice(pipeline.added_tokens.profile, choice)
+    wrong = replace(pipeline.added_tokens.tokens, profile=profile)
+    return with_added(pipeline, wrong.with_ids(pipeline.model.vocab, pipeline.normalizer))
 
 
-def _with_ids(pipeline: Pipeline, id_of: Callable[[AddedToken, int], int]) -> Pipeline:
+def _with_ids(pipeline: Tokenizer, id_of: Callable[[AddedToken, int], int]) -> Tokenizer:
     """Return the tokenizer with other ids for added tokens that the vocabulary lacks."""
     right = pipeline.added
     moved = {
@@ -112,26 +120,29 @@ class _Renumbered:
         self.strings = {moved[id_]: string for id_, string in right.strings.items()}
         self.special = right.special
         self.has = right.has
+        self.may_be_in = right.may_be_in
         self.is_skipped = right.is_skipped
 
-    def cut(self, text: str, *, normalized: bool, special_as_text: bool = False) -> list[Cut]:
+    def cut(
+        self, text: str, *, normalized: bool, treatment: Treatment = RECOGNISE_ALL
+    ) -> list[Cut]:
         """Return the right cuts with the other ids."""
         return [
             Cut(start, stop, None if token is None else self._moved[token])
             for start, stop, token in self._right.cut(
-                text, normalized=normalized, special_as_text=special_as_text
+                text, normalized=normalized, treatment=treatment
             )
         ]
 
 
 @preparing_pipeline(tokenizes("added_ids", "<y>"))
-def tokenize_ids_of_the_file(pipeline: Pipeline) -> Pipeline:
+def tokenize_ids_of_the_file(pipeline: Tokenizer) -> Tokenizer:
     """Added tokens have the ids that the file gives, which the library does not read."""
     return _with_ids(pipeline, lambda token, old: old if token.id is None else token.id)
 
 
 @preparing_pipeline(tokenizes("added_ids", "<y>"))
-def tokenize_ids_from_the_greatest(pipeline: Pipeline) -> Pipeline:
+def tokenize_ids_from_the_greatest(pipeline: Tokenizer) -> Tokenizer:
     """The next free id is one more than the greatest id, not the number of tokens."""
     vocab = pipeline.model.vocab
     more = max(vocab.values(), default=-1) + 1 - len(vocab)
@@ -141,15 +152,16 @@ def tokenize_ids_from_the_greatest(pipeline: Pipeline) -> Pipeline:
 @added_by(tokenizes("added_flags", "<s>"), lambda token: token.special)
 def tokenize_special_as_text(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:
     """Special tokens in a text are read as ordinary text. gh-markt/cpp-tiktoken#5."""
-    return right.cut(text, normalized=normalized, special_as_text=True)
+    as_text = treatment_of("ordinary", right.special)
+    return right.cut(text, normalized=normalized, treatment=as_text)
 
 
 @preparing_pipeline(tokenizes("added_flags", "<n>"))
-def tokenize_added_special_only(pipeline: Pipeline) -> Pipeline:
+def tokenize_added_special_only(pipeline: Tokenizer) -> Tokenizer:
     """Added tokens that are not special are read as ordinary text."""
-    special = tuple(token for token in pipeline.added_tokens if token.special)
-    is_changed = len(special) < len(pipeline.added_tokens)
-    return replace(pipeline, added_tokens=special) if is_changed else pipeline
+    special = tuple(token for token in pipeline.added_tokens.tokens if token.special)
+    is_changed = len(special) < len(pipeline.added_tokens.tokens)
+    return with_tokens(pipeline, special) if is_changed else pipeline
 
 
 @preparing_pipeline(tokenizes("added_flags", "<r> a"))
@@ -196,9 +208,9 @@ def tokenize_strip_not_in_offsets(right: AddedVocabulary, text: str, normalized:
 
 
 @preparing_pipeline(tokenizes("added_repeats", "<a>  b"))
-def tokenize_white_space_once(pipeline: Pipeline) -> Pipeline:
+def tokenize_white_space_once(pipeline: Tokenizer) -> Tokenizer:
     """White space that one added token absorbed cannot become another one."""
-    has_strip = any(map(_has_strip, pipeline.added_tokens))
+    has_strip = any(map(_has_strip, pipeline.added_tokens.tokens))
     return _without(pipeline, "stripped_text_repeats") if has_strip else pipeline
 
 
@@ -216,9 +228,9 @@ def tokenize_single_word_ascii(right: AddedVocabulary, text: str, normalized: bo
 
 
 @preparing_pipeline(tokenizes("added_overlapping", "scat"))
-def tokenize_rejected_does_not_hide(pipeline: Pipeline) -> Pipeline:
+def tokenize_rejected_does_not_hide(pipeline: Tokenizer) -> Tokenizer:
     """Where a single_word token is rejected, shorter tokens inside it are searched for."""
-    has_word = any(token.single_word for token in pipeline.added_tokens)
+    has_word = any(token.single_word for token in pipeline.added_tokens.tokens)
     return _without(pipeline, "rejected_match_hides") if has_word else pipeline
 
 

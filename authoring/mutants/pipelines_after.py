@@ -15,7 +15,6 @@ from authoring.mutants.pipelines import (
     tokenizes,
 )
 from bpe_ref.encoding import Encoding
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.post_processors import (
     BertProcessing,
     ByteLevel,
@@ -26,6 +25,7 @@ from bpe_ref.post_processors import (
 )
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.post_processors.truncation import Truncation
+from bpe_ref.tokenizer import Tokenizer
 from tokenref.engines.reference_pipeline import PipelineSession
 
 _PER_TOKEN: Final = (
@@ -220,7 +220,7 @@ def tokenize_offsets_trimmed_at_the_start(right: Any) -> Any:
 
 
 @preparing_pipeline(tokenizes("truncate_framed", "a c e g i k"))
-def tokenize_overflow_not_framed(pipeline: Pipeline) -> Pipeline:
+def tokenize_overflow_not_framed(pipeline: Tokenizer) -> Tokenizer:
     """Overflowing parts get no special tokens."""
     if pipeline.truncation is None or pipeline.post_processor is None:
         return pipeline
@@ -274,7 +274,7 @@ def tokenize_strategy_ignored(right: Truncation) -> Any:
 
 
 @preparing_pipeline(tokenizes("truncate_framed", "a c e g i k"))
-def tokenize_template_not_counted(pipeline: Pipeline) -> Pipeline:
+def tokenize_template_not_counted(pipeline: Tokenizer) -> Tokenizer:
     """The special tokens of the template are not counted towards the maximum length."""
 
     class Uncounted(Truncation):

@@ -438,5 +438,5 @@ def tokenize_cache_forgets_first(
 
         return Cutting(rule)
 
-    wrong = changed("pre_tokenizer", Metaspace, remembering, right.pipeline)
-    return PipelineSession(wrong).answer(op, request)
+    wrong = changed("pre_tokenizer", Metaspace, remembering, right.tokenizer)
+    return PipelineSession(wrong, right.unknown_ids).answer(op, request)

@@ -1,7 +1,7 @@
 """Mutants that turn tokens into other text."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any, Final
 
 from authoring.mutants.pipelines import (
@@ -28,8 +28,10 @@ from bpe_ref.decoders import (
     Strip,
     WordPiece,
 )
-from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.decoders.stream import Stream
 from bpe_ref.patterns.matches import Regex, matches
+from bpe_ref.tokenizer import Tokenizer
+from bpe_ref.vocabulary.merges import TokenId
 from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_pipeline import PipelineSession
 
@@ -56,10 +58,22 @@ def detokenize_added_skipped(token: AddedToken) -> AddedToken:
     return replace(token, special=True)
 
 
+class _Refusing(Tokenizer):
+    """A tokenizer that never skips unknown ids."""
+
+    def decode(self, ids: Iterable[TokenId], **how: Any) -> str:
+        """Return the text of tokens."""
+        return super().decode(ids, **{**how, "unknown_ids": "refuse"})
+
+    def stream(self, **how: Any) -> Stream:
+        """Return a decoder that takes one token at a time."""
+        return super().stream(**{**how, "unknown_ids": "refuse"})
+
+
 @preparing_pipeline(detokenizes("decoder_fuse", "the", 9999))
-def detokenize_unknown_id_refused(pipeline: Pipeline) -> Pipeline:
+def detokenize_unknown_id_refused(pipeline: Tokenizer) -> Tokenizer:
     """An id without a token is an error where the library drops it."""
-    return profile_without(pipeline, "unknown_ids_dropped")
+    return _Refusing(**{entry.name: getattr(pipeline, entry.name) for entry in fields(pipeline)})
 
 
 @answering_pipeline(detokenizes("decoder_fuse", "the", 9999))
@@ -67,18 +81,19 @@ def detokenize_unknown_id_as_unk(
     right: PipelineSession, op: str, request: Mapping[str, Any]
 ) -> Ok | Refused:
     """An id without a token becomes the unknown token."""
-    pipeline = right.pipeline
-    unknown = pipeline.token_to_id("<unk>")
+    tokenizer = right.tokenizer
+    unknown = tokenizer.token_to_id("<unk>")
     if op != "detokenize" or unknown is None:
         return right.answer(op, request)
-    ids = [unknown if pipeline.id_to_token(id_) is None else id_ for id_ in request["ids"]]
+    known = set(tokenizer.vocab.values())
+    ids = [id_ if id_ in known else unknown for id_ in request["ids"]]
     return right.answer(op, {**request, "ids": ids})
 
 
 @preparing_pipeline(detokenizes("added_bytes", "é!"))
-def detokenize_added_not_bytes(pipeline: Pipeline) -> Pipeline:
+def detokenize_added_not_bytes(pipeline: Tokenizer) -> Tokenizer:
     """Added tokens are used as text although the library reads their letters as bytes."""
-    is_changed = pipeline.added_tokens
+    is_changed = pipeline.added_tokens.tokens
     return profile_without(pipeline, "byte_level_maps_added_tokens") if is_changed else pipeline
 
 
@@ -103,7 +118,7 @@ def detokenize_byte_by_byte(right: ByteFallback) -> Decoding:
 
 
 @preparing_pipeline(detokenizes("decoder_byte_fallback", "<0x41>", "<0xFF>"))
-def detokenize_parts_of_bytes(pipeline: Pipeline) -> Pipeline:
+def detokenize_parts_of_bytes(pipeline: Tokenizer) -> Tokenizer:
     """In a run of bytes that is not text as a whole, only the wrong part is replaced, as in
     SentencePiece; the library replaces each byte.
     """
@@ -111,7 +126,7 @@ def detokenize_parts_of_bytes(pipeline: Pipeline) -> Pipeline:
 
 
 @preparing_pipeline(detokenizes("decoder_byte_fallback", "<0x+1>"))
-def detokenize_exact_byte_tokens(pipeline: Pipeline) -> Pipeline:
+def detokenize_exact_byte_tokens(pipeline: Tokenizer) -> Tokenizer:
     """<0x+1> is not a byte token; in the library it is one."""
     return profile_without(pipeline, "byte_fallback_reads_any_number", "decoder")
 
@@ -269,7 +284,7 @@ def detokenize_not_fused(_: Fuse) -> Any:
 
 
 @preparing_pipeline(detokenizes("decoder_none", "the", "cat"))
-def detokenize_joined_without_spaces(pipeline: Pipeline) -> Pipeline:
+def detokenize_joined_without_spaces(pipeline: Tokenizer) -> Tokenizer:
     """Without a decoder tokens are joined without spaces."""
     return replace(pipeline, decoder=Fuse()) if pipeline.decoder is None else pipeline
 

@@ -12,12 +12,13 @@ from authoring.mutants.pipelines import (
     preparing_pipeline,
     profile_without,
     tokenizes,
+    with_tokens,
 )
 from bpe_ref.added_tokens import AddedToken
 from bpe_ref.components import Token
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.merging import Symbol, merge
+from bpe_ref.tokenizer import Tokenizer
 from tokenref.engines.reference_pipeline import PipelineSession
 
 
@@ -83,7 +84,7 @@ def _without(out: dict[str, Any], dropped: set[int]) -> None:
 
 
 @preparing_pipeline(tokenizes("merges_as_pairs", "abc"))
-def tokenize_first_duplicate_merge(pipeline: Pipeline) -> Pipeline:
+def tokenize_first_duplicate_merge(pipeline: Tokenizer) -> Tokenizer:
     """If a merge is listed twice, the first place counts. ohdearquant/lattice#259."""
     merges = list(dict.fromkeys(pipeline.model.merges))
     if len(merges) == len(pipeline.model.merges):
@@ -92,7 +93,7 @@ def tokenize_first_duplicate_merge(pipeline: Pipeline) -> Pipeline:
 
 
 @preparing_pipeline(tokenizes("merges_as_text", "#version:"))
-def tokenize_version_lines_merge(pipeline: Pipeline) -> Pipeline:
+def tokenize_version_lines_merge(pipeline: Tokenizer) -> Tokenizer:
     """A merge that begins with #version is a merge like any other; the library drops it."""
     model = pipeline.model
     if "#version:" not in model.vocab:
@@ -113,7 +114,7 @@ def tokenize_always_whole_pieces(right: BPE) -> BPE:
 
 
 @preparing_pipeline(tokenizes("dropout_one", "hello"))
-def tokenize_whole_pieces_despite_dropout(pipeline: Pipeline) -> Pipeline:
+def tokenize_whole_pieces_despite_dropout(pipeline: Tokenizer) -> Tokenizer:
     """Pieces are taken whole although dropout is on."""
     return profile_without(pipeline, "ignore_merges_off_with_dropout", "model")
 
@@ -166,7 +167,7 @@ def tokenize_unk_fused_over_pieces(
     session: PipelineSession, _: Mapping[str, Any], out: dict[str, Any]
 ) -> None:
     """Unknown tokens are fused across the border of two pieces."""
-    model = session.pipeline.model
+    model = session.tokenizer.model
     if model.fuse_unk:
         unknown = _unknown(model)
         pairs = enumerate(pairwise(out["ids"]), start=1)
@@ -174,7 +175,7 @@ def tokenize_unk_fused_over_pieces(
 
 
 @preparing_pipeline(tokenizes("byte_fallback_partial", "xa"))
-def tokenize_unk_in_order(pipeline: Pipeline) -> Pipeline:
+def tokenize_unk_in_order(pipeline: Tokenizer) -> Tokenizer:
     """Unknown tokens and bytes are in the order of the text, which is not the engine's order."""
     return profile_without(pipeline, "unknown_after_bytes", "model")
 
@@ -211,7 +212,7 @@ def tokenize_offsets_count_holes(model: BPE, piece: str) -> list[Token]:
 
 
 @preparing_pipeline(tokenizes("no_unk", "b"))
-def tokenize_missing_refused(pipeline: Pipeline) -> Pipeline:
+def tokenize_missing_refused(pipeline: Tokenizer) -> Tokenizer:
     """A character without a token is an error where the library drops it."""
     return profile_without(pipeline, "missing_characters_dropped", "model")
 
@@ -261,7 +262,7 @@ def tokenize_longest_token_first(model: BPE, piece: str) -> list[Token]:
 
 
 @preparing_pipeline(tokenizes("byte_fallback", "<0x41>"))
-def tokenize_byte_tokens_in_text(pipeline: Pipeline) -> Pipeline:
+def tokenize_byte_tokens_in_text(pipeline: Tokenizer) -> Tokenizer:
     """The text <0x41> becomes the token of a byte. zml/zml#37."""
     spelled = [f"<0x{byte:02X}>" for byte in range(256)]
     found = [
@@ -269,7 +270,7 @@ def tokenize_byte_tokens_in_text(pipeline: Pipeline) -> Pipeline:
     ]
     if not found or not pipeline.model.byte_fallback:
         return pipeline
-    return replace(pipeline, added_tokens=(*pipeline.added_tokens, *found))
+    return with_tokens(pipeline, (*pipeline.added_tokens.tokens, *found))
 
 
 @afterwards("tokenize", tokenizes("unk", "éa"))
@@ -293,7 +294,7 @@ def tokenize_whole_pieces_nowhere(
     session: PipelineSession, request: Mapping[str, Any], out: dict[str, Any]
 ) -> None:
     """A piece that is taken whole has the offsets (0, 0) or (6, 6). huggingface/tokenizers#1553."""
-    if session.pipeline.model.ignore_merges and "pair" not in request:
+    if session.tokenizer.model.ignore_merges and "pair" not in request:
         words: list[int | None] = out["words"]
         out["offsets"] = [
             [span[0], span[0]] if word is not None and words.count(word) == 1 else span

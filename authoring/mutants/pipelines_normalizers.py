@@ -12,7 +12,6 @@ from authoring.mutants.pipelines import (
     tokenizes,
 )
 from bpe_ref.aligned_text import AlignedText
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.normalizers import (
     NFC,
     NFD,
@@ -29,6 +28,7 @@ from bpe_ref.normalizers import (
     StripAccents,
 )
 from bpe_ref.patterns.matches import Literal, Regex, matches
+from bpe_ref.tokenizer import Tokenizer
 
 _NOTHING: Final = Sequence(())
 
@@ -199,7 +199,7 @@ def tokenize_nmt_keeps_zero_width(right: Nmt) -> Rewriting:
 
 
 @preparing_pipeline(tokenizes("normalizer_precompiled", "ab"))
-def tokenize_precompiled_longest(pipeline: Pipeline) -> Pipeline:
+def tokenize_precompiled_longest(pipeline: Tokenizer) -> Tokenizer:
     """The longest rule applies at each place, as in SentencePiece."""
     return profile_without(pipeline, "precompiled_by_clusters", "normalizer")
 

@@ -11,7 +11,6 @@ from authoring.mutants.pipelines import (
     tokenize_request,
 )
 from authoring.tokenizer_files.table import fixture_tokenizers
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.like_tokenizers.decode_stream import DecodeStream
 from tokenref.answers import Ok, Refused
 from tokenref.engines.reference import ReferenceEngine
@@ -24,8 +23,8 @@ _OP: Final = "detokenize_stream"
 _REPLACEMENT: Final = "\ufffd"
 
 
-Rule: TypeAlias = Callable[[Pipeline, list[int], bool, Parts], Parts]
-"""Streams: from the tokenizer, the ids, whether special tokens are skipped, the right parts."""
+Rule: TypeAlias = Callable[[PipelineSession, list[int], bool, Parts], Parts]
+"""Streams: from the session, the ids, whether special tokens are skipped, the right parts."""
 
 
 def streaming(mode: str, witness: Witness) -> Callable[[Rule], Mutant]:
@@ -38,7 +37,7 @@ def streaming(mode: str, witness: Witness) -> Callable[[Rule], Mutant]:
                 return answer
             before = list(answer.out["parts"]), str(answer.out["tail"])
             skip = request["skip_special_tokens"]
-            parts, tail = rule(right.pipeline, request["ids"], skip, before)
+            parts, tail = rule(right, request["ids"], skip, before)
             return Ok({"parts": parts, "tail": tail})
 
         return AskedPipelines(label, begin=lambda: ask)
@@ -46,20 +45,20 @@ def streaming(mode: str, witness: Witness) -> Callable[[Rule], Mutant]:
     return mutant(witness, engine)
 
 
-def _text(pipeline: Pipeline, ids: list[int], skip: bool) -> str:
-    return pipeline.decode(ids, skip_special_tokens=skip)
+def _text(session: PipelineSession, ids: list[int], skip: bool) -> str:
+    return session.decode(ids, skip_special_tokens=skip)
 
 
-def _each_alone(pipeline: Pipeline, ids: list[int], skip: bool, _: Parts) -> Parts:
-    return [_text(pipeline, [id_], skip) for id_ in ids], ""
+def _each_alone(session: PipelineSession, ids: list[int], skip: bool, _: Parts) -> Parts:
+    return [_text(session, [id_], skip) for id_ in ids], ""
 
 
-def _never_waiting(pipeline: Pipeline, ids: list[int], skip: bool, _: Parts) -> Parts:
+def _never_waiting(session: PipelineSession, ids: list[int], skip: bool, _: Parts) -> Parts:
     """Print what the text so far has more, U+FFFD included."""
     parts: list[str | None] = []
     printed = ""
     for stop in range(1, len(ids) + 1):
-        text = _text(pipeline, ids[:stop], skip)
+        text = _text(session, ids[:stop], skip)
         parts.append(text[len(printed) :])
         printed = text
     return parts, ""
@@ -77,31 +76,39 @@ _WHOLE: Final = streams_text("decoder_byte_level", "t", "h").request
 
 
 @streaming("certain", streams_text("decoder_byte_level", "Ã", "©", mode="certain"))
-def text_stream_each_alone(pipeline: Pipeline, ids: list[int], skip: bool, right: Parts) -> Parts:
+def text_stream_each_alone(
+    session: PipelineSession, ids: list[int], skip: bool, right: Parts
+) -> Parts:
     """Each token is decoded separately. vllm-project/vllm#8627, huggingface/tokenizers#1141."""
-    return _each_alone(pipeline, ids, skip, right)
+    return _each_alone(session, ids, skip, right)
 
 
 @streaming("certain", streams_text("decoder_byte_level", "Ã", mode="certain"))
-def text_stream_never_waits(pipeline: Pipeline, ids: list[int], skip: bool, right: Parts) -> Parts:
+def text_stream_never_waits(
+    session: PipelineSession, ids: list[int], skip: bool, right: Parts
+) -> Parts:
     """Incomplete characters are shown as U+FFFD, and their ends are lost. smg-project/smg#710."""
-    return _never_waiting(pipeline, ids, skip, right)
+    return _never_waiting(session, ids, skip, right)
 
 
 @streaming("certain", streams_text("decoder_byte_level", "Ã", mode="certain"))
-def text_stream_no_tail(_: Pipeline, __: list[int], ___: bool, right: Parts) -> Parts:
+def text_stream_no_tail(_: PipelineSession, __: list[int], ___: bool, right: Parts) -> Parts:
     """An open end is lost because there is no flush. waybarrios/vllm-mlx#109."""
     return right[0], ""
 
 
 @streaming("certain", streams_text("decoder_fuse", " ", mode="certain"))
-def text_stream_all_at_the_end(pipeline: Pipeline, ids: list[int], skip: bool, _: Parts) -> Parts:
+def text_stream_all_at_the_end(
+    session: PipelineSession, ids: list[int], skip: bool, _: Parts
+) -> Parts:
     """Nothing is emitted before the end."""
-    return [""] * len(ids), _text(pipeline, ids, skip)
+    return [""] * len(ids), _text(session, ids, skip)
 
 
 @streaming("certain", streams_text("decoder_fuse", "\ufffd", mode="certain"))
-def text_stream_no_replacements(_: Pipeline, __: list[int], ___: bool, right: Parts) -> Parts:
+def text_stream_no_replacements(
+    _: PipelineSession, __: list[int], ___: bool, right: Parts
+) -> Parts:
     """U+FFFD is removed from the text, even where it is genuine.
     replicate/cog-llama-template#75.
     """
@@ -112,7 +119,7 @@ def text_stream_no_replacements(_: Pipeline, __: list[int], ___: bool, right: Pa
 
 @streaming("certain", streams_text("decoder_fuse", "the", mode="certain"))
 def text_stream_whole_words(
-    pipeline: Pipeline,
+    session: PipelineSession,
     ids: list[int],
     skip: bool,
     _: Parts,
@@ -122,7 +129,7 @@ def text_stream_whole_words(
     done = 0
     text = ""
     for stop in range(1, len(ids) + 1):
-        text = _text(pipeline, ids[:stop], skip)
+        text = _text(session, ids[:stop], skip)
         end = max(text.rfind(" ") + 1, done)
         parts.append(text[done:end])
         done = end
@@ -131,41 +138,45 @@ def text_stream_whole_words(
 
 @streaming("engine", streams_text("decoder_byte_level", "Ã"))
 def text_stream_engine_flushes(
-    pipeline: Pipeline, ids: list[int], skip: bool, right: Parts
+    session: PipelineSession, ids: list[int], skip: bool, right: Parts
 ) -> Parts:
     """The last token emits the rest, which the library's stream keeps."""
     parts, tail = right
     said = "".join(part or "" for part in parts)
-    rest = _text(pipeline, ids, skip)[len(said) :]
+    rest = _text(session, ids, skip)[len(said) :]
     if parts and rest:
         return [*parts[:-1], (parts[-1] or "") + rest], tail
     return right
 
 
 @streaming("engine", streams_text("decoder_byte_level", "Ã"))
-def text_stream_engine_empty_text(_: Pipeline, __: list[int], ___: bool, right: Parts) -> Parts:
+def text_stream_engine_empty_text(
+    _: PipelineSession, __: list[int], ___: bool, right: Parts
+) -> Parts:
     """An empty text is emitted where the library's stream waits and emits nothing."""
     return [part or "" for part in right[0]], right[1]
 
 
 @streaming("engine", streams_text("decoder_llama", "\u2581the", "\u2581cat"))
 def text_stream_engine_each_alone(
-    pipeline: Pipeline, ids: list[int], skip: bool, right: Parts
+    session: PipelineSession, ids: list[int], skip: bool, right: Parts
 ) -> Parts:
     """The engine's stream decodes each token separately. vllm-project/vllm#8627."""
-    return _each_alone(pipeline, ids, skip, right)
+    return _each_alone(session, ids, skip, right)
 
 
 @streaming("engine", streams_text("decoder_byte_level", "Ã", "©"))
 def text_stream_engine_never_waits(
-    pipeline: Pipeline, ids: list[int], skip: bool, right: Parts
+    session: PipelineSession, ids: list[int], skip: bool, right: Parts
 ) -> Parts:
     """The engine's stream emits U+FFFD for incomplete characters. smg-project/smg#710."""
-    return _never_waiting(pipeline, ids, skip, right)
+    return _never_waiting(session, ids, skip, right)
 
 
 @streaming("engine", streams_text("decoder_llama", "\u2581the", "\u2581cat"))
-def text_stream_engine_spaces_lost(_: Pipeline, __: list[int], ___: bool, right: Parts) -> Parts:
+def text_stream_engine_spaces_lost(
+    _: PipelineSession, __: list[int], ___: bool, right: Parts
+) -> Parts:
     """The space in front of each part is lost. huggingface/tokenizers#1141."""
     parts, tail = right
     return [None if part is None else part.lstrip(" ") for part in parts], tail
@@ -182,7 +193,7 @@ def text_stream_engine_prefix_unchecked(
     if op != _OP or not isinstance(answer, Refused):
         return answer
     skip = request["skip_special_tokens"]
-    parts, tail = _never_waiting(right.pipeline, request["ids"], skip, ([], ""))
+    parts, tail = _never_waiting(right, request["ids"], skip, ([], ""))
     return Ok({"parts": parts, "tail": tail})
 
 
@@ -195,12 +206,12 @@ def session_padding_remembered() -> AskPipeline:
 
     def ask(right: PipelineSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:
         answer = right.answer(op, request)
-        padding = right.pipeline.padding
+        padding = right.tokenizer.padding
         if op != "tokenize" or padding is None or isinstance(answer, Refused):
             return answer
         longest[0] = max(longest[0], len(answer.out["ids"]))
         asked = dict(request)
-        encoding = right.pipeline.encode(
+        encoding = right.tokenizer.tokenize(
             asked["text"], asked.get("pair"), add_special_tokens=asked["add_special_tokens"]
         )
         missing = longest[0] - len(encoding)
@@ -270,7 +281,7 @@ def session_stream_goes_on() -> AskPipeline:
             return right.answer(op, request)
         skip = request["skip_special_tokens"]
         stream = streams.setdefault(skip, DecodeStream(skip_special_tokens=skip))
-        parts = [stream.step(right.pipeline, id_) for id_ in request["ids"]]
+        parts = [stream.step(right, id_) for id_ in request["ids"]]
         return Ok({"parts": parts, "tail": ""})
 
     return ask

@@ -12,7 +12,6 @@ from authoring.mutants.mutant import Mutant, Witness, bytewise, mutant, replacin
 from bpe_ref import (
     ENCODERS,
     DecodingError,
-    StreamDecoder,
     SymbolError,
     TokenId,
     Tokenizer,
@@ -39,14 +38,14 @@ class WrongStream:
     last: Callable[[bytes, str, str], str]
     """What the end adds: of all bytes, of their text, and of what was given."""
 
-    vocabulary: Vocabulary
+    tokenizer: Tokenizer
     errors: str
     data: bytes = b""
     given: str = ""
 
     def push(self, token: TokenId) -> str:
         """Add a token."""
-        self.data += decode_bytes(self.vocabulary, [token])
+        self.data += self.tokenizer.decode_bytes([token])
         text = self.shown(self.data, bytes_to_text(self.data, self.errors))
         new = text[len(self.given) :]
         self.given += new
@@ -171,18 +170,21 @@ def stream_deletes_replacements(data: bytes, text: str) -> str:
 
 
 @replacing_tool("stream", streamed(_BYTES, 0xC3, 0xA9))
-def stream_token_by_token(vocabulary: Vocabulary, errors: str) -> Streaming:
+def stream_token_by_token(tokenizer: Tokenizer, errors: str) -> Streaming:
     """Each token is decoded by itself (vllm-project/vllm#8627)."""
 
-    class TokenByToken(StreamDecoder):
+    class TokenByToken:
         def push(self, token: TokenId) -> str:
-            return bytes_to_text(decode_bytes(vocabulary, [token]), "replace")
+            return bytes_to_text(tokenizer.decode_bytes([token]), "replace")
 
-    return TokenByToken(vocabulary, errors=errors)
+        def finish(self) -> str:
+            return ""
+
+    return TokenByToken()
 
 
 @replacing_tool("stream", streamed(_BYTES, 0xF5, 0x61))
-def stream_late_replacements(vocabulary: Vocabulary, _: str) -> Streaming:
+def stream_late_replacements(tokenizer: Tokenizer, _: str) -> Streaming:
     """A byte that cannot begin a character is waited on as if it could (ml-rust/splintr accepts C0,
     C1 and F5 on as first bytes).
     """
@@ -192,7 +194,7 @@ def stream_late_replacements(vocabulary: Vocabulary, _: str) -> Streaming:
         data: bytes = b""
 
         def push(self, token: TokenId) -> str:
-            self.data += decode_bytes(vocabulary, [token])
+            self.data += tokenizer.decode_bytes([token])
             for size in range(min(3, len(self.data)) + 1):
                 head, tail = self.data[: len(self.data) - size], self.data[len(self.data) - size :]
                 if size and tail[0] < 0xC0:
@@ -212,7 +214,7 @@ def stream_late_replacements(vocabulary: Vocabulary, _: str) -> Streaming:
 
 
 @replacing_tool("stream", streamed(_BYTES, 0xE4, 0xBD, 0x61))
-def stream_one_for_each_byte(vocabulary: Vocabulary, _: str) -> Streaming:
+def stream_one_for_each_byte(tokenizer: Tokenizer, _: str) -> Streaming:
     """Each byte of a character cut short is replaced, not each maximal part."""
 
     @dataclass
@@ -220,7 +222,7 @@ def stream_one_for_each_byte(vocabulary: Vocabulary, _: str) -> Streaming:
         data: bytes = b""
 
         def push(self, token: TokenId) -> str:
-            self.data += decode_bytes(vocabulary, [token])
+            self.data += tokenizer.decode_bytes([token])
             decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
             text = decoder.decode(self.data)
             self.data = decoder.getstate()[0]
@@ -233,15 +235,15 @@ def stream_one_for_each_byte(vocabulary: Vocabulary, _: str) -> Streaming:
 
 
 @replacing_tool("stream", streamed(_BYTES, 0xFF, errors="strict"))
-def stream_never_strict(vocabulary: Vocabulary, _: str) -> Streaming:
+def stream_never_strict(tokenizer: Tokenizer, _: str) -> Streaming:
     """Bytes that are not text are replaced although errors were requested."""
-    return StreamDecoder(vocabulary)
+    return tokenizer.stream()
 
 
 @replacing_tool("stream", streamed(_BYTES, 0x61))
-def stream_repeats(vocabulary: Vocabulary, errors: str) -> Streaming:
+def stream_repeats(tokenizer: Tokenizer, errors: str) -> Streaming:
     """The end repeats the last piece (vllm-project/vllm#48853 repeats all of a prompt)."""
-    right = StreamDecoder(vocabulary, errors=errors)
+    right = tokenizer.stream(errors=errors)
 
     @dataclass
     class Repeats:
@@ -320,7 +322,7 @@ def completions_one_token_only(tokenizer: Tokenizer, text: str, complete: bool) 
 @replacing_tool("completions", completed("a b c bc abc", "ab"))
 def completions_last_token_open(tokenizer: Tokenizer, text: str, complete: bool) -> Completions:
     """Only the last token is treated as open."""
-    tokens = tokenizer.encode_ordinary(text)
+    tokens = tokenizer.encode(text, special="ordinary")
     _, found = completions(tokenizer, text, complete=complete)
     return tokens[:-1], found
 
@@ -329,7 +331,7 @@ def completions_last_token_open(tokenizer: Tokenizer, text: str, complete: bool)
 def completions_not_as_it_is(tokenizer: Tokenizer, text: str, complete: bool) -> Completions:
     """The completion in which nothing follows is missing."""
     stable, found = completions(tokenizer, text, complete=complete)
-    return stable, found - {tuple(tokenizer.encode_ordinary(text)[len(stable) :])}
+    return stable, found - {tuple(tokenizer.encode(text, special="ordinary")[len(stable) :])}
 
 
 @replacing_tool("is_canonical", canonical(spelled("a aa"), 0, 0))

@@ -14,9 +14,6 @@ from authoring.mutants.mutant import (
 )
 from bpe_ref import (
     ENCODERS,
-    ByConcatenation,
-    ByPair,
-    Merge,
     TextRules,
     TokenId,
     Vocabulary,
@@ -24,6 +21,7 @@ from bpe_ref import (
     vocabulary_by_pair,
 )
 from bpe_ref.vocabulary.compatibility import build_derivations
+from bpe_ref.vocabulary.merges import ByConcatenation, ByPair, Merge
 
 
 def renumbered(vocabulary: Vocabulary, new: Callable[[TokenId], TokenId]) -> Vocabulary:

@@ -17,7 +17,7 @@ from authoring.tokenizer_files import (
 )
 from authoring.tokenizer_files.document import Described
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
-from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.tokenizer import Tokenizer
 from tokenref.subjects import TokenizerFile
 
 KINDS: Final = (
@@ -74,9 +74,9 @@ def ids_of_text(name: str, text: str) -> list[int]:
     >>> ids_of_text("post_template_bos", "")
     [1]
     """
-    return list(_pipeline(name).encode(text).ids)
+    return _pipeline(name).encode(text)
 
 
 @cache
-def _pipeline(name: str) -> Pipeline:
+def _pipeline(name: str) -> Tokenizer:
     return parse_tokenizer_json(fixture_tokenizers()[name].content, name)

@@ -31,18 +31,32 @@ What the source leaves open
     it is an error, as is text that would be repeated without end.
     *Letters and white space*: as Unicode 16.0 has them, the joiners U+200C and
     U+200D being letters (`unicode_tables`).
+
+Special tokens in a text
+    tiktoken 0.14.0 (`Encoding.encode`, tiktoken/core.py and src/lib.rs) treats a
+    special token that the text spells in one of three ways, and so do all
+    tokenizers here; the argument is called `special`:
+
+    recognise    it becomes its id; the text before and after it is encoded separately
+    refuse       it is an error: whoever can put a special token into a prompt can end it
+    ordinary     it is text like any other
+
+    "ordinary" is no guarantee of safety: if the model takes whole pieces
+    (`ignore_merges`) and has a token with the same spelling, the text still becomes it.
+    A token that is to be read as text never hides one that is recognised, unless
+    `Profile.rejected_match_hides`.
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cache
-from typing import Final, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from bpe_ref.added_tokens.longest_matches import searcher_of
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Normalizer
-from bpe_ref.errors import SpecialTokenError, VocabularyError
+from bpe_ref.errors import ParameterError, SpecialTokenError, VocabularyError
 from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 from bpe_ref.profile import HUGGING_FACE, Profile
 from bpe_ref.vocabulary.merges import TokenId
@@ -78,6 +92,145 @@ class AddedToken:
     id: TokenId | None = None
 
 
+@dataclass(frozen=True)
+class AddedTokens:
+    """The added tokens of a tokenizer, as its file lists them, and how they are treated.
+
+    Attributes:
+        tokens: in the order of the file.
+        profile: see `profile`.
+        ids_as_given: whether every token has the id that it names, whatever the model's tokens
+            are called. Then two tokens may share an id, which decodes to the first of them.
+
+    >>> AddedTokens([AddedToken("<s>")]).with_ids({"a": 0}).ids
+    {'<s>': 1}
+
+    """
+
+    tokens: Sequence[AddedToken] = ()
+    profile: Profile = field(default=HUGGING_FACE, repr=False)
+    ids_as_given: bool = False
+
+    def with_ids(
+        self, vocab: Mapping[str, TokenId], normalizer: Normalizer | None = None
+    ) -> "AddedVocabulary":
+        """Return the tokens with their ids. Raises `VocabularyError` if tokens contradict."""
+        listed = [token for token in self.tokens if token.content]
+        if self.ids_as_given:
+            numbered = [(token, _given_id(token)) for token in listed]
+        elif self.profile.ids_from_vocabulary:
+            numbered = list(_ids_from_vocabulary(listed, vocab))
+        else:
+            numbered = list(_ids_from_file(listed, vocab))
+        return AddedVocabulary(numbered, normalizer, self.profile, first_counts=self.ids_as_given)
+
+
+@dataclass(frozen=True)
+class Special:
+    """Which special tokens in a text are recognised, and which are errors; all others are text.
+
+    Attributes:
+        recognise: contents of special tokens, or "all".
+        refuse: likewise. "all" stands for every special token that is not recognised.
+
+    >>> Special(recognise=frozenset({"<s>"}), refuse="all").refuse
+    'all'
+
+    """
+
+    recognise: Literal["all"] | frozenset[str] = "all"
+    refuse: Literal["all"] | frozenset[str] = frozenset()
+
+
+Recognised: TypeAlias = Literal["recognise", "refuse", "ordinary"] | Collection[str] | Special
+"""How to treat special tokens that a text spells.
+
+A collection: recognise these, treat all others as ordinary text.
+"""
+
+
+class Treatment(NamedTuple):
+    """What `Recognised` means for the special tokens of one tokenizer."""
+
+    ordinary: frozenset[str]
+    """The special tokens that are text like any other."""
+
+    refused: frozenset[str]
+    """The texts that must not be there."""
+
+    def check(self, text: str) -> None:
+        """Raise `SpecialTokenError` if the text spells what is refused.
+
+        >>> Treatment(frozenset(), frozenset({"<b>"})).check("a<b>")
+        Traceback (most recent call last):
+        bpe_ref.errors.SpecialTokenError: text must not spell a refused special token, ...
+        """
+        if self.refused and (found := any_of(self.refused).search(text)):
+            raise refusal(found.group(), found.start())
+
+
+RECOGNISE_ALL: Final = Treatment(frozenset(), frozenset())
+
+
+def refusal(content: str, place: int) -> SpecialTokenError:
+    """Return the error for a special token that is refused.
+
+    >>> raise refusal("<s>", 3)
+    Traceback (most recent call last):
+    bpe_ref.errors.SpecialTokenError: text must not spell a refused special token, got '<s>' ...
+    """
+    return SpecialTokenError(
+        f"text must not spell a refused special token, got {content!r:.80} at character {place}; "
+        'pass special="recognise" to get its id, or special="ordinary" to encode it as text'
+    )
+
+
+def treatment_of(special: Recognised, contents: Collection[str]) -> Treatment:
+    """Return what `special` means for special tokens with these contents.
+
+    Raises `ParameterError` if it is none of the words and not a collection of texts.
+
+    >>> treatment_of({"<a>"}, {"<a>", "<b>"}).ordinary
+    frozenset({'<b>'})
+    """
+    everything = frozenset(contents)
+    match special:
+        case "recognise":
+            return RECOGNISE_ALL
+        case "refuse":
+            return Treatment(frozenset(), everything)
+        case "ordinary":
+            return Treatment(everything, frozenset())
+        case Special(recognise=recognised, refuse=refused):
+            pass
+        case _:
+            recognised, refused = _texts("special", special), frozenset()
+    recognised = everything if recognised == "all" else _texts("recognise", recognised)
+    refused = everything - recognised if refused == "all" else _texts("refuse", refused)
+    return Treatment(everything - recognised, refused)
+
+
+def _texts(name: str, choice: object) -> frozenset[str]:
+    if isinstance(choice, str | bytes) or not isinstance(choice, Iterable):
+        rule = 'must be "recognise", "refuse", "ordinary", a collection of texts or a Special'
+        raise ParameterError(name, choice, rule)
+    texts = list(choice)
+    if not all(isinstance(text, str) and text for text in texts):
+        raise ParameterError(name, texts, "must contain non-empty texts only")
+    return frozenset(texts)
+
+
+@lru_cache(maxsize=64)
+def any_of(texts: frozenset[str]) -> re.Pattern[str]:
+    """Return a pattern that finds any of the texts, the longest first.
+
+    >>> any_of(frozenset({"a", "ab"})).findall("cab a")
+    ['ab', 'a']
+    """
+    longest_first = sorted(texts, key=lambda text: (-len(text), text))
+    return re.compile("|".join(map(re.escape, longest_first)) if texts else "(?!)")
+
+
 class Cut(NamedTuple):
     """A stretch of text, and the added token that it is, or None."""
 
@@ -91,11 +244,11 @@ class AddedVocabulary:
 
     Attributes:
         ids: from content to id.
-        tokens: from id to token.
+        tokens: from id to token; of two with one id the first, if ids are as given, else the last.
         strings: from id to what the token is called in encodings and in decoding.
         special: the contents of special tokens.
 
-    >>> added = AddedVocabulary([AddedToken("<s>", normalized=False)], {"a": 0})
+    >>> added = AddedTokens([AddedToken("<s>", normalized=False)]).with_ids({"a": 0})
     >>> added.cut("a<s>", normalized=False)
     [Cut(start=0, stop=1, token=None), Cut(start=1, stop=4, token=1)]
 
@@ -103,68 +256,74 @@ class AddedVocabulary:
 
     def __init__(
         self,
-        listed: Iterable[AddedToken],
-        vocab: Mapping[str, TokenId],
+        numbered: Iterable[tuple[AddedToken, TokenId]],
         normalizer: Normalizer | None = None,
         profile: Profile = HUGGING_FACE,
+        *,
+        first_counts: bool = False,
     ) -> None:
-        """Give the tokens their ids. Raises `VocabularyError` for tokens that contradict."""
+        """Prepare the search. Raises `VocabularyError` if normalization removes a token."""
         self.profile = profile
         self.ids: dict[str, TokenId] = {}
         self.tokens: dict[TokenId, AddedToken] = {}
         self.special: set[str] = set()
         forms: dict[TokenId, str] = {}
-        free = len(vocab)
-        taken = () if profile.ids_from_vocabulary else frozenset(vocab.values())
-        for token in listed:
-            if not token.content:
-                continue
-            if profile.ids_from_vocabulary:
-                known = self.ids.get(token.content, vocab.get(token.content))
-                id_ = free if known is None else known
-                free += known is None
-            else:
-                id_ = self._own_id(token, vocab, taken)
+        by_content: dict[str, tuple[AddedToken, TokenId]] = {}
+        for token, id_ in numbered:
             if token.normalized and normalizer is not None:
                 forms[id_] = normalizer.normalize(AlignedText.of(token.content)).text
             self.ids[token.content] = id_
-            self.tokens[id_] = token
+            if not first_counts or id_ not in self.tokens:
+                self.tokens[id_] = token
+            by_content[token.content] = token, id_
             if token.special:
                 self.special.add(token.content)
         shown = forms if profile.normalized_form_shown else {}
         self.strings = {id_: shown.get(id_, token.content) for id_, token in self.tokens.items()}
-        self._by_text: dict[bool, dict[str, TokenId]] = {False: {}, True: {}}
-        for id_, token in self.tokens.items():
+        if not first_counts:  # a content whose id went to another one is not looked for
+            by_content = {token.content: (token, id_) for id_, token in self.tokens.items()}
+        self._by_text: dict[bool, dict[str, tuple[AddedToken, TokenId]]] = {False: {}, True: {}}
+        for token, id_ in by_content.values():
             text = forms.get(id_, token.content) if token.normalized else token.content
             if not text:
                 raise VocabularyError(
                     "an added token must not be empty once it is normalized, "
                     f"but {token.content!r:.80} is"
                 )
-            self._by_text[token.normalized].setdefault(text, id_)
+            self._by_text[token.normalized].setdefault(text, (token, id_))
         self._searchers = {which: searcher_of(list(by)) for which, by in self._by_text.items()}
 
     def has(self, *, normalized: bool) -> bool:
         """Return whether there are tokens to look for in the text, normalized or as it is."""
         return bool(self._by_text[normalized])
 
+    def contents(self, *, normalized: bool) -> Mapping[str, AddedToken]:
+        """Return the tokens by the texts to look for, in the normalized text or as it is.
+
+        >>> list(AddedTokens([AddedToken("<s>")]).with_ids({}).contents(normalized=True))
+        ['<s>']
+        """
+        return {text: token for text, (token, _) in self._by_text[normalized].items()}
+
     def may_be_in(self, text: str, *, normalized: bool) -> bool:
         """Return whether to look for tokens in a text at all: if not, it is one stretch.
 
-        >>> added = AddedVocabulary([AddedToken("<s>")], {})
+        >>> added = AddedTokens([AddedToken("<s>")]).with_ids({})
         >>> added.may_be_in("a", normalized=True), added.may_be_in("<", normalized=True)
         (False, True)
         """
         return bool(self._by_text[normalized]) and self._searchers[normalized].may_match(text)
 
-    def cut(self, text: str, *, normalized: bool, special_as_text: bool = False) -> list[Cut]:
+    def cut(
+        self, text: str, *, normalized: bool, treatment: Treatment = RECOGNISE_ALL
+    ) -> list[Cut]:
         """Return the stretches of a text, in order, none of them empty.
 
         `normalized` tells whether the text is, and so which tokens to look for. Raises
-        `SpecialTokenError` where the engine dies.
+        `SpecialTokenError` for a refused token, and where the engine dies.
 
         >>> tokens = [AddedToken("<a>", rstrip=True), AddedToken("  ")]
-        >>> [cut.stop for cut in AddedVocabulary(tokens, {}).cut("<a>  b", normalized=True)]
+        >>> [cut.stop for cut in AddedTokens(tokens).with_ids({}).cut("<a>  b", normalized=True)]
         [5, 5, 6]
         """
         if not self.has(normalized=normalized):
@@ -178,20 +337,18 @@ class AddedVocabulary:
             lengths = matches.lengths_at(place)
             behind = place + 1
             for length in lengths:
-                id_ = self._by_text[normalized][text[place : place + length]]
-                if self._is_rejected(
-                    id_, text, (place, place + length), special_as_text=special_as_text
-                ):
+                token, id_ = self._by_text[normalized][text[place : place + length]]
+                if _is_rejected(token, text, (place, place + length), treatment):
                     if self.profile.rejected_match_hides:
                         behind = place + length
                         break
                     continue
-                start, stop = self._stripped(self.tokens[id_], text, place, place + length, done)
+                start, stop = self._stripped(token, text, place, place + length, done)
                 left -= stop - start
                 if start > stop or left < 0:
                     raise SpecialTokenError(
                         "added tokens must not strip white space that others have stripped, but "
-                        f"{self.tokens[id_].content!r:.80} does, at character {place}"
+                        f"{token.content!r:.80} does, at character {place}"
                     )
                 if done < start:
                     cuts.append(Cut(done, start, None))
@@ -211,43 +368,6 @@ class AddedVocabulary:
             return string in self.special
         return id_ in self.tokens and self.tokens[id_].content in self.special
 
-    def _own_id(
-        self, token: AddedToken, vocab: Mapping[str, TokenId], taken: Iterable[TokenId]
-    ) -> TokenId:
-        """Return the id that the file gives, if nothing contradicts it."""
-        known = vocab.get(token.content, token.id)
-        if token.id is None or token.id != known:
-            raise VocabularyError(
-                f"the added token {token.content!r:.80} must have the id of the vocabulary, "
-                f"{known}, got {token.id}"
-            )
-        other = self.tokens.get(token.id)
-        if token.content in self.ids or other is not None:
-            raise VocabularyError(
-                f"added tokens must differ in content and id, but {token.content!r:.80} with "
-                f"the id {token.id} comes twice"
-            )
-        if token.id in taken and token.content not in vocab:
-            raise VocabularyError(
-                f"the added token {token.content!r:.80} must have an id of its own, but "
-                f"{token.id} is that of another token"
-            )
-        return token.id
-
-    def _is_rejected(
-        self, id_: TokenId, text: str, span: tuple[int, int], *, special_as_text: bool
-    ) -> bool:
-        token = self.tokens[id_]
-        start, stop = span
-        if special_as_text and token.content in self.special:
-            return True
-        if not token.single_word:
-            return False
-        is_letter = _one_of("word").match
-        return (start > 0 and is_letter(text, start - 1) is not None) or (
-            stop < len(text) and is_letter(text, stop) is not None
-        )
-
     def _stripped(
         self, token: AddedToken, text: str, start: int, stop: int, done: int
     ) -> tuple[int, int]:
@@ -260,6 +380,71 @@ class AddedVocabulary:
         if token.rstrip:
             stop = _run_of("White_Space").match(text, stop).end()  # type: ignore[union-attr]
         return start, stop
+
+
+def _is_rejected(token: AddedToken, text: str, span: tuple[int, int], treatment: Treatment) -> bool:
+    """Return whether a match does not count. Raises `SpecialTokenError` if it is refused."""
+    if token.content in treatment.ordinary:
+        return True
+    start, stop = span
+    is_letter = _one_of("word").match
+    if token.single_word and (
+        (start > 0 and is_letter(text, start - 1) is not None)
+        or (stop < len(text) and is_letter(text, stop) is not None)
+    ):
+        return True
+    if token.content in treatment.refused:
+        raise refusal(token.content, start)
+    return False
+
+
+def _given_id(token: AddedToken) -> TokenId:
+    if token.id is None:
+        raise VocabularyError(f"the added token {token.content!r:.80} must have an id")
+    return token.id
+
+
+def _ids_from_vocabulary(
+    listed: Iterable[AddedToken], vocab: Mapping[str, TokenId]
+) -> Iterator[tuple[AddedToken, TokenId]]:
+    """Yield each token with the id of the vocabulary, or the next free one."""
+    free = len(vocab)
+    ids: dict[str, TokenId] = {}
+    for token in listed:
+        id_ = ids.get(token.content, vocab.get(token.content))
+        if id_ is None:
+            id_, free = free, free + 1
+        ids[token.content] = id_
+        yield token, id_
+
+
+def _ids_from_file(
+    listed: Iterable[AddedToken], vocab: Mapping[str, TokenId]
+) -> Iterator[tuple[AddedToken, TokenId]]:
+    """Yield each token with the id that the file gives, if nothing contradicts it."""
+    taken = frozenset(vocab.values())
+    contents: set[str] = set()
+    ids: set[TokenId] = set()
+    for token in listed:
+        known = vocab.get(token.content, token.id)
+        if token.id is None or token.id != known:
+            raise VocabularyError(
+                f"the added token {token.content!r:.80} must have the id of the vocabulary, "
+                f"{known}, got {token.id}"
+            )
+        if token.content in contents or token.id in ids:
+            raise VocabularyError(
+                f"added tokens must differ in content and id, but {token.content!r:.80} with "
+                f"the id {token.id} comes twice"
+            )
+        if token.id in taken and token.content not in vocab:
+            raise VocabularyError(
+                f"the added token {token.content!r:.80} must have an id of its own, but "
+                f"{token.id} is that of another token"
+            )
+        contents.add(token.content)
+        ids.add(token.id)
+        yield token, token.id
 
 
 @cache

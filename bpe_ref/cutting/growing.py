@@ -1,4 +1,4 @@
-"""A text that grows at one of its ends, counted by a whole tokenizer at any moment.
+"""A text that grows at one of its ends, counted and its number of tokens at any moment.
 
     The count after each character is that of the text so far, encoded alone.
 
@@ -6,13 +6,12 @@ Counts fall as well as rise: " d" after a word may turn two tokens into one, and
 the last character of a special token turns all of its tokens into one.
 
 How
-    Behind the last safe cut (see `whole`) the text is counted anew with every
-    character, before it nothing changes any more. In ordinary text there is a
-    safe cut at nearly every word, so this takes constant time. Where a text is
-    one long piece it would take quadratic time; so a piece of `LONG` characters
-    or more grows in place, as long as what is added only makes it longer
-    (`LongPieces`). What is known of no safe cuts is counted from scratch.
-    What stands behind a safe cut is counted as a rest (see `whole`).
+    Behind the last safe cut (see `safe_cuts`) the text is counted anew with
+    every character, before it nothing changes any more. In ordinary text there
+    is a safe cut at nearly every word, so this takes constant time. Where a text
+    is one long piece it would take quadratic time; so a piece of `LONG`
+    characters or more grows in place, as long as what is added only makes it
+    longer (`long_pieces`). If no safe cuts are known, all is counted anew.
 
 Representation
     One `_State` for each number of characters; to shorten the text is to
@@ -22,9 +21,9 @@ Representation
 from dataclasses import dataclass
 from typing import Final
 
-from bpe_ref.cutting.borders import REACH
-from bpe_ref.cutting.counting import checked_text, count_part
-from bpe_ref.cutting.whole import LongPieces, PieceCounter, Whole
+from bpe_ref.cutting.counting import checked_counter, checked_text
+from bpe_ref.cutting.long_pieces import REACH, PieceCounter
+from bpe_ref.cutting.safe_cuts import TextCounter
 from bpe_ref.errors import ParameterError
 
 LONG: Final = 64
@@ -41,8 +40,7 @@ class _State:
     beyond: int = 0
     """The number of tokens on its far side, where nothing changes any more.
 
-    In front of the text that is before the cut; behind it, where the text grows at its front, as a
-    rest.
+    That is before the cut; or behind it, if the text grows at its front.
     """
 
     beside: int = 0
@@ -57,10 +55,10 @@ class _State:
 class AppendCounter:
     """The number of tokens of a text to which characters are appended.
 
-    >>> from bpe_ref import Tokenizer, vocabulary_by_concatenation
-    >>> from bpe_ref.cutting.reference import whole_tokenizer
+    >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
+    >>> from bpe_ref.cutting.safe_cuts import counter_of
     >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2})
-    >>> counter = AppendCounter(whole_tokenizer(Tokenizer(vocabulary)))
+    >>> counter = AppendCounter(counter_of(tokenizer_of(vocabulary)))
     >>> counter.extend("aab")
     >>> counter.count, counter.text
     (2, 'aab')
@@ -69,10 +67,17 @@ class AppendCounter:
     2
     """
 
-    def __init__(self, whole: Whole, *, alone: bool = True) -> None:
-        """Start with the empty text; not `alone` for one that begins at a safe cut."""
-        self._whole = whole
-        self._growth = _Growth(whole, forwards=True, alone=alone)
+    def __init__(self, counter: TextCounter, *, after: str = "", added: int = 0) -> None:
+        """Start with the empty text.
+
+        Args:
+            counter: counts texts; see `safe_cuts.counter_of`.
+            after: the character before a safe cut at which the text begins, if it begins at one.
+            added: the number of tokens that a template adds.
+
+        """
+        self._added = added
+        self._growth = _Growth(checked_counter(counter), forwards=True, after=after)
 
     def __len__(self) -> int:
         """Return the number of characters."""
@@ -86,7 +91,7 @@ class AppendCounter:
     @property
     def count(self) -> int:
         """The number of tokens of the text so far, encoded alone."""
-        return self._growth.states[-1].count
+        return self._growth.states[-1].count + self._added
 
     def push(self, character: str) -> None:
         """Append one character. Raises `ParameterError`, and whatever the tokenizer raises."""
@@ -105,19 +110,19 @@ class AppendCounter:
 class PrependCounter:
     """The number of tokens of a text in front of which characters are put.
 
-    >>> from bpe_ref import Tokenizer, vocabulary_by_concatenation
-    >>> from bpe_ref.cutting.reference import whole_tokenizer
+    >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
+    >>> from bpe_ref.cutting.safe_cuts import counter_of
     >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2})
-    >>> counter = PrependCounter(whole_tokenizer(Tokenizer(vocabulary)))
+    >>> counter = PrependCounter(counter_of(tokenizer_of(vocabulary)))
     >>> counter.extend("bb")
     >>> counter.push("a")
     >>> counter.count, counter.text
     (2, 'abb')
     """
 
-    def __init__(self, whole: Whole) -> None:
+    def __init__(self, counter: TextCounter) -> None:
         """Start with the empty text."""
-        self._growth = _Growth(whole, forwards=False)
+        self._growth = _Growth(checked_counter(counter), forwards=False)
 
     def __len__(self) -> int:
         """Return the number of characters."""
@@ -133,10 +138,9 @@ class PrependCounter:
         """The number of tokens of the text so far, encoded alone."""
         return self._growth.states[-1].count
 
-    @property
-    def count_as_rest(self) -> int:
-        """The number of its tokens if it begins at a safe cut of a longer text."""
-        return self._growth.count_as_rest()
+    def count_after(self, left: str) -> int:
+        """Return the number of tokens that the text adds behind `left` and a safe cut."""
+        return self._growth.count_behind(len(self), left)
 
     def push(self, character: str) -> None:
         """Put one character in front. Raises `ParameterError`, and what the tokenizer raises."""
@@ -155,11 +159,10 @@ class PrependCounter:
 class _Growth:
     """Both directions. `characters` are in the order in which they came."""
 
-    def __init__(self, whole: Whole, *, forwards: bool, alone: bool = True) -> None:
-        self.whole = whole
+    def __init__(self, counter: TextCounter, *, forwards: bool, after: str = "") -> None:
+        self.counter = counter
         self.forwards = forwards
-        self.alone = alone
-        self.long: LongPieces | None = whole.long_pieces
+        self.after = after
         self.characters: list[str] = []
         self.states = [_State()]
         self.growing: PieceCounter | None = None
@@ -199,41 +202,35 @@ class _Growth:
             count = beyond + last.beside + counter.count()
             return _State(cut, beyond, last.beside, last.piece + 1, count)
         tail = self._text_from(cut)
-        if len(tail) < LONG or self.long is None:
-            alone = self.alone and (not self.forwards or cut == 0)
-            return _State(cut, beyond, count=beyond + count_part(self.whole, tail, alone=alone))
+        if len(tail) < LONG or self.counter.long_pieces is None:
+            left = self._left_of(cut) if self.forwards else ""
+            return _State(cut, beyond, count=beyond + self.counter.count_after(left, tail))
         return self._state_of_long(tail, cut, beyond)
 
     def _safe_cut(self) -> int | None:
-        """Return the newest place that is a safe cut, as its distance from the far end.
-
-        In front, the character before the two beside the place must be there
-        already: it may matter, and it comes last.
-        """
+        """Return the newest place if it is a safe cut, as its distance from the far end."""
         characters = self.characters
-        at = len(characters)
-        if self.forwards:
-            if at < 2:
-                return None
-            before = characters[at - 3] if at > 2 else ""
-            left, right, place = characters[at - 2], characters[at - 1], at - 1
-        else:
-            if at < 3:
-                return None
-            before, left, right = characters[at - 1], characters[at - 2], characters[at - 3]
-            place = at - 2
-        return place if self.whole.is_safe_cut(before, left, right) else None
+        if len(characters) < 2:
+            return None
+        newest, before = characters[-1], characters[-2]
+        left, right = (before, newest) if self.forwards else (newest, before)
+        return len(characters) - 1 if self.counter.is_safe_cut(left, right) else None
 
     def _beyond(self, place: int) -> int:
         """Return the number of tokens on the far side of a safe cut."""
-        if self.forwards or self.whole.rest_is_alone:
+        left, right = self.characters[place], self.characters[place - 1]
+        if self.forwards or self.counter.counts_alone(left, right):
             return self.states[place].count
-        last = self.states[place]
-        return last.beyond + self.whole.count_rest(self._text_from(last.cut, place))
+        return self.count_behind(place, left)
 
-    def count_as_rest(self) -> int:
-        """Return what `_beyond` would be if there were a safe cut at the near end."""
-        return self._beyond(len(self.characters))
+    def count_behind(self, place: int, left: str) -> int:
+        """Return the number of tokens from a place on, with a safe cut behind `left` there."""
+        last = self.states[place]
+        return last.beyond + self.counter.count_after(left, self._text_from(last.cut, place))
+
+    def _left_of(self, cut: int) -> str:
+        """Return the character before a cut."""
+        return self.characters[cut - 1] if cut else self.after
 
     def _text_from(self, cut: int, end: int | None = None) -> str:
         grown = self.characters[cut:end]
@@ -242,11 +239,12 @@ class _Growth:
     def _joins(self, piece: int) -> bool:
         """Return whether the newest character only makes the growing piece longer."""
         near = self.characters[-1 - min(REACH, piece) : -1]
-        if self.long is None:
+        long = self.counter.long_pieces
+        if long is None:
             return False
         if self.forwards:
-            return self.long.joins_last("".join(near), self.characters[-1])
-        return self.long.joins_first(self.characters[-1], "".join(reversed(near)))
+            return long.joins_last("".join(near), self.characters[-1])
+        return long.joins_first(self.characters[-1], "".join(reversed(near)))
 
     def _grown(self, piece: int) -> PieceCounter:
         """Return the growing piece with the newest character.
@@ -257,8 +255,8 @@ class _Growth:
         begin = len(self.characters) - 1 - piece
         counter = self.growing
         if counter is None or self.growing_from != begin:
-            assert self.long is not None  # noqa: S101 - `_joins` said so
-            counter = self.long.appender() if self.forwards else self.long.prepender()
+            assert self.counter.long_pieces is not None  # noqa: S101 - `_joins` said so
+            counter = self.counter.long_pieces.piece_counter(forwards=self.forwards)
             self.growing, self.growing_from = counter, begin
         counter.truncate(min(len(counter), piece))
         missing = self.characters[begin + len(counter) :]
@@ -266,12 +264,13 @@ class _Growth:
         return counter
 
     def _state_of_long(self, tail: str, cut: int, beyond: int) -> _State:
-        assert self.long is not None  # noqa: S101 - asked by the caller
+        long = self.counter.long_pieces
+        assert long is not None  # noqa: S101 - asked by the caller
         if not self.forwards:
-            first = self.long.starts(tail)
+            first = long.starts(tail)
             return _State(cut, beyond, first.others, len(first.piece), beyond + first.total)
-        settled = self.long.settled(tail)
-        before = self.whole.count(tail[:settled])
-        last = self.long.ends(tail[settled:])
+        settled = long.settled(tail)
+        before = self.counter.count(tail[:settled])
+        last = long.ends(tail[settled:])
         beyond += before
         return _State(cut + settled, beyond, last.others, len(last.piece), beyond + last.total)

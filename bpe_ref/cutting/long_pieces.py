@@ -1,49 +1,227 @@
-"""Long pieces: where they begin and end, and how they grow.
+r"""Long pieces: where they begin and end, and how they grow.
 
-A text that is one long piece has no safe cuts. But most characters only make
-its last piece longer (see `borders`), and a piece that grows by characters is a
-row of bytes that grows (see `growing.encoders`).
+A text that is one long word has no safe cut. But a letter after many letters
+only makes the last piece longer, and a piece that grows is counted in constant
+time by `growing.encoders`. So long pieces take linear time where the model
+merges bytes and the pattern is one of those below, or there is none. Other
+pieces are counted anew with every character: that is quadratic in the length of
+the longest piece, not of the text.
 
-A special token may end with the new character. It does not where no special
-token has the last two characters next to each other, or is the last one alone.
+Runs
+    Each pattern has sets of characters, its *runs*, for which this holds: if the
+    last `REACH` characters and a new one are of one run, the new one makes the
+    last piece longer and changes nothing else. In front of as many characters
+    of its own kind, a new first character makes the first piece longer.
+
+Proofs
+    gpt2. A piece is a contraction, a run of one class (letters, numbers,
+    others) with at most one space before it, or white space. The longest
+    contraction has three characters, so the fourth of a run is not in one.
+    cl100k, llama3, voyage3. The same, but numbers are cut after three or one, and a
+    run of others may end in line ends, so blanks and line ends are runs of their own.
+    o200k, tekken. A word changes where upper case follows lower case, so that
+    lower and upper case are runs of their own, and others may end in slashes.
+    In all, what a run may follow has been decided by its fourth character.
+
+With normalization (NFC)
+    Characters below U+0300 do not change by themselves, and join none before them.
+
+Special tokens
+    One may end with the new character. It does not if no special token has the
+    last two characters next to each other, or is the last one alone.
+
+Checked in tests/test_cutting.py for all texts of five characters, one or two of
+each kind, and by Hypothesis.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Final, NamedTuple, Protocol
 
-from bpe_ref.cutting.borders import BorderRule
-from bpe_ref.cutting.surrogates import any_surrogate
-from bpe_ref.cutting.whole import Ends, PieceCounter, Span
-from bpe_ref.given_text import without_surrogates
+from bpe_ref.added_tokens import AddedVocabulary, Treatment
+from bpe_ref.components import Model, Normalizer, PreTokenizer, steps_of
+from bpe_ref.given_text import any_surrogate, without_surrogates
 from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
-from bpe_ref.tokenizer import whole_piece
-from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.models.bpe import BPE
+from bpe_ref.models.byte_bpe import ByteBPE
+from bpe_ref.normalizers.forms import NFC
+from bpe_ref.normalizers.nfc import PinnedNFC
+from bpe_ref.patterns.matches import Regex
+from bpe_ref.patterns.registered import PATTERNS
+from bpe_ref.patterns.to_oniguruma import to_oniguruma
+from bpe_ref.patterns.unicode_tables import TABLES, UnicodeTables
+from bpe_ref.pre_tokenizers.byte_level import GPT2_PATTERN, ByteLevel
+from bpe_ref.pre_tokenizers.pattern import Pattern
+from bpe_ref.pre_tokenizers.split_by_pattern import Split
+from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
+from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, from_letters, to_letters
 
+REACH: Final = 4
+"""So many characters of one run tell that the next one belongs to it."""
+
+TABLES_OF_FILES: Final = "unicode-16.0-oniguruma"
 _FIRST_MARK: Final = "\u0300"
+
+_GPT2: Final = ("luo", "n", "mpqs", "br")
+_CL100K: Final = ("luo", "mpqs", "b", "r")
+_O200K: Final = ("lo", "u", "pq", "s", "b", "r")
+
+
+@cache
+def _runs() -> Mapping[str, tuple[str, ...]]:
+    """Return the runs of each pattern, in Oniguruma's dialect; each run as letters of `Kinds`."""
+    by_name = {
+        "gpt2": _GPT2,
+        "cl100k": _CL100K,
+        "llama3": _CL100K,
+        "voyage3": _CL100K,
+        "o200k": _O200K,
+        "tekken": _O200K,
+    }
+    patterns = {name: PATTERNS[name].source for name in by_name}
+    written = {to_oniguruma(patterns[name]): by_name[name] for name in ("gpt2", "cl100k")}
+    as_they_are = {source: by_name[name] for name, source in patterns.items() if name != "cl100k"}
+    return MappingProxyType({**written, **as_they_are, GPT2_PATTERN: _GPT2})
+
+
+class Kinds(dict[str, str]):
+    r"""The kind of each character, one letter, found when it is first asked for.
+
+    l lower case (Ll), u upper and title case (Lu, Lt), o other letters (Lm, Lo),
+    m marks (M), n numbers (N), b blanks (white space but \r and \n), r \r and \n,
+    q the apostrophe, s the slash, p everything else. x are surrogates, which are
+    no characters: nothing is known about them.
+
+    >>> kinds = kinds_of("unicode-16.0")
+    >>> "".join(map(kinds.__getitem__, "aB\u4f60\u0301 1\n\t'/!"))
+    'luombnrbqsp'
+    """
+
+    def __init__(self, tables: UnicodeTables) -> None:
+        """Take the tables that say which characters are letters, numbers and spaces."""
+        super().__init__({"\r": "r", "\n": "r", "'": "q", "/": "s"})
+        names = {
+            "l": ("Ll",),
+            "u": ("Lu", "Lt"),
+            "o": ("L",),
+            "m": ("M",),
+            "n": ("N",),
+            "b": ("White_Space",),
+            "x": ("Cs",),
+        }
+        self._sets = [
+            (kind, tables.code_points(name)) for kind, several in names.items() for name in several
+        ]
+
+    def __missing__(self, character: str) -> str:
+        """Look it up, and remember it: there are 1,114,112 at most."""
+        code_point = ord(character)
+        kind = next((kind for kind, members in self._sets if members >> code_point & 1), "p")
+        self[character] = kind
+        return kind
+
+
+@cache  # one for each table, and there are four of them
+def kinds_of(tables: str) -> Kinds:
+    """Return the kinds of characters by a table's name."""
+    return Kinds(TABLES[tables])
 
 
 @dataclass(frozen=True)
-class GrowingPieces:
-    """What is known about long pieces of a tokenizer whose borders are known."""
+class RunRule:
+    """The runs of a pattern, over one table, for text that is normalized or not."""
+
+    runs: tuple[str, ...]
+    kinds: Kinds
+    normalized: bool
+
+    def joins_last(self, before: str, character: str) -> bool:
+        """Return whether the character only makes the last piece longer.
+
+        `before` is the last `REACH` characters, all of that piece.
+        """
+        kinds = {self.kinds[one] for one in before} | {self.kinds[character]}
+        return self._same(before + character) and any(map(kinds.issubset, self.runs))
+
+    def joins_first(self, character: str, after: str) -> bool:
+        """Return whether the character only makes the first piece longer.
+
+        `after` is the first `REACH` characters, all of that piece.
+        """
+        kinds = {self.kinds[one] for one in after} | {self.kinds[character]}
+        return (
+            self._same(after + character)
+            and len(kinds) == 1
+            and any(map(kinds.issubset, self.runs))
+        )
+
+    def is_settled(self, left: str, right: str) -> bool:
+        """Return whether a border between the two stays one, however the text goes on.
+
+        Between two numbers it does: they are counted from the first one of their run on.
+        """
+        both = self.kinds[left] + self.kinds[right]
+        return self._same(left + right) and both == "nn"
+
+    def _same(self, characters: str) -> bool:
+        """Return whether normalization leaves them alone."""
+        return not self.normalized or max(characters) < _FIRST_MARK
+
+
+def run_rule(source: str, tables: str, *, normalized: bool) -> RunRule | None:
+    """Return the runs of a pattern in Oniguruma's dialect; None if none are known.
+
+    >>> run_rule(GPT2_PATTERN, "unicode-16.0", normalized=False).joins_last("aaaa", "b")
+    True
+    >>> run_rule("[a-z]+", "unicode-16.0", normalized=False) is None
+    True
+    """
+    runs = _runs().get(source)
+    return None if runs is None else RunRule(runs, kinds_of(tables), normalized)
+
+
+class Ends(NamedTuple):
+    """A piece at one of the ends of a text."""
+
+    piece: str
+    """The piece; empty if the text ends (starts) otherwise, or normalization changed the piece."""
+
+    others: int
+    """The number of all other tokens."""
+
+    total: int
+    """The number of all tokens."""
+
+
+@dataclass(frozen=True)
+class LongPieces:
+    """What is known about the pieces of a tokenizer that merges bytes."""
 
     count: Callable[[str], int]
-    special_spans: Callable[[str], Sequence[Span]]
+    special_spans: Callable[[str], Sequence[tuple[int, int]]]
     """Where the special tokens are in a text without surrogates."""
 
     specials: frozenset[str]
-    special_pairs: frozenset[str]
-    """Every two characters next to each other in some special token."""
-
     cut: Callable[[str], list[str]]
     """From text without special tokens to its pieces, normalized."""
 
     count_piece: Callable[[str], int]
-    rule: BorderRule | None
-    """None where there is no pattern, and all that is no special token is one piece."""
+    rule: RunRule | None
+    """None if there is no pattern, and all that is no special token is one piece."""
 
     normalized: bool
     vocabulary: Vocabulary
+    whole_piece: bool
+    special_pairs: frozenset[str] = field(init=False)
+    """Every two characters next to each other in some special token."""
+
+    def __post_init__(self) -> None:
+        """Look at the special tokens."""
+        pairs = frozenset(a + b for text in self.specials for a, b in pairwise(text))
+        object.__setattr__(self, "special_pairs", pairs)
 
     def ends(self, text: str) -> Ends:
         """Return the last piece, and how many tokens are before it."""
@@ -60,7 +238,10 @@ class GrowingPieces:
         return self._ends(text, pieces[0] if pieces and text.startswith(pieces[0]) else "")
 
     def joins_last(self, before: str, character: str) -> bool:
-        """Return whether the character only makes the last piece longer."""
+        """Return whether the character makes the last piece longer, and does nothing else.
+
+        `before` is the end of that piece, of at least `REACH` characters, and of the text.
+        """
         if before[-1] + character in self.special_pairs or character in self.specials:
             return False
         if self.rule is not None:
@@ -68,7 +249,7 @@ class GrowingPieces:
         return self._stays(before[-1] + character)
 
     def joins_first(self, character: str, after: str) -> bool:
-        """Return whether the character only makes the first piece longer."""
+        """Return whether the character makes the first piece longer, and does nothing else."""
         if character + after[0] in self.special_pairs or character in self.specials:
             return False
         if self.rule is not None:
@@ -96,13 +277,10 @@ class GrowingPieces:
                 return border
         return found
 
-    def appender(self) -> PieceCounter:
-        """Return an empty piece to which text can be appended."""
-        return _GrowingPiece(self.vocabulary, AppendEncoder(self.vocabulary), [])
-
-    def prepender(self) -> PieceCounter:
-        """Return an empty piece in front of which text can be put."""
-        return _GrowingPiece(self.vocabulary, PrependEncoder(self.vocabulary), [])
+    def piece_counter(self, *, forwards: bool) -> "PieceCounter":
+        """Return an empty piece to which text can be appended, or in front of which it is put."""
+        encoder = AppendEncoder(self.vocabulary) if forwards else PrependEncoder(self.vocabulary)
+        return PieceCounter(self.vocabulary, encoder, forwards, self.whole_piece)
 
     def _ends(self, text: str, piece: str) -> Ends:
         total = self.count(text)
@@ -116,21 +294,23 @@ class GrowingPieces:
 
 
 @dataclass(frozen=True)
-class _GrowingPiece:
-    """A piece in characters, over an encoder that counts bytes."""
+class PieceCounter:
+    """A piece that grows character by character and can be shortened again."""
 
     vocabulary: Vocabulary
     encoder: AppendEncoder | PrependEncoder
-    sizes: list[int]
+    forwards: bool
+    whole_piece: bool
+    sizes: list[int] = field(default_factory=list)
     """After each character: the number of bytes."""
 
     def __len__(self) -> int:
+        """Return the number of characters."""
         return len(self.sizes)
 
     def push(self, text: str) -> None:
         """Add text, in its order."""
-        backwards = isinstance(self.encoder, PrependEncoder)
-        for character in reversed(text) if backwards else text:
+        for character in text if self.forwards else reversed(text):
             self.encoder.extend(character.encode())
             self.sizes.append(len(self.encoder))
 
@@ -141,16 +321,131 @@ class _GrowingPiece:
 
     def count(self) -> int:
         """Return the number of tokens: one if the piece is a token and is taken whole."""
-        if self.vocabulary.text.whole_piece and len(self.encoder) <= _longest(self.vocabulary):
-            token = whole_piece(self.vocabulary, self.encoder.piece)
+        may_be_whole = len(self.encoder) <= self.vocabulary.remember(_longest_token)
+        if self.whole_piece and may_be_whole:
+            token = self.vocabulary.ids.get(self.encoder.piece.decode("latin-1"))
             if token is not None:
                 return 1
         return self.encoder.token_count
 
 
-def _longest(vocabulary: Vocabulary) -> int:
-    return vocabulary.remember(_longest_token)
-
-
 def _longest_token(vocabulary: Vocabulary) -> int:
     return max(map(len, vocabulary.tokens.values()), default=0)
+
+
+class Components(Protocol):
+    """The components of a tokenizer."""
+
+    @property
+    def model(self) -> Model:
+        """What turns pieces into tokens."""
+
+    @property
+    def normalizer(self) -> Normalizer | None:
+        """What changes a text first."""
+
+    @property
+    def pre_tokenizer(self) -> PreTokenizer | None:
+        """What cuts a text into pieces."""
+
+    @property
+    def added(self) -> AddedVocabulary:
+        """The added tokens with their ids."""
+
+
+def long_pieces_of(
+    tokenizer: Components,
+    treatment: Treatment,
+    count: Callable[[str], int],
+    spans: Callable[[str], Sequence[tuple[int, int]]],
+) -> LongPieces | None:
+    """Return what is known about long pieces; None if nothing is.
+
+    The text may be normalized to NFC, and is cut by a known pattern or not at all. Nothing may be
+    put in front of it, and no added token may ask for the characters around it.
+    """
+    normalizer, tokens = tokenizer.normalizer, tokenizer.added.tokens.values()
+    normalized = normalizer is not None
+    if not all(isinstance(step, NFC | PinnedNFC) for step in steps_of(normalizer)):
+        return None
+    if any(token.single_word or token.lstrip or token.rstrip for token in tokens):
+        return None
+    if normalized and any(token.normalized for token in tokens):
+        return None  # long pieces would have to know where normalization moves them
+    cutting = _cutting(tokenizer.pre_tokenizer, normalized=normalized)
+    if cutting is None:
+        return None
+    rule, cut_text = cutting
+    bytes_of_model = _bytes_of(tokenizer.model)
+    if bytes_of_model is None:
+        return None
+    vocabulary, whole_piece = bytes_of_model
+    specials = frozenset(tokenizer.added.ids) - treatment.ordinary
+    of_bytes = isinstance(tokenizer.model, ByteBPE)
+
+    def cut(text: str) -> list[str]:
+        return cut_text(text if normalizer is None else normalizer.normalize_text(text))
+
+    def count_piece(piece: str) -> int:
+        return len(tokenizer.model.ids(piece if of_bytes else to_letters(piece.encode())))
+
+    return LongPieces(
+        count, spans, specials, cut, count_piece, rule, normalized, vocabulary, whole_piece
+    )
+
+
+def _uncut(text: str) -> list[str]:
+    return [text] if text else []
+
+
+def _cutting(
+    pre_tokenizer: PreTokenizer | None, *, normalized: bool
+) -> tuple[RunRule | None, Callable[[str], list[str]]] | None:
+    """Return the runs, and what cuts a text into pieces that are not yet written in letters.
+
+    The runs are None without a pattern. None if the pattern is not known, or if there are others.
+    """
+    match steps_of(pre_tokenizer):
+        case [] | [ByteLevel(add_prefix_space=False, use_regex=False)]:
+            return None, _uncut
+        case [ByteLevel(add_prefix_space=False) as step]:
+            source, tables, cut = GPT2_PATTERN, TABLES_OF_FILES, step.plain_pieces
+        case [Pattern(in_oniguruma=str(source), tables=tables, cut_text=cut)]:
+            pass
+        case [
+            Split(Regex(source), cut_text=cut, behavior="Isolated")
+            | Split(Regex(source), cut_text=cut, behavior="Removed", invert=True),
+            ByteLevel(add_prefix_space=False, use_regex=False),
+        ]:
+            tables = TABLES_OF_FILES
+        case _:
+            return None
+    rule = run_rule(source, tables, normalized=normalized)
+    return None if rule is None else (rule, cut)
+
+
+def _bytes_of(model: Model) -> tuple[Vocabulary, bool] | None:
+    """Return what merges the bytes of a piece, and whether a piece that is a token is taken whole.
+
+    None if not every byte is a symbol by itself.
+    """
+    if isinstance(model, ByteBPE):
+        return model.vocabulary, model.whole_piece
+    if not isinstance(model, BPE) or model.drops_merges:
+        return None
+    if model.continuing_subword_prefix or model.end_of_word_suffix:
+        return None
+    if not all(letter in model.vocab for letter in BYTE_OF_LETTER):
+        return None
+    used = {*BYTE_OF_LETTER}
+    for left, right in model.merges:
+        used |= {left, right, left + right}
+    if model.ignore_merges:
+        used |= {token for token in model.vocab if BYTE_OF_LETTER.keys() >= set(token)}
+    try:
+        merges = [(from_letters(left), from_letters(right)) for left, right in model.merges]
+    except KeyError:  # a merge that no piece of bytes can have
+        return None
+    ids = {from_letters(token): model.vocab[token] for token in used if token}
+    text = TextRules(whole_piece=model.ignore_merges)
+    return vocabulary_by_pair(ids, merges, text=text), model.ignore_merges

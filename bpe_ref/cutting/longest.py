@@ -1,4 +1,4 @@
-"""The most characters that a token of a pipeline stands for.
+"""The most characters that a token stands for.
 
 Definition
     A number m such that no text of more than m * n characters has n tokens.
@@ -14,26 +14,31 @@ Proof
     its text, unless it takes the white space beside it too.
 
     Normalizing must not make text much shorter. What is put in front, and
-    replaced by as much or more, makes none shorter. NFC joins: but the text has
-    no more characters than its full decomposition, which is also that of its
-    NFC form, and no character decomposes into more than `MOST_DECOMPOSED`.
+    replaced by as much or more, makes none shorter. NFC and NFKC join: but the
+    text has no more characters than its full decomposition, which is also that
+    of its composed form, and no character decomposes canonically into more than
+    `MOST_DECOMPOSED`.
 """
 
 from typing import Final
 
-from bpe_ref.cutting.file_patterns import BY_SOURCE
-from bpe_ref.cutting.letter_borders import gives_a_token, is_plain
-from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.components import Model, steps_of
+from bpe_ref.cutting.long_pieces import Components
 from bpe_ref.models.bpe import BPE
-from bpe_ref.normalizers.forms import NFC
+from bpe_ref.models.byte_bpe import ByteBPE
+from bpe_ref.models.sentencepiece import SentencePieceModel
+from bpe_ref.normalizers.forms import NFC, NFD, NFKC, NFKD
+from bpe_ref.normalizers.lowercase import Lowercase
+from bpe_ref.normalizers.nfc import PinnedNFC
 from bpe_ref.normalizers.replacing import Prepend, Replace
-from bpe_ref.normalizers.sequence import Sequence as NormalizerSequence
+from bpe_ref.normalizers.sentencepiece import SentencePieceNormalizer
+from bpe_ref.patterns.borders import borders_of
 from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel
 from bpe_ref.pre_tokenizers.digits import Digits
 from bpe_ref.pre_tokenizers.metaspace import Metaspace
+from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.pre_tokenizers.punctuation import Punctuation
-from bpe_ref.pre_tokenizers.sequence import Sequence
 from bpe_ref.pre_tokenizers.split_by_pattern import Split
 from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER
 
@@ -41,71 +46,65 @@ MOST_DECOMPOSED: Final = 4
 """The most characters of a full canonical decomposition."""
 
 
-def longest_of(pipeline: Pipeline) -> int | None:
+def longest_of(tokenizer: Components) -> int | None:
     """Return the most characters that a token stands for, see the module.
 
-    >>> longest_of(Pipeline(BPE({"?": 0, "a": 1, "aa": 2}, [("a", "a")], unk_token="?")))
+    >>> from bpe_ref.tokenizer import Tokenizer
+    >>> longest_of(Tokenizer(BPE({"?": 0, "a": 1, "aa": 2}, [("a", "a")], unk_token="?")))
     2
     """
-    model = pipeline.model
-    normalizers = normalizer_steps(pipeline.normalizer)
-    pre_tokenizers = pre_tokenizer_steps(pipeline.pre_tokenizer)
+    normalizers = steps_of(tokenizer.normalizer)
+    pre_tokenizers = steps_of(tokenizer.pre_tokenizer)
     if not all(map(_is_long, normalizers)) or not all(map(_keeps_all, pre_tokenizers)):
         return None
-    if not is_plain(model) or any(token.lstrip or token.rstrip for token in pipeline.added_tokens):
+    added = tokenizer.added
+    if any(token.lstrip or token.rstrip for token in added.tokens.values()):
         return None
     of_bytes = any(isinstance(step, ByteLevel) for step in pre_tokenizers)
-    if not (of_bytes and spells_all_bytes(model)) and not gives_a_token(model):
+    longest = _longest_of_model(tokenizer.model, of_bytes=of_bytes)
+    if longest is None:
         return None
-    tokens = [*model.vocab, *pipeline.added.ids, *pipeline.added.strings.values()]
-    times = sum(isinstance(step, NFC) for step in normalizers)
+    times = sum(isinstance(step, NFC | NFKC | PinnedNFC) for step in normalizers)
     factor: int = MOST_DECOMPOSED**times
-    return factor * max(map(len, tokens), default=1)
+    return factor * max(longest, *map(len, [*added.ids, *added.strings.values(), ""]))
 
 
-def spells_all_bytes(model: BPE) -> bool:
-    """Return whether the letters of all bytes are tokens.
-
-    >>> spells_all_bytes(BPE({"a": 0}, []))
-    False
-    """
-    return all(letter in model.vocab for letter in BYTE_OF_LETTER)
-
-
-def normalizer_steps(normalizer: object) -> list[object]:
-    """Return the normalizers that work one after the other, sequences resolved.
-
-    >>> normalizer_steps(None)
-    []
-    """
-    if isinstance(normalizer, NormalizerSequence):
-        return [step for part in normalizer.normalizers for step in normalizer_steps(part)]
-    return [] if normalizer is None else [normalizer]
-
-
-def pre_tokenizer_steps(pre_tokenizer: object) -> list[object]:
-    """Return the pre-tokenizers that work one after the other, sequences resolved.
-
-    >>> pre_tokenizer_steps(Sequence([Sequence([]), Digits(individual_digits=True)]))
-    [Digits(individual_digits=True)]
-    """
-    if isinstance(pre_tokenizer, Sequence):
-        return [step for part in pre_tokenizer.pretokenizers for step in pre_tokenizer_steps(part)]
-    return [] if pre_tokenizer is None else [pre_tokenizer]
+def _longest_of_model(model: Model, *, of_bytes: bool) -> int | None:
+    """Return the most symbols that a token has; None if a character may become no token."""
+    if isinstance(model, ByteBPE):
+        return max(map(len, model.vocabulary.tokens.values()), default=1)
+    if isinstance(model, SentencePieceModel):
+        return max(len(piece.text) for piece in model.pieces) if model.byte_fallback else None
+    if not isinstance(model, BPE) or model.drops_merges:
+        return None
+    if model.continuing_subword_prefix or model.end_of_word_suffix:
+        return None
+    spells_bytes = of_bytes and all(letter in model.vocab for letter in BYTE_OF_LETTER)
+    if not spells_bytes and not model.gives_a_token:
+        return None
+    return max(map(len, model.vocab), default=1)
 
 
 def _is_long(step: object) -> bool:
-    """Return whether a normalizer makes no text shorter, or is NFC."""
+    """Return whether a normalizer makes no text shorter, or only by composing characters."""
     if isinstance(step, Replace):
         pattern = step.pattern
         return isinstance(pattern, Literal) and 0 < len(pattern.text) <= len(step.content)
-    return isinstance(step, NFC) or (isinstance(step, Prepend) and bool(step.prepend))
+    if isinstance(step, SentencePieceNormalizer):
+        return step.rules.charsmap is None and not step.rules.remove_extra_whitespaces
+    forms = NFC | NFKC | NFD | NFKD | PinnedNFC | Lowercase
+    return isinstance(step, forms) or (isinstance(step, Prepend) and bool(step.prepend))
 
 
 def _keeps_all(step: object) -> bool:
-    """Return whether a pre-tokenizer drops nothing of the text; known patterns match all of it."""
-    if isinstance(step, Split) and step.invert and isinstance(step.pattern, Regex):
-        return step.behavior != "Removed" or step.pattern.source in BY_SOURCE
-    if isinstance(step, Split | Punctuation):
+    """Return whether a pre-tokenizer drops nothing of the text."""
+    if isinstance(step, Pattern):
+        source = step.in_oniguruma
+    elif isinstance(step, Split) and step.behavior == "Removed":
+        source = step.pattern.source if step.invert and isinstance(step.pattern, Regex) else None
+    elif isinstance(step, Punctuation):
         return step.behavior != "Removed"
-    return isinstance(step, ByteLevel | Metaspace | Digits)
+    else:
+        return isinstance(step, Split | ByteLevel | Metaspace | Digits)
+    borders = None if source is None else borders_of(source)
+    return borders is not None and borders.covers_all

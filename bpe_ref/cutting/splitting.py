@@ -28,7 +28,7 @@ What the source leaves open
     answer, and no error.)
 
 Why it may stop before the end of the text
-    Let `place` be a safe cut (see `whole`) whose first characters have more
+    Let `place` be a safe cut (see `safe_cuts`) whose first characters have more
     than n tokens. Counts add up there, and none is negative: so every longer
     beginning has more than n tokens as well. And the last safe cut `base`
     before it qualifies, if it has at most n, so only the places from there to
@@ -42,9 +42,9 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from bpe_ref.cutting.counting import checked_text, checked_whole, count_part, safe_cuts
+from bpe_ref.cutting.counting import checked_counter, checked_text, safe_cuts
 from bpe_ref.cutting.growing import AppendCounter, PrependCounter
-from bpe_ref.cutting.whole import Whole
+from bpe_ref.cutting.safe_cuts import TextCounter
 from bpe_ref.errors import ParameterError
 from bpe_ref.growing.checks import check_count
 
@@ -62,43 +62,43 @@ class Chunk(NamedTuple):
     """The number of its tokens, encoded alone."""
 
 
-def split_at(whole: Whole, text: str, n: int) -> int:
+def split_at(counter: TextCounter, text: str, n: int) -> int:
     """Return the largest k such that the first k characters have at most n tokens.
 
     Raises `ParameterError` for n below 1, and if the first code point or
     special token alone has more than n tokens and no longer beginning has
     fewer.
 
-    >>> from bpe_ref import Tokenizer, vocabulary_by_concatenation
-    >>> from bpe_ref.cutting.reference import whole_tokenizer
+    >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
+    >>> from bpe_ref.cutting.safe_cuts import counter_of
     >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2, b"abab": 3})
-    >>> whole = whole_tokenizer(Tokenizer(vocabulary))
-    >>> [whole.count("ababab"[:k]) for k in range(7)]
+    >>> counter = counter_of(tokenizer_of(vocabulary))
+    >>> [counter.count("ababab"[:k]) for k in range(7)]
     [0, 1, 1, 2, 1, 2, 2]
-    >>> split_at(whole, "ababab", 1)
+    >>> split_at(counter, "ababab", 1)
     4
     """
-    checked_whole(whole)
+    checked_counter(counter)
     check_count("n", n, 1)
-    return _Cutter(whole, checked_text(text)).farthest(0, n).stop
+    return _Cutter(counter, checked_text(text)).farthest(0, n).stop
 
 
-def chunks(whole: Whole, text: str, n: int, overlap: int = 0) -> list[Chunk]:
+def chunks(counter: TextCounter, text: str, n: int, overlap: int = 0) -> list[Chunk]:
     """Return chunks of at most n tokens that cover the text, in order.
 
     Raises `ParameterError` for n below 1, for an overlap that is not in
     [0, n - 1], and for a code point or special token that alone has more than
     n tokens.
 
-    >>> from bpe_ref.cutting.whole import by_definition
-    >>> [tuple(chunk) for chunk in chunks(by_definition(len), "abcdefg", 3, overlap=1)]
+    >>> from bpe_ref.cutting.safe_cuts import TextCounter
+    >>> [tuple(chunk) for chunk in chunks(TextCounter(len), "abcdefg", 3, overlap=1)]
     [(0, 3, 3), (2, 5, 3), (4, 7, 3)]
     """
-    checked_whole(whole)
+    checked_counter(counter)
     check_count("n", n, 1)
     if type(overlap) is not int or not 0 <= overlap < n:
         raise ParameterError("overlap", overlap, f"must be an int in [0, {n - 1}]")
-    cutter = _Cutter(whole, checked_text(text))
+    cutter = _Cutter(counter, checked_text(text))
     found: list[Chunk] = []
     start = 0
     while start < len(text):
@@ -122,15 +122,15 @@ def _next_start(cutter: "_Cutter", chunk: Chunk, n: int, overlap: int) -> int:
 class _Cutter:
     """A text, with the places where it must not be cut, and its safe cuts as far as looked for."""
 
-    def __init__(self, whole: Whole, text: str) -> None:
-        self.whole = whole
+    def __init__(self, counter: TextCounter, text: str) -> None:
+        self.counter = counter
         self.text = text
-        self.spans = whole.unbreakable(text)
+        self.spans = counter.unbreakable(text)
         self.forbidden = bytearray(len(text) + 1)
         for first, last in self.spans:
             self.forbidden[first + 1 : last] = b"\1" * (last - first - 1)
         self.cuts: list[int] = []
-        self._more = safe_cuts(whole, text)
+        self._more = safe_cuts(counter, text)
         self._looked = 0
 
     def cuts_behind(self, start: int) -> Iterator[int]:
@@ -155,14 +155,16 @@ class _Cutter:
             bound = self._bound(base, n - counted)
             if cut > bound:
                 break
-            more = count_part(self.whole, self.text[base:cut], alone=base == start)
+            left = "" if base == start else self.text[base - 1]
+            more = self.counter.count_after(left, self.text[base:cut])
             if counted + more > n:
                 break
             base, counted = cut, counted + more
             if cut == len(self.text):
                 return Chunk(start, cut, counted)
         best = Chunk(start, base, counted)
-        growing = AppendCounter(self.whole, alone=base == start)
+        after = "" if base == start else self.text[base - 1]
+        growing = AppendCounter(self.counter, after=after)
         for place in range(base + 1, min(cut, self._bound(base, n - counted)) + 1):
             growing.push(self.text[place - 1])
             if counted + growing.count <= n and not self.forbidden[place]:
@@ -173,13 +175,13 @@ class _Cutter:
 
     def starts_before(self, chunk: Chunk, overlap: int) -> list[int]:
         """Return each start inside the chunk from which at most `overlap` tokens remain of it."""
-        growing = PrependCounter(self.whole)
+        growing = PrependCounter(self.counter)
         found: list[int] = []
         inside = set(self.cuts[bisect_right(self.cuts, chunk.start) :])
         for place in range(chunk.stop - 1, chunk.start, -1):
             growing.push(self.text[place])
             if growing.count > overlap:
-                if place in inside and growing.count_as_rest > overlap:
+                if place in inside and growing.count_after(self.text[place - 1]) > overlap:
                     break  # counts add up here: whatever starts before has more
             elif not self.forbidden[place]:
                 found.append(place)
@@ -195,9 +197,9 @@ class _Cutter:
 
     def _bound(self, base: int, tokens: int) -> int:
         """Return the last place that so many tokens can reach from `base`."""
-        if self.whole.longest is None:
+        if self.counter.longest is None:
             return len(self.text)
-        return min(len(self.text), base + tokens * self.whole.longest)
+        return min(len(self.text), base + tokens * self.counter.longest)
 
     def _too_long(self, start: int, n: int) -> ParameterError:
         stop = next(
@@ -207,6 +209,6 @@ class _Cutter:
         return ParameterError(
             "n",
             n,
-            f"must be at least {self.whole.count(unit)}, the number of tokens of {unit!r} "
+            f"must be at least {self.counter.count(unit)}, the number of tokens of {unit!r} "
             f"at character {start}, which must not be cut",
         )

@@ -20,11 +20,12 @@ What the source leaves open, and what it does unexpectedly
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import InitVar, dataclass
+from dataclasses import InitVar, dataclass, is_dataclass, replace
 from typing import Final
 
 from bpe_ref.components import Decoder
 from bpe_ref.decoders.byte_decoders import ByteFallback, ByteLevel
+from bpe_ref.decoders.to_bytes import bytes_to_text
 from bpe_ref.errors import DecodingError, ParameterError
 from bpe_ref.normalizers.replacement_limit import check_growth
 from bpe_ref.parameters import (
@@ -49,6 +50,7 @@ __all__ = [
     "Strip",
     "WordPiece",
     "decode_tokens",
+    "with_errors",
 ]
 
 CLEANUP: Final = (
@@ -65,6 +67,26 @@ def decode_tokens(decoder: Decoder | None, tokens: Sequence[str]) -> str:
     ('a b', 'ab')
     """
     return " ".join(tokens) if decoder is None else "".join(decoder.decode_chain(tokens))
+
+
+def with_errors(decoder: Decoder | None, errors: str) -> Decoder | None:
+    """Return the decoder with another treatment of bytes that are not UTF-8.
+
+    "replace" is the decoder's own: what is replaced is part of its definition. The others are
+    those of `to_bytes`. Raises `ParameterError` for any other.
+
+    >>> with_errors(ByteFallback(), "ignore").decode_chain(["<0xC3>", "a"])
+    ['', 'a']
+    """
+    bytes_to_text(b"", errors)  # raises for an unknown handler
+    if errors == "replace":
+        return decoder
+    if isinstance(decoder, DecoderSequence):
+        parts = (with_errors(part, errors) for part in decoder.decoders)
+        return DecoderSequence(tuple(part for part in parts if part is not None))
+    if is_dataclass(decoder) and hasattr(decoder, "errors"):
+        return replace(decoder, errors=errors)  # type: ignore[type-var, return-value]
+    return decoder
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,8 @@ class ByteLevel:
     add_prefix_space: bool
     trim_offsets: bool
     use_regex: bool = True
+    errors: str = "replace"
+    """What becomes of bytes that are not UTF-8. No field of the format: see `with_errors`."""
 
     def __post_init__(self) -> None:
         """Refuse what is not a bool."""
@@ -45,9 +47,14 @@ class ByteLevel:
 
     def decode_chain(self, tokens: Sequence[str]) -> list[str]:
         """Return a list of one string."""
-        return [bytes_to_text(b"".join(map(self._bytes, tokens)), "replace")]
+        return [bytes_to_text(b"".join(map(self.to_bytes, tokens)), self.errors)]
 
-    def _bytes(self, token: str) -> bytes:
+    def to_bytes(self, token: str) -> bytes:
+        """Return the bytes of a token by its string.
+
+        >>> ByteLevel(add_prefix_space=True, trim_offsets=True).to_bytes("Ġa")
+        b' a'
+        """
         if all(letter in BYTE_OF_LETTER for letter in token):
             return from_letters(token)
         return token.encode("utf-8", "surrogatepass")
@@ -62,6 +69,8 @@ class ByteFallback:
     """
 
     profile: Profile = HUGGING_FACE
+    errors: str = "replace"
+    """What becomes of bytes that are not UTF-8. No field of the format: see `with_errors`."""
 
     def decode_chain(self, tokens: Sequence[str]) -> list[str]:
         """Return the list with a text in the place of each run of byte tokens."""
@@ -85,8 +94,8 @@ class ByteFallback:
         """Return the strings that a run becomes; none for an empty one."""
         if not run:
             return []
-        if not self.profile.byte_fallback_all_or_nothing:
-            return [bytes_to_text(run, "replace")]
+        if self.errors != "replace" or not self.profile.byte_fallback_all_or_nothing:
+            return [bytes_to_text(run, self.errors)]
         try:
             return [run.decode("utf-8")]
         except UnicodeDecodeError:

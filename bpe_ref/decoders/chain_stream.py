@@ -17,6 +17,7 @@ What each step holds back
                             a profile that is not all or nothing, until the run
                             is one string.)
     ByteLevel               an incomplete character.
+    SentencePiece           the same; everything, if the model denormalizes.
 
 In a string that grows
     Replace    of a text: as much of the end as the text begins with. Of a
@@ -58,6 +59,7 @@ from bpe_ref.decoders.growing_steps import (
     Stripped,
     Whole,
 )
+from bpe_ref.decoders.sentencepiece import PieceStream, SentencePieceDecoder
 from bpe_ref.decoders.string_steps import (
     AllAtOnce,
     LastDiffers,
@@ -136,11 +138,14 @@ def _steps(decoder: Decoder | None) -> list[Step]:
         if not isinstance(part, _KNOWN):
             return [*steps, (Whole if grows else AllAtOnce)(DecoderSequence(tuple(parts[number:])))]
         steps += _growing(part) if grows else _separate(part)
-        grows = grows or isinstance(part, Fuse | ByteLevel)
+        grows = grows or isinstance(part, Fuse | ByteLevel | SentencePieceDecoder)
     return steps
 
 
-_KNOWN: Final = (BPEDecoder, ByteFallback, ByteLevel, Fuse, Metaspace, Replace, Strip, WordPiece)
+_KNOWN: Final = (
+    *(BPEDecoder, ByteFallback, ByteLevel, Fuse, Metaspace, Replace, Strip, WordPiece),
+    SentencePieceDecoder,
+)
 
 
 def _parts(decoder: Decoder) -> list[Decoder]:
@@ -158,7 +163,9 @@ def _separate(decoder: Decoder) -> list[Step]:
         case ByteFallback():
             return [Runs(decoder)]
         case ByteLevel():
-            return [Letters()]
+            return [Letters(decoder)]
+        case SentencePieceDecoder():
+            return [PieceStream(decoder)]
         case Fuse():
             return []
         case _:

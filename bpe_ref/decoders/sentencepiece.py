@@ -25,70 +25,134 @@ What the source leaves open, and what it does
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
 
-from bpe_ref.normalizers.sentencepiece import normalize
-from bpe_ref.sentencepiece.model import BYTE_PIECES, SPACE_SYMBOL, SentencePieceModel
+from bpe_ref.decoders.utf8_stream import Utf8Stream, length_from, may_follow
+from bpe_ref.models.sentencepiece import BYTE_PIECES, SentencePieceModel
+from bpe_ref.normalizers.sentencepiece import SPACE_SYMBOL, normalize
 
-_BYTE_OF_PIECE = {piece: byte for byte, piece in enumerate(BYTE_PIECES)}
-_LONGEST_CHARACTER = 4
-_REPLACEMENT = "\ufffd"
+_BYTE_OF_PIECE: Final = {piece: byte for byte, piece in enumerate(BYTE_PIECES)}
+_REPLACEMENT: Final = "\ufffd"
 
 
-def decode_pieces(model: SentencePieceModel, pieces: Sequence[str]) -> str:
-    """Return the text of pieces, by their strings. One that is no piece stands for itself.
+@dataclass(frozen=True)
+class SentencePieceDecoder:
+    """Decodes the pieces of a model. `errors`: what becomes of bytes that are not UTF-8.
 
-    >>> from bpe_ref.sentencepiece.model import Piece
+    >>> from bpe_ref.models.sentencepiece import Piece
     >>> model = SentencePieceModel([Piece("<unk>", kind="unknown"), Piece("▁a")])
-    >>> decode_pieces(model, ["▁a", "▁a", "<unk>", "x"])
-    'a a ⁇ x'
+    >>> SentencePieceDecoder(model).decode_chain(["▁a", "▁a", "<unk>", "x"])
+    ['a a ⁇ x']
     """
-    rules = model.normalization
-    strips = rules.add_dummy_prefix or rules.remove_extra_whitespaces
-    parts: list[str] = []
-    pending = bytearray()  # byte pieces not decoded yet
-    at_front, took_space = True, False
-    for piece in pieces:
-        entry = model.pieces[model.id_of(piece)]
+
+    model: SentencePieceModel
+    errors: str = "replace"
+
+    def decode_chain(self, tokens: Sequence[str]) -> list[str]:
+        """Return a list of one text. A string that is no piece stands for itself."""
+        stream = PieceStream(self)
+        return [
+            "".join([*(part for token in tokens for part in stream.push(token)), *stream.finish()])
+        ]
+
+
+class PieceStream:
+    """Takes pieces one by one and returns the text that is certain; see `chain_stream`.
+
+    >>> from bpe_ref.models.sentencepiece import Piece
+    >>> model = SentencePieceModel([Piece("<unk>", kind="unknown"), Piece("▁a")])
+    >>> stream = PieceStream(SentencePieceDecoder(model))
+    >>> stream.push("▁a"), stream.push("▁a"), stream.finish()
+    (['a'], [' a'], [''])
+    """
+
+    def __init__(self, decoder: SentencePieceDecoder) -> None:
+        """Start with no piece."""
+        self._model: Final = decoder.model
+        rules = decoder.model.normalization
+        self._strips: Final = rules.add_dummy_prefix or rules.remove_extra_whitespaces
+        self._bytes: Final = (
+            _ByteByByte() if decoder.errors == "replace" else Utf8Stream(decoder.errors)
+        )
+        self._at_front = True
+        self._took_space = False
+        self._held: list[str] | None = None if decoder.model.denormalization is None else []
+
+    def push(self, piece: str) -> list[str]:
+        """Return the text that is certain now and was not before."""
+        return self._out(self._text(piece))
+
+    def finish(self) -> list[str]:
+        """Return the rest of the text."""
+        text = "".join(self._out(self._bytes.finish()))
+        if self._held is None or self._model.denormalization is None:
+            return [text]
+        return [normalize(self._model.denormalization, "".join(self._held)).text]
+
+    def _out(self, text: str) -> list[str]:
+        if self._held is None:
+            return [text]
+        self._held.append(text)
+        return []
+
+    def _text(self, piece: str) -> str:
+        entry = self._model.pieces[self._model.id_of(piece)]
         if entry.kind == "byte":
-            pending.append(_BYTE_OF_PIECE[piece])
-            continue
-        parts.append(decode_byte_pieces(bytes(pending)))
-        pending.clear()
-        at_front = at_front and not took_space and not any(parts)
+            text = self._bytes.push(bytes([_BYTE_OF_PIECE[piece]]))
+            self._at_front = self._at_front and not text
+            return text
+        before = self._bytes.finish()
+        self._at_front = self._at_front and not self._took_space and not before
         if entry.kind == "control":
-            continue
+            return before
         if entry.kind == "unknown":
-            parts.append(model.unknown_surface if piece == entry.text else piece)
-            continue
-        text = piece
-        if at_front and strips and piece.startswith(SPACE_SYMBOL):
-            text = piece[1:]
-            took_space = not rules.remove_extra_whitespaces
-        parts.append(text.replace(SPACE_SYMBOL, " "))
-    parts.append(decode_byte_pieces(bytes(pending)))
-    decoded = "".join(parts)
-    if model.denormalization is not None:
-        return normalize(model.denormalization, decoded).text
-    return decoded
-
-
-def decode_byte_pieces(data: bytes) -> str:
-    r"""Return the text of a run of byte pieces: one U+FFFD for each byte of no whole character.
-
-    >>> decode_byte_pieces(b"a\xc3\xa9\xe2\x82"), b"\xe2\x82".decode(errors="replace")
-    ('aé\ufffd\ufffd', '\ufffd')
-    """
-    characters: list[str] = []
-    start = 0
-    while start < len(data):
-        for length in range(1, _LONGEST_CHARACTER + 1):
-            try:
-                characters.append(data[start : start + length].decode())
-            except UnicodeDecodeError:
-                continue
-            start += length
-            break
+            text = self._model.unknown_surface if piece == entry.text else piece
         else:
-            characters.append(_REPLACEMENT)
-            start += 1
-    return "".join(characters)
+            text = piece
+            if self._at_front and self._strips and piece.startswith(SPACE_SYMBOL):
+                text = piece[1:]
+                self._took_space = not self._model.normalization.remove_extra_whitespaces
+            text = text.replace(SPACE_SYMBOL, " ")
+        self._at_front = self._at_front and not text
+        return before + text
+
+
+class _ByteByByte:
+    """Bytes in, text out; U+FFFD for each byte that starts no whole character.
+
+    Invariant: `waiting` is empty or the beginning of a character.
+    """
+
+    def __init__(self) -> None:
+        self._waiting = b""
+
+    def push(self, data: bytes) -> str:
+        text: list[str] = []
+        for byte in data:
+            self._waiting += bytes([byte])
+            text.append(self._settled())
+        return "".join(text)
+
+    def finish(self) -> str:
+        text: list[str] = []
+        while self._waiting:
+            self._waiting = self._waiting[1:]
+            text += [_REPLACEMENT, self._settled()]
+        return "".join(text)
+
+    def _settled(self) -> str:
+        """Take the text that is certain from the bytes that wait."""
+        text: list[str] = []
+        while self._waiting:
+            length = length_from(self._waiting[0])
+            start = self._waiting[:length]
+            if length and all(may_follow(start[:at], start[at]) for at in range(1, len(start))):
+                if len(start) < length:
+                    break
+                text.append(start.decode())
+                self._waiting = self._waiting[length:]
+            else:
+                text.append(_REPLACEMENT)
+                self._waiting = self._waiting[1:]
+        return "".join(text)

@@ -8,9 +8,8 @@ that the decoder makes of all the strings at once.
 from typing import Final
 
 from bpe_ref.components import Decoder
-from bpe_ref.decoders import BPEDecoder, ByteFallback
+from bpe_ref.decoders import BPEDecoder, ByteFallback, ByteLevel
 from bpe_ref.decoders.utf8_stream import Utf8Stream
-from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, from_letters
 
 
 class Spaced:
@@ -116,20 +115,19 @@ class Runs:
 class Letters:
     """ByteLevel: letters are bytes, and the bytes are one text that grows.
 
-    >>> step = Letters()
+    >>> step = Letters(ByteLevel(add_prefix_space=True, trim_offsets=True))
     >>> step.push("Ã"), step.push("©a")
     ([''], ['éa'])
     """
 
-    def __init__(self) -> None:
+    def __init__(self, decoder: ByteLevel) -> None:
         """Start with no string."""
-        self._stream: Final = Utf8Stream("replace")
+        self._decoder: Final = decoder
+        self._stream: Final = Utf8Stream(decoder.errors)
 
     def push(self, string: str) -> list[str]:
         """Return the part of the text that is certain now."""
-        if all(letter in BYTE_OF_LETTER for letter in string):
-            return [self._stream.push(from_letters(string))]
-        return [self._stream.push(string.encode("utf-8", "surrogatepass"))]
+        return [self._stream.push(self._decoder.to_bytes(string))]
 
     def finish(self) -> list[str]:
         """Return the rest of the text."""

@@ -28,16 +28,16 @@ import os
 from collections.abc import Sequence
 from typing import Any, Final
 
-from bpe_ref.added_tokens import AddedToken
+from bpe_ref.added_tokens import AddedToken, AddedTokens
 from bpe_ref.errors import BpeError, VocabularyFileError
 from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.hugging_face_components import read_component
 from bpe_ref.formats.json_nodes import Node, parse_json
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.models.bpe import BPE, ID_LIMIT
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.post_processors.truncation import DIRECTIONS, STRATEGIES, Truncation
 from bpe_ref.profile import HUGGING_FACE, Profile
+from bpe_ref.tokenizer import Tokenizer
 
 VERSION: Final = "1.0"
 """The only version of the format."""
@@ -53,7 +53,7 @@ _LENGTH_LIMIT: Final = 1 << 64
 _PARTS_OF_A_MERGE: Final = 2
 
 
-def read_tokenizer_json(path: str | os.PathLike[str], profile: Profile = HUGGING_FACE) -> Pipeline:
+def read_tokenizer_json(path: str | os.PathLike[str], profile: Profile = HUGGING_FACE) -> Tokenizer:
     """Return the tokenizer in a file, which may be packed with gzip.
 
     Raises `VocabularyFileError`, in one sentence that names the place.
@@ -65,13 +65,13 @@ def read_tokenizer_json(path: str | os.PathLike[str], profile: Profile = HUGGING
     return parse_tokenizer_json(read_unpacked(path), os.fspath(path), profile)
 
 
-def parse_tokenizer_json(data: bytes, source: str, profile: Profile = HUGGING_FACE) -> Pipeline:
+def parse_tokenizer_json(data: bytes, source: str, profile: Profile = HUGGING_FACE) -> Tokenizer:
     """Return the tokenizer that is the content of a file; `source` names it in errors.
 
     Raises `VocabularyFileError`.
 
     >>> data = b'{"model": {"vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}}'
-    >>> parse_tokenizer_json(data, "x.json").ids("abba")
+    >>> parse_tokenizer_json(data, "x.json").encode("abba")
     [2, 1, 0]
     """
     root = parse_json(data, source)
@@ -86,12 +86,12 @@ def parse_tokenizer_json(data: bytes, source: str, profile: Profile = HUGGING_FA
     }
     added_tokens = sections["added_tokens"].elements() if "added_tokens" in sections else []
     try:
-        return Pipeline(
+        return Tokenizer(
             model=_model(sections["model"], profile),
-            added_tokens=tuple(map(_added_token, added_tokens)),
+            added_tokens=AddedTokens(tuple(map(_added_token, added_tokens)), profile),
             truncation=_truncation(sections.get("truncation"), profile),
             padding=_padding(sections.get("padding")),
-            profile=profile,
+            name=source,
             **components,
         )
     except VocabularyFileError:

@@ -49,6 +49,9 @@ KINDS: Final[Mapping[str, Mapping[str, type]]] = MappingProxyType(
 )
 """The classes of each kind of component by type name; the kind is the file's key for it."""
 
+_NOT_IN_FILES: Final = frozenset({"profile", "errors"})
+"""Fields of components that say how an engine reads them, and are no part of the format."""
+
 _LISTS: Final = MappingProxyType(
     {
         "normalizers": "normalizer",
@@ -132,7 +135,7 @@ def write_component(component: object, kind: str) -> dict[str, Any] | None:
     name = next(name for name, known in KINDS[kind].items() if known is type(component))
     content: dict[str, Any] = {"type": name}
     for field in fields(component):  # type: ignore[arg-type]  # all components are dataclasses
-        if field.name != "profile":
+        if field.name not in _NOT_IN_FILES:
             content[field.name] = _write_value(getattr(component, field.name), field.name)
     return content
 
@@ -162,7 +165,7 @@ def _declared(component: type) -> Mapping[str, Any]:
     return {
         name: hint.type if isinstance(hint, InitVar) else hint
         for name, hint in hints.items()
-        if name != "profile"
+        if name not in _NOT_IN_FILES
     }
 
 

@@ -11,32 +11,38 @@ from typing import Any
 from bpe_ref.errors import VocabularyError
 from bpe_ref.formats.hugging_face import VERSION
 from bpe_ref.formats.hugging_face_components import write_component
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.models.bpe import BPE
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.post_processors.truncation import Truncation
+from bpe_ref.tokenizer import Tokenizer
 
 
-def dump_tokenizer_json(pipeline: Pipeline) -> bytes:
+def dump_tokenizer_json(tokenizer: Tokenizer) -> bytes:
     """Return the content of the file, one line per section; no final newline.
 
-    Raises `VocabularyError` for a token with half of a surrogate pair, which no file can hold.
+    Raises `VocabularyError` for a tokenizer whose model is not that of such a file, and for a token
+    with half of a surrogate pair, which no file can contain.
 
     >>> from bpe_ref.formats.hugging_face import parse_tokenizer_json
-    >>> content = dump_tokenizer_json(Pipeline(BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")])))
-    >>> parse_tokenizer_json(content, "x.json").ids("aba")
+    >>> content = dump_tokenizer_json(Tokenizer(BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")])))
+    >>> parse_tokenizer_json(content, "x.json").encode("aba")
     [2, 0]
     """
+    if not isinstance(tokenizer.model, BPE):
+        raise VocabularyError(
+            "a tokenizer.json must have a BPE model over characters, "
+            f"got {type(tokenizer.model).__name__}; `write_tokenizer_json` writes a vocabulary"
+        )
     sections: dict[str, Any] = {
         "version": VERSION,
-        "truncation": _truncation(pipeline.truncation),
-        "padding": _padding(pipeline.padding),
-        "added_tokens": _added_tokens(pipeline),
-        "normalizer": write_component(pipeline.normalizer, "normalizer"),
-        "pre_tokenizer": write_component(pipeline.pre_tokenizer, "pre_tokenizer"),
-        "post_processor": write_component(pipeline.post_processor, "post_processor"),
-        "decoder": write_component(pipeline.decoder, "decoder"),
-        "model": _model(pipeline.model),
+        "truncation": _truncation(tokenizer.truncation),
+        "padding": _padding(tokenizer.padding),
+        "added_tokens": _added_tokens(tokenizer),
+        "normalizer": write_component(tokenizer.normalizer, "normalizer"),
+        "pre_tokenizer": write_component(tokenizer.pre_tokenizer, "pre_tokenizer"),
+        "post_processor": write_component(tokenizer.post_processor, "post_processor"),
+        "decoder": write_component(tokenizer.decoder, "decoder"),
+        "model": _model(tokenizer.model),
     }
     lines = (f'"{key}":{_compact(value)}' for key, value in sections.items())
     try:
@@ -67,10 +73,10 @@ def _model(model: BPE) -> dict[str, Any]:
     }
 
 
-def _added_tokens(pipeline: Pipeline) -> list[dict[str, Any]]:
+def _added_tokens(tokenizer: Tokenizer) -> list[dict[str, Any]]:
     return [
         {
-            "id": pipeline.added.ids[token.content],
+            "id": tokenizer.added.ids[token.content],
             "content": token.content,
             "single_word": token.single_word,
             "lstrip": token.lstrip,
@@ -78,7 +84,7 @@ def _added_tokens(pipeline: Pipeline) -> list[dict[str, Any]]:
             "normalized": token.normalized,
             "special": token.special,
         }
-        for token in pipeline.added_tokens
+        for token in tokenizer.added_tokens.tokens
         if token.content
     ]
 

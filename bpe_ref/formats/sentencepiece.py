@@ -27,17 +27,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from bpe_ref.decoders.sentencepiece import SentencePieceDecoder
 from bpe_ref.errors import VocabularyError, VocabularyFileError
 from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.protobuf import BYTES, FOUR_BYTES, NUMBER, Field, fields
+from bpe_ref.models.sentencepiece import Piece, PieceKind, SentencePieceModel, SpecialPieces
 from bpe_ref.normalizers.charsmap import Charsmap
-from bpe_ref.sentencepiece.model import (
-    NormalizationRules,
-    Piece,
-    PieceKind,
-    SentencePieceModel,
-    SpecialPieces,
-)
+from bpe_ref.normalizers.sentencepiece import NormalizationRules, SentencePieceNormalizer
+from bpe_ref.tokenizer import Tokenizer
 
 _PIECES: Final = 1
 _TRAINER: Final = 2
@@ -134,6 +131,24 @@ def parse_sentencepiece(data: bytes, source: str) -> SentencePieceModel:
         raise
     except VocabularyError as error:
         raise VocabularyFileError(f"{source}: {error}") from None
+
+
+def sentencepiece_tokenizer(model: SentencePieceModel, name: str | None = None) -> Tokenizer:
+    """Return the tokenizer of a model. It adds no token before or behind a text.
+
+    A template adds them: `tokenizer.replace(post_processor=...)`.
+
+    >>> pieces = [Piece("<unk>", kind="unknown"), Piece("▁"), Piece("a"), Piece("▁a", -1.0)]
+    >>> tokenizer = sentencepiece_tokenizer(SentencePieceModel(pieces))
+    >>> tokenizer.encode("aa"), tokenizer.tokenize("aab c").tokens, tokenizer.decode([3, 2])
+    ([3, 2], ('▁a', 'a', 'b', '▁', 'c'), 'aa')
+    """
+    return Tokenizer(
+        model,
+        normalizer=SentencePieceNormalizer(model.normalization, model.user_defined),
+        decoder=SentencePieceDecoder(model),
+        name=name,
+    )
 
 
 @dataclass(frozen=True, slots=True)

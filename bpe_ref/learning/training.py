@@ -11,13 +11,14 @@ Special tokens
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Final
 
 from bpe_ref.errors import ParameterError
 from bpe_ref.learning import BYTES
 from bpe_ref.learning.incremental import learn_incrementally
-from bpe_ref.tokenizer import Tokenizer
+from bpe_ref.tokenizer import tokenizer_of
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_concatenation
 
 MOST_TOKENS: Final = 1 << 32
@@ -76,7 +77,7 @@ def train(
     untrained = _vocabulary(tokens, text_rules, special_tokens)
 
     # cut by the tokenizer itself, so that training sees the pieces that encoding will see
-    cut = Tokenizer(untrained).pieces
+    cut = partial(tokenizer_of(untrained).pieces, special="ordinary")
     read = 0
     pieces: Counter[bytes] = Counter()
     for text in texts:

@@ -11,11 +11,12 @@ from importlib import import_module
 from operator import index
 from typing import Any, Final, Literal, TypeVar
 
-from bpe_ref.added_tokens.special_tokens import split_special
+from bpe_ref.added_tokens import any_of
 from bpe_ref.completions import encode_with_unstable
 from bpe_ref.decoders.offsets import decode_with_offsets
 from bpe_ref.errors import SpecialTokenError
-from bpe_ref.tokenizer import Tokenizer
+from bpe_ref.models.byte_bpe import ByteBPE, encode_bytes
+from bpe_ref.tokenizer import tokenizer_of
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_concatenation
 
 ENCODINGS: "Final[dict[str, Encoding]]" = {}
@@ -81,7 +82,9 @@ class Encoding:
         self._special_tokens = dict(vocabulary.special_tokens)
         self._special_token_values = set(self._special_tokens.values())
         self.max_token_value = max(*ranks.values(), *self._special_token_values, 0)
-        self._tokenizer = Tokenizer(vocabulary, name=name)
+        self._tokenizer = tokenizer_of(vocabulary, name=name)
+        self._model = ByteBPE(vocabulary, vocabulary.text.whole_piece)
+        self._vocabulary = vocabulary
 
     def __repr__(self) -> str:
         """Name the encoding."""
@@ -91,7 +94,7 @@ class Encoding:
 
     def encode_ordinary(self, text: str) -> list[int]:
         """Return the tokens of a text in which nothing is special."""
-        return self._tokenizer.encode_ordinary(_of_type(text, str))
+        return self._tokenizer.encode(_of_type(text, str), special="ordinary")
 
     def encode(
         self,
@@ -102,7 +105,7 @@ class Encoding:
     ) -> list[int]:
         """Return the tokens of a text. Raises `ValueError` for a disallowed special token."""
         allowed = self._allowed(text, allowed_special, disallowed_special)
-        return self._tokenizer.encode(text, allowed_special=allowed, disallowed_special=())
+        return self._tokenizer.encode(text, special=allowed)
 
     def encode_to_numpy(
         self,
@@ -121,7 +124,7 @@ class Encoding:
         except ImportError:
             raise ImportError("encode_to_numpy needs the package numpy to be installed") from None
         text.encode("utf-8")
-        tokens = self._tokenizer.encode(text, allowed_special=allowed, disallowed_special=())
+        tokens = self._tokenizer.encode(text, special=allowed)
         return numpy.array(tokens, dtype=numpy.uint32)
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
@@ -159,7 +162,7 @@ class Encoding:
         allowed = self._allowed(text, allowed_special, disallowed_special)
         text.encode("utf-8")
         stable, completions = encode_with_unstable(
-            self._tokenizer, text, allowed_special=allowed, disallowed_special=(), complete=False
+            self._tokenizer, text, special=allowed, complete=False
         )
         return stable, list(map(list, sorted(completions)))
 
@@ -206,7 +209,7 @@ class Encoding:
         Raises `KeyError` for an unknown token and `UnicodeDecodeError` for what is not UTF-8.
         """
         b"".join(self.decode_tokens_bytes(tokens)).decode("utf-8")
-        return decode_with_offsets(self._tokenizer.vocabulary, tokens)
+        return decode_with_offsets(self._vocabulary, tokens)
 
     def decode_batch(
         self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
@@ -250,15 +253,15 @@ class Encoding:
     # ---- not public there either, but used
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
-        return self._tokenizer.encode_piece(_as_bytes(text_or_bytes))
+        return self._model.ids_of_bytes(_as_bytes(text_or_bytes))
 
     def _encode_only_native_bpe(self, text: str) -> list[int]:
         text.encode("utf-8")  # surrogates are an error there too
-        pieces = self._tokenizer.pieces(text)
+        pieces = self._tokenizer.pieces(text, special="ordinary")
         return [token for piece in pieces for token in self._encode_single_piece(piece)]
 
     def _encode_bytes(self, text: bytes) -> list[int]:
-        return self._tokenizer.encode_bytes(_of_type(text, bytes))
+        return encode_bytes(self._tokenizer, _of_type(text, bytes))
 
     def __getstate__(self) -> object:
         """Return the name of an encoding that has one, else what it is built from."""
@@ -291,14 +294,13 @@ class Encoding:
             allowed = self.special_tokens_set
         _of_type(allowed, AbstractSet)
         refused = self.special_tokens_set - allowed if disallowed == _ALL else frozenset(disallowed)
-        specials = (special for _, special in split_special(text, frozenset(refused)))
-        found = next(specials, None)
+        found = any_of(frozenset(refused)).search(text)
         if found is not None:
-            raise SpecialTokenError(_DISALLOWED.format(found))
+            raise SpecialTokenError(_DISALLOWED.format(found.group()))
         return frozenset(self.special_tokens_set & allowed)
 
     def _content(self, token: int) -> bytes | None:
-        vocabulary = self._tokenizer.vocabulary
+        vocabulary = self._vocabulary
         return vocabulary.tokens.get(token, vocabulary.special_bytes.get(token))
 
 

@@ -4,6 +4,7 @@
 import base64
 from collections.abc import Iterable
 
+from bpe_ref.components import Normalizer
 from bpe_ref.like_tokenizers.patterns import to_pattern
 from bpe_ref.normalizers import precompiled, replacing, sequence, stripping
 from bpe_ref.normalizers.bert import BertNormalizer
@@ -47,7 +48,7 @@ def Replace(pattern: str | Regex, content: str) -> replacing.Replace:
     return replacing.Replace(to_pattern(pattern), content)
 
 
-def Sequence(normalizers: Iterable[sequence.Step]) -> sequence.Sequence:
+def Sequence(normalizers: Iterable[Normalizer]) -> sequence.Sequence:
     """Return one normalizer after the other.
 
     >>> Sequence([Strip(), Lowercase()]).normalize_text(" A")

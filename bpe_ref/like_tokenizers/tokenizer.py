@@ -10,17 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bpe_ref import added_tokens, encoding
-from bpe_ref.components import Decoder
-from bpe_ref.errors import ParameterError
+from bpe_ref import added_tokens, encoding, tokenizer
+from bpe_ref.components import Decoder, Normalizer
+from bpe_ref.errors import ParameterError, TokenIdError
 from bpe_ref.formats.hugging_face import parse_tokenizer_json, read_tokenizer_json
 from bpe_ref.formats.hugging_face_writing import dump_tokenizer_json
-from bpe_ref.hugging_face.pipeline import Pipeline
 from bpe_ref.like_tokenizers.encodings import SIDES, Encoding, side
 from bpe_ref.like_tokenizers.inputs import Text, as_batch, as_id, as_ids, as_pair, as_text
 from bpe_ref.like_tokenizers.tokens import AddedToken
 from bpe_ref.models.bpe import BPE
-from bpe_ref.normalizers.sequence import Step
 from bpe_ref.post_processors import PostProcessor, process
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.post_processors.truncation import Truncation
@@ -46,10 +44,11 @@ class Tokenizer:
     def __init__(self, model: BPE) -> None:
         if not isinstance(model, BPE):
             raise ParameterError("model", model, "must be a BPE model")
-        self._set(Pipeline(model))
+        self._encode_special_tokens = False
+        self._set(tokenizer.Tokenizer(model))
 
-    def _set(self, pipeline: Pipeline) -> None:
-        """Become that pipeline; what happens after the model is done here."""
+    def _set(self, pipeline: tokenizer.Tokenizer) -> None:
+        """Become that tokenizer; what happens after the model is done here."""
         self._post_processor = pipeline.post_processor
         self._truncation = pipeline.truncation
         self._padding = pipeline.padding
@@ -59,14 +58,15 @@ class Tokenizer:
         self._plain = pipeline
 
     @classmethod
-    def _of(cls, pipeline: Pipeline) -> "Tokenizer":
-        tokenizer = cls.__new__(cls)
-        tokenizer._set(pipeline)  # noqa: SLF001 -- one of this class
-        return tokenizer
+    def _of(cls, pipeline: tokenizer.Tokenizer) -> "Tokenizer":
+        made = cls.__new__(cls)
+        made._encode_special_tokens = False  # noqa: SLF001 -- one of this class
+        made._set(pipeline)  # noqa: SLF001 -- likewise
+        return made
 
     @property
-    def pipeline(self) -> Pipeline:
-        """The frozen pipeline that this is now."""
+    def frozen(self) -> tokenizer.Tokenizer:
+        """The frozen tokenizer that this is now."""
         return replace(
             self._plain,
             post_processor=self._post_processor,
@@ -97,7 +97,7 @@ class Tokenizer:
 
     def to_str(self, pretty: bool = False) -> str:
         """Return the file's text; it looks the same whether it should be pretty or not."""
-        return dump_tokenizer_json(self.pipeline).decode()
+        return dump_tokenizer_json(self.frozen).decode()
 
     def save(self, path: str | os.PathLike[str], pretty: bool = True) -> None:
         """Write the file."""
@@ -168,7 +168,12 @@ class Tokenizer:
         if text is None:
             return None
         is_pretokenized = not isinstance(text, str)
-        return self._plain.encode(text, is_pretokenized=is_pretokenized).of_type(number)
+        special: added_tokens.Recognised = (
+            "ordinary" if self._encode_special_tokens else "recognise"
+        )
+        return self._plain.tokenize(text, special=special, is_pretokenized=is_pretokenized).of_type(
+            number
+        )
 
     def _finish(
         self,
@@ -194,7 +199,9 @@ class Tokenizer:
 
     def decode(self, ids: Iterable[TokenId], skip_special_tokens: bool = True) -> str:
         """Return the text of tokens."""
-        return self._plain.decode(as_ids("ids", ids), skip_special_tokens=skip_special_tokens)
+        return self._plain.decode(
+            as_ids("ids", ids), skip_special_tokens=skip_special_tokens, unknown_ids="skip"
+        )
 
     def decode_batch(
         self,
@@ -214,15 +221,18 @@ class Tokenizer:
 
     def id_to_token(self, id: TokenId) -> str | None:  # noqa: A002 -- the library's name
         """Return the token with an id."""
-        return self._plain.id_to_token(as_id(id))
+        try:
+            return self._plain.id_to_token(as_id(id))
+        except TokenIdError:
+            return None
 
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, TokenId]:
         """Return the tokens with their ids."""
-        return dict(self._plain.vocabulary(with_added_tokens=with_added_tokens))
+        return dict(self._plain.vocab if with_added_tokens else self._plain.model.vocab)
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
         """Return the number of tokens."""
-        return self._plain.vocabulary_size(with_added_tokens=with_added_tokens)
+        return len(self._plain.vocab if with_added_tokens else self._plain.model.vocab)
 
     def get_added_tokens_decoder(self) -> dict[TokenId, AddedToken]:
         """Return the added tokens by their ids."""
@@ -257,17 +267,18 @@ class Tokenizer:
                 new.append(value)
                 known[value.content] = value
         if new:
-            self._plain = replace(self._plain, added_tokens=(*self._plain.added_tokens, *new))
+            listed = added_tokens.AddedTokens((*self._plain.added_tokens.tokens, *new))
+            self._plain = replace(self._plain, added_tokens=listed)
         return len(new)
 
     @property
     def encode_special_tokens(self) -> bool:
         """Whether special tokens in a text are read as ordinary text."""
-        return self._plain.encode_special_tokens
+        return self._encode_special_tokens
 
     @encode_special_tokens.setter
     def encode_special_tokens(self, value: bool) -> None:
-        self._plain = replace(self._plain, encode_special_tokens=value)
+        self._encode_special_tokens = value
 
     # ---- truncation and padding
 
@@ -358,12 +369,12 @@ class Tokenizer:
         self._plain = replace(self._plain, model=model)
 
     @property
-    def normalizer(self) -> Step | None:
+    def normalizer(self) -> Normalizer | None:
         """The normalizer."""
         return self._plain.normalizer
 
     @normalizer.setter
-    def normalizer(self, normalizer: Step | None) -> None:
+    def normalizer(self, normalizer: Normalizer | None) -> None:
         self._plain = replace(self._plain, normalizer=normalizer)
 
     @property

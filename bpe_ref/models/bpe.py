@@ -33,21 +33,21 @@ What the source leaves open
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
-from bpe_ref.components import Token
-from bpe_ref.errors import ParameterError, VocabularyError
+from bpe_ref.components import Draw, Token
+from bpe_ref.errors import ParameterError, SymbolError, VocabularyError
 from bpe_ref.models.borders import Borders
 from bpe_ref.models.merge_tables import ranked_merges
 from bpe_ref.models.merging import (
     SHORT,
-    Draw,
     RankedMerges,
     Symbol,
     merge,
     merge_naive,
+    merge_steps,
     merge_with_dropout,
 )
 from bpe_ref.models.partwise import Partwise, merged_ids
@@ -124,6 +124,14 @@ class BPE:
         return ranked_merges(self.vocab, self.merges, skipped)
 
     @property
+    def ranks_of_tokens(self) -> Mapping[TokenId, float]:
+        """From each token that merging makes to its rank."""
+        ranks: dict[TokenId, float] = {}
+        for rank, result in enumerate(self.ranked.results):
+            ranks.setdefault(result, rank)
+        return ranks
+
+    @property
     def drops_merges(self) -> bool:
         """Whether merges are passed over at random, so that a random stream is needed."""
         return bool(self.dropout)
@@ -152,10 +160,10 @@ class BPE:
             start += length
         return tokens
 
-    def tokenize_ids(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
+    def ids(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
         """Return the ids of the tokens of a piece.
 
-        >>> BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]).tokenize_ids("aba")
+        >>> BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]).ids("aba")
         [2, 0]
         """
         if not self.always_merges:
@@ -184,6 +192,21 @@ class BPE:
         [(1, 1), (0, 1)]
         """
         return self._speller.symbols(piece)
+
+    def steps(self, piece: str) -> list[list[TokenId]]:
+        """Return the ids of a piece after each merge of the definition.
+
+        >>> BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]).steps("aba")
+        [[0, 1, 0], [2, 0]]
+        """
+        if piece and self.ignore_merges and piece in self.vocab:
+            return [[self.vocab[piece]]]
+        states = merge_steps(self.ranked, self.symbols(piece))
+        return [[token for token, _ in state] for state in states]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields, without the tables that are made from them."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     def _merged(self, piece: str, draw: Draw | None) -> list[Symbol]:
         drops = self.drops_merges
@@ -222,3 +245,46 @@ class BPE:
             self.byte_fallback,
             self.profile,
         )
+
+    def is_border(self, left: str, right: str) -> bool:
+        """Return whether no merge ever crosses the place between two characters of a piece.
+
+        See `borders` for the proof. If pieces that are tokens are taken whole, cutting must not
+        leave such a token alone either, unless merging makes it.
+
+        >>> model = BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")])
+        >>> model.is_border("a", "b"), model.is_border("b", "a"), model.is_border("b", "?")
+        (False, True, False)
+        """
+        if self.drops_merges or self.continuing_subword_prefix or self.end_of_word_suffix:
+            return False
+        if not self.borders.is_border(left, right):
+            return False
+        return not self.ignore_merges or not any(
+            left == token[-1] or right == token[0] or left + right in token
+            for token in self._unmade
+        )
+
+    @property
+    def gives_a_token(self) -> bool:
+        """Whether every character that is no token becomes at least one of its own.
+
+        >>> BPE({"?": 0}, [], unk_token="?").gives_a_token, BPE({"a": 0}, []).gives_a_token
+        (True, False)
+        """
+        unknown = bool(self.unk_token) and self.unk_token in self.vocab and not self.fuse_unk
+        return unknown or self._speller.always_falls_back(self.ranked.ranks)
+
+    @cached_property
+    def _unmade(self) -> list[str]:
+        """The tokens of several characters that merging does not make of themselves."""
+        merging = replace(self, ignore_merges=False)
+        unmade: list[str] = []
+        for token, id_ in self.vocab.items():
+            try:
+                made = merging.ids(token)
+            except SymbolError:
+                continue  # so no text has this piece
+            if token and made != [id_]:
+                unmade.append(token)
+        return unmade

@@ -28,19 +28,17 @@ Why the fast ways are the same answer
     recognised when it is taken out, as its pair no longer stands there.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import Final, TypeAlias
 
+from bpe_ref.components import Draw
 from bpe_ref.vocabulary.merges import Pair, TokenId
 
 Symbol: TypeAlias = tuple[TokenId, int]
 """A token, and how many bytes of the piece it covers."""
-
-Draw: TypeAlias = Callable[[], float]
-"""Returns the next number of a random stream, each from 0 up to and without 1."""
 
 _Candidate: TypeAlias = tuple[int, int]
 """A rank, and the slot of a left half."""
@@ -64,14 +62,15 @@ class RankedMerges:
     results: Sequence[TokenId]
 
 
-def merge_naive(merges: RankedMerges, symbols: Sequence[Symbol]) -> list[Symbol]:
-    """Merge until no adjacent pair has a merge. O(n²), by the definition.
+def merge_steps(merges: RankedMerges, symbols: Sequence[Symbol]) -> Iterator[list[Symbol]]:
+    """Yield the symbols, and then what they are after each merge, by the definition. O(n²).
 
     >>> merges = RankedMerges({(0, 1): 0, (2, 0): 1}, [2, 3])
-    >>> merge_naive(merges, [(0, 1), (1, 2), (0, 1), (1, 2), (0, 1)])
-    [(2, 3), (3, 4)]
+    >>> list(merge_steps(merges, [(0, 1), (1, 2), (0, 1)]))
+    [[(0, 1), (1, 2), (0, 1)], [(2, 3), (0, 1)], [(3, 4)]]
     """
     merged = list(symbols)
+    yield list(merged)
     while candidates := [
         (merges.ranks[left, right], at)
         for at, ((left, _), (right, _)) in enumerate(pairwise(merged))
@@ -80,6 +79,17 @@ def merge_naive(merges: RankedMerges, symbols: Sequence[Symbol]) -> list[Symbol]
         rank, at = min(candidates)
         length = merged[at][1] + merged[at + 1][1]
         merged[at : at + 2] = [(merges.results[rank], length)]
+        yield list(merged)
+
+
+def merge_naive(merges: RankedMerges, symbols: Sequence[Symbol]) -> list[Symbol]:
+    """Return what the symbols are after the last merge, by the definition.
+
+    >>> merges = RankedMerges({(0, 1): 0, (2, 0): 1}, [2, 3])
+    >>> merge_naive(merges, [(0, 1), (1, 2), (0, 1), (1, 2), (0, 1)])
+    [(2, 3), (3, 4)]
+    """
+    *_, merged = merge_steps(merges, symbols)
     return merged
 
 

@@ -9,6 +9,7 @@ What the source leaves open: nothing. All letters of a character have its range.
 from dataclasses import dataclass
 
 from bpe_ref.aligned_text import AlignedText
+from bpe_ref.components import Meeting
 from bpe_ref.normalizers.rewriting import rewritten
 from bpe_ref.vocabulary.byte_alphabet import to_letters
 
@@ -28,3 +29,8 @@ class ByteLevel:
     def normalize_text(self, text: str) -> str:
         """Return the text only."""
         return to_letters(text.encode())
+
+    def meeting(self, left: str, right: str) -> Meeting:
+        """Return the letters of the bytes where they meet; see `components.Meeting`."""
+        last, first = to_letters(left.encode())[-1], to_letters(right.encode())[0]
+        return Meeting(frozenset(last), frozenset(first))

@@ -33,7 +33,9 @@ google/sentencepiece 0.2.3; the crate spm_precompiled of Hugging Face.
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from functools import cached_property
+from itertools import pairwise
+from typing import Final, NamedTuple
 
 from bpe_ref.errors import VocabularyFileError
 
@@ -45,7 +47,22 @@ _MOST_UNITS: Final = 1 << 21  # beyond, offsets must be scaled, which is not don
 _IS_VALUE: Final = 1 << 31
 _LABEL: Final = _IS_VALUE | 0xFF
 _INSIDE_A_CHARACTER: Final = 0x80  # in the first two bits of a byte of UTF-8
+_MOST_RULES: Final = 1 << 18
+_LONGEST_RULE: Final = 256  # in bytes; longer ones could go round in circles
 _SIZE: Final = struct.Struct("<I")
+
+
+class Changes(NamedTuple):
+    """What rewrite rules may change where two characters meet."""
+
+    pairs: frozenset[str]
+    """Every two characters next to each other in what some rule is from."""
+
+    lasts: Mapping[str, frozenset[str]]
+    """By the last character of what rules are from, the last ones of what it becomes, or ""."""
+
+    firsts: Mapping[str, frozenset[str]]
+    """Likewise for the first characters."""
 
 
 class Charsmap:
@@ -126,6 +143,49 @@ class Charsmap:
     def _replacement(self, place: int) -> str:
         end = self._replacements.find(b"\0", place)
         return self._replacements[place : end if end >= 0 else None].decode()
+
+    @cached_property
+    def changes(self) -> "Changes | None":
+        """What the rules change at the ends of texts; None if there are too many rules."""
+        pairs: set[str] = set()
+        lasts: dict[str, set[str]] = {}
+        firsts: dict[str, set[str]] = {}
+        for number, (source, place) in enumerate(self._rules()):
+            if number >= _MOST_RULES:
+                return None
+            try:
+                text = source.decode()
+            except UnicodeDecodeError:
+                continue  # it would end inside a character, so it matches no text
+            replacement = self._replacement(place)
+            pairs.update(a + b for a, b in pairwise(text))
+            lasts.setdefault(text[-1], set()).add(replacement[-1:])
+            firsts.setdefault(text[0], set()).add(replacement[:1])
+        return Changes(
+            frozenset(pairs),
+            {character: frozenset(found) for character, found in lasts.items()},
+            {character: frozenset(found) for character, found in firsts.items()},
+        )
+
+    def _rules(self) -> Iterator[tuple[bytes, int]]:
+        """Yield each rule: the bytes it is from, and the place of its replacement."""
+        units = self._units
+        labels: dict[int, list[int]] = {}  # of the children of each node, by its base
+        for position, unit in enumerate(units):
+            byte = unit & 0xFF
+            if byte and unit & _LABEL == byte:
+                labels.setdefault(position ^ byte, []).append(byte)
+        waiting = [(b"", _offset(units[0]))]
+        while waiting:
+            source, base = waiting.pop()
+            if len(source) >= _LONGEST_RULE:
+                continue
+            for byte in labels.get(base, ()):
+                unit = units[base ^ byte]
+                node = base ^ byte ^ _offset(unit)
+                if unit & _HAS_LEAF:
+                    yield source + bytes([byte]), units[node] & ~_IS_VALUE
+                waiting.append((source + bytes([byte]), node))
 
 
 def compile_charsmap(rules: Mapping[str, str] | Mapping[bytes, str]) -> bytes:

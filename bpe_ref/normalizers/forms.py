@@ -9,7 +9,8 @@ is in the form already keeps its ranges.
 from dataclasses import dataclass
 
 from bpe_ref.aligned_text import AlignedText
-from bpe_ref.normalizers.normalization_forms import Form, form_changes, to_form
+from bpe_ref.components import Meeting
+from bpe_ref.normalizers.normalization_forms import Form, form_changes, meeting_in_form, to_form
 
 
 def _in_form(form: Form, text: AlignedText) -> AlignedText:
@@ -34,6 +35,10 @@ class NFC:
         """Return the text only."""
         return to_form("NFC", text)
 
+    def meeting(self, left: str, right: str) -> Meeting | None:
+        """Return what the two characters become; see `components.Meeting`."""
+        return meeting_in_form(self.normalize_text, left, right)
+
 
 @dataclass(frozen=True)
 class NFD:
@@ -50,6 +55,10 @@ class NFD:
     def normalize_text(self, text: str) -> str:
         """Return the text only."""
         return to_form("NFD", text)
+
+    def meeting(self, left: str, right: str) -> Meeting | None:
+        """Return what the two characters become; see `components.Meeting`."""
+        return meeting_in_form(self.normalize_text, left, right)
 
 
 @dataclass(frozen=True)
@@ -68,6 +77,10 @@ class NFKC:
         """Return the text only."""
         return to_form("NFKC", text)
 
+    def meeting(self, left: str, right: str) -> Meeting | None:
+        """Return what the two characters become; see `components.Meeting`."""
+        return meeting_in_form(self.normalize_text, left, right)
+
 
 @dataclass(frozen=True)
 class NFKD:
@@ -84,3 +97,7 @@ class NFKD:
     def normalize_text(self, text: str) -> str:
         """Return the text only."""
         return to_form("NFKD", text)
+
+    def meeting(self, left: str, right: str) -> Meeting | None:
+        """Return what the two characters become; see `components.Meeting`."""
+        return meeting_in_form(self.normalize_text, left, right)

@@ -12,6 +12,7 @@ What the source leaves open
 from dataclasses import dataclass
 
 from bpe_ref.aligned_text import AlignedText
+from bpe_ref.components import Meeting
 from bpe_ref.normalizers.normalizer_tables import lowercase_table
 from bpe_ref.normalizers.rewriting import rewritten
 
@@ -42,3 +43,7 @@ class Lowercase:
     def normalize_text(self, text: str) -> str:
         """Return the text only."""
         return lowercase(text)
+
+    def meeting(self, left: str, right: str) -> Meeting:
+        """Return what the two characters become; see `components.Meeting`."""
+        return Meeting(frozenset(lowercase(left)[-1]), frozenset(lowercase(right)[0]))

@@ -27,9 +27,13 @@ What the sources leave open
 """
 
 import unicodedata
+from dataclasses import dataclass, replace
 from functools import cache
 
+from bpe_ref.aligned_text import AlignedText, Change
+from bpe_ref.components import Meeting
 from bpe_ref.data import table
+from bpe_ref.normalizers.normalization_forms import compose, decompose, meeting_in_form
 from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 
 _PINNED_VERSION = (16, 0, 0)
@@ -60,44 +64,43 @@ def nfc_by_definition(text: str) -> str:
     >>> nfc_by_definition("a\u0301\u0323") == "\u1ea1\u0301"  # the mark below comes first
     True
     """
-    decomposed = [part for character in text for part in _decomposition(character)]
-    return "".join(_compose(_order(decomposed)))
+    return "".join(character for character, _ in nfc_changes(text))
 
 
-def _order(characters: list[str]) -> list[str]:
-    """Sort each run of marks by combining class; `sorted` is stable, as it must be."""
-    ordered: list[str] = []
-    marks: list[str] = []
-    for character in characters:
-        if _combining_class(character) == _STARTER:
-            ordered += [*sorted(marks, key=_combining_class), character]
-            marks = []
-        else:
-            marks.append(character)
-    return ordered + sorted(marks, key=_combining_class)
+def nfc_changes(text: str) -> list[Change]:
+    """Return the changes that bring a text into the form; see `normalization_forms` for them.
 
-
-def _compose(characters: list[str]) -> list[str]:
-    """Join each character with the last starter before it, where nothing blocks that.
-
-    Invariant: `composed[starter]` is the last starter, and the classes after it do not descend,
-    so that the last of them alone decides whether something blocks.
+    >>> nfc_changes("e\u0301a") == [("\u00e9", -1), ("a", 0)]
+    True
     """
-    composed: list[str] = []
-    starter: int | None = None
-    for character in characters:
-        own_class = _combining_class(character)
-        if starter is not None:
-            adjacent = starter == len(composed) - 1
-            if adjacent or _combining_class(composed[-1]) < own_class:
-                joined = _composite(composed[starter], character)
-                if joined is not None:
-                    composed[starter] = joined
-                    continue
-        if own_class == _STARTER:
-            starter = len(composed)
-        composed.append(character)
-    return composed
+    decomposed = decompose(text, _decomposition, _combining_class)
+    return compose(decomposed, _composite, _combining_class)
+
+
+@dataclass(frozen=True)
+class PinnedNFC:
+    """Normalization Form C of Unicode 16.0.
+
+    >>> PinnedNFC().normalize(AlignedText.of("e\u0301a")).spans
+    ((0, 2), (2, 3))
+    """
+
+    def normalize(self, text: AlignedText) -> AlignedText:
+        """Return the text in the form. A composite stands for both of its parts."""
+        if nfc(text.text) == text.text:
+            return text
+        changed = text.transform(nfc_changes(text.text))
+        stops = [*(start for start, _ in changed.spans[1:]), text.end]
+        spans = zip(changed.spans, stops, strict=True)
+        return replace(changed, spans=tuple((at, max(end, stop)) for (at, end), stop in spans))
+
+    def normalize_text(self, text: str) -> str:
+        """Return the text only."""
+        return nfc(text)
+
+    def meeting(self, left: str, right: str) -> Meeting | None:
+        """Return what the two characters become; see `components.Meeting`."""
+        return meeting_in_form(nfc, left, right)
 
 
 def _combining_class(character: str) -> int:

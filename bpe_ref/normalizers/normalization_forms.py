@@ -23,11 +23,15 @@ What the source leaves open
     Surrogates are starters without decomposition.
 """
 
+import re
 import unicodedata
-from functools import lru_cache
-from typing import Literal, TypeAlias
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Final, Literal, TypeAlias
 
 from bpe_ref.aligned_text import Change
+from bpe_ref.components import Meeting
+from bpe_ref.data import table
 from bpe_ref.normalizers.normalizer_tables import known_to_forms, unknown_to_forms
 
 Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
@@ -60,40 +64,58 @@ def form_changes(form: Form, text: str) -> list[Change]:
     >>> form_changes("NFC", "e\u0301a") == [("\u00e9", -1), ("a", 0)]
     True
     """
-    decomposed = _decompose(text, "NFKD" if "K" in form else "NFD")
-    return _compose(decomposed) if form.endswith("C") else decomposed
+    decomposes = partial(_decomposition, form="NFKD" if "K" in form else "NFD")
+    decomposed = decompose(text, decomposes, _combining_class)
+    return compose(decomposed, _composite, _combining_class) if form.endswith("C") else decomposed
 
 
-def _decompose(text: str, form: Form) -> list[Change]:
-    """Decompose every character, and sort each run of marks by class; the sort is stable."""
+def decompose(
+    text: str, decomposition: Callable[[str], str], class_of: Callable[[str], int]
+) -> list[Change]:
+    """Decompose every character, and sort each run of marks by class; the sort is stable.
+
+    >>> decompose("ab", str, lambda character: 0)
+    [('a', 0), ('b', 0)]
+    """
+
+    def class_of_change(change: Change) -> int:
+        return class_of(change[0])
+
     ordered: list[Change] = []
     marks: list[Change] = []
     for character in text:
-        for index, part in enumerate(_decomposition(character, form)):
+        for index, part in enumerate(decomposition(character)):
             change = (part, min(index, 1))
-            if _combining_class(part) == _STARTER:
-                ordered += [*sorted(marks, key=_class_of), change]
+            if class_of(part) == _STARTER:
+                ordered += [*sorted(marks, key=class_of_change), change]
                 marks = []
             else:
                 marks.append(change)
-    return ordered + sorted(marks, key=_class_of)
+    return ordered + sorted(marks, key=class_of_change)
 
 
-def _compose(changes: list[Change]) -> list[Change]:
+def compose(
+    changes: list[Change],
+    composite: Callable[[str, str], str | None],
+    class_of: Callable[[str], int],
+) -> list[Change]:
     """Join each character with the last starter before it, where nothing blocks that.
 
     Invariant: `composed[starter]` is the last starter, and the classes after it do not descend,
     so that the last of them alone decides whether something blocks.
+
+    >>> compose([("a", 0), ("b", 0)], lambda first, second: "c", lambda character: 0)
+    [('c', -1)]
     """
     composed: list[Change] = []
     starter: int | None = None
     for character, change in changes:
-        own_class = _combining_class(character)
+        own_class = class_of(character)
         if starter is not None:
             adjacent = starter == len(composed) - 1
-            if adjacent or _combining_class(composed[-1][0]) < own_class:
+            if adjacent or class_of(composed[-1][0]) < own_class:
                 first, first_change = composed[starter]
-                joined = _composite(first, character)
+                joined = composite(first, character)
                 if joined is not None:
                     composed[starter] = (joined, first_change + change - 1)
                     continue
@@ -101,10 +123,6 @@ def _compose(changes: list[Change]) -> list[Change]:
             starter = len(composed)
         composed.append((character, change))
     return composed
-
-
-def _class_of(change: Change) -> int:
-    return _combining_class(change[0])
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -133,3 +151,61 @@ def _composite(first: str, second: str) -> str | None:
         return None
     joined = unicodedata.normalize("NFC", first + second)
     return joined if len(joined) == 1 else None
+
+
+def meeting_in_form(normalize: Callable[[str], str], left: str, right: str) -> Meeting | None:
+    """Return what two characters become in a form; None if one may change with its neighbours.
+
+    Why this is right: neither character changes by itself, is a mark, or is composed with one
+    before it. So nothing moves over the place, and x ends as it does alone. The second one may be
+    composed with what comes behind it.
+
+    >>> meeting_in_form(partial(to_form, "NFC"), "a", "\u0301") is None
+    True
+    >>> "\u00e9" in meeting_in_form(partial(to_form, "NFC"), "a", "e").rights
+    True
+    """
+    composites, seconds = _composition()
+    for character in (left, right):
+        if (
+            normalize(character) != character
+            or character in seconds
+            or unicodedata.combining(character)
+            or unicodedata.category(character) == "Cn"
+        ):
+            return None
+    if right in _LEADING_CONSONANTS:
+        return None
+    rights = {right} | composites.get(unicodedata.normalize("NFD", right)[0], set())
+    if right in _SYLLABLES and not (ord(right) - ord(_SYLLABLES[0])) % len(_WITH_FINALS):
+        rights.update(chr(ord(right) + final) for final in _WITH_FINALS)
+    return Meeting(frozenset(left), frozenset(rights))
+
+
+_LEADING_CONSONANTS: Final = "".join(map(chr, range(0x1100, 0x1113)))
+_VOWELS_AND_FINALS: Final = "".join(map(chr, (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))))
+_SYLLABLES: Final = "".join(map(chr, range(0xAC00, 0xD7A4)))
+_WITH_FINALS: Final = range(28)
+
+
+@lru_cache(maxsize=1)
+def _composition() -> tuple[dict[str, set[str]], frozenset[str]]:
+    """Return the composites by the first character of their decomposition, and second parts.
+
+    The marks that Unicode 14.0 lacks count as second parts.
+    """
+    composites: dict[str, set[str]] = {}
+    seconds = set(_VOWELS_AND_FINALS)
+    for code_point in range(0xC0, 0x1E000):
+        parts = unicodedata.decomposition(chr(code_point))
+        if parts and not parts.startswith("<") and " " in parts:
+            seconds.add(chr(int(parts.split()[1], 16)))
+            first = unicodedata.normalize("NFD", chr(code_point))[0]
+            composites.setdefault(first, set()).add(chr(code_point))
+    unicode = table("unicode")
+    seconds.update(chr(int(e.split("=")[0], 16)) for e in unicode["NEW_COMBINING_CLASSES"].split())
+    for entry in unicode["NEW_COMPOSITIONS"].split():
+        composite, first, second = (chr(int(code, 16)) for code in re.split("[=+]", entry))
+        seconds.add(second)
+        composites.setdefault(first, set()).add(composite)
+    return composites, frozenset(seconds)

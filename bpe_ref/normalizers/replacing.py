@@ -21,9 +21,10 @@ What the source leaves open
 from dataclasses import dataclass
 
 from bpe_ref.aligned_text import AlignedText, Span
+from bpe_ref.components import Meeting
 from bpe_ref.errors import ParameterError
 from bpe_ref.normalizers.replacement_limit import check_growth
-from bpe_ref.patterns.matches import Literal, Regex, find_matches
+from bpe_ref.patterns.matches import Literal, Regex, find_matches, pattern_borders
 from bpe_ref.profile import HUGGING_FACE, Profile
 
 
@@ -60,6 +61,14 @@ class Prepend:
     def normalize_text(self, text: str) -> str:
         """Return the text only."""
         return self.prepend + text if text else text
+
+    def meeting(self, left: str, right: str) -> Meeting | None:
+        """Return the two characters, with text before the second if alone; see `Meeting`."""
+        return (
+            None
+            if self.may_insert_first
+            else Meeting(frozenset(left), frozenset(right), alone=False)
+        )
 
 
 @dataclass(frozen=True)
@@ -128,3 +137,16 @@ class Replace:
         if self.profile.insertions_may_stand_for_nothing:
             return (text.start, text.start)
         return text.spans[0]  # there is one: the empty text has no match
+
+    def meeting(self, left: str, right: str) -> Meeting | None:
+        """Return what the two characters may become; see `components.Meeting`."""
+        borders = pattern_borders(self.pattern)
+        if borders is None or borders.may_hold_both(left, right):
+            return None
+        changes = borders.may_match(left), borders.may_match(right)
+        if any(changes) and not self.content:
+            return None  # what stands there then is not known
+        lefts = {left, self.content[-1]} if changes[0] else {left}
+        rights = {right, self.content[0]} if changes[1] else {right}
+        alone = not borders.looks_back
+        return Meeting(frozenset(lefts), frozenset(rights), alone=alone)

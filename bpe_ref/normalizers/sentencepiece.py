@@ -31,8 +31,120 @@ What the source leaves open, and what it does
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Final
 
-from bpe_ref.sentencepiece.model import SPACE_SYMBOL, NormalizationRules, SentencePieceModel
+from bpe_ref.aligned_text import AlignedText
+from bpe_ref.components import Meeting
+from bpe_ref.normalizers.charsmap import Charsmap
+
+SPACE_SYMBOL: Final = "\u2581"
+"""What a space is written as in pieces: U+2581, a low block."""
+
+
+@dataclass(frozen=True, slots=True)
+class NormalizationRules:
+    """What becomes of text before it is cut into pieces; `normalizing` has the steps."""
+
+    charsmap: Charsmap | None = None
+    """Which characters become which; None leaves them as they are."""
+
+    add_dummy_prefix: bool = True
+    """Whether a space is put in front of the text (or behind it, see below)."""
+
+    remove_extra_whitespaces: bool = True
+    """Whether spaces at both ends go, and one is left of several."""
+
+    escape_whitespaces: bool = True
+    """Whether a space is written as `SPACE_SYMBOL`."""
+
+    space_behind: bool = False
+    """Whether the added space stands behind the text: `treat_whitespace_as_suffix`."""
+
+
+@dataclass(frozen=True)
+class UserDefined:
+    """The user-defined pieces of a model, which are found in text before anything else happens.
+
+    >>> UserDefined(frozenset({"ab"})).length_at("cab", 1)
+    2
+    """
+
+    pieces: frozenset[str] = frozenset()
+
+    @cached_property
+    def _lengths(self) -> dict[str, list[int]]:
+        """By first character, the lengths that there are, the longest first."""
+        lengths: dict[str, set[int]] = {}
+        for text in self.pieces:
+            lengths.setdefault(text[0], set()).add(len(text))
+        return {first: sorted(found, reverse=True) for first, found in lengths.items()}
+
+    def length_at(self, text: str, start: int) -> int:
+        """Return the length of the longest piece that starts there, or 0.
+
+        >>> UserDefined(frozenset({"ab"})).length_at("cab", 2)
+        0
+        """
+        for length in self._lengths.get(text[start], ()):
+            found = text[start : start + length]  # shorter at the end of the text
+            if found in self.pieces:
+                return len(found)
+        return 0
+
+
+@dataclass(frozen=True)
+class SentencePieceNormalizer:
+    """Normalizes a text as a SentencePiece model says.
+
+    >>> SentencePieceNormalizer(NormalizationRules()).normalize(AlignedText.of(" a  b")).spans
+    ((1, 1), (1, 2), (2, 4), (4, 5))
+    """
+
+    rules: NormalizationRules
+    user_defined: UserDefined = UserDefined()
+
+    def normalize(self, text: AlignedText) -> AlignedText:
+        """Return the normalized text. A character reaches to where the next one begins."""
+        changed = normalize(self.rules, text.text, self.user_defined)
+        if not changed.text:
+            return AlignedText("", (), text.start, text.start)
+        starts = [*(start for start, _ in text.spans), text.end]
+        places = [starts[at] for at in changed.origins]
+        spans = tuple(pairwise(places))
+        return AlignedText(changed.text, spans, text.start, text.end)
+
+    def normalize_text(self, text: str) -> str:
+        """Return the text only."""
+        return normalize(self.rules, text, self.user_defined).text
+
+    def meeting(self, left: str, right: str) -> Meeting | None:
+        """Return what the two characters may become; see `components.Meeting`.
+
+        Spaces on the left might be removed, and in front of y alone those on the right.
+        """
+        rules = self.rules
+        lefts, rights = frozenset(left), frozenset(right)
+        if rules.charsmap is not None:
+            changes = rules.charsmap.changes
+            if changes is None or left + right in changes.pairs:
+                return None
+            lefts |= changes.lasts.get(left, frozenset())
+            rights |= changes.firsts.get(right, frozenset())
+            if "" in lefts or "" in rights:
+                return None  # something vanishes
+        if rules.remove_extra_whitespaces and lefts & {" ", SPACE_SYMBOL}:
+            return None
+        if rules.add_dummy_prefix and rules.space_behind:
+            return None
+        if rules.escape_whitespaces:
+            lefts, rights = (
+                frozenset(SPACE_SYMBOL if one == " " else one for one in both)
+                for both in (lefts, rights)
+            )
+        alone = not rules.add_dummy_prefix and not rules.remove_extra_whitespaces
+        return Meeting(lefts, rights, alone=alone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +158,9 @@ class Normalized:
 
 
 def normalize(
-    rules: NormalizationRules, text: str, user_defined: SentencePieceModel | None = None
+    rules: NormalizationRules, text: str, user_defined: UserDefined | None = None
 ) -> Normalized:
-    """Return the normalized text; the user-defined pieces of a model are left alone.
+    """Return the normalized text; user-defined pieces are left alone.
 
     >>> normalize(NormalizationRules(), " a  b ")
     Normalized(text='▁a▁b', origins=[1, 1, 2, 4, 5])
@@ -83,9 +195,7 @@ def normalize(
     return Normalized("".join(characters), [*origins, start])
 
 
-def _first_kept(
-    rules: NormalizationRules, text: str, user_defined: SentencePieceModel | None
-) -> int:
+def _first_kept(rules: NormalizationRules, text: str, user_defined: UserDefined | None) -> int:
     """Return where the text starts after what becomes single spaces."""
     start = 0
     while start < len(text):
@@ -97,11 +207,11 @@ def _first_kept(
 
 
 def _replace(
-    rules: NormalizationRules, text: str, start: int, user_defined: SentencePieceModel | None
+    rules: NormalizationRules, text: str, start: int, user_defined: UserDefined | None
 ) -> tuple[str, int]:
     """Return what the text becomes at a place, and how many characters that is about."""
     if user_defined is not None:
-        length = user_defined.frozen_at(text, start)
+        length = user_defined.length_at(text, start)
         if length:
             return text[start : start + length], length
     if rules.charsmap is not None:

@@ -7,20 +7,10 @@ What the source leaves open: nothing; an empty sequence changes nothing.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 from bpe_ref.aligned_text import AlignedText
+from bpe_ref.components import Meeting, Normalizer, meet
 from bpe_ref.errors import ParameterError
-
-
-class Step(Protocol):
-    """A normalizer that can do without alignment too."""
-
-    def normalize(self, text: AlignedText) -> AlignedText:
-        """Return the normalized text."""
-
-    def normalize_text(self, text: str) -> str:
-        """Return the normalized text only: that of `normalize(AlignedText.of(text))`."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +23,7 @@ class Sequence:
     'e'
     """
 
-    normalizers: tuple[Step, ...]
+    normalizers: tuple[Normalizer, ...]
 
     def __post_init__(self) -> None:
         """Refuse what is no tuple."""
@@ -61,3 +51,7 @@ class Sequence:
         for step in self.normalizers:
             text = step.normalize_text(text)
         return text
+
+    def meeting(self, left: str, right: str) -> Meeting | None:
+        """Return what the two characters become at last; see `components.Meeting`."""
+        return meet(self.normalizers, (left,), (right,))

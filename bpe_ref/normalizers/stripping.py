@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from bpe_ref.aligned_text import AlignedText
+from bpe_ref.components import Meeting
 from bpe_ref.errors import ParameterError
 from bpe_ref.normalizers.normalizer_tables import one_of
 from bpe_ref.normalizers.removing import without
@@ -55,6 +56,13 @@ class Strip:
         if self.strip_left:
             text = text.lstrip(_white_space())
         return text.rstrip(_white_space()) if self.strip_right else text
+
+    def meeting(self, left: str, right: str) -> Meeting | None:
+        """Return the two characters unless x may end sooner; see `components.Meeting`."""
+        if left in _white_space():
+            return None
+        alone = not self.strip_left or right not in _white_space()
+        return Meeting(frozenset(left), frozenset(right), alone=alone)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from bpe_ref.errors import ParameterError
+from bpe_ref.patterns.borders import PatternBorders, borders_of, borders_of_text
 from bpe_ref.patterns.oniguruma.matching import Oniguruma, compile_oniguruma
 
 Stretch: TypeAlias = tuple[int, int, bool]
@@ -105,3 +106,14 @@ def find_matches(pattern: Pattern, text: str) -> list[Stretch]:
     if end < len(text):
         stretches.append((end, len(text), False))
     return stretches
+
+
+def pattern_borders(pattern: Pattern) -> PatternBorders | None:
+    """Return the borders of a pattern; None if nothing is known.
+
+    >>> pattern_borders(Literal("ab")).is_border("a", "b"), pattern_borders(Literal("")) is None
+    (False, True)
+    """
+    if isinstance(pattern, Regex):
+        return borders_of(pattern.source)
+    return borders_of_text(pattern.text)

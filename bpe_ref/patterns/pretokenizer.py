@@ -108,6 +108,18 @@ class Pretokenizer:
             return [text[slice(*match.span())] for match in small.pattern.finditer(standing)]
         return pieces
 
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        r"""Return where the pieces of `text` are, as half-open ranges of characters.
+
+        Why this is the same answer: every character has the same sets as its stand-in.
+
+        >>> Pretokenizer(r"\p{Lu}\p{Ll}*").spans("Éa, Ǆ")
+        [(0, 2), (4, 5)]
+        """
+        small = _search(self.pattern, self.tables)
+        standing = text if text.isascii() else small.alphabet.standing(text)
+        return [match.span() for match in small.pattern.finditer(standing)]
+
     def pieces_by_definition(self, text: str) -> list[str]:
         r"""Return the pieces of `text`, in order, about ten times slower than `pieces`.
 

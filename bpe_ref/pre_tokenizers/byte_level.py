@@ -31,7 +31,9 @@ from itertools import accumulate, pairwise
 from typing import Final
 
 from bpe_ref.aligned_text import AlignedText, Change
+from bpe_ref.components import Meeting
 from bpe_ref.parameters import check_flag
+from bpe_ref.patterns.borders import borders_of
 from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
 
@@ -91,6 +93,16 @@ class ByteLevel:
         if self.use_regex:
             return _GPT2.pieces(text)
         return [text] if text else []
+
+    def meeting(self, left: str, right: str) -> Meeting | None:
+        """Return the letters of the bytes where they meet; see `components.Meeting`."""
+        if self.use_regex:
+            borders = borders_of(GPT2_PATTERN)
+            if borders is None or not borders.is_border(left, right):
+                return None
+        last, first = to_letters(left.encode())[-1], to_letters(right.encode())[0]
+        alone = not self.add_prefix_space or right == " "
+        return Meeting(frozenset(last), frozenset(first), self.use_regex, alone)
 
 
 def write_letters(pieces: list[str]) -> list[str]:

@@ -33,6 +33,7 @@ from types import MappingProxyType
 from typing import Final
 
 from bpe_ref.aligned_text import Span
+from bpe_ref.components import Meeting
 from bpe_ref.patterns.stand_ins import Alphabet, alphabet_of, set_source
 from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, TABLES, CodePoints
 from bpe_ref.pre_tokenizers.splitting import Match
@@ -70,6 +71,22 @@ class CharacterClass:
     def cut(self, behavior: str, text: str) -> list[str]:
         """Return the pieces that a behavior makes of these matches."""
         return _class_search(_BY_BEHAVIOR[behavior], self).pieces(text)
+
+    def meeting(self, behavior: str, left: str, right: str) -> Meeting | None:
+        """Return whether a behavior always ends a piece between two characters.
+
+        >>> digits = CharacterClass("tokenizers-digits", "N")
+        >>> digits.meeting("Isolated", "1", "2").border, digits.meeting("Isolated", "a", "b").border
+        (True, False)
+        >>> digits.meeting("MergedWithNext", "1", "a") is None
+        True
+        """
+        table = TABLES[self.table]
+        here, there = (table.contains(self.name, ord(one)) for one in (left, right))
+        if (here or there) and behavior in {"MergedWithPrevious", "MergedWithNext"}:
+            return None
+        joined = here == there and (not here or behavior == "Contiguous")
+        return Meeting(frozenset(left), frozenset(right), border=not joined)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bpe_ref.aligned_text import AlignedText
+from bpe_ref.components import Meeting
 from bpe_ref.parameters import check_flag
 from bpe_ref.pre_tokenizers.character_classes import CharacterClass
 from bpe_ref.pre_tokenizers.splitting import split
@@ -45,3 +46,7 @@ class Digits:
 
     def _behavior(self) -> str:
         return "Isolated" if self.individual_digits else "Contiguous"
+
+    def meeting(self, left: str, right: str) -> Meeting | None:
+        """Return whether a piece always ends between the characters; see `components.Meeting`."""
+        return _NUMBERS.meeting(self._behavior(), left, right)

@@ -25,6 +25,7 @@ from dataclasses import InitVar, dataclass, replace
 from typing import Final
 
 from bpe_ref.aligned_text import AlignedText
+from bpe_ref.components import Meeting
 from bpe_ref.errors import ParameterError
 from bpe_ref.parameters import check_character, check_flag
 from bpe_ref.pre_tokenizers.character_classes import find_character
@@ -90,3 +91,15 @@ class Metaspace:
         if not spaced or spaced.startswith(self.replacement):
             return False
         return self.prepend_scheme == "always" or (self.prepend_scheme == "first" and at_start)
+
+    @property
+    def reads_start(self) -> bool:
+        """Whether the pieces depend on whether the original begins with the text."""
+        return self.prepend_scheme == "first"
+
+    def meeting(self, left: str, right: str) -> Meeting:
+        """Return the two characters, with a border before a space; see `components.Meeting`."""
+        here, there = (self.replacement if one == " " else one for one in (left, right))
+        is_space = there == self.replacement
+        alone = is_space or self.prepend_scheme == "never"
+        return Meeting(frozenset(here), frozenset(there), self.split and is_space, alone)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bpe_ref.aligned_text import AlignedText
+from bpe_ref.components import Meeting
 from bpe_ref.pre_tokenizers.character_classes import CharacterClass
 from bpe_ref.pre_tokenizers.splitting import check_behavior, split
 
@@ -38,3 +39,7 @@ class Punctuation:
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         """Return the pieces' texts."""
         return _PUNCTUATION.cut(self.behavior, text)
+
+    def meeting(self, left: str, right: str) -> Meeting | None:
+        """Return whether a piece always ends between the characters; see `components.Meeting`."""
+        return _PUNCTUATION.meeting(self.behavior, left, right)

@@ -18,22 +18,12 @@ Text alone
 
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
-from typing import Protocol
 
 from bpe_ref.aligned_text import AlignedText
+from bpe_ref.components import Meeting, PreTokenizer, meet
 from bpe_ref.errors import ParameterError
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel, write_letters
 from bpe_ref.pre_tokenizers.metaspace import Metaspace
-
-
-class PreTokenizer(Protocol):
-    """Cuts a text into pieces, with their origins or without."""
-
-    def cut(self, text: AlignedText) -> list[AlignedText]:
-        """Return the pieces, none of them empty."""
-
-    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
-        """Return the texts of the pieces; `at_start` if the original begins with this text."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +67,15 @@ class Sequence:
             else:
                 pieces = [part for piece in pieces for part in component.cut_text(piece, at_start)]
         return pieces
+
+    @property
+    def reads_start(self) -> bool:
+        """Whether the pieces depend on whether the original begins with the text."""
+        return reads_start(self)
+
+    def meeting(self, left: str, right: str) -> Meeting | None:
+        """Return what becomes of the two characters at last; see `components.Meeting`."""
+        return meet(self.pretokenizers, (left,), (right,))
 
 
 def needs_alignment(pre_tokenizer: PreTokenizer) -> bool:

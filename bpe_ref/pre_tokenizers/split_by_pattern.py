@@ -13,9 +13,10 @@ with it gives single characters.
 from dataclasses import dataclass
 
 from bpe_ref.aligned_text import AlignedText
+from bpe_ref.components import Meeting
 from bpe_ref.errors import ParameterError
 from bpe_ref.parameters import check_flag
-from bpe_ref.patterns.matches import Literal, Regex, find_matches, matches
+from bpe_ref.patterns.matches import Literal, Regex, find_matches, matches, pattern_borders
 from bpe_ref.pre_tokenizers.splitting import check_behavior, ranges, split
 
 
@@ -56,3 +57,16 @@ class Split:
                 return found
         spans = ranges(find_matches(self.pattern, text), self.behavior, invert=self.invert)
         return [text[start:end] for start, end in spans]
+
+    def meeting(self, left: str, right: str) -> Meeting | None:
+        """Return whether a piece always ends between the characters; see `components.Meeting`."""
+        borders = pattern_borders(self.pattern)
+        if borders is None:
+            return None
+        alone = not borders.looks_back
+        in_match = borders.may_match(left)
+        if borders.is_inside(left, right) and (not in_match or self.behavior == "Isolated"):
+            return Meeting(frozenset(left), frozenset(right), alone=alone)
+        if self.behavior in {"Isolated", "Removed"} and borders.is_border(left, right):
+            return Meeting(frozenset(left), frozenset(right), border=True, alone=alone)
+        return None

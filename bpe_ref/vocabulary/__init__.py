@@ -111,6 +111,10 @@ class Vocabulary:
         special_bytes = _special_bytes(self.tokens, self.special_tokens)
         object.__setattr__(self, "special_bytes", MappingProxyType(special_bytes))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return what makes this vocabulary again, for pickle and copy."""
+        return Vocabulary, (dict(self.tokens), self.rule, self.text, dict(self.special_tokens))
+
     def merge(self, left: TokenId, right: TokenId) -> Merge | None:
         """Return what becomes of the adjacent tokens `left` and `right`, if anything."""
         return self.rule.merge(left, right)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from bpe_ref import load_vocabulary
+from bpe_ref import load, vocabulary_of
 from tokenref.answers import Answer, Crashed, Ok, Refused, Session, Unsupported
 from tokenref.catalogue import open_catalogue
 from tokenref.engines.reference import ReferenceEngine
@@ -35,7 +35,7 @@ def make() -> Callable[[Mapping[str, Any]], dict[str, Any]]:
             if not subject:
                 sessions[subject, profile] = engine.load_profile(profile)
             elif "vocab" in message:
-                vocabulary = load_vocabulary(files[subject])
+                vocabulary = vocabulary_of(load(files[subject]))
                 sessions[subject, profile] = engine.load(vocabulary, "some")
             else:
                 content = files[subject].read_bytes()

@@ -5,8 +5,10 @@ threshold, and mutants survived on them. So rows are drawn in kinds: few distinc
 peaked, flat, with impossible tokens, and any.
 """
 
+from decimal import Context, Decimal
 from fractions import Fraction
 from math import inf
+from typing import TypedDict
 
 from hypothesis import strategies as st
 
@@ -57,3 +59,31 @@ def histories(size: int, most: int = 12) -> st.SearchStrategy[list[int]]:
 def exactly(row: list[float]) -> list[Fraction]:
     """Return the numbers of a finite row as the rationals they are."""
     return [Fraction(number) for number in row]
+
+
+# ---- decisions against a witness of 300 digits
+
+WITNESS = Context(prec=300, Emin=-(10**6), Emax=10**6)
+
+
+class Options(TypedDict):
+    """The keyword parameters of a decision."""
+
+    strictly: bool
+    factor: float | Fraction
+
+
+OPTIONS: st.SearchStrategy[Options] = st.builds(
+    Options, strictly=st.booleans(), factor=st.sampled_from([1, 1.25, 0.5, Fraction(10, 7), 3])
+)
+REACHING: Options = {"strictly": False, "factor": 1}
+EXCEEDING: Options = {"strictly": True, "factor": 1}
+
+
+def weights_of(row: list[float], factor: float | Fraction) -> list[Decimal]:
+    """Return the weights to 300 digits; call it in the context of the witness."""
+    found = []
+    for logit in row:
+        x = None if logit == -inf else Fraction(logit) * Fraction(factor)
+        found.append(Decimal(0) if x is None else (Decimal(x.numerator) / x.denominator).exp())
+    return found

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe_ref import DecodeStream, Tokenizer, parse_tokenizer_json, printed, stream_decoder
+from bpe_ref import Tokenizer, printed, stream_decoder
+from bpe_ref.formats.hugging_face import parse_tokenizer_json
+from bpe_ref.like_tokenizers.decode_stream import DecodeStream
 from bpe_ref.tiny import tiny_vocabulary
 from sampling_ref import sample
 from sampling_ref.errors import ParameterError, RowError

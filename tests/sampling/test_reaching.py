@@ -1,11 +1,10 @@
 """`first_reaching` decides as the real numbers do, however near the share is to a sum."""
 
 import math
-from decimal import Context, Decimal, localcontext
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import accumulate
 from math import inf, nan
-from typing import TypedDict
 
 import pytest
 from hypothesis import example, given
@@ -14,33 +13,19 @@ from hypothesis import strategies as st
 from sampling_ref.errors import ParameterError, RowError
 from sampling_ref.numbers.mass import mass_of
 from sampling_ref.numbers.reaching import first_reaching
-from tests.sampling.rows import rows, shares, uniforms
-
-WITNESS = Context(prec=300, Emin=-(10**6), Emax=10**6)
-SHARES = shares() | uniforms()
-
-
-class Options(TypedDict):
-    """The keyword parameters of a decision."""
-
-    strictly: bool
-    factor: float | Fraction
-
-
-OPTIONS: st.SearchStrategy[Options] = st.builds(
-    Options, strictly=st.booleans(), factor=st.sampled_from([1, 1.25, 0.5, Fraction(10, 7), 3])
+from tests.sampling.rows import (
+    EXCEEDING,
+    OPTIONS,
+    REACHING,
+    WITNESS,
+    Options,
+    rows,
+    shares,
+    uniforms,
+    weights_of,
 )
-REACHING: Options = {"strictly": False, "factor": 1}
-EXCEEDING: Options = {"strictly": True, "factor": 1}
 
-
-def weights_of(row: list[float], factor: float | Fraction) -> list[Decimal]:
-    """Return the weights to 300 digits; call it in the context of the witness."""
-    found = []
-    for logit in row:
-        x = None if logit == -inf else Fraction(logit) * Fraction(factor)
-        found.append(Decimal(0) if x is None else (Decimal(x.numerator) / x.denominator).exp())
-    return found
+SHARES = shares() | uniforms()
 
 
 def added(numbers: list[Decimal]) -> Decimal:

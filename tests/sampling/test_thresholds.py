@@ -1,10 +1,9 @@
 """Thresholds are compared as real numbers."""
 
 import math
-from decimal import Context, Decimal, localcontext
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import inf, nan
-from typing import TypedDict
 
 import pytest
 from hypothesis import example, given
@@ -13,31 +12,21 @@ from hypothesis import strategies as st
 from sampling_ref.errors import ParameterError, RowError, UndecidedError
 from sampling_ref.numbers.reals import Real
 from sampling_ref.numbers.thresholds import logits_at_least, probabilities_at_least
-from tests.sampling.rows import rows, shares
-
-WITNESS = Context(prec=300, Emin=-(10**6), Emax=10**6)
-
-
-class Options(TypedDict):
-    """The keyword parameters of a decision."""
-
-    strictly: bool
-    factor: float | Fraction
-
-
-OPTIONS: st.SearchStrategy[Options] = st.builds(
-    Options, strictly=st.booleans(), factor=st.sampled_from([1, 1.25, 0.5, Fraction(10, 7), 3])
+from tests.sampling.rows import (
+    EXCEEDING,
+    OPTIONS,
+    REACHING,
+    WITNESS,
+    Options,
+    rows,
+    shares,
+    weights_of,
 )
-REACHING: Options = {"strictly": False, "factor": 1}
-EXCEEDING: Options = {"strictly": True, "factor": 1}
 
 
 def chances_of(row: list[float], factor: float | Fraction) -> list[Decimal]:
     """Return the probabilities to 300 digits; call it in the context of the witness."""
-    weights = []
-    for logit in row:
-        x = None if logit == -inf else Fraction(logit) * Fraction(factor)
-        weights.append(Decimal(0) if x is None else (Decimal(x.numerator) / x.denominator).exp())
+    weights = weights_of(row, factor)
     total = sum(weights, start=Decimal(0))
     return [weight / total for weight in weights]
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 
-from bpe_ref import NOT_BPE
+from bpe_ref.encoders.table import NOT_BPE
 from tokenref.answers import Engine
 from tokenref.catalogue import Catalogue, Selection, UnknownSubjectError, open_catalogue
 from tokenref.commands.options import OPERATION, patience_options

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from bpe_ref import NamedVocabulary, Vocabulary, dump_plain_json
+from bpe_ref import Vocabulary
+from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from bpe_ref.registry import REGISTRY
 from tokenref.commands.paths import FILE, InputError, must_be_writable, write
 from tokenref.corpus_files import read_text

@@ -9,7 +9,9 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from bpe_ref import Pipeline, SymbolError, Tokenizer, load_tokenizer, render_trace, trace
+from bpe_ref import SymbolError, load
+from bpe_ref.models.byte_bpe import ByteBPE
+from bpe_ref.tracing import render_trace, trace
 from tokenref.catalogue import open_catalogue
 from tokenref.commands.paths import FOLDER, InputError
 from tokenref.commands.text import argument_text
@@ -53,39 +55,37 @@ def trace_command(text: str, vocabulary: str) -> None:
 
     The text is split into pieces first.
     """
-    tokenizer = _of_bytes(vocabulary)
-    rules = tokenizer.vocabulary.text
-    for piece in tokenizer.pieces(argument_text(text)):
-        spelling = piece.encode().decode("latin-1")
-        token = tokenizer.vocabulary.ids.get(spelling) if rules.whole_piece else None
+    tokenizer = load(vocabulary)
+    content = argument_text(text)
+    if isinstance(tokenizer.model, ByteBPE):
+        for piece in tokenizer.pieces(content, special="ordinary"):
+            _trace_bytes(tokenizer.model, piece)
+        return
+    for traced in tokenizer.trace(content):
+        click.echo(f"piece {traced.piece!r}")
+        for number, tokens in enumerate(traced.steps):
+            click.echo(f"{number:4}  {' '.join(map(tokenizer.id_to_token, tokens))}")
+
+
+def _trace_bytes(model: ByteBPE, piece: str) -> None:
+    """Print the merges of one piece of a vocabulary of bytes."""
+    token = model.whole_token(piece.encode())
+    if token is None:
+        click.echo(f"piece {piece!r}")
+    else:
+        click.echo(
+            f"piece {piece!r} is token {token}: whole pieces that are tokens are not merged; "
+            "merging would proceed like this"
+        )
+    try:
+        symbols = model.symbols(piece.encode())
+    except SymbolError as error:
         if token is None:
-            click.echo(f"piece {piece!r}")
-        else:
-            click.echo(
-                f"piece {piece!r} is token {token}: whole pieces that are tokens are not merged; "
-                "merging would proceed like this"
-            )
-        try:
-            symbols = tokenizer.vocabulary.symbols(piece.encode())
-        except SymbolError as error:
-            if token is None:
-                raise
-            click.echo(f"not possible: {error}")
-            continue
-        steps = trace(tokenizer.vocabulary, symbols)
-        click.echo(render_trace(tokenizer.vocabulary, symbols, steps))
-
-
-def _of_bytes(name_or_path: str) -> Tokenizer:
-    """Load a vocabulary of bytes, whose merges can be shown."""
-    loaded = load_tokenizer(name_or_path)
-    if isinstance(loaded, Tokenizer):
-        return loaded
-    kind = "tokenizer.json" if isinstance(loaded, Pipeline) else "SentencePiece model"
-    raise InputError(
-        f"{name_or_path} is a {kind}: trace needs a vocabulary of bytes; "
-        "`tokenref encode` shows the tokens"
-    )
+            raise
+        click.echo(f"not possible: {error}")
+        return
+    steps = trace(model.vocabulary, symbols)
+    click.echo(render_trace(model.vocabulary, symbols, steps))
 
 
 @click.command()

@@ -4,14 +4,14 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, Literal
 
 import click
 
-from bpe_ref import ParameterError, count_till_limit
-from bpe_ref import chunks as cut_into_chunks
+from bpe_ref import ParameterError, Tokenizer, load
+from bpe_ref.models.byte_bpe import ByteBPE
+from bpe_ref.models.sentencepiece import SentencePieceModel
 from tokenref.commands.endings import standard_input
-from tokenref.commands.opened import opened
 from tokenref.commands.paths import FILE, InputError
 from tokenref.corpus_files import LARGEST
 
@@ -100,13 +100,32 @@ def encode(
 
     Each line has an id and the token's text or bytes.
     """
-    tokenizer = opened(vocabulary, special=special)
-    ids = tokenizer.encode(given_text(text, path), template=template)
+    tokenizer = load(vocabulary)
+    ids = tokenizer.encode(
+        given_text(text, path),
+        add_special_tokens=template,
+        special=_recognised(tokenizer, vocabulary, special=special),
+    )
+    of_bytes = isinstance(tokenizer.model, ByteBPE)
     if as_json:
-        click.echo(json.dumps({"ids": ids, **tokenizer.spelled(ids)}))
+        spelled = {"bytes": [tokenizer.decode_bytes([token]).hex() for token in ids]}
+        strings = {"tokens": [tokenizer.id_to_token(token) for token in ids]}
+        click.echo(json.dumps({"ids": ids, **(spelled if of_bytes else strings)}))
         return
-    for token, label in zip(ids, tokenizer.shown(ids), strict=True):
-        click.echo(f"{token}\t{label}")
+    for token in ids:
+        shown = repr(tokenizer.decode_bytes([token])) if of_bytes else tokenizer.id_to_token(token)
+        click.echo(f"{token}\t{shown}")
+
+
+def _recognised(
+    tokenizer: Tokenizer, name: str, *, special: bool | None
+) -> Literal["recognise", "ordinary"]:
+    """Return how to treat special tokens; by default as text in a vocabulary of bytes."""
+    if special and isinstance(tokenizer.model, SentencePieceModel):
+        raise InputError(f"{name} is a SentencePiece model, which takes no --special")
+    if special is None:
+        special = not isinstance(tokenizer.model, ByteBPE)
+    return "recognise" if special else "ordinary"
 
 
 @click.command()
@@ -122,9 +141,16 @@ def decode(
 
     They may also be read from standard input, as JSON or as numbers.
     """
-    tokenizer = opened(vocabulary, special=None)
+    tokenizer = load(vocabulary)
     tokens = parsed_ids(" ".join(ids) if ids else given_text(None, None))
-    text = tokenizer.decode(tokens, skip_special=skip_special, strict=strict)
+    text = tokenizer.decode(
+        tokens,
+        skip_special_tokens=skip_special,
+        errors="strict" if strict else "replace",
+        unknown_ids="refuse"
+        if isinstance(tokenizer.model, ByteBPE | SentencePieceModel)
+        else "skip",
+    )
     if as_json:
         click.echo(json.dumps({"text": text}))
         return
@@ -175,12 +201,14 @@ def count(
 
     Special tokens of a template are not counted.
     """
-    whole = opened(vocabulary, special=special).whole
+    tokenizer = load(vocabulary)
+    how = _recognised(tokenizer, vocabulary, special=special)
     content = given_text(text, path)
     if limit is None:
-        found: int | None = whole.count(content)
+        bare = tokenizer.replace(truncation=None, padding=None)
+        found: int | None = bare.count(content, add_special_tokens=False, special=how)
     else:
-        found = count_till_limit(whole, content, limit)
+        found = tokenizer.count_till_limit(content, limit, add_special_tokens=False, special=how)
     if as_json:
         click.echo(json.dumps({"count": found}))
         return
@@ -212,10 +240,11 @@ def chunks(
 
     Prints one line per chunk: start and end (in characters), number of tokens, text.
     """
-    whole = opened(vocabulary, special=special).whole
+    tokenizer = load(vocabulary)
+    how = _recognised(tokenizer, vocabulary, special=special)
     content = given_text(text, path)
     try:
-        found = cut_into_chunks(whole, content, most, overlap)
+        found = tokenizer.chunks(content, most, overlap, add_special_tokens=False, special=how)
     except ParameterError as error:  # it names the function's parameter, not the option
         option = "--most" if error.name == "n" else f"--{error.name}"
         raise InputError(f"{option}{str(error).removeprefix(error.name)}") from None

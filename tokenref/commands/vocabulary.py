@@ -1,6 +1,6 @@
 """`tokenref vocabulary` and `tokenref train`: download, examine and train vocabularies."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -8,20 +8,11 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from bpe_ref import (
-    Audit,
-    ByConcatenation,
-    Pipeline,
-    SentencePieceTokenizer,
-    Vocabulary,
-    audit,
-    load_tokenizer,
-    train,
-    vocabulary_of,
-)
+from bpe_ref import Tokenizer, VocabularyError, load, train, vocabulary_of
 from bpe_ref.formats.tiktoken import write_tiktoken
 from bpe_ref.learning.training import TrainingProgress
 from bpe_ref.registry import REGISTRY
+from bpe_ref.vocabulary.merges import ByConcatenation
 from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, progress_bar
 from tokenref.corpus_files import read_text
 
@@ -56,13 +47,7 @@ def audit_command(name_or_path: str) -> None:
 
     Lists dead and improper tokens, holes in the ids, and missing bytes.
     """
-    loaded = load_tokenizer(name_or_path)
-    if isinstance(loaded, SentencePieceTokenizer):
-        raise InputError(
-            f"{name_or_path} is a SentencePiece model: audit needs a vocabulary of bytes"
-        )
-    vocabulary = vocabulary_of(loaded) if isinstance(loaded, Pipeline) else loaded.vocabulary
-    print_audit(Console(), vocabulary, audit(vocabulary))
+    print_audit(Console(), load(name_or_path))
 
 
 @click.command("train")
@@ -104,19 +89,34 @@ def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) 
 _SHOWN: Final = 5
 
 
-def print_audit(console: Console, vocabulary: Vocabulary, found: Audit) -> None:
+def print_audit(console: Console, tokenizer: Tokenizer) -> None:
     """Print one line per finding, with the first few tokens it concerns."""
-    by_concatenation = isinstance(vocabulary.rule, ByConcatenation)
+    found = tokenizer.audit()
     holes = sum(map(len, found.holes))
+    ids = len(tokenizer.model.strings)
+    try:
+        vocabulary = vocabulary_of(tokenizer)
+    except VocabularyError:  # it does not merge bytes
+        kind = type(tokenizer.model).__name__
+        rule = [("model", kind)]
+        contents: Mapping[int, str | bytes] = tokenizer.model.strings
+        specials = len(tokenizer.added.tokens)
+    else:
+        by_concatenation = isinstance(vocabulary.rule, ByConcatenation)
+        rule = [
+            ("digest", vocabulary.digest()),
+            ("merge rule", "by concatenation" if by_concatenation else "by pair"),
+        ]
+        contents, ids = vocabulary.tokens, len(vocabulary.tokens)
+        specials = len(vocabulary.special_tokens)
     for label, value in (
-        ("digest", vocabulary.digest()),
-        ("merge rule", "by concatenation" if by_concatenation else "by pair"),
-        ("tokens", f"{len(vocabulary.tokens):,}, {len(found.splits):,} of them made by merging"),
-        ("special tokens", f"{len(vocabulary.special_tokens):,}"),
-        ("dead tokens", _tokens(vocabulary, found.dead_tokens)),
-        ("improper tokens", _tokens(vocabulary, found.improper_tokens)),
+        *rule,
+        ("tokens", f"{ids:,}, {len(found.splits):,} of them made by merging"),
+        ("special tokens", f"{specials:,}"),
+        ("dead tokens", _tokens(contents, found.dead_tokens)),
+        ("improper tokens", _tokens(contents, found.improper_tokens)),
         ("holes", f"{holes:,}" + (f", the first at {found.holes[0].start}" if holes else "")),
-        ("missing bytes", _bytes(found.missing_bytes)),
+        *([] if found.missing_bytes is None else [("missing bytes", _bytes(found.missing_bytes))]),
         ("ids follow ranks", "yes" if found.ids_follow_ranks else "no"),
         (
             "fast seam test",
@@ -127,9 +127,9 @@ def print_audit(console: Console, vocabulary: Vocabulary, found: Audit) -> None:
         console.print(Text(f"{label:18}", style="dim"), Text(value), sep="", soft_wrap=True)
 
 
-def _tokens(vocabulary: Vocabulary, ids: Sequence[int]) -> str:
-    """Return how many tokens these are, and the first few of them."""
-    return _few([f"{token} {vocabulary.tokens[token]!r}" for token in ids[:_SHOWN]], len(ids), ", ")
+def _tokens(contents: Mapping[int, str | bytes], ids: Sequence[int]) -> str:
+    """Show how many tokens these are, and the first few of them."""
+    return _few([f"{token} {contents[token]!r}" for token in ids[:_SHOWN]], len(ids), ", ")
 
 
 def _bytes(missing: bytes) -> str:

@@ -1,31 +1,30 @@
 """Our own tokenizer as an engine under test, with any of its encoders, or with one step wrong."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from typing import Any, Final
 
 from bpe_ref import (
     DecodingError,
+    Special,
     SpecialTokenError,
-    Steps,
     SymbolError,
     TokenId,
     TokenIdError,
     Tokenizer,
     Vocabulary,
-    trace,
+    tokenizer_of,
 )
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
-from bpe_ref.hugging_face.pipeline import Pipeline
+from bpe_ref.models.byte_bpe import ByteBPE, EncodeSymbols, encode_bytes
 from bpe_ref.profile import PROFILES
+from bpe_ref.tracing import trace
 from tokenref.answers import SESSION, Ok, Refused, Session, answer_calls, request_text
 from tokenref.engines.reference_parts import PARTS
-from tokenref.engines.reference_pipeline import PipelineSession
+from tokenref.engines.reference_pipeline import PipelineSession, unknown_ids
 from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
 from tokenref.engines.tools import Tools
-
-EncodeSymbols: TypeAlias = Callable[[Vocabulary, Sequence[TokenId]], list[TokenId]]
 
 LONGEST_TRACE = 48
 """Symbols of the longest text whose merges are given as a stage; the trace is quadratic."""
@@ -40,13 +39,29 @@ _READ_FILES: Final = 16
 
 
 @lru_cache(maxsize=_READ_FILES)
-def read_tokenizer(content: bytes, name: str, profile: str) -> Pipeline:
+def read_tokenizer(content: bytes, name: str, profile: str) -> Tokenizer:
     """Return the tokenizer of a tokenizer.json; the last ones are remembered."""
     return parse_tokenizer_json(content, name, PROFILES[profile])
 
 
-def _unchanged_pipeline(pipeline: Pipeline) -> Pipeline:
-    return pipeline
+def _unchanged_tokenizer(tokenizer: Tokenizer) -> Tokenizer:
+    return tokenizer
+
+
+def with_encoder(encode_symbols: EncodeSymbols) -> Callable[[Tokenizer], Tokenizer]:
+    """Return what gives a tokenizer of bytes another encoder, and leaves all others as they are.
+
+    >>> from bpe_ref import load
+    >>> with_encoder(lambda vocabulary, symbols: [7])(load("tiny")).encode("Hi there?!")
+    [7, 7, 7]
+    """
+    return partial(_with_encoder, encode_symbols)
+
+
+def _with_encoder(encode_symbols: EncodeSymbols, tokenizer: Tokenizer) -> Tokenizer:
+    if not isinstance(tokenizer.model, ByteBPE):
+        return tokenizer
+    return tokenizer.replace(model=replace(tokenizer.model, encode_symbols=encode_symbols))
 
 
 @dataclass(frozen=True)
@@ -61,13 +76,12 @@ class ReferenceEngine:
 
     name: str = "reference"
     version: str = "0.1.0"
-    steps: Steps = field(default_factory=Steps)
     prepare: Callable[[Vocabulary], Vocabulary] = _unchanged
     """What is done to the vocabulary first: nothing, in a right engine."""
 
     tools: Tools = field(default_factory=Tools)
-    prepare_pipeline: Callable[[Pipeline], Pipeline] = _unchanged_pipeline
-    """What is done to a whole tokenizer first: nothing, in a right engine."""
+    prepare_tokenizer: Callable[[Tokenizer], Tokenizer] = _unchanged_tokenizer
+    """What is done to a tokenizer first: nothing, in a right engine."""
 
     with_stages: bool = True
     """Whether to say the pieces and merges on the way as well."""
@@ -76,12 +90,13 @@ class ReferenceEngine:
 
     def load(self, vocabulary: Vocabulary, name: str) -> "ReferenceSession":
         """Load a vocabulary."""
-        tokenizer = Tokenizer(self.prepare(vocabulary), name=name, steps=self.steps)
+        tokenizer = self.prepare_tokenizer(tokenizer_of(self.prepare(vocabulary), name=name))
         return ReferenceSession(tokenizer, with_stages=self.with_stages, tools=self.tools)
 
     def load_tokenizer(self, content: bytes, name: str, profile: str) -> Session:
         """Load a whole tokenizer."""
-        return PipelineSession(self.prepare_pipeline(read_tokenizer(content, name, profile)))
+        tokenizer = self.prepare_tokenizer(read_tokenizer(content, name, profile))
+        return PipelineSession(tokenizer, unknown_ids=unknown_ids(profile))
 
     def load_profile(self, profile: str) -> Session:
         """Take up a profile of samplers."""
@@ -92,12 +107,14 @@ class ReferenceEngine:
 
         Only what says so by returning the same object counts; false proves nothing.
         """
-        pipeline = read_tokenizer(content, name, profile)
-        return self.prepare_pipeline(pipeline) is pipeline
+        tokenizer = read_tokenizer(content, name, profile)
+        return self.prepare_tokenizer(tokenizer) is tokenizer
 
     def encode_symbols(self, vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
         """Return the tokens of the symbols of one piece that is not taken whole."""
-        return self.steps.encode_symbols(vocabulary.remember(self.prepare), symbols)
+        right = tokenizer_of(vocabulary.remember(self.prepare))
+        model = byte_model(self.prepare_tokenizer(right))
+        return model.encode_symbols(model.vocabulary, symbols)
 
 
 @dataclass(frozen=True)
@@ -134,18 +151,22 @@ class ReferenceSession:
         """Answer `pieces`."""
         content = request_text(request)
         text = content if isinstance(content, str) else content.decode("utf-8")
-        return {"pieces": [piece.encode().hex() for piece in self.tokenizer.pieces(text)]}
+        return {
+            "pieces": [
+                piece.encode().hex() for piece in self.tokenizer.pieces(text, special="ordinary")
+            ]
+        }
 
     def encode(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Answer `encode`."""
         content = request_text(request)
         if isinstance(content, bytes):
-            ids = self.tokenizer.encode_bytes(content)
+            ids = self.encode_bytes(content)
         else:
-            ids = self.tokenizer.encode_ordinary(content)
+            ids = self.tokenizer.encode(content, special="ordinary")
         if not self.with_stages or isinstance(content, bytes) or len(content) > LONGEST_TRACE:
             return {"ids": ids}
-        pieces = self.tokenizer.pieces(content)
+        pieces = self.tokenizer.pieces(content, special="ordinary")
         merges = [self._merges(piece.encode()) for piece in pieces]
         stages = {"pieces": [piece.encode().hex() for piece in pieces], "merges": merges}
         return {"ids": ids, "stages": stages}
@@ -154,31 +175,43 @@ class ReferenceSession:
         """Answer `count`."""
         content = request_text(request)
         if isinstance(content, bytes):
-            return {"count": len(self.tokenizer.encode_bytes(content))}
-        return {"count": self.tokenizer.count(content)}
+            return {"count": len(self.encode_bytes(content))}
+        return {"count": self.tokenizer.count(content, special="ordinary")}
 
     def decode(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Answer `decode`."""
+        data = self.tools.decode_bytes(byte_model(self.tokenizer).vocabulary, request["ids"])
         if "errors" in request:
-            return {"text": self.tokenizer.decode(request["ids"], errors=request["errors"])}
-        return {"bytes": self.tokenizer.decode_bytes(request["ids"]).hex()}
+            return {"text": self.tools.bytes_to_text(data, request["errors"])}
+        return {"bytes": data.hex()}
 
     def special(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Answer `special`."""
-        ids = self.tokenizer.encode(
-            request["text"],
-            allowed_special=request["allowed"],
-            disallowed_special=request["disallowed"],
+        allowed, disallowed = request["allowed"], request["disallowed"]
+        special = Special(
+            recognise="all" if allowed == "all" else frozenset(allowed),
+            refuse="all" if disallowed == "all" else frozenset(disallowed),
         )
-        return {"ids": ids}
+        return {"ids": self.tools.special(self.tokenizer, request["text"], special)}
+
+    def encode_bytes(self, data: bytes) -> list[TokenId]:
+        """Return the tokens of bytes that need not be UTF-8."""
+        return encode_bytes(self.tokenizer, data)
 
     def _merges(self, piece: bytes) -> list[list[int]]:
         """Return the merges of a piece by the definition; none if it is taken whole."""
-        vocabulary = self.tokenizer.vocabulary
+        model = byte_model(self.tokenizer)
+        vocabulary = model.vocabulary
         if vocabulary.text.whole_piece and piece.decode("latin-1") in vocabulary.ids:
             return []
         steps = trace(vocabulary, vocabulary.symbols(piece))
         return [[step.position, step.result] for step in steps]
+
+
+def byte_model(tokenizer: Tokenizer) -> ByteBPE:
+    """Return the model of a tokenizer that was made of a vocabulary of bytes."""
+    assert isinstance(tokenizer.model, ByteBPE)  # noqa: S101 -- it was made of a vocabulary
+    return tokenizer.model
 
 
 _OPERATIONS: Mapping[str, Callable[[ReferenceSession, Mapping[str, Any]], dict[str, Any]]] = {

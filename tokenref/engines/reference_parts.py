@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from bpe_ref import ParameterError, TokenId, Tokenizer
+from bpe_ref import ParameterError, TokenId, Tokenizer, vocabulary_of
 from tokenref.answers import Ok, Refused
 from tokenref.engines.tools import Growing, Tools
 
@@ -12,12 +12,12 @@ Request: TypeAlias = Mapping[str, Any]
 
 def append(tokenizer: Tokenizer, tools: Tools, request: Request) -> Ok:
     """Answer `append`."""
-    return _grow(tools.append_encoder(tokenizer.vocabulary), request)
+    return _grow(tools.append_encoder(vocabulary_of(tokenizer)), request)
 
 
 def prepend(tokenizer: Tokenizer, tools: Tools, request: Request) -> Ok:
     """Answer `prepend`."""
-    return _grow(tools.prepend_encoder(tokenizer.vocabulary), request)
+    return _grow(tools.prepend_encoder(vocabulary_of(tokenizer)), request)
 
 
 def _grow(encoder: Growing, request: Request) -> Ok:
@@ -33,14 +33,14 @@ def _grow(encoder: Growing, request: Request) -> Ok:
 
 def eager(tokenizer: Tokenizer, tools: Tools, request: Request) -> Ok:
     """Answer `eager`."""
-    encoder = tools.eager_encoder(tokenizer.vocabulary)
+    encoder = tools.eager_encoder(vocabulary_of(tokenizer))
     parts = [encoder.extend(bytes.fromhex(push)) for push in request["pushes"]]
     return Ok({"parts": parts, "tail": encoder.finish()})
 
 
 def intervals(tokenizer: Tokenizer, tools: Tools, request: Request) -> Ok:
     """Answer `intervals`."""
-    counter = tools.interval_counter(tokenizer.vocabulary, bytes.fromhex(request["bytes"]))
+    counter = tools.interval_counter(vocabulary_of(tokenizer), bytes.fromhex(request["bytes"]))
     return Ok({"counts": [counter.count(start, stop) for start, stop in request["ranges"]]})
 
 
@@ -69,14 +69,14 @@ def chunks(tokenizer: Tokenizer, tools: Tools, request: Request) -> Ok | Refused
 
 def stream(tokenizer: Tokenizer, tools: Tools, request: Request) -> Ok:
     """Answer `stream`."""
-    decoder = tools.stream(tokenizer.vocabulary, request["errors"])
+    decoder = tools.stream(tokenizer, request["errors"])
     parts = [decoder.push(token) for token in request["ids"]]
     return Ok({"parts": parts, "tail": decoder.finish()})
 
 
 def offsets(tokenizer: Tokenizer, tools: Tools, request: Request) -> Ok:
     """Answer `offsets`."""
-    text, starts = tools.offsets(tokenizer.vocabulary, request["ids"])
+    text, starts = tools.offsets(vocabulary_of(tokenizer), request["ids"])
     return Ok({"text": text, "offsets": starts})
 
 
@@ -92,7 +92,7 @@ def _sorted(found: set[tuple[TokenId, ...]]) -> list[list[TokenId]]:
 
 def canonical(tokenizer: Tokenizer, tools: Tools, request: Request) -> Ok:
     """Answer `canonical`."""
-    return Ok({"canonical": tools.is_canonical(tokenizer.vocabulary, request["ids"])})
+    return Ok({"canonical": tools.is_canonical(vocabulary_of(tokenizer), request["ids"])})
 
 
 PARTS: Final[Mapping[str, Callable[[Tokenizer, Tools, Request], Ok | Refused]]] = {

@@ -1,14 +1,14 @@
 """What the reference answers about a whole tokenizer, as its tokenizer.json describes it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bpe_ref import DecodingError, SymbolError, TokenIdError
+from bpe_ref import DecodingError, SymbolError, TokenId, TokenIdError
 from bpe_ref.encoding import Encoding
-from bpe_ref.hugging_face.pipeline import Pipeline
-from bpe_ref.hugging_face.pipeline_stream import stream_decoder
 from bpe_ref.like_tokenizers.decode_stream import DecodeStream
+from bpe_ref.profile import PROFILES
+from bpe_ref.tokenizer import Tokenizer, UnknownIds
 from tokenref.answers import Ok, Refused
 
 
@@ -16,12 +16,14 @@ from tokenref.answers import Ok, Refused
 class PipelineSession:
     """A whole tokenizer, loaded."""
 
-    pipeline: Pipeline
+    tokenizer: Tokenizer
+    unknown_ids: UnknownIds = "skip"
+    """What decoding does with ids that no token has."""
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Ok | Refused:
         """Answer one request."""
         try:
-            return Ok(_OPERATIONS[op](self.pipeline, request))
+            return Ok(_OPERATIONS[op](self, request))
         except SymbolError as error:
             return Refused("MISSING_CHARACTER", str(error))
         except TokenIdError as error:
@@ -29,10 +31,25 @@ class PipelineSession:
         except DecodingError as error:
             return Refused("INVALID_PREFIX", str(error))
 
+    def decode(self, ids: Sequence[TokenId], *, skip_special_tokens: bool) -> str:
+        """Return the text of tokens, as `DecodeStream` needs it."""
+        return self.tokenizer.decode(
+            ids, skip_special_tokens=skip_special_tokens, unknown_ids=self.unknown_ids
+        )
 
-def tokenize(pipeline: Pipeline, request: Mapping[str, Any]) -> dict[str, Any]:
+
+def unknown_ids(profile: str) -> UnknownIds:
+    """Return what decoding does with ids that no token has, under a profile.
+
+    >>> unknown_ids("strict")
+    'refuse'
+    """
+    return "skip" if PROFILES[profile].unknown_ids_dropped else "refuse"
+
+
+def tokenize(session: PipelineSession, request: Mapping[str, Any]) -> dict[str, Any]:
     """Answer `tokenize`."""
-    encoding = pipeline.encode(
+    encoding = session.tokenizer.tokenize(
         request["text"],
         request.get("pair"),
         add_special_tokens=request["add_special_tokens"],
@@ -63,24 +80,24 @@ def part(encoding: Encoding) -> dict[str, Any]:
     }
 
 
-def detokenize(pipeline: Pipeline, request: Mapping[str, Any]) -> dict[str, Any]:
+def detokenize(session: PipelineSession, request: Mapping[str, Any]) -> dict[str, Any]:
     """Answer `detokenize`."""
     skipped = request["skip_special_tokens"]
-    return {"text": pipeline.decode(request["ids"], skip_special_tokens=skipped)}
+    return {"text": session.decode(request["ids"], skip_special_tokens=skipped)}
 
 
-def detokenize_stream(pipeline: Pipeline, request: Mapping[str, Any]) -> dict[str, Any]:
+def detokenize_stream(session: PipelineSession, request: Mapping[str, Any]) -> dict[str, Any]:
     """Answer `detokenize_stream`."""
     skipped = request["skip_special_tokens"]
     if request["mode"] == "engine":
         stream = DecodeStream(skip_special_tokens=skipped)
-        return {"parts": [stream.step(pipeline, token) for token in request["ids"]], "tail": ""}
-    decoder = stream_decoder(pipeline, skip_special_tokens=skipped)
+        return {"parts": [stream.step(session, token) for token in request["ids"]], "tail": ""}
+    decoder = session.tokenizer.stream(skip_special_tokens=skipped, unknown_ids=session.unknown_ids)
     parts = [decoder.push(token) for token in request["ids"]]
     return {"parts": parts, "tail": decoder.finish()}
 
 
-_OPERATIONS: Final[Mapping[str, Callable[[Pipeline, Mapping[str, Any]], dict[str, Any]]]] = {
+_OPERATIONS: Final[Mapping[str, Callable[[PipelineSession, Mapping[str, Any]], dict[str, Any]]]] = {
     "tokenize": tokenize,
     "detokenize": detokenize,
     "detokenize_stream": detokenize_stream,

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from types import MappingProxyType
 from typing import Any, Final
 
-from bpe_ref import ENCODERS, Steps, Vocabulary
+from bpe_ref import ENCODERS, Vocabulary
 from tokenref.answers import Answer, Engine, Session, Unsupported, request_text
 from tokenref.engines.node_packages import NODE_PACKAGES, node_package
 from tokenref.protocol.opening import open_function
@@ -106,11 +106,11 @@ def engine(name: str) -> Engine | Unavailable:
 
 def _own(name: str) -> Engine:
     """Return the reference, or one of its encoders."""
-    from tokenref.engines.reference import ReferenceEngine
+    from tokenref.engines.reference import ReferenceEngine, with_encoder
 
     if name not in ENCODERS:
         return ReferenceEngine()
-    encoder = ReferenceEngine(name=name, steps=Steps(encode_symbols=ENCODERS[name]))
+    encoder = ReferenceEngine(name=name, prepare_tokenizer=with_encoder(ENCODERS[name]))
     return BoundedEngine(encoder, LONGEST_QUADRATIC) if name in QUADRATIC else encoder
 
 

@@ -26,8 +26,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
-from bpe_ref import ByConcatenation, Vocabulary, audit
+from bpe_ref import Vocabulary
+from bpe_ref.auditing import audit
 from bpe_ref.registry import REGISTRY
+from bpe_ref.vocabulary.merges import ByConcatenation
 from tokenref.answers import Answer, Ok, Refused, Unsupported, as_text, request_text
 
 if TYPE_CHECKING:

@@ -36,10 +36,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from bpe_ref import ByPair, TextRules, Vocabulary
+from bpe_ref import TextRules, Vocabulary
 from bpe_ref.errors import PatternError
 from bpe_ref.patterns.to_oniguruma import asks_for_words, to_oniguruma
 from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, to_letters
+from bpe_ref.vocabulary.merges import ByPair
 from tokenref.answers import TEXT_OPS, Answer, Ok, Refused, Unsupported, as_text, request_text
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """What the reference answers from beside its encoding steps, listed so that each can be replaced.
 
-A mutant replaces one of them by a wrong one, as it does with `Steps`.
+A mutant replaces one of them by a wrong one, as it does with the components of a tokenizer.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -8,22 +8,18 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from bpe_ref import (
-    AppendEncoder,
-    EagerEncoder,
-    IntervalCounter,
-    PrependEncoder,
-    StreamDecoder,
+    Special,
     TokenId,
     Tokenizer,
     Vocabulary,
-    chunks,
-    count_till_limit,
     encode_with_unstable,
     is_canonical,
-    split_at,
-    whole_tokenizer,
 )
 from bpe_ref.decoders.offsets import decode_with_offsets
+from bpe_ref.decoders.to_bytes import bytes_to_text, decode_bytes
+from bpe_ref.growing.counting import IntervalCounter
+from bpe_ref.growing.eager import EagerEncoder
+from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
 
 Completions: TypeAlias = tuple[list[TokenId], set[tuple[TokenId, ...]]]
 
@@ -72,29 +68,34 @@ class Streaming(Protocol):
         """Return the rest."""
 
 
-def stream(vocabulary: Vocabulary, errors: str) -> Streaming:
+def stream(tokenizer: Tokenizer, errors: str) -> Streaming:
     """Return a decoder for one token after the other."""
-    return StreamDecoder(vocabulary, errors=errors)
+    return tokenizer.stream(errors=errors)
 
 
 def till_limit(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
     """Return the number of tokens of a text without special ones, if at most `limit`."""
-    return count_till_limit(whole_tokenizer(tokenizer, allowed_special=()), text, limit)
+    return tokenizer.count_till_limit(text, limit, special="ordinary")
 
 
 def split(tokenizer: Tokenizer, text: str, most: int) -> int:
     """Return how many characters the longest beginning of at most so many tokens has."""
-    return split_at(whole_tokenizer(tokenizer), text, most)
+    return tokenizer.split_at(text, most)
 
 
 def cut(tokenizer: Tokenizer, text: str, most: int, overlap: int) -> list[tuple[int, int]]:
     """Return the chunks of a text as ranges of characters."""
-    return [chunk[:2] for chunk in chunks(whole_tokenizer(tokenizer), text, most, overlap)]
+    return [chunk[:2] for chunk in tokenizer.chunks(text, most, overlap)]
 
 
 def completions(tokenizer: Tokenizer, text: str, complete: bool) -> Completions:
     """Return the tokens that stay, and what may become of the rest."""
-    return encode_with_unstable(tokenizer, text, complete=complete)
+    return encode_with_unstable(tokenizer, text, special="refuse", complete=complete)
+
+
+def special(tokenizer: Tokenizer, text: str, special: Special) -> list[TokenId]:
+    """Return the tokens of a text that may spell special tokens."""
+    return tokenizer.encode(text, special=special)
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,10 @@ class Tools:
     till_limit: Callable[[Tokenizer, str, int], int | None] = till_limit
     split: Callable[[Tokenizer, str, int], int] = split
     chunks: Callable[[Tokenizer, str, int, int], Sequence[tuple[int, int]]] = cut
-    stream: Callable[[Vocabulary, str], Streaming] = stream
+    stream: Callable[[Tokenizer, str], Streaming] = stream
+    special: Callable[[Tokenizer, str, Special], list[TokenId]] = special
+    decode_bytes: Callable[[Vocabulary, Sequence[TokenId]], bytes] = decode_bytes
+    bytes_to_text: Callable[[bytes, str], str] = bytes_to_text
     offsets: Callable[[Vocabulary, Sequence[TokenId]], tuple[str, list[int]]] = decode_with_offsets
     completions: Callable[[Tokenizer, str, bool], Completions] = completions
     is_canonical: Callable[[Vocabulary, Sequence[TokenId]], bool] = is_canonical

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bpe_ref import Pipeline, Vocabulary
+from bpe_ref import Tokenizer, Vocabulary
 from tokenref.catalogue import shipped_subject, shipped_subjects
 from tokenref.engines.reference import read_tokenizer
 from tokenref.fuzzing.findings import named_subject, written
@@ -218,7 +218,7 @@ def _shipped(folder: str) -> list[str]:
 
 
 @cache
-def _read(file: TokenizerFile) -> tuple[Pipeline, list[str]]:
+def _read(file: TokenizerFile) -> tuple[Tokenizer, list[str]]:
     pipeline = read_tokenizer(file.content, file.name, "hugging-face")
     return pipeline, words_of_tokenizer(pipeline)
 

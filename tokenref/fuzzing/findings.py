@@ -12,8 +12,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from bpe_ref import NamedVocabulary, Vocabulary, dump_plain_json
-from bpe_ref.formats.plain_json import parse_plain_json
+from bpe_ref import Vocabulary
+from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json, parse_plain_json
 from tokenref.answers import Answer, Ok, Refused
 from tokenref.catalogue import shipped_subject, shipped_subjects
 from tokenref.fuzzing.comparing import Outcome

@@ -18,8 +18,8 @@ from typing import Final
 
 import msgspec
 
-from bpe_ref import BpeError, NamedVocabulary, Vocabulary, dump_plain_json
-from bpe_ref.formats.plain_json import parse_plain_json
+from bpe_ref import BpeError, Vocabulary
+from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json, parse_plain_json
 from bpe_ref.registry import REGISTRY
 from tokenref.catalogue import BudgetError, Catalogue, check_budget, check_together, open_catalogue
 from tokenref.fuzzing.findings import Finding, question_of, shipped_name

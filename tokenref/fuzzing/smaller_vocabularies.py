@@ -4,14 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from bpe_ref import (
-    ByConcatenation,
-    TextRules,
-    TokenId,
-    Vocabulary,
-    vocabulary_by_concatenation,
-    vocabulary_by_pair,
-)
+from bpe_ref import TextRules, TokenId, Vocabulary, vocabulary_by_concatenation, vocabulary_by_pair
+from bpe_ref.vocabulary.merges import ByConcatenation
 from tokenref.fuzzing.smaller_questions import HEXADECIMAL, cuts
 
 _LETTERS: Final = b"abcdefghijklmnopqrstuvwxyz"

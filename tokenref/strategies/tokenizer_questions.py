@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from hypothesis import strategies as st
 
-from bpe_ref import BpeError, Pipeline
+from bpe_ref import BpeError, Tokenizer
 from tokenref.strategies.texts import mostly, texts
 
 Request: TypeAlias = dict[str, Any]
@@ -15,74 +15,74 @@ Request: TypeAlias = dict[str, Any]
 _MOST_WORDS: Final = 400
 
 
-def tokens_of(pipeline: Pipeline) -> list[int]:
+def tokens_of(tokenizer: Tokenizer) -> list[int]:
     """Return the ids of a tokenizer's tokens, its added ones included; of many, every n-th."""
-    found = sorted(pipeline.vocabulary(with_added_tokens=True).values())
+    found = sorted(set(tokenizer.vocab.values()))
     return found[:: -(-len(found) // _MOST_WORDS)]
 
 
-def words_of_tokenizer(pipeline: Pipeline) -> list[str]:
+def words_of_tokenizer(tokenizer: Tokenizer) -> list[str]:
     """Return the texts that a tokenizer knows: what each token decodes to, and how it is written.
 
     Added tokens come as often as a third of all others together: most goes wrong about them.
     """
     words = dict.fromkeys(
         word
-        for token in tokens_of(pipeline)
-        for word in (_decoded(pipeline, token), pipeline.id_to_token(token))
+        for token in tokens_of(tokenizer)
+        for word in (_decoded(tokenizer, token), tokenizer.id_to_token(token))
         if word
     )
-    ordinary = pipeline.vocabulary(with_added_tokens=False)
-    added = [word for word in pipeline.vocabulary() if word not in ordinary]
+    ordinary = tokenizer.model.vocab
+    added = [word for word in tokenizer.vocab if word not in ordinary]
     times = 1 + len(words) // (3 * len(added)) if added else 0
     return [*words, *added * times]
 
 
-def _decoded(pipeline: Pipeline, token: int) -> str:
+def _decoded(tokenizer: Tokenizer, token: int) -> str:
     """Return the text of a token; nothing if its decoder refuses it."""
     try:
-        return pipeline.decode([token], skip_special_tokens=False)
+        return tokenizer.decode([token])
     except BpeError:
         return ""
 
 
-def _encoded(pipeline: Pipeline, text: str) -> list[int]:
+def _encoded(tokenizer: Tokenizer, text: str) -> list[int]:
     """Return the ids of a text; none if it has a character without a token."""
     try:
-        return pipeline.ids(text, add_special_tokens=True)
+        return tokenizer.encode(text)
     except BpeError:
         return []
 
 
-def _tokenize(pipeline: Pipeline, words: list[str]) -> st.SearchStrategy[Request]:
+def _tokenize(tokenizer: Tokenizer, words: list[str]) -> st.SearchStrategy[Request]:
     one = {"text": texts(*words, longest=8), "add_special_tokens": st.booleans()}
     pair = st.fixed_dictionaries({**one, "pair": texts(*words, longest=4)})
     return mostly(st.fixed_dictionaries(one), pair, 4)
 
 
-def _ids(pipeline: Pipeline, words: list[str]) -> st.SearchStrategy[list[int]]:
-    known = tokens_of(pipeline)
+def _ids(tokenizer: Tokenizer, words: list[str]) -> st.SearchStrategy[list[int]]:
+    known = tokens_of(tokenizer)
     unknown = st.sampled_from([known[-1] + 1, known[-1] + 2, 99_999])
     listed = st.lists(mostly(st.sampled_from(known), unknown, 32), max_size=8)
-    of_text = texts(*words, longest=4).map(partial(_encoded, pipeline))
+    of_text = texts(*words, longest=4).map(partial(_encoded, tokenizer))
     return listed | st.tuples(listed, of_text).map(lambda drawn: drawn[0] + drawn[1])
 
 
-def _detokenize(pipeline: Pipeline, words: list[str]) -> st.SearchStrategy[Request]:
-    ids = _ids(pipeline, words)
+def _detokenize(tokenizer: Tokenizer, words: list[str]) -> st.SearchStrategy[Request]:
+    ids = _ids(tokenizer, words)
     return st.fixed_dictionaries({"ids": ids, "skip_special_tokens": st.booleans()})
 
 
-def _detokenize_stream(pipeline: Pipeline, words: list[str]) -> st.SearchStrategy[Request]:
+def _detokenize_stream(tokenizer: Tokenizer, words: list[str]) -> st.SearchStrategy[Request]:
     parts: dict[str, st.SearchStrategy[Any]] = {
-        "ids": _ids(pipeline, words),
+        "ids": _ids(tokenizer, words),
         "skip_special_tokens": st.booleans(),
         "mode": st.sampled_from(["certain", "engine"]),
     }
     return st.fixed_dictionaries(parts)
 
 
-Questions: TypeAlias = Callable[[Pipeline, list[str]], st.SearchStrategy[Request]]
+Questions: TypeAlias = Callable[[Tokenizer, list[str]], st.SearchStrategy[Request]]
 
 TOKENIZER_QUESTIONS: Final[Mapping[str, Questions]] = MappingProxyType(
     {

@@ -10,7 +10,8 @@ from typing import Any, Final, TypeAlias
 
 from hypothesis import strategies as st
 
-from bpe_ref import BpeError, Tokenizer, Vocabulary
+from bpe_ref import BpeError, Vocabulary, tokenizer_of
+from bpe_ref.models.byte_bpe import encode_bytes
 from tokenref.strategies.texts import long_runs, mostly, texts
 from tokenref.strategies.vocabularies import words_of
 
@@ -164,11 +165,11 @@ def _ids(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
 
 
 def _canonical(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
-    tokenizer = Tokenizer(vocabulary)
+    tokenizer = tokenizer_of(vocabulary)
 
     def in_two_parts(drawn: tuple[bytes, int]) -> list[int]:
         piece, cut = drawn
-        return [t for part in (piece[:cut], piece[cut:]) for t in tokenizer.encode_bytes(part)]
+        return [t for part in (piece[:cut], piece[cut:]) for t in encode_bytes(tokenizer, part)]
 
     cut = st.tuples(pieces_of(vocabulary, 16), st.integers(0, 9)).map(in_two_parts)
     return st.fixed_dictionaries({"ids": ids_for(vocabulary) | cut})
@@ -228,7 +229,7 @@ def _intervals(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
 
 
 def _limit(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
-    tokenizer = Tokenizer(vocabulary)
+    tokenizer = tokenizer_of(vocabulary)
 
     def near_the_count(drawn: tuple[str, int]) -> Request:
         text, more = drawn

@@ -18,8 +18,8 @@ from authoring.cases.sampling.draft import (
     differs_from,
     gives,
     refuses,
+    told_apart,
 )
-from authoring.cases.sampling.sentences import told_apart
 from authoring.cases.sampling.uniform_points import LARGEST, step
 from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession

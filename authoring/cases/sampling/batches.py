@@ -11,8 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from authoring.cases.draft import PurposeError
-from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, refuses
-from authoring.cases.sampling.sentences import told_apart
+from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, refuses, told_apart
 from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import pack

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
-from authoring.cases.sampling.chains_asking import ChainTopic, alone, chain_request
+from authoring.cases.sampling.chain_draft import ChainTopic, alone, chain_request
 from authoring.cases.sampling.draft import SamplerDraft, gives
-from authoring.cases.sampling.rows_asking import Topic
+from authoring.cases.sampling.row_draft import Topic
 from tokenref.floats import Floats, Type, grid
 from tokenref.verdicts import Exact
 

@@ -1,12 +1,13 @@
-"""A case about a sampler before it has an answer: what it asks, why, how it is judged.
+"""A case about a sampler before it has an answer: its question, its reason and its verdict.
 
-The answer is the reference's, never written by hand. The verdict is exact unless
-the generator says otherwise; `ambiguity` has the verdicts that arithmetic decides.
-A purpose proves what the `why` claims, as for tokenizers.
+The reference computes the answer; it is never written by hand. The verdict is exact unless the
+generator says otherwise; `tokenref.rounding` has the verdicts where rounding decides. A purpose
+proves what the `why` claims, as for tokenizers.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -139,3 +140,32 @@ def differs_from(profile: str, *, why: str = "") -> SamplerPurpose:
             raise PurposeError(f"{case.id}: must tell {profile} apart{why and f', {why}'}")
 
     return check
+
+
+# ---- sentences of cases that ask the same in several ways
+
+
+def asked_as(why: str, *ways: str) -> str:
+    """Return the sentence with what tells the case from those beside it.
+
+    >>> asked_as("The number 0 draws the first token.", "reach", "f64")
+    'The number 0 draws the first token (reach, f64).'
+    """
+    return f"{why.removesuffix('.')} ({', '.join(ways)})."
+
+
+def told_apart(drafts: Iterable[SamplerDraft]) -> Iterator[SamplerDraft]:
+    """Yield drafts, each with a sentence of its own: where one has several, with their names."""
+    every = list(drafts)
+    groups = defaultdict(list)
+    for draft in every:
+        groups[draft.why].append((draft.op, draft.topic))
+    for draft in every:
+        ops, topics = zip(*groups[draft.why], strict=True)
+        if len(ops) == 1:
+            yield draft
+            continue
+        parts = [draft.op] if len(set(ops)) > 1 else []
+        parts += [draft.topic] if len(set(topics)) > 1 else []
+        ways = [part.replace("_", " ") for part in parts] + [draft.slug.replace("-", " ")]
+        yield replace(draft, why=asked_as(draft.why, *ways))

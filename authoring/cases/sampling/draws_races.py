@@ -12,8 +12,13 @@ from typing import Any, Final
 import msgspec
 
 from authoring.cases.draft import PurposeError
-from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, differs_from, gives
-from authoring.cases.sampling.sentences import told_apart
+from authoring.cases.sampling.draft import (
+    SamplerDraft,
+    SamplerPurpose,
+    differs_from,
+    gives,
+    told_apart,
+)
 from authoring.cases.sampling.uniform_points import LARGEST, is_held
 from tokenref.floats import Type, pack, unpack
 from tokenref.record import Case

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from math import inf, nan
 from typing import Any, Final
 
-from authoring.cases.sampling.draft import SamplerDraft, refuses
-from authoring.cases.sampling.sentences import told_apart
+from authoring.cases.sampling.draft import SamplerDraft, refuses, told_apart
 from tokenref.floats import pack
 from tokenref.rules import STANDARD, rule_name
 

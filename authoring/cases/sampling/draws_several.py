@@ -8,8 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from authoring.cases.draft import PurposeError
-from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, gives
-from authoring.cases.sampling.sentences import asked_as
+from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, asked_as, gives
 from authoring.cases.sampling.uniform_points import LARGEST, step
 from tokenref.floats import Type, pack, unpack
 from tokenref.record import Case

@@ -1,4 +1,4 @@
-"""Filters on rows that are special: unsorted, masked, shifted, tiny numbers, a single token."""
+"""Filters on unusual rows: unsorted, masked, shifted, tiny numbers, a single token."""
 
 from collections.abc import Iterator
 from math import inf

@@ -6,8 +6,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from authoring.cases.draft import PurposeError
-from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, refuses
-from authoring.cases.sampling.sentences import asked_as
+from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, asked_as, refuses
 from tokenref.floats import unpack
 from tokenref.generators import CONVERSIONS
 from tokenref.record import Case

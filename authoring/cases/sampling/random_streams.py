@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, gives, refuses
-from authoring.cases.sampling.sentences import told_apart
+from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, gives, refuses, told_apart
 from authoring.data import tables
 from tokenref.generators import GENERATORS
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from math import inf, nan
 from typing import Any, Final
 
-from authoring.cases.sampling.chains_asking import ChainTopic, alone, chain_request
+from authoring.cases.sampling.chain_draft import ChainTopic, alone, chain_request
 from authoring.cases.sampling.draft import SamplerDraft, refuses
-from authoring.cases.sampling.rows_asking import Topic, row_request
+from authoring.cases.sampling.row_draft import Topic, row_request
 from tokenref.floats import pack
 from tokenref.verdicts import Exact
 

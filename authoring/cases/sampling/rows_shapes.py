@@ -7,8 +7,7 @@ from math import inf
 from typing import Final
 
 from authoring.cases.sampling.draft import SamplerDraft
-from authoring.cases.sampling.rows_asking import Topic
-from authoring.cases.sampling.rows_table import Row, tabled
+from authoring.cases.sampling.row_draft import Row, Topic, tabled
 
 PLAIN: Final = Topic("temperature", ("Temperature",), "docs/engines.md#temperature")
 DYNAMIC: Final = Topic(

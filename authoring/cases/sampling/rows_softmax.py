@@ -5,7 +5,7 @@ from math import inf
 from typing import Final, NamedTuple
 
 from authoring.cases.sampling.draft import SamplerDraft, differs_from, gives
-from authoring.cases.sampling.rows_asking import Topic
+from authoring.cases.sampling.row_draft import Topic
 from tokenref.floats import Type, nearest, pack
 from tokenref.rounding.rows import softmax_verdict
 from tokenref.rules import rule_name

@@ -9,8 +9,8 @@ from authoring.cases.sampling.draft import (
     differs_from,
     gives,
     refuses,
+    told_apart,
 )
-from authoring.cases.sampling.sentences import told_apart
 from authoring.cases.sampling.speculative import BONUS, EVEN, SPEC, STEEP, Drafted, P, Q, asked
 from authoring.cases.sampling.uniform_points import LARGEST
 from tokenref.rules import STANDARD, rule_name

@@ -22,9 +22,9 @@ from typing import Any, Final
 import msgspec
 
 from authoring.cases.draft import PurposeError
-from authoring.cases.sampling.chains_asking import ChainTopic, alone, chain_request
+from authoring.cases.sampling.chain_draft import ChainTopic, alone, chain_request
 from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, gives, refuses
-from authoring.cases.sampling.rows_asking import Topic, becomes, row_request
+from authoring.cases.sampling.row_draft import Topic, becomes, row_request
 from sampling_ref.random.chacha import chacha_by_seed
 from sampling_ref.random.uniforms import rust_weighted_index
 from tokenref.floats import nearest, unpack

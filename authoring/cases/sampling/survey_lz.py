@@ -17,7 +17,7 @@ import msgspec
 
 from authoring.cases.draft import PurposeError
 from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, differs_from
-from authoring.cases.sampling.rows_asking import Topic, becomes, row_request
+from authoring.cases.sampling.row_draft import Topic, becomes, row_request
 from tokenref.floats import unpack
 from tokenref.record import Case
 from tokenref.rules import rule_name

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any, Final
 
-from authoring.cases.sampling.chains_asking import ChainTopic, alone, chain_request
+from authoring.cases.sampling.chain_draft import ChainTopic, alone, chain_request
 from authoring.cases.sampling.draft import SamplerDraft, gives
-from authoring.cases.sampling.rows_asking import Topic, becomes, row_request
+from authoring.cases.sampling.row_draft import Topic, becomes, row_request
 from authoring.cases.sampling.survey_disagreements import ORDER, is_one, keeps, logs
 from tokenref.floats import pack
 

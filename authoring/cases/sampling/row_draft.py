@@ -1,14 +1,15 @@
-"""Questions about steps that change a row."""
+"""Cases about steps that change a row, one by one or as a table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, gives
+from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, differs_from, gives
 from tokenref.floats import Type, nearest, pack
 from tokenref.questions.sampling import pack_parameters
 from tokenref.rounding.rows import row_verdict
+from tokenref.rules import rule_name
 from tokenref.verdicts import Verdict
 
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -92,3 +93,37 @@ def becomes(*logits: float, dtype: Type = "f32") -> SamplerPurpose:
     <function ...>
     """
     return gives(logits=pack([float(logit) for logit in logits], dtype))
+
+
+# ---- tables of cases about the rules of a step
+
+
+class Row(NamedTuple):
+    """A question, the row that it becomes, and why it is asked."""
+
+    slug: str
+    params: Mapping[str, Any]
+    logits: Sequence[float]
+    history: Sequence[int]
+    answer: Sequence[float] | None
+    why: str
+    choices: Mapping[str, str] = NOTHING
+    prompt: int = 0
+    flags: tuple[str, ...] = ()
+    rival: str = ""
+    dtype: Any = "f32"
+
+
+def tabled(op: str, topic: Topic, rows: Sequence[Row]) -> Iterator[SamplerDraft]:
+    """Yield the cases of a table, each with the purpose that its row is."""
+    for row in rows:
+        purposes = []
+        if row.answer is not None:
+            purposes.append(becomes(*row.answer, dtype=row.dtype))
+        if row.rival:
+            purposes.append(differs_from(row.rival))
+        request = row_request(
+            row.logits, row.history, prompt_length=row.prompt, dtype=row.dtype, **row.params
+        )
+        profile = rule_name(op, **row.choices)
+        yield topic.case(op, row.slug, profile, request, row.why, *purposes, flags=row.flags)

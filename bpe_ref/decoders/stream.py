@@ -26,10 +26,10 @@ Printing as a runner does it
     A runner that rewrites the line keeps the text printed so far, and writes
     only what is new:
 
-    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
     >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"l\xc3": 256, b"\xb6wen": 257}
-    >>> decoder = StreamDecoder(vocabulary_by_concatenation(ranks))
-    >>> for written in printed(decoder, [90, 119, 101, 105, 32, 256, 257]):
+    >>> stream = tokenizer_of(vocabulary_by_concatenation(ranks)).stream()
+    >>> for written in printed(stream, [90, 119, 101, 105, 32, 256, 257]):
     ...     print(repr(written))
     'Z'
     'w'
@@ -40,63 +40,63 @@ Printing as a runner does it
     'öwen'
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Final, Protocol
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, Protocol, TypeVar
 
-from bpe_ref.decoders.to_bytes import decode_bytes
-from bpe_ref.decoders.utf8_stream import Utf8Stream, length_from, may_follow, never
+from bpe_ref.decoders.utf8_stream import length_from, may_follow, never
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.merges import TokenId
 
+_Content = TypeVar("_Content")
+_Content_contra = TypeVar("_Content_contra", contravariant=True)
 
-class StreamDecoder:
+
+class Sink(Protocol[_Content_contra]):
+    """Takes what tokens are to the decoder, and returns the text that is certain."""
+
+    def push(self, content: _Content_contra, /) -> str:
+        """Return the text that is certain now and was not before."""
+
+    def finish(self) -> str:
+        """Return the rest."""
+
+
+class Stream:
     r"""Tokens in, text out.
 
-    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
     >>> ranks = {b"a": 0, b"\xe2\x82": 1, b"\xac": 2}
-    >>> decoder = StreamDecoder(vocabulary_by_concatenation(ranks))
-    >>> decoder.push(0), decoder.push(1), decoder.push(2), decoder.push(1), decoder.finish()
+    >>> stream = tokenizer_of(vocabulary_by_concatenation(ranks)).stream()
+    >>> stream.push(0), stream.push(1), stream.push(2), stream.push(1), stream.finish()
     ('a', '', '€', '', '\ufffd')
     """
 
-    def __init__(
-        self,
-        vocabulary: Vocabulary,
-        *,
-        skip_special_tokens: bool = False,
-        errors: str = "replace",
-    ) -> None:
-        """Start empty. Raises `ParameterError` for an `errors` not in `STREAM_ERRORS`."""
-        self._vocabulary: Final = vocabulary
-        self._skipped: Final = frozenset(vocabulary.special_bytes if skip_special_tokens else ())
-        starts = vocabulary.remember(continuations)
-        complete = starts >= _CONTINUATION
-        self._stream: Final = Utf8Stream(errors, never if complete else Hopeless(starts))
+    def __init__(self, read: Callable[[TokenId], Iterable[_Content]], sink: Sink[_Content]) -> None:
+        """Start empty. `read` returns what a token is to `sink`: nothing if it is skipped."""
+        self._read: Final = read
+        self._sink: Final = sink
 
     def push(self, token: TokenId) -> str:
         """Return the text that is certain now and was not before; often "".
 
-        Raises `TokenIdError` for what is not an id of this vocabulary, and
-        `DecodingError` if `errors` is "strict" and the bytes cannot be UTF-8.
-        The decoder is then as it was before.
+        Raises `TokenIdError` for an id that no token has, and `DecodingError` if the decoder
+        cannot decode it. The stream is then as it was before.
         """
-        data = decode_bytes(self._vocabulary, [token])
-        return "" if token in self._skipped else self._stream.push(data)
+        return "".join([self._sink.push(content) for content in self._read(token)])
 
     def extend(self, tokens: Iterable[TokenId]) -> str:
         """Push several tokens; return the text of all. An error keeps those before it."""
         return "".join([self.push(token) for token in tokens])
 
     def finish(self) -> str:
-        """Return the rest of the text; the decoder is then as new.
+        """Return the rest of the text; the stream is then as new.
 
-        Raises `DecodingError` if `errors` is "strict" and the bytes stop inside
-        a character.
+        Raises `DecodingError` if the decoder cannot decode what is left.
         """
-        return self._stream.finish()
+        return self._sink.finish()
 
 
-class Decoder(Protocol):
+class StreamLike(Protocol):
     """What takes tokens and gives text."""
 
     def push(self, token: TokenId, /) -> str:
@@ -106,12 +106,12 @@ class Decoder(Protocol):
         """Return the rest."""
 
 
-def printed(decoder: Decoder, tokens: Iterable[TokenId]) -> Iterator[str]:
+def printed(decoder: StreamLike, tokens: Iterable[TokenId]) -> Iterator[str]:
     """Yield what to write after each token that brings text, and the tail at the end.
 
-    >>> from bpe_ref import vocabulary_by_concatenation
-    >>> decoder = StreamDecoder(vocabulary_by_concatenation({b"a": 0, b"b": 1}))
-    >>> "".join(printed(decoder, [0, 1, 1]))
+    >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
+    >>> stream = tokenizer_of(vocabulary_by_concatenation({b"a": 0, b"b": 1})).stream()
+    >>> "".join(printed(stream, [0, 1, 1]))
     'abb'
     """
     for token in tokens:
@@ -150,6 +150,11 @@ class Hopeless:
     def __init__(self, starts: frozenset[bytes]) -> None:
         """Remember how tokens can go on."""
         self._starts: Final = starts
+
+    @staticmethod
+    def unless_complete(starts: frozenset[bytes]) -> Callable[[bytes, str], bool]:
+        """Return this for these beginnings, or what is always false if all bytes are there."""
+        return never if starts >= _CONTINUATION else Hopeless(starts)
 
     def __call__(self, part: bytes, replaced: str) -> bool:
         """Try every token that continues the character, and go on from there."""

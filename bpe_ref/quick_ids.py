@@ -1,6 +1,6 @@
-"""The ids of a text, without origins: the quick way beside the definition in `pipeline`.
+"""The ids of a text, without origins: the quick way beside the definition in `pieces`.
 
-Definition: the ids of `Pipeline.encode`, before anything is cut off or added.
+Definition: the ids of `Tokenizer.tokenize`, before anything is cut off or added.
 
 The quick way
     Text is cut out, normalized and cut into pieces as bare strings, which know
@@ -20,23 +20,19 @@ Why this is the same answer
     and its words are remembered, not the text: see `partwise`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
-from bpe_ref.added_tokens import AddedVocabulary
+from bpe_ref.added_tokens import RECOGNISE_ALL, AddedVocabulary, Cut, Treatment
+from bpe_ref.components import Draw, Model, Normalizer, PreTokenizer
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.character_borders import CharacterBorders
-from bpe_ref.models.merging import Draw
 from bpe_ref.models.piece_cache import PieceCache
-from bpe_ref.normalizers.sequence import Step
+from bpe_ref.normalizers import ByteLevel as ByteLevelNormalizer
+from bpe_ref.normalizers import Sequence as NormalizerSequence
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel
 from bpe_ref.pre_tokenizers.metaspace import Metaspace
-from bpe_ref.pre_tokenizers.sequence import (
-    PreTokenizer,
-    Sequence,
-    needs_alignment,
-    reads_start,
-)
+from bpe_ref.pre_tokenizers.sequence import Sequence, needs_alignment, reads_start
 from bpe_ref.vocabulary.byte_alphabet import to_letters
 from bpe_ref.vocabulary.merges import TokenId
 
@@ -48,60 +44,85 @@ class QuickIds:
     """Encodes texts, and remembers pieces.
 
     >>> model = BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")])
-    >>> QuickIds(model, AddedVocabulary([], model.vocab), None, None).ids("aba")
+    >>> QuickIds(model, AddedVocabulary([]), None, None).ids("aba")
     [2, 0]
     """
 
     def __init__(
         self,
-        model: BPE,
+        model: Model,
         added: AddedVocabulary,
-        normalizer: Step | None,
+        normalizer: Normalizer | None,
         pre_tokenizer: PreTokenizer | None,
-        *,
-        special_as_text: bool = False,
     ) -> None:
         """Take the components, of which `reads_origins` must be false."""
         self._model: Final = model
         self._added: Final = added
-        self._normalizer: Final = normalizer
-        self._special_as_text: Final = special_as_text
+        self._normalize: Final = None if normalizer is None else normalizer.normalize_text
         self._cut, self._finish = _cutting(pre_tokenizer)
-        by_parts = model.always_merges and not _cuts(pre_tokenizer)
-        self._uncut: Final = model.partwise if by_parts else None
+        merges_letters = isinstance(model, BPE) and model.always_merges
+        by_parts = merges_letters and not _cuts(pre_tokenizer)
+        self._uncut: Final = model.partwise if by_parts and isinstance(model, BPE) else None
         self._cache: Final = PieceCache(self._piece_ids)
-        cuts_more = self._finish is _in_letters and model.always_merges
-        self._characters: Final = CharacterBorders(model.borders) if cuts_more else None
+        cuts_more = self._finish is _in_letters and merges_letters
+        self._characters: Final = (
+            CharacterBorders(model.borders) if cuts_more and isinstance(model, BPE) else None
+        )
+        self._has_added: Final = added.has(normalized=False) or added.has(normalized=True)
+        self.cuts_letters: Final = self._finish is not _in_letters and writes_letters(
+            normalizer, pre_tokenizer
+        )
+        """Whether `pieces` returns byte letters."""
 
-    def ids(self, text: str, draw: Draw | None = None) -> list[TokenId]:
+    def ids(
+        self, text: str, treatment: Treatment = RECOGNISE_ALL, draw: Draw | None = None
+    ) -> list[TokenId]:
         """Return the ids; `draw` gives the random numbers for dropout."""
-        if not self._added.may_be_in(text, normalized=False):
-            return self._stretch_ids(text, draw, at_start=True)
+        if treatment.refused:
+            treatment.check(text)
+        if not self._has_added:
+            changed = text if self._normalize is None else self._normalize(text)
+            return self._ids_of(self._cut(changed, True), draw) if changed else []
         ids: list[TokenId] = []
-        for start, stop, token in self._added.cut(
-            text, normalized=False, special_as_text=self._special_as_text
-        ):
+        for pieces, token in self._parts(text, treatment):
             if token is None:
-                ids += self._stretch_ids(text[start:stop], draw, at_start=start == 0)
-            else:
-                ids.append(token)
-        return ids
-
-    def _stretch_ids(self, text: str, draw: Draw | None, *, at_start: bool) -> list[TokenId]:
-        """Return the ids of a stretch between tokens that are not normalized."""
-        changed = text if self._normalizer is None else self._normalizer.normalize_text(text)
-        if changed and not self._added.may_be_in(changed, normalized=True):
-            return self._ids_of(self._cut(changed, at_start), draw)
-        ids: list[TokenId] = []
-        for start, stop, token in self._added.cut(
-            changed, normalized=True, special_as_text=self._special_as_text
-        ):
-            if token is None:
-                pieces = self._cut(changed[start:stop], at_start and start == 0)
                 ids += self._ids_of(pieces, draw)
             else:
                 ids.append(token)
         return ids
+
+    def pieces(self, text: str, treatment: Treatment = RECOGNISE_ALL) -> list[str]:
+        """Return the pieces; those of added tokens are their texts.
+
+        >>> QuickIds(BPE({"a": 0}, []), AddedVocabulary([]), None, None).pieces("aa")
+        ['aa']
+        """
+        treatment.check(text)
+        return [piece for pieces, _ in self._parts(text, treatment) for piece in pieces]
+
+    def _parts(self, text: str, treatment: Treatment) -> Iterator[tuple[list[str], TokenId | None]]:
+        """Yield the pieces of each stretch, and each added token with its text."""
+        added = self._added
+        if added.may_be_in(text, normalized=False):
+            cuts = added.cut(text, normalized=False, treatment=treatment)
+        else:
+            cuts = [Cut(0, len(text), None)]
+        for start, stop, token in cuts:
+            stretch = text[start:stop]
+            if token is not None:
+                yield [stretch], token
+                continue
+            changed = stretch if self._normalize is None else self._normalize(stretch)
+            if not added.may_be_in(changed, normalized=True):
+                if changed:
+                    yield self._cut(changed, start == 0), None
+                continue
+            for first, last, inner in added.cut(changed, normalized=True, treatment=treatment):
+                part = changed[first:last]
+                if inner is not None:
+                    yield [part], inner
+                else:
+                    yield self._cut(part, start == 0 and first == 0), None
 
     def _ids_of(self, pieces: list[str], draw: Draw | None) -> list[TokenId]:
         if self._uncut is not None:
@@ -115,11 +136,11 @@ class QuickIds:
             parts = self._characters.cut(piece)
             if len(parts) > 1:
                 return self._cache.encode(parts)
-        return self._model.tokenize_ids(self._finish(piece), draw)
+        return self._model.ids(self._finish(piece), draw)
 
 
-def reads_origins(normalizer: Step | None, pre_tokenizer: PreTokenizer | None) -> bool:
-    """Tell whether cutting depends on where text comes from, in a way that text does not tell.
+def reads_origins(normalizer: Normalizer | None, pre_tokenizer: PreTokenizer | None) -> bool:
+    """Return whether cutting depends on where text comes from, in a way that text does not tell.
 
     >>> reads_origins(None, None)
     False
@@ -131,8 +152,27 @@ def reads_origins(normalizer: Step | None, pre_tokenizer: PreTokenizer | None) -
     return needs_alignment(pre_tokenizer) or (normalizer is not None and reads_start(pre_tokenizer))
 
 
+def writes_letters(normalizer: Normalizer | None, pre_tokenizer: PreTokenizer | None) -> bool:
+    """Return whether a normalizer or a pre-tokenizer writes bytes as letters.
+
+    >>> writes_letters(None, ByteLevel(add_prefix_space=False, trim_offsets=True))
+    True
+    """
+    changes = [normalizer]
+    while any(isinstance(step, NormalizerSequence) for step in changes):
+        changes = [
+            part
+            for step in changes
+            for part in (step.normalizers if isinstance(step, NormalizerSequence) else [step])
+        ]
+    return any(isinstance(step, ByteLevelNormalizer) for step in changes) or (
+        pre_tokenizer is not None
+        and any(isinstance(step, ByteLevel) for step in _steps(pre_tokenizer))
+    )
+
+
 def _cuts(pre_tokenizer: PreTokenizer | None) -> bool:
-    """Tell whether text is cut at all before the model gets it."""
+    """Return whether text is cut at all before the model gets it."""
     if isinstance(pre_tokenizer, Metaspace):
         return pre_tokenizer.split
     return pre_tokenizer is not None

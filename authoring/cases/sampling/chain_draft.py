@@ -7,7 +7,7 @@ import msgspec
 
 from authoring.cases.draft import PurposeError
 from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose
-from authoring.cases.sampling.rows_asking import in_32_bits
+from authoring.cases.sampling.row_draft import in_32_bits
 from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import Floats, Type, nearest, pack, unpack

@@ -1,1 +1,0 @@
-"""The pipeline of Hugging Face `tokenizers`, one file per kind of component."""

@@ -1,0 +1,234 @@
+"""Byte-pair encoding over bytes: a piece of text to tokens, by a `Vocabulary`.
+
+Definition
+    A piece is its bytes in UTF-8. If it is itself a token and the model takes pieces whole, it
+    becomes that token. Otherwise each byte is a symbol, and symbols merge (`encoders.naive`).
+
+Source: openai/tiktoken 0.14.0, `byte_pair_encode` in src/lib.rs.
+
+Token strings are written in the byte alphabet (`vocabulary.byte_alphabet`), as in files of Hugging
+Face tokenizers, so that every token can be shown.
+
+What the source leaves open
+    *A byte that the vocabulary lacks* is a `SymbolError`.
+    *Bytes that are not UTF-8* (`encode_bytes`): as in tiktoken's `_encode_bytes`.
+
+Which encoder
+    `encode_quickly` picks the fastest one for the length. All of them return what the naive one
+    returns; see `encoders`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Final, Literal, Protocol, TypeAlias
+
+from bpe_ref.components import Draw, Model, Token
+from bpe_ref.encoders.backtracking import encode_backtracking
+from bpe_ref.encoders.scan import encode_scan
+from bpe_ref.errors import ParameterError
+from bpe_ref.tracing import trace
+from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.byte_alphabet import to_letters
+from bpe_ref.vocabulary.compatibility import build_derivations, joints
+from bpe_ref.vocabulary.heap import encode_heap
+from bpe_ref.vocabulary.merges import ByConcatenation, TokenId
+
+# Measured on cl100k_base: below the first length `scan` is the fastest encoder; above the
+# second one the tables that `backtracking` needs (half a second) have paid for themselves.
+_SCAN_BELOW: Final = 100
+_BACKTRACK_FROM: Final = 100_000
+
+EncodeSymbols: TypeAlias = Callable[[Vocabulary, Sequence[TokenId]], list[TokenId]]
+
+
+def encode_quickly(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
+    """Encode with whichever encoder is fastest for that many symbols.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> encode_quickly(vocabulary_by_concatenation({b"a": 0, b"aa": 1}), [0, 0, 0])
+    [1, 0]
+    """
+    if len(symbols) < _SCAN_BELOW:
+        return encode_scan(vocabulary, symbols)
+    if len(symbols) < _BACKTRACK_FROM:
+        return encode_heap(vocabulary, symbols)
+    return encode_backtracking(vocabulary, symbols)
+
+
+@dataclass(frozen=True, eq=False)
+class ByteBPE:
+    """Merges the bytes of a piece.
+
+    Attributes:
+        vocabulary: the tokens and the merge rule. Its text rules are not used here.
+        whole_piece: whether a piece that is itself a token becomes that token without any merge.
+        encode_symbols: the encoder.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> model = ByteBPE(vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2, b"abb": 3}))
+    >>> model.ids("abb"), model.steps("abb"), ByteBPE(model.vocabulary, whole_piece=True).ids("abb")
+    ([3], [[0, 1, 1], [2, 1], [3]], [3])
+
+    """
+
+    vocabulary: Vocabulary
+    whole_piece: bool = False
+    encode_symbols: EncodeSymbols = encode_quickly
+
+    drops_merges = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields, without the tables that are made from them."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+
+    @cached_property
+    def vocab(self) -> Mapping[str, TokenId]:
+        """From the string of a token to its id."""
+        return {string: token for token, string in self.strings.items()}
+
+    @cached_property
+    def strings(self) -> Mapping[TokenId, str]:
+        """From the id of a token to its string, in the byte alphabet."""
+        tokens = self.vocabulary.tokens
+        return dict(zip(tokens, map(to_letters, tokens.values()), strict=True))
+
+    @property
+    def ranks_of_tokens(self) -> Mapping[TokenId, float]:
+        """From each token that merging makes to its rank."""
+        rule = self.vocabulary.rule
+        if isinstance(rule, ByConcatenation):
+            return rule.ranks
+        return {merge.result: merge.rank for merge in rule.table.values()}
+
+    def tokenize(self, piece: str, draw: Draw | None = None) -> list[Token]:
+        """Return the tokens of a piece, and the bytes that each covers."""
+        found: list[Token] = []
+        start = 0
+        for token in self.ids(piece):
+            content = self.vocabulary.tokens[token]
+            found.append(Token(token, to_letters(content), start, start + len(content)))
+            start += len(content)
+        return found
+
+    def ids(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
+        """Return the ids of the tokens of a piece.
+
+        Raises `SymbolError` for a byte that the vocabulary lacks.
+        """
+        return self.ids_of_bytes(piece.encode())
+
+    def ids_of_bytes(self, piece: bytes) -> list[TokenId]:
+        """Return the ids of bytes that are one piece, whatever a pattern would do with them.
+
+        Raises `SymbolError` for a byte that the vocabulary lacks.
+        """
+        token = self.whole_token(piece)
+        return (
+            self.encode_symbols(self.vocabulary, self.symbols(piece)) if token is None else [token]
+        )
+
+    def whole_token(self, piece: bytes) -> TokenId | None:
+        """Return the token that the piece becomes without any merge, or None."""
+        return self.vocabulary.ids.get(piece.decode("latin-1")) if self.whole_piece else None
+
+    def symbols(self, piece: bytes) -> list[TokenId]:
+        """Return the symbols of a piece. Raises `SymbolError`."""
+        return self.vocabulary.symbols(piece)
+
+    def steps(self, piece: str) -> list[list[TokenId]]:
+        """Return the ids of a piece after each merge of the definition."""
+        token = self.whole_token(piece.encode())
+        if token is not None:
+            return [[token]]
+        symbols = self.symbols(piece.encode())
+        return [symbols, *(list(step.tokens) for step in trace(self.vocabulary, symbols))]
+
+    def is_border(self, left: str, right: str) -> bool:
+        """Return whether no merge ever crosses the place between two characters of a piece.
+
+        No token has their bytes side by side. If pieces that are tokens are taken whole, cutting
+        must not leave such a token alone either, unless merging makes it.
+
+        >>> from bpe_ref import vocabulary_by_concatenation
+        >>> model = ByteBPE(vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2}))
+        >>> model.is_border("a", "b"), model.is_border("b", "a")
+        (False, True)
+        """
+        seam = left.encode()[-1:] + right.encode()[:1]
+        if seam.decode("latin-1") in self.vocabulary.remember(joints):
+            return False
+        return not self.whole_piece or not any(
+            seam[:1] == token[-1:] or seam[1:] == token[:1] or seam in token
+            for token in self.vocabulary.remember(_unmade)
+        )
+
+
+class CutsText(Protocol):
+    """A tokenizer, as far as bytes that are not UTF-8 need it."""
+
+    @property
+    def model(self) -> Model:
+        """What turns pieces into tokens."""
+
+    def pieces(self, text: str, *, special: Literal["ordinary"]) -> list[str]:
+        """Return the pieces of a text."""
+
+
+def encode_bytes(tokenizer: CutsText, data: bytes | bytearray | memoryview) -> list[TokenId]:
+    r"""Return the tokens of bytes that need not be UTF-8; special tokens are ordinary text.
+
+    Up to the first byte that is not UTF-8 they are encoded as text. From
+    the start of that text's last piece on (going back over tokens that are
+    white space only, whose borders the next character might have moved),
+    everything is one piece.
+
+    Raises `SymbolError` for a byte that the vocabulary lacks, and `ParameterError` if the model
+    does not merge bytes.
+
+    >>> from bpe_ref import TextRules, tokenizer_of, vocabulary_by_concatenation
+    >>> vocabulary = vocabulary_by_concatenation(
+    ...     {b"a": 0, b" ": 1, b"\xff": 2, b"a\xff": 3}, text=TextRules(r"\w+|\s+")
+    ... )
+    >>> encode_bytes(tokenizer_of(vocabulary), b"a a\xff")
+    [0, 1, 3]
+    """
+    data = as_bytes("data", data)
+    model = tokenizer.model
+    if not isinstance(model, ByteBPE):
+        raise ParameterError("tokenizer", tokenizer, "must merge the bytes of a vocabulary")
+    try:
+        text, rest = data.decode("utf-8"), b""
+    except UnicodeDecodeError as error:
+        text, rest = data[: error.start].decode("utf-8"), data[error.start :]
+    encoded = [model.ids(piece) for piece in tokenizer.pieces(text, special="ordinary")]
+    if not rest:
+        return [token for ids in encoded for token in ids]
+
+    def is_blank(token: TokenId) -> bool:
+        return not model.vocabulary.tokens[token].strip(b" \n\t")
+
+    stable = [token for ids in encoded[:-1] for token in ids]
+    unstable = encoded[-1] if encoded else []
+    if unstable and is_blank(unstable[0]):
+        while stable and is_blank(stable[-1]):
+            unstable = [stable.pop(), *unstable]
+    start = b"".join(map(model.vocabulary.token_bytes, unstable))
+    return stable + model.ids_of_bytes(start + rest)
+
+
+def as_bytes(name: str, data: bytes | bytearray | memoryview) -> bytes:
+    """Return bytes as bytes; raise `ParameterError` unless they are bytes-like.
+
+    >>> as_bytes("data", bytearray(b"a"))
+    b'a'
+    """
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise ParameterError(name, data, "must be bytes")
+    return bytes(data)
+
+
+def _unmade(vocabulary: Vocabulary) -> list[bytes]:
+    """Return the tokens that merging does not make."""
+    made = set(vocabulary.remember(build_derivations).ids)
+    return [content for token, content in vocabulary.tokens.items() if token not in made]

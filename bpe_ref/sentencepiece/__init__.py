@@ -1,1 +1,0 @@
-"""SentencePiece models of type BPE: byte-pair encoding over characters, with scores."""
