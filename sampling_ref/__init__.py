@@ -3,8 +3,6 @@
 row, history, candidates     what samplers work on
 numbers/     exact decisions about real numbers; 32-bit floats where engines round; orders
 lz/     the compressor behind the LZ penalty
-temperature, dynamic_temperature, smoothing, greedy     the shape of the distribution
-filters/, adaptive/     which tokens are kept
 random/, drawing/     random bits and numbers, and what is drawn with them
 speculative/     drafts, and whether they are accepted
 steps/, tracing     steps one after the other, and what each of them did
@@ -29,23 +27,24 @@ if TYPE_CHECKING:
         UnknownNameError,
     )
     from sampling_ref.evaluation import chain, distribution, explain, logprobs, sample, step
-    from sampling_ref.filters.epsilon import epsilon, epsilon_logits
-    from sampling_ref.filters.eta import eta, eta_logits
-    from sampling_ref.filters.min_p import min_p, min_p_logits
-    from sampling_ref.filters.tail_free import tail_free, tail_free_logits
-    from sampling_ref.filters.top_a import top_a, top_a_logits
-    from sampling_ref.filters.top_h import top_h, top_h_logits
-    from sampling_ref.filters.top_k import top_k, top_k_logits
-    from sampling_ref.filters.top_n_sigma import top_n_sigma_logits
-    from sampling_ref.filters.top_p import top_p, top_p_logits
-    from sampling_ref.filters.typical import typical, typical_logits
-    from sampling_ref.filters.xtc import xtc, xtc_logits
     from sampling_ref.generation import generate
+    from sampling_ref.numbers.exact import EXACT, WEIGHTS
     from sampling_ref.row import Number, Row, TokenId, mask
     from sampling_ref.sampler import Sampler
+    from sampling_ref.steps.epsilon import epsilon
+    from sampling_ref.steps.eta import eta
     from sampling_ref.steps.lz import lz_penalty
+    from sampling_ref.steps.min_p import min_p
     from sampling_ref.steps.step import Step, Use
     from sampling_ref.steps.table import STEPS
+    from sampling_ref.steps.tail_free import tail_free
+    from sampling_ref.steps.top_a import top_a
+    from sampling_ref.steps.top_h import top_h
+    from sampling_ref.steps.top_k import top_k
+    from sampling_ref.steps.top_n_sigma import top_n_sigma
+    from sampling_ref.steps.top_p import top_p
+    from sampling_ref.steps.typical import typical
+    from sampling_ref.steps.xtc import xtc
     from sampling_ref.tracing import Trace
 
 _WHERE: Final = {
@@ -66,42 +65,36 @@ _WHERE: Final = {
     "UndecidedError": "sampling_ref.errors",
     "UnknownNameError": "sampling_ref.errors",
     "Use": "sampling_ref.steps.step",
+    "EXACT": "sampling_ref.numbers.exact",
+    "WEIGHTS": "sampling_ref.numbers.exact",
     "chain": "sampling_ref.evaluation",
     "distribution": "sampling_ref.evaluation",
-    "epsilon": "sampling_ref.filters.epsilon",
-    "epsilon_logits": "sampling_ref.filters.epsilon",
-    "eta": "sampling_ref.filters.eta",
-    "eta_logits": "sampling_ref.filters.eta",
+    "epsilon": "sampling_ref.steps.epsilon",
+    "eta": "sampling_ref.steps.eta",
     "explain": "sampling_ref.evaluation",
     "generate": "sampling_ref.generation",
     "logprobs": "sampling_ref.evaluation",
     "lz_penalty": "sampling_ref.steps.lz",
     "mask": "sampling_ref.row",
-    "min_p": "sampling_ref.filters.min_p",
-    "min_p_logits": "sampling_ref.filters.min_p",
+    "min_p": "sampling_ref.steps.min_p",
     "sample": "sampling_ref.evaluation",
     "step": "sampling_ref.evaluation",
-    "tail_free": "sampling_ref.filters.tail_free",
-    "tail_free_logits": "sampling_ref.filters.tail_free",
-    "top_a": "sampling_ref.filters.top_a",
-    "top_a_logits": "sampling_ref.filters.top_a",
-    "top_h": "sampling_ref.filters.top_h",
-    "top_h_logits": "sampling_ref.filters.top_h",
-    "top_k": "sampling_ref.filters.top_k",
-    "top_k_logits": "sampling_ref.filters.top_k",
-    "top_n_sigma_logits": "sampling_ref.filters.top_n_sigma",
-    "top_p": "sampling_ref.filters.top_p",
-    "top_p_logits": "sampling_ref.filters.top_p",
-    "typical": "sampling_ref.filters.typical",
-    "typical_logits": "sampling_ref.filters.typical",
-    "xtc": "sampling_ref.filters.xtc",
-    "xtc_logits": "sampling_ref.filters.xtc",
+    "tail_free": "sampling_ref.steps.tail_free",
+    "top_a": "sampling_ref.steps.top_a",
+    "top_h": "sampling_ref.steps.top_h",
+    "top_k": "sampling_ref.steps.top_k",
+    "top_n_sigma": "sampling_ref.steps.top_n_sigma",
+    "top_p": "sampling_ref.steps.top_p",
+    "typical": "sampling_ref.steps.typical",
+    "xtc": "sampling_ref.steps.xtc",
 }
 """Where each public name comes from; it is imported when it is first asked for."""
 
 __all__ = [
+    "EXACT",
     "PROFILES",
     "STEPS",
+    "WEIGHTS",
     "HistoryError",
     "Number",
     "ParameterError",
@@ -120,33 +113,23 @@ __all__ = [
     "chain",
     "distribution",
     "epsilon",
-    "epsilon_logits",
     "eta",
-    "eta_logits",
     "explain",
     "generate",
     "logprobs",
     "lz_penalty",
     "mask",
     "min_p",
-    "min_p_logits",
     "sample",
     "step",
     "tail_free",
-    "tail_free_logits",
     "top_a",
-    "top_a_logits",
     "top_h",
-    "top_h_logits",
     "top_k",
-    "top_k_logits",
-    "top_n_sigma_logits",
+    "top_n_sigma",
     "top_p",
-    "top_p_logits",
     "typical",
-    "typical_logits",
     "xtc",
-    "xtc_logits",
 ]
 
 

@@ -6,11 +6,11 @@ tokens with their logits. The order matters where equals are cut and where a dra
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
 
-from sampling_ref.row import Number, Row, TokenId
+from sampling_ref.row import Number, ReadRow, Row, TokenId
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,21 @@ class Candidates:
         for token, logit in zip(self.tokens, self.true_logits(), strict=True):
             row[token] = logit
         return row
+
+    def at(self, places: Sequence[int]) -> "Candidates":
+        """Return only the candidates at these places, in this order.
+
+        >>> Candidates([5, 6, 7], [0.5, 1.5, 2.5]).at([2, 0]).tokens
+        [7, 5]
+        """
+        weights = self.weights
+        return replace(
+            self,
+            tokens=[self.tokens[place] for place in places],
+            logits=ReadRow(self.logits[place] for place in places),
+            whole=self.logits if self.whole is None else self.whole,
+            weights=None if weights is None else [weights[place] for place in places],
+        )
 
 
 def all_candidates(logits: Row) -> Candidates:

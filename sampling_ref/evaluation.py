@@ -32,17 +32,17 @@ from math import inf
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from sampling_ref.candidate_orders import ORDERS, walk
 from sampling_ref.candidates import Candidates, all_candidates
-from sampling_ref.draws.gumbel_max import gumbel_max
-from sampling_ref.draws.inverse_cdf import inverse_cdf_of_logits
 from sampling_ref.engines import PROFILES
-from sampling_ref.engines.profile import Draw, Logprobs, Profile, Stage
+from sampling_ref.engines.draws import Draw
+from sampling_ref.engines.draws import draw as draw_of_engine
+from sampling_ref.engines.orders import ORDERS
+from sampling_ref.engines.profile import Logprobs, Profile, Stage
 from sampling_ref.errors import ParameterError, RowError, UnknownNameError, shown
 from sampling_ref.history import read_history, read_prompt_length
-from sampling_ref.numbers.binary32 import Binary32, all_to_binary32, to_binary32
+from sampling_ref.numbers.binary32 import all_to_binary32, to_binary32
 from sampling_ref.numbers.orders import last_greatest
-from sampling_ref.numbers.softmax import log_softmax, softmax
+from sampling_ref.numbers.softmax import log_softmax
 from sampling_ref.random.sources import Given, Randomness
 from sampling_ref.row import (
     LARGEST,
@@ -54,12 +54,10 @@ from sampling_ref.row import (
     read_logits,
     read_possible_logits,
 )
-from sampling_ref.situation import Situation, exactly
 from sampling_ref.steps.lz import lz_penalty
-from sampling_ref.steps.step import Step, Use, with_row
+from sampling_ref.steps.step import Situation, Step, Use, with_row
 from sampling_ref.steps.table import STEPS
 from sampling_ref.tracing import Applied, Trace
-from sampling_ref.twins.table import TWINS
 
 Precision: TypeAlias = Literal["exact", "f32"]
 """What the arithmetic is: without any rounding, or with one after every operation."""
@@ -146,18 +144,13 @@ class Evaluation:
 
     def apply(self, stage: Stage, candidates: Candidates) -> Applied:
         """Apply one stage, after the sort that the engine does for it."""
-        twin = TWINS[self.profile.twins]
-        if self.precision == "exact":
-            step, sorts_itself = twin.exact.get(stage.step), stage.step in twin.exact
-        else:
-            step, sorts_itself = twin.steps.get(stage.step), twin.sorts_itself
-        step = step or STEPS[stage.step]
         given = stage.given(self.parameters)
         values = {**stage.choices, **given}
         before = candidates
-        if not sorts_itself:
+        if not self.situation.numbers.sorts:
             count = min(values.get("k", len(candidates.tokens)), len(candidates.tokens))
             candidates = ORDERS[stage.order](candidates, count)
+        step = STEPS[stage.step]
         after = step.apply(candidates, self.situation, values)
         return Applied(step, values, given, before, after, self.situation.size)
 
@@ -168,10 +161,7 @@ class Evaluation:
             row[self._greedy_token(candidates)] = 1.0
             return row
         read_possible_logits(already_read(candidates.logits))
-        if self.precision == "exact":
-            shares = softmax(candidates.logits, factor=candidates.factor)
-        else:
-            shares = TWINS[self.profile.twins].law(candidates)
+        shares = self.situation.numbers.law(candidates)
         for token, share in zip(candidates.tokens, shares, strict=True):
             row[token] = share
         return row
@@ -182,9 +172,7 @@ class Evaluation:
         if self.is_greedy:
             return self._greedy_token(candidates)
         read_possible_logits(already_read(candidates.logits))
-        if self.precision == "f32":
-            return TWINS[self.profile.twins].draw(candidates, self.situation, run.draw)
-        return _draw_exactly(candidates, self.situation, run.draw)
+        return draw_of_engine(candidates, run.draw, self.situation)
 
     def _greedy_token(self, candidates: Candidates) -> TokenId:
         """Return the token that a greedy engine takes, by its rule for equals."""
@@ -214,28 +202,6 @@ class Evaluation:
             return self.run().candidates
         places = [place for place, stage in enumerate(self.profile.stages) if stage.step in after]
         return self.run(until=max(places) + 1).candidates
-
-
-def _draw_exactly(candidates: Candidates, situation: Situation, rule: Draw) -> TokenId:
-    randomness = situation.randomness
-    if rule.method in {"Gumbel-max", "exponential race"}:
-        numbers = randomness.many("the draw", situation.size)
-        own = [numbers[token] for token in candidates.tokens]
-        # The token with the least e / weight, e = -log of a uniform number, is the one with
-        # the largest logit - log e: the race is Gumbel-max with the same noise.
-        place = gumbel_max(candidates.logits, own, noise=rule.noise, factor=candidates.factor)
-        return candidates.tokens[place]
-    if rule.method == "discrete distribution" and len(candidates.tokens) == 1:
-        return candidates.tokens[0]  # the C++ library takes no random number then
-    place = inverse_cdf_of_logits(
-        candidates.logits,
-        randomness.uniform("the draw", "f64"),
-        order=walk(candidates, rule.order),
-        boundary=rule.boundary,
-        zero_weight=rule.zero_weight,
-        factor=candidates.factor,
-    )
-    return candidates.tokens[place]
 
 
 def evaluation(
@@ -275,13 +241,13 @@ def evaluation(
         if isinstance(logit, int | Fraction) and abs(logit) > LARGEST:
             raise RowError(f"logits[{token}] must be at most {LARGEST:g}, got {shown(logit)}")
     if precision == "f32":
-        row = ReadRow(map(to_binary32, row) if row.others else all_to_binary32(row))
+        row = ReadRow(map(to_binary32, row) if row.others else all_to_binary32(map(float, row)))
         if inf in row:
             raise RowError(f"logits[{row.index(inf)}] is too large for 32 bits")
     tokens = read_history(history, len(row))
     read_prompt_length(prompt_length, len(tokens))
-    number = exactly if precision == "exact" else Binary32
-    situation = Situation(len(row), tokens, prompt_length, randomness, state or {}, number)
+    numbers = record.exact if precision == "exact" else record.rounded
+    situation = Situation(len(row), tokens, prompt_length, randomness, state or {}, numbers)
     return Evaluation(record, parameters, all_candidates(row), situation, precision)
 
 

@@ -24,7 +24,7 @@ ENGINES = {
 FOR_OTHERS = {
     *ENGINES,
     *("dask", "hypothesis", "numpy", "ssl", "tokenizers", "torch", "transformers"),
-    *("sampling_ref.engines", "sampling_ref.twins", "authoring"),
+    *("sampling_ref.engines", "authoring"),
     *("tokenref.fuzzing", "tokenref.reports.html.page", "tokenref.strategies"),
 }
 """What checking engines needs none of, but for an engine that is named."""

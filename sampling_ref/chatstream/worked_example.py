@@ -17,21 +17,23 @@ As coded
     The article's own code divides by the frequency penalty. Without rounding, k = 50.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp
 from typing import Final, Literal, TypeAlias
 
+from sampling_ref.candidates import Candidates
 from sampling_ref.chatstream.processors import (
     FrequencyPenaltyProcessor,
     PresencePenaltyProcessor,
     RepetitionPenaltyProcessor,
 )
-from sampling_ref.filters.top_k import top_k_logits
-from sampling_ref.filters.top_p import top_p, top_p_logits
+from sampling_ref.numbers.exact import WEIGHTS
 from sampling_ref.numbers.orders import largest_first
-from sampling_ref.row import Number, TokenId, mask
-from sampling_ref.temperature import temperature
+from sampling_ref.row import Number, TokenId
+from sampling_ref.steps.top_k import top_k
+from sampling_ref.steps.top_p import top_p
 
 TOKENS: Final = ("Qualiteg", "May", "Change", "the", "World", "with", "ChatStream")
 LOGITS: Final = tuple(map(Fraction, ("2", "1.5", "1", "0.5", "0.3", "0.2", "0.1")))
@@ -74,12 +76,15 @@ def as_published() -> Stages:
     for change in (1 / REPETITION, FREQUENCY, 1 / PRESENCE):
         row[0] = round(Fraction(row[0]) * change, DECIMALS)
         seen.append(row[0])
-    divided = [round(Fraction(logit), DECIMALS) for logit in temperature(row, TEMPERATURE)]
+    divided = [round(Fraction(logit) / TEMPERATURE, DECIMALS) for logit in row]
     best = largest_first(divided)[:SHOWN]
     weights = [round(Fraction(exp(divided[token])), DECIMALS) for token in best]
     total = sum(weights)
     shares = [round(weight / total, DECIMALS) for weight in weights]
-    kept = top_p(shares, TOP_P, boundary="exceed", total=1)
+    row_of_shares = Candidates(range(len(shares)), shares, whole=[Fraction(1)])
+    kept = top_p(
+        row_of_shares, TOP_P, boundary="exceed", base="the whole row", numbers=WEIGHTS
+    ).tokens
     return Stages(tuple(seen), tuple(divided), tuple(TOKENS[best[place]] for place in sorted(kept)))
 
 
@@ -100,7 +105,7 @@ def exactly(frequency: FrequencyOperation = "multiply") -> Stages:
     seeing = PresencePenaltyProcessor()
     seeing.update_seen_tokens(GENERATED)
     seen = seeing.process(counted, {"penalty": PRESENCE})["logits"]
-    divided = temperature(seen, TEMPERATURE)
+    divided = [Fraction(logit) / TEMPERATURE for logit in seen]
     kept = kept_of(divided)
     return Stages(
         (repeated[0], counted[0], seen[0]), tuple(divided), tuple(TOKENS[token] for token in kept)
@@ -118,12 +123,11 @@ def as_coded() -> Stages:
     return exactly(frequency="divide")
 
 
-def kept_of(logits: list[Number]) -> list[TokenId]:
+def kept_of(logits: Sequence[Number]) -> list[TokenId]:
     """Return what top-k and top-p leave, likeliest first.
 
     >>> kept_of([0.0, 100.0])
     [1]
     """
-    best = mask(logits, top_k_logits(logits, TOP_K))
-    kept = top_p_logits(best, TOP_P, boundary="exceed")
+    kept = top_p(top_k(logits, TOP_K), TOP_P, boundary="exceed").tokens
     return [token for token in largest_first(logits) if token in kept]

@@ -1,7 +1,7 @@
 """Drawing by inverse CDF: walk along the weights until a random share of them is behind.
 
 Luc Devroye, "Non-Uniform Random Variate Generation", Springer 1986, section III.2
-(http://luc.devroye.org/rnbookindex.html). In our words:
+(http://luc.devroye.org/rnbookindex.html). The rule:
 
     Cut a stick as long as all weights together into one piece for each token, in the order
     of the walk. A random number u in [0, 1) is a place on the stick; draw the token
@@ -22,23 +22,21 @@ Tokens without weight
     with u = 0 then draws the first token of the walk, even one of weight 0 (llama.cpp).
     Nothing else ever draws a token of weight 0, at either end of the walk or inside.
 Rounding
-    There is none. Weights and u are the rational numbers that they are, so the last token
-    of positive weight owns everything up to 1. Given logits, the weights are the real
-    numbers e**(factor * logit).
+    There is none in exact arithmetic: the last token of positive weight owns everything up
+    to 1. In 32 bits the running sum may end below; then the last possible token is drawn.
 """
 
-from bisect import bisect_left, bisect_right
 from fractions import Fraction
-from itertools import accumulate
-from math import inf, lcm
 from typing import Any, Literal, TypeAlias, get_args
 
-from sampling_ref.errors import ParameterError
+from sampling_ref.candidates import Candidates
+from sampling_ref.errors import ParameterError, RowError
 from sampling_ref.history import is_token
-from sampling_ref.numbers.reaching import first_reaching
+from sampling_ref.numbers.exact import EXACT
+from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_choice
 from sampling_ref.random.sources import read_uniform
-from sampling_ref.row import Number, Row, TokenId, read_possible_logits, read_weights
+from sampling_ref.row import Number, TokenId
 
 Boundary: TypeAlias = Literal["exceed", "reach"]
 """Whether the running sum has to pass the random share of the total, or to meet it."""
@@ -48,77 +46,69 @@ ZeroWeight: TypeAlias = Literal["never", "as walked"]
 
 
 def inverse_cdf(
-    weights: Any,
+    row: Any,
     u: Number,
     *,
     order: Any = None,
     boundary: Boundary = "exceed",
     zero_weight: ZeroWeight = "never",
+    numbers: Numbers = EXACT,
 ) -> TokenId:
-    """Return the token that a random number in [0, 1) draws from a row of weights.
+    """Return the token that a random number in [0, 1) draws.
 
-    >>> inverse_cdf([0.5, 0.25, 0.25], 0.5), inverse_cdf([0.5, 0.25, 0.25], 0.5, boundary="reach")
-    (1, 0)
-    >>> inverse_cdf([0.5, 0.25, 0.25], 0.5, order=[2, 1, 0])
+    `order` are places among the candidates: token ids, if the row is a bare row.
+
+    >>> from sampling_ref import WEIGHTS
+    >>> shares = [0.5, 0.25, 0.25]
+    >>> inverse_cdf(shares, 0.5, numbers=WEIGHTS)
+    1
+    >>> inverse_cdf(shares, 0.5, boundary="reach", numbers=WEIGHTS)
     0
-    >>> inverse_cdf([0.0, 1.0], 0.0, boundary="reach", zero_weight="as walked")
+    >>> inverse_cdf(shares, 0.5, order=[2, 1, 0], numbers=WEIGHTS)
     0
-    """
-    row = read_weights(weights)
-    share, tokens = _read(u, boundary, zero_weight), _read_order(order, len(row))
-    if tokens is not None:
-        row = read_weights([row[token] for token in tokens], "weights of the tokens in order")
-    sums = list(accumulate(_whole_numbers(row)))
-    target = share * sums[-1]
-    if boundary == "exceed":
-        place = bisect_right(sums, target)
-    elif share == 0 and zero_weight == "never":
-        place = bisect_right(sums, 0)
-    else:
-        place = bisect_left(sums, target)
-    return place if tokens is None else tokens[place]
-
-
-def inverse_cdf_of_logits(
-    logits: Any,
-    u: Number,
-    *,
-    order: Any = None,
-    boundary: Boundary = "exceed",
-    zero_weight: ZeroWeight = "never",
-    factor: Number = 1,
-) -> TokenId:
-    """Return the token that a random number in [0, 1) draws; weights are e**(factor * logit).
-
-    >>> inverse_cdf_of_logits([1.0, 1.0, float("-inf")], 0.5)
+    >>> inverse_cdf([1.0, 1.0, float("-inf")], 0.5)
     1
     """
-    row = read_possible_logits(logits)
-    share, tokens = _read(u, boundary, zero_weight), _read_order(order, len(row))
-    if tokens is not None:
-        row = read_possible_logits(
-            [row[token] for token in tokens], "logits of the tokens in order"
-        )
-    if boundary == "reach" and share == 0 and zero_weight == "never":
-        place: int | None = next(place for place, logit in enumerate(row) if logit > -inf)
-    else:
-        place = first_reaching(row, share, strictly=boundary == "exceed", factor=factor)
-    if place is None:
-        raise AssertionError("the running sum ends at the total, and the share is below 1")
-    return place if tokens is None else tokens[place]
-
-
-def _read(u: Number, boundary: Boundary, zero_weight: ZeroWeight) -> Fraction:
-    """Return the random number as a fraction, after checking it and the choices."""
     read_choice("boundary", boundary, get_args(Boundary))
     read_choice("zero_weight", zero_weight, get_args(ZeroWeight))
-    return Fraction(read_uniform(u, "u"))
+    share = Fraction(read_uniform(u, "u"))
+    candidates = numbers.candidates(row)
+    if order is not None:
+        candidates = candidates.at(_read_order(order, len(candidates.tokens)))
+        if not candidates.tokens:
+            raise RowError("the tokens in order must hold at least one number, got none")
+        if not numbers.are_possible(candidates):
+            raise RowError("the tokens in order leave no token possible")
+    return token_at(candidates, share, boundary=boundary, zero_weight=zero_weight, numbers=numbers)
 
 
-def _read_order(order: Any, size: int) -> list[TokenId] | None:
-    """Return the walk as a list of different token ids of the row, or None for all of them."""
-    if order is None:
-        return None
+def token_at(
+    candidates: Candidates,
+    share: Fraction,
+    *,
+    boundary: Boundary,
+    zero_weight: ZeroWeight,
+    numbers: Numbers,
+) -> TokenId:
+    """Return the token on whose piece of the stick a share of it lies, walking as they stand.
+
+    >>> row = Candidates([4, 2], [0.0, 0.0])
+    >>> half = Fraction(1, 2)
+    >>> token_at(row, half, boundary="reach", zero_weight="never", numbers=EXACT)
+    4
+    """
+    here = numbers.by_shares(candidates)
+    walk = list(range(len(here.values)))
+    if zero_weight == "never":
+        walk = [place for place in walk if here.values[place] > here.impossible]
+    end = here.reaching(walk, share, strictly=boundary == "exceed", of="walk")
+    if end is None:  # rounding left nothing beyond the last one
+        end = max(n for n, place in enumerate(walk) if here.values[place] > here.impossible)
+    return candidates.tokens[walk[end]]
+
+
+def _read_order(order: Any, size: int) -> list[int]:
+    """Return the walk as a list of different places of the row."""
     tokens = order.tolist() if hasattr(order, "tolist") else order
     try:
         tokens = list(tokens)
@@ -130,10 +120,3 @@ def _read_order(order: Any, size: int) -> list[TokenId] | None:
     if len(set(tokens)) < len(tokens):
         raise ParameterError("order", order, "must hold no token twice")
     return tokens
-
-
-def _whole_numbers(row: Row) -> list[int]:
-    """Return weights in the ratio of the given ones, as whole numbers."""
-    ratios = [number.as_integer_ratio() for number in row]
-    common = lcm(*{denominator for _, denominator in ratios})
-    return [numerator * (common // denominator) for numerator, denominator in ratios]

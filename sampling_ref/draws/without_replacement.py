@@ -2,7 +2,7 @@
 
 The successive draws of Devroye, "Non-Uniform Random Variate Generation", Springer 1986,
 section XII.2; for weights, Robert Plackett, "The Analysis of Permutations", Applied
-Statistics 24(2), 1975. In our words:
+Statistics 24(2), 1975. The rule:
 
     Draw by inverse CDF. What remains, divided by its sum, are the weights of the next draw.
 
@@ -13,62 +13,44 @@ Boundary, tokens without weight, rounding
     As in `inverse_cdf`. No division is needed: a draw takes shares of any total.
 """
 
-from fractions import Fraction
+from dataclasses import replace
 from math import inf
 from typing import Any
 
-from sampling_ref.draws.inverse_cdf import Boundary, inverse_cdf, inverse_cdf_of_logits
+from sampling_ref.draws.inverse_cdf import Boundary, inverse_cdf
 from sampling_ref.errors import ParameterError
+from sampling_ref.numbers.exact import EXACT, WEIGHTS
+from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_whole
 from sampling_ref.random.sources import read_uniforms
-from sampling_ref.row import Number, TokenId, read_possible_logits, read_weights
+from sampling_ref.row import ReadRow, TokenId
 
 
 def without_replacement(
-    weights: Any,
+    row: Any,
     count: int,
     uniforms: Any,
     *,
     boundary: Boundary = "exceed",
+    numbers: Numbers = EXACT,
 ) -> list[TokenId]:
     """Return `count` different tokens in the order they were drawn; one number per draw.
 
-    >>> without_replacement([0.5, 0.25, 0.25], 2, [0.0, 0.5])
+    >>> from sampling_ref import WEIGHTS
+    >>> without_replacement([0.5, 0.25, 0.25], 2, [0.0, 0.5], numbers=WEIGHTS)
+    [0, 2]
+    >>> without_replacement([1.0, 1.0, 1.0], 2, [0.0, 0.5])
     [0, 2]
     """
-    row = read_weights(weights)
-    numbers = _read(count, sum(weight > 0 for weight in row), uniforms)
-    drawn: list[TokenId] = []
-    for u in numbers:
-        drawn.append(inverse_cdf(row, u, boundary=boundary))
-        row[drawn[-1]] = Fraction(0)
-    return drawn
-
-
-def without_replacement_of_logits(
-    logits: Any,
-    count: int,
-    uniforms: Any,
-    *,
-    boundary: Boundary = "exceed",
-    factor: Number = 1,
-) -> list[TokenId]:
-    """Return `count` different tokens in the order drawn; weights are e**(factor * logit).
-
-    >>> without_replacement_of_logits([1.0, 1.0, 1.0], 2, [0.0, 0.5])
-    [0, 2]
-    """
-    row = read_possible_logits(logits)
-    numbers = _read(count, sum(logit > -inf for logit in row), uniforms)
-    drawn: list[TokenId] = []
-    for u in numbers:
-        drawn.append(inverse_cdf_of_logits(row, u, boundary=boundary, factor=factor))
-        row[drawn[-1]] = -inf
-    return drawn
-
-
-def _read(count: int, possible: int, uniforms: Any) -> list[Number]:
+    candidates = numbers.candidates(row)
+    possible = len(numbers.by_shares(candidates).possible())
     if read_whole("count", count, 1) > possible:
         rule = f"must be at most the number of tokens that can be drawn, {possible}"
         raise ParameterError("count", count, rule)
-    return read_uniforms(uniforms, count)
+    left, drawn = ReadRow(candidates.logits), []
+    for u in read_uniforms(uniforms, count):
+        now = replace(candidates, logits=left)
+        drawn.append(inverse_cdf(now, u, boundary=boundary, numbers=numbers))
+        left = ReadRow(left)
+        left[list(candidates.tokens).index(drawn[-1])] = 0 if numbers is WEIGHTS else -inf
+    return drawn

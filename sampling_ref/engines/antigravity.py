@@ -1,7 +1,109 @@
 """Antigravity: the published sample() of a Rust runner for Llama 3.2."""
 
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+from sampling_ref.candidates import Candidates
 from sampling_ref.engines.domains import Interval, Whole
-from sampling_ref.engines.profile import Condition, Draw, Greedy, Parameter, Profile, Stage
+from sampling_ref.engines.draws import Draw
+from sampling_ref.engines.profile import Condition, Greedy, Parameter, Profile, Stage
+from sampling_ref.errors import RowError
+from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_binary32
+from sampling_ref.numbers.orders import Ties, greatest_first
+from sampling_ref.numbers.plain32 import Plain32, Plain32Row, softmax_in_32_bits
+from sampling_ref.numbers.protocol import Row, Walk
+from sampling_ref.row import Number, ReadRow
+
+
+class TotalOrderWalk(Walk):
+    """The walk along Rust's total order, unless the candidates are sorted already."""
+
+    def __init__(self, values: Sequence[Number], *, is_sorted: bool) -> None:
+        super().__init__(values, -1.0, "lowest id")
+        self.places = list(range(len(values))) if is_sorted else greatest_first(values)
+
+    def first(self, count: int) -> Collection[int]:
+        """Return the first places of the walk."""
+        return self.places[:count]
+
+
+class Antigravity32Row(Plain32Row):
+    """The program's probabilities: its softmax comes before its filters, which carry them on."""
+
+    def possible(self) -> list[int]:
+        """Return all places: the program asks for no weight."""
+        return list(range(len(self.values)))
+
+    def falling(self, ties: Ties) -> Walk:
+        """Return the walk along Rust's total order."""
+        return TotalOrderWalk(self.values, is_sorted=self.candidates.is_sorted)
+
+    def largest(self, count: int, ties: Ties) -> list[int]:
+        """Return the places of the largest probabilities in Rust's total order."""
+        return greatest_first(self.values)[:count]
+
+    def reaching(
+        self, walk: Walk | Sequence[int], share: Fraction, *, strictly: bool, of: str = "row"
+    ) -> int | None:
+        """Return where the running sum passes a share; a draw counts down instead."""
+        if of != "walk":
+            return super().reaching(walk, share, strictly=strictly)
+        places = walk.places if isinstance(walk, Walk) else walk
+        total = sum_in_binary32(float(self.values[place]) for place in places)
+        left = to_binary32(to_binary32(share) * total)
+        for index, place in enumerate(places):
+            left = to_binary32(left - self.values[place])
+            if left <= 0:
+                return index
+        return None
+
+    def keep(self, places: Iterable[int], order: str = "") -> Candidates:
+        """Return the kept candidates in the order of the sort, with their probabilities."""
+        kept = list(places)
+        weights = [self.values[place] for place in kept]
+        return replace(self.candidates.at(kept), weights=weights, is_sorted=True)
+
+
+class Antigravity32(Plain32):
+    """The program's 32-bit floats: proven against a compiled program, bit for bit."""
+
+    name = "antigravity32"
+    sorts = True
+
+    def of(self, row: Any) -> Row:
+        """Return the row of probabilities."""
+        return self.by_shares(row)
+
+    def by_shares(self, row: Any, *, whole: bool = False) -> Row:
+        """Return the row of probabilities; those carried along are of the whole row."""
+        candidates = self.candidates(row)
+        weights = candidates.weights
+        return Antigravity32Row(
+            candidates, softmax_in_32_bits(candidates.logits) if weights is None else weights
+        )
+
+    def divided(self, candidates: Candidates, temperature: Number) -> Candidates:
+        """Return the rounded quotients; raise an error where the softmax would be NaN."""
+        divisor = float(temperature)
+        scaled = all_to_binary32([float(logit) / divisor for logit in candidates.logits])
+        if max(scaled) == inf:
+            token = candidates.tokens[scaled.index(inf)]
+            rule = "must stay finite in 32 bits after penalty and temperature"
+            raise RowError(f"logits[{token}] {rule}, got inf")
+        if max(scaled) == -inf:
+            rule = "leave no token possible in 32 bits after penalty and temperature"
+            raise RowError(f"logits {rule}")
+        return replace(candidates, logits=ReadRow(scaled))
+
+    def law(self, candidates: Candidates) -> list[float]:
+        """Return the probabilities left, divided by their sum."""
+        weights = [float(weight) for weight in self.by_shares(candidates).values]
+        total = sum_in_binary32(weights)
+        return all_to_binary32([weight / total for weight in weights])
+
 
 TEXT = "Antigravity, chapter 5, Tokenizer and Sampling"
 
@@ -68,6 +170,7 @@ ANTIGRAVITY = Profile(
                 "zero": "best",
                 "ties": "lowest id",
                 "least": 1,
+                "walked": "downwards",
             },
             source=f"{TEXT}, 5.3, step 5",
         ),
@@ -86,7 +189,7 @@ ANTIGRAVITY = Profile(
         after=("repetition_penalty",),
         source=f"{TEXT}, 5.3, step 2",
     ),
-    twins="antigravity",
+    rounded=Antigravity32(),
     notes=(
         (
             "If the 32-bit subtraction leaves a positive rest after the last candidate, the "

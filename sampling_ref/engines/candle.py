@@ -1,8 +1,8 @@
 """candle: `LogitsProcessor`, with the repetition penalty that its examples apply."""
 
 from sampling_ref.engines.domains import Interval, OrNone, Whole
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
-    Draw,
     Greedy,
     Parameter,
     Profile,
@@ -101,6 +101,7 @@ CANDLE = Profile(
                 "boundary": "reach",
                 "ties": "lowest id",
                 "least": 1,
+                "walked": "downwards",
             },
             off_if=(is_none("top_p"), at_most("top_p", 0.0), at_least("top_p", 1.0)),
             note=(

@@ -1,7 +1,8 @@
 """ChatStream: the three penalties of the published article, and the scenario around them."""
 
 from sampling_ref.engines.domains import Interval, OneOf, OrNone, Whole
-from sampling_ref.engines.profile import Condition, Draw, Parameter, Profile, Stage
+from sampling_ref.engines.draws import Draw
+from sampling_ref.engines.profile import Condition, Parameter, Profile, Stage
 
 ARTICLE = "Three penalties for LLM sampling (Qualiteg)"
 CODE = f"{ARTICLE}, the processors' code"
@@ -99,6 +100,7 @@ CHATSTREAM = Profile(
                 "ties": "lowest id",
                 "base": "what is left",
                 "least": 1,
+                "walked": "downwards",
             },
             off_if=((Condition("top_p", "is None"),),),
             note="Tokens are chosen until the running sum exceeds p.",

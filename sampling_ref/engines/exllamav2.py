@@ -1,9 +1,9 @@
 """exllamav2: `ExLlamaV2Sampler` with its C++ functions."""
 
 from sampling_ref.engines.domains import Flag, Interval, OrNone, TokenNumbers, Tokens, Whole
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
     Condition,
-    Draw,
     Greedy,
     Logprobs,
     Parameter,
@@ -187,6 +187,7 @@ EXLLAMAV2 = Profile(
                 "zero": "error",
                 "base": "what is left",
                 "least": 1,
+                "walked": "downwards",
             },
             off_if=(at_most("top_p", 0.0), at_least("top_p", 1.0)),
             note="A heap: the token that crosses p is dropped, and smaller ones may still "
@@ -219,7 +220,7 @@ EXLLAMAV2 = Profile(
         Stage(
             "typical",
             {"mass": "typical"},
-            {"boundary": "short", "ties": "lowest id", "least": 1},
+            {"boundary": "short", "ties": "lowest id", "least": 1, "zero": "error"},
             off_if=(at_most("typical", 0.0), at_least("typical", 1.0)),
             note="Stops before the token at which the sum reaches the mass. The engine adds "
             "probability and logarithm, where the definition uses only the logarithm; this "

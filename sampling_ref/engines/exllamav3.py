@@ -1,9 +1,9 @@
 """exllamav3: `ComboSampler`, its steps one by one."""
 
 from sampling_ref.engines.domains import Flag, Interval, OrNone, TokenNumbers, Whole
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
     Condition,
-    Draw,
     Greedy,
     Parameter,
     Profile,
@@ -142,6 +142,7 @@ EXLLAMAV3 = Profile(
                 "ties": "lowest id",
                 "base": "what is left",
                 "least": 1,
+                "walked": "downwards",
             },
             off_if=(equals("top_p", 1.0),),
             order="sorted",
@@ -161,6 +162,7 @@ EXLLAMAV3 = Profile(
         Stage(
             "adaptive_p",
             {"target": "adaptive_target", "decay": "adaptive_decay"},
+            {"width": "division"},
             off_if=(equals("adaptive_target", 1.0),),
             note="The engine records the probability when it draws, not when the token is "
             "accepted, and never draws a token with less than 1e-8.",

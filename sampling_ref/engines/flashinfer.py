@@ -1,8 +1,8 @@
 """FlashInfer: the sampling kernels, as engines call them on probabilities."""
 
 from sampling_ref.engines.domains import Interval, OneOf, OrNone, Whole
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
-    Draw,
     Parameter,
     Profile,
     Stage,
@@ -78,6 +78,7 @@ FLASHINFER = Profile(
                 "zero": "error",
                 "base": "what is left",
                 "least": 1,
+                "walked": "downwards",
             },
             off_if=(is_none("top_p"), equals("filter_apply_order", "joint")),
             note="Accepted if the sum of larger probabilities is below p.",
@@ -92,6 +93,7 @@ FLASHINFER = Profile(
                 "boundary": "reach",
                 "zero": "error",
                 "least": 1,
+                "walked": "downwards",
             },
             off_if=(is_none("top_p"), equals("filter_apply_order", "top_k_first")),
             note="Both conditions use the probabilities of the whole row.",

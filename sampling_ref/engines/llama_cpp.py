@@ -1,7 +1,9 @@
 """llama.cpp: the chain that its command line tools and its server build."""
 
 from sampling_ref.engines.domains import Interval, TokenNumbers, TokenSequences, Whole
-from sampling_ref.engines.profile import Condition, Draw, Logprobs, Parameter, Profile, Stage
+from sampling_ref.engines.draws import Draw
+from sampling_ref.engines.llama_cpp_order import LLAMA_32, LLAMA_EXACT
+from sampling_ref.engines.profile import Condition, Logprobs, Parameter, Profile, Stage
 
 SAMPLER = "src/llama-sampler.cpp"
 SCHEMA = "tools/server/server-schema.cpp"
@@ -263,7 +265,7 @@ LLAMA_CPP = Profile(
         Stage(
             "top_n_sigma",
             {"n": "top_n_sigma"},
-            {"deviation": "population", "zero": "best"},
+            {"deviation": "population", "zero": "best", "removed": "stay"},
             off_if=((Condition("top_n_sigma", "<=", 0.0),), MIROSTAT_IS_ON),
             note="removed tokens stay candidates, at minus infinity",
             source=f"{SAMPLER}:3237",
@@ -279,7 +281,7 @@ LLAMA_CPP = Profile(
         Stage(
             "typical",
             {"mass": "typical_p", "least": "min_keep"},
-            {"boundary": "exceed", "ties": "lowest id"},
+            {"boundary": "exceed", "ties": "lowest id", "zero": "best"},
             off_if=((Condition("typical_p", ">=", 1.0),), MIROSTAT_IS_ON),
             order="libstdc++",
             note="leaves the candidates in the order of their distance; if one is impossible, "
@@ -289,7 +291,13 @@ LLAMA_CPP = Profile(
         Stage(
             "top_p",
             {"p": "top_p", "least": "min_keep"},
-            {"zero": "best", "boundary": "reach", "ties": "lowest id", "base": "what is left"},
+            {
+                "zero": "best",
+                "boundary": "reach",
+                "ties": "lowest id",
+                "base": "what is left",
+                "walked": "downwards",
+            },
             off_if=((Condition("top_p", ">=", 1.0),), MIROSTAT_IS_ON),
             order="libstdc++",
             source=f"{SAMPLER}:1549",
@@ -310,7 +318,14 @@ LLAMA_CPP = Profile(
                 "threshold": "xtc_threshold",
                 "least": "min_keep",
             },
-            {"equality": "counts", "ties": "highest id", "coin": "at most", "protected": ()},
+            {
+                "equality": "counts",
+                "ties": "highest id",
+                "coin": "at most",
+                "single": "no coin",
+                "above_one": "acts",
+                "protected": (),
+            },
             off_if=(
                 (Condition("xtc_probability", "<=", 0.0),),
                 (Condition("xtc_threshold", ">", 0.5),),
@@ -330,7 +345,7 @@ LLAMA_CPP = Profile(
                 "spread": "dynatemp_range",
                 "exponent": "dynatemp_exponent",
             },
-            {"in_play": None},
+            {"in_play": "all"},
             off_if=((Condition("dynatemp_range", "<=", 0.0),), MIROSTAT_IS_ON),
             order="libstdc++",
             note="does nothing if there is one candidate, whatever the temperature",
@@ -346,7 +361,13 @@ LLAMA_CPP = Profile(
         Stage(
             "mirostat_1",
             {"tau": "mirostat_tau", "eta": "mirostat_eta"},
-            {"flat": "one", "whose": "kept", "ranks": 100, "largest_k": None},
+            {
+                "flat": "one",
+                "whose": "kept",
+                "ranks": 100,
+                "whole": "floor",
+                "largest_k": LARGEST,
+            },
             off_if=((Condition("mirostat", "!=", 1),),),
             order="libstdc++",
             draw=DISCRETE,
@@ -366,6 +387,7 @@ LLAMA_CPP = Profile(
         Stage(
             "adaptive_p",
             {"target": "adaptive_target", "decay": "adaptive_decay"},
+            {"width": "reciprocal"},
             off_if=((Condition("adaptive_target", "<", 0.0),), MIROSTAT_IS_ON),
             draw=DISCRETE,
             note="a target of 0 or more means that adaptive_p is among `samplers`, where it "
@@ -382,7 +404,8 @@ LLAMA_CPP = Profile(
         own_stream="libstdc++ mt19937",
         source=f"{SAMPLER}:1150",
     ),
-    twins="llama.cpp",
+    exact=LLAMA_EXACT,
+    rounded=LLAMA_32,
     notes=(
         "The samplers are in the order that the programs use without `samplers`.",
         "Not described: grammars, the reasoning budget, infill, sampling on a device.",

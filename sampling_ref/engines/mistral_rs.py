@@ -1,9 +1,9 @@
 """mistral.rs: the sampler on a CPU."""
 
 from sampling_ref.engines.domains import Interval, OrNone, TokenNumbers, Tokens, Whole
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
     Condition,
-    Draw,
     Greedy,
     Logprobs,
     Parameter,
@@ -139,6 +139,7 @@ MISTRAL_RS = Profile(
                 "zero": "error",
                 "base": "what is left",
                 "least": 1,
+                "walked": "downwards",
             },
             off_if=(at_most("top_p", 0.0), at_least("top_p", 1.0)),
             note="The cut is p times the sum of what top_k left.",

@@ -1,8 +1,8 @@
 """mlx-lm: `make_logits_processors` and `make_sampler`."""
 
 from sampling_ref.engines.domains import Interval, OrNone, TokenNumbers, Tokens, Whole
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
-    Draw,
     Greedy,
     Logprobs,
     Parameter,
@@ -121,6 +121,7 @@ MLX_LM = Profile(
                 "zero": "error",
                 "base": "what is left",
                 "least": 1,
+                "walked": "downwards",
             },
             off_if=(at_most("top_p", 0.0), at_least("top_p", 1.0)),
             note="Before the temperature. Up to 0.32.0, only the highest ids of equal tokens "
@@ -141,7 +142,14 @@ MLX_LM = Profile(
                 "threshold": "xtc_threshold",
                 "protected": "xtc_special_tokens",
             },
-            {"equality": "does not", "ties": "all", "coin": "at most", "least": 1},
+            {
+                "equality": "does not",
+                "ties": "all",
+                "coin": "at most",
+                "least": 1,
+                "single": "coin",
+                "above_one": "error",
+            },
             off_if=(at_most("xtc_probability", 0.0),),
             note="One random number for a whole batch.",
             source=SOURCE,

@@ -1,7 +1,8 @@
 """OpenAI: what the documentation of its interface says about sampling."""
 
 from sampling_ref.engines.domains import Interval, TokenNumbers
-from sampling_ref.engines.profile import Condition, Draw, Greedy, Parameter, Profile, Stage
+from sampling_ref.engines.draws import Draw
+from sampling_ref.engines.profile import Condition, Greedy, Parameter, Profile, Stage
 
 REFERENCE = "https://platform.openai.com/docs/api-reference/chat/create"
 FORMULA = "https://platform.openai.com/docs/advanced-usage#frequency-and-presence-penalties"
@@ -66,6 +67,7 @@ OPENAI = Profile(
                 "ties": "lowest id",
                 "base": "what is left",
                 "least": 1,
+                "walked": "downwards",
             },
             off_if=((Condition("top_p", ">=", 1.0),),),
             note="'The tokens comprising the top_p probability mass': the definition's reading.",

@@ -13,8 +13,12 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from sampling_ref.engines.domains import Domain
+from sampling_ref.engines.draws import Draw
 from sampling_ref.errors import ParameterError, UnknownNameError
 from sampling_ref.numbers.binary32 import to_binary32
+from sampling_ref.numbers.exact import EXACT
+from sampling_ref.numbers.plain32 import PLAIN32
+from sampling_ref.numbers.protocol import Numbers
 
 Width: TypeAlias = Literal["f32", "f64", "exact"]
 """How an engine holds a parameter: as a 32-bit or 64-bit float, or exactly (integers, ids)."""
@@ -118,28 +122,6 @@ def below(parameter: str, value: float) -> tuple[Condition, ...]:
 
 
 @dataclass(frozen=True)
-class Draw:
-    """How an engine chooses a token from what its stages left.
-
-    `order` is the order in which an inverse CDF walks; `boundary`, `zero_weight` and
-    `noise` are the choices of `sampling_ref.draws`. "discrete distribution" is the inverse
-    CDF of the C++ standard library, "subtraction" one that counts down. `uniform` says how
-    the engine makes its random number, `own_stream` which stream a `Sampler` can follow.
-    """
-
-    method: Literal[
-        "inverse CDF", "discrete distribution", "Gumbel-max", "exponential race", "subtraction"
-    ]
-    order: Literal["vocabulary", "candidates", "sorted"] = "vocabulary"
-    boundary: Literal["exceed", "reach"] = "exceed"
-    zero_weight: Literal["never", "as walked"] = "never"
-    noise: Literal["-log u", "-log(1-u)"] = "-log u"
-    uniform: str = ""
-    own_stream: Literal["", "libstdc++ mt19937", "torch mt19937"] = ""
-    source: str = ""
-
-
-@dataclass(frozen=True)
 class Stage:
     """One step at its place in an engine's order.
 
@@ -232,10 +214,10 @@ class Profile:
     """Everything that is known about how one engine samples.
 
     `stages` are in the engine's order. `greedy` is decided first: a greedy engine applies
-    only the stages named in `greedy.after`. `twins` names the set of 32-bit steps that was
-    proven against the engine; without one, 32-bit answers follow the plain order of
-    operations. `logprobs` are the ways in which it reports log-probabilities, its default
-    first; none are known for some engines.
+    only the stages named in `greedy.after`. `exact` and `rounded` are its arithmetics, with
+    its order of candidates: `rounded` was proven against the engine, or follows the plain
+    order of operations (`PLAIN32`). `logprobs` are the ways in which it reports
+    log-probabilities, its default first; none are known for some engines.
     """
 
     name: str
@@ -246,7 +228,8 @@ class Profile:
     stages: tuple[Stage, ...]
     draw: Draw
     greedy: Greedy = field(default_factory=Greedy)
-    twins: str = ""
+    exact: Numbers = EXACT
+    rounded: Numbers = PLAIN32
     logprobs: tuple[Logprobs, ...] = ()
     notes: tuple[str, ...] = ()
 

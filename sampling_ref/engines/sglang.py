@@ -1,8 +1,8 @@
 """SGLang: its PyTorch sampler, with the penalties of its overlapping scheduler."""
 
 from sampling_ref.engines.domains import Interval, OrNone, TokenNumbers, Tokens, Whole
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
-    Draw,
     Greedy,
     Logprobs,
     Parameter,
@@ -124,6 +124,7 @@ SGLANG = Profile(
                 "zero": "best",
                 "ties": "lowest id",
                 "least": 1,
+                "walked": "downwards",
             },
             off_if=(equals("top_p", 1.0),),
             order="sorted",

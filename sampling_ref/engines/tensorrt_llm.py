@@ -1,9 +1,9 @@
 """TensorRT-LLM: the PyTorch sampler, with the penalties of the C++ layers before it."""
 
 from sampling_ref.engines.domains import Interval, OrNone, TokenNumbers, Tokens, Whole
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
     Condition,
-    Draw,
     Greedy,
     Parameter,
     Profile,
@@ -154,6 +154,7 @@ TENSORRT_LLM = Profile(
                 "ties": "lowest id",
                 "base": "what is left",
                 "least": 1,
+                "walked": "downwards",
             },
             off_if=(is_none("top_p"), at_least("top_p", 1.0)),
             note="Removed if the sum before a token exceeds p. The C++ kernel draws below p, so "

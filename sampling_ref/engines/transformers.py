@@ -11,9 +11,9 @@ from sampling_ref.engines.domains import (
     TokenSequences,
     Whole,
 )
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
     Condition,
-    Draw,
     Greedy,
     Logprobs,
     Parameter,
@@ -23,6 +23,7 @@ from sampling_ref.engines.profile import (
     equals,
     is_none,
 )
+from sampling_ref.numbers.torch32 import TORCH32
 
 PROCESS = "src/transformers/generation/logits_process.py"
 UTILS = "src/transformers/generation/utils.py"
@@ -407,7 +408,13 @@ TRANSFORMERS = Profile(
         Stage(
             "top_p",
             {"p": "top_p", "least": "min_tokens_to_keep"},
-            {"ties": "highest id", "zero": "best", "boundary": "reach", "base": "what is left"},
+            {
+                "walked": "upwards",
+                "ties": "highest id",
+                "zero": "best",
+                "boundary": "reach",
+                "base": "what is left",
+            },
             off_if=(is_none("top_p"), at_least("top_p", 1.0)),
             note="An ascending sort; tokens are removed while the sum is at most 1 - p.",
             source=f"{PROCESS}:502",
@@ -422,7 +429,7 @@ TRANSFORMERS = Profile(
         Stage(
             "typical",
             {"mass": "typical_p", "least": "min_tokens_to_keep"},
-            {"boundary": "reach", "ties": "all"},
+            {"boundary": "reach", "ties": "all", "zero": "error"},
             off_if=(is_none("typical_p"), at_least("typical_p", 1.0)),
             source=f"{PROCESS}:809",
         ),
@@ -461,7 +468,7 @@ TRANSFORMERS = Profile(
         own_stream="torch mt19937",
         source=f"{UTILS}:3122, torch.multinomial on a CPU",
     ),
-    twins="transformers",
+    rounded=TORCH32,
     greedy=Greedy(
         if_any=(equals("do_sample", value=False),),
         after=(

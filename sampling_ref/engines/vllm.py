@@ -8,8 +8,8 @@ from sampling_ref.engines.domains import (
     TokenSequences,
     Whole,
 )
+from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
-    Draw,
     Greedy,
     Logprobs,
     Parameter,
@@ -176,6 +176,7 @@ VLLM = Profile(
                 "boundary": "reach",
                 "base": "what is left",
                 "least": 1,
+                "walked": "downwards",
             },
             off_if=(equals("top_p", 1.0),),
             note="Ascending; removed while the sum is at most 1 - p. The sort is not stable in "

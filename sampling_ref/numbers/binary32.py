@@ -198,3 +198,19 @@ def quotient(dividend: float, divisor: float) -> float:
     if dividend == 0 or isnan(dividend):
         return nan
     return copysign(inf, copysign(1.0, dividend) * copysign(1.0, divisor))
+
+
+def product_of_power(multiplier: Number, base: Number, exponent: int) -> Number:
+    """Return multiplier * base**exponent.
+
+    Of 32-bit numbers the power is rounded to 64 bits, as the C library's `pow` does it, and
+    the product to 32.
+
+    >>> product_of_power(Fraction(1, 2), Fraction(3), 2)
+    Fraction(9, 2)
+    >>> product_of_power(Binary32(0.5), Binary32(3.0), 2)
+    Binary32(4.5)
+    """
+    if isinstance(base, Binary32):
+        return Binary32(float(multiplier) * float(Fraction(base) ** exponent))
+    return multiplier * base**exponent

@@ -43,7 +43,7 @@ from typing import Any
 
 from sampling_ref.history import read_sequences, tokens_seen
 from sampling_ref.lz.matches import own_beginnings
-from sampling_ref.numbers.binary32 import to_binary32
+from sampling_ref.numbers.binary32 import product_of_power, to_binary32
 from sampling_ref.numbers.glibc import logf
 from sampling_ref.parameters import read_number, read_whole
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
@@ -90,7 +90,8 @@ def dry(
 
     def penalised(token: TokenId, logit: Number) -> Number:
         exponent = longest_matches[token] - allowed_length
-        return logit - multiplier * base ** (exponent if most is None else min(exponent, most))
+        exponent = exponent if most is None else min(exponent, most)
+        return logit - product_of_power(multiplier, base, exponent)
 
     return change_logits("DRY", numbers, longest_matches, penalised)
 

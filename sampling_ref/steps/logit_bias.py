@@ -21,8 +21,7 @@ from typing import Any
 from sampling_ref.history import read_bias, read_history, read_numbers_of_tokens
 from sampling_ref.parameters import read_number
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
-from sampling_ref.situation import Situation
-from sampling_ref.steps.step import Values, row_step
+from sampling_ref.steps.step import Situation, Values, row_step
 
 
 def logit_bias(

@@ -19,31 +19,35 @@ The whole row impossible
     stays so.
 """
 
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
+from sampling_ref.candidates import Candidates
+from sampling_ref.numbers.exact import EXACT
+from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_number
-from sampling_ref.row import Number, TokenId, change_logits, read_logits
-from sampling_ref.steps.step import entries_step
+from sampling_ref.row import Number, ReadRow, TokenId, change_logits
+from sampling_ref.steps.step import rule_step
 
 
-def smoothing(
-    logits: Any,
-    smoothing_factor: Number,
-) -> list[Number]:
-    """Return the row after quadratic smoothing.
+def smoothing(row: Any, smoothing_factor: Number, *, numbers: Numbers = EXACT) -> Candidates:
+    """Return the candidates after quadratic smoothing.
 
-    >>> smoothing([3.0, 1.0, 2.5, float("-inf")], 0.5)
-    [-0.0, -2.0, -0.125, -inf]
+    >>> smoothing([3.0, 1.0, 2.5, float("-inf")], 0.5).row(4)
+    [0.0, -2.0, -0.125, -inf]
     """
-    numbers = read_logits(logits)
     strength = read_number("smoothing_factor", smoothing_factor, "(0, inf)")
-    largest = max(numbers)
+    candidates = numbers.candidates(row)
+    logits = [numbers.number(logit) for logit in candidates.true_logits()]
+    largest = max(logits)
 
     def smoothed(_: TokenId, logit: Number) -> Number:
         distance = logit - largest
         return -(distance * distance) * strength
 
-    return change_logits("smoothing", numbers, range(len(numbers)), smoothed)
+    changed = ReadRow(change_logits("smoothing", logits, range(len(logits)), smoothed))
+    return replace(candidates, logits=changed, factor=Fraction(1), whole=None)
 
 
-STEP = entries_step("smoothing", smoothing, "logits fall with the square of their distance")
+STEP = rule_step(smoothing, "logits fall with the square of their distance")

@@ -9,9 +9,9 @@ history, the length of the prompt, a random number, the factor that stands for t
 temperature) is given to it by name. What remains are the step's own parameters.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from inspect import Parameter, signature
 from math import inf
 from types import MappingProxyType
@@ -19,8 +19,28 @@ from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from sampling_ref.candidates import Candidates
 from sampling_ref.errors import ParameterError, UnknownNameError
-from sampling_ref.row import Number, ReadRow, TokenId, already_read
-from sampling_ref.situation import Situation
+from sampling_ref.numbers.exact import EXACT
+from sampling_ref.numbers.protocol import Numbers
+from sampling_ref.random.sources import Given, Randomness
+from sampling_ref.row import Number, ReadRow, TokenId
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Everything besides the candidates that a step depends on.
+
+    `size` is the number of tokens of the vocabulary, `randomness` gives the random numbers
+    that steps and draw consume in order, and `state` is what adaptive steps remember
+    from the token before. `numbers` is the arithmetic to calculate with.
+    """
+
+    size: int
+    history: Sequence[TokenId] = ()
+    prompt_length: int = 0
+    randomness: Randomness = field(default_factory=lambda: Given([]))
+    state: Mapping[str, Any] = field(default_factory=dict)
+    numbers: Numbers = EXACT
+
 
 Values: TypeAlias = Mapping[str, Any]
 """A step's parameters and choices, by name."""
@@ -89,7 +109,10 @@ class Use:
         object.__setattr__(self, "values", MappingProxyType(values))
 
 
-KNOWN_TO_A_CHAIN = ("logits", "history", "prompt_length", "uniform", "factor", "total", "begin")
+KNOWN_TO_A_CHAIN = (
+    *("logits", "row", "numbers", "history", "prompt_length", "begin", "size", "uniform"),
+    *("mu", "past"),
+)
 """Parameters of functions that a chain fills in itself."""
 
 Touched: TypeAlias = Callable[[Situation, Values], Iterable[TokenId]]
@@ -97,9 +120,11 @@ Touched: TypeAlias = Callable[[Situation, Values], Iterable[TokenId]]
 
 
 def own_parameters(
-    function: Callable[..., Any],
+    function: Callable[..., Any], without: Collection[str] = ()
 ) -> tuple[dict[str, Any], dict[str, tuple[Any, ...]]]:
     """Return a function's own parameters with their defaults, and the names at its open points.
+
+    What a chain knows is left out, and so are the names in `without`.
 
     >>> def halve(logits, history, by, *, ties: Literal["low", "high"] = "low"): ...
     >>> parameters, choices = own_parameters(halve)
@@ -110,7 +135,7 @@ def own_parameters(
     parameters: dict[str, Any] = {}
     choices: dict[str, tuple[Any, ...]] = {}
     for name, parameter in signature(function).parameters.items():
-        if name in KNOWN_TO_A_CHAIN:
+        if name in KNOWN_TO_A_CHAIN or name in without:
             continue
         has_default = parameter.default is not Parameter.empty
         if has_default and get_origin(hints.get(name)) is Literal:
@@ -158,12 +183,12 @@ def row_step(
         changing = set(touched(situation, values))
         for token in changing:
             if row[token] != -inf:
-                row[token] = situation.number(row[token] * candidates.factor)
+                row[token] = situation.numbers.number(row[token] * candidates.factor)
         given = {
             key: exact(value, situation) if key in numbers else value
             for key, value in values.items()
         }
-        changed = ReadRow(function(ReadRow(row), **known(situation, candidates), **given))
+        changed = ReadRow(function(ReadRow(row), **known(situation), **given))
         if candidates.factor != 1:
             for token in changing:
                 if changed[token] != -inf:
@@ -176,51 +201,52 @@ def row_step(
     return Step(name, apply, parameters, choices, why)
 
 
-def entries_step(name: str, function: Callable[..., Sequence[Number]], why: str) -> Step:
-    """Make a step of a function that looks at all logits in play and needs no history.
+def rule_step(
+    function: Callable[..., Candidates],
+    why: str,
+    *,
+    remember: Callable[..., Mapping[str, Any]] | None = None,
+    remembers_at: Literal["draw", "accept"] = "draw",
+) -> Step:
+    """Make a step of a rule on candidates; the step has the name of the function.
 
-    Behind a temperature the logits are rounded to floats once, because such a function
-    gives irrational numbers anyway.
+    `remember` is what an adaptive rule notes for the next token: a function of the candidates
+    before and after the step, the drawn token, and its own parameters.
     """
     parameters, choices = own_parameters(function)
-
-    def apply(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
-        logits = [situation.number(logit) for logit in candidates.true_logits()]
-        changed = ReadRow(function(logits, **values))
-        return Candidates(candidates.tokens, changed, is_sorted=candidates.is_sorted)
-
-    return Step(name, apply, parameters, choices, why)
-
-
-def filter_step(name: str, function: Callable[..., Iterable[int]], why: str) -> Step:
-    """Make a step of a filter on logits; of equals it takes those that stand first."""
-    parameters, choices = own_parameters(function)
-    if "total" in signature(function).parameters:
-        choices["base"] = ("what is left", "the whole row")
+    names = [*parameters, *choices]
     known = known_arguments(function)
 
     def apply(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
-        given = at_places(candidates, values)
-        if given.pop("base", "") == "the whole row":
-            given["total"] = candidates.whole
-        kept = function(already_read(candidates.logits), **known(situation, candidates), **given)
-        return with_places(candidates, sorted(kept))
+        own = {name: values[name] for name in names}
+        return function(candidates, **known(situation), **own, numbers=situation.numbers)
 
-    return Step(name, apply, parameters, choices, why)
+    if remember is None:
+        return Step(function.__name__, apply, parameters, choices, why)
+    memory = remember
+    more_parameters, more_choices = own_parameters(memory, ("before", "after", "token"))
+    more_names, more_known = [*more_parameters, *more_choices], known_arguments(memory)
 
+    def note(
+        before: Candidates,
+        after: Candidates,
+        situation: Situation,
+        values: Values,
+        token: TokenId,
+    ) -> Mapping[str, Any]:
+        own = {name: values[name] for name in more_names}
+        known = more_known(situation)
+        return memory(before, after, token, **known, **own, numbers=situation.numbers)
 
-def at_places(candidates: Candidates, values: Values) -> dict[str, Any]:
-    """Return a filter's values with places for tokens: it sees candidates, not a vocabulary.
-
-    >>> at_places(Candidates([4, 2], [0.0, 1.0]), {"protected": [2, 3], "least": 1})
-    {'protected': [1], 'least': 1}
-    """
-    given = dict(values)
-    if "protected" in given:
-        protected = set(given["protected"])
-        pairs = enumerate(candidates.tokens)
-        given["protected"] = [place for place, token in pairs if token in protected]
-    return given
+    return Step(
+        function.__name__,
+        apply,
+        parameters | more_parameters,
+        choices | more_choices,
+        why,
+        note,
+        remembers_at,
+    )
 
 
 def exact(value: Any, situation: Situation) -> Any:
@@ -229,27 +255,25 @@ def exact(value: Any, situation: Situation) -> Any:
         return {token: exact(number, situation) for token, number in value.items()}
     if isinstance(value, list | tuple):  # pairs of a sequence and its bias
         return [(tokens, exact(number, situation)) for tokens, number in value]
-    return situation.number(value)
+    return situation.numbers.parameter(value)
 
 
 @cache
-def known_arguments(
-    function: Callable[..., Any],
-) -> Callable[[Situation, Candidates], dict[str, Any]]:
+def known_arguments(function: Callable[..., Any]) -> Callable[[Situation], dict[str, Any]]:
     """Return a function that picks what a function's signature asks of a chain."""
-    wanted = [name for name in signature(function).parameters if name in KNOWN_TO_A_CHAIN]
-
-    def pick(situation: Situation, candidates: Candidates) -> dict[str, Any]:
-        offered: dict[str, Callable[[], Any]] = {
-            "history": lambda: situation.history,
-            "prompt_length": lambda: situation.prompt_length,
-            "uniform": lambda: situation.randomness.uniform(function.__name__, "f32"),
-            "factor": lambda: candidates.factor,
-            "begin": lambda: situation.prompt_length,
-        }
-        return {name: offered[name]() for name in wanted if name in offered}
-
-    return pick
+    offered: dict[str, Callable[[Situation], Any]] = {
+        "history": lambda situation: situation.history,
+        "prompt_length": lambda situation: situation.prompt_length,
+        "begin": lambda situation: situation.prompt_length,
+        "size": lambda situation: situation.size,
+        "mu": lambda situation: situation.state.get("mu"),
+        "past": lambda situation: situation.state.get("past"),
+        "uniform": lambda situation: partial(
+            situation.numbers.uniform, situation.randomness, function.__name__, "f32"
+        ),
+    }
+    wanted = [name for name in signature(function).parameters if name in offered]
+    return lambda situation: {name: offered[name](situation) for name in wanted}
 
 
 def entries(candidates: Candidates, size: int) -> list[Number]:
@@ -268,15 +292,3 @@ def with_row(candidates: Candidates, row: Sequence[Number]) -> Candidates:
         return Candidates(candidates.tokens, row, candidates.factor)
     logits = ReadRow(row[token] for token in candidates.tokens)
     return Candidates(candidates.tokens, logits, candidates.factor)
-
-
-def with_places(candidates: Candidates, places: Sequence[int]) -> Candidates:
-    """Return only the candidates at these places, in this order."""
-    tokens, logits = candidates.tokens, candidates.logits
-    return Candidates(
-        [tokens[place] for place in places],
-        ReadRow(logits[place] for place in places),
-        candidates.factor,
-        candidates.is_sorted,
-        logits if candidates.whole is None else candidates.whole,
-    )

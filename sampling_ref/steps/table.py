@@ -2,10 +2,10 @@
 
 import copyreg
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
 from sampling_ref.steps import (
+    adaptive_p,
     allowed_tokens,
     bad_words,
     begin_suppress,
@@ -13,16 +13,24 @@ from sampling_ref.steps import (
     dry,
     dry_longest,
     dry_nearby,
+    dynamic_temperature,
     encoder_no_repeat_ngram,
     encoder_repetition,
+    epsilon,
+    eta,
     exponential_decay_length,
     forced_bos,
     forced_eos,
     frequency_penalty,
+    greedy,
     logit_bias,
+    logprobs,
     lz,
     min_length,
     min_new_tokens,
+    min_p,
+    mirostat_1,
+    mirostat_2,
     no_repeat_ngram,
     penalties,
     prefix_allowed_tokens,
@@ -32,11 +40,17 @@ from sampling_ref.steps import (
     sequence_bias,
     smoothing,
     suppress,
+    tail_free,
+    temperature,
+    top_a,
+    top_h,
+    top_k,
+    top_n_sigma,
+    top_p,
+    typical,
+    xtc,
 )
-from sampling_ref.steps.adaptive import ADAPTIVE_STEPS
-from sampling_ref.steps.filters import FILTER_STEPS
-from sampling_ref.steps.shapes import SHAPE_STEPS
-from sampling_ref.steps.step import Apply, Step
+from sampling_ref.steps.step import Step
 
 RULES = (
     repetition_penalty,
@@ -64,35 +78,30 @@ RULES = (
     exponential_decay_length,
     allowed_tokens,
     prefix_allowed_tokens,
+    temperature,
+    dynamic_temperature,
     smoothing,
+    greedy,
+    logprobs,
+    top_k,
+    top_p,
+    min_p,
+    typical,
+    epsilon,
+    eta,
+    top_n_sigma,
+    top_a,
+    top_h,
+    tail_free,
+    xtc,
+    mirostat_1,
+    mirostat_2,
+    adaptive_p,
 )
 """The files that define one rule each; `STEP` at the end of each is its step."""
 
-STEPS: Mapping[str, Step] = MappingProxyType(
-    {
-        step.name: step
-        for step in (
-            *(rule.STEP for rule in RULES[:-1]),
-            *SHAPE_STEPS[:2],
-            RULES[-1].STEP,
-            *SHAPE_STEPS[2:],
-            *FILTER_STEPS,
-            *ADAPTIVE_STEPS,
-        )
-    }
-)
+STEPS: Mapping[str, Step] = MappingProxyType({rule.STEP.name: rule.STEP for rule in RULES})
 """Every step by its name."""
-
-
-def steps_applying(applies: Mapping[str, Apply]) -> Mapping[str, Step]:
-    """Return steps of the table that do what they do in another way, by their names.
-
-    >>> list(steps_applying({"top_k": lambda candidates, situation, values: candidates}))
-    ['top_k']
-    """
-    return MappingProxyType(
-        {name: replace(STEPS[name], apply=apply) for name, apply in applies.items()}
-    )
 
 
 def _step_named(name: str) -> Step:

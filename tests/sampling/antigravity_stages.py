@@ -7,10 +7,10 @@ from typing import Any
 
 from sampling_ref.evaluation import Precision, evaluation
 from sampling_ref.numbers.binary32 import Binary32, sum_in_binary32
+from sampling_ref.numbers.plain32 import softmax_in_32_bits
 from sampling_ref.numbers.softmax import softmax
 from sampling_ref.row import Number, TokenId
 from sampling_ref.tracing import Applied
-from sampling_ref.twins.plain import softmax_in_32_bits
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,11 @@ from math import inf, log
 from typing import Any
 
 from sampling_ref import PROFILES
-from sampling_ref.candidate_orders import ORDERS
 from sampling_ref.candidates import Candidates
-from sampling_ref.filters.min_p import min_p
-from sampling_ref.filters.tail_free import tail_free
-from sampling_ref.filters.top_a import top_a
-from sampling_ref.filters.top_k import top_k
-from sampling_ref.filters.top_p import top_p
-from sampling_ref.filters.typical import typical
+from sampling_ref.engines.llama_cpp_order import falling_positions
+from sampling_ref.engines.orders import ORDERS
 from sampling_ref.row import ReadRow
+from tests.sampling.filtering import min_p, tail_free, top_a, top_k, top_p, typical
 
 Weights = Sequence[float | Fraction]
 
@@ -68,7 +64,10 @@ def kept_of_weights(name: str, op: str, weights: Weights, **params: object) -> s
     taken: dict[str, Any] = {ours: values[theirs] for ours, theirs in stage.takes.items()}
     candidates = Candidates(range(len(weights)), ReadRow(weights))
     wanted = min(taken.get("k", len(weights)), len(weights))
-    candidates = ORDERS[stage.order](candidates, wanted)
+    if stage.order == "libstdc++":
+        candidates = candidates.at(falling_positions(list(map(float, weights)), wanted))
+    else:
+        candidates = ORDERS[stage.order](candidates, wanted)
     choices = {key: value for key, value in stage.choices.items() if key != "base"}
     places = FILTERS[op](list(candidates.logits), **choices, **taken)
     return {candidates.tokens[place] for place in places}

@@ -10,22 +10,29 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sampling_ref.adaptive.adaptive_p import (
+from sampling_ref.errors import ParameterError, RandomNumberError, RowError
+from sampling_ref.numbers.reals import Real
+from sampling_ref.numbers.softmax import softmax
+from sampling_ref.steps.adaptive_p import (
     PastProbabilities,
     adaptive_p_aim,
-    adaptive_p_logits,
     adaptive_p_next,
     adaptive_p_start,
 )
-from sampling_ref.adaptive.mirostat_1 import _whole_part, mirostat_1, mirostat_1_kept
-from sampling_ref.adaptive.mirostat_2 import mirostat_2, mirostat_2_kept
-from sampling_ref.errors import ParameterError, RandomNumberError, RowError
-from sampling_ref.filters.top_k import top_k_logits
-from sampling_ref.mirostat import Whose, draw_falling, next_mu, surprise
-from sampling_ref.numbers.reals import Real
-from sampling_ref.numbers.softmax import softmax
-from tests.sampling.filtering import DIGITS, NO_NUMBERS, weights_of
+from sampling_ref.steps.mirostat import Whose
+from sampling_ref.steps.mirostat_1 import _whole_part
+from tests.sampling.filtering import DIGITS, NO_NUMBERS, top_k_logits, weights_of
 from tests.sampling.rows import rows, uniforms
+from tests.sampling.steering import (
+    adaptive_p_logits,
+    draw_falling,
+    mirostat_1_kept,
+    mirostat_2_kept,
+    next_mu,
+    step_of_mirostat_1,
+    step_of_mirostat_2,
+    surprise,
+)
 from tests.sampling.test_eta import decimal
 from tests.texts import drawn
 
@@ -80,14 +87,14 @@ def test_if_every_token_is_too_surprising_the_best_one_stays() -> None:
 def test_three_steps_of_mirostat_2() -> None:
     """Eight equal tokens: each has 3 bits; so has the one drawn, in the whole row."""
     row = [0.0] * 8
-    token, mu = mirostat_2(row, 4.0, tau=2.0, eta=0.5, uniform=0.3125)
+    token, mu = step_of_mirostat_2(row, 4.0, tau=2.0, eta=0.5, uniform=0.3125)
     assert (token, mu) == (2, 3.5)
-    token, mu = mirostat_2(row, mu, tau=2.0, eta=0.5, uniform=0.0)
+    token, mu = step_of_mirostat_2(row, mu, tau=2.0, eta=0.5, uniform=0.0)
     assert (token, mu) == (0, 3.0)
-    token, mu = mirostat_2(row, mu, tau=2.0, eta=0.5, uniform=1 - 2.0**-53)
+    token, mu = step_of_mirostat_2(row, mu, tau=2.0, eta=0.5, uniform=1 - 2.0**-53)
     assert (token, mu) == (7, 2.5)
-    assert mirostat_2(row, mu, tau=2.0, eta=0.5, uniform=0.75) == (0, 2.0)  # one is left
-    assert mirostat_2(row, mu, tau=2.0, eta=0.5, uniform=0.75, whose="kept") == (0, 3.5)
+    assert step_of_mirostat_2(row, mu, tau=2.0, eta=0.5, uniform=0.75) == (0, 2.0)  # one is left
+    assert step_of_mirostat_2(row, mu, tau=2.0, eta=0.5, uniform=0.75, whose="kept") == (0, 3.5)
 
 
 @drawn(40)
@@ -95,7 +102,7 @@ def test_three_steps_of_mirostat_2() -> None:
 def test_a_step_of_mirostat_2_in_floats(
     row: list[float], mu: float, uniform: float, whose: Whose, factor: float
 ) -> None:
-    token, after = mirostat_2(
+    token, after = step_of_mirostat_2(
         row, mu, tau=3.0, eta=0.25, uniform=uniform, whose=whose, factor=factor
     )
     kept = mirostat_2_kept(row, mu, factor=factor)
@@ -130,9 +137,9 @@ def test_mirostat_1_keeps_as_many_tokens_as_the_printed_formula_says(
     assume(abs(k - round(k)) > 1e-6 or k > 50)
     assume(abs(k - round(k + 0.5) + 0.5) > 1e-6)
     count = max(int(min(k, 99)), 1)
-    assert mirostat_1_kept(row, mu, ranks=ranks, vocabulary=size) == top_k_logits(row, count)
+    assert mirostat_1_kept(row, mu, ranks=ranks, size=size) == top_k_logits(row, count)
     count = round(min(k, 99)) + 1
-    kept = mirostat_1_kept(row, mu, ranks=ranks, vocabulary=size, whole="nearest and one")
+    kept = mirostat_1_kept(row, mu, ranks=ranks, size=size, whole="nearest and one")
     assert kept == top_k_logits(row, count)
 
 
@@ -159,7 +166,7 @@ def test_equal_candidates_have_no_exponent() -> None:
     assert mirostat_1_kept(row, 2.5, whole="nearest and one") == {0}
     assert mirostat_1_kept(row, -9.0) == {0}
     assert mirostat_1_kept(row, 3.5, flat="one") == {0}
-    assert mirostat_1_kept(row, 3.5, vocabulary=20) == {0}
+    assert mirostat_1_kept(row, 3.5, size=20) == {0}
     assert mirostat_1_kept([*row, -5.0], 9.0, ranks=9) == set(range(10))
 
 
@@ -179,7 +186,7 @@ def test_logits_far_apart_are_no_trouble() -> None:
 def test_a_step_of_mirostat_1_in_floats(
     row: list[float], mu: float, uniform: float, whose: Whose
 ) -> None:
-    token, after = mirostat_1(row, mu, tau=3.0, eta=0.25, uniform=uniform, whose=whose)
+    token, after = step_of_mirostat_1(row, mu, tau=3.0, eta=0.25, uniform=uniform, whose=whose)
     kept = mirostat_1_kept(row, mu)
     assert token == draw_falling(row, kept, uniform)
     among = kept if whose == "kept" else possible(row)
@@ -210,7 +217,7 @@ def test_a_surprise_is_a_binary_logarithm(row: list[float]) -> None:
     tokens = possible(row)
     for token in tokens:
         total = sum(exp(row[other] - row[token]) for other in tokens)
-        found = surprise(row, token, tokens, Fraction(1))
+        found = surprise(row, token)
         assert isclose(found, log2(total), abs_tol=1e-12)
         assert found >= 0
 
@@ -277,13 +284,14 @@ def test_adaptive_p_begins_where_it_aims_at_the_target() -> None:
 @pytest.mark.parametrize("number", NO_NUMBERS)
 def test_numbers_that_are_none_are_errors(number: Any) -> None:
     row, past = [0.5, 0.25], PastProbabilities(1.0, 2.0)
+    given = "" if number is None else number  # None stands for twice tau
     calls = [
-        ("mu", lambda: mirostat_1_kept(row, number)),
-        ("mu", lambda: mirostat_2_kept(row, number)),
-        ("tau", lambda: mirostat_1(row, 1.0, tau=number, eta=0.5, uniform=0.5)),
-        ("tau", lambda: mirostat_2(row, 1.0, tau=number, eta=0.5, uniform=0.5)),
-        ("eta", lambda: mirostat_1(row, 1.0, tau=1.0, eta=number, uniform=0.5)),
-        ("eta", lambda: mirostat_2(row, 1.0, tau=1.0, eta=number, uniform=0.5)),
+        ("mu", lambda: mirostat_1_kept(row, given)),
+        ("mu", lambda: mirostat_2_kept(row, given)),
+        ("tau", lambda: step_of_mirostat_1(row, 1.0, tau=number, eta=0.5, uniform=0.5)),
+        ("tau", lambda: step_of_mirostat_2(row, 1.0, tau=number, eta=0.5, uniform=0.5)),
+        ("eta", lambda: step_of_mirostat_1(row, 1.0, tau=1.0, eta=number, uniform=0.5)),
+        ("eta", lambda: step_of_mirostat_2(row, 1.0, tau=1.0, eta=number, uniform=0.5)),
         ("factor", lambda: mirostat_1_kept(row, 1.0, factor=number)),
         ("factor", lambda: mirostat_2_kept(row, 1.0, factor=number)),
         ("target", lambda: adaptive_p_logits(row, past, number)),
@@ -301,21 +309,21 @@ def test_numbers_that_are_none_are_errors(number: Any) -> None:
 
 @pytest.mark.parametrize("uniform", [*NO_NUMBERS, -0.5, 1.0])
 def test_a_uniform_number_outside_its_domain_is_an_error(uniform: Any) -> None:
-    with pytest.raises(RandomNumberError, match=r"^uniform must be in \[0, 1\), got "):
-        mirostat_1([0.5, 0.25], 1.0, tau=1.0, eta=0.5, uniform=uniform)
-    with pytest.raises(RandomNumberError, match=r"^uniform must be in \[0, 1\), got "):
-        mirostat_2([0.5, 0.25], 1.0, tau=1.0, eta=0.5, uniform=uniform)
+    with pytest.raises(RandomNumberError, match=r"^u must be in \[0, 1\), got "):
+        step_of_mirostat_1([0.5, 0.25], 1.0, tau=1.0, eta=0.5, uniform=uniform)
+    with pytest.raises(RandomNumberError, match=r"^u must be in \[0, 1\), got "):
+        step_of_mirostat_2([0.5, 0.25], 1.0, tau=1.0, eta=0.5, uniform=uniform)
 
 
 def test_other_parameters_outside_their_domains_are_errors() -> None:
     row = [0.5, 0.25]
-    for name, value in (("ranks", 1), ("vocabulary", 1), ("whole", "k"), ("flat", "k")):
+    for name, value in (("ranks", 1), ("size", 1), ("whole", "k"), ("flat", "k")):
         wrong: dict[str, Any] = {name: value}
         with pytest.raises(ParameterError, match=f"^{name} must be "):
             mirostat_1_kept(row, 1.0, **wrong)
     whose: Any = "mine"
     with pytest.raises(ParameterError, match=r"^whose must be one of "):
-        mirostat_2(row, 1.0, tau=1.0, eta=0.5, uniform=0.5, whose=whose)
+        step_of_mirostat_2(row, 1.0, tau=1.0, eta=0.5, uniform=0.5, whose=whose)
     for decay in (-0.5, 1.0):
         with pytest.raises(ParameterError, match=r"^decay must be in \[0, 1\), got "):
             adaptive_p_start(0.5, decay)

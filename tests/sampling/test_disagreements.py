@@ -13,8 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref import PROFILES, ParameterError, distribution, explain, sample, step, top_p
-from tests.sampling.filtering import weights_of
+from sampling_ref import (
+    PROFILES,
+    ParameterError,
+    distribution,
+    explain,
+    sample,
+    step,
+)
+from tests.sampling.filtering import top_p, weights_of
 from tests.sampling.records import Weights, alone, kept, kept_of_weights, logs, support
 from tests.sampling.rows import rows
 from tests.texts import drawn

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sampling_ref.draws.inverse_cdf import Boundary, inverse_cdf, inverse_cdf_of_logits
-from sampling_ref.draws.without_replacement import (
-    without_replacement,
-    without_replacement_of_logits,
-)
+from sampling_ref import WEIGHTS
+from sampling_ref.candidates import Candidates
+from sampling_ref.draws import inverse_cdf as of_inverse_cdf
+from sampling_ref.draws import without_replacement as of_without_replacement
+from sampling_ref.draws.inverse_cdf import Boundary
 from sampling_ref.errors import ParameterError, RandomNumberError, RowError, UndecidedError
 from sampling_ref.numbers.reals import Real, sum_of
 from tests.sampling.rows import exactly, rows, uniforms, weights
@@ -24,6 +24,27 @@ MORE = int(os.environ.get("TOKENREF_CAMPAIGN", "1"))
 
 BOUNDARIES: list[Boundary] = ["exceed", "reach"]
 NEARLY_ONE = 1 - 2.0**-53
+
+
+def inverse_cdf(row: Any, u: Any, **choices: Any) -> int:
+    return of_inverse_cdf.inverse_cdf(row, u, numbers=WEIGHTS, **choices)
+
+
+def inverse_cdf_of_logits(row: Any, u: Any, *, factor: Any = 1, **choices: Any) -> int:
+    given = row if factor == 1 else Candidates(range(len(row)), row, factor)
+    return of_inverse_cdf.inverse_cdf(given, u, **choices)
+
+
+def without_replacement(row: Any, count: Any, uniforms: Any, **choices: Any) -> list[int]:
+    several = of_without_replacement.without_replacement
+    return several(row, count, uniforms, numbers=WEIGHTS, **choices)
+
+
+def without_replacement_of_logits(
+    row: Any, count: Any, uniforms: Any, *, factor: Any = 1, **choices: Any
+) -> list[int]:
+    given = row if factor == 1 else Candidates(range(len(row)), row, factor)
+    return of_without_replacement.without_replacement(given, count, uniforms, **choices)
 
 
 def borders(row: list[float]) -> list[Fraction]:
@@ -208,7 +229,7 @@ def test_an_order_that_fits_no_row_is_an_error(order: Any, sentence: str) -> Non
 
 def test_a_walk_without_possible_tokens_is_an_error() -> None:
     for draw, row in ((inverse_cdf, [0.0, 1.0]), (inverse_cdf_of_logits, [-inf, 1.0])):
-        with pytest.raises(RowError, match=r"of the tokens in order leave no token possible"):
+        with pytest.raises(RowError, match=r"the tokens in order leave no token possible"):
             draw(row, 0.5, order=[0])
         with pytest.raises(RowError, match="must hold at least one number"):
             draw(row, 0.5, order=[])

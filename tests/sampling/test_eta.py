@@ -10,10 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RowError
-from sampling_ref.filters.epsilon import epsilon
-from sampling_ref.filters.eta import eta, eta_logits
-from sampling_ref.filters.top_k import top_k
-from tests.sampling.filtering import DIGITS, NO_NUMBERS, everything, possible, total, weights_of
+from tests.sampling.filtering import (
+    DIGITS,
+    NO_NUMBERS,
+    epsilon,
+    eta,
+    eta_logits,
+    everything,
+    possible,
+    top_k,
+    total,
+    weights_of,
+)
 from tests.sampling.rows import rows, weights
 from tests.texts import drawn
 

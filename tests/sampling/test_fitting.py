@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref import step, top_p, top_p_logits
-from sampling_ref.candidate_orders import ORDERS
+from sampling_ref import (
+    step,
+)
 from sampling_ref.candidates import Candidates
-from sampling_ref.numbers.fitting import fitting, fitting_logits
+from sampling_ref.engines.orders import ORDERS
 from sampling_ref.steps.frequency_penalty import frequency_penalty
 from sampling_ref.steps.presence_penalty import presence_penalty
-from tests.sampling.filtering import weights_of
+from tests.sampling.filtering import top_p, top_p_logits, weights_of
 from tests.sampling.rows import rows, shares, weights
 from tests.texts import drawn
 
@@ -39,7 +40,6 @@ def by_the_heap(row: list[float] | list[Fraction], most: Fraction) -> set[int]:
 @given(weights(10), shares())
 def test_weights_fit_as_in_the_engine(row: list[float], share: float) -> None:
     most = Fraction(share) * sum(map(Fraction, row))
-    assert fitting(row, most) == by_the_heap(row, most)
     assert top_p(row, share, boundary="fitting") == by_the_heap(row, most)
 
 
@@ -52,21 +52,24 @@ def test_logits_fit_as_their_weights_do(row: list[float], share: float, factor: 
 
 
 def test_equal_logits_meet_a_share_exactly() -> None:
-    assert fitting_logits([0.0] * 8, Fraction(3, 8)) == {5, 6, 7}
-    assert fitting_logits([0.0] * 8, Fraction(3, 8) - Fraction(1, 2**60)) == {6, 7}
-    assert fitting_logits([0.0] * 4, Fraction(1)) == {0, 1, 2, 3}
+    assert top_p_logits([0.0] * 8, Fraction(3, 8), boundary="fitting") == {5, 6, 7}
+    assert top_p_logits([0.0] * 8, Fraction(3, 8) - Fraction(1, 2**60), boundary="fitting") == {
+        6,
+        7,
+    }
+    assert top_p_logits([0.0] * 4, Fraction(1), boundary="fitting") == {0, 1, 2, 3}
 
 
 def test_a_share_may_be_one_of_a_larger_row() -> None:
-    assert fitting_logits([0.0, 0.0], Fraction(1, 4), total=[0.0] * 4) == {1}
-    assert fitting_logits([0.0, 0.0], Fraction(1, 2), total=[0.0] * 4) == {0, 1}
+    assert top_p_logits([0.0, 0.0], Fraction(1, 4), total=[0.0] * 4, boundary="fitting") == {1}
+    assert top_p_logits([0.0, 0.0], Fraction(1, 2), total=[0.0] * 4, boundary="fitting") == {0, 1}
     assert top_p_logits([0.0] * 2, 0.25, boundary="fitting", total=[0.0] * 4) == {1}
     assert top_p([1.0, 1.0], 0.25, boundary="fitting", total=4) == {1}
 
 
 def test_one_token_stays_however_small_the_share() -> None:
-    assert fitting([0.25, 0.5, 0.25], Fraction(1, 10**9)) == {1}
-    assert fitting_logits([0.0, 1.0, -inf], Fraction(1, 10**9)) == {1}
+    assert top_p([0.25, 0.5, 0.25], Fraction(1, 10**9), boundary="fitting") == {1}
+    assert top_p_logits([0.0, 1.0, -inf], Fraction(1, 10**9), boundary="fitting") == {1}
     assert top_p([0.25, 0.5], 0.0, boundary="fitting", zero="best") == {1}
 
 

@@ -17,22 +17,15 @@ from typing import Any, Literal, NamedTuple
 import pytest
 
 from sampling_ref import (
+    WEIGHTS,
     Sampler,
     SamplingError,
     distribution,
     explain,
     logprobs,
-    min_p,
     sample,
     step,
-    top_k_logits,
-    top_p,
-    top_p_logits,
-    typical_logits,
-    xtc,
 )
-from sampling_ref.adaptive.mirostat_1 import mirostat_1_kept
-from sampling_ref.adaptive.mirostat_2 import mirostat_2
 from sampling_ref.draws.exponential_race import exponential_race
 from sampling_ref.draws.gumbel_max import gumbel_max
 from sampling_ref.draws.inverse_cdf import inverse_cdf
@@ -44,7 +37,9 @@ from sampling_ref.steps.lz import lz_penalty
 from sampling_ref.steps.penalties import penalties
 from sampling_ref.steps.presence_penalty import presence_penalty
 from sampling_ref.steps.repetition_penalty import repetition_penalty
+from tests.sampling.filtering import min_p, top_k_logits, top_p, top_p_logits, typical_logits, xtc
 from tests.sampling.records import alone, kept, kept_of_weights, logs, support
+from tests.sampling.steering import mirostat_1_kept, step_of_mirostat_2
 
 YES, NO = True, False
 HALVES = (0.5, 0.25, 0.125, 0.125)
@@ -792,7 +787,10 @@ DRAWS = [
     Bug(
         "tokens without weight are drawn",
         "pytorch/pytorch#192812, Lightning-AI/litgpt#2323, NVIDIA/TensorRT-LLM#1590",
-        lambda: [inverse_cdf([0.0, 1.0, 0.0, 1.0, 0.0], u) for u in (0.0, 0.5, 1 - 2.0**-53)],
+        lambda: [
+            inverse_cdf([0.0, 1.0, 0.0, 1.0, 0.0], u, numbers=WEIGHTS)
+            for u in (0.0, 0.5, 1 - 2.0**-53)
+        ],
         [1, 3, 3],
         lambda: [
             next(token for token, total in enumerate((0, 1, 1, 2, 2, 2)) if total >= u)
@@ -803,7 +801,7 @@ DRAWS = [
     Bug(
         "the last sum is below 1, and the number above it",
         "NVIDIA/TensorRT-LLM#19485, #19496, flashinfer-ai/flashinfer#384",
-        lambda: inverse_cdf([0.25, 0.25, 0.25, 0.25 - 2.0**-20], 1 - 2.0**-24),
+        lambda: inverse_cdf([0.25, 0.25, 0.25, 0.25 - 2.0**-20], 1 - 2.0**-24, numbers=WEIGHTS),
         3,
         lambda: sum(
             total <= 1 - 2.0**-24 for total in accumulate([0.25, 0.25, 0.25, 0.25 - 2.0**-20])
@@ -853,7 +851,7 @@ DRAWS = [
     Bug(
         "surprise in nats, its target in bits",
         "paiml/aprender#2142",
-        lambda: mirostat_2([0.0] * 4, 4.0, tau=1.0, eta=0.5, uniform=0.5)[1],
+        lambda: step_of_mirostat_2([0.0] * 4, 4.0, tau=1.0, eta=0.5, uniform=0.5)[1],
         3.5,
         lambda: round(4.0 - 0.5 * (log(4) - 1.0), 3),
         3.807,

@@ -13,19 +13,18 @@ ROOT = Path(__file__).parent.parent.parent
 
 LAYERS = (
     {"errors", "row", "parameters", "candidates", "history"},
-    {"numbers", "temperature", "greedy", "dynamic_temperature"},
+    {"numbers"},
     {"random", "lz", "generation"},
-    {"draws", "speculative", "mirostat", "situation", "filters", "adaptive"},
-    {"steps", "llama_cpp", "antigravity"},
-    {"engines", "candidate_orders", "tracing", "chatstream"},
-    {"twins", "evaluation", "sampler"},
+    {"steps", "draws", "speculative", "antigravity"},
+    {"engines", "tracing", "chatstream"},
+    {"evaluation", "sampler"},
 )
 """A part imports parts of earlier layers, or of its own, and never in circles."""
 
 SIDE_BY_SIDE = {
-    "steps": {"step", "table"},
+    "steps": {"step", "table", "mirostat"},
     "draws": {"noise", "inverse_cdf"},
-    "engines": {"profile", "domains"},
+    "engines": {"profile", "domains", "draws", "orders", "llama_cpp_order", "libstdcxx"},
 }
 """Packages whose files do not import each other, and the files in them that all may import."""
 

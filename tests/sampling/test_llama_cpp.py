@@ -13,41 +13,43 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sampling_ref.candidates import Candidates
+from sampling_ref.engines.libstdcxx import (
+    order_of_partial_sort,
+    order_of_sort,
+    uniform_double,
+    uniform_float,
+)
+from sampling_ref.engines.llama_cpp_order import falling_positions
+from sampling_ref.engines.llama_cpp_text import breakers_of_strings, infill
 from sampling_ref.errors import ParameterError, RandomNumberError, RowError
-from sampling_ref.llama_cpp.adaptive_p import (
+from sampling_ref.numbers.binary32 import to_binary32
+from sampling_ref.numbers.llama32 import sum_in_order
+from sampling_ref.random.mt19937 import mt19937
+from tests.sampling.llama_cpp_samplers import (
     AdaptiveState,
     adaptive_p,
     adaptive_p_accept,
     adaptive_p_start,
+    discrete,
+    dist,
+    dist_probabilities,
+    dry,
+    greedy,
+    logit_bias,
+    min_p,
+    mirostat,
+    mirostat_v2,
+    mirostat_v2_kept,
+    penalties,
+    softmax,
+    temp,
+    temp_ext,
+    top_k,
+    top_n_sigma,
+    top_p,
+    typical,
+    xtc,
 )
-from sampling_ref.llama_cpp.dist import dist, dist_probabilities
-from sampling_ref.llama_cpp.dry import dry
-from sampling_ref.llama_cpp.dry_breakers import breakers_of_strings
-from sampling_ref.llama_cpp.dynamic_temperature import temp_ext
-from sampling_ref.llama_cpp.falling_order import falling_positions
-from sampling_ref.llama_cpp.greedy import greedy
-from sampling_ref.llama_cpp.infill import infill
-from sampling_ref.llama_cpp.libstdcxx_order import order_of_partial_sort, order_of_sort
-from sampling_ref.llama_cpp.libstdcxx_random import (
-    discrete_index,
-    sum_in_order,
-    uniform_double,
-    uniform_float,
-)
-from sampling_ref.llama_cpp.logit_bias import logit_bias
-from sampling_ref.llama_cpp.min_p import min_p
-from sampling_ref.llama_cpp.mirostat import mirostat
-from sampling_ref.llama_cpp.mirostat_v2 import mirostat_v2, mirostat_v2_kept
-from sampling_ref.llama_cpp.penalties import penalties
-from sampling_ref.llama_cpp.softmax import softmax
-from sampling_ref.llama_cpp.temperature import temp
-from sampling_ref.llama_cpp.top_k import top_k
-from sampling_ref.llama_cpp.top_n_sigma import top_n_sigma
-from sampling_ref.llama_cpp.top_p import top_p
-from sampling_ref.llama_cpp.typical import typical
-from sampling_ref.llama_cpp.xtc import xtc
-from sampling_ref.numbers.binary32 import to_binary32
-from sampling_ref.random.mt19937 import mt19937
 from tests.sampling.rows import rows
 
 
@@ -725,14 +727,14 @@ def test_a_uniform_number_of_zero_draws_the_first_candidate_even_if_impossible()
 def test_a_running_sum_that_hits_the_target_is_enough() -> None:
     half = [0, 2**31]
     assert dist(of(0.0, 0.0), iter(half)) == 0
-    assert discrete_index([1.0, 1.0], iter(half)) == 0
+    assert discrete(of(0.0, 0.0), iter(half)) == 0
     assert dist(of(0.0, 0.0), iter([2**12, 2**31])) == 1
-    assert discrete_index([1.0, 1.0], iter([2**12, 2**31])) == 1
+    assert discrete(of(0.0, 0.0), iter([2**12, 2**31])) == 1
 
 
 def test_the_last_running_sum_is_one_whatever_the_sum_is() -> None:
-    shares = [1.0] * 14  # the running sums of 1 / 14 end below the largest uniform number
-    assert discrete_index(shares, iter([2**32 - 1, 2**32 - 1])) == 14 - 1
+    row = of(*[0.0] * 14)  # the running sums of 1 / 14 end below the largest uniform number
+    assert discrete(row, iter([2**32 - 1, 2**32 - 1])) == 14 - 1
     assert sum_in_order([2.0**53, 1.0, 1.0]) == 2.0**53
 
 
@@ -874,83 +876,6 @@ def test_no_argument_is_changed(row: list[float]) -> None:
     for step in STEPS.values():
         step(candidates)
     assert (tokens, logits) == (list(range(len(row))), row)
-
-
-WRONG_NUMBERS = [nan, inf, -inf, 1e39, "1", None, True, 1j, [1.0]]
-
-
-@pytest.mark.parametrize("value", WRONG_NUMBERS)
-@pytest.mark.parametrize(
-    "step",
-    [
-        lambda value: logit_bias(of(0.0), [(0, value)]) if value != -inf else top_p(of(0.0), value),
-        lambda value: penalties(of(0.0), [0], 64, value),
-        lambda value: penalties(of(0.0), [0], 64, 1.0, value),
-        lambda value: penalties(of(0.0), [0], 64, 1.0, 0.0, value),
-        lambda value: dry(of(0.0), [0], value),
-        lambda value: dry(of(0.0), [0], 1.0, value),
-        lambda value: top_n_sigma(of(0.0), value),
-        lambda value: typical(of(0.0), value),
-        lambda value: top_p(of(0.0), value),
-        lambda value: min_p(of(0.0), value),
-        lambda value: xtc(of(0.0), iter([0]), value, 0.1),
-        lambda value: xtc(of(0.0), iter([0]), 0.1, value),
-        lambda value: temp(of(0.0), value),
-        lambda value: temp_ext(of(0.0), value),
-        lambda value: temp_ext(of(0.0), 1.0, value),
-        lambda value: temp_ext(of(0.0), 1.0, 0.0, value),
-        lambda value: mirostat(of(0.0), iter([0]), value, n_vocab=1),
-        lambda value: mirostat(of(0.0), iter([0]), 1.0, n_vocab=1, tau=value),
-        lambda value: mirostat(of(0.0), iter([0]), 1.0, n_vocab=1, eta=value),
-        lambda value: mirostat_v2(of(0.0), iter([0]), value),
-        lambda value: mirostat_v2(of(0.0), iter([0]), 1.0, tau=value),
-        lambda value: mirostat_v2(of(0.0), iter([0]), 1.0, eta=value),
-        lambda value: adaptive_p(of(0.0), iter([0]), adaptive_p_start(0.5), value),
-        adaptive_p_start,
-        lambda value: adaptive_p_start(0.5, value),
-    ],
-)
-def test_real_parameters_are_finite_32_bit_numbers(
-    step: Callable[[object], object], value: object
-) -> None:
-    with pytest.raises(ParameterError, match="32 bits"):
-        step(value)
-
-
-@pytest.mark.parametrize("value", [0.5, 1.0, "1", None, True, 2**31, -(2**31) - 1])
-@pytest.mark.parametrize(
-    "step",
-    [
-        lambda value: top_k(of(0.0), value),
-        lambda value: top_p(of(0.0), 0.5, value),
-        lambda value: min_p(of(0.0), 0.5, value),
-        lambda value: typical(of(0.0), 0.5, value),
-        lambda value: xtc(of(0.0), iter([0]), 0.5, 0.1, value),
-        lambda value: penalties(of(0.0), [0], value),
-        lambda value: dry(of(0.0), [0], 1.0, 1.0, value),
-        lambda value: dry(of(0.0), [0], 1.0, 1.0, 1, value),
-        lambda value: dry(of(0.0), [0, 0, 0], 1.0, 1.0, 1, 64, [[value]]),
-        lambda value: logit_bias(of(0.0), [(value, 1.0)]),
-        lambda value: mirostat(of(0.0), iter([0]), 1.0, n_vocab=value),
-        lambda value: mirostat(of(0.0), iter([0]), 1.0, n_vocab=1, m=value),
-    ],
-)
-def test_whole_parameters_are_32_bit_integers(
-    step: Callable[[object], object], value: object
-) -> None:
-    with pytest.raises(ParameterError):
-        step(value)
-
-
-@pytest.mark.parametrize("breakers", [["ab"], [b"ab"], [3]])
-def test_breakers_are_sequences_of_tokens(breakers: list[object]) -> None:
-    with pytest.raises(ParameterError, match="must be sequences of token ids"):
-        dry(of(0.0), [0, 0, 0], 1.0, breakers=breakers)  # type: ignore[arg-type]
-
-
-def test_a_repetition_penalty_of_zero_makes_infinity_an_error_of_the_next_step() -> None:
-    with pytest.raises(RowError, match="the logit of token 0 must be finite"):
-        greedy(penalties(of(1.0), [0], 64, 0.0))
 
 
 def test_a_wrong_maximum_that_makes_weights_infinite_is_an_error() -> None:

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RowError
-from sampling_ref.filters.min_p import min_p, min_p_logits
-from sampling_ref.filters.top_k import top_k
-from tests.sampling.filtering import NO_NUMBERS, possible, weights_of
+from tests.sampling.filtering import NO_NUMBERS, min_p, min_p_logits, possible, top_k, weights_of
 from tests.sampling.rows import rows, shares, weights
 from tests.texts import drawn
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RowError
-from sampling_ref.filters.tail_free import Cut, tail_free, tail_free_logits
 from sampling_ref.numbers.orders import Ties
-from tests.sampling.filtering import NO_NUMBERS, possible, weights_of
+from sampling_ref.steps.tail_free import Cut
+from tests.sampling.filtering import NO_NUMBERS, possible, tail_free, tail_free_logits, weights_of
 from tests.sampling.rows import rows, weights
 from tests.texts import drawn
 

@@ -9,13 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.dynamic_temperature import dynamic_temperature, temperature_of_entropy
+from sampling_ref.candidates import Candidates
 from sampling_ref.errors import ParameterError, RowError
-from sampling_ref.greedy import Rule, greedy, is_greedy, only_greedy
 from sampling_ref.numbers.binary32 import Binary32
+from sampling_ref.numbers.exact import EXACT
+from sampling_ref.numbers.plain32 import PLAIN32
+from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.row import Number
-from sampling_ref.steps.smoothing import smoothing
-from sampling_ref.temperature import temperature
+from sampling_ref.steps import dynamic_temperature as of_dynamic_temperature
+from sampling_ref.steps import smoothing as of_smoothing
+from sampling_ref.steps.greedy import Rule, greedy_token, is_greedy
+from sampling_ref.steps.greedy import greedy as only_greedy_candidates
+from sampling_ref.steps.temperature import temperature as tempered
 from tests.sampling.rows import rows
 from tests.texts import drawn
 
@@ -24,14 +29,44 @@ NOT_POSITIVE = [0, 0.0, -0.0, -5e-324, nan, inf, -inf, "1", None, True, 10**400]
 NEGATIVE = [-5e-324, -1, nan, inf, -inf, "1", None, True, 10**400]
 
 
+def temperature(row: Any, value: Any, numbers: Numbers = EXACT) -> list[Number]:
+    """Return the logits divided by a temperature, without rounding if the numbers are exact."""
+    after = tempered(row, value, numbers=numbers)
+    return [
+        x if x == -inf else x * after.factor if numbers.rounds else Fraction(x) * after.factor
+        for x in after.logits
+    ]
+
+
+def dynamic_temperature(row: Any, *args: Any, **given: Any) -> list[Number]:
+    return of_dynamic_temperature.dynamic_temperature(row, *args, **given).row(len(row))
+
+
+def temperature_of_entropy(
+    row: list[float], middle: Any, spread: Any, exponent: Any, count: int
+) -> Number:
+    middle, spread, exponent = map(Fraction, (middle, spread, exponent))
+    low = max(Fraction(0), middle - spread)
+    here = EXACT.of(Candidates(range(len(row)), row))
+    return here.tempered(low, middle + spread, exponent, count)
+
+
+def smoothing(row: Any, factor: Any, numbers: Numbers = EXACT) -> list[Number]:
+    return list(of_smoothing.smoothing(row, factor, numbers=numbers).logits)
+
+
+def only_greedy(row: Any, **choices: Any) -> list[Number]:
+    return list(only_greedy_candidates(row, **choices).logits)
+
+
 @drawn(60)
 @given(rows(), TEMPERATURES)
 def test_temperature_divides_every_logit(row: list[float], value: Fraction) -> None:
     exact: list[Number] = [logit if logit == -inf else Fraction(logit) for logit in row]
     divided = temperature(exact, value)
     assert divided == [logit if logit == -inf else logit / value for logit in exact]
-    assert divided == temperature(exact, value, arithmetic="reciprocal")
-    assert temperature(row, float(value)) == [logit / float(value) for logit in row]
+    floats = tempered(row, float(value)).row(len(row))
+    assert floats == [logit / float(value) for logit in row]
 
 
 def test_two_temperatures_are_their_product() -> None:
@@ -39,11 +74,9 @@ def test_two_temperatures_are_their_product() -> None:
     assert temperature([3.0, -1.0], 0.5) != temperature(temperature([3.0, -1.0], 0.5), 0.5)
 
 
-def test_the_reciprocal_is_rounded_first() -> None:
+def test_in_32_bits_each_quotient_is_rounded() -> None:
     ten, three = Binary32(10.0), Binary32(3.0)
-    assert temperature([ten], three) == [ten / three]
-    assert temperature([ten], three, arithmetic="reciprocal") == [ten * (1 / three)]
-    assert ten / three != ten * (1 / three)
+    assert temperature([10.0], 3.0, PLAIN32) == [ten / three]
 
 
 @pytest.mark.parametrize("value", NOT_POSITIVE)
@@ -54,22 +87,11 @@ def test_a_temperature_must_be_finite_and_above_0(value: Any) -> None:
         smoothing([1.0, 2.0], value)
 
 
-def test_a_temperature_that_leaves_no_finite_logit_is_an_error() -> None:
-    assert temperature([1.0, -1.0], 1e-308) == [1.0 / 1e-308, -1.0 / 1e-308]
-    with pytest.raises(ParameterError, match=r"^temperature must leave all logits finite, got"):
-        temperature([1.0, 0.0], 1e-309)
-    assert temperature([-1.0, 0.0], 1e-309) == [-inf, 0.0]
-    assert temperature([1e308, 1e308], 1.0) == [1e308, 1e308]
-    with pytest.raises(ParameterError, match=r"^temperature must leave all logits finite, got"):
-        temperature([-1.0, 0.0], 1e-309, arithmetic="reciprocal")
-    with pytest.raises(ParameterError, match=r"^temperature must leave all logits finite, got"):
-        temperature([Binary32(-1.0), Binary32(0.0)], 1e-46)
-
-
-@pytest.mark.parametrize("arithmetic", ["", None, "multiply"])
-def test_arithmetic_has_two_names(arithmetic: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^arithmetic must be one of division, reciprocal"):
-        temperature([1.0], 1.0, arithmetic=arithmetic)
+def test_a_temperature_that_leaves_no_finite_logit_is_an_error_in_32_bits() -> None:
+    assert temperature([1.0, -1.0], 1e-309) == [1 / Fraction(1e-309), -1 / Fraction(1e-309)]
+    with pytest.raises(RowError, match="makes logits too large for 32 bits"):
+        temperature([1.0, 0.0], 1e-39, PLAIN32)
+    assert temperature([-1.0, 0.0], 1e-39, PLAIN32) == [-inf, 0.0]
 
 
 # Dynamic temperature
@@ -119,7 +141,7 @@ def test_the_temperature_follows_the_entropy(
     if found == 0:
         assert after == only_greedy(row)
     else:
-        assert after == [logit / found for logit in row]
+        assert after == [logit / float(found) for logit in row]
 
 
 def test_equal_logits_have_the_highest_temperature_and_a_single_one_the_lowest() -> None:
@@ -196,7 +218,7 @@ def test_smoothing_forgets_what_is_added_to_all_logits() -> None:
 
 
 def test_far_away_is_impossible_after_smoothing() -> None:
-    assert smoothing([1e200, -1e200], 1.0) == [0.0, -inf]
+    assert smoothing([1e30, -1e30], 1.0, PLAIN32) == [0.0, -inf]
     assert smoothing([-inf, -inf], 1.0) == [-inf, -inf]
 
 
@@ -207,24 +229,24 @@ def test_far_away_is_impossible_after_smoothing() -> None:
 @given(rows())
 def test_greedy_returns_the_first_or_the_last_of_the_largest(row: list[float]) -> None:
     largest = [token for token, logit in enumerate(row) if logit == max(row)]
-    assert greedy(row) == largest[0]
-    assert greedy(row, ties="last") == largest[-1]
+    assert greedy_token(row) == largest[0]
+    assert greedy_token(row, ties="last") == largest[-1]
     for ties in ("first", "last"):
         alone = only_greedy(row, ties=ties)
         assert [token for token, logit in enumerate(alone) if logit > -inf] == [
-            greedy(row, ties=ties)
+            greedy_token(row, ties=ties)
         ]
         assert max(alone) == max(row)
 
 
 def test_the_two_zeros_are_equal() -> None:
-    assert greedy([-0.0, 0.0]) == 0
-    assert greedy([0.0, -0.0], ties="last") == 1
+    assert greedy_token([-0.0, 0.0]) == 0
+    assert greedy_token([0.0, -0.0], ties="last") == 1
 
 
 def test_a_row_without_a_possible_token_has_no_greedy_token() -> None:
     with pytest.raises(RowError, match=r"^logits leave no token possible"):
-        greedy([-inf, -inf])
+        greedy_token([-inf, -inf])
     assert only_greedy([-inf, -inf]) == [-inf, -inf]
 
 
@@ -256,7 +278,7 @@ def test_every_rule_is_tested_and_no_other_is_known() -> None:
             is_greedy(value, "zero")  # type: ignore[arg-type]
     for ties in ("lowest", None):
         with pytest.raises(ParameterError, match=r"^ties must be one of first, last"):
-            greedy([1.0], ties=ties)  # type: ignore[arg-type]
+            greedy_token([1.0], ties=ties)  # type: ignore[arg-type]
 
 
 def test_the_entropy_share_of_a_peaked_row_is_small() -> None:

@@ -9,9 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RowError
-from sampling_ref.filters.top_a import top_a, top_a_logits
-from sampling_ref.filters.top_k import top_k
-from tests.sampling.filtering import NO_NUMBERS, everything, possible, total, weights_of
+from tests.sampling.filtering import (
+    NO_NUMBERS,
+    everything,
+    possible,
+    top_a,
+    top_a_logits,
+    top_k,
+    total,
+    weights_of,
+)
 from tests.sampling.rows import rows, weights
 from tests.texts import drawn
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RowError
-from sampling_ref.filters.top_h import Entropy, top_h, top_h_logits
 from sampling_ref.numbers.orders import Ties
-from tests.sampling.filtering import DIGITS, NO_NUMBERS, possible, weights_of
+from sampling_ref.steps.top_h import Entropy
+from tests.sampling.filtering import DIGITS, NO_NUMBERS, possible, top_h, top_h_logits, weights_of
 from tests.sampling.rows import rows, shares, weights
 from tests.sampling.test_eta import decimal
 from tests.texts import drawn

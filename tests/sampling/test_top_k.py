@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RowError
-from sampling_ref.filters.top_k import top_k, top_k_logits
 from sampling_ref.numbers.orders import Ties
-from tests.sampling.filtering import NO_NUMBERS, possible, weights_of
+from tests.sampling.filtering import NO_NUMBERS, possible, top_k, top_k_logits, weights_of
 from tests.sampling.rows import rows, weights
 from tests.texts import drawn
 

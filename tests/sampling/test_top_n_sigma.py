@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RowError
-from sampling_ref.filters.top_n_sigma import Deviation, top_n_sigma_logits
-from tests.sampling.filtering import NO_NUMBERS
+from tests.sampling.filtering import NO_NUMBERS, top_n_sigma_logits
 from tests.sampling.rows import rows
 from tests.texts import drawn
 
@@ -88,13 +87,13 @@ def test_a_token_exactly_at_the_threshold_is_kept() -> None:
 
 
 def test_equal_logits_are_all_kept() -> None:
-    deviation: Deviation
+    deviation: str
     for deviation in ("population", "sample"):
         assert top_n_sigma_logits([1.5, 1.5], 0, deviation=deviation) == {0, 1}
 
 
 def test_one_possible_token_is_kept() -> None:
-    deviation: Deviation
+    deviation: str
     for deviation in ("population", "sample"):
         assert top_n_sigma_logits([-inf, 1.5], 1, deviation=deviation) == {1}
 

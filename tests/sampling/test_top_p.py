@@ -14,10 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RowError
-from sampling_ref.filters.top_k import top_k
-from sampling_ref.filters.top_p import Boundary, top_p, top_p_logits
 from sampling_ref.numbers.orders import Ties
-from tests.sampling.filtering import NO_NUMBERS, everything, possible, total, weights_of
+from sampling_ref.steps.top_p import Boundary
+from tests.sampling.filtering import (
+    NO_NUMBERS,
+    everything,
+    possible,
+    top_k,
+    top_p,
+    top_p_logits,
+    total,
+    weights_of,
+)
 from tests.sampling.rows import rows, shares, weights
 from tests.texts import drawn
 
@@ -288,7 +296,7 @@ def test_p_outside_its_domain_is_an_error(p: Any) -> None:
             function([0.5, 0.5], p or -1, zero="best")
 
 
-@pytest.mark.parametrize("name", ["least", "boundary", "ties", "zero", "total"])
+@pytest.mark.parametrize("name", ["least", "boundary", "walked", "ties", "zero"])
 def test_other_parameters_outside_their_domains_are_errors(name: str) -> None:
     wrong: dict[str, Any] = {name: -1}
     with pytest.raises(ParameterError, match=f"^{name} must be "):

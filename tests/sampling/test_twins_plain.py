@@ -7,7 +7,6 @@ kept set lies between those of the exact rule with its threshold moved by that m
 way, and a drawn token is one that the exact rule draws for a number moved by that much.
 """
 
-from collections.abc import Mapping
 from fractions import Fraction
 from math import exp, inf, log
 from typing import Any
@@ -16,17 +15,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref import PROFILES, STEPS, RowError, distribution, explain, sample, step
-from sampling_ref.candidate_orders import walk
+from sampling_ref import (
+    PROFILES,
+    STEPS,
+    WEIGHTS,
+    ParameterError,
+    RowError,
+    distribution,
+    explain,
+    min_p,
+    sample,
+    step,
+    top_n_sigma,
+    top_p,
+)
 from sampling_ref.candidates import Candidates, all_candidates
+from sampling_ref.engines.draws import draw, walk
+from sampling_ref.engines.llama_cpp_order import LLAMA_32
 from sampling_ref.engines.profile import Profile, Stage
 from sampling_ref.numbers.binary32 import Binary32, to_binary32
+from sampling_ref.numbers.exact import EXACT
+from sampling_ref.numbers.plain32 import PLAIN32, softmax_in_32_bits
+from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.numbers.softmax import softmax
+from sampling_ref.numbers.torch32 import TORCH32
 from sampling_ref.random.sources import Given, read_uniforms
 from sampling_ref.row import ReadRow
-from sampling_ref.situation import Situation
-from sampling_ref.twins.plain import PLAIN, draw_in_32_bits, softmax_in_32_bits
-from sampling_ref.twins.table import TWINS
+from sampling_ref.steps.step import Situation
 from tests.sampling.rows import histories, rows, shares
 from tests.texts import drawn
 
@@ -42,7 +57,7 @@ THRESHOLDS = {
 }
 """The parameter of each filter of shares that moves its threshold."""
 
-NAMES = [name for name, profile in PROFILES.items() if profile.twins == ""]
+NAMES = [name for name, profile in PROFILES.items() if profile.rounded is PLAIN32]
 STAGES = [
     pytest.param(stage, id=f"{name}-{place}-{stage.step}")
     for name in PROFILES
@@ -65,13 +80,14 @@ def is_binary32(number: Any) -> bool:
 # ------------------------------------------------------------------------- kept sets
 
 
-def kept(step_of: Mapping[str, Any], stage: Stage, row: list[float], value: float) -> set[int]:
+def kept(numbers: Numbers, stage: Stage, row: list[float], value: float) -> set[int]:
     """Return the tokens that one side of a stage keeps with its threshold at a value."""
-    chosen = step_of[stage.step]
+    chosen = STEPS[stage.step]
     values = {**stage.choices, THRESHOLDS[stage.step]: value}
     values |= {"least": 2} if "least" in stage.takes else {}
     values |= {"probability": 1.0} if stage.step == "xtc" else {}
-    situation = Situation(len(row), randomness=Given([0.0]))
+    values |= {"walked": "downwards"} if stage.step == "top_p" else {}  # plain 32 bits refuse more
+    situation = Situation(len(row), randomness=Given([0.0]), numbers=numbers)
     after = chosen.apply(all_candidates(ReadRow(row)), situation, chosen.read(values))
     return {token for token, logit in zip(after.tokens, after.logits, strict=True) if logit > -inf}
 
@@ -86,11 +102,11 @@ def test_kept_sets_differ_only_within_the_bound(
         value /= 2
     if stage.step in {"tail_free", "xtc"} and any(0 < share < TINY for share in softmax(row)):
         return  # they look at neighbours and numbers of tokens: another row, if one is zero
-    rounded, exact = kept(PLAIN.steps, stage, row, value), kept(STEPS, stage, row, value)
+    rounded, exact = kept(PLAIN32, stage, row, value), kept(EXACT, stage, row, value)
     if rounded == exact:
         return
     moved = [
-        kept(STEPS, stage, row, min(max(value * factor, 1e-30), 1.0))
+        kept(EXACT, stage, row, min(max(value * factor, 1e-30), 1.0))
         for factor in (1 - ERROR, 1 + ERROR)
     ]
     doubtful = set().union(*moved) - moved[0].intersection(moved[1], exact)
@@ -103,10 +119,10 @@ def test_kept_sets_differ_only_within_the_bound(
 def test_the_bound_excuses_no_token_more_or_less() -> None:
     stage = next(stage for stage in PROFILES["vllm"].stages if stage.step == "top_p")
     row = [3.0, 2.0, 1.0, 0.5, 0.0]
-    kept_here = kept(STEPS, stage, row, 0.75)
-    assert kept(STEPS, stage, row, 0.75 * (1 - ERROR)) == kept_here
-    assert kept(STEPS, stage, row, 0.75 * (1 + ERROR)) == kept_here
-    assert kept(PLAIN.steps, stage, row, 0.75) == kept_here == {0, 1}
+    kept_here = kept(EXACT, stage, row, 0.75)
+    assert kept(EXACT, stage, row, 0.75 * (1 - ERROR)) == kept_here
+    assert kept(EXACT, stage, row, 0.75 * (1 + ERROR)) == kept_here
+    assert kept(PLAIN32, stage, row, 0.75) == kept_here == {0, 1}
 
 
 # ------------------------------------------------------------------------------- draws
@@ -169,8 +185,9 @@ def test_draws_differ_only_within_the_bound(
 def test_a_draw_in_32_bits_is_never_an_impossible_token(row: list[float], number: float) -> None:
     for name in ("openai", "candle"):
         rule = PROFILES[name].draw
-        situation = Situation(len(row), randomness=Given(read_uniforms([number])))
-        token = draw_in_32_bits(Candidates(range(len(row)), row), situation, rule)
+        randomness = Given(read_uniforms([number]))
+        situation = Situation(len(row), randomness=randomness, numbers=PLAIN32)
+        token = draw(Candidates(range(len(row)), row), rule, situation)
         assert softmax_in_32_bits(row)[token] > 0
 
 
@@ -273,5 +290,19 @@ def test_what_situations_in_32_bits_calculate_with_rounds() -> None:
     assert float(third) != 1 / 3
 
 
-def test_every_profile_has_a_twin() -> None:
-    assert {profile.twins for profile in PROFILES.values()} == set(TWINS)
+def test_three_engines_have_an_arithmetic_of_their_own() -> None:
+    own = {name for name, profile in PROFILES.items() if profile.rounded is not PLAIN32}
+    assert own == {"antigravity", "llama.cpp", "transformers"}
+    assert PROFILES["llama.cpp"].rounded is LLAMA_32
+    assert PROFILES["transformers"].rounded is TORCH32
+
+
+def test_an_arithmetic_refuses_a_choice_that_it_cannot_honour() -> None:
+    with pytest.raises(ParameterError, match="walked must be a choice that plain 32 bits can"):
+        top_p([1.0, 0.5], 0.5, walked="upwards", numbers=PLAIN32)
+    with pytest.raises(ParameterError, match="base must be a choice that torch's 32 bits can"):
+        top_p([1.0, 0.5], 0.5, base="the whole row", numbers=TORCH32)
+    with pytest.raises(ParameterError, match="equality must be a choice that torch's 32 bits"):
+        min_p([1.0, 0.5], 0.5, equality="removed", numbers=TORCH32)
+    with pytest.raises(ParameterError, match="numbers must be a choice that a rule on logits can"):
+        top_n_sigma([1.0, 0.5], 0.5, numbers=WEIGHTS)

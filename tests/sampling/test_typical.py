@@ -10,9 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RowError
-from sampling_ref.filters.typical import Boundary, typical, typical_logits
 from sampling_ref.numbers.orders import Ties
-from tests.sampling.filtering import DIGITS, NO_NUMBERS, everything, possible, total, weights_of
+from sampling_ref.steps.typical import Boundary
+from tests.sampling.filtering import (
+    DIGITS,
+    NO_NUMBERS,
+    everything,
+    possible,
+    total,
+    typical,
+    typical_logits,
+    weights_of,
+)
 from tests.sampling.rows import rows, shares, weights
 from tests.sampling.test_eta import decimal
 from tests.texts import drawn

@@ -10,9 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RandomNumberError, RowError
-from sampling_ref.filters.xtc import Equality, xtc, xtc_logits
 from sampling_ref.numbers.orders import Ties
-from tests.sampling.filtering import NO_NUMBERS, everything, possible, total, weights_of
+from sampling_ref.steps.xtc import Equality
+from tests.sampling.filtering import (
+    NO_NUMBERS,
+    everything,
+    possible,
+    total,
+    weights_of,
+    xtc,
+    xtc_logits,
+)
 from tests.sampling.rows import rows, weights
 from tests.texts import drawn
 

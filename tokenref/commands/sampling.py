@@ -11,7 +11,8 @@ from tokenref.commands.paths import InputError
 
 if TYPE_CHECKING:
     from sampling_ref import Profile
-    from sampling_ref.engines.profile import Draw, Parameter, Stage
+    from sampling_ref.engines.draws import Draw
+    from sampling_ref.engines.profile import Parameter, Stage
 
 SHOWN: Final = 10
 """Number of tokens of a distribution that are printed."""

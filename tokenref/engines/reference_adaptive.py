@@ -4,21 +4,23 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from sampling_ref.adaptive.adaptive_p import (
-    PastProbabilities,
-    adaptive_p_logits,
-    adaptive_p_next,
-    adaptive_p_start,
-)
-from sampling_ref.adaptive.mirostat_1 import mirostat_1_kept
-from sampling_ref.adaptive.mirostat_2 import mirostat_2_kept
-from sampling_ref.draws.inverse_cdf import inverse_cdf_of_logits
+from sampling_ref.candidates import all_candidates
+from sampling_ref.draws.inverse_cdf import inverse_cdf
+from sampling_ref.engines.draws import walk
 from sampling_ref.errors import ParameterError
-from sampling_ref.mirostat import draw_falling, next_mu
 from sampling_ref.numbers.softmax import softmax
 from sampling_ref.parameters import read_fraction
 from sampling_ref.random.sources import read_uniforms
 from sampling_ref.row import read_possible_logits
+from sampling_ref.steps.adaptive_p import (
+    PastProbabilities,
+    adaptive_p,
+    adaptive_p_next,
+    adaptive_p_start,
+)
+from sampling_ref.steps.mirostat import next_mu
+from sampling_ref.steps.mirostat_1 import mirostat_1
+from sampling_ref.steps.mirostat_2 import mirostat_2
 from tokenref.floats import nearest, pack, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import Choices, all_choices
@@ -55,14 +57,16 @@ def _steer(op: str) -> Callable[[Choices, Request], Out]:
         given = request["state"].get("mu")
         mu = 2 * tau if given is None else unpack(given)[0]
         dtype = "f64" if given is None else type_of(given)
-        kept = (
-            mirostat_1_kept(row, mu, **params, **chosen)
-            if op == "mirostat_1"
-            else mirostat_2_kept(row, mu)
-        )
-        token = draw_falling(row, kept, uniform)
-        after = next_mu(row, kept, token, mu, tau=tau, eta=eta, whose=whose)
-        return {"token": token, "state": {"mu": pack([nearest(float(after), dtype)], dtype)}}
+        before = all_candidates(row)
+        if op == "mirostat_1":
+            if "vocabulary" in params:
+                params["size"] = params.pop("vocabulary")
+            after = mirostat_1(before, mu, tau=tau, **params, **chosen)
+        else:
+            after = mirostat_2(before, mu, tau=tau)
+        token = inverse_cdf(after, uniform, order=walk(after, "sorted"), boundary="reach")
+        state = next_mu(before, after, token, mu, tau=tau, eta=eta, whose=whose)
+        return {"token": token, "state": {"mu": pack([nearest(float(state["mu"]), dtype)], dtype)}}
 
     return answer
 
@@ -74,8 +78,8 @@ def _adaptive_p(choices: Choices, request: Request) -> Out:
     given = request["state"].get("past")
     past = start if given is None else PastProbabilities(*_pair(unpack(given)))
     dtype = "f64" if given is None else type_of(given)
-    logits = adaptive_p_logits(row, past, params["target"])
-    token = inverse_cdf_of_logits(logits, uniform, boundary=chosen["boundary"])
+    changed = adaptive_p(row, past, target=params["target"], decay=params["decay"])
+    token = inverse_cdf(changed, uniform, boundary=chosen["boundary"])
     after = adaptive_p_next(past, softmax(row)[token], params["decay"])
     numbers = [nearest(float(number), dtype) for number in after]
     return {"token": token, "state": {"past": pack(numbers, dtype)}}

@@ -8,16 +8,16 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
+from sampling_ref import EXACT, WEIGHTS
 from sampling_ref.draws.exponential_race import exponential_race_order
 from sampling_ref.draws.gumbel_max import gumbel_top
-from sampling_ref.draws.inverse_cdf import inverse_cdf, inverse_cdf_of_logits
+from sampling_ref.draws.inverse_cdf import inverse_cdf
 from sampling_ref.draws.torch_cpu import (
     multinomial_torch_cpu_with_replacement,
     multinomial_torch_cpu_without_replacement,
 )
 from sampling_ref.draws.without_replacement import (
     without_replacement,
-    without_replacement_of_logits,
 )
 from sampling_ref.errors import ParameterError, RandomNumberError, UnknownNameError
 from sampling_ref.random.sources import read_uniforms
@@ -56,13 +56,12 @@ def _row(request: Request, method: str, *kinds: str) -> list[float]:
 def _walk(chosen: Choices, request: Request, count: int) -> list[int]:
     row = _row(request, "inverse cdf", "probs", "logits")
     boundary, uniforms = chosen["boundary"], unpack(request["uniforms"])
+    numbers = WEIGHTS if "probs" in request else EXACT
     if "count" in request:
-        several = without_replacement if "probs" in request else without_replacement_of_logits
-        return several(row, count, uniforms, boundary=boundary)
-    one = inverse_cdf if "probs" in request else inverse_cdf_of_logits
+        return without_replacement(row, count, uniforms, boundary=boundary, numbers=numbers)
     (u,) = read_uniforms(uniforms, 1)
     order, zero = request.get("order"), chosen["zero_weight"]
-    return [one(row, u, order=order, boundary=boundary, zero_weight=zero)]
+    return [inverse_cdf(row, u, order=order, boundary=boundary, zero_weight=zero, numbers=numbers)]
 
 
 def _gumbel(chosen: Choices, request: Request, count: int) -> list[int]:

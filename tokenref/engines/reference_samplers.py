@@ -14,8 +14,10 @@ from typing import Any, Final, TypeAlias
 
 import sampling_ref
 from sampling_ref import (
+    EXACT,
     PROFILES,
     STEPS,
+    WEIGHTS,
     HistoryError,
     ParameterError,
     Profile,
@@ -27,9 +29,10 @@ from sampling_ref import (
 )
 from sampling_ref.candidates import Candidates
 from sampling_ref.evaluation import Evaluation, Run, chain, evaluation
-from sampling_ref.greedy import greedy
+from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.numbers.softmax import log_softmax, softmax
 from sampling_ref.random.sources import read_uniforms
+from sampling_ref.steps.greedy import greedy_token
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.reference_draws import DRAWS
 from tokenref.floats import Type, nearest, pack, type_of, unpack
@@ -44,13 +47,20 @@ FUNCTIONS: Final = frozenset({"allowed_after", "prefix_allowed_tokens_fn"})
 
 FilterFunction: TypeAlias = Callable[..., frozenset[int]]
 
+
+def _filter(op: str, numbers: Numbers) -> FilterFunction:
+    """Return a filter as a function from a row to the ids that it keeps."""
+    rule = getattr(sampling_ref, op)
+
+    def keep(row: Any, **values: Any) -> frozenset[int]:
+        return frozenset(_kept(rule(row, numbers=numbers, **values)))
+
+    return keep
+
+
 _FILTERS: Final[Mapping[str, FilterFunction]] = MappingProxyType(
-    {
-        name: getattr(sampling_ref, name)
-        for op in FILTER_OPS
-        for name in (op, f"{op}_logits")
-        if hasattr(sampling_ref, name)
-    }
+    {op: _filter(op, WEIGHTS) for op in FILTER_OPS if op != "top_n_sigma"}
+    | {f"{op}_logits": _filter(op, EXACT) for op in FILTER_OPS}
 )
 
 
@@ -143,7 +153,7 @@ class SamplerSession:
         if op == "logprobs":
             return {"logprobs": pack(self.tools.rounded(log_softmax(logits), dtype), dtype)}
         if op == "greedy":
-            return {"token": greedy(logits, **choices)}
+            return {"token": greedy_token(logits, **choices)}
         raise UnknownNameError("operation of a rule", op, [*FILTER_OPS, *ROW_OPS])
 
     def _filtered(self, op: str, choices: Choices, request: Request) -> Mapping[str, Any]:

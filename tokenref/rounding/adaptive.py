@@ -15,13 +15,9 @@ from itertools import accumulate
 from math import ceil, exp, inf, log, log2, ulp
 from typing import Any, Final
 
-from sampling_ref.adaptive.adaptive_p import (
-    PastProbabilities,
-    adaptive_p_logits,
-    adaptive_p_start,
-)
-from sampling_ref.adaptive.mirostat_1 import mirostat_1_kept
-from sampling_ref.adaptive.mirostat_2 import mirostat_2_kept
+from sampling_ref.steps.adaptive_p import PastProbabilities, adaptive_p, adaptive_p_start
+from sampling_ref.steps.mirostat_1 import mirostat_1
+from sampling_ref.steps.mirostat_2 import mirostat_2
 from tokenref.floats import nearest, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rounding.margins import UndecidedError
@@ -53,7 +49,9 @@ def adaptive_verdict(
     token = out["token"]
     if op == "adaptive_p":
         past = _past(request, params)
-        changed = [float(logit) for logit in adaptive_p_logits(row, past, params["target"])]
+        target, decay = params["target"], params["decay"]
+        candidates = adaptive_p(row, past, target=target, decay=decay)
+        changed = [float(logit) for logit in candidates.logits]
         _prove_draw([place for place in range(len(row)) if row[place] > -inf], changed, u)
         steps = _steps_of_adaptive_p(row, past, params, token)
     else:
@@ -81,14 +79,14 @@ def _kept(
     op: str, row: list[float], mu: float, params: Mapping[str, Any], chosen: Mapping[str, Any]
 ) -> frozenset[int]:
     """Return what mirostat keeps. Raises `UndecidedError` if that hangs on a little."""
-    names = {"ranks", "vocabulary", "largest_k"} & params.keys()
-    given = {**{name: params[name] for name in names}, **chosen}
+    names = {"ranks": "ranks", "vocabulary": "size", "largest_k": "largest_k"}
+    given = {ours: params[name] for name, ours in names.items() if name in params} | {**chosen}
 
     def kept(by: float, scale: float) -> frozenset[int]:
         scaled = [logit * scale for logit in row]
         if op == "mirostat_1":
-            return mirostat_1_kept(scaled, mu + by, **given)
-        return mirostat_2_kept(scaled, mu + by)
+            return frozenset(mirostat_1(scaled, mu + by, tau=params["tau"], **given).tokens)
+        return frozenset(mirostat_2(scaled, mu + by, tau=params["tau"]).tokens)
 
     right = kept(0, 1)
     if not (_is_even(row) and op == "mirostat_2"):

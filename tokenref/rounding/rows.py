@@ -22,11 +22,10 @@ from typing import Any, Final, NamedTuple
 from sampling_ref import PROFILES, STEPS, SamplingError
 from sampling_ref.candidates import Candidates, all_candidates
 from sampling_ref.evaluation import evaluation
-from sampling_ref.numbers.binary32 import Binary32
+from sampling_ref.numbers.plain32 import PLAIN32
 from sampling_ref.random.sources import Given
 from sampling_ref.row import ReadRow
-from sampling_ref.situation import Situation
-from sampling_ref.twins.table import TWINS
+from sampling_ref.steps.step import Situation
 from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession, with_functions
 from tokenref.floats import Floats, Type, floats, nearest, pack, type_of, units_apart, unpack
@@ -114,8 +113,8 @@ def _rounded(
         return evaluation(
             profile, logits, history, params, prompt_length=prompt, precision="f32"
         ).one_step(op)
-    step = TWINS[""].steps.get(op, STEPS[op])
-    situation = Situation(len(logits), tuple(history), prompt, Given([]), {}, Binary32)
+    step = STEPS[op]
+    situation = Situation(len(logits), tuple(history), prompt, Given([]), {}, PLAIN32)
     values = {**params, **(choices_of(op, profile) or {})}
     return step.apply(all_candidates(ReadRow(logits)), situation, step.read(values))
 

@@ -30,6 +30,7 @@ from authoring.cases.sampling.draft import (
     told_apart,
 )
 from authoring.cases.sampling.uniform_points import LARGEST, Point, ends_of, is_held, points_at
+from sampling_ref import WEIGHTS
 from sampling_ref.draws.inverse_cdf import inverse_cdf
 from tokenref.floats import Floats, Type, grid, nearest, pack, unpack
 from tokenref.record import Case
@@ -94,7 +95,7 @@ def _draws_cases() -> Iterator[SamplerDraft]:
 
 def _at(row: _Row, point: Point, dtype: Type) -> Iterator[SamplerDraft]:
     drawn = {
-        boundary: inverse_cdf(row.weights, point.value, boundary=boundary)
+        boundary: inverse_cdf(row.weights, point.value, boundary=boundary, numbers=WEIGHTS)
         for boundary in ("exceed", "reach")
     }
     differ = drawn["exceed"] != drawn["reach"]

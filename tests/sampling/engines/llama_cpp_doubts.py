@@ -17,7 +17,7 @@ that the logits of the two runs have already (measured, and bounded stage by sta
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
 from math import exp, expm1, floor, inf, log, sqrt
@@ -27,7 +27,6 @@ from sampling_ref.candidates import Candidates
 from sampling_ref.engines.profile import Stage
 from sampling_ref.evaluation import Evaluation
 from sampling_ref.random.sources import Given
-from sampling_ref.situation import Situation
 from sampling_ref.tracing import Applied
 
 U = 2.0**-24
@@ -135,7 +134,7 @@ class Meeting:
         """Return what the exact rule keeps with another threshold, if it acts."""
         situation = self.question.situation
         state = {**situation.state, "mu": moved.pop("mu")} if "mu" in moved else situation.state
-        calm = Situation(situation.size, randomness=Given([0.0]), state=state)
+        calm = replace(situation, randomness=Given([0.0]), state=state)
         return list(self.ours.rule.apply(self.ours.before, calm, {**self.values, **moved}).tokens)
 
     def logits_of(self, tokens: Sequence[int]) -> list[float]:

@@ -11,34 +11,37 @@ from math import exp
 from typing import Any
 
 from sampling_ref.candidates import Candidates
-from sampling_ref.llama_cpp.adaptive_p import (
+from sampling_ref.numbers.binary32 import all_to_binary32, to_binary32
+from sampling_ref.numbers.llama32 import sum_in_order
+from sampling_ref.random.mt19937 import mt19937
+from tests.sampling.engines.llama_cpp_c import Result
+from tests.sampling.llama_cpp_samplers import (
     AdaptiveState,
     adaptive_p,
     adaptive_p_accept,
     adaptive_p_start,
     adaptive_p_transformed,
+    dist,
+    dist_probabilities,
+    dry,
+    greedy,
+    logit_bias,
+    min_p,
+    mirostat,
+    mirostat_kept,
+    mirostat_v2,
+    mirostat_v2_kept,
+    penalties,
+    softmax,
+    sorted_fully,
+    temp,
+    temp_ext,
+    top_k,
+    top_n_sigma,
+    top_p,
+    typical,
+    xtc,
 )
-from sampling_ref.llama_cpp.dist import dist, dist_probabilities
-from sampling_ref.llama_cpp.dry import dry
-from sampling_ref.llama_cpp.dynamic_temperature import temp_ext
-from sampling_ref.llama_cpp.falling_order import sorted_fully
-from sampling_ref.llama_cpp.greedy import greedy
-from sampling_ref.llama_cpp.libstdcxx_random import sum_in_order
-from sampling_ref.llama_cpp.logit_bias import logit_bias
-from sampling_ref.llama_cpp.min_p import min_p
-from sampling_ref.llama_cpp.mirostat import mirostat, mirostat_kept
-from sampling_ref.llama_cpp.mirostat_v2 import mirostat_v2, mirostat_v2_kept
-from sampling_ref.llama_cpp.penalties import penalties
-from sampling_ref.llama_cpp.softmax import softmax
-from sampling_ref.llama_cpp.temperature import temp
-from sampling_ref.llama_cpp.top_k import top_k
-from sampling_ref.llama_cpp.top_n_sigma import top_n_sigma
-from sampling_ref.llama_cpp.top_p import top_p
-from sampling_ref.llama_cpp.typical import typical
-from sampling_ref.llama_cpp.xtc import xtc
-from sampling_ref.numbers.binary32 import all_to_binary32, to_binary32
-from sampling_ref.random.mt19937 import mt19937
-from tests.sampling.engines.llama_cpp_c import Result
 
 SEEDS = {"dist": 0, "xtc": 3, "mirostat": 1, "mirostat_v2": 0, "adaptive_p": 2}
 """Where the seed stands among the arguments of a sampler."""

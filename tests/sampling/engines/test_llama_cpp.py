@@ -1,4 +1,4 @@
-"""`sampling_ref.llama_cpp` is llama.cpp: same tokens, order, logits, probabilities, draws.
+"""llama.cpp, rule by rule, is llama.cpp: same tokens, order, logits, probabilities, draws.
 
 Everything is compared bit by bit: 32-bit logits and probabilities, the order of the
 candidates, the flag `sorted`, and the selected token.
@@ -27,10 +27,8 @@ from typing import Any
 import pytest
 
 from sampling_ref.candidates import Candidates
+from sampling_ref.engines.llama_cpp_text import breakers_of_strings, infill
 from sampling_ref.errors import RowError, SamplingError
-from sampling_ref.llama_cpp.dry import dry
-from sampling_ref.llama_cpp.dry_breakers import breakers_of_strings
-from sampling_ref.llama_cpp.infill import infill
 from tests.sampling.engines.llama_cpp_c import Engine, EngineStopped, Result
 from tests.sampling.engines.llama_cpp_chains import (
     DEFAULT_CHAIN,
@@ -46,6 +44,7 @@ from tests.sampling.engines.llama_cpp_chains import (
 )
 from tests.sampling.engines.llama_cpp_twin import Twin
 from tests.sampling.engines.llama_cpp_vocabularies import unpacked
+from tests.sampling.llama_cpp_samplers import dry
 
 pytest.importorskip("llama_cpp", reason="llama.cpp is compared where llama-cpp-python is installed")
 

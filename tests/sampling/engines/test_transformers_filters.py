@@ -29,13 +29,6 @@ from transformers import (
 )
 from transformers.generation.logits_process import TopHLogitsWarper
 
-from sampling_ref.filters.epsilon import epsilon_logits
-from sampling_ref.filters.eta import eta_logits
-from sampling_ref.filters.min_p import min_p_logits
-from sampling_ref.filters.top_h import top_h_logits
-from sampling_ref.filters.top_k import top_k_logits
-from sampling_ref.filters.top_p import top_p_logits
-from sampling_ref.filters.typical import typical_logits
 from tests.sampling.engines.rounding import (
     OPEN_SHARES,
     ROWS,
@@ -46,6 +39,15 @@ from tests.sampling.engines.rounding import (
     assert_same,
     largest,
     long_row,
+)
+from tests.sampling.filtering import (
+    epsilon_logits,
+    eta_logits,
+    min_p_logits,
+    top_h_logits,
+    top_k_logits,
+    top_p_logits,
+    typical_logits,
 )
 from tests.sampling.rows import rows, shares
 from tests.texts import CAMPAIGN, drawn

@@ -21,6 +21,7 @@ process = pytest.importorskip(
 
 from sampling_ref.errors import ParameterError, RowError  # noqa: E402
 from sampling_ref.numbers.binary32 import Binary32  # noqa: E402 - after the skips
+from sampling_ref.numbers.torch32 import TORCH32  # noqa: E402
 from sampling_ref.row import Number  # noqa: E402
 from sampling_ref.steps.bad_words import bad_words  # noqa: E402
 from sampling_ref.steps.begin_suppress import begin_suppress  # noqa: E402
@@ -39,7 +40,7 @@ from sampling_ref.steps.remove_invalid_values import remove_invalid_values  # no
 from sampling_ref.steps.repetition_penalty import repetition_penalty  # noqa: E402
 from sampling_ref.steps.sequence_bias import sequence_bias  # noqa: E402
 from sampling_ref.steps.suppress import suppress  # noqa: E402
-from sampling_ref.temperature import temperature  # noqa: E402
+from sampling_ref.steps.temperature import temperature  # noqa: E402
 from tests.sampling.rows import histories, rows  # noqa: E402
 from tests.texts import drawn  # noqa: E402
 
@@ -253,7 +254,9 @@ def test_prefix_allowed(row: list[float], history: list[int], table: list[list[i
 @given(ROWS, PENALTIES)
 def test_temperature(row: list[float], value: float) -> None:
     processor = process.TemperatureLogitsWarper(value)
-    assert as_floats(temperature(of_32_bits(row), value)) == theirs(processor, row, [0])
+    assert as_floats(temperature(of_32_bits(row), value, numbers=TORCH32).logits) == theirs(
+        processor, row, [0]
+    )
 
 
 # Differences: what the engine does with input that is an error here, or another way round.
@@ -290,8 +293,8 @@ def test_a_temperature_that_32_bits_can_not_hold_is_taken_there() -> None:
     assert row[0] == inf
     assert isnan(row[1])
     assert isnan(theirs(endless, [1.0, -inf], [0])[1])
-    with pytest.raises(ParameterError, match=r"^temperature must leave all logits finite"):
-        temperature(of_32_bits([1.0, 0.0]), 1e-46)
+    with pytest.raises(RowError, match="makes logits too large for 32 bits"):
+        temperature(of_32_bits([1.0, 0.0]), 1e-39, numbers=TORCH32)
     with pytest.raises(ParameterError, match=r"^temperature must be a finite number above 0"):
         temperature([1.0, -inf], inf)
 
@@ -300,7 +303,7 @@ def test_whole_numbers_are_no_temperatures_and_penalties_there() -> None:
     for make in (process.TemperatureLogitsWarper, process.RepetitionPenaltyLogitsProcessor):
         with pytest.raises(ValueError, match="strictly positive float"):
             make(2)
-    assert temperature([4.0], 2) == repetition_penalty([4.0], [0], 2) == [2.0]
+    assert temperature([4.0], 2).row(1) == repetition_penalty([4.0], [0], 2) == [2.0]
 
 
 def test_the_encoder_s_input_must_fit_the_row_there_but_the_history_need_not() -> None:

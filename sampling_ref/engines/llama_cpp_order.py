@@ -1,0 +1,289 @@
+"""llama.cpp's order of candidates: it sorts them step by step, with GCC's C++ library.
+
+The engine draws along its list of candidates, and cuts equals where its sort has left them.
+So its rows sort where the engine sorts, and leave the list as the engine leaves it. Decisions
+are those of the arithmetic, exact (`LLAMA_EXACT`) or in 32 bits (`LLAMA_32`).
+
+Falling order (`llama_token_data_array_partial_sort` and its `_inplace` in
+src/llama-sampler.cpp)
+    For at most 128 wanted candidates std::partial_sort on all of them. For more, the logits
+    are thrown into 128 buckets of width 0.15625 from -10 to 10. Buckets are taken from the
+    top until there are enough candidates; all but the last one are sorted by std::sort, the
+    last one by std::partial_sort.
+The index of a bucket
+    6.4 * logit + 64 in binary32, cut towards zero, then brought into 0 to 127.
+Huge logits
+    An index beyond 32 bits has no meaning in C++. On x86-64 it becomes the smallest integer:
+    bucket 0. A logit above 335,544,256 is thus taken for the *smallest*. So it is here.
+Top-p
+    At most 1,024 unsorted candidates are sorted as top-k would. Of more, the 256 largest are
+    taken by buckets; if their sum does not suffice, all are sorted by buckets.
+Removed candidates
+    What top-n-sigma removes, and what a logit bias bans, stays in the list at minus infinity.
+    It counts where the engine counts candidates: for `min_keep`, for the largest entropy of
+    the dynamic temperature, and for whether there is anything to do.
+Not a number
+    Beside an impossible candidate the engine's entropy of typical is 0 times infinity. No
+    distance is smaller than another then, and the candidates are cut in the order in which
+    std::sort leaves equals. That follows from the formulas and not from rounding, so it is
+    the same in both arithmetics.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import inf, nan
+from typing import Any
+
+from sampling_ref.candidates import Candidates
+from sampling_ref.engines.libstdcxx import (
+    order_of_partial_sort,
+    order_of_sort,
+    uniform_double,
+    uniform_float,
+)
+from sampling_ref.numbers.binary32 import all_to_binary32, to_binary32
+from sampling_ref.numbers.exact import Exact, ExactRow
+from sampling_ref.numbers.llama32 import Llama32, Llama32Row
+from sampling_ref.numbers.orders import Ties
+from sampling_ref.numbers.protocol import (
+    OfAll,
+    Randomness,
+    Row,
+    Surprise,
+    Threshold,
+    Walk,
+    Width,
+    refuse,
+)
+from sampling_ref.row import Number
+
+_BUCKETS = 128
+_SCALE = to_binary32(6.4)
+_MIDDLE = 64.0
+_END_OF_INTEGERS = 2.0**31
+
+_MANY = 1024
+_FIRST_TRY = 256
+
+
+def falling_positions(logits: Sequence[float], count: int) -> list[int]:
+    """Return the positions of the `count` largest logits, as the engine orders them.
+
+    >>> falling_positions([0.5, 1.5, 0.5], 2)
+    [1, 0]
+    """
+    if count <= _BUCKETS:
+        return order_of_partial_sort(logits, count)
+    return falling_positions_by_buckets(logits, count)
+
+
+def falling_positions_by_buckets(logits: Sequence[float], count: int) -> list[int]:
+    """Return the same by way of the buckets, however few are wanted.
+
+    >>> falling_positions_by_buckets([0.5, 1.5, 0.5], 2)
+    [1, 0]
+    """
+    buckets: list[list[int]] = [[] for _ in range(_BUCKETS)]
+    for position, bucket in enumerate(_bucket_indices(logits)):
+        buckets[bucket].append(position)
+    positions: list[int] = []
+    for members in reversed(buckets):
+        values = [logits[position] for position in members]
+        wanted = count - len(positions)
+        if len(members) >= wanted:
+            order = order_of_partial_sort(values, wanted)
+            return positions + [members[place] for place in order]
+        positions += [members[place] for place in order_of_sort(values)]
+    return positions
+
+
+def _bucket_indices(logits: Sequence[float]) -> list[int]:
+    """Return the bucket of each logit."""
+    scaled = all_to_binary32([_SCALE * logit for logit in logits])
+    return [
+        max(0, min(_BUCKETS - 1, int(number))) if abs(number) < _END_OF_INTEGERS else 0
+        for number in all_to_binary32([number + _MIDDLE for number in scaled])
+    ]
+
+
+def sorted_fully(candidates: Candidates) -> Candidates:
+    """Return the candidates by falling logit, unless they count as sorted already.
+
+    >>> sorted_fully(Candidates([0, 1], [0.5, 1.5])).tokens
+    [1, 0]
+    """
+    if candidates.is_sorted:
+        return candidates
+    floats = [float(logit) for logit in candidates.true_logits()]
+    whole = candidates.whole
+    ordered = candidates.at(falling_positions(floats, len(floats)))
+    return replace(ordered, is_sorted=True, whole=whole)
+
+
+class LlamaWalk(Walk):
+    """The walk of top-p: the 256 largest of more than 1,024 candidates first, then all."""
+
+    def __init__(self, candidates: Candidates) -> None:
+        super().__init__(candidates.logits, nan, "lowest id")
+        self._floats = [float(logit) for logit in candidates.true_logits()]
+        size = len(self._floats)
+        self.is_first_try = not candidates.is_sorted and size > _MANY
+        if candidates.is_sorted:
+            self.places = list(range(size))
+        elif self.is_first_try:
+            self.places = falling_positions_by_buckets(self._floats, _FIRST_TRY)
+        else:
+            self.places = falling_positions(self._floats, size)
+
+    def __len__(self) -> int:
+        """Return how many candidates there are."""
+        return len(self.values)
+
+    def go_on(self) -> None:
+        """Sort all candidates."""
+        if self.is_first_try:
+            self.places = falling_positions_by_buckets(self._floats, len(self._floats))
+            self.is_first_try = False
+
+    def first(self, count: int) -> Collection[int]:
+        """Return the first places of the walk."""
+        if count > len(self.places):
+            self.go_on()
+        return self.places[:count]
+
+
+class LlamaOrder(Row):
+    """A row in llama.cpp's order; mixed into the row of an arithmetic."""
+
+    def possible(self) -> list[int]:
+        """Return all places: an impossible candidate stays one."""
+        return list(range(len(self.values)))
+
+    def ordered(self) -> Row:
+        """Return the row with its candidates sorted."""
+        if self.candidates.is_sorted:
+            return self
+        return type(self)(sorted_fully(self.candidates))  # type: ignore[call-arg] # of the mix
+
+    def falling(self, ties: Ties) -> Walk:
+        """Return the walk of top-p."""
+        return LlamaWalk(self.candidates)
+
+    def nearest(self, distances: Sequence[float], ties: Ties) -> list[int]:
+        """Return the order in which std::sort leaves the distances."""
+        return order_of_sort([-distance for distance in distances])
+
+    def largest(self, count: int, ties: Ties) -> list[int]:
+        """Return the places of the largest logits; exactly `count`, as the sort leaves them."""
+        count = min(count, len(self.values))
+        if self.candidates.is_sorted:
+            return list(range(count))
+        return falling_positions([float(x) for x in self.candidates.true_logits()], count)
+
+    def last_of(self, places: Sequence[int], ties: Ties) -> list[int]:
+        """Return the last place of a sorted row."""
+        return [places[-1]]
+
+    def keep(self, places: Iterable[int], order: str = "") -> Candidates:
+        """Return the kept candidates in the order of the sort, if there was one."""
+        if not order:
+            return self.candidates.at(sorted(places))
+        return replace(self.candidates.at(list(places)), is_sorted=order == "falling")
+
+    def keep_at_least(
+        self, threshold: Threshold, *, strictly: bool, least: int, ties: Ties
+    ) -> Candidates:
+        """Return the candidates above a threshold: sort them only if they are too few.
+
+        Otherwise unsorted candidates stay in their order. Mirostat 2 always sorts. A sorted
+        list is cut at the first candidate that does not pass.
+        """
+        if not self.candidates.is_sorted and not isinstance(threshold, Surprise):
+            kept = self.at_least(threshold, strictly=strictly)
+            if len(kept) >= max(1, least):
+                return self.keep(kept)
+        row = self.ordered()
+        passing = set(row.at_least(threshold, strictly=strictly))
+        count = 1
+        while count < len(row.values) and (count in passing or count < least):
+            count += 1
+        return row.keep(range(count))
+
+
+class LlamaExactRow(LlamaOrder, ExactRow):
+    """Exact decisions in llama.cpp's order."""
+
+    def reaching(
+        self, walk: Walk | Sequence[int], share: Fraction, *, strictly: bool, of: str = "row"
+    ) -> int | None:
+        """Return where the running sum reaches a share; of the 256 largest first."""
+        if not isinstance(walk, LlamaWalk):
+            return super().reaching(walk, share, strictly=strictly, of=of)
+        end = super().reaching(walk.places, share, strictly=strictly)
+        if end is None and walk.is_first_try:
+            walk.go_on()
+            end = super().reaching(walk.places, share, strictly=strictly)
+        return end
+
+    def distances(self) -> list[float]:
+        """Return ranks, or NaN for all beside an impossible candidate."""
+        return [nan] * len(self.values) if -inf in self.values else super().distances()
+
+    def at_least(self, threshold: Threshold, *, strictly: bool) -> list[int]:
+        """Return the places above a threshold; a share of 0 is reached by impossible ones too."""
+        if isinstance(threshold, OfAll) and threshold.share == 0:
+            return self.possible()
+        return super().at_least(threshold, strictly=strictly)
+
+
+class Llama32OrderedRow(LlamaOrder, Llama32Row):
+    """Decisions in 32 bits in llama.cpp's order."""
+
+    def reaching(
+        self, walk: Walk | Sequence[int], share: Fraction, *, strictly: bool, of: str = "row"
+    ) -> int | None:
+        """Return where the running sum reaches a share; of the 256 largest first."""
+        end = super().reaching(walk, share, strictly=strictly, of=of)
+        if end is None and isinstance(walk, LlamaWalk) and walk.is_first_try:
+            walk.go_on()
+            end = super().reaching(walk, share, strictly=strictly, of=of)
+        return end
+
+
+class LlamaExact(Exact):
+    """Exact arithmetic in llama.cpp's order."""
+
+    sorts = True
+
+    def of(self, row: Any) -> Row:
+        """Return the row of logits."""
+        return LlamaExactRow(self.candidates(row))
+
+    def by_shares(self, row: Any, *, whole: bool = False) -> Row:
+        """Return the same row."""
+        if whole:
+            raise refuse("base", "the whole row", "llama.cpp's order")
+        return LlamaExactRow(self.candidates(row))
+
+
+class LlamaRounded(Llama32):
+    """llama.cpp's 32-bit floats and its order; random numbers are made of the engine's words."""
+
+    sorts = True
+
+    def of(self, row: Any) -> Row:
+        """Return the row of 32-bit logits."""
+        return Llama32OrderedRow(self.candidates(row))
+
+    def uniform(self, randomness: Randomness, stage: str, width: Width) -> Number:
+        """Return the number that the C++ library makes of one word, or of two."""
+        words = randomness.words(stage, width)
+        return uniform_float(words) if width == "f32" else uniform_double(words)
+
+
+LLAMA_EXACT = LlamaExact()
+"""Exact arithmetic in llama.cpp's order."""
+
+LLAMA_32 = LlamaRounded()
+"""llama.cpp's 32-bit floats in its order: the same bits as the engine."""

@@ -1,0 +1,144 @@
+"""32-bit floats in plain order: what a straightforward kernel computes.
+
+Every operation is rounded to binary32; sums run one after the other, over the candidates
+in the order they have; exp is glibc's. Real kernels add in blocks and trees and have an
+exp of their own, so their last bits differ, and with them what lies within a few units
+in the last place of a threshold.
+
+A combination
+    Thresholds take the 32-bit probabilities as exact numbers (`Plain32Row` is a row of
+    weights). Rules that compare logits or entropies (typical, eta, top-h, top-n-sigma,
+    mirostat) decide exactly on the 32-bit logits.
+Order
+    Candidates are sorted by their 32-bit probabilities, so that logits are equals whose
+    probabilities round to the same float.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+from sampling_ref.candidates import Candidates
+from sampling_ref.errors import RowError
+from sampling_ref.numbers.binary32 import (
+    Binary32,
+    all_to_binary32,
+    quotient,
+    sum_in_binary32,
+    to_binary32,
+)
+from sampling_ref.numbers.exact import ExactRow, WeightRow
+from sampling_ref.numbers.glibc import expf_of_all
+from sampling_ref.numbers.protocol import Held, Numbers, Randomness, Row, Walk, Width, refuse
+from sampling_ref.row import Number, ReadRow, already_read, read_logits, read_possible_logits
+
+
+def softmax_in_32_bits(
+    logits: Sequence[Number], whole: Sequence[Number] | None = None
+) -> list[float]:
+    """Return e**(logit - largest), divided by their sum, or by that of a larger row.
+
+    >>> softmax_in_32_bits([1.0, 1.0, float("-inf")])
+    [0.5, 0.5, 0.0]
+    """
+    floats = list(map(float, read_possible_logits(already_read(logits))))
+    largest = max(floats)
+    weights = expf_of_all(all_to_binary32([logit - largest for logit in floats]))
+    if whole is None:
+        total = sum_in_binary32(weights)
+    else:
+        others = [float(logit) - largest for logit in whole]
+        total = sum_in_binary32(expf_of_all(all_to_binary32(others)))
+    return all_to_binary32([weight / total for weight in weights])
+
+
+class Plain32Row(WeightRow):
+    """32-bit probabilities; running sums are rounded after each addition."""
+
+    def reaching(
+        self, walk: Walk | Sequence[int], share: Fraction, *, strictly: bool, of: str = "row"
+    ) -> int | None:
+        """Return where the running sum reaches a share, all of it in 32 bits."""
+        if isinstance(walk, Walk) and walk.upwards:
+            raise refuse("walked", "upwards", "plain 32 bits")
+        places = walk.places if isinstance(walk, Walk) else walk
+        target = to_binary32(share)
+        if of == "walk":
+            target = to_binary32(
+                target * sum_in_binary32(float(self.values[place]) for place in places)
+            )
+        running = 0.0
+        for index, place in enumerate(places):
+            running = to_binary32(running + self.values[place])
+            if running > target or (running == target and not strictly):
+                return index
+        return None
+
+    def held(self, share: Fraction) -> Held:
+        """Return an empty sum that rounds whenever it grows or shrinks."""
+        return Held32(self.values, to_binary32(share))
+
+    def probabilities(self, *, log: bool = False) -> list[float]:
+        """Return the 32-bit probabilities."""
+        if log:
+            raise refuse("log", log, "a row of 32-bit probabilities")
+        return [float(share) for share in self.values]
+
+
+class Held32:
+    """A sum of 32-bit probabilities that grows and shrinks."""
+
+    def __init__(self, shares: Sequence[Number], most: float) -> None:
+        self._shares, self._most, self._sum = shares, most, 0.0
+
+    def change(self, place: int, sign: int) -> None:
+        """Add the probability at a place (1), or take it away (-1)."""
+        self._sum = to_binary32(self._sum + sign * self._shares[place])
+
+    def is_too_much(self) -> bool:
+        """Return whether the sum is more than allowed."""
+        return self._sum > self._most
+
+
+class Plain32(Numbers):
+    """32-bit floats in plain order."""
+
+    name = "plain32"
+    rounds = True
+
+    def read(self, row: Any) -> list[Number]:
+        """Return the checked logits of a row, rounded to 32 bits."""
+        return [to_binary32(logit) for logit in read_logits(row)]
+
+    def number(self, value: Number) -> Number:
+        """Return the nearest 32-bit float, which rounds after every operation."""
+        return Binary32(value)
+
+    def of(self, row: Any) -> Row:
+        """Return the row of 32-bit logits, on which decisions are exact."""
+        return ExactRow(self.candidates(row))
+
+    def by_shares(self, row: Any, *, whole: bool = False) -> Row:
+        """Return the row of 32-bit probabilities."""
+        candidates = self.candidates(row)
+        shares = softmax_in_32_bits(candidates.logits, candidates.whole if whole else None)
+        return Plain32Row(candidates, shares)
+
+    def divided(self, candidates: Candidates, temperature: Number) -> Candidates:
+        """Return the rounded quotients; an infinite one is an error."""
+        divisor = to_binary32(temperature)
+        quotients = all_to_binary32([quotient(float(x), divisor) for x in candidates.logits])
+        if not max(quotients) < inf:
+            raise RowError(f"the temperature {divisor!r} makes logits too large for 32 bits")
+        return replace(candidates, logits=ReadRow(quotients), whole=None)
+
+    def uniform(self, randomness: Randomness, stage: str, width: Width) -> Number:
+        """Return the next random number; a draw rounds it to 32 bits."""
+        number = randomness.uniform(stage, "f32")
+        return to_binary32(number) if width == "f64" else number
+
+
+PLAIN32 = Plain32()
+"""32-bit floats in plain order, for engines without an arithmetic of their own."""

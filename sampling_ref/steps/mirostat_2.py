@@ -1,0 +1,57 @@
+"""Mirostat 2: keep the surprise of the text near a target.
+
+Basu, Ramachandran, Keskar and Varshney, "Mirostat: A Neural Text Decoding Algorithm that
+Directly Controls Perplexity", ICLR 2021, algorithm 2 (https://arxiv.org/abs/2007.14966). The
+rule:
+
+    Remove the tokens whose surprise, -log2 p, is above mu. Draw one of the others. Then
+    lower mu by eta times what the surprise of the drawn token exceeds the target tau by.
+    At the start, mu is twice tau.
+
+Equality
+    A token whose surprise is exactly mu is kept.
+None left
+    If even the most probable token is more surprising than mu, it is kept alone, the one
+    of the lowest id.
+Whose surprise
+    "whole": the drawn token's in the distribution before the removal, as the authors'
+    program has it. "kept": in the distribution that it was drawn from, as llama.cpp has it.
+The draw
+    Tokens are walked by falling probability and rising id; the first one is drawn whose
+    running share of the kept weight is at least the uniform number given.
+Rounding
+    What is kept and what is drawn is decided exactly. The surprise is the nearest float,
+    and mu is calculated from it in floats.
+"""
+
+from typing import Any
+
+from sampling_ref.candidates import Candidates
+from sampling_ref.numbers.exact import EXACT
+from sampling_ref.numbers.protocol import Numbers, Surprise
+from sampling_ref.parameters import read_fraction
+from sampling_ref.row import Number
+from sampling_ref.steps.mirostat import next_mu
+from sampling_ref.steps.step import rule_step
+
+
+def mirostat_2(
+    row: Any, mu: Number | None = None, *, tau: Number, numbers: Numbers = EXACT
+) -> Candidates:
+    """Return the candidates of at most `mu` bits of surprise, by default twice tau.
+
+    >>> mirostat_2([0.0, 0.0, 0.0, 0.0], mu=2.0, tau=1.0).tokens
+    [0, 1, 2, 3]
+    >>> mirostat_2([0.0, 0.0, 0.0, 0.0], mu=1.5, tau=1.0).tokens
+    [0]
+    """
+    most = 2 * read_fraction("tau", tau) if mu is None else read_fraction("mu", mu)
+    here = numbers.of(row)
+    return here.keep_at_least(Surprise(most), strictly=False, least=1, ties="lowest id")
+
+
+STEP = rule_step(
+    mirostat_2,
+    "what surprises by more bits than allowed is removed, to hold the surprise near {tau}",
+    remember=next_mu,
+)

@@ -1,0 +1,90 @@
+"""Top-H filtering.
+
+Potraghloo, Azizi, Kundu and Pedram, "Top-H Decoding: Adapting the Creativity and Coherence
+with Bounded Entropy in Text Generation", NeurIPS 2025, section 5
+(https://arxiv.org/abs/2509.02510). The rule:
+
+    Of the most probable tokens keep as many as have, as a distribution of their own, an
+    entropy of at most alpha times the entropy of the whole distribution.
+
+Which entropy
+    "own": the kept probabilities are scaled to sum 1, as the paper writes. "shared": they
+    are not; the sum of their terms -p log p is compared with alpha times the sum of all
+    terms, as the authors' program and transformers do. The two differ much: of four equal
+    tokens and alpha = 1/2, "own" keeps 2 (1 bit of 2), and so does "shared" (1/2 bit each);
+    of sixteen, "own" keeps 4 and "shared" keeps 8.
+Which distribution
+    The whole row, or only its `best` most probable tokens (100 in those programs), scaled
+    to sum 1 before anything else. With "lowest id" or "highest id" exactly so many, with
+    "all" their equals too.
+Crossing
+    The token that carries the entropy above the bound is not kept.
+Equality
+    An entropy that is exactly the bound is kept. With alpha = 1 every token is kept.
+Ties
+    Equal probabilities are taken by rising id or by falling id; with "all" the equals of
+    the last kept token are kept too.
+Least
+    Never fewer than so many tokens, the first always being one of them by default.
+Impossible tokens
+    A token of no weight is never kept.
+Rounding
+    There is none. Both entropies grow with every token that is taken, so the last kept one
+    is found by bisection. Given weights, every comparison is the sign of a sum of
+    logarithms of rational numbers, and decided. Given logits, a float with a bound decides
+    nearly always; where the two entropies agree to 200 digits and are not equal for one of
+    the known reasons (alpha = 1, all logits equal), that is an `UndecidedError`. So it is
+    where all tokens but one have less than 2**-8192 of the weight together, which leaves
+    no entropy to speak of.
+"""
+
+from typing import Any, Literal, get_args
+
+from sampling_ref.candidates import Candidates
+from sampling_ref.numbers.exact import EXACT
+from sampling_ref.numbers.orders import Ties
+from sampling_ref.numbers.protocol import Numbers
+from sampling_ref.parameters import read_choice, read_fraction, read_whole
+from sampling_ref.row import Number
+from sampling_ref.steps.step import rule_step
+
+Entropy = Literal["own", "shared"]
+
+
+def top_h(
+    row: Any,
+    alpha: Number,
+    *,
+    entropy: Entropy = "own",
+    best: int | None = None,
+    ties: Ties = "lowest id",
+    least: int = 1,
+    numbers: Numbers = EXACT,
+) -> Candidates:
+    """Return the most probable candidates, as many as the entropy allows.
+
+    >>> top_h([0.0] * 16, alpha=0.5).tokens, len(top_h([0.0] * 16, 0.5, entropy="shared").tokens)
+    ([0, 1, 2, 3], 8)
+    >>> top_h([3.0, 2.0, 1.0, 0.0], alpha=0.5).tokens
+    [0]
+    >>> top_h([3.0, 2.0, 1.0, 0.0], alpha=0.75).tokens
+    [0, 1]
+    """
+    read_choice("entropy", entropy, get_args(Entropy))
+    read_choice("ties", ties, get_args(Ties))
+    read_whole("least", least, 0)
+    share = read_fraction("alpha", alpha, "(0, 1]")
+    here = numbers.of(row)
+    if best is None:
+        line = here.falling(ties).places
+    else:
+        line = here.largest(read_whole("best", best, 1), ties)
+    count = max(here.entropy_within(line, share, entropy=entropy), least)
+    if ties == "all" and count > 0:
+        values = here.values
+        while count < len(line) and values[line[count]] == values[line[count - 1]]:
+            count += 1
+    return here.keep(line[:count], "falling")
+
+
+STEP = rule_step(top_h, "the likeliest are kept whose entropy is at most {alpha} times the whole")

@@ -1,0 +1,109 @@
+"""XTC, "exclude top choices".
+
+Weidmann, "Exclude Top Choices (XTC): A sampler that boosts creativity, breaks writing
+clichés, and inhibits non-verbatim repetition", 2024
+(https://github.com/oobabooga/text-generation-webui/pull/6335). The rule:
+
+    With some probability, remove all tokens whose probability is at least a threshold,
+    except the least probable one of them.
+
+Fewer than two
+    Where only one token, or none, reaches the threshold, nothing is removed.
+Equality
+    A token exactly at the threshold counts as reaching it ("counts") or not ("does not").
+Ties
+    If several tokens share the place of the least probable one, one of them stays: the
+    last one of a walk by falling probability and rising id has the highest id. With "all"
+    every one of them stays.
+The coin
+    The uniform number of this step is given. The filter acts if it is at most the
+    probability ("at most") or only if it is below it ("below"); with probability 0 it
+    never acts. With a single candidate some engines do not ask for a number at all
+    (`single="no coin"`). A probability above 1 is an "error", or the filter "acts" always.
+High thresholds
+    Two tokens cannot both have more than half of the mass, so a threshold above 1/2 never
+    removes anything.
+Least
+    If fewer than `least` tokens would stay, nothing is removed at all.
+Protected tokens
+    They count like any other, but are not removed.
+Impossible tokens
+    A token of no weight is never kept, and never reaches the threshold.
+Rounding
+    There is none.
+"""
+
+from collections.abc import Callable, Collection
+from typing import Any, Literal, get_args
+
+from sampling_ref.candidates import Candidates
+from sampling_ref.numbers.exact import EXACT
+from sampling_ref.numbers.orders import Ties
+from sampling_ref.numbers.protocol import Numbers, OfAll
+from sampling_ref.parameters import read_choice, read_fraction, read_whole
+from sampling_ref.random.sources import read_uniform
+from sampling_ref.row import Number, TokenId
+from sampling_ref.steps.step import rule_step
+
+Equality = Literal["counts", "does not"]
+Coin = Literal["at most", "below"]
+SINGLE = ("coin", "no coin")
+ABOVE_ONE = ("error", "acts")
+
+
+def xtc(
+    row: Any,
+    threshold: Number,
+    *,
+    probability: Number = 1,
+    uniform: Number | Callable[[], Number] = 0,
+    equality: Equality = "counts",
+    ties: Ties = "highest id",
+    coin: Coin = "at most",
+    single: str = "coin",
+    above_one: str = "error",
+    least: int = 1,
+    protected: Collection[TokenId] = (),
+    numbers: Numbers = EXACT,
+) -> Candidates:
+    """Return the candidates that stay; `uniform` is the random number, or returns it.
+
+    >>> from sampling_ref import WEIGHTS
+    >>> xtc([0.5, 0.25, 0.125, 0.125], threshold=0.125, numbers=WEIGHTS).tokens
+    [3]
+    >>> xtc([0.5, 0.25, 0.125, 0.125], threshold=0.2, numbers=WEIGHTS).tokens
+    [1, 2, 3]
+    >>> xtc([2.0, 1.0, 0.0], threshold=0.2, probability=0.5, uniform=0.25).tokens
+    [1, 2]
+    """
+    read_choice("equality", equality, get_args(Equality))
+    read_choice("ties", ties, get_args(Ties))
+    read_choice("coin", coin, get_args(Coin))
+    read_choice("single", single, SINGLE)
+    read_choice("above_one", above_one, ABOVE_ONE)
+    read_whole("least", least, 0)
+    share = read_fraction("threshold", threshold, "[0, 1]")
+    domain = "[0, 1]" if above_one == "error" else "[0, inf)"
+    chance = read_fraction("probability", probability, domain)
+    candidates = numbers.candidates(row)
+    if single == "no coin" and len(candidates.tokens) < 2:
+        return candidates
+    number = read_uniform(uniform() if callable(uniform) else uniform)
+    if chance == 0 or number > chance or (number == chance and coin == "below"):
+        return candidates
+    here = numbers.by_shares(candidates).ordered()
+    places = here.possible()
+    top = here.at_least(OfAll(share), strictly=equality == "does not")
+    if not top:
+        return here.keep(places)
+    tokens = here.candidates.tokens
+    kept = {place for place in top if tokens[place] in protected}
+    kept.update(here.last_of(top, ties))
+    staying = set(places).difference(top) | kept
+    return here.keep(staying if len(staying) >= least else places)
+
+
+STEP = rule_step(
+    xtc,
+    "of the tokens above {threshold} only the least likely is kept, with probability {probability}",
+)
