@@ -51,7 +51,7 @@ class Candidates:
         ]
 
     def row(self, size: int) -> list[Number]:
-        """Return the logits as a row of `size` numbers, minus infinity where there is none."""
+        """Return the logits as a row of `size` numbers, minus infinity for other tokens."""
         row: list[Number] = [-inf] * size
         for token, logit in zip(self.tokens, self.true_logits(), strict=True):
             row[token] = logit

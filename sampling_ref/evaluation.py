@@ -32,7 +32,7 @@ from math import inf
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from sampling_ref.candidates import Candidates, all_candidates
+from sampling_ref.candidates import Candidates
 from sampling_ref.engines import PROFILES
 from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.draws import draw as draw_of_engine
@@ -43,7 +43,7 @@ from sampling_ref.history import read_history, read_prompt_length
 from sampling_ref.numbers.binary32 import all_to_binary32, to_binary32
 from sampling_ref.numbers.orders import last_greatest
 from sampling_ref.numbers.softmax import log_softmax
-from sampling_ref.random.sources import Given, Randomness
+from sampling_ref.random.sources import NO_NUMBERS, Given, Randomness
 from sampling_ref.row import (
     LARGEST,
     Number,
@@ -119,16 +119,19 @@ class Evaluation:
         temperature that makes the engine greedy.
         """
         candidates = self.candidates
-        for stage in self.profile.stages_of(self.own_name(op)):
+        for stage in self.stages_of(op):
             if stage.is_off(self.parameters) or (stage.step == "temperature" and self.is_greedy):
                 continue
             candidates = self.apply(stage, candidates).after
         return candidates
 
-    def own_name(self, op: str) -> str:
-        """Return the name under which the engine has a step that others have as `op`."""
-        has = {stage.step for stage in self.profile.stages}
-        return next((name for name in (op, *OTHER_NAMES.get(op, ())) if name in has), op)
+    def stages_of(self, op: str) -> tuple[Stage, ...]:
+        """Return the stages that apply a step, which the engine may have under another name."""
+        for name in (op, *OTHER_NAMES.get(op, ())):
+            found = tuple(stage for stage in self.profile.stages if stage.step == name)
+            if found:
+                return found
+        return self.profile.stages_of(op)
 
     def run(self, *, until: int | None = None) -> Run:
         """Apply the engine's stages in order: all of them, or the first `until`."""
@@ -229,11 +232,15 @@ def evaluation(
     sampling_ref.errors.ParameterError: precision must be one of exact, f32, got 'f16'
     """
     record = profile if isinstance(profile, Profile) else read_profile(profile)
-    precision = read_precision(precision)
+    if precision not in get_args(Precision):
+        read_precision(precision)
     if state is not None:
         _check_state(state)
     parameters = record.read(params)
-    randomness = uniforms if isinstance(uniforms, Randomness) else Given(uniforms)
+    if isinstance(uniforms, tuple) and not uniforms:
+        randomness: Randomness = NO_NUMBERS
+    else:
+        randomness = uniforms if isinstance(uniforms, Randomness) else Given(uniforms)
     row = ReadRow(read_logits(logits))
     row.others = places_of_others(row)
     for token in row.others:
@@ -248,7 +255,7 @@ def evaluation(
     read_prompt_length(prompt_length, len(tokens))
     numbers = record.exact if precision == "exact" else record.rounded
     situation = Situation(len(row), tokens, prompt_length, randomness, state or {}, numbers)
-    return Evaluation(record, parameters, all_candidates(row), situation, precision)
+    return Evaluation(record, parameters, Candidates(range(len(row)), row), situation, precision)
 
 
 def read_profile(name: object) -> Profile:
@@ -317,10 +324,9 @@ def step(
     )
     used = set[str]()
     if op != "logprobs":
-        stages = made.profile.stages_of(made.own_name(op))
-        used = {name for stage in stages for name in stage.parameters()}
+        used = {name for stage in made.stages_of(op) for name in stage.parameters()}
     for name in params:
-        if made.profile.parameter(name).name not in used:
+        if made.profile.by_name[name].name not in used:
             raise UnknownNameError(f"parameter of {op} in {profile}", name, used)
     if op == "logprobs":
         return _log_probabilities(made.candidates, made.situation.size)
@@ -505,13 +511,13 @@ def chain(
     >>> print(trace)
     step                          left  removed  changed  likeliest: logit  why
     temperature(temperature=0.5)  3     -        0 1 2    1:6 2:4 0:2       divided by 0.5
-    top_k(k=2)                    2     0        -        1:6 2:4           keeps the 2 most probable tokens
+    top_k(k=2)                    2     0        -        1:6 2:4           keeps the 2 most probable ...
     """
     row = ReadRow(read_logits(logits))
     tokens = read_history(history, len(row))
     read_prompt_length(prompt_length, len(tokens))
     situation = Situation(len(row), tokens, prompt_length, Given(uniforms), state or {})
-    candidates, applied = all_candidates(row), []
+    candidates, applied = Candidates(range(len(row)), row), []
     for link in links:
         step, given = _read(link)
         values, before = step.read(given), candidates

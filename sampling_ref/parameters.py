@@ -17,6 +17,7 @@ Intervals
 
 from collections.abc import Collection
 from fractions import Fraction
+from functools import cache
 from math import inf, isfinite
 from typing import Any, Final, TypeGuard
 
@@ -81,18 +82,26 @@ def read_number(
     Traceback (most recent call last):
     sampling_ref.errors.ParameterError: penalty must be a finite number above 0, got 0.0
     """
+    exact = float(value) if isinstance(value, float) else value
     if (
-        is_finite(value)
-        and -LARGEST <= value <= LARGEST
-        and _holds(interval, value)
-        and _holds(interval, float(value))
+        is_finite(exact)
+        and -LARGEST <= exact <= LARGEST
+        and _holds(interval, exact)
+        and _holds(interval, float(exact))
     ):
-        return value
+        number: Number = value
+        return number
     raise ParameterError(name, value, _rule(interval))
 
 
+@cache
+def _ends(interval: str) -> tuple[float, float]:
+    low, high = interval[1:-1].split(", ")
+    return float(low), float(high)
+
+
 def _holds(interval: str, number: Number) -> bool:
-    low, high = map(float, interval[1:-1].split(","))
+    low, high = _ends(interval)
     above = number >= low if interval[0] == "[" else number > low
     below = number <= high if interval[-1] == "]" else number < high
     return above and below

@@ -26,7 +26,7 @@ torch tensors, `array`, `memoryview`). No row that is given is ever changed.
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from fractions import Fraction
-from math import inf, nan
+from math import inf, isfinite, isinf, nan
 from typing import Any, TypeAlias, TypeGuard
 
 from sampling_ref.errors import ParameterError, RowError, shown
@@ -211,13 +211,13 @@ def change_logits(
     changed = list(logits)
     for token in tokens:
         logit = logits[token]
-        if logit == -inf:
+        if isinstance(logit, float) and isinf(logit):
             continue
         try:
             number = formula(token, logit)
         except (OverflowError, ZeroDivisionError):
             number = nan
-        if not -inf <= number < inf:
+        if isinstance(number, float) and not isfinite(number) and float(number) != -inf:
             sentence = (
                 f"{step} makes no finite number of the logit of token {token}, {shown(logit)}"
             )

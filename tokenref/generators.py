@@ -12,8 +12,7 @@ from itertools import count, islice
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from sampling_ref import RandomNumberError, UnknownNameError
-from sampling_ref.errors import ParameterError
+from sampling_ref.errors import ParameterError, RandomNumberError, UnknownNameError
 from sampling_ref.random import uniforms
 from sampling_ref.random.chacha import Rounds, chacha, chacha_by_seed
 from sampling_ref.random.isaac64 import isaac64, isaac64_by_seed

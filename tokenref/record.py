@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, cast, get_type_hin
 import msgspec
 from msgspec import Meta, Struct
 
-from sampling_ref import STEPS
+from sampling_ref.steps.table import STEPS
 from tokenref.floats import Strict
 from tokenref.questions import own_draws
 from tokenref.questions import sampling as samplers

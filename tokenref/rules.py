@@ -17,7 +17,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from sampling_ref import STEPS
+from sampling_ref.steps.table import STEPS
 from tokenref.generators import CONVERSIONS, GENERATORS
 
 Choices: TypeAlias = Mapping[str, Any]

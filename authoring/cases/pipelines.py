@@ -51,7 +51,7 @@ def _strict(draft: Draft) -> Draft | None:
 
 @cache
 def _loads_strictly(tokenizer: str) -> bool:
-    """Tell whether the strict profile has no objection to the file."""
+    """Return whether the strict profile accepts the file."""
     try:
         read_tokenizer(fixture_tokenizers()[tokenizer].content, tokenizer, "strict")
     except BpeError:

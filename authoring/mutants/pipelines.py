@@ -290,7 +290,7 @@ def added_by(
 
 def with_tokens(pipeline: Tokenizer, tokens: Sequence[AddedToken]) -> Tokenizer:
     """Return the tokenizer with other added tokens, treated as before."""
-    return replace(pipeline, added_tokens=replace(pipeline.added_tokens.tokens, tokens=tokens))
+    return replace(pipeline, added_tokens=replace(pipeline.added_tokens, tokens=tokens))
 
 
 def with_added(pipeline: Tokenizer, wrong: Any) -> Tokenizer:
@@ -323,7 +323,7 @@ def profile_without(pipeline: Tokenizer, choice: str, *sections: str) -> Tokeniz
         return replace(part, profile=without_choice(part.profile, choice))
 
     if not sections:
-        return replace(pipeline, added_tokens=turned(pipeline.added_tokens.tokens))
+        return replace(pipeline, added_tokens=turned(pipeline.added_tokens))
     for section in sections:
         pipeline = changed(section, HasProfile, turned, pipeline)
     return pipeline

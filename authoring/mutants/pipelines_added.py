@@ -93,7 +93,7 @@ def _has_strip(token: AddedToken) -> bool:
 def _without(pipeline: Tokenizer, choice: str) -> Tokenizer:
     """Return the tokenizer with added tokens that lack one of the engine's choices."""
     profile = without_choice(pipeline.added_tokens.profile, choice)
-    wrong = replace(pipeline.added_tokens.tokens, profile=profile)
+    wrong = replace(pipeline.added_tokens, profile=profile)
     return with_added(pipeline, wrong.with_ids(pipeline.model.vocab, pipeline.normalizer))
 
 

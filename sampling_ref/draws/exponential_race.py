@@ -2,7 +2,7 @@
 
 Pavlos Efraimidis, Paul Spirakis, "Weighted Random Sampling with a Reservoir", Information
 Processing Letters 97, 2006 (https://doi.org/10.1016/j.ipl.2005.11.003), with logarithms of
-their keys. In our words:
+their keys. The rule:
 
     Each token gets its own random number u and the time e = -log u. The token with the
     smallest e / weight is the draw. The k smallest are k draws without replacement, in

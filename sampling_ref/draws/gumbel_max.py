@@ -3,7 +3,7 @@
 Emil Julius Gumbel, "Statistical Theory of Extreme Values and Some Practical Applications",
 1954; as a draw: John Yellott, Journal of Mathematical Psychology 15, 1977; several at once:
 Wouter Kool, Herke van Hoof, Max Welling, "Stochastic Beams and Where to Find Them", ICML 2019
-(https://arxiv.org/abs/1903.06059). In our words:
+(https://arxiv.org/abs/1903.06059). The rule:
 
     Each token gets its own random number u and the noise g = -log(-log u). The largest
     logit + g is the draw: its law is the softmax. The k largest are k draws without

@@ -1,7 +1,7 @@
 """torch.multinomial on a CPU, bit for bit: which token a seed draws in transformers.
 
 PyTorch 2.13, `aten/src/ATen/native/Distributions.cpp` (`multinomial_out`) and
-`native/cpu/MultinomialKernel.cpp`; found by running it. In our words:
+`native/cpu/MultinomialKernel.cpp`; found by running it. The rule:
 
     One draw, or several without replacement, is an exponential race, not a walk along the
     cumulative sums: each token gets noise e = -log(1 - u), and the largest p / e wins

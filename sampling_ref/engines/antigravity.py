@@ -1,4 +1,45 @@
-"""Antigravity: the published sample() of a Rust runner for Llama 3.2."""
+"""Antigravity: the published `sample()` of a Rust runner for Llama 3.2.
+
+Antigravity's documentation describes one function, chapter 5 "Tokenizer & Sampling", section
+5.3; the program is https://github.com/hedone21/llm_rs2, `src/bin/generate.rs`. The rule:
+
+    1. For each of the last `repetition_window` tokens, once per occurrence: a negative
+       logit is multiplied by `repetition_penalty`, any other is divided by it.
+    2. At temperature 0 the greatest logit wins. Else divide all logits by the temperature.
+    3. Softmax.
+    4. Sort by falling probability and keep the first `top_k`.
+    5. Keep up to and including the first token at which the running sum of these
+       probabilities is greater than `top_p`.
+    6. Take a random number in [0, 1) times the sum of what is kept, and subtract the
+       probabilities in order; the first token that leaves no more than 0 is drawn.
+
+The chapter leaves open, or settles in its code alone:
+
+Per occurrence
+    A token that occurs in the window three times is penalised three times.
+Ties at temperature 0
+    The last of equal maxima wins, by Rust's total order: +0 is above -0.
+Ties in the sort
+    It is stable: equals stay in the order of their ids. In 32-bit floats tokens with
+    different logits can have equal probabilities, so the two precisions can differ here.
+The mass of top-p
+    The probabilities are those of step 3. They are not made to sum to 1 after top-k, so
+    where the first `top_k` tokens hold no more than `top_p`, all of them stay.
+Strictly greater
+    A running sum of exactly `top_p` is not enough; the next token is kept as well.
+No token reached
+    In 32-bit floats the subtraction may end above 0; the chapter's code then returns
+    nothing. Here the last candidate whose probability is not 0 is drawn: the one that exact
+    arithmetic would have reached. The program takes the most probable one.
+A random number of 0
+    The first candidate is drawn, since subtracting it leaves no more than 0.
+Impossible tokens
+    A logit of minus infinity stays so and has probability 0. It is never drawn, though 32-bit
+    floats count it among the `top_k`, as the program does.
+What leaves the 32-bit range
+    Where a penalty or a temperature makes a logit infinite, every probability would be
+    NaN and no token would be drawn. That is an error.
+"""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
@@ -7,9 +48,16 @@ from math import inf
 from typing import Any
 
 from sampling_ref.candidates import Candidates
-from sampling_ref.engines.domains import Interval, Whole
 from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import Condition, Greedy, Parameter, Profile, Stage
+from sampling_ref.engines.profile import (
+    Condition,
+    Greedy,
+    Interval,
+    Parameter,
+    Profile,
+    Stage,
+    Whole,
+)
 from sampling_ref.errors import RowError
 from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_binary32
 from sampling_ref.numbers.orders import Ties, greatest_first

@@ -1,12 +1,14 @@
 """candle: `LogitsProcessor`, with the repetition penalty that its examples apply."""
 
-from sampling_ref.engines.domains import Interval, OrNone, Whole
 from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
     Greedy,
+    Interval,
+    OrNone,
     Parameter,
     Profile,
     Stage,
+    Whole,
     at_least,
     at_most,
     below,

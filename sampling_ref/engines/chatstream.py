@@ -1,8 +1,16 @@
 """ChatStream: the three penalties of the published article, and the scenario around them."""
 
-from sampling_ref.engines.domains import Interval, OneOf, OrNone, Whole
 from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import Condition, Parameter, Profile, Stage
+from sampling_ref.engines.profile import (
+    Condition,
+    Interval,
+    OneOf,
+    OrNone,
+    Parameter,
+    Profile,
+    Stage,
+    Whole,
+)
 
 ARTICLE = "Three penalties for LLM sampling (Qualiteg)"
 CODE = f"{ARTICLE}, the processors' code"

@@ -1,14 +1,19 @@
 """exllamav2: `ExLlamaV2Sampler` with its C++ functions."""
 
-from sampling_ref.engines.domains import Flag, Interval, OrNone, TokenNumbers, Tokens, Whole
 from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
     Condition,
+    Flag,
     Greedy,
+    Interval,
     Logprobs,
+    OrNone,
     Parameter,
     Profile,
     Stage,
+    TokenNumbers,
+    Tokens,
+    Whole,
     at_least,
     at_most,
     equals,

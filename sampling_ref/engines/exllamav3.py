@@ -1,13 +1,17 @@
 """exllamav3: `ComboSampler`, its steps one by one."""
 
-from sampling_ref.engines.domains import Flag, Interval, OrNone, TokenNumbers, Whole
 from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
     Condition,
+    Flag,
     Greedy,
+    Interval,
+    OrNone,
     Parameter,
     Profile,
     Stage,
+    TokenNumbers,
+    Whole,
     at_most,
     equals,
     is_empty,

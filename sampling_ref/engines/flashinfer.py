@@ -1,11 +1,14 @@
 """FlashInfer: the sampling kernels, as engines call them on probabilities."""
 
-from sampling_ref.engines.domains import Interval, OneOf, OrNone, Whole
 from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
+    Interval,
+    OneOf,
+    OrNone,
     Parameter,
     Profile,
     Stage,
+    Whole,
     at_most,
     equals,
     is_none,

@@ -1,9 +1,18 @@
 """llama.cpp: the chain that its command line tools and its server build."""
 
-from sampling_ref.engines.domains import Interval, TokenNumbers, TokenSequences, Whole
 from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.llama_cpp_order import LLAMA_32, LLAMA_EXACT
-from sampling_ref.engines.profile import Condition, Logprobs, Parameter, Profile, Stage
+from sampling_ref.engines.profile import (
+    Condition,
+    Interval,
+    Logprobs,
+    Parameter,
+    Profile,
+    Stage,
+    TokenNumbers,
+    TokenSequences,
+    Whole,
+)
 
 SAMPLER = "src/llama-sampler.cpp"
 SCHEMA = "tools/server/server-schema.cpp"

@@ -1,14 +1,18 @@
 """mistral.rs: the sampler on a CPU."""
 
-from sampling_ref.engines.domains import Interval, OrNone, TokenNumbers, Tokens, Whole
 from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
     Condition,
     Greedy,
+    Interval,
     Logprobs,
+    OrNone,
     Parameter,
     Profile,
     Stage,
+    TokenNumbers,
+    Tokens,
+    Whole,
     at_least,
     at_most,
     below,

@@ -1,13 +1,17 @@
 """mlx-lm: `make_logits_processors` and `make_sampler`."""
 
-from sampling_ref.engines.domains import Interval, OrNone, TokenNumbers, Tokens, Whole
 from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
     Greedy,
+    Interval,
     Logprobs,
+    OrNone,
     Parameter,
     Profile,
     Stage,
+    TokenNumbers,
+    Tokens,
+    Whole,
     at_least,
     at_most,
     equals,

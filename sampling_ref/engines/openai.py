@@ -1,8 +1,15 @@
 """OpenAI: what the documentation of its interface says about sampling."""
 
-from sampling_ref.engines.domains import Interval, TokenNumbers
 from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import Condition, Greedy, Parameter, Profile, Stage
+from sampling_ref.engines.profile import (
+    Condition,
+    Greedy,
+    Interval,
+    Parameter,
+    Profile,
+    Stage,
+    TokenNumbers,
+)
 
 REFERENCE = "https://platform.openai.com/docs/api-reference/chat/create"
 FORMULA = "https://platform.openai.com/docs/advanced-usage#frequency-and-presence-penalties"

@@ -3,22 +3,291 @@
 Nothing here computes. `sampling_ref.evaluation` reads these records and applies the steps
 that they name, so that a difference between two engines is a difference between two
 records, and can be looked at, printed and tested as one.
+
+A parameter's domain is data too: a rule, and the sentence that states it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf, isinf
+from fractions import Fraction
+from functools import cached_property
+from math import inf, isfinite, isinf
 from operator import eq, ge, gt, le, lt, ne
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from sampling_ref.engines.domains import Domain
 from sampling_ref.engines.draws import Draw
 from sampling_ref.errors import ParameterError, UnknownNameError
 from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.plain32 import PLAIN32
 from sampling_ref.numbers.protocol import Numbers
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A number between two ends; an end that is open does not belong to it.
+
+    >>> print(Interval(0, 1, low_open=True))
+    must be a number in (0, 1]
+    """
+
+    low: float = -inf
+    high: float = inf
+    low_open: bool = False
+    high_open: bool = False
+
+    def holds(self, value: object) -> bool:
+        """Return whether the value is a number between the ends."""
+        if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+            return False
+        if isinstance(value, float) and not isfinite(value):
+            return False
+        above = value > self.low if self.low_open else value >= self.low
+        below = value < self.high if self.high_open else value <= self.high
+        return above and below
+
+    def __str__(self) -> str:
+        """State the rule."""
+        if self.low == -inf and self.high == inf:
+            return "must be a finite number"
+        if self.high == inf:
+            relation = "above" if self.low_open else "of at least"
+            return f"must be a finite number {relation} {self.low:g}"
+        left, right = "(" if self.low_open else "[", ")" if self.high_open else "]"
+        return f"must be a number in {left}{self.low:g}, {self.high:g}{right}"
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number between two ends, both of which belong to it, or one other number.
+
+    >>> print(Whole(1))
+    must be a whole number of at least 1
+    """
+
+    low: int | None = None
+    high: int | None = None
+    also: int | None = None
+
+    def holds(self, value: object) -> bool:
+        """Return whether the value is a whole number between the ends."""
+        if isinstance(value, bool) or not isinstance(value, int):
+            return False
+        if value == self.also:
+            return True
+        return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
+
+    def __str__(self) -> str:
+        """State the rule."""
+        other = "" if self.also is None else f", or {self.also}"
+        if self.low is None:
+            return "must be a whole number"
+        if self.high is None:
+            return f"must be a whole number of at least {self.low}{other}"
+        return f"must be a whole number from {self.low} to {self.high}{other}"
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or false."""
+
+    def holds(self, value: object) -> bool:
+        """Return whether the value is a bool."""
+        return isinstance(value, bool)
+
+    def __str__(self) -> str:
+        """State the rule."""
+        return "must be true or false"
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of a few names.
+
+    >>> print(OneOf(("raw", "processed")))
+    must be one of raw, processed
+    """
+
+    names: tuple[str, ...]
+
+    def holds(self, value: object) -> bool:
+        """Return whether the value is one of the names."""
+        return isinstance(value, str) and value in self.names
+
+    def __str__(self) -> str:
+        """State the rule."""
+        return f"must be one of {', '.join(self.names)}"
+
+
+def _is_token(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A sequence of token ids; `single` allows one id alone."""
+
+    single: bool = False
+
+    def holds(self, value: object) -> bool:
+        """Return whether the value is a sequence, or set, of token ids."""
+        if self.single and _is_token(value):
+            return True
+        is_collection = isinstance(value, Collection) and not isinstance(value, str | Mapping)
+        return is_collection and all(map(_is_token, value))  # type: ignore[call-overload]
+
+    def __str__(self) -> str:
+        """State the rule."""
+        return f"must be {'a token id or ' if self.single else ''}a sequence of token ids"
+
+
+@dataclass(frozen=True)
+class TokenSequences:
+    """A sequence of at least `least` sequences of token ids, none of them empty."""
+
+    least: int = 0
+
+    def holds(self, value: object) -> bool:
+        """Return whether the value is a sequence of sequences that are not empty."""
+        if not isinstance(value, Sequence) or isinstance(value, str) or len(value) < self.least:
+            return False
+        return all(
+            isinstance(part, Sequence) and len(part) > 0 and all(map(_is_token, part))
+            for part in value
+        )
+
+    def __str__(self) -> str:
+        """State the rule."""
+        some = "one or more sequences" if self.least else "a sequence of sequences"
+        return f"must be {some} of token ids, none of them empty"
+
+
+@dataclass(frozen=True)
+class TokenNumbers:
+    """A number for each of some tokens, between two ends; minus infinity bans."""
+
+    low: float = -inf
+    high: float = inf
+
+    def holds(self, value: object) -> bool:
+        """Return whether the value maps token ids to numbers between the ends."""
+        if not isinstance(value, Mapping):
+            return False
+        return all(
+            _is_token(token)
+            and isinstance(number, int | float | Fraction)
+            and not isinstance(number, bool)
+            and self.low <= number <= self.high
+            and number != inf
+            for token, number in value.items()
+        )
+
+    def __str__(self) -> str:
+        """State the rule."""
+        if self.low == -inf:
+            return "must map token ids to numbers that are finite or minus infinity"
+        return f"must map token ids to numbers in [{self.low:g}, {self.high:g}]"
+
+
+@dataclass(frozen=True)
+class SequenceNumbers:
+    """A number for each of at least `least` sequences of tokens, as a mapping or as pairs."""
+
+    least: int = 0
+
+    def holds(self, value: object) -> bool:
+        """Return whether the value is a mapping or list of pairs (sequence, number)."""
+        pairs: Any = value.items() if isinstance(value, Mapping) else value
+        if not isinstance(pairs, Collection) or isinstance(pairs, str) or len(pairs) < self.least:
+            return False
+        return all(
+            isinstance(pair, Sequence)
+            and len(pair) == len(("sequence", "number"))
+            and isinstance(pair[0], Sequence)
+            and len(pair[0]) > 0
+            and all(map(_is_token, pair[0]))
+            and isinstance(pair[1], int | float | Fraction)
+            and not isinstance(pair[1], bool)
+            and pair[1] < inf
+            for pair in pairs
+        )
+
+    def __str__(self) -> str:
+        """State the rule."""
+        some = "one or more pairs" if self.least else "pairs"
+        return f"must be {some} of a sequence of token ids and a number"
+
+
+@dataclass(frozen=True)
+class DecayStart:
+    """A pair: after how many tokens a decay begins, and its factor."""
+
+    def holds(self, value: object) -> bool:
+        """Return whether the value is such a pair."""
+        if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
+            return False
+        return Whole(0).holds(value[0]) and Interval(0, low_open=True).holds(value[1])
+
+    def __str__(self) -> str:
+        """State the rule."""
+        return "must be a pair of a whole number of at least 0 and a finite number above 0"
+
+
+@dataclass(frozen=True)
+class Anything:
+    """Whatever the step itself accepts: a function, for example."""
+
+    def holds(self, value: object) -> bool:
+        """Say yes."""
+        return True
+
+    def __str__(self) -> str:
+        """State the rule."""
+        return "may be anything that the step accepts"
+
+
+@dataclass(frozen=True)
+class OrNone:
+    """A value that another rule allows, or None."""
+
+    rule: "Domain"
+
+    def holds(self, value: object) -> bool:
+        """Return whether the value is None or is allowed by the other rule."""
+        return value is None or self.rule.holds(value)
+
+    def __str__(self) -> str:
+        """State the rule."""
+        return f"{self.rule}, or None"
+
+
+Domain: TypeAlias = (
+    Interval
+    | Whole
+    | Flag
+    | OneOf
+    | Tokens
+    | TokenSequences
+    | TokenNumbers
+    | SequenceNumbers
+    | DecayStart
+    | Anything
+    | OrNone
+)
+"""Every kind of rule for a parameter."""
+
+
+def check(name: str, value: object, domain: Domain) -> None:
+    """Raise `ParameterError` if a value lies outside its domain.
+
+    >>> check("top_p", 1.5, Interval(0, 1))
+    Traceback (most recent call last):
+    sampling_ref.errors.ParameterError: top_p must be a number in [0, 1], got 1.5
+    """
+    if not domain.holds(value):
+        raise ParameterError(name, value, str(domain))
+
 
 Width: TypeAlias = Literal["f32", "f64", "exact"]
 """How an engine holds a parameter: as a 32-bit or 64-bit float, or exactly (integers, ids)."""
@@ -76,7 +345,7 @@ class Condition:
     value: Any = None
 
     def holds(self, parameters: Mapping[str, Any]) -> bool:
-        """Say whether the comparison holds for these parameters."""
+        """Return whether the comparison holds for these parameters."""
         value = parameters[self.parameter]
         if self.relation == "is None":
             return value is None
@@ -151,7 +420,7 @@ class Stage:
         object.__setattr__(self, "choices", MappingProxyType(dict(self.choices)))
 
     def is_off(self, parameters: Mapping[str, Any]) -> bool:
-        """Say whether the engine leaves this stage out for these parameters."""
+        """Return whether the engine leaves this stage out for these parameters."""
         return any(
             all(condition.holds(parameters) for condition in together) for together in self.off_if
         )
@@ -186,7 +455,7 @@ class Greedy:
     source: str = ""
 
     def holds(self, parameters: Mapping[str, Any]) -> bool:
-        """Say whether these parameters make the engine greedy."""
+        """Return whether these parameters make the engine greedy."""
         return any(
             all(condition.holds(parameters) for condition in together) for together in self.if_any
         )
@@ -233,11 +502,15 @@ class Profile:
     logprobs: tuple[Logprobs, ...] = ()
     notes: tuple[str, ...] = ()
 
+    @cached_property
+    def by_name(self) -> Mapping[str, Parameter]:
+        """Every parameter by its name and by each of its aliases."""
+        return {name: one for one in self.parameters for name in (one.name, *one.aliases)}
+
     def parameter(self, name: str) -> Parameter:
         """Return a parameter by its name or one of its aliases."""
-        for parameter in self.parameters:
-            if name == parameter.name or name in parameter.aliases:
-                return parameter
+        if name in self.by_name:
+            return self.by_name[name]
         known = [parameter.name for parameter in self.parameters]
         raise UnknownNameError(f"parameter of {self.name}", name, known)
 
@@ -252,7 +525,7 @@ class Profile:
         """
         values: dict[str, Any] = {}
         for name, value in given.items():
-            parameter = self.parameter(name)
+            parameter = self.by_name.get(name) or self.parameter(name)
             if not parameter.domain.holds(value):
                 raise ParameterError(name, value, str(parameter.domain))
             if parameter.name in values:

@@ -1,13 +1,17 @@
 """SGLang: its PyTorch sampler, with the penalties of its overlapping scheduler."""
 
-from sampling_ref.engines.domains import Interval, OrNone, TokenNumbers, Tokens, Whole
 from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
     Greedy,
+    Interval,
     Logprobs,
+    OrNone,
     Parameter,
     Profile,
     Stage,
+    TokenNumbers,
+    Tokens,
+    Whole,
     below,
     equals,
     is_empty,

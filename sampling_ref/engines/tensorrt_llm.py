@@ -1,13 +1,17 @@
 """TensorRT-LLM: the PyTorch sampler, with the penalties of the C++ layers before it."""
 
-from sampling_ref.engines.domains import Interval, OrNone, TokenNumbers, Tokens, Whole
 from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import (
     Condition,
     Greedy,
+    Interval,
+    OrNone,
     Parameter,
     Profile,
     Stage,
+    TokenNumbers,
+    Tokens,
+    Whole,
     at_least,
     equals,
     is_empty,

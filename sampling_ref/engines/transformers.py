@@ -1,24 +1,22 @@
 """Hugging Face transformers: the processors of `generate()`, sampling."""
 
-from sampling_ref.engines.domains import (
+from sampling_ref.engines.draws import Draw
+from sampling_ref.engines.profile import (
     Anything,
+    Condition,
     DecayStart,
     Flag,
+    Greedy,
     Interval,
+    Logprobs,
     OrNone,
+    Parameter,
+    Profile,
     SequenceNumbers,
+    Stage,
     Tokens,
     TokenSequences,
     Whole,
-)
-from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import (
-    Condition,
-    Greedy,
-    Logprobs,
-    Parameter,
-    Profile,
-    Stage,
     at_least,
     equals,
     is_none,

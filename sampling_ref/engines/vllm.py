@@ -1,20 +1,18 @@
 """vLLM: the sampler of its engine version 1, PyTorch path."""
 
-from sampling_ref.engines.domains import (
+from sampling_ref.engines.draws import Draw
+from sampling_ref.engines.profile import (
+    Greedy,
     Interval,
+    Logprobs,
     OrNone,
+    Parameter,
+    Profile,
+    Stage,
     TokenNumbers,
     Tokens,
     TokenSequences,
     Whole,
-)
-from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import (
-    Greedy,
-    Logprobs,
-    Parameter,
-    Profile,
-    Stage,
     at_least,
     at_most,
     below,

@@ -2,7 +2,7 @@
 
 kalomaze, "Quadratic sampling", 2024
 (https://github.com/oobabooga/text-generation-webui/pull/5403), as in exllamav2, commit
-da07facd, `exllamav2_ext/cpp/sampling.cpp`, function `softmax_cpu`. In our words:
+da07facd, `exllamav2_ext/cpp/sampling.cpp`, function `softmax_cpu`. The rule:
 
     Replace each logit l by -(l - m)**2 * factor, m being the largest logit.
 

@@ -4,7 +4,7 @@ Each rule has one file in this folder, named after its step. The file contains t
 words and its source, one function that implements it, and at its end `STEP`, which makes the
 function a step of a chain. `table.py` collects them. Files of rules do not import each other.
 
-A function on rows says in its signature what it needs. Whatever a chain knows (the
+A function on rows says in its signature what it needs. What a chain knows (the
 history, the length of the prompt, a random number, the factor that stands for the
 temperature) is given to it by name. What remains are the step's own parameters.
 """

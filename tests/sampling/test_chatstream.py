@@ -10,15 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.chatstream.processors import (
+from sampling_ref.chatstream import (
+    LOGITS,
     FrequencyPenaltyProcessor,
     LogitsProcessor,
     PresencePenaltyProcessor,
     Processed,
     RepetitionPenaltyProcessor,
+    as_coded,
+    as_published,
+    exactly,
     process_all,
 )
-from sampling_ref.chatstream.worked_example import LOGITS, as_coded, as_published, exactly
 from sampling_ref.errors import HistoryError, ParameterError, RowError, UnknownNameError
 from sampling_ref.row import Number
 from tests.sampling.rows import rows

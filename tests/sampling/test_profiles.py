@@ -31,8 +31,16 @@ from sampling_ref import (
     sample,
     step,
 )
-from sampling_ref.engines.domains import Interval, OneOf, OrNone, Tokens, Whole, check
-from sampling_ref.engines.profile import Parameter, Stage
+from sampling_ref.engines.profile import (
+    Interval,
+    OneOf,
+    OrNone,
+    Parameter,
+    Stage,
+    Tokens,
+    Whole,
+    check,
+)
 from sampling_ref.steps.step import REQUIRED
 from tests.sampling.rows import histories, rows
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from sampling_ref import STEPS
+from sampling_ref.steps.table import STEPS
 from tokenref.answers import Answer, Ok, Refused
 from tokenref.fuzzing.plan import CampaignError, Question
 from tokenref.goldens import GoldensError, golden, right_answer

@@ -113,7 +113,7 @@ def _is_even(row: Sequence[float]) -> bool:
 
 
 def _are_exact_shares(numbers: Sequence[float]) -> bool:
-    """Say whether all are equal, and as many as some power of two."""
+    """Return whether all are equal and their number is a power of two."""
     return len(set(numbers)) == 1 and len(numbers) & (len(numbers) - 1) == 0
 
 

@@ -82,7 +82,7 @@ def at_least(row: Shares, kept: Kept, values: Values) -> Kept:
 
 
 def first_of(row: Shares, order: Sequence[int], count: int, values: Values) -> Kept:
-    """Return the first of a line, at least so many, and equals of the last one if all stay."""
+    """Return the first `count` of a line (at least `least`), and ties of the last if all stay."""
     count = max(count, values["least"])
     if values["ties"] == "all" and count > 0:
         while count < len(order) and row.numbers[order[count]] == row.numbers[order[count - 1]]:
@@ -257,7 +257,7 @@ def top_n_sigma(row: Shares, values: Values) -> Iterator[Kept]:
 
 
 def _is_whole(logits: Sequence[float], mean: float, variance: float) -> bool:
-    """Say whether mean, squares and deviation are numbers so short that nothing is rounded."""
+    """Return whether mean, squares and deviation are short enough that nothing is rounded."""
     short = all(number * 64 % 1 == 0 and abs(number) < 64 for number in (*logits, mean))
     return short and sqrt(variance) * 64 % 1 == 0
 

@@ -41,7 +41,7 @@ from tokenref.verdicts import Alternative, Either, Exact, Set
 Kind: TypeAlias = Literal["probs", "logits"]
 
 FEWEST: Final = 64
-"""A shorter row counts as one of so many tokens where the margin is concerned."""
+"""A shorter row has the margin of a row with this many tokens."""
 
 UNIT: Final = 2.0**-24
 """A unit of rounding in 32 bits."""
@@ -71,7 +71,7 @@ class Answers:
 
 
 def is_decided(row: Sequence[float], op: str, values: Values, *, kind: Kind = "logits") -> bool:
-    """Say whether a filter's answer has a proven margin.
+    """Return whether a filter's answer has a proven margin.
 
     `values` are the step's parameters and choices under the names of `sampling_ref.STEPS`;
     what is left out has its default.
@@ -115,7 +115,7 @@ def answers(row: Sequence[float], op: str, values: Values, *, kind: Kind = "logi
 
 
 def _acts(op: str, values: Values) -> bool:
-    """Say whether XTC's coin lets it act; other filters have none."""
+    """Return whether XTC's coin lets it act; other filters have no coin."""
     if op != "xtc":
         return True
     uniform, chance = values.get("uniform", 0), values["probability"]
@@ -160,7 +160,7 @@ def _weights(
 
 
 def is_dyadic(row: Sequence[float]) -> bool:
-    """Say whether probabilities are multiples of 2**-20 that sum to 1.
+    """Return whether probabilities are multiples of 2**-20 that sum to 1.
 
     Then every sum of some of them is exact in 32 bits.
 
@@ -174,10 +174,10 @@ def is_dyadic(row: Sequence[float]) -> bool:
 # ---- verdicts
 
 CAP: Final = 8
-"""So many tokens may lie between what must be kept and what may be, ties aside."""
+"""The most tokens that may be kept but need not be, ties aside."""
 
 MOST: Final = 4
-"""So many different answers may pass where no set can describe them."""
+"""The most answers that may be right where no set can describe them."""
 
 NOT_BY_WEIGHT: Final = frozenset({"typical", "xtc"})
 """Filters that may remove a token and keep a lighter one, so that no `set` can describe them."""
@@ -224,8 +224,9 @@ def filter_verdict(op: str, profile: str, request: Mapping[str, Any]) -> Exact |
 def values_of(op: str, profile: str, request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the values of a step in a rule, or those of each stage of an engine that is it.
 
-    >>> list(values_of("top_k", "vllm", {"params": {"top_k": 3}}))
-    [{'ties': 'all', 'k': 3}]
+    >>> (values,) = values_of("top_k", "vllm", {"params": {"top_k": 3}})
+    >>> values["k"], values["ties"]
+    (3, 'all')
     """
     given = unpack_parameters(request["params"])
     uniform = {}

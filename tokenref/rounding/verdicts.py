@@ -118,7 +118,11 @@ def _of_calls(profile: str, request: Mapping[str, Any], right: Answer) -> Verdic
     return Exact()
 
 
+# ---- races
+
 CLEAR: Final = 2.0**-10
+"""The least lead of the best score over the next, in natural units."""
+
 TORCH: Final = frozenset({"torch race", "torch walk"})
 
 
@@ -141,16 +145,16 @@ def prove_race(profile: str, request: Mapping[str, Any], out: Mapping[str, Any])
     if method == "torch walk":
         return  # weights are dyadic: their sums and shares are exact
     noise = chosen.get("noise", "-log u") if method not in TORCH else "-log(1-u)"
-    runners = _runners(request, noise)
+    left = runners(request, noise)
     tokens = [out["token"]] if "token" in out else list(out["tokens"])
     ties_are_open = method in TORCH and len(tokens) > 1
     for token in tokens:
-        if token not in runners:  # a tie at infinity that an impossible token won
+        if token not in left:  # a tie at infinity that an impossible token won
             raise UndecidedError(f"token {token} is impossible")
-        best = runners.pop(token)
+        best = left.pop(token)
         if best.score == -inf and _has_impossible(request):
             raise UndecidedError("all that are left wait for ever, like impossible tokens")
-        for other, runner in runners.items():
+        for other, runner in left.items():
             if best.score - runner.score >= CLEAR or (best.score, runner.score) == (inf, -inf):
                 continue
             is_tie = best[1:] == runner[1:] or best.score == runner.score in {inf, -inf}
@@ -158,16 +162,21 @@ def prove_race(profile: str, request: Mapping[str, Any], out: Mapping[str, Any])
                 raise UndecidedError(f"token {token} must be well ahead of {other}")
 
 
-def _runners(request: Mapping[str, Any], noise: str) -> dict[int, Runner]:
-    """Return score, weight and number of each possible token."""
-    runners = {}
+def runners(request: Mapping[str, Any], noise: str) -> dict[int, Runner]:
+    """Return score, weight and number of each possible token.
+
+    >>> question = {"logits": {"f32": "0000000000000000"}, "uniforms": {"f32": "3f0000003e800000"}}
+    >>> {token: round(runner.score, 3) for token, runner in runners(question, "-log u").items()}
+    {0: 0.367, 1: -0.327}
+    """
+    found = {}
     rows = zip(_logarithms(request), unpack(request["uniforms"]), strict=True)
     for token, (logit, u) in enumerate(rows):
         if logit > -inf:
             wait = (inf if u == 0 else -log(u)) if noise == "-log u" else -log1p(-u)
             plus = inf if wait == 0 else -log(wait) if wait < inf else -inf
-            runners[token] = Runner(logit + plus, logit, u)
-    return runners
+            found[token] = Runner(logit + plus, logit, u)
+    return found
 
 
 def _logarithms(request: Mapping[str, Any]) -> Sequence[float]:

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 from hypothesis import strategies as st
 
 from sampling_ref import PROFILES, STEPS
-from sampling_ref.engines.domains import (
+from sampling_ref.engines.profile import (
     DecayStart,
     Flag,
     Interval,

@@ -6,7 +6,7 @@ a little wrong can change the token.
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from math import inf, log, log1p
+from math import inf, log
 from typing import Any, Final
 
 import msgspec
@@ -20,15 +20,14 @@ from authoring.cases.sampling.draft import (
     told_apart,
 )
 from authoring.cases.sampling.uniform_points import LARGEST, is_held
-from tokenref.floats import Type, pack, unpack
+from tokenref.floats import Type, pack
 from tokenref.record import Case
+from tokenref.rounding.verdicts import CLEAR, runners
 from tokenref.rules import rule_name
 
 SPEC: Final = "docs/sampling.md#random-numbers-and-draws"
 METHODS: Final = ("gumbel max", "exponential race")
 NOISES: Final = ("-log u", "-log(1-u)")
-CLEAR: Final = 2.0**-10
-"""By so much, in natural units, the best score must be ahead of the next."""
 
 
 def drafts() -> Iterator[SamplerDraft]:
@@ -52,27 +51,13 @@ def is_clear(noise: str) -> SamplerPurpose:
         asked = msgspec.to_builtins(case.input)
         out = msgspec.to_builtins(case.out)
         tokens = out.get("tokens", [out.get("token")])
-        left = _scores(asked, noise)
+        left = runners(asked, noise)
         for token in tokens:
-            best = left.pop(token)
-            if any(best - score < CLEAR for score in left.values()):
+            best = left.pop(token).score
+            if any(best - runner.score < CLEAR for runner in left.values()):
                 raise PurposeError(f"{case.id}: token {token} must be well ahead, got {left}")
 
     return check
-
-
-def _scores(asked: Mapping[str, Any], noise: str) -> dict[int, float]:
-    if "logits" in asked:
-        row = unpack(asked["logits"])
-    else:
-        row = [log(weight) if weight > 0 else -inf for weight in unpack(asked["probs"])]
-    scores = {}
-    for token, (logit, u) in enumerate(zip(row, unpack(asked["uniforms"]), strict=True)):
-        if logit == -inf:
-            continue
-        wait = (inf if u == 0 else -log(u)) if noise == "-log u" else -log1p(-u)
-        scores[token] = logit + (inf if wait == 0 else -log(wait) if wait < inf else -inf)
-    return scores
 
 
 def _case(
@@ -324,4 +309,5 @@ def _several() -> Iterator[SamplerDraft]:
 
 def _scores_of(method: str, row: Sequence[float], uniforms: Sequence[float]) -> dict[int, float]:
     kind = "logits" if method == "gumbel max" else "probs"
-    return _scores({kind: pack(row), "uniforms": pack(uniforms)}, NOISES[0])
+    found = runners({kind: pack(row), "uniforms": pack(uniforms)}, NOISES[0])
+    return {token: runner.score for token, runner in found.items()}

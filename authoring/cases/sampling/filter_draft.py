@@ -171,7 +171,7 @@ def parts(of: int, *numbers: int) -> Row:
 
 
 def beside(number: float, steps: int) -> float:
-    """Return the 32-bit number so many steps above a positive one, or below.
+    """Return the 32-bit number `steps` above a positive one, or below.
 
     >>> beside(1.0, 1) == 1 + 2**-23, beside(1.0, -1) == 1 - 2**-24
     (True, True)

@@ -8,8 +8,7 @@ from typing import Any, Final, TypeAlias
 from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.filter_draft import FilterCase, Row, eighths, logits, parts
 from sampling_ref import PROFILES
-from sampling_ref.engines.domains import Domain, Interval, OrNone, Whole
-from sampling_ref.engines.profile import Profile, Stage
+from sampling_ref.engines.profile import Domain, Interval, OrNone, Profile, Stage, Whole
 from tokenref.answers import Answer, Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import unpack
@@ -407,7 +406,7 @@ def _asking(op: str, rule: str, row: Row, params: dict[str, Any]) -> FilterCase:
 
 
 def _is_decided(case: FilterCase) -> bool:
-    """Say whether the reference refuses, or answers with a proven margin."""
+    """Return whether the reference refuses, or answers with a proven margin."""
     if case.refused:
         return True
     request = case.request()

@@ -192,7 +192,7 @@ VALUES: Final[Mapping[str, tuple[dict[str, Any], ...]]] = {
 SIZES: Final = (12, 48, 96)
 
 _MASKED: Final = 24
-"""Rows of so many tokens have one that is impossible for each so many."""
+"""One in this many tokens is impossible, in rows that are long enough."""
 
 _MANY_MARGIN: Final = 100
 """So many rows are looked at for one with a margin."""

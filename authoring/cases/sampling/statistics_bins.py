@@ -134,7 +134,7 @@ def _copied(
 def _power(
     bins: Sequence[Sequence[int]], weights: Sequence[Fraction], draws: int, needed: float
 ) -> str:
-    """Say which changes are found with 99 %, from the noncentrality that is needed for that.
+    """Return which changes are found with 99 %, from the noncentrality needed for that.
 
     Shares q instead of p have the noncentrality draws * sum of (q - p)**2 / p. One bin whose
     share p is off by a part d, all others making room evenly: draws * p * d**2 / (1 - p).
@@ -175,7 +175,7 @@ MOST_STEPS: Final = 1 << 24
 
 
 def upper_tail(x: Decimal, freedom: int) -> Decimal:
-    """Return the probability that a chi-square number of so many degrees is above x.
+    """Return the probability that a chi-square number with `freedom` degrees is above x.
 
     >>> round(upper_tail(Decimal("3.841458820694124"), 1), 6), round(upper_tail(Decimal(2), 2), 6)
     (Decimal('0.050000'), Decimal('0.367879'))
@@ -255,7 +255,7 @@ def effect(freedom: int, above: Fraction, power: Fraction) -> Fraction:
 
 
 def _tails(freedom: int, x: Decimal) -> Iterator[Decimal]:
-    """Yield the tail for so many degrees, for two more, and so on, until it is nearly 1."""
+    """Yield the tail for `freedom` degrees, for two more, and so on, until it is nearly 1."""
     a = Decimal(freedom) / 2
     term = _density(a, x, freedom)
     tail = 1 - _lower(a, x, freedom)

@@ -24,7 +24,7 @@ class Point(NamedTuple):
 
 
 def step(value: float, by: int, dtype: Type) -> float:
-    """Return the number of a type that is so many steps above a positive one.
+    """Return the number of a type that is `by` steps above a positive one.
 
     >>> step(0.5, -1, "f32") == 0.5 - 2**-25
     True
@@ -34,7 +34,7 @@ def step(value: float, by: int, dtype: Type) -> float:
 
 
 def is_held(value: Fraction, dtype: Type) -> bool:
-    """Say whether a type holds a number exactly.
+    """Return whether a type can represent a number exactly.
 
     >>> is_held(Fraction(1, 3), "f64"), is_held(Fraction(3, 8), "f32")
     (False, True)
