@@ -35,7 +35,7 @@ def reference(_path: str, _sha256: str, _pattern: str) -> list[Moment]:
     tokenizer = bpe_ref.load("cl100k_base")
     tokenizer.encode(_TEXT)
     moments.append(now())
-    known = tokenizer.vocabulary
+    known = bpe_ref.vocabulary_of(tokenizer)
     bpe_ref.ENCODERS["backtracking"](known, known.symbols(_TEXT.encode()))
     moments.append(now())
     return moments

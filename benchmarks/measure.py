@@ -111,7 +111,7 @@ def medians(rounds: Sequence[Numbers]) -> Numbers:
 def passes(vocabulary: str, text: str) -> Numbers:
     """Encode text through the pattern, for the first time in this process and again."""
     tokenizer = bpe_ref.load(vocabulary)
-    encoding = as_tiktoken(tokenizer.vocabulary)
+    encoding = as_tiktoken(vocabulary_of(tokenizer))
     tokenizer.encode("Hello, world!", special="ordinary")  # what is loaded on demand is loaded now
     encoding.encode_ordinary("Hello, world!")
     found: Numbers = {}
@@ -164,7 +164,7 @@ def random_piece(vocabulary: str, encoder: str, length: int, rounds: int) -> Num
 def memory(vocabulary: str, text: str) -> Numbers:
     """Encode a text with every encoder's tables there; return the most memory ever used."""
     tokenizer = bpe_ref.load(vocabulary)
-    known = tokenizer.vocabulary
+    known = vocabulary_of(tokenizer)
     tokenizer.encode(text, special="ordinary")
     for encode in ENCODERS.values():
         encode(known, known.symbols(text[:100].encode()))

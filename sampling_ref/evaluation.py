@@ -16,7 +16,7 @@ exact
     e**logit, and every decision is exact. What an engine answers otherwise is its rounding
     or its rule.
 f32
-    Every operation is rounded to 32 bits, as the engine does it where a twin was proven
+    Every operation is rounded to 32 bits, as the engine does it where that was proven
     against it (llama.cpp, Antigravity), and one after the other in plain order otherwise.
 
 Rounding in a chain

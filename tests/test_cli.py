@@ -272,7 +272,7 @@ def test_goldens_for_a_vocabulary_and_texts_of_ones_own(tmp_path: Path, mine: Pa
     result = tokenref("fill", "--vocabulary", mine, "--texts", texts, "--out", out)
     assert result.exit_code == 0, result.output
     beside = tmp_path / "My goldens.v1.vocabulary.json"
-    assert f"{out}: 4 cases, duplicates left out: 1" in result.output
+    assert f"{out}: 4 cases, 1 duplicates omitted" in result.output
     assert f"{beside}: the vocabulary" in result.output
     cases = parse_records(out.read_bytes(), "goldens.jsonl")
     tokenizer = load(mine)

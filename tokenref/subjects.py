@@ -76,7 +76,7 @@ def load_subject(
             return engine.load_for_profile(subject, name, profile)
         return engine.load(subject, name)
     if not isinstance(engine, LoadsTokenizers):
-        return Unsupported("reads no tokenizer.json")
+        return Unsupported("cannot read a tokenizer.json")
     return engine.load_tokenizer(subject.content, name, profile)
 
 

@@ -63,6 +63,9 @@ def order_of_partial_sort(values: Sequence[float], count: int) -> list[int]:
     >>> order_of_partial_sort([0.25, 0.5, 0.25], 2)
     [1, 0]
     """
+    if count == len(values) and len(set(values)) == count and not isnan(sum(values)):
+        # Without equals there is only one order, and Python finds it faster.
+        return sorted(range(count), key=values.__getitem__, reverse=True)
     items = [(value, position) for position, value in enumerate(values)]
     heap = items[:count]
     _make_heap(heap)

@@ -21,8 +21,8 @@ from itertools import accumulate
 from math import exp, log
 from typing import TypeVar
 
-from sampling_ref.numbers.float_weights import WEIGHT_ERROR, float_gaps
 from sampling_ref.numbers.logarithm_sums import Term, sign_of_logarithms
+from sampling_ref.numbers.mass import WEIGHT_ERROR, float_gaps
 from sampling_ref.numbers.reals import Real
 from sampling_ref.numbers.totals import entropy_of, gap_sum, total_weight
 from sampling_ref.row import Number

@@ -27,7 +27,6 @@ from sampling_ref.numbers.entropies import (
 )
 from sampling_ref.numbers.exponential_sums import exponential_bounds, sign_of_sum
 from sampling_ref.numbers.logarithm_sums import Term, sign_of_logarithms
-from sampling_ref.numbers.nucleus import nucleus
 from sampling_ref.numbers.protocol import (
     Held,
     Numbers,
@@ -42,11 +41,16 @@ from sampling_ref.numbers.protocol import (
     Walk,
     refuse,
 )
-from sampling_ref.numbers.reaching import first_reaching
+from sampling_ref.numbers.reaching import first_reaching, nucleus
 from sampling_ref.numbers.reals import Real
 from sampling_ref.numbers.softmax import log_softmax, softmax
-from sampling_ref.numbers.thresholds import above_mean, logits_at_least, probabilities_at_least
-from sampling_ref.numbers.totals import log_of_sum, side_of_mean
+from sampling_ref.numbers.thresholds import (
+    above_mean,
+    logits_at_least,
+    probabilities_at_least,
+    side_of_mean,
+)
+from sampling_ref.numbers.totals import log_of_sum
 from sampling_ref.parameters import read_fraction
 from sampling_ref.row import (
     Number,

@@ -22,8 +22,7 @@ from math import inf
 
 from sampling_ref.errors import ParameterError
 from sampling_ref.numbers.enclosures import SLACK, exp_mantissa, ln2_bounds, log_bounds
-from sampling_ref.numbers.nearest import BINARY32, BINARY64, nearest_to_enclosed
-from sampling_ref.numbers.reals import Real, round_real
+from sampling_ref.numbers.reals import BINARY32, BINARY64, Real, nearest_to_enclosed, round_real
 from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number
 

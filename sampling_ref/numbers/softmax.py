@@ -22,7 +22,7 @@ from math import inf
 
 from sampling_ref.numbers.enclosures import SLACK, exp_mantissa
 from sampling_ref.numbers.exponential_sums import scaled_difference
-from sampling_ref.numbers.nearest import nearest_to_enclosed
+from sampling_ref.numbers.reals import nearest_to_enclosed
 from sampling_ref.numbers.totals import entropy_of, log_of_sum, total_weight
 from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number, Row, read_possible_logits

@@ -27,11 +27,10 @@ from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from math import exp, fsum, inf
+from math import inf
 from typing import TypeAlias
 
-from sampling_ref.numbers.exponential_sums import exponential_bounds, scaled_difference, sign_of_sum
-from sampling_ref.numbers.float_weights import WEIGHT_ERROR
+from sampling_ref.numbers.exponential_sums import exponential_bounds, scaled_difference
 from sampling_ref.numbers.reals import Real, formula
 from sampling_ref.row import Number, Row
 
@@ -150,55 +149,3 @@ def mean_logit(logits: Row, factor: Fraction) -> Real:
     """
     below = gap_sum(logits, factor) / (total_weight(logits, factor) * factor)
     return Real(Fraction(max(logits))) - below
-
-
-def side_of_mean(logits: Row, factor: Fraction) -> Callable[[Number, Number], int]:
-    """Return a function that says where the middle of two numbers lies.
-
-    It returns -1 below the mean logit, 0 on it and 1 above.
-
-    >>> side = side_of_mean([0.0, 1.0], Fraction(1))
-    >>> side(0.75, 0.75), side(0.0, 1.0)
-    (1, -1)
-    """
-    counts = counts_of_possible(logits)
-    middle, error = float_mean(counts, factor)
-
-    def side(one: Number, two: Number) -> int:
-        if error < inf:
-            halves = float(one) / 2, float(two) / 2
-            distance = halves[0] + halves[1] - middle
-            size = abs(halves[0]) + abs(halves[1]) + abs(middle)
-            if abs(distance) > error + size * 2.0**-50:
-                return 1 if distance > 0 else -1
-        number = (Fraction(one) + Fraction(two)) / 2
-        terms = {logit: (number - Fraction(logit)) * n for logit, n in counts.items()}
-        return sign_of_sum(terms, factor)
-
-    return side
-
-
-def float_mean(counts: Counter[Number], factor: Fraction) -> tuple[float, float]:
-    """Return the mean logit as a float, and a bound of its error; infinite if there is none.
-
-    >>> float_mean(Counter([1.0, 1.0]), Fraction(1))[0]
-    1.0
-    """
-    try:
-        scale, top = float(factor), max(counts)
-        largest = float(top)
-        if set(map(type, counts)) == {float}:
-            gaps = [(largest - logit, count) for logit, count in counts.items()]
-        else:
-            exact = Fraction(top)
-            gaps = [(float(exact - Fraction(logit)), count) for logit, count in counts.items()]
-        weights = [(gap, count * exp(-scale * gap)) for gap, count in gaps]
-        total = fsum(weight for _, weight in weights)
-        below = fsum(gap * weight for gap, weight in weights if weight)
-    except OverflowError:  # numbers that no float can hold
-        return 0.0, inf
-    distance = below / total
-    # A product and two sums by `fsum` are wrong by far less than 30 weights.
-    # What is less than any float is left out: less than 1e-290 for every possible row.
-    error = 32 * WEIGHT_ERROR * distance + 2.0**-51 * abs(largest) + 1e-290
-    return largest - distance, error

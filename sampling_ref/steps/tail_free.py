@@ -43,7 +43,7 @@ from typing import Any, Literal, get_args
 from sampling_ref.candidates import Candidates
 from sampling_ref.numbers.exact import EXACT, WeightRow
 from sampling_ref.numbers.exponential_sums import sign_of_sum
-from sampling_ref.numbers.float_weights import WEIGHT_ERROR, float_gaps
+from sampling_ref.numbers.mass import WEIGHT_ERROR, float_gaps
 from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_choice, read_fraction, read_whole

@@ -21,7 +21,7 @@ from sampling_ref.numbers.enclosures import (
     ln2_bounds,
     log_bounds,
 )
-from sampling_ref.numbers.nearest import BINARY32, BINARY64, Format, nearest, nearest_to_enclosed
+from sampling_ref.numbers.reals import BINARY32, BINARY64, Format, nearest, nearest_to_enclosed
 
 BITS = st.sampled_from([1, 8, 64, 96, 128, 250, 700])
 PARTS = st.integers(1, 10**6) | st.integers(1, 2**60)

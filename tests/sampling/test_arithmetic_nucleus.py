@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from sampling_ref.errors import ParameterError, RowError
 from sampling_ref.numbers import nucleus as nucleus_module
 from sampling_ref.numbers.mass import mass_of
-from sampling_ref.numbers.nucleus import nucleus
 from sampling_ref.numbers.orders import Ties, in_order, largest, largest_first
-from sampling_ref.numbers.reaching import first_reaching
+from sampling_ref.numbers.reaching import first_reaching, nucleus
 from tests.sampling.rows import rows, shares
 from tests.texts import CAMPAIGN
 

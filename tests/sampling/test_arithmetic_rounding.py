@@ -9,8 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.numbers.nearest import BINARY32, nearest
-from sampling_ref.numbers.reals import Real
+from sampling_ref.numbers.reals import BINARY32, Real, nearest
 from sampling_ref.numbers.rounding import (
     rounded,
     rounded_exp,

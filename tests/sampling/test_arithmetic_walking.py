@@ -17,13 +17,14 @@ from sampling_ref.numbers.exponential_sums import (
     scaled_difference,
     sign_of_sum,
 )
-from sampling_ref.numbers.float_weights import (
+from sampling_ref.numbers.mass import (
     SMALLEST_SUM,
+    Mass,
     float_total,
     float_weights,
+    mass_of,
     relative_error,
 )
-from sampling_ref.numbers.mass import Mass, mass_of
 from sampling_ref.numbers.reaching import by_floats, by_signs, exactly
 from sampling_ref.row import Number
 from tests.sampling.rows import rows, shares

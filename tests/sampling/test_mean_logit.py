@@ -8,7 +8,8 @@ from math import inf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.numbers.totals import entropy_of, float_mean, log_of_sum, mean_logit, side_of_mean
+from sampling_ref.numbers.thresholds import float_mean, side_of_mean
+from sampling_ref.numbers.totals import entropy_of, log_of_sum, mean_logit
 from tests.sampling.filtering import DIGITS, weights_of
 from tests.sampling.rows import rows
 from tests.sampling.test_eta import decimal

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RowError
-from sampling_ref.numbers.nearest import nearest
+from sampling_ref.numbers.reals import nearest
 from sampling_ref.numbers.softmax import entropy, log_softmax, log_sum_exp, softmax
 from sampling_ref.numbers.totals import entropy_of, log_of_sum, total_weight
 from tests.sampling.rows import rows

@@ -135,7 +135,9 @@ def check(
     complete = selection.is_everything and records is None
     runs = _run_all(available, cases, catalogue, known, complete=complete, seed=seed)
     there = [name for name in dict.fromkeys(engines) if name not in dict(unavailable)]
-    for run, name in zip(runs, there, strict=False):  # those of --cmd come after, and know theirs
+    for run, name in zip(
+        runs, there, strict=False
+    ):  # programs of --cmd follow and know their arguments
         run.again = run.again or ([name] if name != run.engine else [])
     again = [
         part

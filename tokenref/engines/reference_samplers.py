@@ -117,13 +117,13 @@ class SamplerSession:
         if op == "batch":
             return self._batch(request)
         if op in OWN_DRAW_OPS:
-            return Unsupported("draws with numbers that are given, not with its own")
+            return Unsupported("only draws with given random numbers")
         is_engine = self.profile in self.tools.profiles
         if is_engine and op not in {"softmax", "logprobs"}:  # all mean the same by these two
             return self._answer_of_engine(op, request)
         choices = {} if is_engine else choices_of(op, self.profile)
         if choices is None and op not in {"random_words", "uniforms"}:
-            return Unsupported(f"knows no rule {self.profile!r} of {op}")
+            return Unsupported(f"has no rule {self.profile!r} of {op}")
         if op in self.tools.draws:
             named = {"name": self.profile} if choices is None else choices
             return Ok(self.tools.draws[op](named, request))
@@ -183,7 +183,7 @@ class SamplerSession:
         if op == "sequence":
             return Ok(self._sequence(request))
         if "logits" not in request:
-            return Unsupported(f"asks {self.profile} about logits only")
+            return Unsupported(f"the profile {self.profile} needs logits")
         evaluated = self._evaluation(request)
         if op == "chain":
             return Ok(_chain(evaluated.run()))
@@ -198,7 +198,7 @@ class SamplerSession:
             if op in FILTER_OPS:
                 return Ok({"keep": _kept(candidates)})
             return Ok(self._logits(op, candidates, request["logits"]))
-        return Unsupported(f"asks {self.profile} for its steps and chains, not for {op}")
+        return Unsupported(f"the profile {self.profile} has steps and chains, but no {op}")
 
     def _evaluation(self, request: Request) -> Evaluation:
         state = {

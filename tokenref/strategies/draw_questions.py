@@ -86,7 +86,7 @@ ASKED: Final = (
     *(name for name, generator in GENERATORS.items() if generator.needs == ("seed",)),
     *LENGTHS,
 )
-"""The generators that are asked for their words."""
+"""The generators in questions about words."""
 
 _EDGES: Final = (0, 1, 0xFF, 0x1FF)
 _LONG: Final = (0, 0, 1, 2, 3, 4, 7, 8, 623, 624, 625)

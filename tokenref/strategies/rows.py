@@ -24,7 +24,7 @@ UNIT: Final = 20
 """Dyadic weights are multiples of 2 to the minus this."""
 
 MOST: Final = 12
-"""Tokens of a row, unless more are asked for: enough for every decision, few enough to read."""
+"""Default maximum length of a row: enough for every decision, few enough to read."""
 
 _WHOLE: Final = 1 << UNIT
 _COARSE: Final = 1 << (UNIT - 4)
@@ -93,7 +93,7 @@ def _is_possible(row: Sequence[float]) -> bool:
 
 @cache
 def invalid_rows(dtype: Type = "f32") -> st.SearchStrategy[list[float]]:
-    """Return a strategy for rows that are none: a NaN, plus infinity, nothing possible, empty.
+    """Return a strategy for invalid rows: with a NaN or plus infinity, nothing possible, empty.
 
     >>> from hypothesis import find
     >>> find(invalid_rows(), lambda row: True)
@@ -107,7 +107,7 @@ def invalid_rows(dtype: Type = "f32") -> st.SearchStrategy[list[float]]:
 
 
 def stepped(value: float, by: int, dtype: Type = "f32") -> float:
-    """Return the number of a type that is so many steps above a number that is not negative.
+    """Return the number of a type that is `by` steps above a nonnegative number.
 
     >>> stepped(1.0, -1) == 1 - 2**-24, stepped(0.0, -1)
     (True, 0.0)

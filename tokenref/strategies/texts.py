@@ -87,7 +87,7 @@ def mostly(
     rare: st.SearchStrategy[_Drawn],
     times: int,
 ) -> _Drawn:
-    """Draw from `usual`, one time in so many from `rare`.
+    """Draw from `usual`, and once in `times` draws from `rare`.
 
     `one_of` cannot say that: it takes a strategy that is given twice only once.
 

@@ -26,7 +26,7 @@ Split: TypeAlias = tuple[Word, Word]
 _Item = TypeVar("_Item")
 
 ALPHABETS: Final = (b"a", b"ab", b"abc", b"\x00\xff", b"#v", " \u00e9".encode())
-"""Runs of one letter compete most; the others are bytes that some reader takes for something."""
+"""Runs of one letter compete most; the others are bytes that some readers treat specially."""
 
 ENGINES_PATTERNS: Final = tuple(
     REGISTRY[name].pattern for name in ("cl100k_base", "o200k_base", "r50k_base")

@@ -20,7 +20,7 @@ Request: TypeAlias = dict[str, Any]
 _LONGEST_PIECE: Final = 40
 _FEW: Final = 8
 _MOST: Final = 24
-"""Places are drawn as so many parts of a length."""
+"""Places are drawn as multiples of this fraction of a length."""
 
 _BAD_BYTES: Final = (
     *(b"\xff", b"\xc3", b"\x80", b"\xed\xa0\x80", b"\xf0\x9f\x98", b"\xe4\xbd", b"\xf5", b"\xc0"),
@@ -126,7 +126,7 @@ def _near(names: Sequence[str]) -> list[str]:
 def ids_for(vocabulary: Vocabulary) -> st.SearchStrategy[list[int]]:
     """Return a strategy for ids: of texts, of any tokens, of bytes that are no UTF-8.
 
-    Now and then one is no token's.
+    Occasionally one is unknown.
 
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> from hypothesis import find
@@ -264,7 +264,7 @@ def _completions(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
 
 
 def _session(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
-    """Draw calls about one or two texts, so that they meet what was asked of the same text."""
+    """Draw calls about one or two texts, so that several are about the same text."""
     names = list(vocabulary.special_tokens)
     text = texts(*names, longest=4) if names else texts_of(vocabulary, 4)
     which: st.SearchStrategy[Any] = st.sampled_from(["all", [], *([name] for name in names[:4])])
@@ -309,11 +309,11 @@ VOCABULARY_QUESTIONS: Final[Mapping[str, Callable[[Vocabulary], st.SearchStrateg
 """What draws the questions of each operation, given a vocabulary."""
 
 OF_PIECES: Final = frozenset({"append", "prepend", "eager", "intervals", "canonical"})
-"""Operations that take a text for one piece, whatever the vocabulary's pattern."""
+"""Operations that treat a text as one piece, whatever the vocabulary's pattern."""
 
 
 def worth_asking(op: str, vocabulary: Vocabulary) -> bool:
-    """Tell whether a vocabulary has what an operation is about.
+    """Return whether an operation makes sense for a vocabulary.
 
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> plain = vocabulary_by_concatenation({b"a": 0})

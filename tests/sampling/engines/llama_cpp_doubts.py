@@ -386,9 +386,8 @@ def _apart(meeting: Meeting) -> float:
     bound = _bound(meeting)
     apart = 0.0
     after = [float(logit) for logit in meeting.ours.after.true_logits()]
-    for token, one, two in zip(
-        meeting.ours.after.tokens, after, meeting.theirs.after.logits, strict=False
-    ):
+    theirs = map(float, meeting.theirs.after.logits)  # 32-bit numbers would go on rounding
+    for token, one, two in zip(meeting.ours.after.tokens, after, theirs, strict=False):
         if (one == -inf) != (two == -inf):
             assert max(one, two) < -3e38 or meeting.stage.step == "dynamic_temperature"
             raise Decided
