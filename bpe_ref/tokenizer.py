@@ -676,11 +676,13 @@ class Tokenizer:
         """Return what `special` means here. Raises `ParameterError` unless it means something.
 
         >>> from bpe_ref import load
-        >>> sorted(load("tiny").treatment("ordinary").ordinary)
-        ["<|endoftext|>", "<|fim_middle|>", "<|fim_prefix|>", "<|fim_suffix|>"]
+        >>> "<|endoftext|>" in load("tiny").treatment("ordinary").ordinary
+        True
         """
-        if isinstance(special, str) and special == "recognise":
-            return RECOGNISE_ALL
+        if isinstance(special, str):
+            known = RECOGNISE_ALL if special == "recognise" else self._treatments.get(special)
+            if known is not None:
+                return known
         choices = (
             (special.recognise, special.refuse) if isinstance(special, Special) else (special,)
         )
