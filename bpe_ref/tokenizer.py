@@ -34,7 +34,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import index
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from bpe_ref.added_tokens import (
     RECOGNISE_ALL,
@@ -48,10 +48,6 @@ from bpe_ref.added_tokens import (
 )
 from bpe_ref.auditing import Audit, audit, audit_model
 from bpe_ref.components import Decoder, Draw, Model, Normalizer, PreTokenizer
-from bpe_ref.cutting.counting import count_till_limit
-from bpe_ref.cutting.growing import AppendCounter
-from bpe_ref.cutting.safe_cuts import TextCounter, counter_of
-from bpe_ref.cutting.splitting import Chunk, chunks, split_at
 from bpe_ref.decoders import ByteLevel, DecoderSequence, decode_tokens, with_errors
 from bpe_ref.decoders.chain_stream import ChainStream
 from bpe_ref.decoders.stream import Hopeless, Stream, continuations
@@ -73,6 +69,11 @@ from bpe_ref.quick_ids import QuickIds, reads_origins, writes_letters
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
 from bpe_ref.vocabulary.byte_alphabet import from_letters, to_letters
 from bpe_ref.vocabulary.merges import TokenId
+
+if TYPE_CHECKING:  # imported where it is needed: most programs only encode and decode
+    from bpe_ref.cutting.growing import AppendCounter
+    from bpe_ref.cutting.safe_cuts import TextCounter
+    from bpe_ref.cutting.splitting import Chunk
 
 Text: TypeAlias = str | Sequence[str]
 """A text, or its words."""
@@ -380,7 +381,7 @@ class Tokenizer:
         *,
         add_special_tokens: bool = True,
         special: Recognised = "recognise",
-    ) -> list[Chunk]:
+    ) -> "list[Chunk]":
         """Return parts of at most `most` tokens that cover the text, in order.
 
         The tokens of a part are those of `count` with the same arguments, without truncation and
@@ -391,6 +392,8 @@ class Tokenizer:
         >>> [tuple(chunk) for chunk in load("tiny").chunks("to be or not to be", 3)]
         [(0, 8, 3), (8, 18, 3)]
         """
+        from bpe_ref.cutting.splitting import Chunk, chunks
+
         counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
         found = chunks(counter, text, _left("most", most, added), overlap)
         return [Chunk(start, stop, tokens + added) for start, stop, tokens in found]
@@ -409,6 +412,8 @@ class Tokenizer:
         >>> load("tiny").split_at("to be or not to be", 3)
         8
         """
+        from bpe_ref.cutting.splitting import split_at
+
         counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
         return split_at(counter, text, _left("most", most, added))
 
@@ -428,6 +433,8 @@ class Tokenizer:
         >>> load("tiny").count_till_limit("to be", 2), load("tiny").count_till_limit("to be", 1)
         (2, None)
         """
+        from bpe_ref.cutting.counting import count_till_limit
+
         counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
         if type(limit) is int and 0 <= limit < added:
             return None
@@ -436,7 +443,7 @@ class Tokenizer:
 
     def growing(
         self, *, add_special_tokens: bool = True, special: Recognised = "recognise"
-    ) -> AppendCounter:
+    ) -> "AppendCounter":
         """Return a text that grows at its end, and its number of tokens at any moment.
 
         >>> from bpe_ref import load
@@ -445,11 +452,17 @@ class Tokenizer:
         >>> growing.count
         2
         """
+        from bpe_ref.cutting.growing import AppendCounter
+
         counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
         return AppendCounter(counter, added=added)
 
-    def _counter(self, *, add_special_tokens: bool, special: Recognised) -> tuple[TextCounter, int]:
+    def _counter(
+        self, *, add_special_tokens: bool, special: Recognised
+    ) -> "tuple[TextCounter, int]":
         """Return what counts and cuts texts without template, and how many tokens that adds."""
+        from bpe_ref.cutting.safe_cuts import TextCounter
+
         frame = self._frames[add_special_tokens]
         bare = self if self.truncation is None and self.padding is None else self._untrimmed
         if frame.count(_HOLE) == 1:
@@ -460,13 +473,15 @@ class Tokenizer:
 
         return TextCounter(count, bare.text_counter(special).spans), 0
 
-    def text_counter(self, special: Recognised = "recognise") -> TextCounter:
+    def text_counter(self, special: Recognised = "recognise") -> "TextCounter":
         """Return what counts and cuts texts without template, truncation and padding.
 
         >>> from bpe_ref import load
         >>> load("tiny").text_counter().is_safe_cut("o", " ")
         True
         """
+        from bpe_ref.cutting.safe_cuts import counter_of
+
         if self.truncation is not None or self.padding is not None:
             return self._untrimmed.text_counter(special)
         treatment = self.treatment(special)
@@ -478,7 +493,7 @@ class Tokenizer:
         return counter
 
     @cached_property
-    def _counters(self) -> dict[Treatment, TextCounter]:
+    def _counters(self) -> "dict[Treatment, TextCounter]":
         """The counters made so far."""
         return {}
 

@@ -13,7 +13,6 @@ from functools import cached_property
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Meeting
 from bpe_ref.errors import PatternError
-from bpe_ref.patterns.borders import borders_of
 from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.patterns.to_oniguruma import to_oniguruma
 
@@ -63,6 +62,8 @@ class Pattern:
 
     def meeting(self, left: str, right: str) -> Meeting | None:
         """Return whether a piece always ends between the characters; see `components.Meeting`."""
+        from bpe_ref.patterns.borders import borders_of
+
         borders = None if self.in_oniguruma is None else borders_of(self.in_oniguruma)
         if borders is None:
             return None
