@@ -16,8 +16,9 @@ exact
     e**logit, and every decision is exact. What an engine answers otherwise is its rounding
     or its rule.
 f32
-    Every operation is rounded to 32 bits, as the engine does it where a twin was proven
-    against it (llama.cpp, Antigravity), and one after the other in plain order otherwise.
+    Every operation is rounded to 32 bits, as the engine does it where an arithmetic of
+    its own was proven against it (llama.cpp, transformers, Antigravity), and one after the
+    other in plain order otherwise.
 
 Rounding in a chain
     Penalties, biases and temperatures round nothing on the way. A step that makes
