@@ -564,7 +564,8 @@ def test_a_sampler_s_record_is_shown_in_decimal_or_bit_for_bit() -> None:
     case = "sampling/top_p/boundary/standard-1-below"
     result = tokenref("show", case)
     assert '{"params": {"p": {"f32": [0.49999994]}}, "probs": {"f32": [0.5, 0.25' in result.output
-    assert "rules   standard: the likeliest are kept, until their sum reaches p" in result.output
+    rule = "standard: keeps the most probable tokens until their probabilities sum to p"
+    assert f"rules   {rule}" in result.output
     line = tokenref("show", case, "--json").output
     assert line in (fixtures_folder() / "sampling/top_p/boundary.jsonl").read_text(encoding="ascii")
 

@@ -215,11 +215,7 @@ def test_real_engines_find_the_special_tokens_of_the_reference(
     @given(texts)
     def check(text: str) -> None:
         request = {"text": text, "allowed": allowed, "disallowed": []}
-        ids = tokenizer.encode(
-            text,
-            allowed_special="all" if allowed == "all" else allowed,
-            disallowed_special=(),
-        )
+        ids = tokenizer.encode(text, special="recognise" if allowed == "all" else allowed)
         assert under_test.answer("special", request) == Ok({"ids": ids})
 
     check()
@@ -248,7 +244,7 @@ def test_an_unknown_id_is_refused(name: str) -> None:
 @pytest.mark.parametrize("name", ["tiktoken", "bpe-openai", "rs-bpe"])
 def test_bytes_that_are_not_text_are_refused_where_text_is_wanted_strictly(name: str) -> None:
     under_test, tokenizer = real_session(name, "cl100k_base")
-    ids = [tokenizer.token_id(b"\xff")]
+    ids = [tokenizer.token_to_id(b"\xff")]
     answer = under_test.answer("decode", {"ids": ids, "errors": "strict"})
     assert isinstance(answer, Refused)
     assert answer.code == "INVALID_UTF8"

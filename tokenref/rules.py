@@ -139,10 +139,10 @@ def rule_of(op: str, profile: str = STANDARD) -> str:
     """Return in a few words what a profile does in an operation, and where it is defined.
 
     >>> rule_of("top_k")
-    'the k largest are kept (sampling_ref, step top_k)'
+    'keeps the k most probable tokens (sampling_ref, step top_k)'
     >>> rule_of("top_k", "ties.all"), rule_of("top_k", "vllm")  # doctest: +NORMALIZE_WHITESPACE
-    ('the k largest are kept; but ties: all, not lowest id (sampling_ref, step top_k)',
-     'the k largest are kept; with the choices of vllm (sampling_ref, step top_k)')
+    ('keeps the k most probable tokens; but ties: all, not lowest id (sampling_ref, step top_k)',
+     'keeps the k most probable tokens; with the choices of vllm (sampling_ref, step top_k)')
     """
     if op not in STEPS:
         return "see the page"
