@@ -2,7 +2,7 @@
 
 kalomaze, "Dynamic temperature", 2023
 (https://github.com/ggml-org/llama.cpp/pull/4972), as in llama.cpp, `src/llama-sampler.cpp`,
-function `llama_sampler_temp_ext_apply`, shipped with llama-cpp-python 0.3.36. In our words,
+function `llama_sampler_temp_ext_apply`, shipped with llama-cpp-python 0.3.36. The rule,
 with n tokens in play and H the entropy of their probabilities in nats:
 
     T = low + (high - low) * (H / ln n) ** exponent,
@@ -80,6 +80,6 @@ def dynamic_temperature(
 
 STEP = rule_step(
     dynamic_temperature,
-    "divided by a temperature between {temperature} - {spread} and "
-    "{temperature} + {spread}, the higher the more even they are",
+    "divided by a temperature between {temperature} - {spread} and {temperature} + {spread}, "
+    "higher if the probabilities are more even",
 )
