@@ -53,7 +53,8 @@ class Candidates:
     def row(self, size: int) -> list[Number]:
         """Return the logits as a row of `size` numbers, minus infinity for other tokens."""
         row: list[Number] = [-inf] * size
-        for token, logit in zip(self.tokens, self.true_logits(), strict=True):
+        logits = self.logits if self.factor == 1 else self.true_logits()
+        for token, logit in zip(self.tokens, logits, strict=True):
             row[token] = logit
         return row
 

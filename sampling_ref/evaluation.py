@@ -16,9 +16,8 @@ exact
     e**logit, and every decision is exact. What an engine answers otherwise is its rounding
     or its rule.
 f32
-    Every operation is rounded to 32 bits, as the engine does it where an arithmetic of
-    its own was proven against it (llama.cpp, transformers, Antigravity), and one after the
-    other in plain order otherwise.
+    Every operation is rounded to 32 bits, as the engine does it where that was proven
+    against it (llama.cpp, Antigravity), and one after the other in plain order otherwise.
 
 Rounding in a chain
     Penalties, biases and temperatures round nothing on the way. A step that makes
@@ -512,7 +511,7 @@ def chain(
     >>> print(trace)
     step                          left  removed  changed  likeliest: logit  why
     temperature(temperature=0.5)  3     -        0 1 2    1:6 2:4 0:2       divided by 0.5
-    top_k(k=2)                    2     0        -        1:6 2:4           the 2 largest are kept
+    top_k(k=2)                    2     0        -        1:6 2:4           keeps the 2 ...
     """
     row = ReadRow(read_logits(logits))
     tokens = read_history(history, len(row))

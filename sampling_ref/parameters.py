@@ -133,7 +133,7 @@ def read_whole(
     Traceback (most recent call last):
     sampling_ref.errors.ParameterError: seed must be a whole number from 0 to 2**32 - 1, got -1
     """
-    if is_whole(value, least, inf if most is None else most):
+    if type(value) is int and value >= least and (most is None or value <= most):
         return value
     rule = f"of at least {least}" if most is None else f"from {_said(least)} to {_said(most)}"
     raise ParameterError(name, value, f"must be a whole number {rule}")

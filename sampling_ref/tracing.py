@@ -29,7 +29,7 @@ class Applied:
     >>> applied.step, applied.kept, applied.removed, applied.changed
     ('top_k', (1, 2), (0,), ())
     >>> applied.why
-    'the 2 largest are kept'
+    'keeps the 2 most probable tokens'
     """
 
     rule: Step

@@ -103,7 +103,7 @@ def two_runs() -> list[Run]:
                 (TWO, "unsupported", "has no tokenizer"),
                 (THREE, "unsupported", "has no tokenizer"),
                 (FOUR, "pass", ""),
-                (FIVE, "unsupported", "does not do what vllm says"),
+                (FIVE, "unsupported", "does not implement the profile vllm"),
             ],
         ),
     ]

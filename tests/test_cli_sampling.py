@@ -123,7 +123,7 @@ def test_a_file_that_holds_no_row_is_one_sentence(tmp_path: Path) -> None:
         path.write_text(content)
         result = run("sample", "vllm", str(path))
         assert result.exit_code == 2, content
-        assert f"{path} must hold a JSON list of numbers" in result.output
+        assert f"{path} must contain a JSON list of numbers" in result.output
 
 
 def test_rules_lists_the_points_of_an_operation_and_with_all_every_name() -> None:

@@ -143,9 +143,7 @@ def test_tiktokens_answer_is_given_on_request(
 ) -> None:
     ours, engine = pair
     for text in some:
-        stable, completions = encode_with_unstable(
-            ours, text, allowed_special="all", complete=False
-        )
+        stable, completions = encode_with_unstable(ours, text, complete=False)
         theirs = engine.encode_with_unstable(text, allowed_special="all")
         assert stable == theirs[0]
         assert completions == set(map(tuple, theirs[1]))
@@ -158,7 +156,7 @@ def test_what_tiktoken_misses_is_not_missing_here(
 ) -> None:
     """Each single character that may follow gives a completion that is listed."""
     ours, engine = pair
-    stable, completions = encode_with_unstable(ours, text, disallowed_special=())
+    stable, completions = encode_with_unstable(ours, text, special="ordinary")
     for following in ["", "a", " ", "\n", " a", "'s", "!", "1", "é", "你", "re"]:
         tokens = engine.encode_ordinary(text + following)
         assert tokens[: len(stable)] == stable
@@ -190,12 +188,12 @@ def test_text_ends_with_a_special_token_or_goes_on_after_it() -> None:
     )
     tokenizer = tokenizer_of(vocabulary)
     for complete in (True, False):
-        known = encode_with_unstable(tokenizer, "a<b>", allowed_special="all", complete=complete)
+        known = encode_with_unstable(tokenizer, "a<b>", complete=complete)
         assert known == ([0, 9], set())
-        known = encode_with_unstable(tokenizer, "<b>a", allowed_special="all", complete=complete)
+        known = encode_with_unstable(tokenizer, "<b>a", complete=complete)
         assert known == ([9], {(0,), (2,)})
-        with pytest.raises(SpecialTokenError, match="text must not spell a disallowed special"):
-            encode_with_unstable(tokenizer, "a<b>", complete=complete)
+        with pytest.raises(SpecialTokenError, match="text must not spell a refused special"):
+            encode_with_unstable(tokenizer, "a<b>", special="refuse", complete=complete)
         with pytest.raises(SymbolError, match="byte 0x78 at position 1"):
             encode_with_unstable(tokenizer, "ax", complete=complete)
 

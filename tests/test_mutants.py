@@ -115,12 +115,12 @@ def test_every_mutant_answers_its_witness_wrongly(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_every_mutant_has_a_slug_and_a_story(name: str) -> None:
+def test_every_mutant_has_a_slug_and_a_description(name: str) -> None:
     each = MUTANTS[name]
     assert each.name == name == name.lower().replace(" ", "-")
     assert each.engine.name == f"mutant {name}"
-    assert len(each.story) > 20
-    assert each.story.endswith(".")
+    assert len(each.description) > 20
+    assert each.description.endswith(".")
 
 
 def test_no_two_mutants_answer_all_witnesses_alike() -> None:
@@ -256,7 +256,7 @@ def test_the_report_names_survivors_first_and_says_what_is_wrong() -> None:
     places = [shown.index(name) for name in ("control", "count-is-one-more", "ties-from-the")]
     assert places == sorted(places)
     for expected in (
-        "trouble: the canary",
+        "trouble: self-check failed",
         "flags that kill nothing: Plain",
         "at least 35 mutants must be killed",
         "3 mutants: 1 killed, 1 too crude to count, 1 survived; 10 cases, 1 of them kill nothing",

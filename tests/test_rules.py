@@ -57,12 +57,12 @@ def test_every_choice_has_a_name(op: str) -> None:
 @pytest.mark.parametrize(
     ("op", "choices", "sentence"),
     [
-        ("draw", {"noise": "-log(1-u)"}, "noise must stand beside method gumbel max or expon"),
-        ("draw", {"method": "gumbel max", "boundary": "reach"}, "boundary must stand beside"),
-        ("draw", {"zero_weight": "as walked"}, "zero_weight must stand beside boundary reach"),
-        ("speculative", {"method": "block", "undrafted": "reject"}, "undrafted must stand beside"),
+        ("draw", {"noise": "-log(1-u)"}, "noise needs method gumbel max or expon"),
+        ("draw", {"method": "gumbel max", "boundary": "reach"}, "boundary needs"),
+        ("draw", {"zero_weight": "as walked"}, "zero_weight needs boundary reach"),
+        ("speculative", {"method": "block", "undrafted": "reject"}, "undrafted needs"),
         ("draw", {"method": "dice"}, "method must be one of .*, got 'dice'"),
-        ("draw", {"dice": 6}, "draw must have the point 'dice', it has method, boundary"),
+        ("draw", {"dice": 6}, "a point of draw must be one of method, boundary"),
     ],
 )
 def test_what_is_not_open_has_no_name(op: str, choices: dict[str, Any], sentence: str) -> None:

@@ -268,14 +268,14 @@ def test_init_overwrites_nothing_and_then_writes_nothing(name: str, tmp_path: Pa
     mine.write_text("mine")
     result = CliRunner().invoke(main, ["init", "--lang", "rust", str(tmp_path)])
     assert result.exit_code == 2
-    assert result.stderr == f"tokenref: {mine} is there already, and nothing is overwritten\n"
+    assert result.stderr == f"tokenref: {mine} already exists and is not overwritten\n"
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [mine]
     assert mine.read_text() == "mine"
 
 
 def test_init_does_not_write_through_a_link_that_leads_nowhere(tmp_path: Path) -> None:
     (tmp_path / "README.md").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(SkeletonError, match="is there already"):
+    with pytest.raises(SkeletonError, match="already exists"):
         write_skeleton("c", tmp_path)
     assert not (tmp_path / "elsewhere").exists()
 

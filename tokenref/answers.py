@@ -16,7 +16,7 @@ from bpe_ref import Vocabulary
 from tokenref.record import ErrorCode
 
 TEXT_OPS: Final = ("pieces", "encode", "count", "special", "decode")
-"""The operations that ask for a text's tokens, or for a text: what most engines have."""
+"""The basic operations on text and tokens, which most engines have."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Ok:
 
 @dataclass(frozen=True)
 class Refused:
-    """The engine refuses the input, for one of the reasons that records know."""
+    """The engine refuses the input with one of the error codes of records."""
 
     code: ErrorCode
     message: str
@@ -43,16 +43,16 @@ class Unsupported:
 
 @dataclass(frozen=True)
 class Crashed:
-    """The engine broke: an exception that no documentation promises, or a panic."""
+    """The engine crashed: an undocumented exception, or a panic."""
 
     message: str
     log: str = ""
-    """The end of what it wrote to standard error, if it is another program."""
+    """The last part of its standard error, if it is another program."""
 
 
 @dataclass(frozen=True)
 class TimedOut:
-    """The engine did not answer in time, and was ended."""
+    """The engine did not answer in time and was killed."""
 
     message: str
     log: str = ""
@@ -60,16 +60,16 @@ class TimedOut:
 
 @dataclass(frozen=True)
 class Skipped:
-    """The engine says that it cannot answer this one yet. It is no pass, and no failure."""
+    """The engine does not support this question yet. That is neither a pass nor a failure."""
 
     reason: str
     issue: str = ""
-    """Where that is being worked on, if the engine says so."""
+    """The issue about it, if the engine names one."""
 
 
 @dataclass(frozen=True)
 class NotAsked:
-    """The question was not put: the engine had to be restarted too often. The run is invalid."""
+    """The question was not asked because the engine was restarted too often. The run is invalid."""
 
     reason: str
 
@@ -78,7 +78,7 @@ Answer: TypeAlias = Ok | Refused | Unsupported | Crashed | TimedOut | Skipped | 
 
 
 class Session(Protocol):
-    """An engine with a vocabulary loaded."""
+    """An engine with a loaded vocabulary."""
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer one request: an operation, and a record's `in` as plain data."""
@@ -86,7 +86,7 @@ class Session(Protocol):
 
 @runtime_checkable
 class AnswersMany(Protocol):
-    """What a session has as well if it is faster, or only itself, with many questions at once."""
+    """A session that takes many questions at once, because that is faster or the real use."""
 
     def answer_many(self, op: str, requests: Sequence[Mapping[str, Any]]) -> Sequence[Answer]:
         """Answer requests of one operation, in order: as many answers as requests."""
@@ -94,16 +94,16 @@ class AnswersMany(Protocol):
 
 @dataclass(frozen=True)
 class Declared:
-    """What an engine says of how it answers one operation."""
+    """What an engine declares about one operation."""
 
     arithmetic: str | None = None
-    """The label of the arithmetic by which it sums, `f32.scan`."""
+    """The label of the arithmetic of its sums, such as `f32.scan`."""
 
     tie: str | None = None
-    """The label of its rule for ties, `lowest-id`."""
+    """The label of its rule for ties, such as `lowest-id`."""
 
     stages: Sequence[str] = ()
-    """The stages that its answers have; they are judged as well."""
+    """The stages that its answers contain, which are judged too."""
 
 
 UNDECLARED: Final = Declared()
@@ -111,10 +111,10 @@ UNDECLARED: Final = Declared()
 
 @runtime_checkable
 class Declares(Protocol):
-    """What a session has as well if it says how it answers."""
+    """A session that declares how it answers."""
 
     def declared(self, op: str) -> Declared:
-        """Return what is declared of an operation."""
+        """Return what is declared about an operation."""
 
 
 class Engine(Protocol):
@@ -122,33 +122,33 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """The name that reports and known differences use."""
+        """The name for reports and known differences."""
 
     @property
     def version(self) -> str:
-        """The version of the program that is running."""
+        """The version of the running program."""
 
     def load(self, vocabulary: Vocabulary, name: str) -> Session | Unsupported:
-        """Load a vocabulary, or say why that cannot be."""
+        """Load a vocabulary, or return why that is impossible."""
 
 
 @runtime_checkable
 class LoadsTokenizers(Protocol):
-    """What an engine has as well if it reads tokenizer.json files."""
+    """An engine that reads tokenizer.json files."""
 
     def load_tokenizer(self, content: bytes, name: str, profile: str) -> Session | Unsupported:
-        """Load a tokenizer.json, or say why that cannot be.
+        """Load a tokenizer.json, or return why that is impossible.
 
-        `profile` says whose reading of it is asked for: "hugging-face" or "strict".
+        `profile` is the interpretation of the file: "hugging-face" or "strict".
         """
 
 
 @runtime_checkable
 class LoadsProfiles(Protocol):
-    """What an engine has if it samples."""
+    """An engine with samplers."""
 
     def load_profile(self, profile: str) -> Session | Unsupported:
-        """Take up a profile, or say that its rules are not those of the engine.
+        """Select a profile, or return that the engine does not implement it.
 
         A profile is the name of a rule (`tokenref.rules`) or of a real engine.
         """
@@ -156,17 +156,17 @@ class LoadsProfiles(Protocol):
 
 @runtime_checkable
 class LoadsForProfile(Protocol):
-    """What an engine has if a vocabulary's records of several profiles are not one to it."""
+    """An engine that distinguishes the profiles of records about a vocabulary."""
 
     def load_for_profile(
         self, vocabulary: Vocabulary, name: str, profile: str
     ) -> Session | Unsupported:
-        """Load a vocabulary, to answer as records of this profile ask."""
+        """Load a vocabulary, to answer questions of a profile."""
 
 
 @runtime_checkable
 class HasIncidents(Protocol):
-    """What an engine has that is another program: it may have to be restarted."""
+    """An engine that is another program and may be restarted."""
 
     @property
     def incidents(self) -> Sequence[str]:
@@ -174,15 +174,15 @@ class HasIncidents(Protocol):
 
     @property
     def restarts(self) -> int:
-        """How often it was started again."""
+        """How often it was restarted."""
 
     @property
     def again(self) -> Sequence[str]:
-        """The arguments of `tokenref check` that mean it."""
+        """The arguments of `tokenref check` that select it."""
 
 
 def request_text(request: Mapping[str, Any]) -> bytes | str:
-    r"""Return the text of a request, or its bytes where it is given so.
+    r"""Return the text of a request, or its bytes if it is given as bytes.
 
     >>> request_text({"text": "ab"}), request_text({"bytes": "ff"})
     ('ab', b'\xff')
@@ -201,7 +201,7 @@ def request_text(request: Mapping[str, Any]) -> bytes | str:
 
 
 def as_text(content: bytes | str) -> str | None:
-    r"""Return the content as text, or None where it is not UTF-8.
+    r"""Return the content as text, or None if it is not UTF-8.
 
     >>> as_text(b"ab"), as_text(b"\xff")
     ('ab', None)
@@ -235,9 +235,9 @@ def answer_question(session: Session, op: str, request: Mapping[str, Any]) -> An
 
 
 def answer_calls(ask: Ask, request: Mapping[str, Any]) -> Answer:
-    """Return the answers of all calls. A refusal is one of them; what is no answer ends them all.
+    """Return the answers to all calls. A refusal is an answer; anything else ends the calls.
 
-    Stages are left out: a call is judged by what it gives.
+    Stages are omitted, because only the results of calls are judged.
 
     >>> from tokenref.answers import Unsupported
     >>> calls = [{"op": "a", "in": {}}]

@@ -1,21 +1,19 @@
-"""Compare whole encodings of a user's own text: each engine with the reference.
+"""Compare complete encodings of a user's text: each engine with the reference.
 
 What a result says about the first difference
-    The line and the byte of the file where the first differing token starts,
-    the tokens on both sides from there on, and the smallest stretch found that
-    still makes a difference by itself. That stretch is looked for greedily:
-    the line, or else the whole text, then ever smaller cuts from both ends as
-    long as the difference stays. So it is small, not provably the smallest.
+    The line and the byte of the file where the first differing token starts, the tokens on both
+    sides from there, and a short part of the text that differs by itself. That part is searched
+    greedily: starting with the line, or else the whole text, both ends are cut as long as the
+    difference stays. So it is small, but not provably the smallest.
 
 What is left open
-    Special tokens: nothing is special here. Normalized text: the byte is
-    counted in the text as normalized. Times are one run each, on whatever else
-    the machine does meanwhile: information, and never a reason to fail.
+    Special tokens are treated as text. If the text is normalized, the byte is counted in the
+    normalized text. Times are from one run on a machine that may be busy. They are information,
+    and never a reason to fail.
 
-The whole file and all its tokens are held in memory: 20 times the size of the
-file was measured, and 200 times with tokenizers, which keeps every token's
-spelling and offsets. Hence `LARGEST` of `tokenref.corpus_files`; what is larger
-can be given in parts.
+The whole file and all its tokens are held in memory: 20 times the size of the file was measured,
+and 200 times with tokenizers, which keeps the spelling and offsets of every token. Hence `LARGEST`
+in `tokenref.corpus_files`. Larger files can be split.
 """
 
 import time
@@ -44,14 +42,14 @@ from tokenref.runner import guarded, quiet_standard_error
 from tokenref.subjects import load_bytes
 
 SHOWN: Final = 3
-"""Tokens shown on each side of a difference."""
+"""How many tokens are shown on each side of a difference."""
 
 LONGEST_STRETCH: Final = 1 << 20
-"""Characters of the longest text in which a smaller difference is looked for."""
+"""Maximum length of a text that is searched for a smaller difference, in characters."""
 
 Status: TypeAlias = Literal["same", "different", "refused", "unsupported", "crash"]
 Tokens: TypeAlias = Sequence[tuple[TokenId, bytes | None]]
-"""Tokens with their bytes; None for an id that is no token's."""
+"""Tokens with their bytes; None for an unknown id."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ class Difference:
     expected: Tokens
     got: Tokens
     smallest: str
-    """A short stretch that is encoded differently by itself; empty if none was found."""
+    """A short text that is encoded differently by itself; empty if none was found."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ class CorpusResult:
     """Why there is no encoding to compare, in one line."""
 
     tokens: int = 0
-    """How many the engine made."""
+    """Number of tokens from the engine."""
 
     seconds: float = 0.0
     bytes_per_second: float = 0.0
@@ -91,10 +89,10 @@ class CorpusResult:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was compared, and what became of it with each engine."""
+    """The compared text, and the result of each engine."""
 
     text_sha256: str
-    """Of the file's bytes."""
+    """The digest of the file's bytes."""
 
     text_bytes: int
     vocabulary_digest: str
@@ -103,7 +101,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class _Reference:
-    """The right answer, and what it took."""
+    """The correct encoding, and the time it took."""
 
     text: str
     size: int
@@ -114,12 +112,11 @@ class _Reference:
 
 
 def compare_corpus(path: Path, vocabulary_name: str, engines: Sequence[Engine]) -> Comparison:
-    """Return how each engine encodes a text file, compared with the reference.
+    """Compare how each engine encodes a text file with the reference.
 
-    `vocabulary_name` is a registered name or a path, as for
-    `subjects.load_bytes`. Raises `CorpusError` for a file that cannot be
-    read, is empty, too large or not UTF-8, and for a text that the reference
-    refuses; `BpeError` for the vocabulary.
+    `vocabulary_name` is a registered name or a path, as for `subjects.load_bytes`. Raises
+    `CorpusError` if the file is unreadable, empty, too large or not UTF-8, and if the reference
+    refuses the text; `BpeError` for the vocabulary.
 
     >>> from pathlib import Path
     >>> compare_corpus(Path("no/such.txt"), "cl100k_base", [])
@@ -138,12 +135,12 @@ def compare_corpus(path: Path, vocabulary_name: str, engines: Sequence[Engine]) 
     reference = _Reference(text, size, vocabulary, tokenizer, ids, taken)
     with quiet_standard_error():
         results = [_compare(reference, engine, vocabulary_name) for engine in engines]
-    # What is UTF-8 has one encoding, so these are the file's bytes.
+    # A text has one UTF-8 encoding, so these are the bytes of the file.
     return Comparison(sha256(text.encode()).hexdigest(), size, vocabulary.digest(), results)
 
 
 def _compare(reference: _Reference, engine: Engine, name: str) -> CorpusResult:
-    """Return what becomes of the text with one engine."""
+    """Return the result of one engine."""
 
     def result(status: Status, detail: str = "") -> CorpusResult:
         return CorpusResult(engine.name, engine.version, status, detail)
@@ -179,7 +176,7 @@ def _compare(reference: _Reference, engine: Engine, name: str) -> CorpusResult:
 
 
 def _difference(reference: _Reference, session: Session, ids: Sequence[TokenId]) -> Difference:
-    """Describe the first difference of two encodings that differ."""
+    """Return the first difference between two encodings."""
     at = first_difference(reference.ids, ids)
     before = reference.tokenizer.decode_bytes(list(reference.ids[:at]))
     line = before.count(b"\n")
@@ -205,7 +202,7 @@ def _difference(reference: _Reference, session: Session, ids: Sequence[TokenId])
 
 
 def shrink(text: str, differs: Callable[[str], bool]) -> str:
-    """Return a short part of a text that differs, by ever smaller cuts from both ends.
+    """Return a short part of a text that differs, by cutting ever smaller parts off its ends.
 
     >>> shrink("one two three four", lambda text: "wo" in text)
     'wo'

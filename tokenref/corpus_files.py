@@ -1,4 +1,4 @@
-"""A text of the user's own, out of a file."""
+"""Read a text file of the user."""
 
 from pathlib import Path
 from typing import Final
@@ -29,7 +29,7 @@ def read_text(path: Path) -> tuple[str, int]:
     if len(data) > LARGEST:  # a device or a pipe, which has no size
         raise CorpusError(f"{path} must have at most {LARGEST} bytes, it has more")
     if not data:
-        raise CorpusError(f"{path} must hold some text, got an empty file")
+        raise CorpusError(f"{path} must contain text, got an empty file")
     try:
         return data.decode("utf-8"), len(data)
     except UnicodeDecodeError as error:

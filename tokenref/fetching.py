@@ -1,9 +1,8 @@
-"""Downloading a registered vocabulary's file, for `tokenref vocabulary fetch NAME`.
+"""Download the file of a registered vocabulary, for `tokenref vocabulary fetch NAME`.
 
-The whole body is held in memory (at most 64 MiB) until its sha256 is the
-registered one. Only then is it written, to a new file that takes the final
-name. So a download that fails leaves nothing behind, and nobody ever sees half
-a file. The digest, not the connection, says that the content is right.
+The content is held in memory (at most 64 MiB) until its sha256 has been checked. Only then it is
+written, to a new file that is renamed. So a failed download leaves nothing behind, and there is
+never a partial file. The digest, not the connection, ensures that the content is right.
 """
 
 import os
@@ -23,7 +22,7 @@ _PATIENCE: Final = 30.0
 
 
 class FetchError(Exception):
-    """A vocabulary that could not be downloaded; the sentence says why.
+    """A vocabulary that could not be downloaded. The message says why.
 
     >>> issubclass(FetchError, ValueError)
     False
@@ -37,11 +36,10 @@ def fetch_vocabulary(
     url: str | None = None,
     timeout: float = _PATIENCE,
 ) -> Path:
-    """Download a registered vocabulary's file, unless it is there already; return its path.
+    """Download the file of a registered vocabulary unless it exists, and return its path.
 
-    `folder` is made if need be; without one it is `bpe_ref.finding.default_folder()`.
-    `url` is another address of the same content. `timeout` is how many
-    seconds the server may be silent.
+    `folder` is created if needed; the default is `bpe_ref.finding.default_folder()`. `url` is
+    another address of the same content. `timeout` is the maximum silence of the server in seconds.
 
     Raises `FetchError`, and `UnknownVocabularyError` for a name that is not registered.
 
@@ -73,7 +71,7 @@ def fetch_vocabulary(
 
 
 def _is_there(entry: RegisteredVocabulary, path: Path) -> bool:
-    """Return whether the right file is at `path`; a wrong one there will be replaced."""
+    """Return whether the right file is at `path`; a wrong file will be replaced."""
     try:
         check_sha256(entry, read_unpacked(path), str(path))
     except VocabularyFileError:
@@ -82,7 +80,7 @@ def _is_there(entry: RegisteredVocabulary, path: Path) -> bool:
 
 
 def _download(address: str, timeout: float) -> bytes:
-    """Return what a server sends, all of it; raise `FetchError`."""
+    """Return the complete content from a server. Raises `FetchError`."""
     try:
         if urlsplit(address).scheme not in {"https", "http"}:
             raise FetchError(
@@ -112,7 +110,7 @@ def _download(address: str, timeout: float) -> bytes:
 
 
 def _too_large(address: str) -> FetchError:
-    return FetchError(f"{address} must send at most {MAXIMUM_SIZE} bytes, it sends more")
+    return FetchError(f"{address} must send at most {MAXIMUM_SIZE} bytes")
 
 
 def _cut_off(address: str, received: int) -> FetchError:
@@ -122,6 +120,6 @@ def _cut_off(address: str, received: int) -> FetchError:
 
 
 def _why(error: BaseException | str) -> str:
-    """Return the operating system's words for an error, or its own, on one line."""
+    """Return the message of the operating system for an error, or its own, on one line."""
     words = error.strerror if isinstance(error, OSError) else None
     return " ".join((words or str(error)).split())

@@ -60,24 +60,24 @@ class Start:
 
 @dataclass(frozen=True)
 class Generator:
-    """What a name stands for."""
+    """A generator with its parameters."""
 
     bits: Bits
     """The width of its words."""
 
     needs: tuple[str, ...]
-    """What must be given of `seed`, `key` and `counter`."""
+    """The required parts of `seed`, `key` and `counter`."""
 
     words: Callable[[Start], Iterator[int]]
     allows: tuple[str, ...] = ()
-    """What may be given besides."""
+    """The optional parts."""
 
     inner: Bits = 32
     """The width of the words of its key and counter."""
 
 
 def _number(words: tuple[int, ...], size: int, bits: Bits, name: str) -> int:
-    """Return the number of so many words, the low one first; 0 if none are given."""
+    """Return the number made from words, low word first; 0 if there are none."""
     if not words:
         return 0
     read = read_words(words, size, bits, name)
@@ -92,7 +92,7 @@ def _philox32(start: Start) -> Iterator[int]:
 
 
 def _philox64(start: Start) -> Iterator[int]:
-    """Return the words from the block of the counter itself on, as its authors have it."""
+    """Return the words starting with the block of the counter itself, as in its authors' code."""
     before = (_number(start.counter, 4, 64, "counter") - 1) % 2**256
     words = [before >> 64 * place & 2**64 - 1 for place in range(4)]
     return philox4x64_words(start.key, counter=words, taken=start.taken)
@@ -101,7 +101,7 @@ def _philox64(start: Start) -> Iterator[int]:
 def _threefry(
     block: Callable[..., tuple[int, ...]], size: int, bits: Bits
 ) -> Callable[[Start], Iterator[int]]:
-    """Return the words of a block function, for one counter after the other."""
+    """Return the words of a block function for consecutive counters."""
 
     def words(start: Start) -> Iterator[int]:
         first = _number(start.counter, size, bits, "counter")
@@ -251,13 +251,13 @@ GENERATORS: Final[Mapping[str, Generator]] = MappingProxyType(
         },
     }
 )
-"""Every generator that records ask for, by its name."""
+"""All generators in records, by name."""
 
 
 def words_of(name: str, start: Start, given: frozenset[str]) -> list[int]:
-    """Return the words of a generator; `given` are the parts of the start that were given.
+    """Return the words of a generator; `given` are the names of the given parts of `start`.
 
-    Raises `UnknownNameError` for another name, `ParameterError` for a start that is none.
+    Raises `UnknownNameError` for an unknown name, `ParameterError` for an invalid start.
 
     >>> [format(word, "08x") for word in words_of("mt19937", Start(5489), frozenset({"seed"}))]
     ['d091bb5c']
@@ -278,11 +278,11 @@ def words_of(name: str, start: Start, given: frozenset[str]) -> list[int]:
 
 @dataclass(frozen=True)
 class Conversion:
-    """One engine's way from words to a number."""
+    """One engine's conversion of words to a number."""
 
     convert: Callable[..., float]
     words: int
-    """How many words make one number, in the order in which they are taken."""
+    """Number of words per number, in the order in which they are taken."""
 
     bits: Literal[32, 64]
     """The width of a word."""
@@ -316,14 +316,14 @@ CONVERSIONS: Final[Mapping[str, Conversion]] = MappingProxyType(
         "mlx-float": Conversion(uniforms.mlx_float, 1, 32, "f32"),
     }
 )
-"""Every conversion that records ask for: those of `sampling_ref.random.uniforms`."""
+"""All conversions in records, those of `sampling_ref.random.uniforms`."""
 
 
 def numbers_of(name: str, words: Sequence[int]) -> list[float]:
-    """Return the numbers that a conversion makes of words.
+    """Return the numbers that a conversion makes from words.
 
-    Raises `UnknownNameError` for another name, `RandomNumberError` for words that do not
-    come in whole groups.
+    Raises `UnknownNameError` for an unknown name, `RandomNumberError` if the number of words does
+    not fit.
 
     >>> numbers_of("libstdcxx-double", [0, 2**31, 0, 2**30])
     [0.5, 0.25]

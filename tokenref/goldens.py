@@ -37,7 +37,7 @@ class GoldensError(Exception):
 def right_answer(
     op: str, profile: str, subject: Subject, name: str, request: Mapping[str, Any]
 ) -> Ok | Refused:
-    """Return the reference's answer to a question. Raise `GoldensError` if it has none.
+    """Return the reference's answer to a question. Raise `GoldensError` if it has no answer.
 
     >>> from tokenref.subjects import SAMPLERS
     >>> right_answer("greedy", "standard", SAMPLERS, "", {"logits": {"f32": "0000000040000000"}})
@@ -92,10 +92,10 @@ def texts_of(content: str) -> list[str]:
 
 
 def own_subject(name_or_path: str) -> TokenizerSubject:
-    """Return what a name or a path stands for: a vocabulary, or a whole tokenizer's file.
+    """Return a vocabulary or a tokenizer file by name or path.
 
-    Raises `BpeError` for what is neither, and `GoldensError` for a SentencePiece
-    model, which no record can name.
+    Raises `BpeError` for anything else, and `GoldensError` for a SentencePiece model, which records
+    do not support.
     """
     model = load(name_or_path).model
     if isinstance(model, SentencePieceModel):
@@ -112,12 +112,11 @@ def own_subject(name_or_path: str) -> TokenizerSubject:
 def goldens_for(
     subject: TokenizerSubject, name: str, texts: Sequence[str], source: str, out: Path
 ) -> tuple[bytes, int]:
-    """Return a record file of a user's own texts, and how many cases it holds.
+    """Return a record file for a user's own texts, and its number of cases.
 
-    One case per distinct text, in the order given, of which there must be at
-    least one: `encode` for a vocabulary, `tokenize` for a whole tokenizer. Ids
-    and reasons name the line of `source` where the text stands first; ids also
-    name the file `out`, so that two files do not clash.
+    There is one case per distinct text, in order: `encode` for a vocabulary, `tokenize` for a whole
+    tokenizer. At least one text is required. Ids and reasons contain the first line of the text in
+    `source`; ids also contain the name of `out`, so that two files do not clash.
     """
     slug = re.sub(r"[^a-z0-9_.-]+", "-", out.stem.lower())
     whole = isinstance(subject, TokenizerFile)
@@ -144,7 +143,7 @@ def goldens_for(
 
 
 def beside_goldens(path: Path) -> Path | None:
-    """Return the file that `tokenref fill` wrote beside these records, if it is there.
+    """Return the file that `tokenref fill` wrote next to these records, if it exists.
 
     >>> beside_goldens(Path("no/such/goldens.jsonl")) is None
     True
@@ -154,10 +153,10 @@ def beside_goldens(path: Path) -> Path | None:
 
 
 def open_goldens(path: Path, name_or_path: str) -> Catalogue:
-    """Return a file of a user's own goldens as a catalogue, with the canaries of the package.
+    """Return a user's own golden records as a catalogue, with the canaries of the package.
 
-    Raises `RecordError` for a file that holds no records, `BpeError` for what
-    they are about, and `GoldensError` if they are about something else.
+    Raises `RecordError` if the file has no records, `BpeError` if their subject is invalid, and
+    `GoldensError` if the records have another subject.
     """
     data = read_file(path)
     cases = parse_records(data, str(path))
@@ -191,10 +190,10 @@ def open_goldens(path: Path, name_or_path: str) -> Catalogue:
 def _with(
     entries: Sequence[VocabularyEntry], own: Sequence[VocabularyEntry]
 ) -> list[VocabularyEntry]:
-    """Return the entries, one's own in the place of those with the same digest."""
+    """Return the entries, with own entries replacing those with the same digest."""
     return list({entry.digest: entry for entry in (*entries, *own)}.values())
 
 
 def _unicode(name: str) -> str:
-    """Return a file's name as text; what is not UTF-8 in it is replaced."""
+    """Return a file's name as text, with invalid UTF-8 replaced."""
     return os.fsencode(name).decode("utf-8", "replace")

@@ -1,7 +1,7 @@
-"""The pytest plugin: options that narrow what `tokenref.pytest.cases` gives, and a fixture.
+"""The pytest plugin: options that restrict what `tokenref.pytest.cases` returns, and a fixture.
 
-pytest loads this at every start where tokenref is installed, so it imports
-nothing heavy before something is asked for.
+pytest loads this module at every start if tokenref is installed, so it imports nothing heavy until
+it is needed.
 """
 
 from typing import TYPE_CHECKING
@@ -21,15 +21,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--tokenref-flags", default="", help="only golden records with one of these flags: a,b,c"
     )
     group.addoption(
-        "--tokenref-shard", default="1/1", help="only part i of n of the golden records: i/n"
+        "--tokenref-shard", default="1/1", help="only shard i of n of the golden records: i/n"
     )
     group.addoption(
-        "--tokenref-cmd", default="", help="the program that the fixture tokenref_engine drives"
+        "--tokenref-cmd", default="", help="the program for the fixture tokenref_engine"
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Read the options. Bad ones end pytest with one sentence."""
+    """Read the options. Invalid options end pytest with one sentence."""
     given = str(config.getoption("--tokenref-flags"))
     flags = tuple(flag for flag in given.split(",") if flag)
     shard = str(config.getoption("--tokenref-shard"))
@@ -44,15 +44,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def tokenref_engine(pytestconfig: pytest.Config) -> "Iterator[Callable[[Golden], None]]":
-    """Return what asks the program of `--tokenref-cmd` a golden record, and judges its answer.
+    """Return a function that runs a golden record with the program of `--tokenref-cmd`.
 
-    An answer that is wrong fails the test with one sentence; an operation or profile that
-    the program does not have skips it.
+    A wrong answer fails the test with one sentence. An operation or profile that the program lacks
+    skips the test.
     """
     from tokenref.pytest.golden import driven
 
     command = str(pytestconfig.getoption("--tokenref-cmd"))
     if not command:
-        raise pytest.UsageError("--tokenref-cmd must name the program that is to be tested")
+        raise pytest.UsageError("--tokenref-cmd must name the program to test")
     with driven(command) as ask:
         yield ask

@@ -106,7 +106,7 @@ class RecordError(Exception):
 
 
 class Case(Strict, frozen=True, kw_only=True, tag_field="op"):
-    """What every case has, whatever it asks."""
+    """The fields of every case."""
 
     id: Slug
     """Permanent, never reused."""

@@ -1,14 +1,13 @@
-"""Rules: what a step does at each point that its definition leaves open, as a profile's name.
+"""Rules: the choices of a step at each point that its definition leaves open, as a profile's name.
 
-"standard" is the first choice at every point. Any other choice is named, as
-`boundary.exceed`, and several are joined: `boundary.exceed+ties.highest-id`. So
-a consumer reads from the name what is asked, and may look up in
-`docs/sampling.md` what it means. The points are those of `sampling_ref.STEPS`,
-and of the table below for what is no step of a chain.
+"standard" is the first choice at every point. Any other choice is named, as `boundary.exceed`, and
+several are joined: `boundary.exceed+ties.highest-id`. So the name says which rule is meant, and
+`docs/sampling.md` explains it. The points are those of `sampling_ref.STEPS`, and of the table below
+for operations other than steps.
 
-Some points are open only after another choice: a race has noise, and no boundary.
-No name has a point that is not open. Random words and the numbers that are made
-of them have no rules, but names of their own: the generator's, the conversion's.
+Some points are only open after another choice: a race has noise but no boundary. A name contains
+only open points. Random words and the numbers made from them have no rules. Their profiles are
+names of generators and of conversions.
 """
 
 from collections.abc import Mapping
@@ -21,17 +20,17 @@ from sampling_ref.steps.table import STEPS
 from tokenref.generators import CONVERSIONS, GENERATORS
 
 Choices: TypeAlias = Mapping[str, Any]
-"""The choice at each point, as the reference's functions take it."""
+"""The choice at each point, in the form of the reference's functions."""
 
 STANDARD: Final = "standard"
 
 NAMED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {"random_words": tuple(GENERATORS), "uniforms": tuple(CONVERSIONS)}
 )
-"""The operations whose profile is a name of its own: `choices_of` gives it as `name`."""
+"""The operations whose profiles are names of their own; `choices_of` returns them as `name`."""
 
 RACES: Final = ("gumbel max", "exponential race")
-"""The draws with noise for each token."""
+"""The drawing methods with noise for each token."""
 
 OTHER_POINTS: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = MappingProxyType(
     {
@@ -62,7 +61,7 @@ OTHER_POINTS: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = MappingProxyT
         "seeds": {},
     }
 )
-"""The points of operations that are no steps: the first choice at each is the standard one."""
+"""The points of operations other than steps, with the standard choice first."""
 
 OPEN_AFTER: Final[Mapping[tuple[str, str], tuple[str, tuple[str, ...]]]] = MappingProxyType(
     {
@@ -74,11 +73,11 @@ OPEN_AFTER: Final[Mapping[tuple[str, str], tuple[str, tuple[str, ...]]]] = Mappi
         ("speculative", "if_equal"): ("method", ("chain",)),
     }
 )
-"""Points that are open only if the choice at an earlier one is one of these."""
+"""Points that are only open after one of these choices at an earlier point."""
 
 
 def points(op: str) -> Mapping[str, tuple[Any, ...]]:
-    """Return the open points of an operation, each with its choices, the standard one first.
+    """Return the open points of an operation with their choices, the standard one first.
 
     >>> points("top_k")["ties"]
     ('lowest id', 'highest id', 'all')
@@ -89,7 +88,7 @@ def points(op: str) -> Mapping[str, tuple[Any, ...]]:
 
 
 def is_open(op: str, point: str, choices: Choices) -> bool:
-    """Say whether there is something to choose at a point, after the choices at earlier ones.
+    """Return whether a point is open after the choices at earlier points.
 
     >>> is_open("draw", "noise", {}), is_open("draw", "noise", {"method": "gumbel max"})
     (False, True)
@@ -102,7 +101,7 @@ def is_open(op: str, point: str, choices: Choices) -> bool:
 
 
 def slug(choice: object) -> str:
-    """Return a choice as it stands in a name.
+    """Return a choice in the form used in names.
 
     >>> slug("lowest id"), slug("-log(1-u)")
     ('lowest-id', 'log-1-u')
@@ -112,9 +111,9 @@ def slug(choice: object) -> str:
 
 
 def rule_name(op: str, **choices: Any) -> str:
-    """Return the name of the rule with these choices and the standard ones elsewhere.
+    """Return the name of the rule with these choices, and the standard ones elsewhere.
 
-    Raises `ValueError` for a choice that there is not, or that nothing is left open for.
+    Raises `ValueError` for an unknown choice, or a choice at a point that is not open.
 
     >>> rule_name("top_p"), rule_name("top_p", ties="highest id", boundary="exceed")
     ('standard', 'boundary.exceed+ties.highest-id')
@@ -122,12 +121,12 @@ def rule_name(op: str, **choices: Any) -> str:
     known = points(op)
     for point, choice in choices.items():
         if point not in known:
-            raise ValueError(f"{op} must have the point {point!r}, it has {', '.join(known)}")
+            raise ValueError(f"a point of {op} must be one of {', '.join(known)}, got {point!r}")
         if choice not in known[point]:
             raise ValueError(f"{point} must be one of {known[point]}, got {choice!r}")
         if choice != known[point][0] and not is_open(op, point, choices):
             earlier, needed = OPEN_AFTER[op, point]
-            raise ValueError(f"{point} must stand beside {earlier} {' or '.join(needed)}")
+            raise ValueError(f"{point} needs {earlier} {' or '.join(needed)}")
     parts = [
         f"{point.replace('_', '-')}.{slug(choices[point])}"
         for point, allowed in known.items()
@@ -137,16 +136,16 @@ def rule_name(op: str, **choices: Any) -> str:
 
 
 def rule_of(op: str, profile: str = STANDARD) -> str:
-    """Return what a profile does at an operation in a few words, and where its source stands.
+    """Return in a few words what a profile does in an operation, and where it is defined.
 
     >>> rule_of("top_k")
-    'the k largest are kept (sampling_ref, step top_k)'
+    'keeps the k most probable tokens (sampling_ref, step top_k)'
     >>> rule_of("top_k", "ties.all"), rule_of("top_k", "vllm")  # doctest: +NORMALIZE_WHITESPACE
-    ('the k largest are kept; but ties: all, not lowest id (sampling_ref, step top_k)',
-     'the k largest are kept; with the choices of vllm (sampling_ref, step top_k)')
+    ('keeps the k most probable tokens; but ties: all, not lowest id (sampling_ref, step top_k)',
+     'keeps the k most probable tokens; with the choices of vllm (sampling_ref, step top_k)')
     """
     if op not in STEPS:
-        return "the reference's, as the page says"
+        return "see the page"
     why = STEPS[op].why.replace("{", "").replace("}", "")
     chosen = choices_of(op, profile)
     if chosen is None:
@@ -157,7 +156,7 @@ def rule_of(op: str, profile: str = STANDARD) -> str:
 
 
 def choices_of(op: str, name: str) -> Choices | None:
-    """Return the choices that differ from the standard, or None if it is no rule's name.
+    """Return the non-standard choices of a rule, or None if the name is not a rule.
 
     >>> choices_of("top_p", "boundary.exceed"), choices_of("top_p", "llama.cpp")
     ({'boundary': 'exceed'}, None)
@@ -216,16 +215,16 @@ RACE_PROFILES: Final = tuple(
     for name in rule_names("draw")
     if (choices_of("draw", name) or {}).get("method") in {*RACES, "torch race", "torch walk"}
 )
-"""The rules of draws by noise, and of torch's draws, as profiles."""
+"""The rules of draws by noise and of torch's draws."""
 
 
 class NotExpressibleError(Exception):
-    """A question that cannot be put to the engine; the sentence says why."""
+    """A question that cannot be expressed for the engine. The message says why."""
 
 
 @dataclass(frozen=True)
 class OwnRule:
-    """The rule that an engine's step follows (`tokenref.rules`), and the engine's names.
+    """The rule that an engine's step follows, and the engine's names of its parameters.
 
     >>> OwnRule("ties.all", {"k": "top_k"}).parameters("top_k", "ties.all", {"k": 3})
     {'top_k': 3}
@@ -234,19 +233,19 @@ class OwnRule:
     rule: str
     names: Mapping[str, str]
     off: Mapping[str, Any] = field(default_factory=dict)
-    """Values of the rule's parameters that mean to the engine: leave the step out."""
+    """Values of the rule's parameters that disable the engine's step."""
 
     def parameters(self, op: str, profile: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return a record's parameters under the engine's names.
 
         Raises `NotExpressibleError` for another rule, for parameters that the engine lacks, and
-        for values that mean something else to it.
+        for values with another meaning in the engine.
         """
         if profile != self.rule:
             raise NotExpressibleError(f"its {op} follows the rule {self.rule}, not {profile}")
         for name in given:
             if name not in self.names:
-                raise NotExpressibleError(f"its {op} has no parameter like {name}")
+                raise NotExpressibleError(f"its {op} has no equivalent of the parameter {name}")
             if name in self.off and given[name] == self.off[name]:
-                raise NotExpressibleError(f"{given[name]} switches its {op} off")
+                raise NotExpressibleError(f"{given[name]} disables its {op}")
         return {self.names[name]: value for name, value in given.items()}

@@ -37,7 +37,7 @@ class TokenizerFile:
 
 @dataclass(frozen=True)
 class Samplers:
-    """The subject of records about samplers, which need nothing but a profile."""
+    """The subject of records about samplers, which need only a profile."""
 
 
 SAMPLERS: Final = Samplers()
@@ -76,7 +76,7 @@ def load_subject(
             return engine.load_for_profile(subject, name, profile)
         return engine.load(subject, name)
     if not isinstance(engine, LoadsTokenizers):
-        return Unsupported("reads no tokenizer.json")
+        return Unsupported("cannot read a tokenizer.json")
     return engine.load_tokenizer(subject.content, name, profile)
 
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from authoring.cases.draft import Draft, tells_apart
-from authoring.mutants.mutant import AskedPipeline, AskedPipelines
+from authoring.mutants.mutant import PipelinesWithHandler, PipelineWithHandler
 from authoring.mutants.table import MUTANTS
 from authoring.tokenizer_files.table import fixture_tokenizers
 from bpe_ref.tokenizer import Tokenizer
@@ -63,8 +63,8 @@ def _sessions(op: str, tokenizer: str, profile: str) -> list[tuple[str, Session]
         if not name.startswith(PREFIXES[op]):
             continue
         engine = mutant.engine
-        if isinstance(engine, AskedPipelines):
-            others.append((name, AskedPipeline(remembering, engine.begin())))
+        if isinstance(engine, PipelinesWithHandler):
+            others.append((name, PipelineWithHandler(remembering, engine.begin())))
             continue
         prepared = guarded(lambda engine=engine: engine.prepare_tokenizer(right))  # type: ignore[misc]
         if prepared is not right and isinstance(prepared, Tokenizer):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Mapping
 from functools import partial, wraps
 from typing import Any, Final, TypeAlias
 
-from authoring.mutants.mutant import AskedEngine, Mutant, Witness, bytewise, mutant
+from authoring.mutants.mutant import EngineWithHandler, Mutant, Witness, bytewise, mutant
 from tokenref.answers import SESSION, Ok, Refused, answer_calls
 from tokenref.engines.reference import ReferenceSession
 from tokenref.record import canonical_json
@@ -31,8 +31,8 @@ Call: TypeAlias = Callable[[Right, str, Request], Given]
 def remembering(witness: Witness) -> Callable[[Callable[[], Call]], Mutant]:
     """Return a decorator: what the function returns answers the calls of one session."""
 
-    def engine(label: str, begin: Callable[[], Call]) -> AskedEngine:
-        def ask(session: ReferenceSession, op: str, request: Request) -> Given:
+    def engine(label: str, begin: Callable[[], Call]) -> EngineWithHandler:
+        def handle(session: ReferenceSession, op: str, request: Request) -> Given:
             if op != SESSION:
                 return session.answer(op, request)
             call = begin()
@@ -40,7 +40,7 @@ def remembering(witness: Witness) -> Callable[[Callable[[], Call]], Mutant]:
             assert isinstance(answer, Ok)  # noqa: S101 - as of the reference
             return answer
 
-        return AskedEngine(label, ask=ask)
+        return EngineWithHandler(label, handle=handle)
 
     return mutant(witness, engine)
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from authoring.mutants.mutant import (
     RIGHT,
-    Ask,
+    Handler,
     answering,
     bytewise,
     count,
@@ -87,32 +87,32 @@ def _not_utf8(request: Mapping[str, Any]) -> bytes | None:
     return content if isinstance(content, bytes) and as_text(content) is None else None
 
 
-def taking_bytes(encode_bytes: Callable[[ReferenceSession, bytes], list[TokenId]]) -> Ask:
+def taking_bytes(encode_bytes: Callable[[ReferenceSession, bytes], list[TokenId]]) -> Handler:
     """Encode bytes that are not UTF-8 in another way."""
 
     @wraps(encode_bytes)
-    def ask(session: ReferenceSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:
+    def handle(session: ReferenceSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:
         data = _not_utf8(request) if op in {"encode", "count"} else None
         if data is None:
             return session.answer(op, request)
         ids = encode_bytes(session, data)
         return Ok({"ids": ids} if op == "encode" else {"count": len(ids)})
 
-    return ask
+    return handle
 
 
-def counting(number: Callable[[ReferenceSession, str, int], int]) -> Ask:
+def counting(number: Callable[[ReferenceSession, str, int], int]) -> Handler:
     """Count the tokens of a text in another way, given the right number."""
 
     @wraps(number)
-    def ask(session: ReferenceSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:
+    def handle(session: ReferenceSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:
         answer = session.answer(op, request)
         if op != "count" or isinstance(answer, Refused):
             return answer
         text = as_text(request_text(request))
         return answer if text is None else Ok({"count": number(session, text, answer.out["count"])})
 
-    return ask
+    return handle
 
 
 _SPECIAL: Final = bytewise(special_tokens={"<x>": 256})

@@ -197,7 +197,7 @@ def run_gate(
 
 
 def _try(trials: Iterable[Trial], questions: Sequence["_Question"]) -> None:
-    """Ask mutants questions, all of one vocabulary or profile, and note the killers."""
+    """Handler mutants questions, all of one vocabulary or profile, and note the killers."""
     for trial in trials:
         about = trial.mutant.witness.vocabulary
         if questions and type(questions[0].subject) is type(about):

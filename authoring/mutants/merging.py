@@ -493,23 +493,25 @@ def _chunks_of(size: int) -> Mutant:
         chunks = (RIGHT.encode_symbols(vocabulary, symbols[at : at + size]) for at in starts)
         return [token for chunk in chunks for token in chunk]
 
-    story = (
+    description = (
         f"Long pieces are cut into {size} bytes each before merging, to bound the work. "
         "After the quadratic time of openai/tiktoken#195 and dqbd/tiktoken#156."
     )
     witness = encode(spelled("a b ab"), "b" * (size - 1) + "ab")
-    return replacing("encode_symbols", witness)(named(f"chunks-of-{size}", story, encode_chunks))
+    return replacing("encode_symbols", witness)(
+        named(f"chunks-of-{size}", description, encode_chunks)
+    )
 
 
 CHUNKS: Final = tuple(map(_chunks_of, (100, 255, 512)))
 
 
-def _ranks_in(bits: int, story: str) -> Mutant:
+def _ranks_in(bits: int, description: str) -> Mutant:
     def cut(_: Vocabulary, merge: Merge) -> int:
         return merge.rank & ((1 << bits) - 1)
 
     witness = encode(_with_a_rank_of(1 << bits), "abc")
-    wrong = with_ranks(named(f"ranks-in-{bits}-bits", story, cut))
+    wrong = with_ranks(named(f"ranks-in-{bits}-bits", description, cut))
     return preparing(witness, encode_symbols=_HEAP)(wrong)
 
 

@@ -34,10 +34,10 @@ Prepare: TypeAlias = Callable[[Vocabulary], Vocabulary]
 
 PreparePipeline: TypeAlias = Callable[[Tokenizer], Tokenizer]
 
-Ask: TypeAlias = Callable[[ReferenceSession, str, Mapping[str, Any]], Ok | Refused]
+Handler: TypeAlias = Callable[[ReferenceSession, str, Mapping[str, Any]], Ok | Refused]
 """Answers a request, given a session of the reference: for mistakes outside the components."""
 
-AskPipeline: TypeAlias = Callable[[PipelineSession, str, Mapping[str, Any]], Ok | Refused]
+PipelineHandler: TypeAlias = Callable[[PipelineSession, str, Mapping[str, Any]], Ok | Refused]
 """The same for a request to a whole tokenizer."""
 
 
@@ -78,7 +78,7 @@ class Mutant:
     name: str
     """A slug that never changes."""
 
-    story: str
+    description: str
     """The mistake in a sentence, and where it was seen, unless it is invented."""
 
     engine: ReferenceEngine
@@ -99,66 +99,66 @@ class Mutant:
 
 
 @dataclass(frozen=True)
-class AskedEngine(ReferenceEngine):
-    """A reference whose requests and answers go through `ask`.
+class EngineWithHandler(ReferenceEngine):
+    """A reference whose requests and answers go through `handle`.
 
     >>> from tokenref.answers import Ok
-    >>> engine = AskedEngine(ask=lambda session, op, request: Ok({"count": 7}))
+    >>> engine = EngineWithHandler(handle=lambda session, op, request: Ok({"count": 7}))
     >>> engine.load(vocabulary_by_concatenation({b"a": 0}), "one").answer("count", {"text": "a"})
     Ok(out={'count': 7})
     """
 
-    ask: Ask = ReferenceSession.answer
+    handle: Handler = ReferenceSession.answer
 
     def load(self, vocabulary: Vocabulary, name: str) -> ReferenceSession:
         """Load a vocabulary."""
         right = super().load(vocabulary, name)
         assert isinstance(right, ReferenceSession)  # noqa: S101 - it can load everything
-        return AskedSession(right.tokenizer, right.with_stages, right.tools, self.ask)
+        return SessionWithHandler(right.tokenizer, right.with_stages, right.tools, self.handle)
 
 
 @dataclass(frozen=True)
-class AskedSession(ReferenceSession):
-    """A session of an `AskedEngine`."""
+class SessionWithHandler(ReferenceSession):
+    """A session of an `EngineWithHandler`."""
 
-    ask: Ask = ReferenceSession.answer
+    handle: Handler = ReferenceSession.answer
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Ok | Refused:
         """Answer one request."""
         right = ReferenceSession(self.tokenizer, self.with_stages, self.tools)
-        return self.ask(right, op, request)
+        return self.handle(right, op, request)
 
 
 @dataclass(frozen=True)
-class AskedPipelines(ReferenceEngine):
+class PipelinesWithHandler(ReferenceEngine):
     """A reference whose requests to a whole tokenizer go through what `begin` returns.
 
     `begin` is called for each session, so sessions share no memory.
     """
 
-    begin: Callable[[], AskPipeline] = lambda: PipelineSession.answer
+    begin: Callable[[], PipelineHandler] = lambda: PipelineSession.answer
 
     def leaves_as_it_is(self, content: bytes, name: str, profile: str) -> bool:
         """Return false, because questions or answers may be changed."""
         return False
 
-    def load_tokenizer(self, content: bytes, name: str, profile: str) -> "AskedPipeline":
+    def load_tokenizer(self, content: bytes, name: str, profile: str) -> "PipelineWithHandler":
         """Load a whole tokenizer."""
         right = super().load_tokenizer(content, name, profile)
         assert isinstance(right, PipelineSession)  # noqa: S101 - it loads nothing else
-        return AskedPipeline(right, self.begin())
+        return PipelineWithHandler(right, self.begin())
 
 
 @dataclass(frozen=True)
-class AskedPipeline:
-    """A session of `AskedPipelines`."""
+class PipelineWithHandler:
+    """A session of `PipelinesWithHandler`."""
 
     right: PipelineSession
-    ask: AskPipeline
+    handle: PipelineHandler
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Ok | Refused:
         """Answer one request."""
-        return self.ask(self.right, op, request)
+        return self.handle(self.right, op, request)
 
 
 Wrong = TypeVar("Wrong", bound=Callable[..., Any])
@@ -180,7 +180,7 @@ def mutant(
     >>> @replacing("whole_piece", encode(spelled("a aa"), "aa"))
     ... def whole_piece_never(vocabulary: Vocabulary, piece: bytes) -> None:
     ...     "No piece is taken whole."
-    >>> whole_piece_never.name, whole_piece_never.story
+    >>> whole_piece_never.name, whole_piece_never.description
     ('whole-piece-never', 'No piece is taken whole.')
     """
 
@@ -188,7 +188,7 @@ def mutant(
         name = wrong.__name__.replace("_", "-")
         return Mutant(
             name=name,
-            story=" ".join((wrong.__doc__ or "").split()),
+            description=" ".join((wrong.__doc__ or "").split()),
             engine=engine(f"mutant {name}", wrong),
             witness=witness,
             ops=None if ops is None else frozenset(ops),
@@ -198,9 +198,9 @@ def mutant(
     return declare
 
 
-def named(name: str, story: str, wrong: Wrong) -> Wrong:
+def named(name: str, description: str, wrong: Wrong) -> Wrong:
     """Return a function with a mutant's name and description, for mutants made in a loop."""
-    wrong.__name__, wrong.__doc__ = name, story
+    wrong.__name__, wrong.__doc__ = name, description
     return wrong
 
 
@@ -312,7 +312,7 @@ def _with_wrong(component: str, wrong: Callable[..., Any], tokenizer: Tokenizer)
 
 def _special_by(component: str, wrong: Callable[..., Any]) -> Tools:
     """Return the tools with another way to refuse or to find special tokens."""
-    functions = {
+    functions: dict[str, Callable[..., Any]] = {
         "refuse_special": RIGHT.refuse_special,
         "split_special": RIGHT.split_special,
         component: wrong,
@@ -364,9 +364,9 @@ def preparing(
     )
 
 
-def answering(witness: Witness) -> Callable[[Ask], Mutant]:
+def answering(witness: Witness) -> Callable[[Handler], Mutant]:
     """Return a decorator: the function answers requests, given a session of the reference."""
-    return mutant(witness, lambda label, wrong: AskedEngine(label, ask=wrong))
+    return mutant(witness, lambda label, wrong: EngineWithHandler(label, handle=wrong))
 
 
 def replacing_tool(tool: str, witness: Witness) -> Callable[[Callable[..., Any]], Mutant]:

@@ -78,7 +78,12 @@ def _part(trial: Trial) -> str:
 def _row(trial: Trial) -> str:
     fate = "" if trial.fate == "killed" else f" ({trial.fate})"
     flags = ", ".join(f"{flag} {count}" for flag, count in sorted(trial.flags.items()))
-    cells = (f"`{trial.mutant.name}`{fate}", trial.mutant.story, f"{len(trial.killers):,}", flags)
+    cells = (
+        f"`{trial.mutant.name}`{fate}",
+        trial.mutant.description,
+        f"{len(trial.killers):,}",
+        flags,
+    )
     return f"| {' | '.join(_escaped(cells))} |"
 
 

@@ -11,9 +11,9 @@ from functools import partial, wraps
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from authoring.mutants.mutant import (
-    AskedPipelines,
-    AskPipeline,
     Mutant,
+    PipelineHandler,
+    PipelinesWithHandler,
     PreparePipeline,
     Witness,
     mutant,
@@ -211,27 +211,27 @@ def preparing_pipeline(witness: Witness) -> Callable[[PreparePipeline], Mutant]:
     return mutant(witness, lambda label, wrong: ReferenceEngine(label, prepare_tokenizer=wrong))
 
 
-def answering_pipeline(witness: Witness) -> Callable[[AskPipeline], Mutant]:
+def answering_pipeline(witness: Witness) -> Callable[[PipelineHandler], Mutant]:
     """Return a decorator: the function answers requests to a whole tokenizer."""
-    return mutant(witness, lambda label, wrong: AskedPipelines(label, begin=lambda: wrong))
+    return mutant(witness, lambda label, wrong: PipelinesWithHandler(label, begin=lambda: wrong))
 
 
-def remembering_pipeline(witness: Witness) -> Callable[[Callable[[], AskPipeline]], Mutant]:
+def remembering_pipeline(witness: Witness) -> Callable[[Callable[[], PipelineHandler]], Mutant]:
     """Return a decorator: what the function returns answers the requests of one session."""
-    return mutant(witness, lambda label, wrong: AskedPipelines(label, begin=wrong))
+    return mutant(witness, lambda label, wrong: PipelinesWithHandler(label, begin=wrong))
 
 
 def beforehand(op: str, witness: Witness) -> Callable[[Callable[[dict[str, Any]], object]], Mutant]:
     """Return a decorator: the function changes questions of one operation, in place."""
 
     def engine(label: str, change: Callable[[dict[str, Any]], object]) -> ReferenceEngine:
-        def ask(right: PipelineSession, asked: str, request: Mapping[str, Any]) -> Ok | Refused:
+        def handle(right: PipelineSession, asked: str, request: Mapping[str, Any]) -> Ok | Refused:
             if asked == op:
                 request = dict(request)
                 change(request)
             return right.answer(asked, request)
 
-        return AskedPipelines(label, begin=lambda: ask)
+        return PipelinesWithHandler(label, begin=lambda: handle)
 
     return mutant(witness, engine)
 
@@ -244,7 +244,7 @@ def afterwards(op: str, witness: Witness) -> Callable[[Change], Mutant]:
     """Return a decorator: the function changes the right answers to one operation, in place."""
 
     def engine(label: str, change: Change) -> ReferenceEngine:
-        def ask(right: PipelineSession, asked: str, request: Mapping[str, Any]) -> Ok | Refused:
+        def handle(right: PipelineSession, asked: str, request: Mapping[str, Any]) -> Ok | Refused:
             answer = right.answer(asked, request)
             if asked != op or isinstance(answer, Refused):
                 return answer
@@ -252,7 +252,7 @@ def afterwards(op: str, witness: Witness) -> Callable[[Change], Mutant]:
             change(right, request, out)
             return Ok(out)
 
-        return AskedPipelines(label, begin=lambda: ask)
+        return PipelinesWithHandler(label, begin=lambda: handle)
 
     return mutant(witness, engine)
 

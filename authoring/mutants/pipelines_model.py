@@ -83,22 +83,19 @@ def _without(out: dict[str, Any], dropped: set[int]) -> None:
             out[key] = [value for at, value in enumerate(values) if at not in dropped]
 
 
-@preparing_pipeline(tokenizes("merges_as_pairs", "abc"))
-def tokenize_first_duplicate_merge(pipeline: Tokenizer) -> Tokenizer:
+@component("model", BPE, tokenizes("merges_as_pairs", "abc"))
+def tokenize_first_duplicate_merge(right: BPE) -> BPE:
     """If a merge is listed twice, the first place counts. ohdearquant/lattice#259."""
-    merges = list(dict.fromkeys(pipeline.model.merges))
-    if len(merges) == len(pipeline.model.merges):
-        return pipeline
-    return replace(pipeline, model=replace(pipeline.model, merges=merges))
+    merges = list(dict.fromkeys(right.merges))
+    return right if len(merges) == len(right.merges) else replace(right, merges=merges)
 
 
-@preparing_pipeline(tokenizes("merges_as_text", "#version:"))
-def tokenize_version_lines_merge(pipeline: Tokenizer) -> Tokenizer:
+@component("model", BPE, tokenizes("merges_as_text", "#version:"))
+def tokenize_version_lines_merge(right: BPE) -> BPE:
     """A merge that begins with #version is a merge like any other; the library drops it."""
-    model = pipeline.model
-    if "#version:" not in model.vocab:
-        return pipeline
-    return replace(pipeline, model=replace(model, merges=[*model.merges, ("#version", ":")]))
+    if "#version:" not in right.vocab:
+        return right
+    return replace(right, merges=[*right.merges, ("#version", ":")])
 
 
 @component("model", BPE, tokenizes("ignore_merges", "hello"))
@@ -168,7 +165,7 @@ def tokenize_unk_fused_over_pieces(
 ) -> None:
     """Unknown tokens are fused across the border of two pieces."""
     model = session.tokenizer.model
-    if model.fuse_unk:
+    if isinstance(model, BPE) and model.fuse_unk:
         unknown = _unknown(model)
         pairs = enumerate(pairwise(out["ids"]), start=1)
         _without(out, {at for at, (one, other) in pairs if one == other and one in unknown})
@@ -264,11 +261,12 @@ def tokenize_longest_token_first(model: BPE, piece: str) -> list[Token]:
 @preparing_pipeline(tokenizes("byte_fallback", "<0x41>"))
 def tokenize_byte_tokens_in_text(pipeline: Tokenizer) -> Tokenizer:
     """The text <0x41> becomes the token of a byte. zml/zml#37."""
+    model = pipeline.model
+    if not isinstance(model, BPE) or not model.byte_fallback:
+        return pipeline
     spelled = [f"<0x{byte:02X}>" for byte in range(256)]
-    found = [
-        AddedToken(token, normalized=False) for token in spelled if token in pipeline.model.vocab
-    ]
-    if not found or not pipeline.model.byte_fallback:
+    found = [AddedToken(token, normalized=False) for token in spelled if token in model.vocab]
+    if not found:
         return pipeline
     return with_tokens(pipeline, (*pipeline.added_tokens.tokens, *found))
 
@@ -294,7 +292,8 @@ def tokenize_whole_pieces_nowhere(
     session: PipelineSession, request: Mapping[str, Any], out: dict[str, Any]
 ) -> None:
     """A piece that is taken whole has the offsets (0, 0) or (6, 6). huggingface/tokenizers#1553."""
-    if session.tokenizer.model.ignore_merges and "pair" not in request:
+    model = session.tokenizer.model
+    if isinstance(model, BPE) and model.ignore_merges and "pair" not in request:
         words: list[int | None] = out["words"]
         out["offsets"] = [
             [span[0], span[0]] if word is not None and words.count(word) == 1 else span

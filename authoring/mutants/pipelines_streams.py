@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from authoring.mutants.mutant import AskedPipelines, AskPipeline, Mutant, Witness, mutant
+from authoring.mutants.mutant import Mutant, PipelineHandler, PipelinesWithHandler, Witness, mutant
 from authoring.mutants.pipelines import (
     answering_pipeline,
     remembering_pipeline,
@@ -31,7 +31,7 @@ def streaming(mode: str, witness: Witness) -> Callable[[Rule], Mutant]:
     """Return a decorator: the function streams text in one mode."""
 
     def engine(label: str, rule: Rule) -> ReferenceEngine:
-        def ask(right: PipelineSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:
+        def handle(right: PipelineSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:
             answer = right.answer(op, request)
             if op != _OP or request["mode"] != mode or isinstance(answer, Refused):
                 return answer
@@ -40,7 +40,7 @@ def streaming(mode: str, witness: Witness) -> Callable[[Rule], Mutant]:
             parts, tail = rule(right, request["ids"], skip, before)
             return Ok({"parts": parts, "tail": tail})
 
-        return AskedPipelines(label, begin=lambda: ask)
+        return PipelinesWithHandler(label, begin=lambda: handle)
 
     return mutant(witness, engine)
 
@@ -200,11 +200,11 @@ def text_stream_engine_prefix_unchecked(
 @remembering_pipeline(
     _after("pad_longest", "tokenize", tokenize_request("a c e"), tokenize_request("a"))
 )
-def session_padding_remembered() -> AskPipeline:
+def session_padding_remembered() -> PipelineHandler:
     """Encodings are padded to the longest of all previous calls."""
     longest = [0]
 
-    def ask(right: PipelineSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:
+    def handle(right: PipelineSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:
         answer = right.answer(op, request)
         padding = right.tokenizer.padding
         if op != "tokenize" or padding is None or isinstance(answer, Refused):
@@ -233,7 +233,7 @@ def session_padding_remembered() -> AskPipeline:
             out[key] = [*filling, *out[key]] if is_left else [*out[key], *filling]
         return Ok(out)
 
-    return ask
+    return handle
 
 
 @remembering_pipeline(
@@ -241,16 +241,16 @@ def session_padding_remembered() -> AskPipeline:
         "post_template_bos", "tokenize", tokenize_request("a"), tokenize_request("a", special=False)
     )
 )
-def session_cache_by_text_alone() -> AskPipeline:
+def session_cache_by_text_alone() -> PipelineHandler:
     """Answers are cached by the text, whatever else is in the request."""
     known: dict[str, Ok | Refused] = {}
 
-    def ask(right: PipelineSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:
+    def handle(right: PipelineSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:
         if op != "tokenize":
             return right.answer(op, request)
         return known.setdefault(request["text"], right.answer(op, request))
 
-    return ask
+    return handle
 
 
 @remembering_pipeline(
@@ -258,25 +258,25 @@ def session_cache_by_text_alone() -> AskPipeline:
         "post_template_bos", "tokenize", tokenize_request("a", special=False), tokenize_request("a")
     )
 )
-def session_special_tokens_stay_off() -> AskPipeline:
+def session_special_tokens_stay_off() -> PipelineHandler:
     """Once a caller wanted no special tokens, no caller gets any."""
     off = [False]
 
-    def ask(right: PipelineSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:
+    def handle(right: PipelineSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:
         if op != "tokenize":
             return right.answer(op, request)
         off[0] = off[0] or not request["add_special_tokens"]
         return right.answer(op, {**request, "add_special_tokens": not off[0]})
 
-    return ask
+    return handle
 
 
 @remembering_pipeline(_after("decoder_byte_level", _OP, _HALF, _WHOLE))
-def session_stream_goes_on() -> AskPipeline:
+def session_stream_goes_on() -> PipelineHandler:
     """A stream begins with what the previous stream kept."""
     streams: dict[bool, DecodeStream] = {}
 
-    def ask(right: PipelineSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:
+    def handle(right: PipelineSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:
         if op != _OP or request["mode"] != "engine":
             return right.answer(op, request)
         skip = request["skip_special_tokens"]
@@ -284,4 +284,4 @@ def session_stream_goes_on() -> AskPipeline:
         parts = [stream.step(right, id_) for id_ in request["ids"]]
         return Ok({"parts": parts, "tail": ""})
 
-    return ask
+    return handle

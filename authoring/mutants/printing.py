@@ -21,7 +21,7 @@ _WIDE: Final = 110
 
 
 def print_gate(console: Console, report: GateReport) -> None:
-    """Print every mutant, the story of each that was not killed, and the sums."""
+    """Print every mutant, the description of each that was not killed, and the sums."""
     table = Table(header_style="bold", show_edge=False, pad_edge=False)
     table.add_column("mutant", no_wrap=True)
     table.add_column("fate", no_wrap=True)
@@ -43,7 +43,7 @@ def print_gate(console: Console, report: GateReport) -> None:
     console.print(table)
     for trial in trials:
         if trial.fate != "killed":
-            line = f"\n{trial.mutant.name} ({trial.fate}): {trial.mutant.story}"
+            line = f"\n{trial.mutant.name} ({trial.fate}): {trial.mutant.description}"
             console.print(line, markup=False, highlight=False)
     console.print()
     for sentence in report.trouble:

@@ -15,31 +15,31 @@ from tokenref.rules import choices_of, points, rule_name
 from tokenref.subjects import SAMPLERS
 
 Request: TypeAlias = Mapping[str, Any]
-AskSampler: TypeAlias = Callable[[SamplerSession, str, Request], Answer]
+SamplerHandler: TypeAlias = Callable[[SamplerSession, str, Request], Answer]
 """Answers a request, given a session of the reference."""
 
 
 @dataclass(frozen=True)
-class AskedSamplers(ReferenceEngine):
-    """A reference whose requests to samplers go through `ask`."""
+class SamplersWithHandler(ReferenceEngine):
+    """A reference whose requests to samplers go through `handle`."""
 
-    ask: AskSampler = SamplerSession.answer
+    handle: SamplerHandler = SamplerSession.answer
 
-    def load_profile(self, profile: str) -> "AskedSampler":
+    def load_profile(self, profile: str) -> "SamplerWithHandler":
         """Load a profile."""
-        return AskedSampler(SamplerSession(profile, self.sampler_tools), self.ask)
+        return SamplerWithHandler(SamplerSession(profile, self.sampler_tools), self.handle)
 
 
 @dataclass(frozen=True)
-class AskedSampler:
-    """A session of `AskedSamplers`."""
+class SamplerWithHandler:
+    """A session of `SamplersWithHandler`."""
 
     right: SamplerSession
-    ask: AskSampler
+    handle: SamplerHandler
 
     def answer(self, op: str, request: Request) -> Answer:
         """Answer one request."""
-        return self.ask(self.right, op, request)
+        return self.handle(self.right, op, request)
 
 
 # ---- witnesses
@@ -75,7 +75,7 @@ def row_request(
 
 def answering(
     ops: str | Sequence[str], request: Request, *, op: str = "", profile: str = "standard"
-) -> Callable[[AskSampler], Mutant]:
+) -> Callable[[SamplerHandler], Mutant]:
     """Return a decorator: the function answers questions, given a session of the reference.
 
     `ops` are the operations whose answers may differ. The request, about `op` or the first of
@@ -84,7 +84,7 @@ def answering(
     names = [ops] if isinstance(ops, str) else ops
     return mutant(
         question(op or names[0], request, profile=profile),
-        lambda label, wrong: AskedSamplers(label, ask=wrong),
+        lambda label, wrong: SamplersWithHandler(label, handle=wrong),
         ops=names,
     )
 
@@ -102,20 +102,20 @@ def other_rule(
     return SamplerSession(other, session.tools).answer(op, request)
 
 
-def other_question(change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> AskSampler:
+def other_question(change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> SamplerHandler:
     """Answer another question, given by the parts that differ."""
 
     @wraps(change)
-    def ask(session: SamplerSession, op: str, request: Request) -> Answer:
+    def handle(session: SamplerSession, op: str, request: Request) -> Answer:
         right = session.answer(op, request)
         if not isinstance(right, Ok):
             return right  # what is refused is refused
         return session.answer(op, {**request, **change(dict(request))})
 
-    return ask
+    return handle
 
 
-def other_parameters(change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> AskSampler:
+def other_parameters(change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> SamplerHandler:
     """Answer with other parameters, given by those that differ."""
 
     @wraps(change)
@@ -126,18 +126,20 @@ def other_parameters(change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> A
     return other_question(changed)
 
 
-def other_answer(change: Callable[[dict[str, Any], Request], Mapping[str, Any]]) -> AskSampler:
+def other_answer(change: Callable[[dict[str, Any], Request], Mapping[str, Any]]) -> SamplerHandler:
     """Change the right answer, knowing the request. What is refused is still refused."""
 
     @wraps(change)
-    def ask(session: SamplerSession, op: str, request: Request) -> Answer:
+    def handle(session: SamplerSession, op: str, request: Request) -> Answer:
         right = session.answer(op, request)
         return Ok(change(dict(right.out), request)) if isinstance(right, Ok) else right
 
-    return ask
+    return handle
 
 
-def other_row(change: Callable[[list[float], list[float], Request], Sequence[float]]) -> AskSampler:
+def other_row(
+    change: Callable[[list[float], list[float], Request], Sequence[float]],
+) -> SamplerHandler:
     """Change the row that comes out, knowing the row that went in."""
 
     @wraps(change)

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from authoring.mutants.mutant import Mutant, mutant
 from authoring.mutants.samplers import (
-    AskSampler,
     Request,
+    SamplerHandler,
     answering,
     other_answer,
     other_question,
@@ -125,7 +125,7 @@ def min_p_before_the_temperature(profile: Profile) -> Profile:
 # ---- batches
 
 
-def _batch(change: Callable[[list[dict[str, Any]], int], Mapping[str, Any]]) -> AskSampler:
+def _batch(change: Callable[[list[dict[str, Any]], int], Mapping[str, Any]]) -> SamplerHandler:
     """Answer a batch with rows changed, given by the parts that differ."""
 
     @wraps(change)

@@ -8,8 +8,8 @@ from math import log
 from typing import Any, Final
 
 from authoring.mutants.samplers import (
-    AskSampler,
     Request,
+    SamplerHandler,
     answering,
     other_answer,
     other_parameters,
@@ -24,7 +24,7 @@ from tokenref.questions.sampling import pack_parameters
 # ---- draws
 
 
-def _of_token(change: Callable[[int, list[float], Request], int]) -> AskSampler:
+def _of_token(change: Callable[[int, list[float], Request], int]) -> SamplerHandler:
     """Change the token that is drawn, knowing the row."""
 
     @wraps(change)
@@ -37,7 +37,7 @@ def _of_token(change: Callable[[int, list[float], Request], int]) -> AskSampler:
     return other_answer(changed)
 
 
-def _other_uniforms(change: Callable[[list[float]], Sequence[float]]) -> AskSampler:
+def _other_uniforms(change: Callable[[list[float]], Sequence[float]]) -> SamplerHandler:
     """Draw with other random numbers."""
 
     @wraps(change)
@@ -50,7 +50,7 @@ def _other_uniforms(change: Callable[[list[float]], Sequence[float]]) -> AskSamp
     return other_question(changed)
 
 
-def _several(change: Callable[[list[int]], list[int]]) -> AskSampler:
+def _several(change: Callable[[list[int]], list[int]]) -> SamplerHandler:
     """Change several tokens that are drawn from a row of probabilities."""
 
     @wraps(change)
@@ -73,16 +73,16 @@ _HALVES: Final = (0.5, 0.25, 0.25)
 _RACE: Final = "method.exponential-race"
 
 
-def _noise(change: Callable[[list[float]], Sequence[float]]) -> AskSampler:
+def _noise(change: Callable[[list[float]], Sequence[float]]) -> SamplerHandler:
     """Race with other noise; draws by one number are as they were."""
     asked = _other_uniforms(change)
 
     @wraps(change)
-    def ask(session: SamplerSession, op: str, request: Request) -> Answer:
+    def handle(session: SamplerSession, op: str, request: Request) -> Answer:
         is_race = "race" in session.profile or "gumbel" in session.profile
         return (asked if is_race else SamplerSession.answer)(session, op, request)
 
-    return ask
+    return handle
 
 
 @answering("draw", _one(_HALVES, 0.5))
@@ -232,7 +232,7 @@ def several_tokens_are_sorted(tokens: list[int]) -> list[int]:
 # ---- random words and numbers
 
 
-def _words(change: Callable[[list[str]], Sequence[str]]) -> AskSampler:
+def _words(change: Callable[[list[str]], Sequence[str]]) -> SamplerHandler:
     """Change the words of a generator."""
 
     @wraps(change)
@@ -242,7 +242,7 @@ def _words(change: Callable[[list[str]], Sequence[str]]) -> AskSampler:
     return other_answer(changed)
 
 
-def _uniform_numbers(change: Callable[[list[float], list[str]], Sequence[float]]) -> AskSampler:
+def _uniform_numbers(change: Callable[[list[float], list[str]], Sequence[float]]) -> SamplerHandler:
     """Change random numbers, knowing the words that they are made from."""
 
     @wraps(change)

@@ -6,8 +6,8 @@ from math import exp, inf, isnan, log, nan
 from typing import Any, Final
 
 from authoring.mutants.samplers import (
-    AskSampler,
     Request,
+    SamplerHandler,
     answering,
     ignored,
     other_parameters,
@@ -25,7 +25,7 @@ from tokenref.questions.sampling import unpack_parameters
 PENALTIES: Final = ("repetition_penalty", "frequency_penalty", "presence_penalty", "penalties")
 
 
-def _history(change: Callable[[list[int], int], Sequence[int]]) -> AskSampler:
+def _history(change: Callable[[list[int], int], Sequence[int]]) -> SamplerHandler:
     @wraps(change)
     def changed(request: dict[str, Any]) -> Mapping[str, Any]:
         return {"history": list(change(request["history"], request["prompt_length"]))}

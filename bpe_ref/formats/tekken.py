@@ -21,7 +21,7 @@ What the source leaves open, and what holds here
     *The rank of a special token* must be its place in the list. Mistral's program
     decodes by place and encodes by rank.
     *In text* Mistral's program finds no special tokens; they are put between
-    encoded texts. So does `Tokenizer.encode_ordinary`.
+    encoded texts. So does `encode` with `special="ordinary"`.
     *`token_str`, `is_control`, `num_vocab_tokens`, `image`, `audio`, `multimodal`* and
     `model_settings_builder` change nothing about text and are passed over. Any other key is an
     error.

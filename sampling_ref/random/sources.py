@@ -2,8 +2,8 @@
 
 Given
     Numbers in [0, 1), taken in order: first by the steps, in the engine's order, then by
-    the draw. An arithmetic that needs words gets those that its engine would turn into
-    the number.
+    the draw. An arithmetic that needs words gets those that its engine would turn into the
+    number.
 libstdc++
     Every stage of llama.cpp that draws has a Mersenne Twister of its own, seeded alike.
 torch

@@ -147,7 +147,7 @@ def _remember(
 
 STEP = rule_step(
     adaptive_p,
-    "tokens whose share is near a target are preferred ({target})",
+    "prefers tokens whose probability is near {target}",
     remember=_remember,
     remembers_at="accept",
 )

@@ -50,6 +50,6 @@ def begin_suppress(
 STEP = row_step(
     "begin_suppress",
     begin_suppress,
-    "some tokens do not come right after the prompt",
+    "some tokens are banned right after the prompt",
     touched=no_tokens,
 )

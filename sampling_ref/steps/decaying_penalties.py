@@ -110,8 +110,8 @@ def decaying_penalties(
 STEP = row_step(
     "decaying_penalties",
     decaying_penalties,
-    "tokens seen before, the less the longer ago: repetition {repetition}, "
-    "frequency {frequency}, presence {presence}",
+    "tokens seen before, less for older ones: repetition {repetition}, frequency {frequency}, "
+    "presence {presence}",
     numbers=(
         "repetition",
         "frequency",

@@ -151,8 +151,8 @@ def log_limit(base: Number) -> int | None:
 STEP = row_step(
     "dry",
     dry,
-    "what would go on repeating more than {allowed_length} tokens costs "
-    "{multiplier} * {base}**(excess)",
+    "continuing a repetition of more than {allowed_length} tokens costs {multiplier} * "
+    "{base}**(excess)",
     numbers=(
         "multiplier",
         "base",

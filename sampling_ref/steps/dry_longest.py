@@ -91,7 +91,7 @@ def run_ends(tokens: list[TokenId], length: int, breakers: Collection[TokenId]) 
 STEP = row_step(
     "dry_longest",
     dry_longest,
-    "what would go on the longest repetition costs {multiplier} * {base}**(excess)",
+    "continuing the longest repetition costs {multiplier} * {base}**(excess)",
     numbers=(
         "multiplier",
         "base",

@@ -90,8 +90,8 @@ def match_length(
 STEP = row_step(
     "dry_nearby",
     dry_nearby,
-    "what would go on repeating more than {allowed_length} tokens costs "
-    "{multiplier} * {base}**(excess)",
+    "continuing a repetition of more than {allowed_length} tokens costs {multiplier} * "
+    "{base}**(excess)",
     numbers=(
         "multiplier",
         "base",

@@ -80,6 +80,6 @@ def dynamic_temperature(
 
 STEP = rule_step(
     dynamic_temperature,
-    "divided by a temperature between {temperature} - {spread} and "
-    "{temperature} + {spread}, the higher the more even they are",
+    "divided by a temperature between {temperature} - {spread} and {temperature} + {spread}, "
+    "higher if the probabilities are more even",
 )

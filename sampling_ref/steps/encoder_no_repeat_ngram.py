@@ -58,6 +58,6 @@ def encoder_no_repeat_ngram(
 STEP = row_step(
     "encoder_no_repeat_ngram",
     encoder_no_repeat_ngram,
-    "no {ngram_size} tokens in a row may come from the encoder's input",
+    "no sequence of {ngram_size} tokens of the encoder's input may occur",
     touched=no_tokens,
 )

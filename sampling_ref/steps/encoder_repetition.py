@@ -68,7 +68,7 @@ def _tokens_of_encoder(situation: Situation, values: Values) -> Iterable[TokenId
 STEP = row_step(
     "encoder_repetition",
     encoder_repetition,
-    "tokens of the encoder's input are made likelier by {penalty}",
+    "makes tokens of the encoder's input more likely by {penalty}",
     touched=_tokens_of_encoder,
     numbers=("penalty",),
 )

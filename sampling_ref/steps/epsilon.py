@@ -59,4 +59,4 @@ def epsilon(
     return here.keep_at_least(OfAll(share), strictly=equality == "removed", least=least, ties=ties)
 
 
-STEP = rule_step(epsilon, "what has at least the share {cutoff} is kept")
+STEP = rule_step(epsilon, "keeps tokens with a probability of at least {cutoff}")

@@ -73,5 +73,5 @@ def eta(
 
 
 STEP = rule_step(
-    eta, "what has at least the share {cutoff}, or less where the entropy is high, is kept"
+    eta, "keeps tokens with a probability of at least {cutoff}, or less if the entropy is high"
 )

@@ -67,6 +67,6 @@ def _ends(situation: Situation, values: Values) -> Iterable[TokenId]:
 STEP = row_step(
     "exponential_decay_length",
     exponential_decay_length,
-    "from {start} tokens on the end becomes likelier by powers of {growth}",
+    "from {start} tokens on, the end becomes more likely by powers of {growth}",
     touched=_ends,
 )

@@ -84,6 +84,6 @@ def frequency_penalty(
 STEP = row_step(
     "frequency_penalty",
     frequency_penalty,
-    "each time a token was seen costs it {penalty}",
+    "tokens lose {penalty} for each occurrence",
     numbers=("penalty",),
 )

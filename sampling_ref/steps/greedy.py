@@ -85,4 +85,4 @@ def is_greedy(temperature: Number, rule: Rule) -> bool:
     return value <= 0 if rule == "not positive" else value < THRESHOLDS[rule]
 
 
-STEP = rule_step(greedy, "only the largest is kept")
+STEP = rule_step(greedy, "keeps only the most probable token")

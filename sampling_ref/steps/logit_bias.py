@@ -58,7 +58,7 @@ def _biased_tokens(situation: Situation, values: Values) -> Iterable[TokenId]:
 STEP = row_step(
     "logit_bias",
     logit_bias,
-    "numbers added to single tokens",
+    "adds numbers to single tokens",
     touched=_biased_tokens,
     numbers=("biases",),
 )

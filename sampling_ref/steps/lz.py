@@ -95,6 +95,6 @@ def lz_penalty(
 STEP = row_step(
     "lz",
     lz_penalty,
-    "{strength} times the bits by which each token lengthens the LZ code",
+    "adds {strength} times the bits that each token adds to the LZ code",
     touched=all_tokens,
 )

@@ -72,4 +72,4 @@ def min_p(
     )
 
 
-STEP = rule_step(min_p, "what has at least {m} of the largest share is kept")
+STEP = rule_step(min_p, "keeps tokens with at least {m} times the largest probability")

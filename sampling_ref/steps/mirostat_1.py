@@ -181,6 +181,6 @@ def _count_in_32_bits(
 
 STEP = rule_step(
     mirostat_1,
-    "as many are kept as hold the surprise near {tau} bits",
+    "keeps as many tokens as hold the surprise near {tau} bits",
     remember=next_mu,
 )

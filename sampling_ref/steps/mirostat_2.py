@@ -52,6 +52,6 @@ def mirostat_2(
 
 STEP = rule_step(
     mirostat_2,
-    "what surprises by more bits than allowed is removed, to hold the surprise near {tau}",
+    "removes tokens that are too surprising, to hold the surprise near {tau}",
     remember=next_mu,
 )

@@ -52,6 +52,6 @@ def no_repeat_ngram(
 STEP = row_step(
     "no_repeat_ngram",
     no_repeat_ngram,
-    "no {ngram_size} tokens in a row may come a second time",
+    "no sequence of {ngram_size} tokens may occur twice",
     touched=no_tokens,
 )

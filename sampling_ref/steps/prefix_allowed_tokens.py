@@ -59,6 +59,6 @@ def prefix_allowed_tokens(
 STEP = row_step(
     "prefix_allowed_tokens",
     prefix_allowed_tokens,
-    "only what a function of the history allows",
+    "only tokens that a function of the history allows",
     touched=no_tokens,
 )

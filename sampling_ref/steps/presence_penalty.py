@@ -70,6 +70,6 @@ def presence_penalty(
 STEP = row_step(
     "presence_penalty",
     presence_penalty,
-    "having been seen at all costs a token {penalty}",
+    "tokens that occurred lose {penalty}",
     numbers=("penalty",),
 )

@@ -104,6 +104,6 @@ def repetition_penalty(
 STEP = row_step(
     "repetition_penalty",
     repetition_penalty,
-    "tokens seen before are made less likely by {penalty}",
+    "makes tokens seen before less likely by {penalty}",
     numbers=("penalty",),
 )

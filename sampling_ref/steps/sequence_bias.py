@@ -89,7 +89,7 @@ def _last_tokens(situation: Situation, values: Values) -> Iterable[TokenId]:
 STEP = row_step(
     "sequence_bias",
     sequence_bias,
-    "numbers added to the tokens that would complete sequences",
+    "adds numbers to the tokens that would complete sequences",
     touched=_last_tokens,
     numbers=("biases",),
 )

@@ -38,6 +38,6 @@ def suppress(
 STEP = row_step(
     "suppress",
     suppress,
-    "some tokens never come",
+    "some tokens are banned",
     touched=no_tokens,
 )

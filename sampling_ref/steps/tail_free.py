@@ -168,4 +168,4 @@ def _sign_of_bend(window: Sequence[Number], factor: Fraction) -> int:
     return sign_of_sum(terms, factor)
 
 
-STEP = rule_step(tail_free, "what comes before the flat tail is kept ({z})")
+STEP = rule_step(tail_free, "keeps tokens before the flat tail ({z})")

@@ -53,4 +53,6 @@ def top_a(
     return here.keep_at_least(OfLargestSquared(factor), strictly=False, least=least, ties=ties)
 
 
-STEP = rule_step(top_a, "what has at least {a} times the largest share squared")
+STEP = rule_step(
+    top_a, ("keeps tokens with at least {a} times the square of the largest probability")
+)

@@ -87,4 +87,6 @@ def top_h(
     return here.keep(line[:count], "falling")
 
 
-STEP = rule_step(top_h, "the likeliest are kept whose entropy is at most {alpha} times the whole")
+STEP = rule_step(
+    top_h, ("keeps the most probable tokens whose entropy is at most {alpha} times that of all")
+)

@@ -69,4 +69,4 @@ def top_k(
     return here.keep(here.largest(max(k, least), ties), "falling")
 
 
-STEP = rule_step(top_k, "the {k} largest are kept")
+STEP = rule_step(top_k, "keeps the {k} most probable tokens")

@@ -77,4 +77,4 @@ def top_n_sigma(
     return replace(here.candidates, logits=logits)
 
 
-STEP = rule_step(top_n_sigma, "what lies at most {n} standard deviations below the maximum is kept")
+STEP = rule_step(top_n_sigma, "keeps logits at most {n} standard deviations below the maximum")

@@ -130,4 +130,4 @@ def _fitting(row: Row, share: Fraction) -> Collection[int]:
     return [place for _, place in heap]
 
 
-STEP = rule_step(top_p, "the likeliest are kept, until their sum reaches {p}")
+STEP = rule_step(top_p, "keeps the most probable tokens until their probabilities sum to {p}")

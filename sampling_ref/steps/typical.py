@@ -87,5 +87,5 @@ def typical(
 
 
 STEP = rule_step(
-    typical, "those whose surprise is nearest to the entropy are kept, until they sum to {mass}"
+    typical, "keeps tokens whose surprise is nearest to the entropy until they sum to {mass}"
 )

@@ -105,5 +105,8 @@ def xtc(
 
 STEP = rule_step(
     xtc,
-    "of the tokens above {threshold} only the least likely is kept, with probability {probability}",
+    (
+        "keeps only the least probable of the tokens above {threshold}, with probability "
+        "{probability}"
+    ),
 )

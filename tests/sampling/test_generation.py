@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe_ref import Tokenizer, printed, stream_decoder
+from bpe_ref import printed
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.like_tokenizers.decode_stream import DecodeStream
 from bpe_ref.tiny import tiny_vocabulary
+from bpe_ref.tokenizer import tokenizer_of
 from sampling_ref import sample
 from sampling_ref.errors import ParameterError, RowError
 from sampling_ref.generation import (
@@ -236,8 +237,8 @@ def test_the_published_sampler_runs_in_the_loop() -> None:
 # Text ---------------------------------------------------------------------------------------
 
 
-TINY = Tokenizer(tiny_vocabulary())
-END = TINY.vocabulary.special_tokens["<|endoftext|>"]
+TINY = tokenizer_of(tiny_vocabulary())
+END = tiny_vocabulary().special_tokens["<|endoftext|>"]
 
 
 def reciting(ids: Sequence[int], size: int) -> Callable[[list[int], int], list[float]]:
@@ -267,7 +268,7 @@ def test_the_texts_joined_are_what_the_tokenizer_decodes(text: str) -> None:
             largest,
             num_tokens=len(ids) + 1,
             stop_ids=END,
-            decoder=TINY.stream_decoder(),
+            decoder=TINY.stream(),
         )
     )
     end = finished(events)
@@ -277,7 +278,7 @@ def test_the_texts_joined_are_what_the_tokenizer_decodes(text: str) -> None:
 
 def test_text_that_waits_comes_at_the_end() -> None:
     ids = list(b"a\xc3\xa9\xe2\x82")
-    vocabulary = {token: tiny for tiny, token in enumerate(TINY.vocabulary.tokens.values())}
+    vocabulary = {token: tiny for tiny, token in enumerate(tiny_vocabulary().tokens.values())}
     tokens = [vocabulary[bytes([byte])] for byte in ids]
     events = list(
         generate(
@@ -285,7 +286,7 @@ def test_text_that_waits_comes_at_the_end() -> None:
             [0],
             largest,
             num_tokens=len(ids),
-            decoder=TINY.stream_decoder(),
+            decoder=TINY.stream(),
         )
     )
     assert [event.text for event in tokens_of(events)] == ["a", "", "é", "", ""]
@@ -305,9 +306,7 @@ LLAMA_LIKE = b"""{
 def test_the_stream_decoder_of_a_tokenizer_json_works_in_the_loop() -> None:
     pipeline = parse_tokenizer_json(LLAMA_LIKE, "test")
     ids = [0, 1, 2, 3, 4, 2]
-    events = list(
-        generate(reciting(ids, 5), [0], largest, num_tokens=6, decoder=stream_decoder(pipeline))
-    )
+    events = list(generate(reciting(ids, 5), [0], largest, num_tokens=6, decoder=pipeline.stream()))
     assert [event.text for event in tokens_of(events)] == ["Hi", " ", "", "", "é!", ""]
     assert finished(events).text == pipeline.decode(ids)[-1] == "\ufffd"
 
@@ -327,10 +326,10 @@ def test_a_decoder_that_is_a_function_and_gives_none_gives_no_text() -> None:
 def test_the_texts_are_those_that_the_tokenizer_prints() -> None:
     ids = TINY.encode("streams of text: äöü")
     events = generate(
-        reciting(ids, END + 1), [0], largest, num_tokens=len(ids), decoder=TINY.stream_decoder()
+        reciting(ids, END + 1), [0], largest, num_tokens=len(ids), decoder=TINY.stream()
     )
     texts = [event.text for event in events if isinstance(event, Token) and event.text]
-    assert texts == list(printed(TINY.stream_decoder(), ids))
+    assert texts == list(printed(TINY.stream(), ids))
 
 
 # Times and what is printed ------------------------------------------------------------------

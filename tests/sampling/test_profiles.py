@@ -297,7 +297,7 @@ def test_explain_says_what_each_step_did() -> None:
     assert trace.steps[0].changed == (0,)
     assert trace.steps[0].row_after == [Fraction(3, 4), 2.0, 1.0]
     assert trace.steps[2].removed == (0,)
-    assert "the 2 largest are kept" in str(trace)
+    assert "keeps the 2 most probable tokens" in str(trace)
 
 
 def test_a_share_of_the_whole_row_stays_one_behind_a_sort() -> None:

@@ -277,7 +277,7 @@ def _has_content(path: Path) -> bool:
 
 
 ALIKE: Final = 10
-"""A campaign also ends after this many findings per likely bug that is wanted."""
+"""A campaign also ends after this many findings per likely bug of `--most`."""
 
 
 class CampaignRun:

@@ -135,7 +135,9 @@ def check(
     complete = selection.is_everything and records is None
     runs = _run_all(available, cases, catalogue, known, complete=complete, seed=seed)
     there = [name for name in dict.fromkeys(engines) if name not in dict(unavailable)]
-    for run, name in zip(runs, there, strict=False):  # those of --cmd come after, and know theirs
+    for run, name in zip(
+        runs, there, strict=False
+    ):  # programs of --cmd follow and know their arguments
         run.again = run.again or ([name] if name != run.engine else [])
     again = [
         part
@@ -290,7 +292,7 @@ def _own_catalogue(records: Path, vocabularies: Sequence[str]) -> Catalogue:
 
 
 def _say_what_is_not_bpe(console: Console, available: Sequence[Engine]) -> None:
-    """Print which of the engines are not byte-pair encoders and only serve for comparison."""
+    """Print which engines are not byte-pair encoders and are only compared."""
     for entry in available:
         if entry.name in NOT_BPE:
             console.print(

@@ -37,12 +37,12 @@ def fill(vocabulary: str, texts: Path, out: Path) -> None:
     is_known = vocabulary == "tiny" or vocabulary in REGISTRY
     beside = None if is_known else out.with_name(f"{out.stem}.{kind}.json")
     if out.exists() and not out.is_file() and beside is not None:
-        raise InputError(f"{out} must be a file, for the {kind} is written beside it")
+        raise InputError(f"{out} must be a file, because the {kind} is written next to it")
     inputs = {texts.resolve()} if is_known else {texts.resolve(), Path(vocabulary).resolve()}
     for path in (out, beside):
         if path is not None:
             if path.resolve() in inputs:
-                raise InputError(f"{path} would be overwritten, but it is what is read")
+                raise InputError(f"{path} is also an input and would be overwritten")
             must_be_writable(path)
     lines = texts_of(read_text(texts)[0])
     name = vocabulary if is_known else Path(vocabulary).name
@@ -51,7 +51,7 @@ def fill(vocabulary: str, texts: Path, out: Path) -> None:
         write(data, out)
     else:
         _write_both(data, out, _content(subject, name, out), beside)
-    click.echo(f"{out}: {count:,} cases, duplicates left out: {len(lines) - count:,}")
+    click.echo(f"{out}: {count:,} cases, {len(lines) - count:,} duplicates omitted")
     if beside is not None:
         click.echo(f"{beside}: the {kind}")
 
@@ -66,7 +66,7 @@ def _own_subject(vocabulary: str) -> TokenizerSubject:
 
 
 def _content(subject: TokenizerSubject, name: str, out: Path) -> bytes:
-    """Return the file that the records in `out` are about."""
+    """Return the file with the subject of the records in `out`."""
     if isinstance(subject, Vocabulary):
         why = f"The vocabulary of the records in {out.name}."
         return dump_plain_json(NamedVocabulary(name, why, subject))

@@ -108,7 +108,7 @@ def modules_of(op: str) -> tuple[str, ...]:
     return (*own, "history") if op in ROW_OPS and op not in _WITHOUT_HISTORY else own
 
 
-_FOLDERS: Final = ("steps.", "filters.", "adaptive.", "")
+_FOLDERS: Final = ("steps.", "")
 _WITHOUT_HISTORY: Final = frozenset({"temperature", "dynamic_temperature", "smoothing", "lz"})
 
 

@@ -195,7 +195,7 @@ def _read_row(text: str) -> list[float]:
         numbers = json.loads(path.read_text(encoding="utf-8"))
         return [float("-inf") if number is None else float(number) for number in numbers]
     except (ValueError, TypeError) as error:
-        raise InputError(f"{path} must hold a JSON list of numbers: {error}") from None
+        raise InputError(f"{path} must contain a JSON list of numbers: {error}") from None
 
 
 def _read_tokens(text: str) -> list[int]:

@@ -74,7 +74,7 @@ class CommandTable(MutableMapping[str, click.Command]):
         return found
 
     def __setitem__(self, name: str, command: click.Command) -> None:
-        """Add a command, or put it in the place of another one."""
+        """Add or replace a command."""
         self._there[name] = command
 
     def __delitem__(self, name: str) -> None:

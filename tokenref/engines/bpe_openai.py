@@ -1,18 +1,16 @@
-"""bpe-openai as an engine under test: GitHub's crates bpe and bpe-openai, in a Python package.
+"""bpe-openai as an engine: GitHub's crates bpe and bpe-openai, in a Python package.
 
 What it can express
-    Its own three encodings only, recognized by their content: cl100k_base,
-    o200k_base, voyage3_base. (It lists gpt2, r50k_base and others too, but its
-    compiled part has none of these.)
+    Only its own three encodings, recognized by their content: cl100k_base, o200k_base and
+    voyage3_base. (It also lists gpt2, r50k_base and others, but its compiled part lacks them.)
 
 What it answers
-    The compiled part, GitHub's code, encodes, counts and cuts; it is asked
-    directly, because the Python around it takes no text of a million characters
-    and no result of more than 200,000 tokens. Special tokens and decoding are
-    that Python: the compiled part knows no special tokens, and its `decode`
-    reads memory that is not its own for an id it lacks. `_encode_bytes` is
-    Python of the package's own, private and by another rule, so bytes that are
-    not UTF-8 are unsupported.
+    The compiled part, GitHub's code, encodes, counts and cuts. It is called directly, because the
+    Python code around it accepts no text of a million characters and no result of more than 200,000
+    tokens. Special tokens and decoding use that Python code: the compiled part has no special
+    tokens, and its `decode` reads foreign memory for an unknown id. `_encode_bytes` is the
+    package's own private Python code and follows another rule, so bytes that are not UTF-8 are
+    unsupported.
 
 Source: https://github.com/Pathlit-Inc/bpe-openai (the package),
 https://github.com/github/rust-gems (the crates).
@@ -32,7 +30,7 @@ _OWN: Final = ("cl100k_base", "o200k_base", "voyage3_base")
 
 @dataclass(frozen=True)
 class BpeOpenaiEngine:
-    """bpe-openai, with its own vocabularies.
+    """bpe-openai with its own vocabularies.
 
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> BpeOpenaiEngine("0.1.4").load(vocabulary_by_concatenation({b"a": 0}), "small")
@@ -43,7 +41,7 @@ class BpeOpenaiEngine:
     name: str = "bpe-openai"
 
     def load(self, vocabulary: Vocabulary, name: str) -> "BpeOpenaiSession | Unsupported":
-        """Choose the encoding that the vocabulary is, or say that there is none."""
+        """Select the encoding with this vocabulary, or report that no encoding has it."""
         own = which(vocabulary, _OWN)
         if own is None:
             return Unsupported(f"has only {', '.join(_OWN)}")
@@ -63,7 +61,7 @@ class BpeOpenaiSession:
     """The compiled part."""
 
     encoding: Any
-    """The Python around it."""
+    """The Python code around it."""
 
     vocabulary: Vocabulary
 
@@ -75,7 +73,7 @@ class BpeOpenaiSession:
             return self._decode(request)
         text = as_text(request_text(request))
         if text is None:
-            return Unsupported("takes text only")
+            return Unsupported("accepts only text")
         match op:
             case "encode":
                 return Ok({"ids": self.compiled.encode(text)})
@@ -95,10 +93,10 @@ class BpeOpenaiSession:
     def _decode(self, request: Mapping[str, Any]) -> Answer:
         ids = request["ids"]
         if not self.vocabulary.tokens.keys() >= set(ids) and self._has_other_specials():
-            return Unsupported("has special tokens of its own, which cannot be changed")
+            return Unsupported("has its own special tokens, which cannot be changed")
         return answer_decode(self.encoding, request)
 
     def _special(self, request: Mapping[str, Any]) -> Answer:
         if self._has_other_specials():
-            return Unsupported("has special tokens of its own, which cannot be changed")
+            return Unsupported("has its own special tokens, which cannot be changed")
         return answer_special(self.encoding, request)

@@ -1,8 +1,8 @@
-"""Random numbers that a record hands over, put into an engine's own MT19937.
+"""Put the random numbers of a record into an engine's own MT19937.
 
-An engine whose generator lets its state be set draws with any words that we like: the state
-holds the next 624 words before their tempering, which can be undone. More than one
-state's words cannot be chosen.
+If an engine allows setting its generator's state, it can be made to draw with any given words. The
+state contains the next 624 words before tempering, and tempering can be inverted. No more than one
+state's words can be chosen.
 
 Source: Makoto Matsumoto and Takuji Nishimura, "Mersenne Twister", 1998, section 2.1.
 """
@@ -12,14 +12,14 @@ from fractions import Fraction
 from typing import Final
 
 WORDS: Final = 624
-"""Words of a state."""
+"""Number of words in a state."""
 
 _ALL: Final = 0xFFFFFFFF
 _MANTISSA: Final = 53
 
 
 def untempered(word: int) -> int:
-    """Return the word of a state that comes out as this one.
+    """Return the state word whose tempered output is this word.
 
     >>> hex(untempered(3499211612))  # the first word for the seed 5489
     '0x9b0afa27'
@@ -31,7 +31,7 @@ def untempered(word: int) -> int:
 
 
 def _undone(word: int, shift: int, mask: int, *, left: bool) -> int:
-    """Return x, given x ^ (x shifted & mask): each round makes `shift` bits more right."""
+    """Return x, given x ^ (x shifted & mask): each round makes `shift` more bits correct."""
     found = word
     for _ in range(32 // shift):
         moved = found << shift if left else found >> shift
@@ -40,7 +40,7 @@ def _undone(word: int, shift: int, mask: int, *, left: bool) -> int:
 
 
 def in_53_bits(uniforms: Sequence[float]) -> list[int] | None:
-    """Return k for each uniform number k / 2**53, or None if one is no such number below 1.
+    """Return k for each uniform number k / 2**53, or None if one is not of this form.
 
     >>> in_53_bits([0.5, 2.0**-53]), in_53_bits([1.0]), in_53_bits([2.0**-54])
     ([4503599627370496, 1], None, None)
@@ -54,7 +54,7 @@ def in_53_bits(uniforms: Sequence[float]) -> list[int] | None:
 
 
 def state_of(words: Sequence[int]) -> list[int]:
-    """Return the state whose next words are these; at most 624, filled up with zeros.
+    """Return the state whose next words are these, at most 624, padded with zeros.
 
     >>> len(state_of([1, 2, 3]))
     624

@@ -1,8 +1,8 @@
-"""The chain that llama.cpp's programs make of their parameters (`common_sampler_init`).
+"""The chain that llama.cpp's programs build from their parameters (`common_sampler_init`).
 
-That function is no part of the library: this is the same in Python, for the order of samplers that
-the programs have by default. Names and defaults are the programs'
-(`common/common.h`, `common/sampling.cpp`); breakers of DRY are given as tokens.
+That function is not part of the library. This is the same in Python, for the programs' default
+order of samplers. Names and defaults are the programs' (`common/common.h`, `common/sampling.cpp`).
+The breakers of DRY are given as tokens.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ REALS: Final[Mapping[str, float]] = MappingProxyType(
         "adaptive_decay": 0.9,
     }
 )
-"""Parameters that C holds as float, and their defaults."""
+"""Parameters of the C type float, and their defaults."""
 
 WHOLES: Final[Mapping[str, int]] = MappingProxyType(
     {
@@ -44,7 +44,7 @@ WHOLES: Final[Mapping[str, int]] = MappingProxyType(
         "min_keep": 0,
     }
 )
-"""Parameters that C holds as int32_t (min_keep as size_t), and their defaults."""
+"""Parameters of the C type int32_t (min_keep: size_t), and their defaults."""
 
 STEPS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -64,23 +64,23 @@ STEPS: Final[Mapping[str, str]] = MappingProxyType(
         "adaptive_p": "adaptive_p",
     }
 )
-"""The step that each sampler is; `temp_ext` is the step dynamic_temperature with a range."""
+"""The step of each sampler; with a range, `temp_ext` is the step dynamic_temperature."""
 
 _MOST: Final = (1 << 31) - 1
 _PENALTIES: Final = ("repeat_last_n", "repeat_penalty", "frequency_penalty", "presence_penalty")
 _DRY: Final = ("dry_multiplier", "dry_base", "dry_allowed_length", "dry_penalty_last_n")
 _CANDIDATES: Final = 100
-"""Mirostat 1 looks at so many of the best, which no parameter changes."""
+"""Mirostat 1 considers this many of the best tokens; no parameter changes that."""
 
 
 class InvalidParameterError(Exception):
-    """A parameter that the engine does not know, or that its C type does not hold."""
+    """A parameter that is unknown to the engine or does not fit its C type."""
 
 
 def read(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all parameters, as C holds them.
+    """Return all parameters as C represents them.
 
-    Raises `InvalidParameterError` for what C cannot be given.
+    Raises `InvalidParameterError` for values that C cannot represent.
 
     >>> read({"top_k": 3})["top_k"], read({})["temp"]
     (3, 0.800000011920929)
@@ -95,7 +95,7 @@ def read(parameters: Mapping[str, Any]) -> dict[str, Any]:
             raise InvalidParameterError(f"{name} must be a number, got {value!r:.80}")
         least = 0 if name == "min_keep" else -_MOST - 1
         if name in WHOLES and not (type(value) is int and least <= value <= _MOST):
-            raise InvalidParameterError(f"{name} must be an integer of C, got {value!r:.80}")
+            raise InvalidParameterError(f"{name} must be a 32-bit integer, got {value!r:.80}")
         values[name] = c_float(value).value if name in REALS else value
     if not isinstance(values["logit_bias"], Mapping):
         raise InvalidParameterError("logit_bias must map tokens to numbers")
@@ -103,7 +103,7 @@ def read(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def chain_of(values: Mapping[str, Any], size: int, seed: int) -> list[list[Any]]:
-    """Return the chain for a vocabulary of a size: each sampler with its C function's arguments.
+    """Return the chain for a vocabulary size: each sampler with the arguments of its C function.
 
     >>> [sampler[0] for sampler in chain_of(read({"mirostat": 2}), 3, 1)]
     ['temp', 'mirostat_v2']
@@ -122,7 +122,7 @@ def chain_of(values: Mapping[str, Any], size: int, seed: int) -> list[list[Any]]
     last = ["dist", seed]
     if values["adaptive_target"] >= 0:
         last = ["adaptive_p", values["adaptive_target"], values["adaptive_decay"], seed]
-    # Off and with breakers, the constructor of the engine's tests writes where it must not.
+    # If DRY is off and has breakers, the constructor of the engine's tests writes out of bounds.
     multiplier, base, _, window = _of(values, *_DRY)
     dry_is_on = multiplier != 0 and base >= 1 and window > 0
     chain += [
@@ -145,7 +145,7 @@ def _of(values: Mapping[str, Any], *names: str) -> list[Any]:
 
 
 def step_of(sampler: Sequence[Any]) -> str | None:
-    """Return the step that a sampler is, or None for the draw.
+    """Return the step of a sampler, or None for the draw.
 
     >>> step_of(["temp_ext", 0.8, 0.5, 1.0]), step_of(["dist", 1])
     ('dynamic_temperature', None)
@@ -157,7 +157,7 @@ def step_of(sampler: Sequence[Any]) -> str | None:
 
 
 def is_off(sampler: Sequence[Any]) -> bool:
-    """Say whether a sampler's arguments disable it, as its declaration in `llama.h` says.
+    """Return whether a sampler's arguments disable it, as documented in `llama.h`.
 
     >>> is_off(["top_k", 0]), is_off(["top_p", 0.95, 0])
     (True, False)

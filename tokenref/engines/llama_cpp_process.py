@@ -32,15 +32,15 @@ from weakref import finalize
 
 COMMAND: Final = (sys.executable, "-P", "-m", "tokenref.engines.llama_cpp_process")
 _LOG: Final = 2000
-"""Bytes of the engine's standard error that are told of a crash."""
+"""How many bytes of the engine's standard error are reported with a crash."""
 
 
 class EndedError(Exception):
-    """The engine ended its process: how, and the end of its log."""
+    """The engine ended its process. The arguments are a message and the end of its log."""
 
 
 class Child:
-    """The process, started when it is first asked, and again after it ended."""
+    """The process, started when it is first used, and restarted after it ended."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
@@ -60,7 +60,7 @@ class Child:
             self._process = None
             _end(process)
             raise EndedError(
-                f"the engine ended its process, with {process.returncode}", self._log()
+                f"the engine ended its process with exit status {process.returncode}", self._log()
             )
         found: dict[str, Any] = json.loads(line)
         return found
@@ -85,7 +85,7 @@ class Child:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Let a process end: it does so when there is nothing more to read."""
+    """End a process, which exits when its input ends."""
     try:
         process.communicate(timeout=5)
     except (OSError, ValueError, subprocess.TimeoutExpired):
@@ -127,7 +127,7 @@ def _dry_with_tokens(
     numbers: Sequence[float],
     breakers: Sequence[Sequence[int]],
 ) -> Any:
-    """Make a DRY sampler with breakers of tokens, which only the engine's own tests do."""
+    """Make a DRY sampler with breakers given as tokens, as only the engine's tests do."""
     buffers = [(c_int32 * len(breaker))(*breaker) for breaker in breakers]
     vectors = (Vector * len(breakers))()
     for vector, buffer in zip(vectors, buffers, strict=True):
@@ -203,7 +203,7 @@ def _applied(engine: Any, samplers: Sequence[Any], candidates: "array[int]") -> 
 
 
 def _array_of(engine: Any, buffer: bytearray) -> tuple[Any, Any]:
-    """Return candidates that lie in a buffer, and the engine's description of them."""
+    """Return the candidates in a buffer, and the engine's structure for them."""
     count = len(buffer) // (4 * _PARTS)
     data = (engine.llama_token_data * count).from_buffer(buffer)
     return data, engine.llama_token_data_array(data, count, -1, False)
@@ -216,7 +216,7 @@ def _digits(numbers: "array[int]") -> str:
 
 
 def main() -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until the input ends."""
     import llama_cpp.llama_cpp as engine
 
     for line in sys.stdin:

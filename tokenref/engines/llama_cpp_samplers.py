@@ -1,20 +1,20 @@
-"""llama.cpp's samplers as an engine under test: https://github.com/ggml-org/llama.cpp.
+"""llama.cpp's samplers as an engine: https://github.com/ggml-org/llama.cpp.
 
-The C functions of the installed llama-cpp-python, without a model, in a process of their own
-(`llama_cpp_child`): an assertion in the engine ends only that process, which is a crash of the
-question, and the next question starts another one.
+The C functions of the installed llama-cpp-python run without a model in a separate process
+(`llama_cpp_process`). A failed assertion ends only that process. It is a crash of the question,
+and the next question starts a new process.
 
 What it answers
-    The profile "llama.cpp", and rules that its steps follow: single steps, the chain that the
-    programs build, its distribution, and many draws with its own generator. Rows in 32 bits;
-    16-bit rows too, where the answer is tokens.
-What it cannot be asked
-    To draw with random numbers from outside: each sampler has a generator of its own. So XTC is
-    asked only where its coin decides nothing, and a state must be that of the beginning.
-    Rows that 32 bits do not hold. Probabilities: it takes logits.
+    The profile "llama.cpp", and the rules that its steps follow: single steps, the chain that the
+    programs build, its distribution, and many draws with its own generator. Rows have 32 bits;
+    16-bit rows are possible if the answer is tokens.
+What is unsupported
+    Draws with given random numbers, because each sampler has its own generator. So XTC is only run
+    where its random number decides nothing, and only with the initial state. Rows that 32 bits
+    cannot represent. Probabilities, because it needs logits.
 What it refuses
-    Nothing: the library checks no parameter. A parameter that its C type does not hold is
-    refused here, as a compiler would.
+    Nothing: the library checks no parameter. A parameter that does not fit its C type is refused
+    here, as a compiler would.
 """
 
 from array import array
@@ -39,7 +39,7 @@ from tokenref.rules import STANDARD, NotExpressibleError, OwnRule, rule_name
 
 NAME: Final = "llama.cpp"
 SEED: Final = 7
-"""The engine's own draws begin here, so that a run can be repeated."""
+"""The seed of the engine's own draws, so that runs are repeatable."""
 
 FILTERS: Final = frozenset({"top_k", "top_p", "min_p", "typical", "top_n_sigma", "xtc"})
 ROWS: Final[Mapping[str, str]] = {
@@ -52,7 +52,7 @@ ROWS: Final[Mapping[str, str]] = {
     "frequency_penalty": "penalties",
     "presence_penalty": "penalties",
 }
-"""Operations on rows, and the step of the engine that does it."""
+"""Operations on rows, and the engine's step for each."""
 
 
 RULES: Final[Mapping[str, OwnRule]] = {
@@ -80,37 +80,37 @@ RULES: Final[Mapping[str, OwnRule]] = {
     ),
     "temperature": OwnRule(rule_name("temperature", zero="first largest"), {"temperature": "temp"}),
 }
-"""The rules that the engine's steps follow. Its sorts leave equals in no order that has a name."""
+"""The rules of the engine's steps. Its sorts leave ties in an order without a name."""
 
 _WINDOWS: Final = frozenset({"penalties", "dry"})
-"""Steps that look back so far, and of which a rule may ask to look at everything."""
+"""Steps with a window, which a rule may set to the whole history."""
 
 
 @dataclass(frozen=True)
 class LlamaCppEngine:
-    """llama.cpp, as far as it samples.
+    """The samplers of llama.cpp.
 
     >>> LlamaCppEngine("0.3.36").load_profile("vllm")
-    Unsupported(reason='does what the profile llama.cpp says, not vllm')
+    Unsupported(reason='implements the profile llama.cpp, not vllm')
     """
 
     version: str
     name: str = NAME
 
     def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:
-        """Say that its tokenizer is not driven here."""
-        return Unsupported("samples, has no tokenizer")
+        """Return that its tokenizer is not used here."""
+        return Unsupported("has no tokenizer, only samplers")
 
     def load_profile(self, profile: str) -> "LlamaCppSession | Unsupported":
-        """Take up the engine's own profile, or a rule that one of its steps follows."""
+        """Select the engine's profile, or a rule that one of its steps follows."""
         if profile != NAME and all(profile != own.rule for own in RULES.values()):
-            return Unsupported(f"does what the profile {NAME} says, not {profile}")
+            return Unsupported(f"implements the profile {NAME}, not {profile}")
         return LlamaCppSession(profile)
 
 
 @dataclass
 class LlamaCppSession:
-    """The samplers, ready for questions."""
+    """The samplers with a selected profile."""
 
     profile: str
     _child: Child = field(default_factory=Child)
@@ -118,7 +118,7 @@ class LlamaCppSession:
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer a request."""
         if "probs" in request:
-            return Unsupported("takes logits, not probabilities")
+            return Unsupported("accepts logits, not probabilities")
         try:
             _no_longer_prompt(request)
             if op in FILTERS or op in ROWS:
@@ -133,7 +133,9 @@ class LlamaCppSession:
             message, log = error.args
             return Crashed(message, log)
         if op in {"sample", "sequence"}:
-            return Unsupported("draws with its own generator, which takes nothing from outside")
+            return Unsupported(
+                "draws with its own generator, which cannot take given random numbers"
+            )
         return Unsupported(f"has no operation {op}")
 
     def _one_step(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,7 +143,7 @@ class LlamaCppSession:
         given = unpack_parameters(request["params"])
         if self.profile != NAME:
             if op not in RULES:
-                raise NotExpressibleError(f"its {op} follows no rule that has a name")
+                raise NotExpressibleError(f"its {op} follows no named rule")
             if given.get("window", 0 if op == "penalties" else None) is None and op in _WINDOWS:
                 given["window"] = max(1, len(request["history"]))  # all of it
             given = RULES[op].parameters(op, self.profile, given)
@@ -164,7 +166,7 @@ class LlamaCppSession:
         question = _question(chain, row, request)
         if op == "stat":
             if chain[-1][0] != "dist":
-                raise NotExpressibleError(f"{chain[-1][0]} learns from what it draws")
+                raise NotExpressibleError(f"{chain[-1][0]} adapts to what it draws")
             return self._child.ask({**question, "draws": request["draws"]})
         _no_coin(chain)
         found = self._child.ask(question)
@@ -183,14 +185,14 @@ class LlamaCppSession:
 
 
 def _row(logits: Mapping[str, Any], *, exact: bool) -> list[float]:
-    """Return a row as 32 bits hold it; `exact` says that the answer has no numbers in it."""
+    """Return a row in 32 bits; `exact` means that the answer contains no floats."""
     row = unpack(logits)
     if not exact and type_of(logits) != "f32":
-        raise NotExpressibleError(f"has rows of 32 bits, not {type_of(logits)}")
+        raise NotExpressibleError(f"only has 32-bit rows, not {type_of(logits)}")
     try:
         to_digits(row, "f32")
     except FloatsError:
-        raise NotExpressibleError("has rows of 32 bits, which do not hold this one") from None
+        raise NotExpressibleError("only has 32-bit rows, which cannot represent this row") from None
     return row
 
 
@@ -202,7 +204,7 @@ def _question(
 
 
 def _left(found: Mapping[str, Any], size: int) -> list[float]:
-    """Return the candidates that are left, as a row."""
+    """Return the remaining candidates as a row."""
     row = [-inf] * size
     for token, logit in zip(found["tokens"], from_digits(found["logits"], "f32"), strict=True):
         row[token] = logit
@@ -210,22 +212,22 @@ def _left(found: Mapping[str, Any], size: int) -> list[float]:
 
 
 def _no_longer_prompt(request: Mapping[str, Any]) -> None:
-    """Refuse to answer where the prompt is longer than the history: there is no way to say so."""
+    """Raise `NotExpressibleError` if the prompt is longer than the history."""
     if request.get("prompt_length", 0) > len(request.get("history", ())):
-        raise NotExpressibleError("is given tokens, and not told which are the prompt")
+        raise NotExpressibleError("is given tokens, but not which of them are the prompt")
 
 
 def _no_coin(chain: Sequence[Sequence[Any]]) -> None:
-    """Refuse to answer where the engine would toss a coin of its own."""
+    """Raise `NotExpressibleError` if the engine would draw its own random number."""
     for sampler in chain:
         if sampler[0] == "xtc" and not is_off(sampler) and sampler[1] < 1:
-            raise NotExpressibleError("XTC tosses a coin of its own")
+            raise NotExpressibleError("XTC draws its own random number")
 
 
 def _first_state(values: Mapping[str, Any], state: Mapping[str, Any]) -> None:
-    """Refuse to answer for a state that the engine cannot be brought into."""
+    """Raise `NotExpressibleError` for a state that the engine cannot be given."""
     if "past" in state:
-        raise NotExpressibleError("begins with a state of its own")
+        raise NotExpressibleError("cannot be given a state")
     doubled = array("f", [2 * array("f", [values["mirostat_tau"]])[0]])[0]
     if "mu" in state and unpack(state["mu"]) != [doubled]:
-        raise NotExpressibleError("begins with a state of its own")
+        raise NotExpressibleError("cannot be given a state")

@@ -1,8 +1,8 @@
-"""Tokenizers of npm, run by Node over the protocol of `docs/protocol.md`.
+"""Tokenizers from npm, run by Node over the protocol of `docs/protocol.md`.
 
-The programs are in `tokenref/node_engines`. The packages are looked for in the
-folder that the environment variable TOKENREF_NODE_MODULES names, else in
-`node_modules` where the command is run. Nothing is ever installed.
+The programs are in `tokenref/node_engines`. The packages are searched in the folder named by the
+environment variable TOKENREF_NODE_MODULES, else in `node_modules` in the current folder. Nothing
+is ever installed.
 """
 
 import atexit
@@ -24,16 +24,16 @@ from tokenref.protocol.opening import open_program
 NODE_PACKAGES: Final[Mapping[str, str]] = MappingProxyType(
     {"gpt-tokenizer": "4.0.0", "js-tiktoken": "1.0.21"}
 )
-"""Each package, and the version whose differences are in the list of the known ones."""
+"""Each package, and the version that the known differences refer to."""
 
 FOLDER_VARIABLE: Final = "TOKENREF_NODE_MODULES"
 
 PATIENCE: Final = Patience(per_batch=60.0, to_start=120.0)
-"""These programs are known to answer: how long they take says how busy the machine is."""
+"""Long limits, because these programs always answer, but slowly on a busy machine."""
 
 
 def modules_folder() -> Path:
-    """Return the folder where the packages are looked for."""
+    """Return the folder that contains the packages."""
     return Path(os.environ.get(FOLDER_VARIABLE) or "node_modules")
 
 
@@ -48,7 +48,7 @@ def node_command(name: str) -> str:
 
 
 def node_package(name: str) -> "NodePackage | str":
-    """Return a package as an engine, or one sentence why it is not available.
+    """Return a package as an engine, or a sentence why it is not available.
 
     >>> isinstance(node_package("js-tiktoken"), NodePackage | str)
     True
@@ -67,7 +67,7 @@ def node_package(name: str) -> "NodePackage | str":
 
 
 class NodePackage:
-    """A package of npm as an engine. Node is started when something is loaded, and ended at exit.
+    """An npm package as an engine. Node is started by the first load and ended at exit.
 
     Its sessions are those of `ProtocolEngine`.
     """
@@ -77,7 +77,7 @@ class NodePackage:
         self.name = name
         self.version = version
         self.again: list[str] = []
-        """No more than its name is needed to run it again."""
+        """Empty, because its name is enough to run it again."""
 
         self._program: ProtocolEngine | None = None
 
@@ -88,7 +88,7 @@ class NodePackage:
 
     @property
     def restarts(self) -> int:
-        """How often it had to be started again."""
+        """How often it was restarted."""
         return self._program.restarts if self._program else 0
 
     def load(self, vocabulary: Vocabulary, name: str) -> Session | Unsupported:
@@ -98,7 +98,7 @@ class NodePackage:
     def load_for_profile(
         self, vocabulary: Vocabulary, name: str, profile: str
     ) -> Session | Unsupported:
-        """Load a vocabulary, to answer as records of this profile ask."""
+        """Load a vocabulary, to answer questions of a profile."""
         return self._started().load_for_profile(vocabulary, name, profile)
 
     def _started(self) -> ProtocolEngine:

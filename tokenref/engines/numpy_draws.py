@@ -1,12 +1,12 @@
-"""numpy's random numbers as an engine under test: https://numpy.org.
+"""numpy's random numbers as an engine: https://numpy.org.
 
 What it answers
-    `Generator.choice` with probabilities and uniform numbers that are handed over: the state of
-    its generators is public. It walks along the sums, and the first that exceeds the number
-    is drawn, which is the standard rule. The words of its generators, and the uniform numbers
-    that it makes of words.
+    `Generator.choice` with probabilities and given uniform numbers, because the state of its
+    generators is public. It takes the first token whose cumulative sum exceeds the number, which is
+    the standard rule. The words of its generators, and the uniform numbers that it makes from
+    words.
 What it refuses
-    A row that `Generator.choice` refuses with a `ValueError`: probabilities must sum to 1.
+    A row that `Generator.choice` rejects with a `ValueError`: probabilities must sum to 1.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,29 +29,29 @@ GENERATORS: Final = (
 
 @dataclass(frozen=True)
 class NumpyEngine:
-    """numpy, as far as it draws.
+    """The drawing functions of numpy.
 
     >>> NumpyEngine("2.0").load_profile("vllm")
-    Unsupported(reason='does not do what vllm says')
+    Unsupported(reason='does not implement the profile vllm')
     """
 
     version: str
     name: str = "numpy"
 
     def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:
-        """Say that this engine has no tokenizer."""
-        return Unsupported("samples, has no tokenizer")
+        """Return that this engine has no tokenizer."""
+        return Unsupported("has no tokenizer, only samplers")
 
     def load_profile(self, profile: str) -> "NumpySession | Unsupported":
-        """Take up a rule that some function of numpy follows."""
+        """Select a rule that a function of numpy follows."""
         if profile not in {STANDARD, *GENERATORS, *UNIFORMS}:
-            return Unsupported(f"does not do what {profile} says")
+            return Unsupported(f"does not implement the profile {profile}")
         return NumpySession(profile)
 
 
 @dataclass(frozen=True)
 class NumpySession:
-    """A rule, ready for questions."""
+    """A selected rule."""
 
     profile: str
 
@@ -68,17 +68,19 @@ class NumpySession:
 
 def _draw(request: Mapping[str, Any]) -> Answer:
     if "probs" not in request or "count" in request or "order" in request:
-        return Unsupported("draws one token from probabilities, in the vocabulary's order")
+        return Unsupported(
+            "only draws one token from probabilities, in the order of the vocabulary"
+        )
     numbers = in_53_bits(unpack(request["uniforms"]))
     if numbers is None or len(numbers) != 1:
-        return Unsupported("takes one random number, a multiple of 2**-53 below 1")
+        return Unsupported("takes one random number, which must be a multiple of 2**-53 below 1")
     words = [numbers[0] >> 26 << 5, numbers[0] % (1 << 26) << 6]
     row = unpack(request["probs"])
     try:
         return Ok({"token": int(_mersenne(words).choice(len(row), p=row))})
     except ValueError as error:
         if all(0 <= share < inf for share in row) and sum(row) > 0:
-            return Unsupported("draws only from probabilities whose sum is 1")
+            return Unsupported("only draws from probabilities that sum to 1")
         return Refused("INVALID_ROW", str(error))
 
 
@@ -86,14 +88,14 @@ def _words(profile: str, request: Mapping[str, Any]) -> Answer:
     wanted = request["taken"] + request["count"]
     source = _started(profile, request)
     if source is None:
-        return Unsupported(f"does not start {profile} so")
+        return Unsupported(f"cannot seed {profile} like this")
     digits = 8 if profile.startswith("mt19937") else 16
     words = source.random_raw(wanted).tolist()[request["taken"] :]
     return Ok({"words": [f"{word:0{digits}x}" for word in words]})
 
 
 def _started(profile: str, request: Mapping[str, Any]) -> Any:
-    """Return a generator as a record starts it, or None where numpy does not start it so."""
+    """Return a generator seeded as in a record, or None if numpy cannot seed it like this."""
     import numpy as np
 
     seed = int(request.get("seed", "0"), 16)
@@ -128,7 +130,7 @@ def _uniforms(profile: str, given: Sequence[str]) -> Answer:
     words = [int(word, 16) for word in given]
     width = 2 if profile == "mt19937-double" else 1
     if any(len(word) != digits for word in given) or len(words) % width or len(words) > WORDS:
-        return Unsupported(f"takes words of {digits * 4} bits, {width} for each number")
+        return Unsupported(f"takes {digits * 4}-bit words, {width} per number")
     if profile == "numpy-double":
         numbers = [_philox(word).random() for word in words]
     elif profile == "numpy-float":
@@ -139,7 +141,7 @@ def _uniforms(profile: str, given: Sequence[str]) -> Answer:
 
 
 def _mersenne(words: Sequence[int]) -> Any:
-    """Return a generator whose next words of 32 bits are these."""
+    """Return a generator whose next 32-bit words are these."""
     import numpy as np
 
     source = np.random.MT19937()
@@ -149,7 +151,7 @@ def _mersenne(words: Sequence[int]) -> Any:
 
 
 def _philox(word: int) -> Any:
-    """Return a generator whose next word of 64 bits is this one: its buffer is public."""
+    """Return a generator whose next 64-bit word is this one. Its buffer is public."""
     import numpy as np
 
     source = np.random.Philox(0)

@@ -1,4 +1,4 @@
-"""Our own tokenizer as an engine under test, with any of its encoders, or with one step wrong."""
+"""The reference tokenizer as an engine, with any of its encoders, or with one step replaced."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
 from tokenref.engines.tools import Tools
 
 LONGEST_TRACE = 48
-"""Symbols of the longest text whose merges are given as a stage; the trace is quadratic."""
+"""Maximum symbols of a text whose merges are returned as a stage; a trace takes quadratic time."""
 
 
 def _unchanged(vocabulary: Vocabulary) -> Vocabulary:
@@ -35,12 +35,12 @@ def _unchanged(vocabulary: Vocabulary) -> Vocabulary:
 
 
 _READ_FILES: Final = 16
-"""How many tokenizer.json files are kept in memory, read; mutants ask for the same one often."""
+"""How many parsed tokenizer.json files are kept in memory; mutants use the same ones often."""
 
 
 @lru_cache(maxsize=_READ_FILES)
 def read_tokenizer(content: bytes, name: str, profile: str) -> Tokenizer:
-    """Return the tokenizer of a tokenizer.json; the last ones are remembered."""
+    """Return the tokenizer of a tokenizer.json. The last few are cached."""
     return parse_tokenizer_json(content, name, PROFILES[profile])
 
 
@@ -77,14 +77,14 @@ class ReferenceEngine:
     name: str = "reference"
     version: str = "0.1.0"
     prepare: Callable[[Vocabulary], Vocabulary] = _unchanged
-    """What is done to the vocabulary first: nothing, in a right engine."""
+    """Applied to the vocabulary first; the identity in a correct engine."""
 
     tools: Tools = field(default_factory=Tools)
     prepare_tokenizer: Callable[[Tokenizer], Tokenizer] = _unchanged_tokenizer
-    """What is done to a tokenizer first: nothing, in a right engine."""
+    """Applied to a tokenizer first; the identity in a correct engine."""
 
     with_stages: bool = True
-    """Whether to say the pieces and merges on the way as well."""
+    """Whether answers contain the pieces and merges as stages."""
 
     sampler_tools: SamplerTools = field(default_factory=SamplerTools)
 
@@ -99,13 +99,13 @@ class ReferenceEngine:
         return PipelineSession(tokenizer, unknown_ids=unknown_ids(profile))
 
     def load_profile(self, profile: str) -> Session:
-        """Take up a profile of samplers."""
+        """Select a profile of samplers."""
         return SamplerSession(profile, self.sampler_tools)
 
     def leaves_as_it_is(self, content: bytes, name: str, profile: str) -> bool:
-        """Tell whether nothing at all is done to a whole tokenizer, so that its answers are right.
+        """Return whether `prepare_tokenizer` leaves a tokenizer unchanged, so it answers correctly.
 
-        Only what says so by returning the same object counts; false proves nothing.
+        Only returning the same object counts; False proves nothing.
         """
         tokenizer = read_tokenizer(content, name, profile)
         return self.prepare_tokenizer(tokenizer) is tokenizer
@@ -199,7 +199,7 @@ class ReferenceSession:
         return encode_bytes(self.tokenizer, data)
 
     def _merges(self, piece: bytes) -> list[list[int]]:
-        """Return the merges of a piece by the definition; none if it is taken whole."""
+        """Return the merges of a piece by the definition; none if the piece is a token."""
         model = byte_model(self.tokenizer)
         vocabulary = model.vocabulary
         if vocabulary.text.whole_piece and piece.decode("latin-1") in vocabulary.ids:

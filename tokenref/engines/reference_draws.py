@@ -1,7 +1,4 @@
-"""What the reference answers about draws, random words and random numbers.
-
-The table at the end has speculative decoding and adaptive samplers as well.
-"""
+"""The reference's answers about draws, random numbers, speculative decoding, adaptive steps."""
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -9,6 +6,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from sampling_ref import EXACT, WEIGHTS
+from sampling_ref.candidates import all_candidates
 from sampling_ref.draws.exponential_race import exponential_race_order
 from sampling_ref.draws.gumbel_max import gumbel_top
 from sampling_ref.draws.inverse_cdf import inverse_cdf
@@ -19,12 +17,30 @@ from sampling_ref.draws.torch_cpu import (
 from sampling_ref.draws.without_replacement import (
     without_replacement,
 )
+from sampling_ref.engines.draws import walk
 from sampling_ref.errors import ParameterError, RandomNumberError, UnknownNameError
+from sampling_ref.numbers.softmax import softmax
+from sampling_ref.parameters import read_fraction
 from sampling_ref.random.sources import read_uniforms
-from tokenref.engines.reference_adaptive import ADAPTIVE
-from tokenref.engines.reference_speculative import SPECULATIVE
-from tokenref.floats import pack, type_of, unpack
+from sampling_ref.row import read_possible_logits
+from sampling_ref.speculative.block import verify_block
+from sampling_ref.speculative.chain import verify_by_matching, verify_chain
+from sampling_ref.speculative.residual import ensemble, residual
+from sampling_ref.speculative.target_only import verify_target_only
+from sampling_ref.speculative.tree import read_children, verify_tree
+from sampling_ref.speculative.typical import best_typical_candidate
+from sampling_ref.steps.adaptive_p import (
+    PastProbabilities,
+    adaptive_p,
+    adaptive_p_next,
+    adaptive_p_start,
+)
+from sampling_ref.steps.mirostat import next_mu
+from sampling_ref.steps.mirostat_1 import mirostat_1
+from sampling_ref.steps.mirostat_2 import mirostat_2
+from tokenref.floats import nearest, pack, type_of, unpack
 from tokenref.generators import CONVERSIONS, GENERATORS, Start, numbers_of, words_of
+from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import Choices, all_choices
 
 Request: TypeAlias = Mapping[str, Any]
@@ -83,7 +99,7 @@ def _torch(several: Callable[..., list[int]]) -> Callable[[Choices, Request, int
         uniforms = read_uniforms(unpack(request["uniforms"]))
         needed = len(row) if several is multinomial_torch_cpu_without_replacement else count
         if len(uniforms) != needed:
-            raise RandomNumberError(f"uniforms must hold {needed} numbers, got {len(uniforms)}")
+            raise RandomNumberError(f"uniforms must have {needed} numbers, got {len(uniforms)}")
         return several(row, count, iter(_words(uniforms)), bits=64 if dtype == "f64" else 32)
 
     return draw
@@ -145,13 +161,162 @@ def _uniforms(choices: Choices, request: Request) -> Out:
     return {"uniforms": pack(numbers_of(name, words), way.dtype)}
 
 
+# ---- speculative decoding
+
+
+def _speculative(choices: Choices, request: Request) -> Out:
+    chosen = all_choices("speculative", choices)
+    method = chosen["method"]
+    params = unpack_parameters(request["params"])
+    target, draft = ([unpack(row) for row in request[name]] for name in ("target", "draft"))
+    tokens, uniforms = list(request["tokens"]), unpack(request["uniforms"])
+    allowed = _SPECULATIVE_PARAMETERS[method]
+    for name in sorted(params.keys() - allowed):
+        raise ParameterError(name, params[name], f"must not be given for {method}")
+    judge = {name: chosen[name] for name in _SPECULATIVE_CHOICES[method]}
+    if method == "typical":
+        return _typical(target, tokens, params)
+    if method in {"chain", "block"}:
+        verify = verify_chain if method == "chain" else verify_block
+        rows = _mixed(target, draft, params["weight"]) if "weight" in params else target
+        found = verify(rows, draft, tokens, uniforms, **judge)
+    elif method == "matching":
+        found = verify_by_matching(target, tokens, uniforms)
+    else:
+        parents = params.pop("parents", list(range(len(tokens))))
+        if method == "tree":
+            found = verify_tree(target, draft, tokens, parents, uniforms, **judge)
+        else:
+            found = verify_target_only(target, tokens, parents, uniforms, **params)
+    return {"accepted": found.accepted, "tokens": list(found.tokens)}
+
+
+_SPECULATIVE_PARAMETERS: Final[Mapping[str, frozenset[str]]] = {
+    "chain": frozenset({"weight"}),
+    "block": frozenset(),
+    "tree": frozenset({"parents"}),
+    "target only": frozenset({"parents", "threshold_single", "threshold_acc"}),
+    "matching": frozenset(),
+    "typical": frozenset({"parents", "epsilon", "delta"}),
+}
+
+_SPECULATIVE_CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "chain": ("equality", "undrafted", "if_equal"),
+    "block": ("equality",),
+    "tree": ("equality",),
+    "target only": (),
+    "matching": (),
+    "typical": (),
+}
+
+
+def _mixed(target: list[Any], draft: list[Any], weight: Any) -> list[Any]:
+    """Return the mixture where there is a draft, and the target's own row for the bonus."""
+    mixed = [ensemble(mine, offered, weight) for mine, offered in zip(target, draft, strict=False)]
+    return [*mixed, *target[len(mixed) :]]
+
+
+def _typical(target: list[Any], tokens: list[int], params: dict[str, Any]) -> Out:
+    """Return the best of the ways from the beginning of a tree to its ends."""
+    parents = params.pop("parents", list(range(len(tokens))))
+    children = read_children(parents, len(tokens))
+    ways = []
+    for end in (node for node in range(1, len(tokens) + 1) if not children[node]):
+        way = [end]
+        while parents[way[0] - 1]:
+            way.insert(0, parents[way[0] - 1])
+        ways.append(way)
+    rows = [[target[parents[node - 1]] for node in way] for way in ways]
+    candidates = [[tokens[node - 1] for node in way] for way in ways]
+    best, length = best_typical_candidate(rows, candidates, **params)
+    return {"accepted": length, "tokens": candidates[best][:length]}
+
+
+def _residual(choices: Choices, request: Request) -> Out:
+    chosen = all_choices("residual", choices)
+    for name, value in sorted(request.get("params", {}).items()):
+        raise ParameterError(name, value, "must not be given for a residual")
+    target, draft = unpack(request["target"]), unpack(request["draft"])
+    shares = residual(target, draft, if_equal=chosen["if_equal"])
+    dtype = type_of(request["target"])
+    return {"probs": pack([nearest(share, dtype) for share in shares], dtype)}
+
+
+# ---- adaptive steps
+
+
+def _adaptive(
+    op: str, request: Request, needed: Sequence[str], allowed: Sequence[str] = ()
+) -> tuple[list[Any], dict[str, Any], Any]:
+    """Return the row, the parameters and the random number of an adaptive step."""
+    params = unpack_parameters(request["params"])
+    for name in needed:
+        if name not in params:
+            raise ParameterError(name, None, f"must be given for {op}")
+    for name in sorted(params.keys() - {*needed, *allowed}):
+        raise ParameterError(name, params[name], f"must not be given for {op}")
+    (uniform,) = read_uniforms(unpack(request["uniforms"]), 1)
+    return read_possible_logits(unpack(request["logits"])), params, uniform
+
+
+def _steer(op: str) -> Callable[[Choices, Request], Out]:
+    """Return what answers one of the two mirostats."""
+
+    def answer(choices: Choices, request: Request) -> Out:
+        chosen = all_choices(op, choices)
+        more = ("ranks", "vocabulary", "largest_k") if op == "mirostat_1" else ()
+        row, params, uniform = _adaptive(op, request, ("tau", "eta"), more)
+        tau, eta = params.pop("tau"), params.pop("eta")
+        for name, number in (("tau", tau), ("eta", eta)):
+            read_fraction(name, number, "(-inf, inf)")
+        whose = chosen.pop("whose")
+        given = request["state"].get("mu")
+        mu = 2 * tau if given is None else unpack(given)[0]
+        dtype = "f64" if given is None else type_of(given)
+        before = all_candidates(row)
+        if op == "mirostat_1":
+            if "vocabulary" in params:
+                params["size"] = params.pop("vocabulary")
+            after = mirostat_1(before, mu, tau=tau, **params, **chosen)
+        else:
+            after = mirostat_2(before, mu, tau=tau)
+        token = inverse_cdf(after, uniform, order=walk(after, "sorted"), boundary="reach")
+        state = next_mu(before, after, token, mu, tau=tau, eta=eta, whose=whose)
+        return {"token": token, "state": {"mu": pack([nearest(float(state["mu"]), dtype)], dtype)}}
+
+    return answer
+
+
+def _adaptive_p(choices: Choices, request: Request) -> Out:
+    chosen = all_choices("adaptive_p", choices)
+    row, params, uniform = _adaptive("adaptive_p", request, ("target", "decay"))
+    start = adaptive_p_start(params["target"], params["decay"])
+    given = request["state"].get("past")
+    past = start if given is None else PastProbabilities(*_pair(unpack(given)))
+    dtype = "f64" if given is None else type_of(given)
+    changed = adaptive_p(row, past, target=params["target"], decay=params["decay"])
+    token = inverse_cdf(changed, uniform, boundary=chosen["boundary"])
+    after = adaptive_p_next(past, softmax(row)[token], params["decay"])
+    numbers = [nearest(float(number), dtype) for number in after]
+    return {"token": token, "state": {"past": pack(numbers, dtype)}}
+
+
+def _pair(numbers: list[float]) -> list[float]:
+    if len(numbers) != len(PastProbabilities._fields):
+        raise ParameterError("past", numbers, "must be two numbers")
+    return numbers
+
+
 DRAWS: Final[Mapping[str, Callable[[Choices, Request], Out]]] = MappingProxyType(
     {
         "draw": _draw,
         "random_words": _random_words,
         "uniforms": _uniforms,
-        **SPECULATIVE,
-        **ADAPTIVE,
+        "speculative": _speculative,
+        "residual": _residual,
+        "mirostat_1": _steer("mirostat_1"),
+        "mirostat_2": _steer("mirostat_2"),
+        "adaptive_p": _adaptive_p,
     }
 )
-"""What answers each operation, from the choices of its rule and the request."""
+"""The function that answers each operation, given the choices of its rule and the request."""

@@ -1,4 +1,4 @@
-"""What the reference answers about samplers.
+"""The reference's answers about samplers.
 
 A profile is a rule (`tokenref.rules`) or a real engine's (`sampling_ref.PROFILES`).
 Decisions are exact: numbers are rounded once, to the type of the question, when
@@ -43,7 +43,7 @@ from tokenref.rules import Choices, choices_of
 Request: TypeAlias = Mapping[str, Any]
 
 FUNCTIONS: Final = frozenset({"allowed_after", "prefix_allowed_tokens_fn"})
-"""Parameters that are functions of the history; a record has a map of histories."""
+"""Parameters that are functions of the history; records contain a map of histories."""
 
 FilterFunction: TypeAlias = Callable[..., frozenset[int]]
 
@@ -66,7 +66,7 @@ _FILTERS: Final[Mapping[str, FilterFunction]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class SamplerTools:
-    """What the reference samples with. A mutant has other ones."""
+    """The functions that the reference samples with. A mutant replaces some of them."""
 
     filters: Mapping[str, FilterFunction] = field(default_factory=lambda: _FILTERS)
     """`top_p` for weights, `top_p_logits` for logits, and so on."""
@@ -78,17 +78,17 @@ class SamplerTools:
     draws: Mapping[str, Callable[[Choices, Request], Mapping[str, Any]]] = field(
         default_factory=lambda: DRAWS
     )
-    """What answers draws, random words, uniforms and speculative decoding."""
+    """The functions that answer draws, random words, uniforms and speculative decoding."""
 
     rounded: Callable[[Sequence[Any], Type], list[float]] = lambda values, dtype: [
         nearest(value, dtype) for value in values
     ]
-    """How numbers become those of a type."""
+    """How numbers are rounded to a type."""
 
 
 @dataclass(frozen=True)
 class SamplerSession:
-    """The reference with a profile taken up.
+    """The reference with a profile selected.
 
     >>> session = SamplerSession("standard")
     >>> session.answer("top_k", {"probs": {"f32": "3e8000003f000000"}, "params": {"k": 1}})
@@ -117,13 +117,13 @@ class SamplerSession:
         if op == "batch":
             return self._batch(request)
         if op in OWN_DRAW_OPS:
-            return Unsupported("draws with numbers that are given, not with its own")
+            return Unsupported("only draws with given random numbers")
         is_engine = self.profile in self.tools.profiles
         if is_engine and op not in {"softmax", "logprobs"}:  # all mean the same by these two
             return self._answer_of_engine(op, request)
         choices = {} if is_engine else choices_of(op, self.profile)
         if choices is None and op not in {"random_words", "uniforms"}:
-            return Unsupported(f"knows no rule {self.profile!r} of {op}")
+            return Unsupported(f"has no rule {self.profile!r} of {op}")
         if op in self.tools.draws:
             named = {"name": self.profile} if choices is None else choices
             return Ok(self.tools.draws[op](named, request))
@@ -183,7 +183,7 @@ class SamplerSession:
         if op == "sequence":
             return Ok(self._sequence(request))
         if "logits" not in request:
-            return Unsupported(f"asks {self.profile} about logits only")
+            return Unsupported(f"the profile {self.profile} needs logits")
         evaluated = self._evaluation(request)
         if op == "chain":
             return Ok(_chain(evaluated.run()))
@@ -198,7 +198,7 @@ class SamplerSession:
             if op in FILTER_OPS:
                 return Ok({"keep": _kept(candidates)})
             return Ok(self._logits(op, candidates, request["logits"]))
-        return Unsupported(f"asks {self.profile} for its steps and chains, not for {op}")
+        return Unsupported(f"the profile {self.profile} has steps and chains, but no {op}")
 
     def _evaluation(self, request: Request) -> Evaluation:
         state = {
@@ -219,7 +219,7 @@ class SamplerSession:
         parameters = unpack_parameters(request["params"])
 
         def fresh(accepted: Sequence[int]) -> sampling_ref.Sampler:
-            """Return a sampler that remembers no more than these tokens."""
+            """Return a sampler that remembers only these tokens."""
             made = sampling_ref.Sampler(self.profile, prompt=request["prompt"], **parameters)
             for token in accepted:
                 made.accept(token)
@@ -261,7 +261,7 @@ class SamplerSession:
 
 
 def with_functions(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters with a function of the history where a record has a map of histories.
+    """Return parameters with each map of histories replaced by a function of the history.
 
     A history that the map does not hold allows nothing.
 

@@ -1,19 +1,18 @@
-"""rs-bpe as an engine under test: https://github.com/gweidart/rs-bpe.
+"""rs-bpe as an engine: https://github.com/gweidart/rs-bpe.
 
 What it can express
-    Its own two encodings only, recognized by their content: cl100k_base and
-    o200k_base. It has no special tokens.
+    Only its own two encodings, recognized by their content: cl100k_base and o200k_base. It has no
+    special tokens.
 
 What it answers
-    `encode`, `count` and `decode`, all compiled. `decode` gives None where the
-    bytes are not UTF-8, which is the refusal if text is wanted strictly; it
-    cannot replace what is not UTF-8. The bytes are those of `decode_tokens`.
+    `encode`, `count` and `decode`, all compiled. `decode` returns None for invalid UTF-8, which is
+    the refusal if strict text is requested; it cannot replace invalid UTF-8. The bytes are those of
+    `decode_tokens`.
 
-An id that it lacks is not asked about
-    Version 0.1.0 then reads memory that is not its own: 100257 gives an empty
-    text, 100256 a panic, 1,000,000,000 ends the process. There is no answer to
-    compare, and the run must go on, so the adapter says that it crashes. Ids that
-    no 32 bits hold are asked about; they are an `OverflowError`.
+Unknown ids are not run
+    Version 0.1.0 reads foreign memory for them: 100257 gives an empty text, 100256 a panic, and
+    1,000,000,000 ends the process. There is no answer to compare, and the run must continue, so the
+    adapter reports a crash. Ids of more than 32 bits are run and give an `OverflowError`.
 """
 
 from collections.abc import Mapping
@@ -37,12 +36,12 @@ _IDS: Final = 1 << 32
 
 
 class MemoryUnsafeError(Exception):
-    """A question that is not asked, since the answer could end the process."""
+    """A question that is not run because it could end the process."""
 
 
 @dataclass(frozen=True)
 class RsBpeEngine:
-    """rs-bpe, with its own vocabularies.
+    """rs-bpe with its own vocabularies.
 
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> RsBpeEngine("0.1.0").load(vocabulary_by_concatenation({b"a": 0}), "small")
@@ -53,7 +52,7 @@ class RsBpeEngine:
     name: str = "rs-bpe"
 
     def load(self, vocabulary: Vocabulary, name: str) -> "RsBpeSession | Unsupported":
-        """Choose the encoding that the vocabulary is, or say that there is none."""
+        """Select the encoding with this vocabulary, or report that no encoding has it."""
         own = which(vocabulary, _OWN)
         if own is None:
             return Unsupported(f"has only {', '.join(_OWN)}")
@@ -76,12 +75,12 @@ class RsBpeSession:
         if op == "decode":
             return self._decode(request)
         if op == "pieces":
-            return Unsupported("does not tell its pieces")
+            return Unsupported("does not return its pieces")
         if op == "special":
             return Unsupported("has no special tokens")
         text = as_text(request_text(request))
         if text is None:
-            return Unsupported("takes text only")
+            return Unsupported("accepts only text")
         if op == "encode":
             return Ok({"ids": self.tokenizer.encode(text)})
         return Ok({"count": self.tokenizer.count(text)})
@@ -92,14 +91,12 @@ class RsBpeSession:
             return Unsupported("has no special tokens")
         for token in ids:
             if 0 <= token < _IDS and token not in self.vocabulary.tokens:
-                raise MemoryUnsafeError(
-                    f"not asked: decode reads memory that is not its own for the id {token}"
-                )
+                raise MemoryUnsafeError(f"not run: decode reads foreign memory for the id {token}")
         if "errors" not in request:
             return Ok({"bytes": self.tokenizer.bpe().decode_tokens(ids).hex()})
         text = self.tokenizer.decode(ids)
         if text is not None:
             return Ok({"text": text})
         if request["errors"] == "strict":
-            return Refused("INVALID_UTF8", "decode gives None")
-        return Unsupported("gives no text for bytes that are not UTF-8")
+            return Refused("INVALID_UTF8", "decode returned None")
+        return Unsupported("returns no text for invalid UTF-8")

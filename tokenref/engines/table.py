@@ -1,4 +1,4 @@
-"""All engines by name. A real engine is imported when it is asked for, not before."""
+"""All engines by name. A real engine is only imported when it is used."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from tokenref.protocol.opening import open_function
 
 
 class EngineError(Exception):
-    """An engine that nobody knows."""
+    """An unknown engine."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ _REAL: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "rs-bpe": ("rs_bpe.bpe", "rs_bpe:RsBpeEngine"),
     }
 )
-"""Package name to the module that must be importable, and the adapter: our module and its class."""
+"""Maps a package name to the required module, and the adapter: our module and class."""
 
 
 _SAMPLERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
@@ -48,14 +48,14 @@ _SAMPLERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
         "numpy": ("numpy", "numpy", "numpy_draws:NumpyEngine"),
     }
 )
-"""Engine that samples to the module that must be importable, its package, and the adapter."""
+"""Maps a sampling engine to the required module, its package, and the adapter."""
 
 _ON_DEVICES: Final = frozenset({"torch", "transformers"})
-"""The engines that run where TOKENREF_TORCH_DEVICE says."""
+"""The engines that run on the device of TOKENREF_TORCH_DEVICE."""
 
 QUADRATIC: Final = frozenset({"naive", "scan"})
 LONGEST_QUADRATIC: Final = 2000
-"""Characters of the longest text that a quadratic encoder is asked to encode."""
+"""Maximum length of a text for a quadratic encoder, in characters."""
 
 
 def engine_names() -> tuple[str, ...]:
@@ -68,7 +68,7 @@ def engine_names() -> tuple[str, ...]:
 
 
 def engine(name: str) -> Engine | Unavailable:
-    """Return an engine by its name. Raises `EngineError` for a name that nobody knows.
+    """Return an engine by its name. Raises `EngineError` for an unknown name.
 
     >>> engine("heap").name
     'heap'
@@ -136,7 +136,7 @@ class BoundedEngine:
     >>> engine = BoundedEngine(ReferenceEngine("slow"), longest=2)
     >>> session = engine.load(vocabulary_by_concatenation({b"a": 0}), "one")
     >>> session.answer("count", {"text": "aaa"})
-    Unsupported(reason='is not asked for texts of more than 2 characters: it takes quadratic time')
+    Unsupported(reason='is not run on texts of more than 2 characters (quadratic time)')
     """
 
     engine: Engine
@@ -172,7 +172,6 @@ class BoundedSession:
         has_text = not {"text", "bytes", "recipe"}.isdisjoint(request)
         if has_text and len(request_text(request)) > self.longest:
             return Unsupported(
-                f"is not asked for texts of more than {self.longest} characters: "
-                "it takes quadratic time"
+                f"is not run on texts of more than {self.longest} characters (quadratic time)"
             )
         return self.session.answer(op, request)

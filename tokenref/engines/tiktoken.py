@@ -1,23 +1,20 @@
-"""tiktoken as an engine under test: https://github.com/openai/tiktoken.
+"""tiktoken as an engine: https://github.com/openai/tiktoken; and what packages with its API share.
 
 What it can express
-    Vocabularies by concatenation whose ids are their ranks. It always takes a
-    piece that is a token whole, so a vocabulary that does not is expressed only
-    if no token is dead: then the merges of a token's bytes end in that token,
-    and taking it whole changes nothing. No normalization. Without a pattern the
-    text is one piece, as by the pattern `(?s:.+)`.
+    Vocabularies by concatenation whose ids are their ranks. It never merges a piece that is a
+    token. A vocabulary that does is only expressible if no token is dead: then the merges of a
+    token's bytes end in that token, so the result is the same. No normalization. Without a pattern,
+    the text is one piece, as with the pattern `(?s:.+)`.
 
 What it answers
-    `encode_ordinary`, `encode` and `decode` are the public functions. Counting
-    is the length of the former, as its users do. Bytes that are not UTF-8 go to
-    `_encode_bytes`, or as one piece to `_encode_single_piece`; its own tests do
-    so. It does not tell its pieces.
+    `encode_ordinary`, `encode` and `decode` are the public functions. Counting is the length of
+    the first, as its users do it. Bytes that are not UTF-8 go to `_encode_bytes`, or as one piece
+    to `_encode_single_piece`, as in its own tests. It does not return its pieces.
 
 What it refuses
-    An id without a token is a `KeyError`, disallowed special text a
-    `ValueError` with a message of its own, bytes that are not UTF-8 a
-    `UnicodeDecodeError`. Whatever else it raises is a crash: the panic for a
-    byte without a token, an `OverflowError` for an id that no 32 bits hold.
+    An unknown id with a `KeyError`, disallowed special text with a `ValueError` that has a known
+    message, invalid UTF-8 with a `UnicodeDecodeError`. Any other exception is a crash, such as the
+    panic for a byte without a token, or an `OverflowError` for an id of more than 32 bits.
 """
 
 from base64 import b64encode
@@ -43,18 +40,18 @@ _IDS: Final = 1 << 32
 
 @dataclass(frozen=True)
 class TiktokenEngine:
-    """tiktoken, with whatever vocabulary it can express.
+    """tiktoken with any vocabulary that it can express.
 
     >>> from bpe_ref import vocabulary_by_pair
     >>> TiktokenEngine("0.14.0").load(vocabulary_by_pair({b"a": 0}, []), "pairs")
-    Unsupported(reason='merges by concatenation only')
+    Unsupported(reason='only merges by concatenation')
     """
 
     version: str
     name: str = "tiktoken"
 
     def load(self, vocabulary: Vocabulary, name: str) -> "TiktokenSession | Unsupported":
-        """Load a vocabulary, or say why that cannot be."""
+        """Load a vocabulary, or return why that is impossible."""
         reason = _why_not(vocabulary)
         if reason is not None:
             return Unsupported(reason)
@@ -73,17 +70,17 @@ def _why_not(vocabulary: Vocabulary) -> str | None:
     """Return why tiktoken cannot express a vocabulary, or None if it can."""
     rule, text = vocabulary.rule, vocabulary.text
     if not isinstance(rule, ByConcatenation):
-        return "merges by concatenation only"
+        return "only merges by concatenation"
     if any(rank != token for token, rank in rule.ranks.items()):
-        return "has no ids besides the ranks"
+        return "has no ids other than the ranks"
     if max([*vocabulary.tokens, *vocabulary.special_bytes]) >= _IDS:
-        return "has ids of 32 bits only"
+        return "only has 32-bit ids"
     if text.normalization is not None:
         return "has no normalization"
     if text.pattern is not None and text.tables != _TABLES:
-        return f"has the tables {_TABLES} only"
+        return f"only has the tables {_TABLES}"
     if not text.whole_piece and audit(vocabulary).dead_tokens:
-        return "always takes a piece that is a token whole, which matters for dead tokens"
+        return "never merges a piece that is a token, which matters for dead tokens"
     return None
 
 
@@ -110,7 +107,7 @@ class TiktokenSession:
             case "completions":
                 return self._completions(request)
             case "pieces":
-                return Unsupported("does not tell its pieces")
+                return Unsupported("does not return its pieces")
         return Unsupported("has no such operation")
 
     def _encode(self, content: bytes | str) -> list[int]:
@@ -136,7 +133,7 @@ class TiktokenSession:
 
     def _completions(self, request: Mapping[str, Any]) -> Answer:
         if request["complete"]:
-            return Unsupported("finds the completions that it finds")
+            return Unsupported("only finds its own selection of completions")
         stable, found = self.encoding.encode_with_unstable(request["text"])
         return Ok({"stable": stable, "completions": sorted(map(list, found))})
 
@@ -148,7 +145,7 @@ _DISALLOWED: Final = "Encountered text corresponding to disallowed special token
 
 
 class TiktokenApi(Protocol):
-    """The part of tiktoken's `Encoding` that is asked here."""
+    """The part of tiktoken's `Encoding` that is used here."""
 
     def decode(self, tokens: Sequence[int], errors: str = ...) -> str:
         """Return the text of the tokens."""
@@ -163,11 +160,11 @@ class TiktokenApi(Protocol):
         allowed_special: Literal["all"] | frozenset[str] = ...,
         disallowed_special: Literal["all"] | Collection[str] = ...,
     ) -> list[int]:
-        """Return the tokens of a text that may hold special tokens."""
+        """Return the tokens of a text that may contain special tokens."""
 
 
 def answer_decode(encoding: TiktokenApi, request: Mapping[str, Any]) -> Ok | Refused:
-    """Answer `decode`; the refusals that tiktoken documents are exceptions of Python's own."""
+    """Answer `decode`. The refusals that tiktoken documents are built-in exceptions."""
     try:
         if "errors" in request:
             return Ok({"text": encoding.decode(request["ids"], request["errors"])})
@@ -179,7 +176,7 @@ def answer_decode(encoding: TiktokenApi, request: Mapping[str, Any]) -> Ok | Ref
 
 
 def answer_special(encoding: TiktokenApi, request: Mapping[str, Any]) -> Ok | Refused:
-    """Answer `special`; any other `ValueError` than the documented one is passed on."""
+    """Answer `special`. A `ValueError` other than the documented one propagates."""
     allowed, disallowed = request["allowed"], request["disallowed"]
     try:
         ids = encoding.encode(
@@ -195,12 +192,11 @@ def answer_special(encoding: TiktokenApi, request: Mapping[str, Any]) -> Ok | Re
 
 
 def which(vocabulary: Vocabulary, names: Iterable[str]) -> str | None:
-    """Return which of the registered vocabularies this one is, special tokens aside.
+    """Return the name of a registered vocabulary, ignoring special tokens, or None.
 
-    Pattern, tables and normalization must be the registered ones, and the
-    tokens, written in the tiktoken format, must have the registered sha256. So
-    no file is needed. Whether a piece that is a token is taken whole does not
-    matter: in these vocabularies each token is what its own bytes encode to.
+    Pattern, tables and normalization must be the registered ones, and the tokens in the tiktoken
+    format must have the registered sha256, so no file is needed. Whether pieces that are tokens are
+    merged does not matter: in these vocabularies the bytes of each token encode to that token.
 
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> which(vocabulary_by_concatenation({b"a": 0}), REGISTRY) is None

@@ -1,35 +1,32 @@
-"""Hugging Face tokenizers as an engine under test: https://github.com/huggingface/tokenizers.
+"""Hugging Face tokenizers as an engine: https://github.com/huggingface/tokenizers.
 
 What it can express
-    Both rules, over the byte-level alphabet: a token is spelled with one
-    visible letter per byte. By pair, the merges are the vocabulary's list. By
-    concatenation, they are all ways to split each token into two, in the order
-    of the ranks; the table of splits that our own encoders use is not asked.
-    The order among the splits of one token cannot matter: whenever a token is
-    made, its last merge is the last merge of its own bytes by themselves, and
-    that is always the same one (`bpe_ref.vocabulary.compatibility` has the proof). So of
-    all those splits only one ever occurs.
+    Both merge rules, over the byte-level alphabet, in which a token is spelled with one visible
+    letter per byte. By pair, the merges are the vocabulary's list. By concatenation, they are all
+    ways to split each token into two, in the order of the ranks; the table of splits that our own
+    encoders use is not consulted. The order among the splits of one token does not matter: whenever
+    a token is made, its last merge is the last merge of its own bytes by themselves, which is
+    always the same one (`bpe_ref.vocabulary.compatibility` contains the proof). So only one of all
+    those splits ever occurs.
 
-    `ignore_merges` is taking a piece whole that is a token. A pattern with
-    Oniguruma's tables is in Oniguruma's dialect already, one with tiktoken's is
-    translated (see `oniguruma`). Text that it does not match is dropped by
-    `Split(behavior="removed", invert=True)`, which keeps the matches apart.
+    `ignore_merges` means that a piece that is a token is not merged. A pattern with Oniguruma's
+    tables is already in Oniguruma's dialect; one with tiktoken's tables is translated. Text that it
+    does not match is dropped by `Split(behavior="removed", invert=True)`, which keeps the matches
+    apart.
 
 Special tokens
-    Their ids are not ours to choose: an added token gets the id that the model
-    has for its text, else the next free one. So the model of each choice of
-    allowed tokens is given their texts, with their ids. No merge leads there,
-    and ordinary text cannot either: a text that spells one in the byte-level
-    alphabet is cut out as special before. Not expressed: a special token with
-    the spelling of a token, or made of the alphabet's letters beyond ASCII, or
-    sharing its id with another one in the same text. Nor can text be
-    disallowed; where a disallowed text occurs, there is nothing to ask.
+    Their ids cannot be chosen: an added token gets the id that the model has for its text, else the
+    next free id. So the model for each selection of allowed tokens contains their texts with their
+    ids. No merge leads to them. Ordinary text cannot either, because text that spells one in the
+    byte-level alphabet is recognized as special before. Unsupported are special tokens that are
+    spelled like a token, that are made of the alphabet's letters beyond ASCII, or that share their
+    id with another one in the same text. Text cannot be disallowed; questions in which a disallowed
+    text occurs are unsupported.
 
 What it answers
-    Text only. Pieces are those of `pre_tokenize_str`. `decode` gives text with
-    U+FFFD for what is not UTF-8, so where U+FFFD shows up, bytes and strict
-    text are unsupported. It never refuses an id; an `OverflowError` for one that
-    is negative is a crash.
+    Only text. Pieces are those of `pre_tokenize_str`. `decode` returns text with U+FFFD for invalid
+    UTF-8, so if U+FFFD occurs, bytes and strict text are unsupported. It never refuses an id; an
+    `OverflowError` for a negative id is a crash.
 """
 
 from collections.abc import Mapping
@@ -56,23 +53,23 @@ _REPLACEMENT: Final = "\ufffd"
 
 @dataclass(frozen=True)
 class TokenizersEngine:
-    """Hugging Face tokenizers, with whatever vocabulary it can express.
+    """Hugging Face tokenizers with any vocabulary that it can express.
 
     >>> from bpe_ref import vocabulary_by_pair
     >>> TokenizersEngine("0.23.3").load(vocabulary_by_pair({b"a": 1 << 32}, []), "large")
-    Unsupported(reason='has ids of 32 bits only')
+    Unsupported(reason='only has 32-bit ids')
     """
 
     version: str
     name: str = "tokenizers"
 
     def load(self, vocabulary: Vocabulary, name: str) -> "TokenizersSession | Unsupported":
-        """Load a vocabulary, or say why that cannot be."""
+        """Load a vocabulary, or return why that is impossible."""
         text = vocabulary.text
         if max([*vocabulary.tokens, *vocabulary.special_bytes]) >= _IDS:
-            return Unsupported("has ids of 32 bits only")
+            return Unsupported("only has 32-bit ids")
         if text.normalization not in {None, "nfc"}:
-            return Unsupported(f"the normalization {text.normalization!r} is not expressed")
+            return Unsupported(f"cannot express the normalization {text.normalization!r}")
         cut = _pre_tokenizer(text)
         if isinstance(cut, Unsupported):
             return cut
@@ -86,12 +83,12 @@ class TokenizersEngine:
         name: str,
         profile: str,
     ) -> "FileSession | Unsupported":
-        """Load a whole tokenizer, which is its own file format, or say why that cannot be."""
+        """Load a tokenizer.json, its own format, or return why that is impossible."""
         return load_file(content, profile)
 
 
 def _pre_tokenizer(text: TextRules) -> "PreTokenizer | Unsupported":
-    """Return what cuts text with the pattern, read by Oniguruma, and spells the pieces."""
+    """Return a pre-tokenizer that splits text with the pattern and spells the pieces."""
     from tokenizers import Regex, pre_tokenizers
 
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -100,7 +97,7 @@ def _pre_tokenizer(text: TextRules) -> "PreTokenizer | Unsupported":
     pattern = text.pattern
     if text.tables != _OWN_TABLES:
         if text.tables != _LIKE_OWN_TABLES or asks_for_words(pattern):
-            return Unsupported(f"has the tables {_OWN_TABLES} only")
+            return Unsupported(f"only has the tables {_OWN_TABLES}")
         try:
             pattern = to_oniguruma(pattern)
         except PatternError as error:
@@ -147,7 +144,7 @@ class TokenizersSession:
             return self._decode(request)
         text = as_text(request_text(request))
         if text is None:
-            return Unsupported("takes text only")
+            return Unsupported("accepts only text")
         match op:
             case "special":
                 return self._special(text, request)
@@ -171,12 +168,12 @@ class TokenizersSession:
         every = request["disallowed"] == "all"
         disallowed = specials - allowed if every else frozenset(request["disallowed"])
         if any(content in text for content in disallowed):
-            return Unsupported("has no disallowed special tokens")
+            return Unsupported("cannot disallow special tokens")
         ids = self._encode(text, self._needed(text, allowed & specials))
         return ids if isinstance(ids, Unsupported) else Ok({"ids": ids})
 
     def _needed(self, text: str, allowed: frozenset[str]) -> frozenset[str]:
-        """Return the allowed texts, but of those with one id only the ones that occur, if any."""
+        """Return the allowed texts; of those with the same id, only the ones that occur, if any."""
         by_id: dict[int, list[str]] = {}
         for content in sorted(allowed):
             by_id.setdefault(self.vocabulary.special_tokens[content], []).append(content)
@@ -206,11 +203,11 @@ class TokenizersSession:
         if request.get("errors") == "replace":
             return Ok({"text": text})
         if _REPLACEMENT in text:
-            return Unsupported("decodes with replacement only")
+            return Unsupported("only decodes with replacement")
         return Ok({"text": text} if "errors" in request else {"bytes": text.encode().hex()})
 
     def tokenizer(self, allowed: frozenset[str]) -> "Tokenizer | Unsupported":
-        """Return the tokenizer in which these special tokens are special, built once."""
+        """Return the tokenizer that recognizes these special tokens, built once."""
         if allowed not in self._built:
             self._built[allowed] = self._build(allowed)
         return self._built[allowed]
@@ -228,12 +225,12 @@ class TokenizersSession:
         vocab = {to_letters(content): token for token, content in self.vocabulary.tokens.items()}
         specials = {content: self.vocabulary.special_tokens[content] for content in sorted(allowed)}
         if len(set(specials.values())) < len(specials):
-            return Unsupported("cannot give two special tokens one id")
+            return Unsupported("cannot give two special tokens the same id")
         for content in specials:
             if content in vocab or (
                 not content.isascii() and set(content) <= BYTE_OF_LETTER.keys()
             ):
-                return Unsupported(f"cannot tell {content!r} from an ordinary token's spelling")
+                return Unsupported(f"cannot distinguish {content!r} from an ordinary token")
         model = models.BPE(
             vocab=vocab | specials, merges=self.merges, ignore_merges=text.whole_piece
         )
@@ -252,10 +249,10 @@ def load_file(content: bytes, profile: str) -> "FileSession | Unsupported":
     """Load a tokenizer.json.
 
     >>> load_file(b"{}", "strict")
-    Unsupported(reason='reads a tokenizer.json in its own way only')
+    Unsupported(reason='only reads a tokenizer.json in its own way')
     """
     if profile != "hugging-face":
-        return Unsupported("reads a tokenizer.json in its own way only")
+        return Unsupported("only reads a tokenizer.json in its own way")
     from tokenizers import Tokenizer
 
     return FileSession(Tokenizer.from_buffer(content))
@@ -276,7 +273,7 @@ class FileSession:
                 skipped = request["skip_special_tokens"]
                 return Ok({"text": self.tokenizer.decode(request["ids"], skipped)})
         if request["mode"] != "engine":
-            return Unsupported("streams in its own way only")
+            return Unsupported("only streams in its own way")
         return self._stream(request)
 
     def _tokenize(self, request: Mapping[str, Any]) -> Ok:
@@ -303,7 +300,7 @@ class FileSession:
 
 
 def _part(encoding: "Encoding") -> dict[str, Any]:
-    """Return an encoding as a record has it, without what is overflowing."""
+    """Return an encoding in the form of a record, without overflowing parts."""
     return {
         "ids": encoding.ids,
         "tokens": encoding.tokens,

@@ -1,14 +1,14 @@
-"""Draws of PyTorch: `torch.multinomial` with random numbers that are handed over, or its own.
+"""Draws of PyTorch: `torch.multinomial` with given random numbers or its own, and rows as tensors.
 
-On the processor one draw is a race: each token takes a uniform number of 53 bits, made of two
-words of MT19937, the high one first. The state of a `torch.Generator` is public, so these
-words can be chosen (`chosen_words`), as many as one state holds. On other devices the stream is
-another one, and takes nothing from outside.
-
-Source: `aten/src/ATen/CPUGeneratorImpl.cpp` (layout of the state), PyTorch 2.13.
+On the CPU one draw is a race: each token takes a 53-bit uniform number, made from two words of
+MT19937, high word first. The state of a `torch.Generator` is public, so these words can be chosen
+(`chosen_words`), up to the size of one state. Other devices have another stream, which cannot take
+given numbers.
 
 Rows of records become tensors bit for bit, and tensors become rows. They are put on the device
 that the environment variable `TOKENREF_TORCH_DEVICE` names ("cuda", "mps"), by default the CPU.
+
+Source: `aten/src/ATen/CPUGeneratorImpl.cpp` (layout of the state), PyTorch 2.13.
 """
 
 import os
@@ -28,37 +28,37 @@ if TYPE_CHECKING:
 
 
 MOST: Final = (WORDS - 1) // 2
-"""Uniform numbers that can be handed over: two words each, and the last word is never reached."""
+"""Maximum number of given uniform numbers: two words each, and the last word is never used."""
 
 _HEAD: Final = struct.Struct("<QiiQ")
-"""Seed, words left, whether it was seeded, place of the next word; then 624 words, as 64 bits."""
+"""Seed, words left, whether it was seeded, index of the next word; then 624 words of 64 bits."""
 
 _AT_ONCE: Final = 1 << 22
-"""Numbers of a tensor of many draws."""
+"""Size of a tensor for many draws."""
 
 
 def drawn(
     shares: "torch.Tensor", uniforms: Sequence[float], count: int = 1, *, walk: bool = False
 ) -> list[int] | Refused | Unsupported:
-    """Return the tokens that torch draws from a row of probabilities with these numbers.
+    """Return the tokens that torch draws from a row of probabilities with given numbers.
 
-    Without replacement it races, and takes a number for each token; with replacement it walks
-    along the sums, and takes one for each draw.
+    Without replacement it uses a race, with one number per token. With replacement it uses the
+    inverse CDF, with one number per draw.
     """
     import torch
 
     if device_name() != "cpu":
-        return Unsupported("its generator on a device takes no random numbers from outside")
+        return Unsupported("its generator on a device cannot take given random numbers")
     needed = count if walk else len(shares)
     if len(uniforms) < needed:
-        return Unsupported(f"takes {needed} random numbers here, got {len(uniforms)}")
+        return Unsupported(f"takes {needed} random numbers, got {len(uniforms)}")
     numbers = in_53_bits(uniforms[:needed])
     if numbers is None:
-        return Unsupported("its random numbers are multiples of 2**-53 below 1")
+        return Unsupported("its random numbers must be multiples of 2**-53 below 1")
     if needed > MOST:
-        return Unsupported(f"at most {MOST} random numbers can be put into its generator")
+        return Unsupported(f"its generator takes at most {MOST} given random numbers")
     if not _follows_words():
-        return Unsupported("torch on this machine makes its noise with another generator")
+        return Unsupported("torch uses another generator for noise on this machine")
     words = [half for number in numbers for half in divmod(number, 1 << 32)]
     try:
         tokens: list[int] = torch.multinomial(
@@ -70,7 +70,7 @@ def drawn(
 
 
 def refused(error: RuntimeError) -> Refused:
-    """Return what `torch.multinomial` refuses: its documentation says which rows. Else raise."""
+    """Return the refusal of a row that `torch.multinomial` rejects as documented. Else raise."""
     sentence = str(error).partition("\n")[0]
     if "prob" in sentence or "assert" in sentence or "without replacement" in sentence:
         return Refused("INVALID_ROW", sentence)
@@ -78,7 +78,7 @@ def refused(error: RuntimeError) -> Refused:
 
 
 def counted(shares: "torch.Tensor", draws: int, seed: int) -> list[list[int]]:
-    """Return how often each token comes, drawing as generate() does: one draw for each row."""
+    """Return the counts of tokens, drawn as generate() does: one draw per row."""
     import torch
 
     generator = torch.Generator(device=device_name()).manual_seed(seed)
@@ -92,7 +92,7 @@ def counted(shares: "torch.Tensor", draws: int, seed: int) -> list[list[int]]:
 
 
 def batched(shares: "torch.Tensor", rows: int, calls: int, seed: int) -> list[list[int]]:
-    """Return the tokens of so many rows of one batch, call after call, with one generator."""
+    """Return the tokens of the rows of a batch for many calls, with one generator."""
     import torch
 
     generator = torch.Generator(device=device_name()).manual_seed(seed)
@@ -103,7 +103,7 @@ def batched(shares: "torch.Tensor", rows: int, calls: int, seed: int) -> list[li
 
 
 def generator_of(words: Sequence[int]) -> "torch.Generator":
-    """Return a generator of the processor whose next words are these, at most 623."""
+    """Return a CPU generator whose next words are these, at most 623."""
     import torch
 
     generator = torch.Generator()
@@ -116,7 +116,7 @@ def generator_of(words: Sequence[int]) -> "torch.Generator":
 
 @cache
 def _follows_words() -> bool:
-    """Say whether torch's noise is made of the words; with some processors a library makes it."""
+    """Return whether torch makes its noise from these words; on some CPUs a library makes it."""
     import torch
 
     numbers = [1 << 50, 1 << 52, (1 << 53) - 1, 12345]
@@ -145,7 +145,7 @@ def _types() -> Mapping[Type, Any]:
 
 
 def device_name() -> str:
-    """Return the device that rows are put on.
+    """Return the name of the device for rows.
 
     >>> device_name() == os.environ.get("TOKENREF_TORCH_DEVICE", "cpu")
     True
@@ -154,7 +154,7 @@ def device_name() -> str:
 
 
 def missing_device() -> str | None:
-    """Return why there is no such device here, or None if there is one."""
+    """Return why the device is not available, or None if it is."""
     if device_name() == "cpu":
         return None
     import torch
@@ -168,7 +168,7 @@ def missing_device() -> str | None:
 
 
 def to_tensor(rows: Sequence[Mapping[str, Any]], dtype: Type | None = None) -> "torch.Tensor":
-    """Return rows of one type and length as a tensor of two dimensions, in their own type.
+    """Return rows of one type and length as a two-dimensional tensor, in their own type.
 
     With `dtype` they are converted, on the device.
     """
@@ -186,7 +186,7 @@ def to_tensor(rows: Sequence[Mapping[str, Any]], dtype: Type | None = None) -> "
 
 
 def to_floats(row: "torch.Tensor", dtype: Type) -> dict[str, str]:
-    """Return a row of one dimension as a record has it, in the type that is asked for."""
+    """Return a one-dimensional row in the form of a record, in the given type."""
     import torch
 
     little = row.detach().to("cpu").to(_types()[dtype]).contiguous().view(torch.uint8)
@@ -194,13 +194,13 @@ def to_floats(row: "torch.Tensor", dtype: Type) -> dict[str, str]:
 
 
 def kept_in(row: "torch.Tensor") -> list[int]:
-    """Return the tokens of a row that are not at minus infinity, ascending."""
+    """Return the tokens of a row whose logit is not minus infinity, ascending."""
     kept: list[int] = (row != float("-inf")).nonzero().flatten().tolist()
     return kept
 
 
 def refused_as_empty(error: IndexError) -> Refused:
-    """Return what torch refuses because a row is empty, which it checks and says. Else raise.
+    """Return the refusal of an empty row, which torch checks. Else raise the error.
 
     >>> refused_as_empty(IndexError("argmax(): Expected reduction dim 1 to have non-zero size."))
     Refused(code='INVALID_ROW', message='argmax(): Expected reduction dim 1 to have non-zero size.')
@@ -211,7 +211,7 @@ def refused_as_empty(error: IndexError) -> Refused:
 
 
 def _reversed(content: bytearray, width: int) -> bytearray:
-    """Turn the bytes of each number around: records begin with the high one, most machines not."""
+    """Reverse the bytes of each number, because records are big-endian and most machines not."""
     if sys.byteorder == "big":
         return content
     turned = bytearray(len(content))

@@ -1,15 +1,14 @@
-"""PyTorch's own functions as an engine under test, on any device: https://pytorch.org.
+"""PyTorch's own functions as an engine, on any device: https://pytorch.org.
 
 What it answers
-    By the standard rule: `torch.softmax`, `torch.log_softmax` and `torch.argmax`, in the row's
-    own type, and many draws with `torch.multinomial`, one row at a time or a batch of rows with
-    one generator. On the processor also: draws with random numbers that are handed over, by
-    races and walks; the words of its generator for a seed; the uniform numbers that it makes
-    of words.
-What it cannot be asked
-    Seeds of single rows: a call has one generator. Speculative decoding: it has none.
+    By the standard rule: `torch.softmax`, `torch.log_softmax` and `torch.argmax` in the row's own
+    type, and many draws with `torch.multinomial`, for one row at a time or a batch of rows with one
+    generator. On the CPU also draws with given random numbers, by races and walks; the words of its
+    generator for a seed; and the uniform numbers that it makes from words.
+What is unsupported
+    Seeds of single rows, because a call has one generator. Speculative decoding.
 What it refuses
-    A row that `torch.multinomial` refuses, as its documentation says.
+    A row that `torch.multinomial` rejects according to its documentation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,29 +40,29 @@ SEED: Final = 0
 
 @dataclass(frozen=True)
 class TorchEngine:
-    """PyTorch, as far as it samples.
+    """The sampling functions of PyTorch.
 
     >>> TorchEngine("2.13.0").load_profile("vllm")
-    Unsupported(reason='does not do what vllm says')
+    Unsupported(reason='does not implement the profile vllm')
     """
 
     version: str
     name: str = "torch"
 
     def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:
-        """Say that this engine has no tokenizer."""
-        return Unsupported("samples, has no tokenizer")
+        """Return that this engine has no tokenizer."""
+        return Unsupported("has no tokenizer, only samplers")
 
     def load_profile(self, profile: str) -> "TorchSession | Unsupported":
-        """Take up a rule that some function of torch follows."""
+        """Select a rule that a function of torch follows."""
         if profile not in {STANDARD, RACE, WALK, GENERATOR, *_UNIFORMS}:
-            return Unsupported(f"does not do what {profile} says")
+            return Unsupported(f"does not implement the profile {profile}")
         return TorchSession(profile)
 
 
 @dataclass(frozen=True)
 class TorchSession:
-    """A rule, ready for questions."""
+    """A selected rule."""
 
     profile: str
 
@@ -97,7 +96,7 @@ def _of_logits(op: str, logits: Mapping[str, Any]) -> dict[str, Any]:
 
 def _stat(op: str, request: Mapping[str, Any]) -> Answer:
     if request["params"]:
-        return Unsupported("draws from a row as it is")
+        return Unsupported("only draws from an unchanged row")
     is_law = "probs" in request
     row = to_tensor([request["probs" if is_law else "logits"]])[0]
     shares = row if is_law else row.softmax(-1)
@@ -111,12 +110,12 @@ def _stat(op: str, request: Mapping[str, Any]) -> Answer:
 
 def _draw(profile: str, request: Mapping[str, Any]) -> Answer:
     if "probs" not in request:
-        return Unsupported("draws from probabilities, not from logits")
+        return Unsupported("only draws from probabilities, not from logits")
     row, uniforms = to_tensor([request["probs"]])[0], unpack(request["uniforms"])
     if "order" in request or len(uniforms) != (
         request.get("count", 1) if profile == WALK else len(row)
     ):
-        return Unsupported("takes no order, and one number for each token or each draw")
+        return Unsupported("cannot take an order, and needs one number per token or per draw")
     tokens = drawn(row, uniforms, request.get("count", 1), walk=profile == WALK)
     if not isinstance(tokens, list):
         return tokens
@@ -124,12 +123,12 @@ def _draw(profile: str, request: Mapping[str, Any]) -> Answer:
 
 
 def _words(request: Mapping[str, Any]) -> Answer:
-    """Return the generator's words: numbers of 64 bits are two of them, the high one first."""
+    """Return the generator's words: a 64-bit number consists of two, high word first."""
     import torch
 
     by_seed = {"seed", "key", "counter"} & request.keys() == {"seed"}
     if not by_seed or int(request["seed"], 16) >> 32:
-        return Unsupported("is started with 32 bits")
+        return Unsupported("only takes 32-bit seeds")
     wanted = request["taken"] + request["count"]
     generator = torch.Generator().manual_seed(int(request["seed"], 16))
     pairs = torch.empty((wanted + 1) // 2, dtype=torch.int64)
@@ -143,7 +142,7 @@ _UNIFORMS: Final[Mapping[str, tuple[str, int]]] = {
     "torch-cpu-double": ("f64", 2),
     "torch-cpu-float": ("f32", 1),
 }
-"""Per conversion: the type of its numbers, and how many words make one."""
+"""The type of the numbers of each conversion, and the number of words for each."""
 
 
 def _uniforms(profile: str, given: Sequence[str]) -> Answer:
@@ -152,7 +151,7 @@ def _uniforms(profile: str, given: Sequence[str]) -> Answer:
     dtype, width = _UNIFORMS[profile]
     words = [int(word, 16) for word in given]
     if any(len(word) != 8 for word in given) or len(words) % width or len(words) > 2 * MOST:
-        return Unsupported("takes words of 32 bits, and so many")
+        return Unsupported("takes a fixed number of 32-bit words per number")
     kind = torch.float64 if dtype == "f64" else torch.float32
     # One at a time: many at once are made in another order.
     numbers = [

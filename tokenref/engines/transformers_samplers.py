@@ -1,23 +1,23 @@
-"""The processors of transformers as an engine under test, on any device of PyTorch.
+"""The samplers of transformers as an engine, on any device of PyTorch.
 
 https://github.com/huggingface/transformers, `generation/logits_process.py`.
 
 What it answers
-    The profile "transformers", and rules that its steps follow: single steps, chains,
+    The profile "transformers", and the rules that its steps follow: single steps, chains,
     distributions and draws, with the list of processors that generate() itself builds
-    (`transformers_generation`). A step that generate() leaves out changes nothing. The
-    engine's own profile widens rows of 16 bits to 32 first, as generate() does; a step that is
-    asked by a rule works on the row in its own type, as whoever calls a processor has it.
-    What the whole engine does has 32 bits.
+    (`transformers_steps`). A step that generate() omits changes nothing. The engine's own profile
+    first converts 16-bit rows to 32 bits, as generate() does; a step under a rule works on the row
+    in its own type, as it does when a processor is called directly. The complete chain uses 32
+    bits.
 What it draws
-    The token for random numbers that are handed over, on the processor (`torch_draws`).
-    Without sampling the first largest logit.
+    The token for given random numbers, on the CPU (`torch_draws`). Without sampling, the first
+    largest logit.
 What it refuses
-    A parameter with a `ValueError` (or `TypeError`) while the list is built. A row where
-    torch's law or its draw says that it is none. Whatever else it raises is a crash.
-What it cannot be asked
-    Probabilities: it takes logits. An empty prompt, where something depends on the prompt's
-    length. Rows of a batch with parameters or lengths of their own.
+    A parameter, with a `ValueError` or `TypeError` while the list is built. A row that torch's
+    distributions or draws reject. Any other exception is a crash.
+What is unsupported
+    Probabilities, because it needs logits. An empty prompt, if something depends on its length.
+    Rows of a batch with different parameters or lengths.
 """
 
 from collections.abc import Mapping, Sequence
@@ -53,41 +53,41 @@ if TYPE_CHECKING:
 
 NAME: Final = "transformers"
 _ONE: Final = FILTERS | ROWS | {"softmax", "logprobs", "greedy"}
-"""Operations that are one step."""
+"""Operations on single steps."""
 
 SEED: Final = 0
-"""The engine's own draws begin here, so that a run can be repeated."""
+"""The seed of the engine's own draws, so that runs are repeatable."""
 
 _LISTS: Final = 256
-"""Lists of processors that are kept."""
+"""How many lists of processors are cached."""
 
 
 @dataclass(frozen=True)
 class TransformersEngine:
-    """transformers, as far as it samples.
+    """The samplers of transformers.
 
     >>> TransformersEngine("5.23.0").load_profile("vllm")
-    Unsupported(reason='does what the profile transformers says, not vllm')
+    Unsupported(reason='implements the profile transformers, not vllm')
     """
 
     version: str
     name: str = NAME
 
     def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:
-        """Say that this engine has no tokenizer."""
-        return Unsupported("samples, has no tokenizer")
+        """Return that this engine has no tokenizer."""
+        return Unsupported("has no tokenizer, only samplers")
 
     def load_profile(self, profile: str) -> "TransformersSession | Unsupported":
-        """Take up the engine's own profile, or a rule that one of its steps follows."""
+        """Select the engine's profile, or a rule that one of its steps follows."""
         if profile != NAME and all(profile != own.rule for own in RULES.values()):
-            return Unsupported(f"does what the profile {NAME} says, not {profile}")
+            return Unsupported(f"implements the profile {NAME}, not {profile}")
         prepare()
         return TransformersSession(profile)
 
 
 @dataclass
 class TransformersSession:
-    """The processors, ready for questions."""
+    """The processors with a selected profile."""
 
     profile: str
     _lists: dict[str, list[Any]] = field(default_factory=dict)
@@ -109,9 +109,9 @@ class TransformersSession:
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if "probs" in request:
-            return Unsupported("takes logits, not probabilities")
+            return Unsupported("accepts logits, not probabilities")
         if request.get("prompt_length", 0) > len(request.get("history", ())):
-            return Unsupported("is given the tokens of the prompt, not their number")
+            return Unsupported("needs the tokens of the prompt, not their number")
         if op == "batch":
             return self._batch(request)
         if op in _ONE:
@@ -154,7 +154,7 @@ class TransformersSession:
         if self.profile == NAME:
             return given
         if op not in RULES:
-            raise NotExpressibleError(f"its {op} follows no rule that has a name")
+            raise NotExpressibleError(f"its {op} follows no named rule")
         return RULES[op].parameters(op, self.profile, given)
 
     def _whole(self, op: str, request: Mapping[str, Any]) -> Answer:
@@ -188,7 +188,7 @@ class TransformersSession:
     def _chain(
         self, request: Mapping[str, Any], parameters: Mapping[str, Any]
     ) -> tuple["torch.Tensor", list[dict[str, Any]]]:
-        """Apply generate()'s list to a row; return what is left, and what each step left."""
+        """Apply generate()'s list to a row. Return the result, and the kept tokens of each step."""
         scores = to_tensor([request["logits"]], "f32")
         tokens = _tokens([request.get("history", ())])
         stages = []
@@ -202,7 +202,10 @@ class TransformersSession:
     def _list(
         self, request: Mapping[str, Any], parameters: Mapping[str, Any], size: int
     ) -> list[tuple[str, Any]]:
-        """Return generate()'s list, each processor with the step that it is; the last are kept."""
+        """Return generate()'s list, each processor with the name of its step.
+
+        The last few are cached.
+        """
         prompt = request.get("history", [])[: request.get("prompt_length", 0)]
         key = repr((parameters, size, prompt))
         if key not in self._lists:
@@ -212,26 +215,26 @@ class TransformersSession:
         return self._lists[key]
 
     def _batch(self, request: Mapping[str, Any]) -> Answer:
-        """Answer the rows of a batch with one call, if they share what the engine shares."""
+        """Answer the rows of a batch with one call, if the engine supports that."""
         op, rows = request["op"], request["rows"]
         if op not in _ONE:
-            return Unsupported(f"has no batches of {op}")
+            return Unsupported(f"cannot process batches of {op}")
         shared = [
             [row.get("params"), row.get("prompt_length"), len(row.get("history", ()))]
             for row in rows
         ]
         if any("probs" in row for row in rows):
-            return Unsupported("takes logits, not probabilities")
+            return Unsupported("accepts logits, not probabilities")
         if shared.count(shared[0]) != len(rows):
-            return Unsupported("has one set of parameters, and one length, for all rows of a batch")
+            return Unsupported("needs the same parameters and length for all rows of a batch")
         if len({type_of(row["logits"]) for row in rows}) > 1:
-            return Unsupported("has one type for all rows of a batch")
+            return Unsupported("needs one type for all rows of a batch")
         if len({len(unpack(row["logits"])) for row in rows}) > 1:
-            return Unsupported("has one vocabulary for all rows of a batch")
+            return Unsupported("needs one vocabulary for all rows of a batch")
         return Ok({"rows": self._one_step(op, rows)})
 
     def _sequence(self, request: Mapping[str, Any]) -> Answer:
-        """Answer calls one after the other: the engine takes all accepted tokens each time."""
+        """Answer calls in order. Each time the engine gets all accepted tokens."""
         prompt, accepted = list(request["prompt"]), list[int]()
         answers: list[int | None] = []
         for call in request["calls"]:

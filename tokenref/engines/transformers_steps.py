@@ -1,8 +1,8 @@
-"""The list of processors that generate() of transformers builds, without a model.
+"""The list of processors that transformers' generate() builds, without a model.
 
-A stand-in that returns the number of tokens it was told is all that generate() needs: it
-checks the parameters, fills in its defaults and builds its list in its own order, and
-hands it to a function of ours (`custom_generate`) instead of calculating.
+generate() only needs a stand-in that returns a given vocabulary size. It checks the parameters,
+fills in its defaults, builds the list in its own order, and passes it to our function
+(`custom_generate`) instead of computing anything.
 """
 
 import warnings
@@ -14,13 +14,13 @@ from tokenref.engines.torch_draws import device_name
 from tokenref.rules import STANDARD, NotExpressibleError, OwnRule, rule_name
 
 NOT_OF_GENERATE: Final = ("min_tokens_to_keep", "encoder_input_ids", "prompt_ignore_length")
-"""Parameters that processors have and generate() does not take under a name of its own."""
+"""Parameters of processors that generate() does not take by name."""
 
 REAL: Final = (
     *("encoder_repetition_penalty", "repetition_penalty", "temperature", "top_h", "top_p"),
     *("min_p", "typical_p", "epsilon_cutoff", "eta_cutoff"),
 )
-"""Parameters that the engine wants as floats of Python: a record's 2 is a number like 2.0."""
+"""Parameters that must be Python floats; a record does not distinguish 2 from 2.0."""
 
 
 @cache
@@ -62,15 +62,15 @@ def _model(size: int) -> Any:
 
 
 def prepare() -> None:
-    """Import what takes seconds."""
+    """Import the slow modules."""
     _model(1)
 
 
 def processors(size: int, prompt: Sequence[int], parameters: Mapping[str, Any]) -> list[Any]:
-    """Return the processors for a row of `size` tokens behind a prompt, which must not be empty.
+    """Return the processors for a row of `size` tokens after a prompt, which must not be empty.
 
-    Parameters have the engine's names; it samples unless told otherwise. Raises `ValueError`,
-    as the engine does, for what its documentation does not allow.
+    Parameters have the engine's names; it samples by default. Raises `ValueError`, like the engine,
+    for values that its documentation does not allow.
     """
     import torch
 
@@ -98,7 +98,7 @@ def processors(size: int, prompt: Sequence[int], parameters: Mapping[str, Any]) 
 
 
 def _own(name: str, value: Any) -> Any:
-    """Return a parameter in the Python types that the engine asks for."""
+    """Return a parameter in the Python types that the engine requires."""
     if name in REAL and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if name == "sequence_bias" and isinstance(value, Mapping):
@@ -140,7 +140,7 @@ PROCESSORS: Final[Mapping[str, str]] = {
     "EtaLogitsWarper": "eta",
     "LogitNormalization": "logprobs",
 }
-"""The step that each of the engine's classes is, in the engine's order."""
+"""The step of each of the engine's classes, in the engine's order."""
 
 FILTERS: Final = frozenset({"top_h", "top_k", "top_p", "min_p", "typical", "epsilon", "eta"})
 ROWS: Final = frozenset(PROCESSORS.values()) - FILTERS - {"logprobs"}
@@ -159,7 +159,7 @@ _VALUES: Final[Mapping[str, tuple[str, Any]]] = {
     "epsilon": ("epsilon_cutoff", 0.0),
     "eta": ("eta_cutoff", 0.0),
 }
-"""The parameter of each step that keeps at least so many tokens, and generate()'s default."""
+"""The parameter for the minimum number of kept tokens of each step, and its default."""
 
 
 _LEAST: Final = {"least": "min_tokens_to_keep"}
@@ -201,21 +201,21 @@ RULES: Final[Mapping[str, OwnRule]] = {
 
 
 class InvalidParameterError(Exception):
-    """What the engine says about a parameter that it does not take."""
+    """The beginning of the engine's message about an unknown parameter."""
 
 
 def steps(size: int, prompt: Sequence[int], parameters: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return generate()'s list for a row of a size, each processor after the name of its step.
+    """Return generate()'s list for a vocabulary size, each processor with the name of its step.
 
-    What the processors take and generate() does not is put in.
+    Parameters that only the processors take are set afterwards.
     """
     if not prompt and any(parameters.get(name) for name in _FROM_THE_PROMPT):
-        raise NotExpressibleError("generate() begins with at least one token")
+        raise NotExpressibleError("generate() needs at least one token")
     if parameters.get("prefix_allowed_tokens_fn") is not None:
-        raise NotExpressibleError("a function cannot be written in a record")
+        raise NotExpressibleError("a record cannot contain a function")
     ignored = parameters.get("prompt_ignore_length") or 0
     if not 0 <= ignored < max(1, len(prompt)):
-        raise NotExpressibleError("generate() ignores no more than padding before the prompt")
+        raise NotExpressibleError("generate() ignores only padding before the prompt")
     try:
         found = processors(size, prompt or [0], parameters)
         encoder = parameters.get("encoder_input_ids")
@@ -235,7 +235,7 @@ def steps(size: int, prompt: Sequence[int], parameters: Mapping[str, Any]) -> li
 
 
 def _keeping(step: str, processor: Any, parameters: Mapping[str, Any], least: int) -> Any:
-    """Return a filter that keeps at least so many tokens: generate() gives 1 to all of them."""
+    """Return a filter that keeps at least this many tokens; generate() always passes 1."""
     if step not in _VALUES:
         return processor
     name, default = _VALUES[step]

@@ -215,10 +215,10 @@ def manifest_with(
     cases: Mapping[str, int],
     subjects: Mapping[str, TokenizerSubject],
 ) -> Manifest:
-    """Return a manifest with more files, or with others in the place of those it lists.
+    """Return a manifest with files added or replaced.
 
-    `cases` are the numbers of records of files that hold some, and `subjects` what they are
-    about, by name.
+    `cases` maps record files to their number of records, `subjects` contains their new subjects by
+    name.
     """
     entries = {entry.path: entry for entry in manifest.files}
     before = sum(entries[path].cases or 0 for path in cases if path in entries)
@@ -273,8 +273,8 @@ def _new(findings: Iterable[Finding], has: frozenset[str]) -> dict[str, Tokenize
 def open_regressions(path: Path) -> Catalogue:
     """Return the records of a regression file, ready to be run.
 
-    Raises `RecordError` for a file that holds no records, and for a vocabulary
-    beside it that is none or that a record needs and nobody has.
+    Raises `RecordError` if the file has no records, if a vocabulary next to it is invalid, or if a
+    vocabulary of a record is missing.
     """
     data = read_file(path)
     cases = parse_records(data, str(path))

@@ -53,7 +53,7 @@ def case_of(
 ) -> Case | None:
     """Return the record of a question and the reference's answer to it.
 
-    None where the answer cannot be asked of others: rounding may decide it. The
+    Return None if rounding may decide the answer, so that other answers are not wrong. The
     slug is the beginning of the record's sum unless another one is given.
     """
     if not isinstance(right, Ok | Refused):

@@ -37,7 +37,7 @@ Steps: TypeAlias = Callable[[Question], Iterator[Question]]
 """What yields the questions that are one step smaller."""
 
 MOST_TRIES: Final = 4_000
-"""Questions that are asked for one failure at most."""
+"""Maximum number of questions for one failure."""
 
 
 @dataclass(frozen=True)
@@ -128,11 +128,11 @@ class _Search:
         return self.best is not first
 
     def is_over(self) -> bool:
-        """Tell whether a limit was reached."""
+        """Return whether a limit was reached."""
         return self._left <= 0 or time.monotonic() >= self._end
 
     def _descend(self, steps: Steps) -> None:
-        """Take steps to smaller outcomes that fail until there is none."""
+        """Take smaller steps while one of them still fails."""
         seen: set[bytes] = set()
         while True:
             smaller = self._first_failing(self._worth(self.best.question, steps, seen))

@@ -118,7 +118,7 @@ def _replaced(parts: Sequence[_Part], plain: _Part) -> Iterator[list[_Part]]:
 
 
 def is_numbers(value: Any) -> bool:
-    """Tell whether a value has the form of numbers: a type, and something under it.
+    """Return whether a value has the form of numbers: an object with a type as its only key.
 
     >>> is_numbers({"f32": "3f000000"}), is_numbers({"text": "a"}), is_numbers([0.5])
     (True, False, False)
@@ -127,7 +127,7 @@ def is_numbers(value: Any) -> bool:
 
 
 def numbers_of(value: Any) -> list[float] | None:
-    """Return the numbers of a value, or None if it has none.
+    """Return the numbers of a value, or None if it is not numbers.
 
     >>> numbers_of({"f32": "3f000000"}), numbers_of({"f32": "half"})
     ([0.5], None)

@@ -92,7 +92,7 @@ def _with_simplest_weights(
 
 
 def _in_32_bits(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the request with all its rows in the usual type, if that holds them."""
+    """Yield the request with all its rows in 32 bits, if they represent the numbers."""
     rows = {key: request[key] for key in ROWS & request.keys() if isinstance(request[key], dict)}
     try:
         plain = {key: pack(unpack(row)) for key, row in rows.items()}
@@ -103,7 +103,7 @@ def _in_32_bits(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _size(request: Mapping[str, Any]) -> int:
-    """Return how many tokens the rows of a request have; 0 if they differ, or there are none."""
+    """Return the length of the rows of a request; 0 if they differ or there are none."""
     sizes = {len(unpack(row)) for row in _rows(request)}
     return sizes.pop() if len(sizes) == 1 else 0
 

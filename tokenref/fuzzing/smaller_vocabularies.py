@@ -126,7 +126,7 @@ def size_of(vocabulary: Vocabulary) -> tuple[int, int, int, int, list[bytes]]:
 
 
 def _is_used(vocabulary: Vocabulary, token: TokenId, request: Mapping[str, Any]) -> bool:
-    """Tell whether a request's texts hold a token, or its ids name it."""
+    """Return whether a request's texts contain a token, or its ids name it."""
     content = vocabulary.tokens[token]
     return token in request.get("ids", ()) or any(content in text for text in _texts(request))
 

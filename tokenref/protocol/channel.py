@@ -289,7 +289,7 @@ class Process:
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     """Return a pipe of a child, set to non-blocking."""
-    assert pipe is not None  # noqa: S101 - asked for when the child was started
+    assert pipe is not None  # noqa: S101 - requested when the child was started
     os.set_blocking(pipe.fileno(), False)
     return pipe
 

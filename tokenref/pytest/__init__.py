@@ -1,4 +1,4 @@
-"""Golden records in a pytest suite of one's own, and helpers that compare with the definition.
+"""Golden records for your pytest suite, and helpers that compare with the definition.
 
     from tokenref.pytest import assert_top_p, cases
 
@@ -6,11 +6,11 @@
     def test_my_top_p(case):
         case.check(keep=my_top_p(case.probs, **case.params))
 
-    def test_my_top_p_on_a_row_of_my_own():
+    def test_my_top_p_on_my_own_row():
         assert_top_p([0.5, 0.25, 0.25], my_top_p([0.5, 0.25, 0.25], 0.75), p=0.75)
 
-Rows and results may be lists, numpy arrays or torch tensors. A helper that
-fails says in one sentence what is wrong.
+Rows and results may be lists, numpy arrays or torch tensors. A helper that fails explains the
+mistake in one sentence.
 """
 
 from tokenref.pytest.asserting import (

@@ -1,8 +1,8 @@
-"""Compare one result of one's own with the definition; say in one sentence what is wrong.
+"""Compare a result with the definition, and explain a mistake in one sentence.
 
-A result of a filter may be the ids that are kept, a mask of booleans, or the row
-after it, in which what is removed has minus infinity (or, among probabilities, 0).
-Where rounding in 32 bits decides, each arithmetic's answer is right.
+The result of a filter may be the ids of the kept tokens, a boolean mask, or the row after the
+filter, in which removed tokens have minus infinity (0 in a row of probabilities). Where rounding
+in 32 bits decides, the answer of each arithmetic is accepted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from tokenref.rules import choices_of, rule_names
 from tokenref.verdicts import Either, Exact, Set
 
 _CLOSE: Final = 4
-"""Units in the last place that a softmax in 32 bits may be off."""
+"""Allowed error of a 32-bit softmax, in units in the last place."""
 
 
 def assert_kept(
@@ -35,10 +35,10 @@ def assert_kept(
     uniforms: Sequence[float] = (),
     **params: Any,
 ) -> None:
-    """Assert that a filter keeps the right tokens of a row of probabilities, or of logits.
+    """Assert that a filter keeps the right tokens of a row of probabilities or logits.
 
-    `rule` is a rule's name (`tokenref rules`), or an engine's: then the parameters have that
-    engine's names, and the row is one of logits.
+    `rule` is the name of a rule (see `tokenref rules`) or of an engine. For an engine, the
+    parameters have its names, and the row contains logits.
 
     >>> assert_kept("top_k", [0.5, 0.25, 0.25], [0, 1], k=2)
     >>> assert_kept("top_k", [0.5, 0.25, 0.25], [0, 2], k=2)
@@ -57,7 +57,7 @@ def assert_kept(
     answer = SamplerSession(rule).answer(op, request)
     if not isinstance(answer, Ok):
         reason = answer.message if isinstance(answer, Refused) else getattr(answer, "reason", "")
-        raise AssertionError(f"{op}: the question means nothing: {reason}")  # noqa: TRY004 - pytest's
+        raise AssertionError(f"{op}: the question is invalid: {reason}")  # noqa: TRY004 - pytest's
     expected = answer.out["keep"]
     if kept == expected or kept in _others_allowed(op, rule, request, numbers, kept):
         return
@@ -71,7 +71,7 @@ def _others_allowed(
     row: Sequence[float],
     kept: Sequence[int],
 ) -> list[list[int]]:
-    """Return what else is right, where rounding decides."""
+    """Return other correct answers, if rounding decides."""
     try:
         verdict = filter_verdict(op, rule, request)
     except UndecidedError:
@@ -86,7 +86,7 @@ def _others_allowed(
 
 
 def _packed(numbers: Sequence[float], dtype: Type = "f32") -> dict[str, str]:
-    """Return numbers in 32 bits where these hold them, else in 64."""
+    """Return numbers in 32 bits if they are exact, else in 64."""
     try:
         return pack(numbers, dtype)
     except FloatsError:
@@ -110,7 +110,7 @@ def _kept(op: str, row: Sequence[float], result: Any, *, logits: bool) -> list[i
         raise AssertionError(f"{op}: the token {repeated[0]} is kept twice")
     foreign = [token for token in result if not 0 <= token < len(row)]
     if foreign:
-        raise AssertionError(f"{op}: {foreign[0]} is no token of a row of {len(row)}")
+        raise AssertionError(f"{op}: {foreign[0]} is not a token of a row of {len(row)}")
     return sorted(result)
 
 
@@ -118,12 +118,12 @@ def _same_length(op: str, what: str, result: Sequence[object], row: Sequence[flo
     __tracebackhide__ = True
     if len(result) != len(row):
         raise AssertionError(
-            f"{op}: the {what} must have {len(row)} entries, as the question, got {len(result)}"
+            f"{op}: the {what} must have {len(row)} entries like the question, got {len(result)}"
         )
 
 
 def assert_top_k(row: Any, result: Any, *, k: int, **more: Any) -> None:
-    """Assert that the k largest are kept; see `assert_kept`.
+    """Assert that the k largest tokens are kept; see `assert_kept`.
 
     >>> assert_top_k([0.5, 0.375, 0.125], [True, True, False], k=2)
     """
@@ -132,7 +132,7 @@ def assert_top_k(row: Any, result: Any, *, k: int, **more: Any) -> None:
 
 
 def assert_top_p(row: Any, result: Any, *, p: float, **more: Any) -> None:
-    """Assert that the smallest set of at least the share p is kept; see `assert_kept`.
+    """Assert that the most probable tokens with a sum of at least p are kept; see `assert_kept`.
 
     >>> assert_top_p([0.5, 0.25, 0.25], [0, 1, 2], p=0.75)
     Traceback (most recent call last):
@@ -143,7 +143,7 @@ def assert_top_p(row: Any, result: Any, *, p: float, **more: Any) -> None:
 
 
 def assert_min_p(row: Any, result: Any, *, m: float, **more: Any) -> None:
-    """Assert that what has at least m times the largest share is kept; see `assert_kept`.
+    """Assert that tokens with at least m times the largest probability are kept.
 
     >>> assert_min_p([0.5, 0.25, 0.25], [0, 1, 2], m=0.5)
     """
@@ -161,7 +161,7 @@ def assert_typical(row: Any, result: Any, *, mass: float, **more: Any) -> None:
 
 
 def assert_epsilon(row: Any, result: Any, *, cutoff: float, **more: Any) -> None:
-    """Assert that what has at least the share `cutoff` is kept; see `assert_kept`.
+    """Assert that tokens with at least the probability `cutoff` are kept; see `assert_kept`.
 
     >>> assert_epsilon([0.75, 0.25], [0], cutoff=0.5)
     """
@@ -170,7 +170,7 @@ def assert_epsilon(row: Any, result: Any, *, cutoff: float, **more: Any) -> None
 
 
 def assert_eta(row: Any, result: Any, *, cutoff: float, **more: Any) -> None:
-    """Assert that what eta sampling keeps is kept; see `assert_kept`.
+    """Assert that the tokens of eta sampling are kept; see `assert_kept`.
 
     >>> assert_eta([0.75, 0.25], [0, 1], cutoff=0.125)
     """
@@ -179,7 +179,7 @@ def assert_eta(row: Any, result: Any, *, cutoff: float, **more: Any) -> None:
 
 
 def assert_top_n_sigma(row: Any, result: Any, *, n: float, **more: Any) -> None:
-    """Assert that what lies within n standard deviations of the best is kept; a row of logits.
+    """Assert that logits within n standard deviations of the largest are kept.
 
     >>> assert_top_n_sigma([4.0, 0.0, 0.0, 0.0], [4.0, -float("inf")] + [-float("inf")] * 2, n=1.0)
     """
@@ -188,7 +188,7 @@ def assert_top_n_sigma(row: Any, result: Any, *, n: float, **more: Any) -> None:
 
 
 def assert_top_a(row: Any, result: Any, *, a: float, **more: Any) -> None:
-    """Assert that what has at least a times the largest share squared is kept.
+    """Assert that tokens with at least a times the squared largest probability are kept.
 
     >>> assert_top_a([0.5, 0.25, 0.25], [0, 1, 2], a=1.0)
     """
@@ -197,7 +197,7 @@ def assert_top_a(row: Any, result: Any, *, a: float, **more: Any) -> None:
 
 
 def assert_tail_free(row: Any, result: Any, *, z: float, **more: Any) -> None:
-    """Assert that what comes before the flat tail is kept; see `assert_kept`.
+    """Assert that the tokens before the flat tail are kept; see `assert_kept`.
 
     >>> assert_tail_free([0.5, 0.25, 0.25], [0, 1], z=1.0)
     """
@@ -206,7 +206,7 @@ def assert_tail_free(row: Any, result: Any, *, z: float, **more: Any) -> None:
 
 
 def assert_top_h(row: Any, result: Any, *, alpha: float, **more: Any) -> None:
-    """Assert that as many are kept as the entropy allows; see `assert_kept`.
+    """Assert that as many tokens are kept as the entropy allows; see `assert_kept`.
 
     >>> assert_top_h([0.5, 0.5], [0, 1], alpha=1.0)
     """
@@ -215,7 +215,7 @@ def assert_top_h(row: Any, result: Any, *, alpha: float, **more: Any) -> None:
 
 
 def assert_xtc(row: Any, result: Any, *, threshold: float, **more: Any) -> None:
-    """Assert that XTC leaves the least likely of those above the threshold.
+    """Assert that XTC keeps only the least probable of the tokens above the threshold.
 
     >>> assert_xtc([0.5, 0.25, 0.25], [2], threshold=0.25, probability=1.0, uniforms=[0.0])
     >>> assert_xtc([0.5, 0.25, 0.25], [1], threshold=0.25, probability=1.0, uniforms=[0.0])
@@ -227,7 +227,7 @@ def assert_xtc(row: Any, result: Any, *, threshold: float, **more: Any) -> None:
 
 
 def assert_softmax(logits: Any, result: Any, *, ulp: int = _CLOSE) -> None:
-    """Assert that probabilities are those of a row of logits, within units in the last place.
+    """Assert that probabilities are the softmax of a row of logits, within `ulp` units.
 
     >>> assert_softmax([0.0, 0.0], [0.5, 0.5])
     >>> assert_softmax([0.0, 0.0], [0.75, 0.25])
@@ -237,7 +237,7 @@ def assert_softmax(logits: Any, result: Any, *, ulp: int = _CLOSE) -> None:
     __tracebackhide__ = True
     answer = SamplerSession("standard").answer("softmax", {"logits": _packed(plain(logits))})
     if not isinstance(answer, Ok):
-        raise AssertionError(f"softmax: the question means nothing: {answer}")  # noqa: TRY004 - pytest's
+        raise AssertionError(f"softmax: the question is invalid: {answer}")  # noqa: TRY004 - pytest's
     _assert_close("softmax", answer.out["probs"], plain(result), ulp)
 
 
@@ -252,7 +252,7 @@ def assert_step(
     ulp: int = 0,
     **params: Any,
 ) -> None:
-    """Assert that a step makes the right logits of a row: a penalty, a bias, a temperature.
+    """Assert that a step such as a penalty, a bias or a temperature returns the right logits.
 
     >>> assert_step("temperature", [1.0, 2.0], [2.0, 4.0], temperature=0.5)
     >>> assert_step("repetition_penalty", [2.0, -1.0], [1.0, -0.5], history=[0, 1], penalty=2.0)
@@ -268,7 +268,7 @@ def assert_step(
     }
     answer = SamplerSession(rule).answer(op, request)
     if not isinstance(answer, Ok):
-        raise AssertionError(f"{op}: the question means nothing: {answer}")  # noqa: TRY004 - pytest's
+        raise AssertionError(f"{op}: the question is invalid: {answer}")  # noqa: TRY004 - pytest's
     _assert_close(op, answer.out["logits"], plain(result), ulp)
 
 
@@ -280,7 +280,7 @@ def assert_draw(
     rule: str = "standard",
     logits: bool = False,
 ) -> None:
-    """Assert that these random numbers draw this token.
+    """Assert that random numbers draw the right token.
 
     >>> assert_draw([0.5, 0.5], 1, uniforms=[0.5])
     >>> assert_draw([0.5, 0.5], 0, uniforms=[0.5])
@@ -294,7 +294,7 @@ def assert_draw(
     }
     answer = SamplerSession(rule).answer("draw", request)
     if not isinstance(answer, Ok):
-        raise AssertionError(f"draw: the question means nothing: {answer}")  # noqa: TRY004 - pytest's
+        raise AssertionError(f"draw: the question is invalid: {answer}")  # noqa: TRY004 - pytest's
     got = plain(token)
     got = got[0] if isinstance(got, list) and len(got) == 1 else got
     if got != answer.out["token"]:
@@ -331,7 +331,7 @@ def diagnose(
     expected: Sequence[int],
     kept: Sequence[int],
 ) -> str:
-    """Return the sentence; `expected` and `kept` are ascending ids, and differ.
+    """Return in one sentence why the kept tokens are wrong; both lists of ids are ascending.
 
     >>> diagnose("top_k", "standard", {"probs": {"f32": "3f0000003f000000"},
     ...     "params": {"k": 2}}, [0.5, 0.5], [0, 1], [0])
@@ -368,7 +368,7 @@ def _other_rule(
 ) -> str:
     """Return the simplest other rule that keeps these tokens, if there is one.
 
-    Of equally simple ones that which makes another choice at `point`.
+    Among equally simple rules, one with another choice at `point` is preferred.
     """
     if choices_of(op, rule) is None:
         return ""

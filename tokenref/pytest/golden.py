@@ -1,8 +1,12 @@
-"""Golden records as parameters of a test: numbers are numbers, and `check` judges."""
+"""Golden records as parameters of a test, and a program under test that answers them.
+
+Numbers of records are Python numbers, and `check` judges an answer.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from hashlib import sha256
@@ -25,7 +29,7 @@ from tokenref.verdicts import ErrorCode, MustRefuse
 
 
 def plain(value: Any) -> Any:
-    """Return arrays and tensors as lists, and their numbers as Python's.
+    """Return arrays and tensors as lists of Python numbers.
 
     >>> plain((1, 2.5, [True]))
     [1, 2.5, [True]]
@@ -42,15 +46,15 @@ def plain(value: Any) -> Any:
 
 @dataclass
 class Selected:
-    """The part of every selection that pytest's options leave."""
+    """The restrictions from pytest's options."""
 
     flags: Sequence[str] = ()
     shard: tuple[int, int] = (0, 1)
-    """The number of this shard, from 0, and the number of shards."""
+    """The index of this shard from 0, and the number of shards."""
 
 
 SELECTED: Final = Selected()
-"""The plugin sets it from its options, before tests are collected."""
+"""Set by the plugin from its options, before tests are collected."""
 
 _NUMBERS: Final = frozenset({"probs", "logits", "uniforms", "logprobs"})
 """Parts of questions and answers that are numbers of one type."""
@@ -63,15 +67,15 @@ _WIDEST: Final = 200
 
 
 class NoCasesError(Exception):
-    """A selection of golden records that selects none: a test of nothing proves nothing."""
+    """A selection without golden records, which would make a test that proves nothing."""
 
 
 @dataclass(frozen=True, repr=False)
 class Golden:
     """One golden record.
 
-    What the question consists of are attributes: `case.probs`, `case.history`,
-    `case.text`, `case.ids`; numbers are lists of floats and `params` has Python's values.
+    The parts of the question are attributes: `case.probs`, `case.history`, `case.text`, `case.ids`.
+    Numbers are lists of floats, and `params` contains Python values.
 
     >>> case = cases("count", ids="bpe/count/texts/*")[0].values[0]
     >>> case.op, case.id.startswith("bpe/count/texts/")
@@ -81,7 +85,7 @@ class Golden:
     record: Case
 
     def __repr__(self) -> str:
-        """Return what pytest shows beside a failure: the question, its numbers in decimal."""
+        """Return the question with floats in decimal, which pytest shows with a failure."""
         return f"<{self.id}: {readable_json(self.request, _WIDEST)}>"
 
     @property
@@ -91,35 +95,37 @@ class Golden:
 
     @property
     def op(self) -> str:
-        """The operation that is asked for."""
+        """The operation."""
         return op_of(self.record)
 
     @property
     def profile(self) -> str:
-        """Whose rules the answer follows."""
+        """The profile that the answer follows."""
         return self.record.profile
 
     @property
     def why(self) -> str:
-        """The reason why the record exists."""
+        """Why the record exists."""
         return self.record.why
 
     @property
     def request(self) -> dict[str, Any]:
-        """The question as the record has it."""
+        """The question in the form of the record."""
         content: dict[str, Any] = msgspec.to_builtins(self.record.input)
         return content
 
     @property
     def is_refused(self) -> bool:
-        """Whether the input must be refused: then call `check_refused`."""
+        """Whether the input must be refused; then call `check_refused`."""
         return isinstance(self.record.verdict, MustRefuse)
 
     def __getattr__(self, name: str) -> Any:
-        """Return a part of the question. Raises `AttributeError` for one that it lacks."""
+        """Return a part of the question. Raises `AttributeError` for an unknown part."""
         request = self.request
         if name not in request:
-            raise AttributeError(f"{self.op} asks with {', '.join(request)}, not with {name!r}")
+            raise AttributeError(
+                f"a question of {self.op} has {', '.join(request)}, but no {name!r}"
+            )
         if name in _NUMBERS:
             return unpack(request[name])
         if name in _ROWS and isinstance(request[name], list):
@@ -128,15 +134,15 @@ class Golden:
 
     @property
     def type(self) -> Type:
-        """The type of the question's row, in which numbers are answered."""
+        """The type of the question's row, which is also that of numbers in the answer."""
         request = self.request
         return next((type_of(request[name]) for name in _NUMBERS if name in request), "f32")
 
     def check(self, **answer: Any) -> None:
-        """Raise `AssertionError`, with one sentence, unless the answer is right.
+        """Raise `AssertionError` with one sentence unless the answer is right.
 
-        The parts have the names of the record's `out`: `keep`, `logits`, `probs`, `token`,
-        `ids`. Kept tokens may be in any order.
+        The parts have the names of the record's `out`: `keep`, `logits`, `probs`, `token`, `ids`.
+        Kept tokens may be in any order.
 
         >>> case = cases("count", ids="bpe/count/texts/*")[0].values[0]
         >>> case.check(count=-1)  # doctest: +ELLIPSIS
@@ -151,7 +157,7 @@ class Golden:
         self._judge(judge(self.record, Ok(out), subject).detail)
 
     def check_refused(self, code: ErrorCode) -> None:
-        """Raise `AssertionError` unless the input must be refused for this reason."""
+        """Raise `AssertionError` unless the input must be refused with this code."""
         __tracebackhide__ = True
         subject = catalogue().subject(self.record.vocab)
         if isinstance(subject, str):
@@ -171,7 +177,7 @@ class Golden:
     def _judge(self, detail: str) -> None:
         __tracebackhide__ = True
         if detail:
-            raise AssertionError(f"{self.id}: {detail}. Why it is asked: {self.why}")
+            raise AssertionError(f"{self.id}: {detail}. Why the case exists: {self.why}")
 
 
 def cases(
@@ -181,22 +187,24 @@ def cases(
     ids: str = "*",
     refused: bool | None = None,
 ) -> list[Any]:
-    """Return golden records for `pytest.mark.parametrize`, each under its id.
+    """Return golden records for `pytest.mark.parametrize`, with their ids.
 
-    `profile` is a rule's or an engine's name, `ids` may hold `*` and `?`, `refused`
-    asks for inputs that must be refused only, or for none. Records whose vocabulary is
-    not here are left out. Raises `NoCasesError` if nothing is left. (Of a shard that has
-    none of them the list is empty, and pytest skips the test: another shard has them.)
+    `profile` is the name of a rule or an engine, and `ids` may contain `*` and `?`. `refused`
+    selects only inputs that must be refused, or none of them. Records whose vocabulary is missing
+    are left out. Raises `NoCasesError` if no record is left. (If only this shard has none, the list
+    is empty and pytest skips the test.)
 
     >>> len(cases("encode", ids="bpe/encode/examples/*")) > 10
     True
     >>> cases("encode", ids="nothing")
     Traceback (most recent call last):
-    tokenref.pytest.golden.NoCasesError: no golden record is left of op encode, ids nothing
+    tokenref.pytest.golden.NoCasesError: no golden record matches op encode, ids nothing
     """
     for op in ops:
         if op not in OPS:
-            raise NoCasesError(f"there is no operation {op!r}, but {', '.join(OPS)}")
+            near = get_close_matches(op, OPS, n=1)
+            meant = f"; did you mean {near[0]!r}?" if near else ""
+            raise NoCasesError(f"unknown operation {op!r}{meant}")
     fixtures = catalogue()
     index, count = SELECTED.shard
     chosen = [
@@ -215,13 +223,13 @@ def cases(
         says = ", ".join(
             f"{name} {value}" for name, value in asked.items() if value not in {None, "", "*"}
         )
-        raise NoCasesError(f"no golden record is left of {says or 'all'}")
+        raise NoCasesError(f"no golden record matches {says or 'anything'}")
     mine = (case for case in chosen if _shard_of(case.id, count) == index)
     return [pytest.param(Golden(case), id=case.id) for case in mine]
 
 
 def _shard_of(case_id: str, count: int) -> int:
-    """Return which of `count` shards a record belongs to: that never changes."""
+    """Return the shard of a record, which never changes."""
     return int.from_bytes(sha256(case_id.encode()).digest()[:8], "big") % count
 
 
@@ -237,9 +245,9 @@ def catalogue() -> Catalogue:
 
 @contextmanager
 def driven(command: str) -> Iterator[Callable[[Golden], None]]:
-    """Start a program, and yield what asks it a record; it is ended afterwards.
+    """Start a program, and yield a function that runs a record with it. End it afterwards.
 
-    What does not start, or does not answer hello, ends pytest with one sentence.
+    If it does not start or does not answer hello, pytest ends with one sentence.
     """
     try:
         engine = open_program(command)
@@ -253,7 +261,8 @@ def driven(command: str) -> Iterator[Callable[[Golden], None]]:
             pytest.skip(judgement.detail)
         if judgement.status != "pass":
             pytest.fail(
-                f"{case.id}: {judgement.status}: {judgement.detail}. Why it is asked: {case.why}",
+                f"{case.id}: {judgement.status}: {judgement.detail}. Why the case exists: "
+                f"{case.why}",
                 pytrace=False,
             )
 

@@ -21,7 +21,7 @@ def junit_report(files: Sequence[Results]) -> bytes:
     """
     total = sum(results.footer.cases for results in files)
     if total > MOST_LINES:
-        raise ResultsError(f"JUnit XML holds at most {MOST_LINES:,} results, got {total:,}")
+        raise ResultsError(f"JUnit XML can have at most {MOST_LINES:,} results, got {total:,}")
     parts = ['<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n']
     for results in files:
         for entry in results.header.engines:

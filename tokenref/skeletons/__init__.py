@@ -1,7 +1,7 @@
-"""Small engines that speak the protocol, one per language, to be filled with one's own code.
+"""Small engines that speak the protocol, one per language, as a starting point for your code.
 
-They lie in the folders beside this file, complete and ready to run, and use
-nothing but their language's standard library.
+They are in the folders next to this file, complete and ready to run, and use only the standard
+library of their language.
 """
 
 import shutil
@@ -24,7 +24,7 @@ class Skeleton:
     folder: str
     files: Sequence[str]
     build: Sequence[str]
-    """The commands that build it, in its folder."""
+    """The commands that build it, run in its folder."""
 
     run: str
     """The command that runs it, in its folder."""
@@ -54,20 +54,20 @@ LANGUAGES: Final[Mapping[str, Skeleton]] = MappingProxyType(
         "js": Skeleton("js", ("README.md", "engine.mjs"), (), "node engine.mjs"),
     }
 )
-"""The languages, and what is written for each."""
+"""The languages, and the files of each."""
 
 
 def write_skeleton(language: str, folder: Path) -> list[Path]:
     """Write the files of a skeleton to a folder, all or none, and return their paths.
 
-    The folder is made if it is not there. Raises `SkeletonError` if one of the files
-    is there already: nothing is ever overwritten.
+    The folder is created if needed. Raises `SkeletonError` if one of the files exists, because no
+    file is overwritten.
     """
     skeleton = LANGUAGES[language]
     wanted = [folder / name for name in skeleton.files]
     for path in wanted:
         if path.exists() or path.is_symlink():
-            raise SkeletonError(f"{path} is there already, and nothing is overwritten")
+            raise SkeletonError(f"{path} already exists and is not overwritten")
     source = Path(__file__).parent / skeleton.folder
     made: list[Path] = []
     try:
@@ -77,7 +77,7 @@ def write_skeleton(language: str, folder: Path) -> list[Path]:
             for place, name in enumerate(skeleton.files):
                 shutil.copyfile(source / name, Path(partial) / str(place))
             for place, path in enumerate(wanted):
-                # A link fails where a file has come to be meanwhile; a move would overwrite it.
+                # A link fails if the file was created meanwhile; a move would overwrite it.
                 path.hardlink_to(Path(partial) / str(place))
                 made.append(path)
     except BaseException as error:
@@ -90,7 +90,7 @@ def write_skeleton(language: str, folder: Path) -> list[Path]:
 
 
 def _make_folder(folder: Path, made: list[Path]) -> None:
-    """Make a folder and those above it, and note the ones that were not there."""
+    """Create a folder and its parents, and note the new ones."""
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     for each in reversed(missing):
         each.mkdir()

@@ -1,7 +1,7 @@
 """The LZ penalty with the algebra of equation 14 done right: the variant to use.
 
-Ginart et al., "LZ Penalty", 2025, section 3 (https://arxiv.org/abs/2504.20131). In our
-words, for a next token `a`, with the longest match of length l:
+Ginart et al., "LZ Penalty", 2025, section 3 (https://arxiv.org/abs/2504.20131).
+The rule, for a next token `a`, with the longest match of length l:
 
     a extends a longest match      D(a) = log2( (l + 1) delta / (l d) ) - 1,  d = delta + 1
     otherwise, a is in the window  D(a) = log2( distance of its nearest occurrence )

@@ -296,7 +296,7 @@ def describe_vocabulary(vocabulary: Any, texts: list[list[int]]) -> list[Any]:
 
 
 def main() -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until the input ends."""
     library = load_library()
     vocabulary = load_vocabulary(sys.argv[1]) if sys.argv[1:] else None
     for line in sys.stdin:

@@ -115,7 +115,7 @@ def test_an_engine_that_samples_has_no_tokenizer_and_not_every_profile(name: str
     assert not isinstance(found, Unavailable)
     assert isinstance(found, LoadsProfiles)
     assert found.load(vocabulary_by_pair({b"a": 0}, []), "a") == Unsupported(
-        "samples, has no tokenizer"
+        "has no tokenizer, only samplers"
     )
     assert isinstance(found.load_profile("exllamav3"), Unsupported)
 
@@ -310,8 +310,13 @@ def test_torch_refuses_the_largest_of_nothing(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "op", "params", "reason"),
     [
-        ("transformers", "no_repeat_ngram", {"ngram_size": 0}, "0 switches its no_repeat_ngram"),
-        ("transformers", "repetition_penalty", {"penalty": 2.0, "skipped": -1}, "ignores no more"),
+        ("transformers", "no_repeat_ngram", {"ngram_size": 0}, "0 disables its no_repeat_ngram"),
+        (
+            "transformers",
+            "repetition_penalty",
+            {"penalty": 2.0, "skipped": -1},
+            "ignores only padding",
+        ),
     ],
 )
 def test_a_parameter_that_means_something_else_to_an_engine_is_not_put_to_it(

@@ -47,5 +47,5 @@ def test_torch_draws_as_its_rule_says(profile: str) -> None:
     fates = Counter(outcome.fate for outcome in outcomes)
     assert not fates["failed"]
     if "unsupported" in fates and "same" not in fates:
-        pytest.skip("torch on this machine makes its noise with another generator")
+        pytest.skip("torch uses another generator for noise on this machine")
     assert fates["same"] > 15

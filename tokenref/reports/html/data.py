@@ -87,7 +87,7 @@ def gather(
     total = sum(results.footer.cases for results in files)
     if total > MOST_LINES:
         raise ResultsError(
-            f"an HTML report holds at most {MOST_LINES:,} results, got {total:,}: select fewer"
+            f"an HTML report can have at most {MOST_LINES:,} results, got {total:,}: select fewer"
         )
     columns: dict[tuple[str, str], Column] = {}
     for results in files:
