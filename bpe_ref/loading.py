@@ -64,7 +64,7 @@ def load(name_or_path: str | os.PathLike[str]) -> Tokenizer:
     return tokenizer_of(vocabulary, name=name)
 
 
-def _path(name_or_path: str | Path) -> Path | None:
+def _path(name_or_path: str | os.PathLike[str]) -> Path | None:
     """Return the file to read, or None for a name."""
     if not isinstance(name_or_path, str | os.PathLike):
         raise ParameterError("name_or_path", name_or_path, "must be a name or a path")

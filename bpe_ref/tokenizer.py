@@ -30,7 +30,7 @@ What the source leaves open
 Where only ids are needed, there is a faster way to them: see `quick_ids`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import index
@@ -451,7 +451,7 @@ class Tokenizer:
     def _counter(self, *, add_special_tokens: bool, special: Recognised) -> tuple[TextCounter, int]:
         """Return what counts and cuts texts without template, and how many tokens that adds."""
         frame = self._frames[add_special_tokens]
-        bare = self if self.truncation is self.padding is None else self._untrimmed
+        bare = self if self.truncation is None and self.padding is None else self._untrimmed
         if frame.count(_HOLE) == 1:
             return bare.text_counter(special), len(frame) - 1
 
@@ -593,16 +593,25 @@ class Tokenizer:
         ('', 'é', '')
         """
         check_errors(errors)
-        skips = {"skip_special_tokens": skip_special_tokens, "unknown": unknown_ids}
         _check_unknown(unknown_ids)
         if self._contents is None:
             chain = ChainStream(with_errors(self.decoder, errors))
-            return Stream(lambda token: self._strings_of([token], **skips), chain)
-        hopeless = never
+            return Stream(
+                lambda token: self._strings_of(
+                    [token], skip_special_tokens=skip_special_tokens, unknown=unknown_ids
+                ),
+                chain,
+            )
+        hopeless: Callable[[bytes, str], bool] = never
         if isinstance(self.model, ByteBPE):
             starts = self.model.vocabulary.remember(continuations)
             hopeless = Hopeless.unless_complete(starts)
-        return Stream(lambda token: self._bytes_of([token], **skips), Utf8Stream(errors, hopeless))
+        return Stream(
+            lambda token: self._bytes_of(
+                [token], skip_special_tokens=skip_special_tokens, unknown=unknown_ids
+            ),
+            Utf8Stream(errors, hopeless),
+        )
 
     # ---- tokens
 

@@ -37,7 +37,7 @@ class TokenizerFile:
 
 @dataclass(frozen=True)
 class Samplers:
-    """The subject of records about samplers, which need nothing but a profile."""
+    """The subject of records about samplers, which need only a profile."""
 
 
 SAMPLERS: Final = Samplers()

@@ -20,7 +20,7 @@ What the source leaves open, and what it does unexpectedly
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import InitVar, dataclass, is_dataclass, replace
+from dataclasses import InitVar, dataclass, replace
 from typing import Final
 
 from bpe_ref.components import Decoder
@@ -84,9 +84,10 @@ def with_errors(decoder: Decoder | None, errors: str) -> Decoder | None:
     if isinstance(decoder, DecoderSequence):
         parts = (with_errors(part, errors) for part in decoder.decoders)
         return DecoderSequence(tuple(part for part in parts if part is not None))
-    if is_dataclass(decoder) and hasattr(decoder, "errors"):
-        return replace(decoder, errors=errors)  # type: ignore[type-var, return-value]
-    return decoder
+    if decoder is None or not hasattr(decoder, "errors"):
+        return decoder
+    changed: Decoder = replace(decoder, errors=errors)  # type: ignore[type-var]  # a dataclass
+    return changed
 
 
 @dataclass(frozen=True)

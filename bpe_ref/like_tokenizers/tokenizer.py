@@ -362,7 +362,9 @@ class Tokenizer:
     @property
     def model(self) -> BPE:
         """The model."""
-        return self._plain.model
+        model = self._plain.model
+        assert isinstance(model, BPE)  # noqa: S101 -- no other model gets in
+        return model
 
     @model.setter
     def model(self, model: BPE) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from bpe_ref.components import PreTokenizer
 from bpe_ref.pre_tokenizers.bert import BertPreTokenizer
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel
 from bpe_ref.pre_tokenizers.char_delimiter_split import CharDelimiterSplit
@@ -24,7 +25,6 @@ from bpe_ref.pre_tokenizers.fixed_length import FixedLength
 from bpe_ref.pre_tokenizers.metaspace import Metaspace
 from bpe_ref.pre_tokenizers.punctuation import Punctuation
 from bpe_ref.pre_tokenizers.sequence import (
-    PreTokenizer,
     Sequence,
     needs_alignment,
     reads_start,

@@ -292,7 +292,7 @@ def _own_catalogue(records: Path, vocabularies: Sequence[str]) -> Catalogue:
 
 
 def _say_what_is_not_bpe(console: Console, available: Sequence[Engine]) -> None:
-    """Print which of the engines are not byte-pair encoders and only serve for comparison."""
+    """Print which engines are not byte-pair encoders and are only compared."""
     for entry in available:
         if entry.name in NOT_BPE:
             console.print(
