@@ -34,7 +34,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import index
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from bpe_ref.added_tokens import (
     RECOGNISE_ALL,
@@ -48,10 +48,6 @@ from bpe_ref.added_tokens import (
 )
 from bpe_ref.auditing import Audit, audit, audit_model
 from bpe_ref.components import Decoder, Draw, Model, Normalizer, PreTokenizer
-from bpe_ref.cutting.counting import count_till_limit
-from bpe_ref.cutting.growing import AppendCounter
-from bpe_ref.cutting.safe_cuts import TextCounter, counter_of
-from bpe_ref.cutting.splitting import Chunk, chunks, split_at
 from bpe_ref.decoders import ByteLevel, DecoderSequence, decode_tokens, with_errors
 from bpe_ref.decoders.chain_stream import ChainStream
 from bpe_ref.decoders.stream import Hopeless, Stream, continuations
@@ -73,6 +69,11 @@ from bpe_ref.quick_ids import QuickIds, reads_origins, writes_letters
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
 from bpe_ref.vocabulary.byte_alphabet import from_letters, to_letters
 from bpe_ref.vocabulary.merges import TokenId
+
+if TYPE_CHECKING:  # loaded when they are needed: most programs do not cut texts
+    from bpe_ref.cutting.growing import AppendCounter
+    from bpe_ref.cutting.safe_cuts import TextCounter
+    from bpe_ref.cutting.splitting import Chunk
 
 Text: TypeAlias = str | Sequence[str]
 """A text, or its words."""
@@ -380,7 +381,7 @@ class Tokenizer:
         *,
         add_special_tokens: bool = True,
         special: Recognised = "recognise",
-    ) -> list[Chunk]:
+    ) -> "list[Chunk]":
         """Return parts of at most `most` tokens that cover the text, in order.
 
         The tokens of a part are those of `count` with the same arguments, without truncation and
@@ -391,9 +392,11 @@ class Tokenizer:
         >>> [tuple(chunk) for chunk in load("tiny").chunks("to be or not to be", 3)]
         [(0, 8, 3), (8, 18, 3)]
         """
+        from bpe_ref.cutting import splitting
+
         counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
-        found = chunks(counter, text, _left("most", most, added), overlap)
-        return [Chunk(start, stop, tokens + added) for start, stop, tokens in found]
+        found = splitting.chunks(counter, text, _left("most", most, added), overlap)
+        return [splitting.Chunk(start, stop, tokens + added) for start, stop, tokens in found]
 
     def split_at(
         self,
@@ -409,8 +412,10 @@ class Tokenizer:
         >>> load("tiny").split_at("to be or not to be", 3)
         8
         """
+        from bpe_ref.cutting import splitting
+
         counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
-        return split_at(counter, text, _left("most", most, added))
+        return splitting.split_at(counter, text, _left("most", most, added))
 
     def count_till_limit(
         self,
@@ -428,15 +433,19 @@ class Tokenizer:
         >>> load("tiny").count_till_limit("to be", 2), load("tiny").count_till_limit("to be", 1)
         (2, None)
         """
+        from bpe_ref.cutting import counting
+
         counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
         if type(limit) is int and 0 <= limit < added:
             return None
-        found = count_till_limit(counter, text, limit - added if type(limit) is int else limit)
+        found = counting.count_till_limit(
+            counter, text, limit - added if type(limit) is int else limit
+        )
         return None if found is None else found + added
 
     def growing(
         self, *, add_special_tokens: bool = True, special: Recognised = "recognise"
-    ) -> AppendCounter:
+    ) -> "AppendCounter":
         """Return a text that grows at its end, and its number of tokens at any moment.
 
         >>> from bpe_ref import load
@@ -445,11 +454,17 @@ class Tokenizer:
         >>> growing.count
         2
         """
-        counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
-        return AppendCounter(counter, added=added)
+        from bpe_ref.cutting import growing
 
-    def _counter(self, *, add_special_tokens: bool, special: Recognised) -> tuple[TextCounter, int]:
+        counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
+        return growing.AppendCounter(counter, added=added)
+
+    def _counter(
+        self, *, add_special_tokens: bool, special: Recognised
+    ) -> "tuple[TextCounter, int]":
         """Return what counts and cuts texts without template, and how many tokens that adds."""
+        from bpe_ref.cutting import safe_cuts
+
         frame = self._frames[add_special_tokens]
         bare = self if self.truncation is None and self.padding is None else self._untrimmed
         if frame.count(_HOLE) == 1:
@@ -458,15 +473,17 @@ class Tokenizer:
         def count(text: str) -> int:
             return bare.count(text, add_special_tokens=add_special_tokens, special=special)
 
-        return TextCounter(count, bare.text_counter(special).spans), 0
+        return safe_cuts.TextCounter(count, bare.text_counter(special).spans), 0
 
-    def text_counter(self, special: Recognised = "recognise") -> TextCounter:
+    def text_counter(self, special: Recognised = "recognise") -> "TextCounter":
         """Return what counts and cuts texts without template, truncation and padding.
 
         >>> from bpe_ref import load
         >>> load("tiny").text_counter().is_safe_cut("o", " ")
         True
         """
+        from bpe_ref.cutting import safe_cuts
+
         if self.truncation is not None or self.padding is not None:
             return self._untrimmed.text_counter(special)
         treatment = self.treatment(special)
@@ -474,11 +491,11 @@ class Tokenizer:
         if counter is None:
             if len(self._counters) >= _MOST_TREATMENTS:
                 self._counters.clear()
-            counter = self._counters[treatment] = counter_of(self, special)
+            counter = self._counters[treatment] = safe_cuts.counter_of(self, special)
         return counter
 
     @cached_property
-    def _counters(self) -> dict[Treatment, TextCounter]:
+    def _counters(self) -> "dict[Treatment, TextCounter]":
         """The counters made so far."""
         return {}
 
@@ -677,7 +694,7 @@ class Tokenizer:
 
         >>> from bpe_ref import load
         >>> sorted(load("tiny").treatment("ordinary").ordinary)
-        ["<|endoftext|>", "<|fim_middle|>", "<|fim_prefix|>", "<|fim_suffix|>"]
+        ['<|endoftext|>', '<|fim_middle|>', '<|fim_prefix|>', '<|fim_suffix|>']
         """
         if isinstance(special, str) and special == "recognise":
             return RECOGNISE_ALL

@@ -17,11 +17,13 @@ Source: https://github.com/huggingface/tokenizers, tokenizers/src/tokenizer/patt
 """
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from bpe_ref.errors import ParameterError
-from bpe_ref.patterns.borders import PatternBorders, borders_of, borders_of_text
-from bpe_ref.patterns.oniguruma.matching import Oniguruma, compile_oniguruma
+
+if TYPE_CHECKING:  # loaded when they are needed: many tokenizers have no such pattern
+    from bpe_ref.patterns.borders import PatternBorders
+    from bpe_ref.patterns.oniguruma.matching import Oniguruma
 
 Stretch: TypeAlias = tuple[int, int, bool]
 """Start and end in characters, and whether it is a match."""
@@ -50,11 +52,13 @@ class Regex:
         if not isinstance(self.source, str):
             raise ParameterError("source", self.source, "must be a str")
 
-    def compile(self) -> Oniguruma:
+    def compile(self) -> "Oniguruma":
         """Return the expression, ready to search.
 
         Raises `PatternError` if it cannot be used.
         """
+        from bpe_ref.patterns.oniguruma.matching import compile_oniguruma
+
         return compile_oniguruma(self.source)
 
 
@@ -108,12 +112,14 @@ def find_matches(pattern: Pattern, text: str) -> list[Stretch]:
     return stretches
 
 
-def pattern_borders(pattern: Pattern) -> PatternBorders | None:
+def pattern_borders(pattern: Pattern) -> "PatternBorders | None":
     """Return the borders of a pattern; None if nothing is known.
 
     >>> pattern_borders(Literal("ab")).is_border("a", "b"), pattern_borders(Literal("")) is None
     (False, True)
     """
+    from bpe_ref.patterns.borders import borders_of, borders_of_text
+
     if isinstance(pattern, Regex):
         return borders_of(pattern.source)
     return borders_of_text(pattern.text)

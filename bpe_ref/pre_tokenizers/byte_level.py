@@ -33,7 +33,6 @@ from typing import Final
 from bpe_ref.aligned_text import AlignedText, Change
 from bpe_ref.components import Meeting
 from bpe_ref.parameters import check_flag
-from bpe_ref.patterns.borders import borders_of
 from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
 
@@ -96,6 +95,8 @@ class ByteLevel:
 
     def meeting(self, left: str, right: str) -> Meeting | None:
         """Return the letters of the bytes where they meet; see `components.Meeting`."""
+        from bpe_ref.patterns.borders import borders_of
+
         if self.use_regex:
             borders = borders_of(GPT2_PATTERN)
             if borders is None or not borders.is_border(left, right):

@@ -13,9 +13,7 @@ from functools import cached_property
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Meeting
 from bpe_ref.errors import PatternError
-from bpe_ref.patterns.borders import borders_of
 from bpe_ref.patterns.pretokenizer import Pretokenizer
-from bpe_ref.patterns.to_oniguruma import to_oniguruma
 
 
 @dataclass(frozen=True)
@@ -52,6 +50,8 @@ class Pattern:
     @cached_property
     def in_oniguruma(self) -> str | None:
         """The pattern in Oniguruma's dialect, if there it means the same; else None."""
+        from bpe_ref.patterns.to_oniguruma import to_oniguruma
+
         if re.search(r"\\[wWbB]", self.pattern):
             return None  # Oniguruma has its own letters of words
         if self.tables == "unicode-16.0-oniguruma":
@@ -63,6 +63,8 @@ class Pattern:
 
     def meeting(self, left: str, right: str) -> Meeting | None:
         """Return whether a piece always ends between the characters; see `components.Meeting`."""
+        from bpe_ref.patterns.borders import borders_of
+
         borders = None if self.in_oniguruma is None else borders_of(self.in_oniguruma)
         if borders is None:
             return None

@@ -148,7 +148,7 @@ def _random_words(choices: Choices, request: Request) -> Out:
 def _read(words: Sequence[str], bits: int, name: str) -> tuple[int, ...]:
     for word in words:
         if len(word) != _DIGITS[bits]:
-            raise ParameterError(name, word, f"must hold words of {bits} bits")
+            raise ParameterError(name, word, f"must contain words of {bits} bits")
     return tuple(int(word, 16) for word in words)
 
 
