@@ -1,20 +1,19 @@
-"""Byte-pair encoding, readable: text to tokens and back.
+"""Tokenizers in readable Python: text to tokens and back.
 
-vocabulary/            tokens, merges, and the byte alphabet
-encoders/              from symbols to tokens: the definition, and faster algorithms
-compatibility, tries   what the faster algorithms need
-auditing, tracing      unusual properties of a vocabulary; the definition step by step
+`load` returns a `Tokenizer` for a name, a file of any format, or a folder. To see how byte-pair
+encoding works, start with `encoders.naive`.
+
+tokenizer, loading     the class `Tokenizer`, and `load`
 added_tokens/, normalizers/, pre_tokenizers/, models/, post_processors/, decoders/
                        the components of a tokenizer, one file each
-patterns.pretokenizer   text to pieces, over pinned Unicode tables
-tokenizer              all components together
-learning/               a vocabulary from text
-formats/, registry, finding, loading     files, well-known vocabularies, `load`
-
+vocabulary/, encoders/     tokens and merges; the definition, and faster algorithms
+formats/, registry, finding     one file for each file format; well-known vocabularies
+patterns/, data/       regular expressions, and the pinned Unicode tables
 growing/, cutting/     text that grows; counting and cutting by tokens
-streaming, completions, canonical, dropout     tokens one by one, and questions about them
-patterns/                  regular expressions
-like_tiktoken/, like_tokenizers/     the same under the names of tiktoken and of tokenizers
+auditing, tracing      unusual properties of a vocabulary; the definition step by step
+completions, canonical     what the end of a text may become; ids that an encoder returns
+learning/              training
+like_tiktoken/, like_tokenizers/     facades with the names of these libraries
 """
 
 from bpe_ref.added_tokens import AddedToken, AddedTokens, Special

@@ -70,7 +70,7 @@ from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
 from bpe_ref.vocabulary.byte_alphabet import from_letters, to_letters
 from bpe_ref.vocabulary.merges import TokenId
 
-if TYPE_CHECKING:  # imported where it is needed: most programs only encode and decode
+if TYPE_CHECKING:  # loaded when they are needed: most programs do not cut texts
     from bpe_ref.cutting.growing import AppendCounter
     from bpe_ref.cutting.safe_cuts import TextCounter
     from bpe_ref.cutting.splitting import Chunk
@@ -392,11 +392,11 @@ class Tokenizer:
         >>> [tuple(chunk) for chunk in load("tiny").chunks("to be or not to be", 3)]
         [(0, 8, 3), (8, 18, 3)]
         """
-        from bpe_ref.cutting.splitting import Chunk, chunks
+        from bpe_ref.cutting import splitting
 
         counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
-        found = chunks(counter, text, _left("most", most, added), overlap)
-        return [Chunk(start, stop, tokens + added) for start, stop, tokens in found]
+        found = splitting.chunks(counter, text, _left("most", most, added), overlap)
+        return [splitting.Chunk(start, stop, tokens + added) for start, stop, tokens in found]
 
     def split_at(
         self,
@@ -412,10 +412,10 @@ class Tokenizer:
         >>> load("tiny").split_at("to be or not to be", 3)
         8
         """
-        from bpe_ref.cutting.splitting import split_at
+        from bpe_ref.cutting import splitting
 
         counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
-        return split_at(counter, text, _left("most", most, added))
+        return splitting.split_at(counter, text, _left("most", most, added))
 
     def count_till_limit(
         self,
@@ -433,12 +433,14 @@ class Tokenizer:
         >>> load("tiny").count_till_limit("to be", 2), load("tiny").count_till_limit("to be", 1)
         (2, None)
         """
-        from bpe_ref.cutting.counting import count_till_limit
+        from bpe_ref.cutting import counting
 
         counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
         if type(limit) is int and 0 <= limit < added:
             return None
-        found = count_till_limit(counter, text, limit - added if type(limit) is int else limit)
+        found = counting.count_till_limit(
+            counter, text, limit - added if type(limit) is int else limit
+        )
         return None if found is None else found + added
 
     def growing(
@@ -452,16 +454,16 @@ class Tokenizer:
         >>> growing.count
         2
         """
-        from bpe_ref.cutting.growing import AppendCounter
+        from bpe_ref.cutting import growing
 
         counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
-        return AppendCounter(counter, added=added)
+        return growing.AppendCounter(counter, added=added)
 
     def _counter(
         self, *, add_special_tokens: bool, special: Recognised
     ) -> "tuple[TextCounter, int]":
         """Return what counts and cuts texts without template, and how many tokens that adds."""
-        from bpe_ref.cutting.safe_cuts import TextCounter
+        from bpe_ref.cutting import safe_cuts
 
         frame = self._frames[add_special_tokens]
         bare = self if self.truncation is None and self.padding is None else self._untrimmed
@@ -471,7 +473,7 @@ class Tokenizer:
         def count(text: str) -> int:
             return bare.count(text, add_special_tokens=add_special_tokens, special=special)
 
-        return TextCounter(count, bare.text_counter(special).spans), 0
+        return safe_cuts.TextCounter(count, bare.text_counter(special).spans), 0
 
     def text_counter(self, special: Recognised = "recognise") -> "TextCounter":
         """Return what counts and cuts texts without template, truncation and padding.
@@ -480,7 +482,7 @@ class Tokenizer:
         >>> load("tiny").text_counter().is_safe_cut("o", " ")
         True
         """
-        from bpe_ref.cutting.safe_cuts import counter_of
+        from bpe_ref.cutting import safe_cuts
 
         if self.truncation is not None or self.padding is not None:
             return self._untrimmed.text_counter(special)
@@ -489,7 +491,7 @@ class Tokenizer:
         if counter is None:
             if len(self._counters) >= _MOST_TREATMENTS:
                 self._counters.clear()
-            counter = self._counters[treatment] = counter_of(self, special)
+            counter = self._counters[treatment] = safe_cuts.counter_of(self, special)
         return counter
 
     @cached_property
@@ -691,8 +693,8 @@ class Tokenizer:
         """Return what `special` means here. Raises `ParameterError` unless it means something.
 
         >>> from bpe_ref import load
-        >>> "<|endoftext|>" in load("tiny").treatment("ordinary").ordinary
-        True
+        >>> sorted(load("tiny").treatment("ordinary").ordinary)
+        ['<|endoftext|>', '<|fim_middle|>', '<|fim_prefix|>', '<|fim_suffix|>']
         """
         if isinstance(special, str):
             known = RECOGNISE_ALL if special == "recognise" else self._treatments.get(special)

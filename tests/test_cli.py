@@ -240,7 +240,7 @@ def test_a_canary_that_passes_makes_the_run_invalid(fixtures: Path) -> None:
     _vouch(manifest, before, path.read_bytes())
     result = tokenref("check", "reference", "--fixtures", fixtures, "--id", EXAMPLE)
     assert result.exit_code == 3
-    assert "accepted a known-wrong answer (canary canary/count/right)" in result.output
+    assert "known-wrong answer (canary canary/count/right)" in " ".join(result.output.split())
 
 
 def _vouch(manifest: Path, before: bytes, after: bytes) -> None:
@@ -276,7 +276,9 @@ def test_goldens_for_a_vocabulary_and_texts_of_ones_own(tmp_path: Path, mine: Pa
     assert f"{beside}: the vocabulary" in result.output
     cases = parse_records(out.read_bytes(), "goldens.jsonl")
     tokenizer = load(mine)
-    assert load(beside).vocabulary.digest() == vocabulary_of(tokenizer).digest() == cases[0].vocab
+    assert (
+        vocabulary_of(load(beside)).digest() == vocabulary_of(tokenizer).digest() == cases[0].vocab
+    )
     assert [(case.id, case.why) for case in cases] == [
         (
             f"bpe/encode/own/my-goldens.v1-00000{line}",
@@ -538,10 +540,9 @@ def test_a_digest_is_printed_whole_and_what_is_left_out_is_said() -> None:
 
 
 def test_a_piece_that_is_taken_whole_is_said_to_be(tmp_path: Path) -> None:
-    tokens = load("tiny")
-    text = " the" if len(tokens.encode_piece(b" the")) == 1 else "the"
+    text = " the" if load("tiny").count(" the") == 1 else "the"
     assert "whole pieces that are tokens are not merged" in tokenref("trace", text).output
-    assert "taken whole" not in tokenref("trace", "qqqqzz").output
+    assert "whole pieces" not in tokenref("trace", "qqqqzz").output
     rules = TextRules(whole_piece=True)
     lonely = vocabulary_by_concatenation({b"a": 0, b"xyz": 1}, text=rules)
     path = tmp_path / "lonely.json"

@@ -155,7 +155,7 @@ def test_a_text_that_cannot_be_used_is_one_sentence(
 ) -> None:
     for content, sentence in (
         (b"ab\xff", "must be UTF-8, but byte 2 is not"),
-        (b"", "must hold some text, got an empty file"),
+        (b"", "must contain text, got an empty file"),
         (b"abc", "cannot be encoded: byte 0x63 at position 2"),
     ):
         with pytest.raises(CorpusError, match=sentence):

@@ -37,7 +37,7 @@ class GoldensError(Exception):
 def right_answer(
     op: str, profile: str, subject: Subject, name: str, request: Mapping[str, Any]
 ) -> Ok | Refused:
-    """Return the reference's answer to a question. Raises `GoldensError` if there is none.
+    """Return the reference's answer to a question. Raise `GoldensError` if it has no answer.
 
     >>> from tokenref.subjects import SAMPLERS
     >>> right_answer("greedy", "standard", SAMPLERS, "", {"logits": {"f32": "0000000040000000"}})

@@ -138,14 +138,12 @@ def _difference(
     stages, got_stages = expected.get("stages", {}), got.get("stages", {})
     for stage in _STAGES:
         if stage in stages and stage in got_stages and stages[stage] != _plain(got_stages[stage]):
-            return f"stage {stage}, " + _say_first_difference(
-                stages[stage], _plain(got_stages[stage])
-            )
+            return f"stage {stage}, " + _first_difference(stages[stage], _plain(got_stages[stage]))
     if "runs" in expected or "runs" in got:
         right_runs, got_runs = _runs(expected), _runs(got)
         if got_runs == right_runs:
             return None
-        return "runs of tokens, " + _say_first_difference(right_runs, got_runs)
+        return "runs of tokens, " + _first_difference(right_runs, got_runs)
     differences = (
         _field_difference(key, value, got, subject)
         for key, value in expected.items()
@@ -186,7 +184,7 @@ def _field_difference(
     if key == "ids" and isinstance(subject, Vocabulary):
         return _token_difference(value, got_value, subject)
     if isinstance(value, list) and isinstance(got_value, list):
-        return f"{key}, " + _say_first_difference(value, got_value)
+        return f"{key}, " + _first_difference(value, got_value)
     return f"{key}: expected {value!r:.120}, got {got_value!r:.120}"
 
 
@@ -215,7 +213,7 @@ def _tokens(ids: Sequence[int], vocabulary: Vocabulary) -> str:
     return ", ".join(shown) + (", ..." if len(ids) > len(shown) else "")
 
 
-def _say_first_difference(expected: Sequence[Any], got: Sequence[Any]) -> str:
+def _first_difference(expected: Sequence[Any], got: Sequence[Any]) -> str:
     """Return which entry of two lists differs first."""
     at = first_difference(expected, got)
     want = repr(expected[at])[:120] if at < len(expected) else "the end"

@@ -37,7 +37,7 @@ class TokenizerFile:
 
 @dataclass(frozen=True)
 class Samplers:
-    """The subject of records about samplers, which need nothing but a profile."""
+    """The subject of records about samplers, which need only a profile."""
 
 
 SAMPLERS: Final = Samplers()
@@ -58,7 +58,7 @@ def load_bytes(name_or_path: str | Path) -> Vocabulary:
     model = load(name_or_path).model
     if not isinstance(model, ByteBPE):
         raise VocabularyFileError(
-            f"{name_or_path} must hold a vocabulary of bytes, its model is a {type(model).__name__}"
+            f"{name_or_path} must be a byte-level BPE, but its model is {type(model).__name__}"
         )
     return model.vocabulary
 

@@ -203,6 +203,11 @@ def scripts_of_characters() -> list[list[int]]:
     return scripts
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Write both tables."""
     write_table("normalizers", normalizer_table())
     write_table("scripts", script_table())
+
+
+if __name__ == "__main__":
+    main()

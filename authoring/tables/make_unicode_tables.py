@@ -175,5 +175,10 @@ def content() -> str:
     return written_table("make_unicode_tables.py", ORIGIN, entries)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Write the table."""
     write_table("unicode", content())
+
+
+if __name__ == "__main__":
+    main()

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from bpe_ref.errors import ParameterError
 
-if TYPE_CHECKING:  # most tokenizers need no regular expression, and the compiler is large
+if TYPE_CHECKING:  # loaded when they are needed: many tokenizers have no such pattern
     from bpe_ref.patterns.borders import PatternBorders
     from bpe_ref.patterns.oniguruma.matching import Oniguruma
 

@@ -14,7 +14,6 @@ from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Meeting
 from bpe_ref.errors import PatternError
 from bpe_ref.patterns.pretokenizer import Pretokenizer
-from bpe_ref.patterns.to_oniguruma import to_oniguruma
 
 
 @dataclass(frozen=True)
@@ -51,6 +50,8 @@ class Pattern:
     @cached_property
     def in_oniguruma(self) -> str | None:
         """The pattern in Oniguruma's dialect, if there it means the same; else None."""
+        from bpe_ref.patterns.to_oniguruma import to_oniguruma
+
         if re.search(r"\\[wWbB]", self.pattern):
             return None  # Oniguruma has its own letters of words
         if self.tables == "unicode-16.0-oniguruma":

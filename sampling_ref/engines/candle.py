@@ -116,7 +116,7 @@ CANDLE = Profile(
         "inverse CDF",
         "candidates",
         "exceed",
-        uniform="23 bits of ChaCha12, f32, times the total (`rng.uniforms.rust_weighted_index`)",
+        uniform="23 bits of ChaCha12, f32, times the total (`random.uniforms.rust_weighted_index`)",
         source=f"{GENERATION}:55-59",
     ),
     greedy=Greedy(

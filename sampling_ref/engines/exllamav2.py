@@ -255,7 +255,8 @@ EXLLAMAV2 = Profile(
         "candidates",
         "reach",
         "as walked",
-        uniform="Python's random.random(), 32-bit, times 0.9998 (`rng.uniforms.exllamav2_float`)",
+        uniform="Python's random.random(), 32 bits, times 0.9998 "
+        "(`random.uniforms.exllamav2_float`)",
         source=f"{BINDING}:270-281, {NATIVE}:872-913",
     ),
     greedy=Greedy(

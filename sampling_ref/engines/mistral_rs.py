@@ -162,7 +162,7 @@ MISTRAL_RS = Profile(
         "inverse CDF",
         "vocabulary",
         "exceed",
-        uniform="23 bits of Isaac64, f32, times the total (`rng.uniforms.rust_weighted_index`)",
+        uniform="23 bits of Isaac64, f32, times the total (`random.uniforms.rust_weighted_index`)",
         source=f"{SAMPLER}:986-1020",
     ),
     greedy=Greedy(

@@ -14,6 +14,7 @@ Weights (`WEIGHTS`)
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 from itertools import accumulate
 from math import inf, lcm
 from typing import Any
@@ -27,6 +28,7 @@ from sampling_ref.numbers.entropies import (
 )
 from sampling_ref.numbers.exponential_sums import exponential_bounds, sign_of_sum
 from sampling_ref.numbers.logarithm_sums import Term, sign_of_logarithms
+from sampling_ref.numbers.mass import Mass, mass_of
 from sampling_ref.numbers.protocol import (
     Held,
     Numbers,
@@ -86,6 +88,13 @@ class ExactRow(Row):
         self.factor = read_fraction("factor", candidates.factor, "(0, inf)")
         self.whole = candidates.whole if whole else None
 
+    @cached_property
+    def _total(self) -> Mass | None:
+        """The weight of the whole row that shares refer to; None if they refer to this row."""
+        if self.whole is None:
+            return None
+        return mass_of(self.whole, factor=self.factor, name="total")
+
     def reaching(
         self, walk: Walk | Sequence[int], share: Fraction, *, strictly: bool, of: str = "row"
     ) -> int | None:
@@ -97,7 +106,7 @@ class ExactRow(Row):
                 return len(walk) - len(found) if walk.upwards else len(found) - 1
             walk = walk.places
         logits = [self.values[place] for place in walk]
-        total = self.whole
+        total: Mass | Sequence[Number] | None = self._total
         if total is None and of == "row" and len(walk) < len(self.possible()):
             total = self.values
         return first_reaching(logits, share, strictly=strictly, total=total, factor=self.factor)
@@ -119,7 +128,7 @@ class ExactRow(Row):
             share,
             strictly=strictly,
             ties="highest id" if walk.ties == "highest id" else "lowest id",
-            total=self.whole,
+            total=self._total,
             factor=self.factor,
         )
         return found if len(found) < len(walk) else None

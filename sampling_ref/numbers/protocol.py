@@ -111,6 +111,10 @@ class Walk:
 
     def __len__(self) -> int:
         """Return how many candidates are possible."""
+        return self._size
+
+    @cached_property
+    def _size(self) -> int:
         return len(self.values) - self.values.count(self._impossible)
 
     @cached_property

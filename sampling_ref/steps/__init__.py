@@ -1,1 +1,4 @@
-"""The closed list of steps: each function of this package, as a link of a chain."""
+"""The rules: one file each, named after its step; `table` lists them, `step` says what a step is.
+
+`mirostat` contains what the two versions of mirostat share.
+"""

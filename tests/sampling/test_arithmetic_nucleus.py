@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RowError
-from sampling_ref.numbers import nucleus as nucleus_module
+from sampling_ref.numbers import reaching as nucleus_module
 from sampling_ref.numbers.mass import mass_of
 from sampling_ref.numbers.orders import Ties, in_order, largest, largest_first
 from sampling_ref.numbers.reaching import first_reaching, nucleus

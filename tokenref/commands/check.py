@@ -120,8 +120,8 @@ def check(
     console = Console()
     if corpus is not None:
         code = _check_corpus(console, corpus, vocabularies[0], available, json_path, about)
-        _say_what_is_unavailable(console, unavailable)
-        _say_what_is_not_bpe(console, available)
+        _print_unavailable(console, unavailable)
+        _print_not_bpe(console, available)
         ctx.exit(max(code, int(require and bool(unavailable))))
     selection = Selection(ids, ops, flags, vocabularies if records is None else ())
     if records is not None:
@@ -150,7 +150,7 @@ def check(
         write(data, json_path)
     if reports.old is None:
         print_runs(console, runs, unavailable, catalogue, again)
-    _say_what_is_not_bpe(console, available)
+    _print_not_bpe(console, available)
     if commands:
         console.print(f"\norder: --seed {seed}; time: {patience.sentence()}", highlight=False)
     codes = reports.make_of(data, catalogue, [run.exit_code for run in runs])
@@ -241,7 +241,7 @@ def _refuse_mixtures(options: Mapping[str, Sequence[str]], reports: Wanted) -> N
         _only(options, "records", ["id", "op", "flag", "known"])
 
 
-def _say_what_is_unavailable(console: Console, unavailable: Sequence[tuple[str, str]]) -> None:
+def _print_unavailable(console: Console, unavailable: Sequence[tuple[str, str]]) -> None:
     for name, reason in unavailable:
         line = f"\n{visible(name)} is unavailable: {visible(reason)}"
         console.print(line, style="yellow", markup=False, highlight=False)
@@ -291,8 +291,8 @@ def _own_catalogue(records: Path, vocabularies: Sequence[str]) -> Catalogue:
         raise RecordError(f"{error}: give its location with --vocabulary") from None
 
 
-def _say_what_is_not_bpe(console: Console, available: Sequence[Engine]) -> None:
-    """Print which of the engines are not byte-pair encoders and only serve for comparison."""
+def _print_not_bpe(console: Console, available: Sequence[Engine]) -> None:
+    """Print which engines are not byte-pair encoders and are only compared."""
     for entry in available:
         if entry.name in NOT_BPE:
             console.print(

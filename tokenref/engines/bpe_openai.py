@@ -41,7 +41,7 @@ class BpeOpenaiEngine:
     name: str = "bpe-openai"
 
     def load(self, vocabulary: Vocabulary, name: str) -> "BpeOpenaiSession | Unsupported":
-        """Select the encoding with this vocabulary, or return that there is none."""
+        """Select the encoding with this vocabulary, or report that no encoding has it."""
         own = which(vocabulary, _OWN)
         if own is None:
             return Unsupported(f"has only {', '.join(_OWN)}")

@@ -1,4 +1,4 @@
-"""What the reference answers about draws, random numbers, speculative decoding, adaptive steps."""
+"""The reference's answers about draws, random numbers, speculative decoding, adaptive steps."""
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -148,7 +148,7 @@ def _random_words(choices: Choices, request: Request) -> Out:
 def _read(words: Sequence[str], bits: int, name: str) -> tuple[int, ...]:
     for word in words:
         if len(word) != _DIGITS[bits]:
-            raise ParameterError(name, word, f"must hold words of {bits} bits")
+            raise ParameterError(name, word, f"must contain words of {bits} bits")
     return tuple(int(word, 16) for word in words)
 
 
@@ -319,4 +319,4 @@ DRAWS: Final[Mapping[str, Callable[[Choices, Request], Out]]] = MappingProxyType
         "adaptive_p": _adaptive_p,
     }
 )
-"""What answers each operation, from the choices of its rule and the request."""
+"""The function that answers each operation, given the choices of its rule and the request."""

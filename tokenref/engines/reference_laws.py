@@ -1,7 +1,7 @@
-"""The laws of what an engine draws with its own random numbers, enumerated by the reference.
+"""Exact distributions of what an engine draws with its own random numbers, by enumeration.
 
-Rows of probabilities are exact. Of logits the probabilities are rounded to 64 bits before
-they are made to sum to 1, which no number of draws can see.
+Rows of probabilities are exact. Probabilities of logits are rounded to 64 bits and then scaled to
+sum to 1; no realistic number of draws can detect the difference.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,14 +29,14 @@ Shares: TypeAlias = list[Fraction]
 """The probability of each token."""
 
 StepLaw: TypeAlias = dict[tuple[int, ...], Fraction]
-"""The probability of each list of tokens; impossible ones are left out."""
+"""The probability of each list of tokens; impossible lists are left out."""
 
 PARAMETERS: Final = ("temperature", "k")
-"""What rows of a speculative step may be drawn with, in the order in which it is done."""
+"""The parameters that rows of a speculative step may have, in the order of their steps."""
 
 
 def shares_of_row(request: Mapping[str, Any]) -> Shares:
-    """Return the law of a row as it is: `probs`, or `logits`. Its `params` must be empty.
+    """Return the distribution of a row: `probs`, or `logits`. Its `params` must be empty.
 
     >>> shares_of_row({"probs": {"f32": "3f0000003f000000"}, "params": {}})
     [Fraction(1, 2), Fraction(1, 2)]
@@ -49,7 +49,7 @@ def shares_of_row(request: Mapping[str, Any]) -> Shares:
 
 
 def shares_of_logits(logits: Sequence[float], params: Mapping[str, Any]) -> Shares:
-    """Return the law of a row after `temperature`, then `k`, each by the standard rule.
+    """Return the distribution of a row after `temperature`, then `k`, by the standard rules.
 
     >>> shares_of_logits([0.0, 1.0, 1.0], {"k": 2, "temperature": 0.5})
     [Fraction(0, 1), Fraction(1, 2), Fraction(1, 2)]
@@ -74,14 +74,14 @@ def _shares(weights: Sequence[float]) -> Shares:
 
 
 def rows_of_step(request: Mapping[str, Any]) -> tuple[list[Shares], list[Shares]]:
-    """Return the laws of a speculative step's drafts and those of its target."""
+    """Return the distributions of a speculative step's drafts and those of its target."""
     of_draft, of_target = (unpack_parameters(request[name]) for name in ("draft_params", "params"))
     drafts = [shares_of_logits(unpack(row), of_draft) for row in request["draft"]]
     return drafts, [shares_of_logits(unpack(row), of_target) for row in request["target"]]
 
 
 def law_of_step(choices: Choices, drafts: Sequence[Shares], targets: Sequence[Shares]) -> StepLaw:
-    """Return the law of the tokens that come out of a step whose drafts follow `drafts`.
+    """Return the distribution of the tokens that a step returns if its drafts follow `drafts`.
 
     >>> even, sure = [Fraction(1, 2)] * 2, [Fraction(0), Fraction(1)]
     >>> law_of_step({}, [even], [sure, sure])
@@ -107,7 +107,7 @@ _METHODS: Final[Mapping[str, tuple[Callable[..., Any], Callable[..., Any], bool]
     "block": (verify_block, block_breakpoints, True),
     "matching": (verify_by_matching, matching_breakpoints, False),
 }
-"""How drafts are judged, where that can change, and whether it needs the drafts' rows."""
+"""How drafts are verified, the breakpoints of that, and whether it needs the drafts' rows."""
 
 
 def _answer(op: str, request: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""What the reference answers about growing texts, parts of texts, and streams."""
+"""The reference's answers about growing texts, parts of texts, and streams."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
@@ -108,4 +108,4 @@ PARTS: Final[Mapping[str, Callable[[Tokenizer, Tools, Request], Ok | Refused]]] 
     "completions": completions,
     "canonical": canonical,
 }
-"""What answers each operation."""
+"""The function that answers each operation."""

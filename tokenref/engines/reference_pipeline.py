@@ -1,4 +1,4 @@
-"""What the reference answers about a whole tokenizer, as its tokenizer.json describes it."""
+"""The reference's answers about a whole tokenizer, as its tokenizer.json describes it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class PipelineSession:
 
     tokenizer: Tokenizer
     unknown_ids: UnknownIds = "skip"
-    """What decoding does with ids that no token has."""
+    """What decoding does with unknown ids."""
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Ok | Refused:
         """Answer one request."""
@@ -39,7 +39,7 @@ class PipelineSession:
 
 
 def unknown_ids(profile: str) -> UnknownIds:
-    """Return what decoding does with ids that no token has, under a profile.
+    """Return what decoding does with unknown ids under a profile.
 
     >>> unknown_ids("strict")
     'refuse'
@@ -59,12 +59,12 @@ def tokenize(session: PipelineSession, request: Mapping[str, Any]) -> dict[str, 
 
 
 def _half() -> float:
-    """Return the random number for dropout: records ask only where each number does the same."""
+    """Return the random number for dropout. Records contain no case where it matters."""
     return 0.5
 
 
 def part(encoding: Encoding) -> dict[str, Any]:
-    """Return an encoding as a record has it, without what is overflowing.
+    """Return an encoding in the format of records, without the overflowing parts.
 
     >>> part(Encoding.of([(5, "a", (0, 1), 0)]))["offsets"]
     [[0, 1]]

@@ -1,4 +1,4 @@
-"""What the reference answers about samplers.
+"""The reference's answers about samplers.
 
 A profile is a rule (`tokenref.rules`) or a real engine's (`sampling_ref.PROFILES`).
 Decisions are exact: numbers are rounded once, to the type of the question, when
@@ -43,7 +43,7 @@ from tokenref.rules import Choices, choices_of
 Request: TypeAlias = Mapping[str, Any]
 
 FUNCTIONS: Final = frozenset({"allowed_after", "prefix_allowed_tokens_fn"})
-"""Parameters that are functions of the history; a record has a map of histories."""
+"""Parameters that are functions of the history; records contain a map of histories."""
 
 FilterFunction: TypeAlias = Callable[..., frozenset[int]]
 
@@ -66,7 +66,7 @@ _FILTERS: Final[Mapping[str, FilterFunction]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class SamplerTools:
-    """What the reference samples with. A mutant has other ones."""
+    """The functions that the reference samples with. A mutant replaces some of them."""
 
     filters: Mapping[str, FilterFunction] = field(default_factory=lambda: _FILTERS)
     """`top_p` for weights, `top_p_logits` for logits, and so on."""
@@ -78,17 +78,17 @@ class SamplerTools:
     draws: Mapping[str, Callable[[Choices, Request], Mapping[str, Any]]] = field(
         default_factory=lambda: DRAWS
     )
-    """What answers draws, random words, uniforms and speculative decoding."""
+    """The functions that answer draws, random words, uniforms and speculative decoding."""
 
     rounded: Callable[[Sequence[Any], Type], list[float]] = lambda values, dtype: [
         nearest(value, dtype) for value in values
     ]
-    """How numbers become those of a type."""
+    """How numbers are rounded to a type."""
 
 
 @dataclass(frozen=True)
 class SamplerSession:
-    """The reference with a profile taken up.
+    """The reference with a profile selected.
 
     >>> session = SamplerSession("standard")
     >>> session.answer("top_k", {"probs": {"f32": "3e8000003f000000"}, "params": {"k": 1}})
@@ -219,7 +219,7 @@ class SamplerSession:
         parameters = unpack_parameters(request["params"])
 
         def fresh(accepted: Sequence[int]) -> sampling_ref.Sampler:
-            """Return a sampler that remembers no more than these tokens."""
+            """Return a sampler that remembers only these tokens."""
             made = sampling_ref.Sampler(self.profile, prompt=request["prompt"], **parameters)
             for token in accepted:
                 made.accept(token)
@@ -261,7 +261,7 @@ class SamplerSession:
 
 
 def with_functions(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters with a function of the history where a record has a map of histories.
+    """Return parameters with each map of histories replaced by a function of the history.
 
     A history that the map does not hold allows nothing.
 

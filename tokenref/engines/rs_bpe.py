@@ -52,7 +52,7 @@ class RsBpeEngine:
     name: str = "rs-bpe"
 
     def load(self, vocabulary: Vocabulary, name: str) -> "RsBpeSession | Unsupported":
-        """Select the encoding with this vocabulary, or return that there is none."""
+        """Select the encoding with this vocabulary, or report that no encoding has it."""
         own = which(vocabulary, _OWN)
         if own is None:
             return Unsupported(f"has only {', '.join(_OWN)}")

@@ -1,4 +1,4 @@
-"""What the reference answers from beside its encoding steps, listed so that each can be replaced.
+"""The functions that the reference answers with besides its encoder; each can be replaced.
 
 A mutant replaces one of them by a wrong one, as it does with the components of a tokenizer.
 """
@@ -25,61 +25,61 @@ Completions: TypeAlias = tuple[list[TokenId], set[tuple[TokenId, ...]]]
 
 
 class Growing(Protocol):
-    """An encoder that grows."""
+    """An encoder of a text that grows at one end."""
 
     @property
     def token_count(self) -> int:
-        """How many tokens there are."""
+        """Number of tokens."""
 
     def extend(self, piece: Iterable[int]) -> None:
         """Add bytes, given in the order of the text."""
 
     def truncate(self, length: int) -> None:
-        """Keep so many bytes."""
+        """Keep only the first `length` bytes."""
 
     def tokens(self) -> list[TokenId]:
         """Return the tokens."""
 
 
 class Counter(Protocol):
-    """What counts the tokens of parts of a piece."""
+    """Counts the tokens of parts of a piece."""
 
     def count(self, start: int, stop: int) -> int:
-        """Return the number of tokens of the bytes in between, encoded alone."""
+        """Return the number of tokens of the bytes from `start` to `stop`, encoded alone."""
 
 
 class Eager(Protocol):
-    """An encoder that gives tokens as soon as they are certain."""
+    """An encoder that returns tokens as soon as no further text can change them."""
 
     def extend(self, data: bytes, /) -> list[TokenId]:
-        """Add bytes; return the tokens that are certain now and were not before."""
+        """Add bytes; return the tokens that have become certain."""
 
     def finish(self) -> list[TokenId]:
         """Return the rest."""
 
 
 class Streaming(Protocol):
-    """What gives text as soon as it is certain."""
+    """A decoder that returns text as soon as no further token can change it."""
 
     def push(self, token: TokenId) -> str:
-        """Add a token; return the text that is certain now and was not before."""
+        """Add a token; return the text that has become certain."""
 
     def finish(self) -> str:
         """Return the rest."""
 
 
 def stream(tokenizer: Tokenizer, errors: str) -> Streaming:
-    """Return a decoder for one token after the other."""
+    """Return a decoder of a stream of tokens."""
     return tokenizer.stream(errors=errors)
 
 
 def till_limit(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
-    """Return the number of tokens of a text without special ones, if at most `limit`."""
+    """Return the number of tokens of a text without special tokens; None if over `limit`."""
     return tokenizer.count_till_limit(text, limit, special="ordinary")
 
 
 def split(tokenizer: Tokenizer, text: str, most: int) -> int:
-    """Return how many characters the longest beginning of at most so many tokens has."""
+    """Return the length of the longest beginning of a text with at most `most` tokens."""
     return tokenizer.split_at(text, most)
 
 
@@ -89,18 +89,18 @@ def cut(tokenizer: Tokenizer, text: str, most: int, overlap: int) -> list[tuple[
 
 
 def completions(tokenizer: Tokenizer, text: str, complete: bool) -> Completions:
-    """Return the tokens that stay, and what may become of the rest."""
+    """Return the stable tokens, and the possible completions of the rest."""
     return encode_with_unstable(tokenizer, text, special="refuse", complete=complete)
 
 
 def special(tokenizer: Tokenizer, text: str, special: Special) -> list[TokenId]:
-    """Return the tokens of a text that may spell special tokens."""
+    """Return the tokens of a text in which special tokens may be spelled."""
     return tokenizer.encode(text, special=special)
 
 
 @dataclass(frozen=True)
 class Tools:
-    """The functions.
+    """The functions that the reference answers with.
 
     >>> Tools().split is split
     True

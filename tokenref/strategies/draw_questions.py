@@ -29,7 +29,7 @@ Request: TypeAlias = dict[str, Any]
 
 @st.composite
 def speculative(draw: st.DrawFn) -> Request:
-    """Draw what is exact: drafts are powers of two, so that each ratio to them is.
+    """Draw a question with an exact answer: drafts are powers of two, so all ratios are exact.
 
     >>> from hypothesis import find
     >>> find(speculative(), lambda request: request["tokens"])["tokens"]
@@ -80,7 +80,7 @@ LENGTHS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
         "threefry4x64-20": (4, 4),
     }
 )
-"""Words of the key and of the counter, of generators that are started by both."""
+"""Number of words of the key and of the counter, for generators that have both."""
 
 ASKED: Final = (
     *(name for name, generator in GENERATORS.items() if generator.needs == ("seed",)),
@@ -90,12 +90,12 @@ ASKED: Final = (
 
 _EDGES: Final = (0, 1, 0xFF, 0x1FF)
 _LONG: Final = (0, 0, 1, 2, 3, 4, 7, 8, 623, 624, 625)
-"""Words that were taken before: the ends of the blocks of some generators."""
+"""Numbers of words skipped first: around the ends of the blocks of some generators."""
 
 
 @st.composite
 def random_words(draw: st.DrawFn, profile: str) -> Request:
-    """Draw a start, edges above all, and which words are wanted.
+    """Draw a start, mostly edge cases, and which words to return.
 
     >>> from hypothesis import find
     >>> find(random_words("mt19937"), lambda request: True)
@@ -115,7 +115,7 @@ def random_words(draw: st.DrawFn, profile: str) -> Request:
 
 @st.composite
 def uniforms_of_words(draw: st.DrawFn, profile: str) -> Request:
-    """Draw random words, edges above all, as many as some numbers need.
+    """Draw random words, mostly edge cases, as many as the numbers need.
 
     >>> from hypothesis import find
     >>> find(uniforms_of_words("torch-cpu-float"), lambda request: True)
@@ -141,7 +141,7 @@ _ENDS: Final = st.sampled_from([LARGEST, 0.0, 2.0**-20, 1 - 2.0**-16])
 
 
 def race_numbers(size: int) -> st.SearchStrategy[list[float]]:
-    """Return a strategy for a random number for each token: some of them 0 or nearly 1.
+    """Return a strategy for one random number per token, some of them 0 or nearly 1.
 
     >>> from hypothesis import find
     >>> len(find(race_numbers(3), lambda numbers: True))
@@ -187,7 +187,7 @@ _DECAYS: Final = st.sampled_from([0.5, 0.75, 0.0])
 _STEERING: Final = st.integers(-2, 16).map(lambda number: number / 2)
 _BETWEEN: Final = st.integers(0, 31).map(lambda number: (2 * number + 1) / 64)
 _SIZES: Final = (0, 1, 1000)
-"""Tokens by which a vocabulary may be larger than the row."""
+"""By how many tokens a vocabulary may be larger than the row."""
 
 
 @st.composite
@@ -207,7 +207,7 @@ def even_rows(draw: st.DrawFn) -> list[float]:
 
 @st.composite
 def plain_rows(draw: st.DrawFn) -> list[float]:
-    """Draw a row of quarters, often with equals, sometimes with a peak or an impossible token.
+    """Draw a row of multiples of 1/4, often with ties, sometimes a peak or an impossible token.
 
     >>> from hypothesis import find
     >>> find(plain_rows(), lambda row: len(row) > 2)
@@ -269,7 +269,7 @@ def _asked(row: list[float], params: Request, state: Request, u: float) -> Reque
 
 
 def _random_number(row: list[float], *, is_even: bool) -> st.SearchStrategy[float]:
-    """Return a strategy for a number at a border of equal shares, or anywhere between 0 and 1."""
+    """Return a strategy for a number at a boundary of equal shares, or anywhere in [0, 1]."""
     count = sum(logit > -inf for logit in row)
     return uniforms([1 / count] * count) if is_even else mostly(_BETWEEN, uniforms(), 8)
 
@@ -281,4 +281,4 @@ ADAPTIVE_QUESTIONS: Final[Mapping[str, st.SearchStrategy[Request]]] = MappingPro
         "adaptive_p": adaptive_p(),
     }
 )
-"""What draws the questions of each operation."""
+"""The strategy for the questions of each operation."""

@@ -54,7 +54,7 @@ def step_parameters(op: str, row: Sequence[float]) -> st.SearchStrategy[dict[str
 
 
 def _of_row(op: str, name: str, row: Sequence[float]) -> Values | None:
-    """Return a strategy for a parameter that is compared with what lies in a row."""
+    """Return a strategy for a parameter that is compared with values of a row."""
     size, top = len(row), max(row, default=1.0) or 1.0
     match op, name:
         case "top_k", "k":
@@ -86,7 +86,7 @@ _OTHERS: Final[Mapping[tuple[str, str], Values]] = MappingProxyType(
 
 @cache
 def _of_tokens(size: int) -> dict[tuple[str, str], Values]:
-    """Return strategies for what is about tokens and the history: mostly by name alone."""
+    """Return strategies for parameters about tokens and the history, mostly chosen by name."""
     token = st.integers(0, max(size - 1, 0))
     tokens = st.lists(token, min_size=1, max_size=3, unique=True)
     word = st.lists(token, min_size=1, max_size=3)
@@ -158,7 +158,7 @@ def profile_parameters(profile: str, size: int) -> st.SearchStrategy[dict[str, A
 def _of_domain(  # noqa: C901, PLR0911 - one line for each kind of domain
     domain: object, size: int, name: str
 ) -> Values | None:
-    """Return a strategy for values of a domain, None for one of which nothing can be drawn."""
+    """Return a strategy for the values of a domain; None if it has no values to draw."""
     token = st.integers(0, size - 1)
     match domain:
         case OrNone(rule=rule):
@@ -195,7 +195,7 @@ def _whole(domain: Whole, size: int) -> Values:
 
 
 def _inside(domain: Interval, name: str) -> list[float]:
-    """Return numbers of an interval: its ends, where they belong to it, and plain ones."""
+    """Return numbers of an interval: its ends, if they belong to it, and ordinary ones."""
     plain = (0.5, 1.0, 0.75, 0.25, 0.9, 0.1, 1.5, 2.0, 0.0, -0.5, -1.0, 3.0)
     ends = [float(end) for end in (domain.low, domain.high) if abs(end) < 1e6]
     usual = [1.0, 0.7, 0.5, 2.0] if name.startswith("temp") else []

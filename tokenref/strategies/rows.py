@@ -21,10 +21,10 @@ from tokenref.floats import DIGITS, Type, from_digits, nearest, to_digits
 from tokenref.strategies.texts import mostly
 
 UNIT: Final = 20
-"""Dyadic weights are multiples of 2 to the minus this."""
+"""Dyadic weights are multiples of 2 to the power of minus this."""
 
 MOST: Final = 12
-"""Default maximum length of a row: enough for every decision, few enough to read."""
+"""Default maximum length of a row: long enough for every decision, short enough to read."""
 
 _WHOLE: Final = 1 << UNIT
 _COARSE: Final = 1 << (UNIT - 4)
@@ -60,7 +60,7 @@ def _parts_between(cuts: Sequence[int]) -> list[float]:
 def logits(
     most: int = MOST, *, dtype: Type = "f32", impossible: bool = True
 ) -> st.SearchStrategy[list[float]]:
-    """Return a strategy for rows of logits of a type: ties, peaks, equals, tiny and wide ones.
+    """Return a strategy for rows of logits: ties, peaks, constant, narrow and wide rows.
 
     With `impossible` some tokens may be minus infinity, but never all.
 
@@ -93,7 +93,7 @@ def _is_possible(row: Sequence[float]) -> bool:
 
 @cache
 def invalid_rows(dtype: Type = "f32") -> st.SearchStrategy[list[float]]:
-    """Return a strategy for invalid rows: with a NaN or plus infinity, nothing possible, empty.
+    """Return a strategy for invalid rows: NaN, plus infinity, no possible token, empty.
 
     >>> from hypothesis import find
     >>> find(invalid_rows(), lambda row: True)
@@ -107,7 +107,7 @@ def invalid_rows(dtype: Type = "f32") -> st.SearchStrategy[list[float]]:
 
 
 def stepped(value: float, by: int, dtype: Type = "f32") -> float:
-    """Return the number of a type that is `by` steps above a nonnegative number.
+    """Return the floating-point number `by` steps above a nonnegative number.
 
     >>> stepped(1.0, -1) == 1 - 2**-24, stepped(0.0, -1)
     (True, 0.0)
@@ -141,7 +141,7 @@ def _points(weights: Sequence[float]) -> list[float]:
 
 
 def uniforms(weights: Sequence[float] = (), dtype: Type = "f32") -> st.SearchStrategy[float]:
-    """Return a strategy for random numbers in [0, 1): its ends, and where a draw changes.
+    """Return a strategy for random numbers in [0, 1): the ends, and where a draw changes.
 
     >>> from hypothesis import find
     >>> find(uniforms([0.5, 0.5]), lambda number: number > 0)
@@ -154,7 +154,7 @@ def uniforms(weights: Sequence[float] = (), dtype: Type = "f32") -> st.SearchStr
 
 @cache
 def histories(size: int, most: int = 12) -> st.SearchStrategy[list[int]]:
-    """Return a strategy for the tokens so far, of a row of `size`; repeats are common.
+    """Return a strategy for histories of tokens below `size`; repetitions are common.
 
     >>> from hypothesis import find
     >>> set(find(histories(9), lambda history: len(history) > 1)) <= set(range(9))

@@ -48,14 +48,14 @@ RACES: Final = frozenset({"exponential race", "Gumbel-max"})
 """Ways to draw that need a random number for each token."""
 
 LATER: Final[Mapping[str, Sequence[str]]] = MappingProxyType({"draw": RACE_PROFILES})
-"""Profiles that operations got after their questions had been numbered."""
+"""Profiles that were added after the questions of their operations had been numbered."""
 
 _FUNCTIONS: Final = frozenset({"prefix_allowed_tokens"})
-"""Steps that are given a function, which no request can hold."""
+"""Steps that take a function, which no request can contain."""
 
 
 def profiles_of(op: str) -> list[str]:
-    """Return the profiles that an operation is asked under.
+    """Return the profiles under which an operation is asked.
 
     >>> profiles_of("greedy"), profiles_of("chain")[:2]
     (['standard', 'ties.last'], ['transformers', 'llama.cpp'])
@@ -159,7 +159,7 @@ def uniforms_for(profile: str, size: int) -> st.SearchStrategy[list[float]]:
 
 @st.composite
 def sampler_calls(draw: st.DrawFn, profile: str, size: int, most: int = 6) -> list[Request]:
-    """Draw calls on one sampler: draws, tokens that others chose, truncations, resets.
+    """Draw calls on one sampler: draws, tokens chosen elsewhere, truncations, resets.
 
     >>> from hypothesis import find
     >>> find(sampler_calls("openai", 3), lambda calls: any("reset" in call for call in calls))
@@ -197,19 +197,19 @@ def _sequence(draw: st.DrawFn, profile: str) -> Request:
 
 
 _BATCHED: Final = ("top_k", "top_p", "min_p", "repetition_penalty", "temperature", "greedy", "draw")
-"""Operations that engines do for several rows at once."""
+"""Operations that engines perform for several rows at once."""
 
 
 @st.composite
 def _batch(draw: st.DrawFn, profile: str) -> Request:
-    """Draw questions of one operation, each with a row and parameters of its own."""
+    """Draw several questions of one operation, each with its own row and parameters."""
     op = draw(st.sampled_from(_BATCHED))
     rows = draw(st.lists(SAMPLER_QUESTIONS[op](profile), min_size=1, max_size=4))
     return {"op": op, "rows": rows}
 
 
 def _same(strategy: Callable[[], Drawn]) -> Callable[[str], Drawn]:
-    """Return what draws the same questions under every profile."""
+    """Return a function that returns the same strategy for every profile."""
     return lambda _: strategy()
 
 
@@ -231,4 +231,4 @@ SAMPLER_QUESTIONS: Final[Mapping[str, Callable[[str], Drawn]]] = MappingProxyTyp
         "sequence": _sequence,
     }
 )
-"""What draws the questions of each operation, given a profile."""
+"""The strategy for the questions of each operation, given a profile."""

@@ -71,13 +71,13 @@ ODD: Final = (
 KINDS: Final[Sequence[Sequence[str]]] = (
     *(WORDS, SPACES, SPACES, CONTRACTIONS, DIGITS, MARKS, EMOJI, SCRIPTS, PUNCTUATION, ODD),
 )
-"""The kinds of atoms; one of them is chosen first, so that long ones do not drown the others."""
+"""The kinds of atoms. A kind is drawn first, so that large kinds do not dominate."""
 
 _TIMES: Final = (*([1] * 24), 2, 2, 3, 4, 8)
 """How often an atom is repeated."""
 
 RUNS: Final = (16, 32, 64, 100, 110, 128, 200, 255, 256, 300, 512)
-"""Lengths about which something changes: a byte is full, a piece is cut, another way is taken."""
+"""Lengths where behaviour changes: a byte overflows, a piece is cut, another path is taken."""
 
 
 @st.composite
@@ -99,7 +99,7 @@ def mostly(
 
 
 def atoms(*more: str) -> st.SearchStrategy[str]:
-    """Return a strategy for one atom; `more` are those of the tokenizer at hand.
+    """Return a strategy for one atom; `more` are atoms of the tokenizer under test.
 
     >>> from hypothesis import find
     >>> find(atoms("<|end|>"), lambda atom: "|" in atom and "end" in atom)
@@ -125,7 +125,7 @@ def texts(*more: str, longest: int = 12) -> st.SearchStrategy[str]:
 
 @st.composite
 def long_runs(draw: st.DrawFn, words: Sequence[str]) -> str:
-    """Draw a long run of one word, with something at either end: for what is done in chunks.
+    """Draw a long run of one word, with something at either end, to test work done in chunks.
 
     >>> from hypothesis import find
     >>> len(find(long_runs(["a"]), lambda text: True)) >= RUNS[0] - 1

@@ -16,13 +16,13 @@ _MOST_WORDS: Final = 400
 
 
 def tokens_of(tokenizer: Tokenizer) -> list[int]:
-    """Return the ids of a tokenizer's tokens, its added ones included; of many, every n-th."""
+    """Return the ids of a tokenizer, with its added tokens; every n-th if there are many."""
     found = sorted(set(tokenizer.vocab.values()))
     return found[:: -(-len(found) // _MOST_WORDS)]
 
 
 def words_of_tokenizer(tokenizer: Tokenizer) -> list[str]:
-    """Return the texts that a tokenizer knows: what each token decodes to, and how it is written.
+    """Return the texts of a tokenizer's tokens: decoded, and as written in the vocabulary.
 
     Added tokens come as often as a third of all others together: most goes wrong about them.
     """
@@ -39,7 +39,7 @@ def words_of_tokenizer(tokenizer: Tokenizer) -> list[str]:
 
 
 def _decoded(tokenizer: Tokenizer, token: int) -> str:
-    """Return the text of a token; nothing if its decoder refuses it."""
+    """Return the text of a token; an empty text if the decoder refuses it."""
     try:
         return tokenizer.decode([token])
     except BpeError:
@@ -47,7 +47,7 @@ def _decoded(tokenizer: Tokenizer, token: int) -> str:
 
 
 def _encoded(tokenizer: Tokenizer, text: str) -> list[int]:
-    """Return the ids of a text; none if it has a character without a token."""
+    """Return the ids of a text; an empty list if a character has no token."""
     try:
         return tokenizer.encode(text)
     except BpeError:
@@ -91,4 +91,4 @@ TOKENIZER_QUESTIONS: Final[Mapping[str, Questions]] = MappingProxyType(
         "detokenize_stream": _detokenize_stream,
     }
 )
-"""What draws the questions of each operation, given a tokenizer and the texts that it knows."""
+"""The strategy for the questions of each operation, given a tokenizer and its texts."""

@@ -26,7 +26,7 @@ Split: TypeAlias = tuple[Word, Word]
 _Item = TypeVar("_Item")
 
 ALPHABETS: Final = (b"a", b"ab", b"abc", b"\x00\xff", b"#v", " \u00e9".encode())
-"""Runs of one letter compete most; the others are bytes that some readers treat specially."""
+"""Runs of one letter have most competing merges; the others are bytes that loaders mishandle."""
 
 ENGINES_PATTERNS: Final = tuple(
     REGISTRY[name].pattern for name in ("cl100k_base", "o200k_base", "r50k_base")
@@ -35,7 +35,7 @@ PATTERNS: Final = (
     *(ENGINES_PATTERNS * 3),
     *(r"\w+|\W", "[a-z]+", r"a+$|a|\n", r"(?s).{9}"),
 )
-"""Patterns of engines, three times each, and some that leave text out or look at its end."""
+"""Patterns of engines, three times each, and some that skip text or look at its end."""
 
 SPECIAL_TOKENS: Final[Sequence[Sequence[str]]] = (
     (),
@@ -48,14 +48,14 @@ SPECIAL_TOKENS: Final[Sequence[Sequence[str]]] = (
 )
 
 _NUMBERS: Final = (0, 0, 0, 1, 200, 250, 500, 65_530, 16_777_210, 2_147_483_640)
-"""What is added to ranks or ids, so that some are cut off in fewer bits."""
+"""Offsets of ranks or ids, so that some are truncated by narrow integer types."""
 
 _LONGEST_WORD: Final = 9
 
 
 @st.composite
 def trained_splits(draw: st.DrawFn, text: Sequence[Word], most: int = 7) -> list[Split]:
-    """Draw pairs that merge, each next to each other in a text merged so far.
+    """Draw merges, each of two tokens that are adjacent in a partly merged text.
 
     >>> from hypothesis import find
     >>> find(trained_splits([b"a", b"b"]), lambda splits: splits)
@@ -78,7 +78,7 @@ def trained_splits(draw: st.DrawFn, text: Sequence[Word], most: int = 7) -> list
 
 @st.composite
 def grown_splits(draw: st.DrawFn, letters: Sequence[Word], most: int = 7) -> list[Split]:
-    """Draw pairs that merge, each of any two tokens there are before it.
+    """Draw merges, each of any two earlier tokens.
 
     >>> from hypothesis import find
     >>> find(grown_splits([b"a"]), lambda splits: len(splits) == 2)
@@ -95,7 +95,7 @@ def grown_splits(draw: st.DrawFn, letters: Sequence[Word], most: int = 7) -> lis
 
 @st.composite
 def vocabularies_of_letters(draw: st.DrawFn) -> Vocabulary:
-    """Draw a vocabulary of a few letters and no pattern: nothing but the merging is in question.
+    """Draw a vocabulary of a few letters and no pattern, to test only the merges.
 
     >>> from hypothesis import find
     >>> found = find(vocabularies_of_letters(), lambda vocabulary: len(vocabulary.tokens) > 1)
@@ -163,7 +163,7 @@ def vocabularies() -> st.SearchStrategy[Vocabulary]:
 
 @st.composite
 def disturbed(draw: st.DrawFn, items: Sequence[_Item]) -> list[_Item]:
-    """Draw the items in another order: hardly, somewhat or altogether another.
+    """Draw the items in another order: nearly the same, partly or completely shuffled.
 
     >>> from hypothesis import find
     >>> find(disturbed([1, 2]), lambda items: True)
@@ -205,7 +205,7 @@ def _by_pair(
 
 @st.composite
 def _numbers(draw: st.DrawFn, words: Sequence[Word]) -> dict[Word, int]:
-    """Draw rising numbers for the words, with gaps, some of them large."""
+    """Draw increasing numbers for the words, with gaps, some of them large."""
     number, numbers = -1, dict[Word, int]()
     for word in words:
         number += 1 + draw(st.sampled_from(_NUMBERS))
@@ -215,7 +215,7 @@ def _numbers(draw: st.DrawFn, words: Sequence[Word]) -> dict[Word, int]:
 
 @st.composite
 def _ids(draw: st.DrawFn, words: Sequence[Word]) -> dict[Word, TokenId]:
-    """Draw ids: as listed, or in another order, and with holes."""
+    """Draw ids: in order or shuffled, with gaps."""
     how = draw(st.sampled_from(["as listed", "holes", "another order"]))
     if how == "as listed":
         return _places(words)
@@ -229,7 +229,7 @@ def _places(words: Sequence[Word]) -> dict[Word, int]:
 
 @st.composite
 def _kept(draw: st.DrawFn, letters: Sequence[Word]) -> list[Word]:
-    """Draw the letters that are tokens: nearly always all, never none."""
+    """Draw the letters that are tokens: nearly always all, always at least one."""
     if len(letters) > 1 and draw(st.integers(0, 7)) == 7:
         missing = draw(st.sampled_from(letters))
         return [letter for letter in letters if letter != missing]
@@ -237,7 +237,7 @@ def _kept(draw: st.DrawFn, letters: Sequence[Word]) -> list[Word]:
 
 
 def _odd_words(letters: Sequence[Word]) -> st.SearchStrategy[list[Word]]:
-    """Return a strategy for words that need not be made of tokens, some of them long."""
+    """Return a strategy for words that need not consist of tokens, some of them long."""
     word = st.lists(st.sampled_from(letters), min_size=2, max_size=6).map(b"".join)
     long = st.tuples(st.sampled_from(letters), st.sampled_from([16, 17, 40]))
     words = st.lists(word | long.map(lambda drawn: drawn[0] * drawn[1]), max_size=3)
@@ -254,7 +254,7 @@ def _letters(content: bytes) -> list[Word]:
 
 
 def words_of(vocabulary: Vocabulary, most: int = 400) -> list[str]:
-    r"""Return the texts that a vocabulary knows: its tokens that are UTF-8, its special tokens.
+    r"""Return the texts of a vocabulary: its tokens that are UTF-8, its special tokens.
 
     Of a large vocabulary every n-th token is taken, so that there are at most `most`.
 

@@ -20,22 +20,22 @@ Request: TypeAlias = dict[str, Any]
 _LONGEST_PIECE: Final = 40
 _FEW: Final = 8
 _MOST: Final = 24
-"""Places are drawn as multiples of this fraction of a length."""
+"""Positions are drawn as multiples of this fraction of a length."""
 
 _BAD_BYTES: Final = (
     *(b"\xff", b"\xc3", b"\x80", b"\xed\xa0\x80", b"\xf0\x9f\x98", b"\xe4\xbd", b"\xf5", b"\xc0"),
 )
-"""Bytes that are no UTF-8: alone, cut off, a surrogate, beyond Unicode, overlong."""
+"""Bytes that are not UTF-8: stray, truncated, a surrogate, beyond Unicode, overlong."""
 
 
 _ODD_TEXTS: Final = tuple(
     text.encode() for text in ("\ufeff", "\r\n", "\ufffd", " !", " n't", " a", "\U0001f600")
 )
-"""What decoders like to change: marks, line ends, replacements, spaces at the beginning."""
+"""Texts that decoders often change: BOMs, line ends, replacement characters, leading spaces."""
 
 
 def texts_of(vocabulary: Vocabulary, longest: int = 12) -> st.SearchStrategy[str]:
-    """Return a strategy for texts on which a vocabulary decides something.
+    """Return a strategy for texts for which the vocabulary matters.
 
     Of a vocabulary that lacks bytes, nearly all texts are of its own words.
 
@@ -105,7 +105,7 @@ def _special(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
 
 
 def _near(names: Sequence[str]) -> list[str]:
-    """Return texts that are nearly special tokens: cut off, overlapping, in another case."""
+    """Return texts that are nearly special tokens: truncated, overlapping, in another case."""
     cut = [part for name in names if len(name) > 1 for part in (name[:-1], name[1:])]
     overlapping = [
         name + other[size:]
@@ -124,7 +124,7 @@ def _near(names: Sequence[str]) -> list[str]:
 
 
 def ids_for(vocabulary: Vocabulary) -> st.SearchStrategy[list[int]]:
-    """Return a strategy for ids: of texts, of any tokens, of bytes that are no UTF-8.
+    """Return a strategy for ids: of texts, of any tokens, of bytes that are not UTF-8.
 
     Occasionally one is unknown.
 
@@ -181,7 +181,7 @@ def _stream(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
 
 
 def growing_calls(vocabulary: Vocabulary) -> st.SearchStrategy[list[Request]]:
-    """Return a strategy for calls on a text that grows: pushes, and truncations.
+    """Return a strategy for calls on a growing text: pushes and truncations.
 
     A truncation leaves any length that there is.
 
@@ -195,7 +195,7 @@ def growing_calls(vocabulary: Vocabulary) -> st.SearchStrategy[list[Request]]:
 
 
 def _calls(drawn: Sequence[bytes | int]) -> list[Request]:
-    """Return pushes as they are, and truncations to the n-th part of what is there."""
+    """Return pushes unchanged, and truncations to a fraction of the current length."""
     calls, length = list[Request](), 0
     for each in drawn:
         if isinstance(each, bytes):
@@ -264,7 +264,7 @@ def _completions(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
 
 
 def _session(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
-    """Draw calls about one or two texts, so that several are about the same text."""
+    """Draw calls about only one or two texts, so that several calls share a text."""
     names = list(vocabulary.special_tokens)
     text = texts(*names, longest=4) if names else texts_of(vocabulary, 4)
     which: st.SearchStrategy[Any] = st.sampled_from(["all", [], *([name] for name in names[:4])])
@@ -306,10 +306,10 @@ VOCABULARY_QUESTIONS: Final[Mapping[str, Callable[[Vocabulary], st.SearchStrateg
         }
     )
 )
-"""What draws the questions of each operation, given a vocabulary."""
+"""The strategy for the questions of each operation, given a vocabulary."""
 
 OF_PIECES: Final = frozenset({"append", "prepend", "eager", "intervals", "canonical"})
-"""Operations that treat a text as one piece, whatever the vocabulary's pattern."""
+"""Operations that treat a text as one piece and ignore the vocabulary's pattern."""
 
 
 def worth_asking(op: str, vocabulary: Vocabulary) -> bool:
