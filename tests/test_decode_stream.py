@@ -20,6 +20,7 @@ from bpe_ref.tokenizer import Tokenizer
 from tests.engine_encodings import FAILED, engine_answer, our_answer
 from tests.test_hugging_face_decoders import ATOMS, KINDS, engine_of
 from tests.texts import drawn
+from tokenref.engines.reference_pipeline import PipelineSession
 
 VOCABULARY = {atom: number for number, atom in enumerate(dict.fromkeys(filter(None, ATOMS)))}
 SIZE = len(VOCABULARY)
@@ -38,9 +39,11 @@ def engine_with(decoder: Any) -> EngineTokenizer:
     return tokenizer
 
 
-def pipeline_with(decoder: Any) -> Tokenizer:
+def pipeline_with(decoder: Any) -> PipelineSession:
     added = [AddedToken(content, special=special) for content, special in ADDED.items()]
-    return Tokenizer(BPE(VOCABULARY, []), decoder=decoder, added_tokens=AddedTokens(added))
+    return PipelineSession(
+        Tokenizer(BPE(VOCABULARY, []), decoder=decoder, added_tokens=AddedTokens(added))
+    )
 
 
 def test_every_step_gives_the_librarys_text() -> None:

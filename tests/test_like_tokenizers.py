@@ -254,10 +254,10 @@ def test_an_encoding_is_cut_and_filled_in_place() -> None:
 
 def test_what_was_given_out_does_not_change_with_the_tokenizer() -> None:
     tokenizer = built(ours)
-    pipeline, encoding = tokenizer.pipeline, tokenizer.encode("the")
+    frozen, encoding = tokenizer.frozen, tokenizer.encode("the")
     tokenizer.enable_padding(length=30)
     tokenizer.normalizer = tokenizer.pre_tokenizer = tokenizer.post_processor = None
-    assert pipeline.encode("the") == encoding.value
+    assert frozen.tokenize("the") == encoding.value
     assert len(tokenizer.encode("the")) == 30
 
 

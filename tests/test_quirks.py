@@ -15,7 +15,7 @@ from bpe_ref.errors import BpeError
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.normalizers.charsmap import compile_charsmap
 from bpe_ref.profile import HUGGING_FACE, STRICT, Profile
-from bpe_ref.tokenizer import Tokenizer
+from bpe_ref.tokenizer import Tokenizer, UnknownIds
 
 PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "tokenizers.md"
 FIELDS: Final = [field.name for field in fields(Profile) if field.name != "name"]
@@ -58,7 +58,7 @@ def tokens_of(text: str) -> Question:
 
     def ask(tokenizer: Either) -> str:
         if isinstance(tokenizer, Tokenizer):
-            return " ".join(tokenizer.encode(text, draw=lambda: 0.75).tokens)
+            return " ".join(tokenizer.tokenize(text, draw=lambda: 0.75).tokens)
         return " ".join(tokenizer.encode(text).tokens)
 
     return ask
@@ -66,12 +66,26 @@ def tokens_of(text: str) -> Question:
 
 def ids_of(text: str) -> Question:
     """Ask for the ids of a text."""
-    return lambda tokenizer: " ".join(map(str, tokenizer.encode(text).ids))
+
+    def ask(tokenizer: Either) -> str:
+        encoded = tokenizer.encode(text)
+        ids = encoded if isinstance(tokenizer, Tokenizer) else encoded.ids
+        return " ".join(map(str, ids))
+
+    return ask
 
 
 def text_of(*ids: int) -> Question:
     """Ask for the text of ids."""
-    return lambda tokenizer: tokenizer.decode(ids, skip_special_tokens=True)
+
+    def ask(tokenizer: Either) -> str:
+        if not isinstance(tokenizer, Tokenizer):
+            return str(tokenizer.decode(ids, skip_special_tokens=True))
+        dropped = tokenizer.added_tokens.profile.unknown_ids_dropped
+        unknown_ids: UnknownIds = "skip" if dropped else "refuse"
+        return tokenizer.decode(ids, skip_special_tokens=True, unknown_ids=unknown_ids)
+
+    return ask
 
 
 def merges_of(tokenizer: Either) -> str:

@@ -221,8 +221,9 @@ class Tokenizer:
 
     def id_to_token(self, id: TokenId) -> str | None:  # noqa: A002 -- the library's name
         """Return the token with an id."""
+        known = as_id(id)
         try:
-            return self._plain.id_to_token(as_id(id))
+            return self._plain.id_to_token(known)
         except TokenIdError:
             return None
 
