@@ -28,8 +28,8 @@ from bpe_ref.components import Draw, Model, Normalizer, PreTokenizer
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.character_borders import CharacterBorders
 from bpe_ref.models.piece_cache import PieceCache
-from bpe_ref.normalizers import ByteLevel as ByteLevelNormalizer
-from bpe_ref.normalizers import Sequence as NormalizerSequence
+from bpe_ref.normalizers.byte_level import ByteLevel as ByteLevelNormalizer
+from bpe_ref.normalizers.sequence import Sequence as NormalizerSequence
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel
 from bpe_ref.pre_tokenizers.metaspace import Metaspace
 from bpe_ref.pre_tokenizers.sequence import Sequence, needs_alignment, reads_start
@@ -68,7 +68,8 @@ class QuickIds:
         self._characters: Final = (
             CharacterBorders(model.borders) if cuts_more and isinstance(model, BPE) else None
         )
-        self._has_added: Final = added.has(normalized=False) or added.has(normalized=True)
+        self._has_normalized: Final = added.has(normalized=True)
+        self._has_added: Final = self._has_normalized or added.has(normalized=False)
         self.cuts_letters: Final = self._finish is not _in_letters and writes_letters(
             normalizer, pre_tokenizer
         )
@@ -80,7 +81,11 @@ class QuickIds:
         """Return the ids; `draw` gives the random numbers for dropout."""
         if treatment.refused:
             treatment.check(text)
-        if not self._has_added:
+        if (
+            not self._has_added
+            or len(treatment.ordinary) == len(self._added.ids)  # all are ordinary text
+            or not (self._has_normalized or self._added.may_be_in(text, normalized=False))
+        ):
             changed = text if self._normalize is None else self._normalize(text)
             return self._ids_of(self._cut(changed, True), draw) if changed else []
         ids: list[TokenId] = []

@@ -696,8 +696,10 @@ class Tokenizer:
         >>> sorted(load("tiny").treatment("ordinary").ordinary)
         ['<|endoftext|>', '<|fim_middle|>', '<|fim_prefix|>', '<|fim_suffix|>']
         """
-        if isinstance(special, str) and special == "recognise":
-            return RECOGNISE_ALL
+        if isinstance(special, str):
+            known = RECOGNISE_ALL if special == "recognise" else self._treatments.get(special)
+            if known is not None:
+                return known
         choices = (
             (special.recognise, special.refuse) if isinstance(special, Special) else (special,)
         )

@@ -98,6 +98,8 @@ class ByteLevel:
         from bpe_ref.patterns.borders import borders_of
 
         if self.use_regex:
+            from bpe_ref.patterns.borders import borders_of
+
             borders = borders_of(GPT2_PATTERN)
             if borders is None or not borders.is_border(left, right):
                 return None
