@@ -18,6 +18,22 @@ from bpe_ref.pre_tokenizers.split_by_pattern import Split
 from bpe_ref.pre_tokenizers.unicode_scripts import UnicodeScripts
 from bpe_ref.pre_tokenizers.whitespace import Whitespace, WhitespaceSplit
 
+__all__ = [
+    "PRE_TOKENIZERS",
+    "BertPreTokenizer",
+    "ByteLevel",
+    "CharDelimiterSplit",
+    "Digits",
+    "FixedLength",
+    "Metaspace",
+    "Punctuation",
+    "Sequence",
+    "Split",
+    "UnicodeScripts",
+    "Whitespace",
+    "WhitespaceSplit",
+]
+
 PRE_TOKENIZERS: Final[Mapping[str, type]] = MappingProxyType(
     {
         component.__name__: component
