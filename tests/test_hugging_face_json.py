@@ -469,7 +469,7 @@ def test_a_file_may_be_packed_and_must_not_be_too_large(
 ) -> None:
     path = tmp_path / "tokenizer.json.gz"
     path.write_bytes(gzip.compress(json.dumps(FULL).encode()))
-    assert read_tokenizer_json(path).encode("abc").ids == parse(FULL).encode("abc").ids
+    assert read_tokenizer_json(path).encode("abc") == parse(FULL).encode("abc")
     monkeypatch.setattr(files, "MAXIMUM_SIZE", 1000)
     with pytest.raises(VocabularyFileError, match="must have at most 1000 bytes unpacked"):
         read_tokenizer_json(path)

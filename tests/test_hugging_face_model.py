@@ -69,7 +69,7 @@ def test_tokens_and_their_bytes_are_the_librarys(name: str) -> None:
         assert [(t.id, t.string, (t.start, t.end)) for t in tokens] == [
             (t.id, t.value, t.offsets) for t in expected
         ]
-        assert ours.tokenize_ids(piece) == [t.id for t in tokens]
+        assert ours.ids(piece) == [t.id for t in tokens]
         lengths = [(t.id, t.end - t.start) for t in tokens]
         assert ours.tokenize_by_definition(piece) == lengths
         changed.append(len(tokens) < len(ours.symbols(piece)) or not tokens)
@@ -98,7 +98,7 @@ def test_long_pieces_cut_where_no_merge_crosses_have_the_same_tokens(
     @given(st.one_of(text_of(longest=3), text_of(longest=20), spelled))
     def check(piece: str) -> None:
         expected = [token for token, _ in ours.tokenize_by_definition(piece)]
-        assert ours.tokenize_ids(piece) == expected
+        assert ours.ids(piece) == expected
         parts.append(len(ours.borders.cut(piece)))
 
     check()
@@ -213,7 +213,7 @@ def test_an_empty_piece_has_no_tokens_even_if_the_empty_text_is_one() -> None:
 
 def test_a_long_piece_takes_no_quadratic_time() -> None:
     model = BPE(VOCAB, MERGES)
-    assert model.tokenize_ids("abc" * 100_000) == [5] * 100_000
+    assert model.ids("abc" * 100_000) == [5] * 100_000
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_dropout_has_the_librarys_distribution(piece: str, dropout: float) -> No
     theirs = engine(document(content)).model
     draw = random.Random(7).random
     count = 20_000
-    a = frequencies(lambda: tuple(ours.tokenize_ids(piece, draw)), count)
+    a = frequencies(lambda: tuple(ours.ids(piece, draw)), count)
     b = frequencies(lambda: tuple(token.id for token in theirs.tokenize(piece)), count)
     # Outcomes too rare for the approximation are counted as one.
     common = [outcome for outcome in a | b if a[outcome] + b[outcome] >= 20]
@@ -276,5 +276,5 @@ def test_dropout_has_the_librarys_distribution(piece: str, dropout: float) -> No
 def test_a_different_dropout_would_be_noticed() -> None:
     draw = random.Random(7).random
     models = [BPE(VOCAB, MERGES, dropout=dropout) for dropout in (0.3, 0.35)]
-    a, b = (Counter(tuple(m.tokenize_ids("abcabc", draw)) for _ in range(5000)) for m in models)
+    a, b = (Counter(tuple(m.ids("abcabc", draw)) for _ in range(5000)) for m in models)
     assert sum((a[key] - b[key]) ** 2 / (a[key] + b[key]) for key in a | b) > 60

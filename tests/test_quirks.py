@@ -13,6 +13,7 @@ import tokenizers
 
 from bpe_ref.errors import BpeError
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
+from bpe_ref.models.bpe import BPE
 from bpe_ref.normalizers.charsmap import compile_charsmap
 from bpe_ref.profile import HUGGING_FACE, STRICT, Profile
 from bpe_ref.tokenizer import Tokenizer
@@ -58,7 +59,7 @@ def tokens_of(text: str) -> Question:
 
     def ask(tokenizer: Either) -> str:
         if isinstance(tokenizer, Tokenizer):
-            return " ".join(tokenizer.encode(text, draw=lambda: 0.75).tokens)
+            return " ".join(tokenizer.tokenize(text, draw=lambda: 0.75).tokens)
         return " ".join(tokenizer.encode(text).tokens)
 
     return ask
@@ -66,7 +67,13 @@ def tokens_of(text: str) -> Question:
 
 def ids_of(text: str) -> Question:
     """Ask for the ids of a text."""
-    return lambda tokenizer: " ".join(map(str, tokenizer.encode(text).ids))
+
+    def ask(tokenizer: Either) -> str:
+        if isinstance(tokenizer, Tokenizer):
+            return " ".join(map(str, tokenizer.encode(text)))
+        return " ".join(map(str, tokenizer.encode(text).ids))
+
+    return ask
 
 
 def text_of(*ids: int) -> Question:
@@ -77,6 +84,7 @@ def text_of(*ids: int) -> Question:
 def merges_of(tokenizer: Either) -> str:
     """Ask for the number of merges."""
     if isinstance(tokenizer, Tokenizer):
+        assert isinstance(tokenizer.model, BPE)
         return str(len(tokenizer.model.merges))
     return str(len(json.loads(tokenizer.to_str())["model"]["merges"]))
 

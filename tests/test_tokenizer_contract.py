@@ -141,7 +141,8 @@ def loaded(kind: str) -> Tokenizer:
 
 
 def tokenizers(function: Callable[..., None]) -> Callable[..., None]:
-    return pytest.mark.parametrize("kind", KINDS)(function)
+    decorated: Callable[..., None] = pytest.mark.parametrize("kind", KINDS)(function)
+    return decorated
 
 
 @tokenizers
