@@ -23,11 +23,15 @@ from benchmarks.texts import english_prose
 from bpe_ref import Tokenizer, load
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.sentencepiece import BYTE_PIECES, Piece, SentencePieceModel
-from bpe_ref.normalizers import NFC, NFKC, Lowercase, Replace, Sequence
+from bpe_ref.normalizers.forms import NFC, NFKC
+from bpe_ref.normalizers.lowercase import Lowercase
+from bpe_ref.normalizers.replacing import Replace
 from bpe_ref.normalizers.sentencepiece import NormalizationRules, SentencePieceNormalizer
+from bpe_ref.normalizers.sequence import Sequence
 from bpe_ref.patterns.matches import Regex
-from bpe_ref.pre_tokenizers import ByteLevel, Split
-from bpe_ref.pre_tokenizers import Sequence as Steps
+from bpe_ref.pre_tokenizers.byte_level import ByteLevel
+from bpe_ref.pre_tokenizers.sequence import Sequence as Steps
+from bpe_ref.pre_tokenizers.split_by_pattern import Split
 
 SHARED: Final = Path(__file__).resolve().parent.parent.parent / "shared" / "tokenizers"
 SIZES: Final = (1_000, 4_000, 16_000, 64_000)

@@ -6,9 +6,13 @@ encoding works, start with `encoders.naive`.
 tokenizer, loading     the class `Tokenizer`, and `load`
 added_tokens/, normalizers/, pre_tokenizers/, models/, post_processors/, decoders/
                        the components of a tokenizer, one file each
-vocabulary/, encoders/     tokens and merges; the definition, and faster algorithms
+vocabulary/            tokens and merges; `vocabulary.compatibility`: which tokens may be
+                       neighbours; `vocabulary.tries`; `vocabulary.heap`: the encoder of the models
+encoders/              the definition, faster algorithms, and `encoders.dropout`
 formats/, registry, finding     one file for each file format; well-known vocabularies
 patterns/, data/       regular expressions, and the pinned Unicode tables
+decoders.stream        text from tokens that come one at a time; through the decoders of a
+                       `tokenizer.json`: `decoders.chain_stream`
 growing/, cutting/     text that grows; counting and cutting by tokens
 auditing, tracing      unusual properties of a vocabulary; the definition step by step
 completions, canonical     what the end of a text may become; ids that an encoder returns

@@ -66,7 +66,7 @@ Witnesses
 
 A few texts that stand for all, as far as a pattern can tell what follows.
 
-A pattern sees of a character only which of its sets hold it (see `stand_ins`).
+A pattern sees of a character only which of its sets hold it (see `patterns.stand_ins`).
 So the code points fall into classes that it cannot tell apart, and one
 character of each class stands for the whole class. Where a piece ends may
 depend on what comes after it; to see how, it is enough to try one character of

@@ -18,15 +18,7 @@ from typing import Final
 from bpe_ref import finding
 from bpe_ref.errors import ParameterError, VocabularyFileError
 from bpe_ref.formats.files import read_unpacked
-from bpe_ref.formats.gpt2 import read_gpt2
-from bpe_ref.formats.hugging_face import parse_tokenizer_json
-from bpe_ref.formats.merges_text import read_merges_text
-from bpe_ref.formats.minbpe import parse_minbpe
-from bpe_ref.formats.plain_json import parse_plain_json
 from bpe_ref.formats.recognizing import format_of
-from bpe_ref.formats.sentencepiece import parse_sentencepiece, sentencepiece_tokenizer
-from bpe_ref.formats.tekken import parse_tekken
-from bpe_ref.formats.tiktoken import parse_tiktoken
 from bpe_ref.registry import REGISTRY
 from bpe_ref.tiny import tiny_vocabulary
 from bpe_ref.tokenizer import Tokenizer, tokenizer_of
@@ -88,16 +80,28 @@ def _load(path: Path, name: str) -> Tokenizer:
     content, source = read_unpacked(path), str(path)
     match format_of(content, source):
         case "tokenizer.json":
+            from bpe_ref.formats.hugging_face import parse_tokenizer_json
+
             return parse_tokenizer_json(content, source).replace(name=name)
         case "sentencepiece":
+            from bpe_ref.formats.sentencepiece import parse_sentencepiece, sentencepiece_tokenizer
+
             return sentencepiece_tokenizer(parse_sentencepiece(content, source), name)
         case "tekken":
+            from bpe_ref.formats.tekken import parse_tekken
+
             vocabulary = parse_tekken(content, source)
         case "minbpe":
+            from bpe_ref.formats.minbpe import parse_minbpe
+
             vocabulary = parse_minbpe(content, source)
         case "plain json":
+            from bpe_ref.formats.plain_json import parse_plain_json
+
             vocabulary = parse_plain_json(content, source).vocabulary
         case "tiktoken":
+            from bpe_ref.formats.tiktoken import parse_tiktoken
+
             vocabulary = vocabulary_by_concatenation(parse_tiktoken(content, source))
         case _:
             vocabulary = _load_pair(path)
@@ -116,7 +120,11 @@ def _load_pair(path: Path) -> Vocabulary:
     other = path.with_name(beside)
     files = {name: path, beside: other}
     if "vocab.bpe" in files:
+        from bpe_ref.formats.gpt2 import read_gpt2
+
         return read_gpt2(files["vocab.bpe"], files["encoder.json"])
+    from bpe_ref.formats.merges_text import read_merges_text
+
     return read_merges_text(files["merges.txt"], files["vocab.json"])
 
 

@@ -48,7 +48,7 @@ class Profile:
 
     byte_fallback_all_or_nothing: bool
     """A run of byte tokens that is not UTF-8 as a whole becomes one U+FFFD per byte. Else only
-    what is wrong in it is replaced, by the rule in `decoding`."""
+    what is wrong in it is replaced, by the rule in `decoders.to_bytes`."""
 
     byte_fallback_reads_any_number: bool
     """`<0x+1>` and `<0xaB>` are byte tokens too. Else only two upper-case hexadecimal digits."""

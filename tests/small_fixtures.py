@@ -16,9 +16,16 @@ RECORDS: Final = ("bpe/limit/cutting.jsonl", "bpe/count/texts.jsonl")
 OTHERS: Final = ("glossary.json", "schema/header.v1.json")
 
 
+def checkout_fixtures() -> Path:
+    """Return the folder of the fixtures of this checkout."""
+    folder = fixtures_folder()
+    assert isinstance(folder, Path)
+    return folder
+
+
 def small_fixtures(folder: Path, most: int = 40) -> Path:
     """Make such a folder of the package's own fixtures, at most so many records of each file."""
-    package = fixtures_folder()
+    package = checkout_fixtures()
     whole = parse_manifest(package)
     canaries = _records(package / "canary.jsonl")
     taken = {path: _records(package / path)[:most] for path in RECORDS}

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.small_fixtures import checkout_fixtures
 from tests.test_cases import PAGES, sections
-from tokenref.catalogue import Selection, SelectionError, fixtures_folder, open_catalogue
+from tokenref.catalogue import Selection, SelectionError, open_catalogue
 from tokenref.manifest import MANIFEST, read_manifest
 from tokenref.record import RecordError
 
@@ -38,7 +39,7 @@ def test_every_record_cites_a_page_or_a_section_of_the_book() -> None:
 def fixtures(tmp_path: Path) -> Path:
     """Return a copy of the fixtures that a test may spoil."""
     folder = tmp_path / "fixtures"
-    shutil.copytree(fixtures_folder(), folder)
+    shutil.copytree(checkout_fixtures(), folder)
     return folder
 
 

@@ -25,7 +25,8 @@ from bpe_ref import TextRules, load, vocabulary_by_concatenation, vocabulary_of
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from bpe_ref.formats.tiktoken import read_tiktoken, write_tiktoken
 from bpe_ref.tiny import tiny_corpus, tiny_vocabulary
-from tokenref.catalogue import fixtures_folder, open_catalogue
+from tests.small_fixtures import checkout_fixtures
+from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
 from tokenref.questions.text import TextInput
 from tokenref.record import op_of
@@ -45,7 +46,7 @@ def tokenref(*arguments: str | Path) -> Result:
 def fixtures(tmp_path: Path) -> Path:
     """Return a copy of the fixtures that a test may spoil."""
     folder = tmp_path / "fixtures"
-    shutil.copytree(fixtures_folder(), folder)
+    shutil.copytree(checkout_fixtures(), folder)
     return folder
 
 
@@ -534,7 +535,7 @@ def test_the_names_of_mutants_are_never_cut(width: int) -> None:
 
 
 def test_a_digest_is_printed_whole_and_what_is_left_out_is_said() -> None:
-    result = tokenref("vocabulary", "audit", fixtures_folder() / "vocab" / "doubles.json")
+    result = tokenref("vocabulary", "audit", checkout_fixtures() / "vocab" / "doubles.json")
     assert re.search(r"^digest +sha256:[0-9a-f]{64}$", result.output, re.MULTILINE)
     assert re.search(r"^missing bytes +\d+: 00 01 02 03 04, \.\.\.$", result.output, re.MULTILINE)
 
@@ -567,7 +568,9 @@ def test_a_sampler_s_record_is_shown_in_decimal_or_bit_for_bit() -> None:
     rule = "standard: keeps the most probable tokens until their probabilities sum to p"
     assert f"rules   {rule}" in result.output
     line = tokenref("show", case, "--json").output
-    assert line in (fixtures_folder() / "sampling/top_p/boundary.jsonl").read_text(encoding="ascii")
+    assert line in (checkout_fixtures() / "sampling/top_p/boundary.jsonl").read_text(
+        encoding="ascii"
+    )
 
 
 def test_a_text_can_be_encoded_and_traced() -> None:

@@ -21,11 +21,14 @@ from bpe_ref.cutting.safe_cuts import TextCounter
 from bpe_ref.cutting.splitting import chunks, split_at
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.sentencepiece import BYTE_PIECES, Piece, SentencePieceModel
-from bpe_ref.normalizers import NFC, NFD, NFKC, Lowercase, Prepend, Replace, Strip, StripAccents
-from bpe_ref.normalizers import ByteLevel as ByteLevelNormalizer
-from bpe_ref.normalizers import Sequence as Normalizers
+from bpe_ref.normalizers.byte_level import ByteLevel as ByteLevelNormalizer
 from bpe_ref.normalizers.charsmap import Charsmap, compile_charsmap
+from bpe_ref.normalizers.forms import NFC, NFD, NFKC
+from bpe_ref.normalizers.lowercase import Lowercase
+from bpe_ref.normalizers.replacing import Prepend, Replace
 from bpe_ref.normalizers.sentencepiece import NormalizationRules, SentencePieceNormalizer
+from bpe_ref.normalizers.sequence import Sequence as Normalizers
+from bpe_ref.normalizers.stripping import Strip, StripAccents
 from bpe_ref.patterns.borders import PatternBorders, borders_of
 from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.patterns.registered import PATTERNS
@@ -33,8 +36,12 @@ from bpe_ref.patterns.to_oniguruma import to_oniguruma
 from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 from bpe_ref.post_processors import TemplateProcessing
 from bpe_ref.post_processors.templates import parse_template
-from bpe_ref.pre_tokenizers import ByteLevel, Digits, Metaspace, Punctuation, Split
-from bpe_ref.pre_tokenizers import Sequence as Steps
+from bpe_ref.pre_tokenizers.byte_level import ByteLevel
+from bpe_ref.pre_tokenizers.digits import Digits
+from bpe_ref.pre_tokenizers.metaspace import Metaspace
+from bpe_ref.pre_tokenizers.punctuation import Punctuation
+from bpe_ref.pre_tokenizers.sequence import Sequence as Steps
+from bpe_ref.pre_tokenizers.split_by_pattern import Split
 from bpe_ref.registry import REGISTRY
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe_ref import normalizers
 from bpe_ref.aligned_text import AlignedText, Span
 from bpe_ref.data import table
 from bpe_ref.errors import ParameterError, VocabularyFileError
-from bpe_ref.normalizers import NORMALIZERS
+from bpe_ref.normalizers import table as normalizers
 from bpe_ref.normalizers.charsmap import compile_charsmap
 from bpe_ref.normalizers.grapheme_clusters import grapheme_clusters
 from bpe_ref.normalizers.normalization_forms import Form, form_changes
 from bpe_ref.normalizers.normalizer_tables import ranges_of
+from bpe_ref.normalizers.table import NORMALIZERS
 from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, TABLES, to_ranges
 from bpe_ref.profile import STRICT

@@ -15,10 +15,12 @@ from tokenizers import Regex as EngineRegex
 from tokenizers import pre_tokenizers as engine
 
 from bpe_ref import ParameterError
-from bpe_ref import pre_tokenizers as ours
 from bpe_ref.aligned_text import AlignedText
+from bpe_ref.components import PreTokenizer
 from bpe_ref.patterns.matches import Literal, Regex
+from bpe_ref.pre_tokenizers import table as ours
 from bpe_ref.pre_tokenizers.character_classes import CharacterClass, find_character
+from bpe_ref.pre_tokenizers.sequence import needs_alignment
 from bpe_ref.pre_tokenizers.splitting import BEHAVIORS, ranges
 from bpe_ref.pre_tokenizers.unicode_scripts import script_of
 from bpe_ref.vocabulary.byte_alphabet import (
@@ -50,7 +52,7 @@ REGEXES: Final = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|\s+(?!\S)|\s+",
 )
 PATTERNS: Final[tuple[Literal | Regex, ...]] = (*map(Literal, LITERALS), *map(Regex, REGEXES))
-Pair: TypeAlias = tuple[engine.PreTokenizer, ours.PreTokenizer]
+Pair: TypeAlias = tuple[engine.PreTokenizer, PreTokenizer]
 """A component of the engine's and ours."""
 
 
@@ -142,7 +144,7 @@ def engine_pieces(
     return [(piece, offsets) for piece, offsets, _ in found if piece]
 
 
-def our_pieces(component: ours.PreTokenizer, text: AlignedText) -> list[tuple[str, Any]]:
+def our_pieces(component: PreTokenizer, text: AlignedText) -> list[tuple[str, Any]]:
     return [(piece.text, (piece.start, piece.end)) for piece in component.cut(text)]
 
 
@@ -284,10 +286,7 @@ def test_text_alone_is_cut_the_same_by_a_sequence(
     normalizer: normalizers.Normalizer,
 ) -> None:
     component = sequence_of(names)[1]
-    if ours.needs_alignment(component):
-        aligned = AlignedText.of(text)
-    else:
-        aligned = normalized(text, normalizer)
+    aligned = AlignedText.of(text) if needs_alignment(component) else normalized(text, normalizer)
     if text and not at_start:
         aligned = moved(aligned)
     expected = [piece.text for piece in component.cut(aligned)]
@@ -403,7 +402,7 @@ def test_every_letter_of_the_first_character_is_at_the_beginning() -> None:
     assert our_pieces(component, AlignedText.of("éa")) == expected
     assert component.cut_text("éa", at_start=True) == ["▁Ã", "▁©", "a"]
     assert component.cut_text("éa", at_start=False) == ["Ã", "©", "a"]
-    assert ours.needs_alignment(component)
+    assert needs_alignment(component)
 
 
 def test_what_no_script_begins_vanishes() -> None:

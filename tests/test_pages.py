@@ -24,8 +24,13 @@ RULES_PAGE: Final = ROOT / "docs" / "sampling.md"
 PAGES: Final = (
     *(ROOT / name for name in ("README.md", "CHANGELOG.md")),
     FORMAT_PAGE,
+    ROOT / "benchmarks" / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
 )
+GENERATED: Final = {"engines.md", "differences.md", "unconfirmed.md", "mutants.md"}
+PRESENT: Final = [page for page in PAGES if page.name not in {*GENERATED, "CHANGELOG.md"}]
+"""The pages that are written by hand. An old release in CHANGELOG.md had other files."""
+PATH: Final = r"`((?:bpe_ref|sampling_ref|tokenref|authoring|benchmarks|tests)/[^`\s]*)`"
 
 
 def prose(page: Path) -> str:
@@ -66,6 +71,12 @@ def test_every_link_leads_to_a_file_that_is_there(page: Path) -> None:
             assert (page.parent / path).exists(), target
 
 
+@pytest.mark.parametrize("page", PRESENT, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_path_of_the_project_that_a_page_names_is_there(page: Path) -> None:
+    for path in re.findall(PATH, prose(page)):
+        assert (ROOT / path).exists(), path
+
+
 def test_every_page_of_the_book_is_in_its_index() -> None:
     linked = set(re.findall(r"\]\(([^)#]+)\)", prose(ROOT / "docs" / "README.md")))
     pages = {page.name for page in (ROOT / "docs").iterdir() if page.suffix in {".md", ".html"}}
@@ -73,9 +84,8 @@ def test_every_page_of_the_book_is_in_its_index() -> None:
 
 
 def test_every_page_that_is_written_by_hand_shows_the_way_back_to_the_index() -> None:
-    generated = {"engines.md", "differences.md", "unconfirmed.md", "mutants.md"}
     for page in sorted((ROOT / "docs").glob("*.md")):
-        if page.name not in {*generated, "README.md"}:
+        if page.name not in {*GENERATED, "README.md"}:
             assert "](README.md)" in prose(page), page.name
     assert "](docs/README.md)" in prose(ROOT / "README.md")
     assert "](../docs/README.md)" in prose(FORMAT_PAGE)

@@ -17,9 +17,9 @@ from authoring.mutants.table import MUTANTS
 from authoring.tokenizer_files.table import described_tokenizers, fixture_tokenizers
 from bpe_ref.decoders import DECODERS
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
-from bpe_ref.normalizers import NORMALIZERS
+from bpe_ref.normalizers.table import NORMALIZERS
 from bpe_ref.post_processors import POST_PROCESSORS
-from bpe_ref.pre_tokenizers import PRE_TOKENIZERS
+from bpe_ref.pre_tokenizers.table import PRE_TOKENIZERS
 from bpe_ref.profile import PROFILES
 from tokenref.answers import Unsupported
 from tokenref.engines.tokenizers import TokenizersEngine

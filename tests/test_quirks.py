@@ -13,6 +13,7 @@ import tokenizers
 
 from bpe_ref.errors import BpeError
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
+from bpe_ref.models.bpe import BPE
 from bpe_ref.normalizers.charsmap import compile_charsmap
 from bpe_ref.profile import HUGGING_FACE, STRICT, Profile
 from bpe_ref.tokenizer import Tokenizer, UnknownIds
@@ -68,9 +69,9 @@ def ids_of(text: str) -> Question:
     """Ask for the ids of a text."""
 
     def ask(tokenizer: Either) -> str:
-        encoded = tokenizer.encode(text)
-        ids = encoded if isinstance(tokenizer, Tokenizer) else encoded.ids
-        return " ".join(map(str, ids))
+        if isinstance(tokenizer, Tokenizer):
+            return " ".join(map(str, tokenizer.encode(text)))
+        return " ".join(map(str, tokenizer.encode(text).ids))
 
     return ask
 
@@ -91,6 +92,7 @@ def text_of(*ids: int) -> Question:
 def merges_of(tokenizer: Either) -> str:
     """Ask for the number of merges."""
     if isinstance(tokenizer, Tokenizer):
+        assert isinstance(tokenizer.model, BPE)
         return str(len(tokenizer.model.merges))
     return str(len(json.loads(tokenizer.to_str())["model"]["merges"]))
 

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from bpe_ref import Special, Tokenizer
 from bpe_ref.decoders import decode_tokens
 from bpe_ref.errors import ParameterError, TokenIdError
-from bpe_ref.models.sentencepiece import Piece, PieceKind, merge_heap, merge_naive
+from bpe_ref.models.sentencepiece import (
+    Piece,
+    PieceKind,
+    SentencePieceModel,
+    merge_heap,
+    merge_naive,
+)
 from bpe_ref.normalizers.sentencepiece import NormalizationRules, normalize
 from bpe_ref.post_processors import BertProcessing
 from tests.sentencepiece_models import (
@@ -141,7 +147,9 @@ def test_every_code_point_normalizes_as_in_the_library(name: str) -> None:
 def test_the_heap_merges_as_the_definition_does(text: str, name: str) -> None:
     tokenizer, _ = both_cached(name)
     written = normalized(tokenizer, text)
-    assert merge_heap(tokenizer.model, written) == merge_naive(tokenizer.model, written)
+    model = tokenizer.model
+    assert isinstance(model, SentencePieceModel)
+    assert merge_heap(model, written) == merge_naive(model, written)
 
 
 @st.composite
@@ -170,9 +178,11 @@ def test_small_models_with_every_kind_of_piece_are_encoded_as_in_the_library(
     data: bytes, texts: list[str], source: st.DataObject
 ) -> None:
     tokenizer, library = both(data)
+    model = tokenizer.model
+    assert isinstance(model, SentencePieceModel)
     for text in texts:
         written = normalized(tokenizer, text)
-        assert merge_naive(tokenizer.model, written) == merge_heap(tokenizer.model, written)
+        assert merge_naive(model, written) == merge_heap(model, written)
         check_text(tokenizer, library, text)
     some_ids = st.lists(st.integers(0, library.get_piece_size() - 1), max_size=6)
     ids = source.draw(some_ids)

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from sampling_ref import EXACT, WEIGHTS, top_k
 from sampling_ref.errors import ParameterError, RowError
+from tests.small_fixtures import checkout_fixtures
 from tokenref.answers import Answer, Crashed, Ok, Refused, Skipped
 from tokenref.catalogue import Catalogue, Selection, open_catalogue
 from tokenref.cli import main
@@ -133,7 +134,7 @@ def test_long_texts_are_skipped_and_not_built(engine: ProtocolEngine) -> None:
 def test_json_is_read_however_it_is_spelled(engine: ProtocolEngine) -> None:
     """Escapes, surrogate pairs, spaces, unknown members, and bytes as they are."""
     entry = next(e for e in catalogue().manifest.vocabularies if e.name == "byte_order")
-    path = str((catalogue().folder / str(entry.path)).resolve())
+    path = str((checkout_fixtures() / str(entry.path)).resolve())
     text = 'é€😀\x00\x1f\x7f"\\/\b\f\n\r\t\uffff\U0010ffff'
     escaped = json.dumps({"text": text}).replace("/", "\\/").replace("ff", "FF", 1)
     plain = json.dumps({"text": text}, ensure_ascii=False)

@@ -38,7 +38,7 @@ HEAVY = {
 
 
 UNNEEDED = {
-    "--version": {*HEAVY, "bpe_ref.hugging_face.pipeline", "rich.progress"},
+    "--version": {*HEAVY, "bpe_ref.tokenizer", "rich.progress"},
     "encode abc": HEAVY,
     "check --help": {*FOR_OTHERS, "tiktoken"},
     "check tiktoken --id bpe/count/missing_bytes/*": FOR_OTHERS,

@@ -25,9 +25,9 @@ from bpe_ref.components import Token
 from bpe_ref.decoders import DecoderSequence
 from bpe_ref.encoding import Encoding
 from bpe_ref.models.bpe import BPE
-from bpe_ref.normalizers import Sequence as NormalizerSequence
+from bpe_ref.normalizers.sequence import Sequence as NormalizerSequence
 from bpe_ref.post_processors import PostProcessor, PostProcessorSequence
-from bpe_ref.pre_tokenizers import Sequence as PreSequence
+from bpe_ref.pre_tokenizers.sequence import Sequence as PreSequence
 from bpe_ref.profile import Profile
 from bpe_ref.tokenizer import Tokenizer
 from tokenref.answers import Ok, Refused

@@ -12,21 +12,14 @@ from authoring.mutants.pipelines import (
     tokenizes,
 )
 from bpe_ref.aligned_text import AlignedText
-from bpe_ref.normalizers import (
-    NFC,
-    NFD,
-    NFKC,
-    NFKD,
-    BertNormalizer,
-    Lowercase,
-    Nmt,
-    Precompiled,
-    Prepend,
-    Replace,
-    Sequence,
-    Strip,
-    StripAccents,
-)
+from bpe_ref.normalizers.bert import BertNormalizer
+from bpe_ref.normalizers.forms import NFC, NFD, NFKC, NFKD
+from bpe_ref.normalizers.lowercase import Lowercase
+from bpe_ref.normalizers.nmt import Nmt
+from bpe_ref.normalizers.precompiled import Precompiled
+from bpe_ref.normalizers.replacing import Prepend, Replace
+from bpe_ref.normalizers.sequence import Sequence
+from bpe_ref.normalizers.stripping import Strip, StripAccents
 from bpe_ref.patterns.matches import Literal, Regex, matches
 from bpe_ref.tokenizer import Tokenizer
 

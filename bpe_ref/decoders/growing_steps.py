@@ -1,4 +1,4 @@
-"""Decoders behind one that fuses, as steps of a stream; see `streaming`.
+"""Decoders behind one that fuses, as steps of a stream; see `chain_stream`.
 
 There is one string only, and it comes in parts. A step takes a part and returns
 the part that is certain now, as a list, like the steps of `string_steps`.

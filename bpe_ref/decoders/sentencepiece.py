@@ -13,7 +13,7 @@ google/sentencepiece; the wheel 0.2.3 as executed.
 
 What the source leaves open, and what it does
     *Bytes that are not UTF-8.* Each byte that starts no whole character becomes
-    one U+FFFD. (Most decoders, and `decoding` here, give one U+FFFD for each
+    one U+FFFD. (Most decoders, and `to_bytes` here, give one U+FFFD for each
     maximal part of a character.)
     *The front* ends with the first text that is not empty, so control pieces
     may stand before it. Where extra spaces are removed, a piece of nothing but

@@ -1,4 +1,4 @@
-"""Decoders that see strings one by one, as steps of a stream; see `streaming`.
+"""Decoders that see strings one by one, as steps of a stream; see `chain_stream`.
 
 A step takes a string and returns those that are certain now. What `finish`
 returns comes after all that `push` returned; joined in order they are the list

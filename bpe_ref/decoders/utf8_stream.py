@@ -3,7 +3,7 @@
     Bytes wait until they are a character, or until no byte can make them one.
     Then they are text: the character, or what `errors` puts in their place.
 
-The rule is that of `decoding`: each *maximal part* of a character that cannot
+The rule is that of `to_bytes`: each *maximal part* of a character that cannot
 be one is replaced at once. An incomplete character is such a part when a byte
 arrives that does not continue it (which then begins anew), and at the end.
 
@@ -30,7 +30,7 @@ from bpe_ref.decoders.to_bytes import bytes_to_text
 from bpe_ref.errors import DecodingError, ParameterError
 
 STREAM_ERRORS: Final = ("strict", "replace", "ignore", "backslashreplace", "surrogateescape")
-"""What can become of bytes that are not UTF-8, as in `decoding`."""
+"""What can become of bytes that are not UTF-8, as in `to_bytes`."""
 
 _ANY: Final = range(0x80, 0xC0)
 _SECOND: Final = {

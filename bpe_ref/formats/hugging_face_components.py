@@ -26,11 +26,11 @@ from typing import Any, Final, get_type_hints
 from bpe_ref.decoders import DECODERS
 from bpe_ref.errors import BpeError, VocabularyFileError
 from bpe_ref.formats.json_nodes import Node
-from bpe_ref.normalizers import NORMALIZERS
+from bpe_ref.normalizers.table import NORMALIZERS
 from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.post_processors import POST_PROCESSORS
 from bpe_ref.post_processors.templates import SequencePiece, SpecialPiece, SpecialToken
-from bpe_ref.pre_tokenizers import PRE_TOKENIZERS
+from bpe_ref.pre_tokenizers.table import PRE_TOKENIZERS
 from bpe_ref.profile import Profile
 
 ID_LIMIT: Final = 1 << 32

@@ -1,4 +1,4 @@
-"""Write `tokenizer.json`; see `hugging_face` for the format.
+"""Write `tokenizer.json`; see `formats.hugging_face` for the format.
 
 What is written means what the tokenizer means, to this package and to the
 library: the ids of added tokens, which the library does not read, come out the

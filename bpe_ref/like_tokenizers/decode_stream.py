@@ -7,7 +7,7 @@ Definition
     returned, and the tokens that the prefix came from are forgotten. Else the step returns None.
 
 Source: `step_decode_stream` in tokenizer/mod.rs of Hugging Face tokenizers 0.23.3. This module is
-there to test engines against it; `streaming` is the decoder to use.
+there to test engines against it; `decoders.chain_stream` is the decoder to use.
 
 Where it goes wrong
     - What is left at the end never comes: there is no last step.

@@ -3,20 +3,17 @@
 
 from collections.abc import Iterable
 
-from bpe_ref import pre_tokenizers as definition
+from bpe_ref.components import PreTokenizer
 from bpe_ref.errors import ParameterError
 from bpe_ref.like_tokenizers.patterns import to_pattern
 from bpe_ref.patterns.matches import Regex
-from bpe_ref.pre_tokenizers import (
-    BertPreTokenizer,
-    CharDelimiterSplit,
-    FixedLength,
-    Metaspace,
-    PreTokenizer,
-    UnicodeScripts,
-    Whitespace,
-    WhitespaceSplit,
-)
+from bpe_ref.pre_tokenizers import byte_level, digits, punctuation, sequence, split_by_pattern
+from bpe_ref.pre_tokenizers.bert import BertPreTokenizer
+from bpe_ref.pre_tokenizers.char_delimiter_split import CharDelimiterSplit
+from bpe_ref.pre_tokenizers.fixed_length import FixedLength
+from bpe_ref.pre_tokenizers.metaspace import Metaspace
+from bpe_ref.pre_tokenizers.unicode_scripts import UnicodeScripts
+from bpe_ref.pre_tokenizers.whitespace import Whitespace, WhitespaceSplit
 
 __all__ = [
     "BertPreTokenizer",
@@ -44,33 +41,33 @@ _BEHAVIORS = {
 
 def ByteLevel(
     add_prefix_space: bool = True, trim_offsets: bool = True, use_regex: bool = True
-) -> definition.ByteLevel:
+) -> byte_level.ByteLevel:
     """Return the pre-tokenizer of byte letters."""
-    return definition.ByteLevel(add_prefix_space, trim_offsets, use_regex)
+    return byte_level.ByteLevel(add_prefix_space, trim_offsets, use_regex)
 
 
-def Digits(individual_digits: bool = False) -> definition.Digits:
+def Digits(individual_digits: bool = False) -> digits.Digits:
     """Return the pre-tokenizer that cuts out digits."""
-    return definition.Digits(individual_digits)
+    return digits.Digits(individual_digits)
 
 
-def Punctuation(behavior: str = "isolated") -> definition.Punctuation:
+def Punctuation(behavior: str = "isolated") -> punctuation.Punctuation:
     """Return the pre-tokenizer that cuts at punctuation."""
-    return definition.Punctuation(_behavior(behavior))
+    return punctuation.Punctuation(_behavior(behavior))
 
 
-def Sequence(pretokenizers: Iterable[PreTokenizer]) -> definition.Sequence:
+def Sequence(pretokenizers: Iterable[PreTokenizer]) -> sequence.Sequence:
     """Return one pre-tokenizer after the other.
 
     >>> Sequence([Whitespace(), Digits(individual_digits=True)]).cut_text("a 12")
     ['a', '1', '2']
     """
-    return definition.Sequence(tuple(pretokenizers))
+    return sequence.Sequence(tuple(pretokenizers))
 
 
-def Split(pattern: str | Regex, behavior: str, invert: bool = False) -> definition.Split:
+def Split(pattern: str | Regex, behavior: str, invert: bool = False) -> split_by_pattern.Split:
     """Return the pre-tokenizer that cuts at matches."""
-    return definition.Split(to_pattern(pattern), _behavior(behavior), invert)
+    return split_by_pattern.Split(to_pattern(pattern), _behavior(behavior), invert)
 
 
 def _behavior(name: object) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bpe_ref import added_tokens, encoding, tokenizer
-from bpe_ref.components import Decoder, Normalizer
+from bpe_ref.components import Decoder, Normalizer, PreTokenizer
 from bpe_ref.errors import ParameterError, TokenIdError
 from bpe_ref.formats.hugging_face import parse_tokenizer_json, read_tokenizer_json
 from bpe_ref.formats.hugging_face_writing import dump_tokenizer_json
@@ -22,7 +22,6 @@ from bpe_ref.models.bpe import BPE
 from bpe_ref.post_processors import PostProcessor, process
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.post_processors.truncation import Truncation
-from bpe_ref.pre_tokenizers import PreTokenizer
 from bpe_ref.vocabulary.merges import TokenId
 
 STRATEGIES = {

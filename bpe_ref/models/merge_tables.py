@@ -6,7 +6,7 @@ Definition
     `continuing_subword_prefix`. A pair that comes twice has the rank of its last
     place.
 
-Source, and what it leaves open: see `model`.
+Source, and what it leaves open: see `models.bpe`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,11 +1,11 @@
 """What a piece consists of before anything merges: one symbol per character.
 
 Definition
-    Steps 1 and 2 of the model (see `model`): each character is looked up, with
+    Steps 1 and 2 of the model (see `models.bpe`): each character is looked up, with
     the prefix or the suffix that its place asks for. What is missing becomes
     bytes, or the unknown token.
 
-Source, and what it leaves open: see `model`.
+Source, and what it leaves open: see `models.bpe`.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence

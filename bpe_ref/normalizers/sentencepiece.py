@@ -45,7 +45,7 @@ SPACE_SYMBOL: Final = "\u2581"
 
 @dataclass(frozen=True, slots=True)
 class NormalizationRules:
-    """What becomes of text before it is cut into pieces; `normalizing` has the steps."""
+    """What becomes of text before it is cut into pieces; `normalize` has the steps."""
 
     charsmap: Charsmap | None = None
     """Which characters become which; None leaves them as they are."""

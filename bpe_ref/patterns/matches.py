@@ -3,7 +3,7 @@ r"""The patterns of `Split` and `Replace`: literal text, or a regular expression
 Definition
     `Pattern::find_matches` of the library: the matches and what lies between them, in order,
     covering the text. A literal is found from the left, without overlaps; a regular expression is
-    Oniguruma's (see `bpe_ref/oniguruma`).
+    Oniguruma's (see `bpe_ref/patterns/oniguruma`).
 
 What the definition leaves open
     The empty text is one stretch that is no match, whatever the pattern. A regular expression may

@@ -9,9 +9,9 @@ Definition
 
 The fast way: stand-ins
     cl100k's pattern divides what lies beyond ASCII into five classes of characters that it cannot
-    tell apart. One character of each stands in for all of them (see `stand_ins.py`, also for why
-    the answer is the same). Then the pattern's sets are small: ASCII and a few stand-ins. The
-    standard library's `re` needs one look into a table of 256 bits per character, and runs at
+    tell apart. One character of each stands in for all of them (see `patterns.stand_ins`, also
+    for why the answer is the same). Then the pattern's sets are small: ASCII and a few stand-ins.
+    The standard library's `re` needs one look into a table of 256 bits per character, and runs at
     more than twice the speed of `regex` with its own tables.
     Text beyond ASCII is not replaced, but for characters beyond U+FFFF, where `re` can do without:
     it looks sets up to there up in a bitmap. On text of many scripts that is four times faster.

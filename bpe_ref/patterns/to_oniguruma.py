@@ -51,7 +51,7 @@ def asks_for_words(pattern: str) -> bool:
 def to_oniguruma(pattern: str) -> str:
     r"""Return the pattern in Oniguruma's dialect.
 
-    The pattern must be one that `bpe_ref.Pretokenizer` takes, with tiktoken's
+    The pattern must be one that `bpe_ref.patterns.pretokenizer.Pretokenizer` takes, with tiktoken's
     tables. Raises `PatternError`, with the place.
 
     >>> to_oniguruma(r"\p{N}{1,3}+|\s++$|[\r\n]")

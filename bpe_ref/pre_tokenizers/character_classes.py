@@ -8,7 +8,7 @@ The fast way
     What a behavior does with matches of one character is a regular expression
     in itself: `Contiguous`, for instance, makes runs of members (M) and runs of
     others (O). `CharacterClass.cut` searches with it, in a text in which
-    stand-ins take the place of characters (see `stand_ins`).
+    stand-ins take the place of characters (see `patterns.stand_ins`).
 
 Why this is the same answer
     A run of n members before another character yields, with `Removed`,

@@ -1,7 +1,7 @@
 r"""Cut at the matches of a pinned pattern, as tiktoken does.
 
 Definition: the pieces are the matches, in order; text that no match covers is dropped. See
-`pretokenization` for what a pattern means.
+`patterns.pretokenizer` for what a pattern means.
 
 Source: openai/tiktoken 0.14.0, src/lib.rs.
 """

@@ -9,7 +9,7 @@ PyTorch 2.13, `aten/src/ATen/native/Distributions.cpp` (`multinomial_out`) and
 
 Random numbers
     Two words of MT19937 make a u in [0, 1) of 53 bits, the first word is the high one
-    (`uniforms.torch_cpu_double`). A race takes one u for each token, in the order of the
+    (`random.uniforms.torch_cpu_double`). A race takes one u for each token, in the order of the
     vocabulary, also for tokens of probability 0; a walk takes one for each draw. The seed is
     the low 32 bits of `torch.manual_seed`.
 32 and 64 bits

@@ -282,6 +282,8 @@ LLAMA_CPP = Profile(
         Stage(
             "top_k",
             {"k": "top_k"},
+            # "lowest id" does not decide here: the order of "libstdc++" does, which keeps equals
+            # where std::partial_sort leaves them (see `llama_cpp_order`).
             {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if=((Condition("top_k", "<=", 0),), MIROSTAT_IS_ON),
             order="libstdc++",

@@ -7,7 +7,7 @@ weights e**(factor * logit), which entry is the first whose inclusive running su
     at least (or strictly more than)  share * (sum of all the weights)?
 
 The weights are the real numbers, not floats, and the answer is exact: it is the sign of a
-sum of exponentials (see `exponential_sums`; `walking` gets there quickly).
+sum of exponentials (see `exponential_sums`).
 
 The total
     is that of the same list, or of another one, as when few candidates of a row are walked

@@ -29,7 +29,7 @@ Rewards
 All of it
     `sustain=None` sees the whole history at full strength (-1 in exllamav2).
 Negative logits, zero
-    Positive logits are divided, others multiplied; see `repetition`.
+    Positive logits are divided, others multiplied; see `repetition_penalty`.
 """
 
 from typing import Any, Literal, get_args

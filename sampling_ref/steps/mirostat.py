@@ -5,8 +5,12 @@ Theory of Communication", 1948, section 6). After a draw, mu is lowered by eta t
 surprise of the drawn token exceeds the target tau by.
 
 Whose surprise
-    "whole": the drawn token's in the distribution before anything was removed. "kept": in
-    the distribution that it was drawn from.
+    "whole": the drawn token's in the distribution before anything was removed, as the
+    authors' program has it. "kept": in the distribution that it was drawn from, as llama.cpp
+    has it.
+The draw
+    Tokens are walked by falling probability and rising id; the first one is drawn whose
+    running share of the kept weight is at least the uniform number given.
 Rounding
     In exact arithmetic the surprise is the nearest float, and what follows from it is
     calculated with plain operators.

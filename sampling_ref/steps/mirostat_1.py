@@ -39,12 +39,10 @@ s = 1
     s cannot be told from 1, that is an `UndecidedError`.
 Ties
     Of equals, those of the lowest ids are kept.
-Whose surprise
-    "whole": in the distribution before the removal, as the authors' program has it. "kept":
-    in the distribution that the token was drawn from, as llama.cpp has it.
-The draw
-    Tokens are walked by falling probability and rising id; the first one is drawn whose
-    running share of the kept weight is at least the uniform number given.
+Whose surprise, and the draw
+    See `steps/mirostat.py`. In short: "whole" is before the removal, "kept" after it. The walk
+    of the draw is by falling probability and rising id, and ends where the running share is at
+    least the uniform number.
 Rounding
     k is a real number here, calculated as closely as its whole part needs. The surprise is
     the nearest float, and mu is calculated from it in floats.

@@ -13,12 +13,10 @@ Equality
 None left
     If even the most probable token is more surprising than mu, it is kept alone, the one
     of the lowest id.
-Whose surprise
-    "whole": the drawn token's in the distribution before the removal, as the authors'
-    program has it. "kept": in the distribution that it was drawn from, as llama.cpp has it.
-The draw
-    Tokens are walked by falling probability and rising id; the first one is drawn whose
-    running share of the kept weight is at least the uniform number given.
+Whose surprise, and the draw
+    See `steps/mirostat.py`. In short: "whole" is before the removal, "kept" after it. The walk
+    of the draw is by falling probability and rising id, and ends where the running share is at
+    least the uniform number.
 Rounding
     What is kept and what is drawn is decided exactly. The surprise is the nearest float,
     and mu is calculated from it in floats.

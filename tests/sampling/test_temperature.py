@@ -136,7 +136,7 @@ def test_the_temperature_follows_the_entropy(
     # The nearest float: no more than half a unit in the last place away.
     with localcontext() as context:
         context.prec = 400
-        assert abs(Decimal(found) - expected) <= abs(expected) * Decimal(2) ** -53
+        assert abs(Decimal(float(found)) - expected) <= abs(expected) * Decimal(2) ** -53
     after = dynamic_temperature(row, middle, spread, exponent, in_play=count)
     if found == 0:
         assert after == only_greedy(row)

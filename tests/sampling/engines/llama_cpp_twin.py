@@ -1,4 +1,4 @@
-"""A chain of samplers as `sampling_ref.llama_cpp` computes it, described as for the engine.
+"""A chain of samplers as `sampling_ref.engines.llama_cpp` computes it, described as for the engine.
 
 A chain is the list of lists that `llama_cpp_c.Engine` takes. This file holds what the
 engine's objects remember between two tokens: the accepted tokens, a generator of words
