@@ -16,7 +16,7 @@ from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.models.bpe import BPE
 from bpe_ref.normalizers.charsmap import compile_charsmap
 from bpe_ref.profile import HUGGING_FACE, STRICT, Profile
-from bpe_ref.tokenizer import Tokenizer
+from bpe_ref.tokenizer import Tokenizer, UnknownIds
 
 PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "tokenizers.md"
 FIELDS: Final = [field.name for field in fields(Profile) if field.name != "name"]
@@ -78,7 +78,16 @@ def ids_of(text: str) -> Question:
 
 def text_of(*ids: int) -> Question:
     """Ask for the text of ids."""
-    return lambda tokenizer: tokenizer.decode(ids, skip_special_tokens=True)
+
+    def ask(tokenizer: Either) -> str:
+        if isinstance(tokenizer, Tokenizer):
+            unknown: UnknownIds = "refuse"
+            if tokenizer.added_tokens.profile.unknown_ids_dropped:
+                unknown = "skip"
+            return tokenizer.decode(ids, skip_special_tokens=True, unknown_ids=unknown)
+        return str(tokenizer.decode(ids, skip_special_tokens=True))
+
+    return ask
 
 
 def merges_of(tokenizer: Either) -> str:
