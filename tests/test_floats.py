@@ -108,7 +108,7 @@ def test_a_row_of_a_recipe_is_made_of_whole_numbers_and_its_digest_proves_it() -
     assert type_of(plain) == "bf16"
     with pytest.raises(FloatsError, match="must have its sha256"):
         unpack({**plain, "seed": "0x2b"})
-    with pytest.raises(FloatsError, match="at places of its row"):
+    with pytest.raises(FloatsError, match="at indices of its row"):
         unpack({**plain, "put": [[1000, "4140"]]})
 
 

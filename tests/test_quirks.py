@@ -80,11 +80,12 @@ def text_of(*ids: int) -> Question:
     """Ask for the text of ids."""
 
     def ask(tokenizer: Either) -> str:
-        if not isinstance(tokenizer, Tokenizer):
-            return str(tokenizer.decode(ids, skip_special_tokens=True))
-        dropped = tokenizer.added_tokens.profile.unknown_ids_dropped
-        unknown_ids: UnknownIds = "skip" if dropped else "refuse"
-        return tokenizer.decode(ids, skip_special_tokens=True, unknown_ids=unknown_ids)
+        if isinstance(tokenizer, Tokenizer):
+            unknown: UnknownIds = "refuse"
+            if tokenizer.added_tokens.profile.unknown_ids_dropped:
+                unknown = "skip"
+            return tokenizer.decode(ids, skip_special_tokens=True, unknown_ids=unknown)
+        return str(tokenizer.decode(ids, skip_special_tokens=True))
 
     return ask
 
