@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from bpe_ref.formats.files import write_atomically
-
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -43,6 +41,8 @@ def is_current(content: bytes, path: Path, *, only_check: bool) -> bool:
 
 def write(content: bytes, path: Path) -> None:
     """Write a file atomically. Raises `InputError` with this path in the message."""
+    from bpe_ref.formats.files import write_atomically  # here, so that `--version` is quick
+
     try:
         write_atomically(content, path)
     except OSError as error:
