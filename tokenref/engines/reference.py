@@ -51,9 +51,11 @@ def _unchanged_tokenizer(tokenizer: Tokenizer) -> Tokenizer:
 def with_encoder(encode_symbols: EncodeSymbols) -> Callable[[Tokenizer], Tokenizer]:
     """Return what gives a tokenizer of bytes another encoder, and leaves all others as they are.
 
+    A piece that is itself a token, as " there" is here, still becomes that token.
+
     >>> from bpe_ref import load
     >>> with_encoder(lambda vocabulary, symbols: [7])(load("tiny")).encode("Hi there?!")
-    [7, 7, 7]
+    [7, 654, 7]
     """
     return partial(_with_encoder, encode_symbols)
 
