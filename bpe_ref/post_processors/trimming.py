@@ -15,18 +15,20 @@ What the source leaves open
 """
 
 from dataclasses import replace
-from typing import Final
+from functools import cache
 
 from bpe_ref.aligned_text import Span
 from bpe_ref.encoding import Encoding
 from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE
 
-_SPACES: Final = frozenset(
-    chr(code_point)
-    for first, last in to_ranges(TABLES["unicode-16.0"].code_points("White_Space"))
-    for code_point in range(first, last + 1)
-) | {LETTER_OF_BYTE[0x20]}
+
+@cache
+def _spaces() -> str:
+    """Return white space and the letter of a space; read when it is first needed."""
+    ranges = to_ranges(TABLES["unicode-16.0"].code_points("White_Space"))
+    white = (chr(point) for first, last in ranges for point in range(first, last + 1))
+    return "".join((*white, LETTER_OF_BYTE[0x20]))
 
 
 def trim_offsets(encoding: Encoding, *, add_prefix_space: bool) -> Encoding:
@@ -54,7 +56,7 @@ def trim_offsets(encoding: Encoding, *, add_prefix_space: bool) -> Encoding:
 def _trim_span(token: str, span: Span, *, is_prefix: bool) -> Span:
     """Return the characters of a token without its white space, as its string shows it."""
     start, end = span
-    spaces = "".join(_SPACES)
+    spaces = _spaces()
     leading = len(token) - len(token.lstrip(spaces))
     trailing = len(token) - len(token.rstrip(spaces))
     if leading and not (is_prefix and leading == 1):
