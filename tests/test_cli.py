@@ -317,7 +317,7 @@ def test_goldens_of_ones_own_and_their_vocabulary_are_written_both_or_not_at_all
             raise OSError(28, "No space left on device", ".123.tmp")
         path.write_bytes(content)
 
-    monkeypatch.setattr("tokenref.commands.paths.write_atomically", full)
+    monkeypatch.setattr("bpe_ref.formats.files.write_atomically", full)
     result = tokenref(*arguments)
     assert result.exit_code == 2
     assert f"{out} cannot be written: No space left on device" in result.output
