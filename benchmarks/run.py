@@ -57,10 +57,7 @@ TOKENIZERS: Final = ROOT.parent / "shared" / "tokenizers"
 """Where the files of whole tokenizers are looked for."""
 
 _FILES: Final[Mapping[str, tuple[str, float, float]]] = MappingProxyType(
-    {
-        "gpt2": ("gpt2.tokenizer.json.gz", 1.5, 4),
-        "Mistral": ("mistral01.tokenizer.json.gz", 1, 8),
-    }
+    {"gpt2": ("gpt2.tokenizer.json.gz", 1.5, 4), "Mistral": ("mistral01.tokenizer.json.gz", 1, 8)}
 )
 """The files, and the targets of a first and a repeated pass: times the library's throughput."""
 

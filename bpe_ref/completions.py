@@ -327,11 +327,7 @@ _SPACES: Final = frozenset(" \t\r\n")
 
 
 def encode_with_unstable(
-    tokenizer: Tokenizer,
-    text: str,
-    *,
-    special: Recognised = "recognise",
-    complete: bool = True,
+    tokenizer: Tokenizer, text: str, *, special: Recognised = "recognise", complete: bool = True
 ) -> tuple[list[TokenId], set[Tokens]]:
     """Return the stable tokens of the text, and the completions.
 

@@ -76,11 +76,7 @@ _END_OF_PROMPT: Final = "<|endofprompt|>"
 
 def _fill_in_middle(first: TokenId) -> tuple[tuple[str, TokenId], ...]:
     """Return the three special tokens for filling in the middle, with ids from `first` on."""
-    return (
-        ("<|fim_prefix|>", first),
-        ("<|fim_middle|>", first + 1),
-        ("<|fim_suffix|>", first + 2),
-    )
+    return (("<|fim_prefix|>", first), ("<|fim_middle|>", first + 1), ("<|fim_suffix|>", first + 2))
 
 
 # openai_public.py, o200k_harmony: those of o200k_base, then every id up to 201087, reserved where
@@ -159,11 +155,7 @@ _ENTRIES: Final = (
         sha256=_CL100K_SHA256,
         token_count=100256,
         pattern=PATTERNS["cl100k"].source,
-        special_tokens=(
-            (_END_OF_TEXT, 100257),
-            *_fill_in_middle(100258),
-            (_END_OF_PROMPT, 100276),
-        ),
+        special_tokens=((_END_OF_TEXT, 100257), *_fill_in_middle(100258), (_END_OF_PROMPT, 100276)),
         url=f"{_PUBLIC}cl100k_base.tiktoken",
     ),
     # openai_public.py, o200k_base

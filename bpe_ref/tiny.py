@@ -37,12 +37,7 @@ TINY_TEXT_RULES: Final = TextRules(
 )
 """How text is cut for tiny: as by cl100k_base, in tiktoken 0.14.0's spelling."""
 
-TINY_SPECIAL_TOKENS: Final = (
-    "<|endoftext|>",
-    "<|fim_prefix|>",
-    "<|fim_middle|>",
-    "<|fim_suffix|>",
-)
+TINY_SPECIAL_TOKENS: Final = ("<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
 """The special tokens of tiny; their ids are 2000 and on, in this order."""
 
 

@@ -585,10 +585,7 @@ class Tokenizer:
         """
         return [
             self.decode(
-                ids,
-                skip_special_tokens=skip_special_tokens,
-                errors=errors,
-                unknown_ids=unknown_ids,
+                ids, skip_special_tokens=skip_special_tokens, errors=errors, unknown_ids=unknown_ids
             )
             for ids in _batch("batch", batch)
         ]

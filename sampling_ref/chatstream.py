@@ -197,9 +197,7 @@ class PresencePenaltyProcessor:
 
 
 def process_all(
-    processors: Iterable[LogitsProcessor],
-    logits: Any,
-    params: Mapping[str, Mapping[str, Any]],
+    processors: Iterable[LogitsProcessor], logits: Any, params: Mapping[str, Mapping[str, Any]]
 ) -> list[Processed]:
     """Return what each processor made of the logits of the one before, in the order given.
 

@@ -334,11 +334,7 @@ def step(
 
 
 def _lz_step(
-    profile: str,
-    logits: Any,
-    history: Any,
-    prompt_length: int,
-    params: Mapping[str, Any],
+    profile: str, logits: Any, history: Any, prompt_length: int, params: Mapping[str, Any]
 ) -> list[float]:
     """Return the row after the LZ penalty, which no engine has in its chain."""
     read_profile(profile)

@@ -33,11 +33,7 @@ def is_token(value: object, size: int | None = None) -> TypeGuard[TokenId]:
     return is_whole(value) and (size is None or value < size)
 
 
-def read_history(
-    history: Any,
-    size: int | None,
-    name: str = "history",
-) -> list[TokenId]:
+def read_history(history: Any, size: int | None, name: str = "history") -> list[TokenId]:
     """Return a checked copy of a history: token ids of a row with `size` numbers, or of any row.
 
     >>> read_history((2, 0), 3)
@@ -137,11 +133,7 @@ def read_token_set(tokens: Any, size: int, name: str) -> frozenset[TokenId]:
     return frozenset(read_history(tokens, size, name))
 
 
-def read_sequences(
-    sequences: Any,
-    size: int,
-    name: str,
-) -> list[tuple[TokenId, ...]]:
+def read_sequences(sequences: Any, size: int, name: str) -> list[tuple[TokenId, ...]]:
     """Return the token sequences that a parameter names, each of at least one token.
 
     A bare token id means the sequence of this one token.
@@ -177,10 +169,7 @@ def read_bias(name: str, bias: Any) -> Number:
 
 
 def read_numbers_of_tokens(
-    numbers: Any,
-    size: int,
-    name: str,
-    read: Callable[[str, Any], Number],
+    numbers: Any, size: int, name: str, read: Callable[[str, Any], Number]
 ) -> dict[TokenId, Number]:
     """Return a mapping from token ids to numbers, each number checked by `read`.
 

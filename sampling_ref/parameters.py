@@ -48,11 +48,7 @@ def is_whole(value: object, least: int = 0, most: float = inf) -> TypeGuard[int]
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
-def read_fraction(
-    name: str,
-    value: Any,
-    interval: str = "(-inf, inf)",
-) -> Fraction:
+def read_fraction(name: str, value: Any, interval: str = "(-inf, inf)") -> Fraction:
     """Return a number of the interval as the rational number that it is.
 
     >>> read_fraction("p", 0.75, "(0, 1]")
@@ -66,11 +62,7 @@ def read_fraction(
     return Fraction(value)
 
 
-def read_number(
-    name: str,
-    value: Any,
-    interval: str = "(-inf, inf)",
-) -> Number:
+def read_number(name: str, value: Any, interval: str = "(-inf, inf)") -> Number:
     """Return a number of the interval as it was given.
 
     >>> read_number("penalty", -0.5), read_number("multiplier", 0, "[0, inf)")
@@ -116,12 +108,7 @@ def _rule(interval: str) -> str:
     return f"must be a finite number {'of at least' if interval[0] == '[' else 'above'} {low}"
 
 
-def read_whole(
-    name: str,
-    value: Any,
-    least: int = 0,
-    most: int | None = None,
-) -> int:
+def read_whole(name: str, value: Any, least: int = 0, most: int | None = None) -> int:
     """Return a whole number from `least` to `most`, or of whatever size above.
 
     >>> read_whole("k", 40, 1)

@@ -121,10 +121,7 @@ def open_browser() -> Iterator[Browser]:
         )
         try:
             address = f"http://127.0.0.1:{_port(driver)}/session"
-            options = {
-                "binary": CHROMIUM,
-                "args": [*_FLAGS, f"--user-data-dir={profile}"],
-            }
+            options = {"binary": CHROMIUM, "args": [*_FLAGS, f"--user-data-dir={profile}"]}
             wish = {
                 "browserName": "chrome",
                 "goog:chromeOptions": options,

@@ -11,15 +11,7 @@ from tokenref.judge import FAILURES
 from tokenref.manifest import Manifest, VocabularyEntry
 from tokenref.questions.text import CountOutput, TextInput
 from tokenref.record import Case, Exact, canonical_json, make_case
-from tokenref.reports.results import (
-    CaseLine,
-    EngineEntry,
-    EngineLine,
-    Footer,
-    Header,
-    Line,
-    plain,
-)
+from tokenref.reports.results import CaseLine, EngineEntry, EngineLine, Footer, Header, Line, plain
 
 VOCABULARY: Final = vocabulary_by_concatenation({b"a": 0})
 DIGEST: Final = VOCABULARY.digest()

@@ -69,14 +69,7 @@ def trained(name: str) -> bytes:
 
 # ---- models written by hand, and trained ones changed
 
-KINDS: Final = {
-    "normal": 1,
-    "unknown": 2,
-    "control": 3,
-    "user-defined": 4,
-    "unused": 5,
-    "byte": 6,
-}
+KINDS: Final = {"normal": 1, "unknown": 2, "control": 3, "user-defined": 4, "unused": 5, "byte": 6}
 
 
 def number(value: int) -> bytes:

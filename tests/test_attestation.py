@@ -157,9 +157,7 @@ def test_a_difference_counts_for_the_first_entry_that_covers_it(runs: list[Run])
     assert "No differences are known." in second
 
 
-def test_what_no_engine_confirms_is_counted_and_listed_where_one_had_a_say(
-    runs: list[Run],
-) -> None:
+def test_what_no_engine_confirms_is_counted_and_listed_where_one_had_a_say(runs: list[Run]) -> None:
     entries = [known("first", "title a", "bpe/count/*")]
     page = unconfirmed_page(runs, all_cases(), entries)
     assert "| about tokenizers | 3 | 1 | 1 | 1 |" in page

@@ -54,10 +54,7 @@ def fixtures(tmp_path: Path) -> Path:
 def mine(tmp_path: Path) -> Path:
     """Return a vocabulary file of one's own."""
     path = tmp_path / "mine.tiktoken"
-    write_tiktoken(
-        {content: token for token, content in tiny_vocabulary().tokens.items()},
-        path,
-    )
+    write_tiktoken({content: token for token, content in tiny_vocabulary().tokens.items()}, path)
     return path
 
 

@@ -91,9 +91,7 @@ def small_tokenizers(draw: st.DrawFn) -> tuple[Tokenizer, str, list[bytes]]:
 
 @drawn(150)
 @given(small_tokenizers())
-def test_a_tokenizer_has_every_cover_and_no_other(
-    case: tuple[Tokenizer, str, list[bytes]],
-) -> None:
+def test_a_tokenizer_has_every_cover_and_no_other(case: tuple[Tokenizer, str, list[bytes]]) -> None:
     tokenizer, text, letters = case
     most = {2: 5, 3: 5, 4: 4, 5: 4}.get(len(letters), 3)
     assert covers(tokenizer, text) == covers_by_definition(tokenizer, text, letters, most)

@@ -60,12 +60,7 @@ DEAD = "hex"  # a token that no merge makes
 SPECIALS = ("<s>", "<|end|>", "<s>b", "aaa", "é", "\n\n", "x ", " y")
 
 
-def byte_model(
-    *,
-    missing: str = "",
-    words: Sequence[str] = WORDS,
-    **fields: Any,
-) -> BPE:
+def byte_model(*, missing: str = "", words: Sequence[str] = WORDS, **fields: Any) -> BPE:
     """Return a model over the letters of bytes, but for the missing ones."""
     letters = [letter for letter in LETTER_OF_BYTE if letter not in missing]
     return _model(letters, map(to_bytes, words), fields)

@@ -68,11 +68,7 @@ def test_every_step_gives_the_librarys_text() -> None:
         skip=st.booleans(),
     )
     def check(
-        *,
-        decoder: Any,
-        start: list[int] | None,
-        steps: list[int | list[int]],
-        skip: bool,
+        *, decoder: Any, start: list[int] | None, steps: list[int | list[int]], skip: bool
     ) -> None:
         tokenizer, pipeline = engine_with(decoder), pipeline_with(decoder)
         engine, stream = EngineStream(start, skip), DecodeStream(start, skip)

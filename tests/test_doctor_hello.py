@@ -10,9 +10,7 @@ from tokenref.rules import rule_names
 
 def said(op: str, profiles: list[str], *, in_records: list[str]) -> list[Finding]:
     hello = HelloAnswer(
-        proto=1,
-        impl=Implementation(name="mine", version="1"),
-        ops={op: Ability(profiles=profiles)},
+        proto=1, impl=Implementation(name="mine", version="1"), ops={op: Ability(profiles=profiles)}
     )
     return list(about_hello(hello, {op: set(in_records)}))[1:]
 

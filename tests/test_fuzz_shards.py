@@ -70,10 +70,7 @@ def test_shards_that_are_all_there_are_added_up(base: Plan) -> None:
             ],
         ),
         ({"a": (1, 1, [])}, ["a: questions 0 to 159 of shard 1/1 are missing"]),
-        (
-            {"a": (1, 1, [0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9])},
-            ["a: questions 16 to 31 occur twice"],
-        ),
+        ({"a": (1, 1, [0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9])}, ["a: questions 16 to 31 occur twice"]),
         (
             {"a": (1, 2, [0]), "b": (2, 3, [1])},
             ["b belongs to another campaign than a: shards must be of 2, got 2/3"],

@@ -20,12 +20,7 @@ from bpe_ref import (
     vocabulary_by_pair,
 )
 from bpe_ref.formats.gpt2 import BYTE_ORDER, parse_gpt2, read_gpt2, write_gpt2
-from bpe_ref.formats.merges_text import (
-    parse_ids,
-    parse_merges,
-    read_merges_text,
-    write_merges_text,
-)
+from bpe_ref.formats.merges_text import parse_ids, parse_merges, read_merges_text, write_merges_text
 from bpe_ref.profile import STRICT
 from bpe_ref.tiny import tiny_vocabulary
 from bpe_ref.vocabulary import Vocabulary

@@ -182,10 +182,7 @@ SPOILED: Final[dict[str, tuple[Callable[[bytes], bytes], str]]] = {
     "an operation that nobody knows": (edited(lambda r: r.update(op="guess")), "guess"),
     "an operation that is no text": (edited(lambda r: r.update(op=1)), "op"),
     "a verdict that nobody knows": (edited(lambda r: r.update(verdict={"kind": "so-so"})), "so-so"),
-    "a verdict of samplers": (
-        edited(lambda r: r.update(verdict={"kind": "survey"})),
-        "survey",
-    ),
+    "a verdict of samplers": (edited(lambda r: r.update(verdict={"kind": "survey"})), "survey"),
     "a vocabulary that nobody knows": (
         edited(lambda r: r.update(vocab="sha256:" + "0" * 64)),
         "has no vocabulary",

@@ -142,7 +142,7 @@ def test_junit_is_xml_that_says_the_same(
     assert not CONTROL.search(path.read_text(encoding="utf-8"))
     root = ET.fromstring(path.read_bytes())  # noqa: S314 - our own
     assert {each.tag for each in root.iter()} <= {
-        *("testsuites", "testsuite", "testcase", "failure", "skipped", "error"),
+        *("testsuites", "testsuite", "testcase", "failure", "skipped", "error")
     }
     assert all("evil()" in suite.attrib["name"] for suite in root.iter("testsuite"))
 

@@ -38,8 +38,7 @@ ATOMS = (
     *(" ' ", " n't", " 'm", " do not", " 's", " 've", " 're", "do", "not", "'s", "İ", "\x00"),
 )
 TOKENS = st.lists(
-    st.sampled_from(ATOMS) | st.lists(st.sampled_from(ATOMS), max_size=3).map("".join),
-    max_size=8,
+    st.sampled_from(ATOMS) | st.lists(st.sampled_from(ATOMS), max_size=3).map("".join), max_size=8
 )
 FLAGS = st.booleans()
 LETTERS = st.sampled_from(["▁", "_", " ", "a", "é", "Ġ"])

@@ -419,9 +419,7 @@ def used(pipeline: Tokenizer, text: str) -> list[int] | str:
 @drawn(1500)
 @given(st.sampled_from(PLACES), st.sampled_from(VALUES), st.booleans())
 def test_any_value_anywhere_gives_a_tokenizer_or_one_sentence(
-    place: tuple[Document, tuple[Any, ...]],
-    value: object,
-    remove: bool,
+    place: tuple[Document, tuple[Any, ...]], value: object, remove: bool
 ) -> None:
     content, way = copy.deepcopy(place[0]), place[1]
     if way:

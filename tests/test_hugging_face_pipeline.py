@@ -212,10 +212,7 @@ def synthetic() -> dict[str, Document]:
         ),
         "nothing but a model": document(trained_model(scripts=True)),
         "bytes normalized": document(
-            byte_model(),
-            added_tokens=LISTED,
-            normalizer={"type": "ByteLevel"},
-            decoder=BYTE_LEVEL,
+            byte_model(), added_tokens=LISTED, normalizer={"type": "ByteLevel"}, decoder=BYTE_LEVEL
         ),
     }
 

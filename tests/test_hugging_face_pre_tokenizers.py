@@ -83,28 +83,19 @@ def others() -> Iterator[tuple[str, Pair]]:
             continue  # it changes nothing
         yield (
             f"Metaspace {letter} {scheme} {split}",
-            (
-                engine.Metaspace(letter, scheme, split),
-                ours.Metaspace(letter, scheme, split),
-            ),
+            (engine.Metaspace(letter, scheme, split), ours.Metaspace(letter, scheme, split)),
         )
     for individual in BOTH:
         yield f"Digits {individual}", (engine.Digits(individual), ours.Digits(individual))
     for behavior in BEHAVIORS:
         yield (
             f"Punctuation {behavior}",
-            (
-                engine.Punctuation(SNAKE[behavior]),
-                ours.Punctuation(behavior),
-            ),
+            (engine.Punctuation(SNAKE[behavior]), ours.Punctuation(behavior)),
         )
     for letter in " a'é-]\\":
         yield (
             f"CharDelimiterSplit {letter}",
-            (
-                engine.CharDelimiterSplit(letter),
-                ours.CharDelimiterSplit(letter),
-            ),
+            (engine.CharDelimiterSplit(letter), ours.CharDelimiterSplit(letter)),
         )
     for length in (1, 2, 3, 5):
         yield f"FixedLength {length}", (engine.FixedLength(length), ours.FixedLength(length))
@@ -280,10 +271,7 @@ def test_text_alone_is_cut_the_same(text: str, names: list[str], at_start: bool)
 @drawn(500)
 @given(TEXTS, st.lists(NAMES, min_size=2, max_size=4), st.booleans(), CHANGES)
 def test_text_alone_is_cut_the_same_by_a_sequence(
-    text: str,
-    names: list[str],
-    at_start: bool,
-    normalizer: normalizers.Normalizer,
+    text: str, names: list[str], at_start: bool, normalizer: normalizers.Normalizer
 ) -> None:
     component = sequence_of(names)[1]
     aligned = AlignedText.of(text) if needs_alignment(component) else normalized(text, normalizer)

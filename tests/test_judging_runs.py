@@ -35,8 +35,7 @@ SHORT = case(IdsOutput(ids=[0, 0, 1]), TextInput(text="aab"))
 
 @pytest.mark.parametrize("asked", [LONG, SHORT])
 @pytest.mark.parametrize(
-    "out",
-    [{"ids": [0, 0, 1]}, {"runs": [[0, 2], [1, 1]]}, {"runs": [(0, 1), (0, 1), (1, 1)]}],
+    "out", [{"ids": [0, 0, 1]}, {"runs": [[0, 2], [1, 1]]}, {"runs": [(0, 1), (0, 1), (1, 1)]}]
 )
 def test_the_same_tokens_pass_in_either_form(asked: Case, out: dict[str, object]) -> None:
     assert judge(asked, Ok(out), VOCABULARY).status == "pass"

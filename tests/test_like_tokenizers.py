@@ -136,9 +136,7 @@ def test_batches_of_texts_pairs_and_words_are_encoded_like_the_librarys() -> Non
 @drawn(500)
 @given(TEXTS, st.none() | TEXTS, st.booleans())
 def test_a_text_or_a_pair_is_encoded_and_decoded_like_the_librarys(
-    text: str,
-    pair: str | None,
-    skip: bool,
+    text: str, pair: str | None, skip: bool
 ) -> None:
     options = {"truncation": None, "padding": None, "encode_special_tokens": False}
 

@@ -51,9 +51,7 @@ def test_the_first_example_of_minbpe_is_encoded_as_its_readme_has_it() -> None:
 def test_a_file_has_pattern_special_tokens_and_merges() -> None:
     vocabulary = parse_minbpe(WITH_SPECIALS, "x")
     assert vocabulary.digest() == small().digest()
-    assert tokenizer_of(vocabulary).encode("ab ab<é>") == [
-        *(256, 32, 256, 301),
-    ]
+    assert tokenizer_of(vocabulary).encode("ab ab<é>") == [*(256, 32, 256, 301)]
 
 
 def test_a_vocabulary_comes_back_as_it_was_written(tmp_path: Path) -> None:

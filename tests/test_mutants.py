@@ -12,15 +12,7 @@ from rich.console import Console
 
 from authoring.cases.draft import Draft, finish
 from authoring.mutants.gate import REQUIRED, GateReport, Trial, run_gate
-from authoring.mutants.mutant import (
-    Mutant,
-    Witness,
-    by_name,
-    bytewise,
-    encode,
-    preparing,
-    spelled,
-)
+from authoring.mutants.mutant import Mutant, Witness, by_name, bytewise, encode, preparing, spelled
 from authoring.mutants.printing import print_gate
 from authoring.mutants.table import MUTANTS
 from bpe_ref import TextRules, Vocabulary
@@ -50,13 +42,7 @@ class SmallFixtures:
 
 def case(op: str, slug: str, vocabulary: Vocabulary, text: str, *flags: str) -> Case:
     draft = Draft(
-        op,
-        "small",
-        slug,
-        "small",
-        TextInput(text=text),
-        "A case for the tests of the gate.",
-        flags,
+        op, "small", slug, "small", TextInput(text=text), "A case for the tests of the gate.", flags
     )
     return finish(draft, vocabulary)
 

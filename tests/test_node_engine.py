@@ -16,13 +16,7 @@ from typing import Any
 
 import pytest
 
-from bpe_ref import (
-    Vocabulary,
-    load,
-    vocabulary_by_concatenation,
-    vocabulary_by_pair,
-    vocabulary_of,
-)
+from bpe_ref import Vocabulary, load, vocabulary_by_concatenation, vocabulary_by_pair, vocabulary_of
 from bpe_ref.errors import BpeError
 from bpe_ref.vocabulary import TextRules
 from tokenref.answers import Answer, Ok, Refused, Skipped, Unsupported

@@ -38,11 +38,7 @@ class Quirk:
 
 
 def document(
-    tokens: str,
-    merges: Sequence[str] = (),
-    *,
-    added: Sequence[Json] = (),
-    **sections: Any,
+    tokens: str, merges: Sequence[str] = (), *, added: Sequence[Json] = (), **sections: Any
 ) -> Json:
     """Return a file of tokens with the ids 0, 1, 2 and so on; `model` adds to the model."""
     vocab = {token: number for number, token in enumerate(tokens.split())}

@@ -29,12 +29,7 @@ from bpe_ref.registry import (
     encoding_name_for_model,
 )
 from bpe_ref.vocabulary import TextRules
-from tests.real_vocabularies import (
-    gpt2_original_files,
-    real_file,
-    real_vocabulary,
-    rebuilt_file,
-)
+from tests.real_vocabularies import gpt2_original_files, real_file, real_vocabulary, rebuilt_file
 
 SMALL = b"YQ== 0\nYg== 1\nYWI= 2\n"
 VARIABLES = ("TOKENREF_VOCABULARIES", "TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR", "XDG_CACHE_HOME")

@@ -162,11 +162,7 @@ def small_models(draw: st.DrawFn) -> bytes:
     scores = st.sampled_from([0.0, -1.0, -2.0, -3.0, 1.5])
     pieces = [Piece(word, draw(scores), draw(kinds)) for word in words]
     byte_fallback = draw(st.booleans())
-    listed = [
-        UNKNOWN,
-        *(BYTES if byte_fallback else []),
-        *pieces,
-    ]
+    listed = [UNKNOWN, *(BYTES if byte_fallback else []), *pieces]
     flags = {place: int(draw(st.booleans())) for place in (3, 4, 5)}
     trainer = {24: int(draw(st.booleans())), 35: int(byte_fallback)}
     return a_model(listed, trainer, flags)

@@ -24,12 +24,7 @@ from bpe_ref import (
     vocabulary_of,
 )
 from bpe_ref.given_text import without_surrogates
-from bpe_ref.models.byte_bpe import (
-    _BACKTRACK_FROM,
-    _SCAN_BELOW,
-    encode_bytes,
-    encode_quickly,
-)
+from bpe_ref.models.byte_bpe import _BACKTRACK_FROM, _SCAN_BELOW, encode_bytes, encode_quickly
 from bpe_ref.models.piece_cache import LONGEST_PIECE, MOST_PIECES, PieceCache
 from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.tiny import tiny_vocabulary

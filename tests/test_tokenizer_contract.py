@@ -189,9 +189,7 @@ def test_streams_give_the_text_that_decode_gives_whatever_the_errors(kind: str) 
 
     @drawn(80)
     @given(
-        st.lists(st.sampled_from(known), max_size=8),
-        st.sampled_from(STREAM_ERRORS),
-        st.booleans(),
+        st.lists(st.sampled_from(known), max_size=8), st.sampled_from(STREAM_ERRORS), st.booleans()
     )
     def check(ids: list[int], errors: str, skip: bool) -> None:
         stream = tokenizer.stream(errors=errors, skip_special_tokens=skip)

@@ -389,10 +389,7 @@ def test_without_ties_tiktoken_s_educational_trainer_learns_the_same() -> None:
         ({"size": True}, "size must be a whole number from 256 to 4294967296, got True"),
         ({"min_count": 0}, "min_count must be a whole number from 1, got 0"),
         ({"min_count": 1.5}, "min_count must be a whole number from 1, got 1.5"),
-        (
-            {"max_token_length": 0},
-            "max_token_length must be a whole number from 1, or None, got 0",
-        ),
+        ({"max_token_length": 0}, "max_token_length must be a whole number from 1, or None, got 0"),
         (
             {"max_token_length": "9"},
             "max_token_length must be a whole number from 1, or None, got '9'",

@@ -87,8 +87,7 @@ def test_the_split_of_tokenizers_has_the_shorthands_of_the_table(pattern: str, n
 
 
 @pytest.mark.parametrize(
-    ("template", "names"),
-    [("a{}", "L"), ("1{}", "N"), ("\t{}\t", "White_Space"), ("!{}", "other")],
+    ("template", "names"), [("a{}", "L"), ("1{}", "N"), ("\t{}\t", "White_Space"), ("!{}", "other")]
 )
 def test_byte_level_has_the_classes_of_the_table(template: str, names: str) -> None:
     known = [ONIGURUMA.code_points(name) for name in ("L", "N", "White_Space")]

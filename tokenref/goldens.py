@@ -21,13 +21,7 @@ from tokenref.manifest import FileEntry, Manifest, VocabularyEntry
 from tokenref.record import OPERATIONS, Case, Exact, MustRefuse, Verdict, answer_type, make_case
 from tokenref.record_files import dump_records, parse_records, read_file
 from tokenref.runner import guarded
-from tokenref.subjects import (
-    Samplers,
-    Subject,
-    TokenizerFile,
-    TokenizerSubject,
-    load_subject,
-)
+from tokenref.subjects import Samplers, Subject, TokenizerFile, TokenizerSubject, load_subject
 
 
 class GoldensError(Exception):

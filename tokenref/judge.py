@@ -63,10 +63,7 @@ PASS: Final = Judgement("pass")
 
 
 def judge(
-    case: Case,
-    answer: Answer,
-    subject: Subject,
-    declared: Declared = UNDECLARED,
+    case: Case, answer: Answer, subject: Subject, declared: Declared = UNDECLARED
 ) -> Judgement:
     """Return the judgement of an answer. Error codes are compared, error messages are not.
 
@@ -109,9 +106,7 @@ def judge(
     return judgement
 
 
-def _without_answer(
-    answer: Unsupported | Skipped | NotAsked | TimedOut | Crashed,
-) -> Judgement:
+def _without_answer(answer: Unsupported | Skipped | NotAsked | TimedOut | Crashed) -> Judgement:
     """Return the judgement of a question without an answer."""
     match answer:
         case Unsupported(reason):
@@ -169,12 +164,7 @@ def _runs(out: Mapping[str, Any]) -> list[list[int]]:
     return joined
 
 
-def _field_difference(
-    key: str,
-    value: Any,
-    got: Mapping[str, Any],
-    subject: Subject,
-) -> str | None:
+def _field_difference(key: str, value: Any, got: Mapping[str, Any], subject: Subject) -> str | None:
     """Return where one field of two answers first differs, or None."""
     if value is None and key not in got:
         return f"{key}: expected null, got nothing"

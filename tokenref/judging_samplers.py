@@ -189,9 +189,7 @@ def _is_floats(value: Any) -> bool:
 
 
 def _compare_floats(
-    expected: Mapping[str, str],
-    got: Any,
-    close: Close | None,
+    expected: Mapping[str, str], got: Any, close: Close | None
 ) -> tuple[int | None, str]:
     """Return the largest distance between two lists of numbers, and where it is too large."""
     dtype = type_of(expected)

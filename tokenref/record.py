@@ -169,9 +169,7 @@ _TOKENIZER_OPERATIONS: Final[Mapping[str, Operation]] = {
         TextInput, IdsOutput, "Asks for the tokens of a text; special tokens are treated as text."
     ),
     "count": Operation(
-        TextInput,
-        CountOutput,
-        "Asks for the number of tokens; special tokens are treated as text.",
+        TextInput, CountOutput, "Asks for the number of tokens; special tokens are treated as text."
     ),
     "decode": Operation(DecodeInput, DecodeOutput, "Asks for the bytes or text of tokens."),
     "special": Operation(
@@ -370,10 +368,7 @@ def _case_type(op: str, operation: Operation, base: type[Case]) -> type[Case]:
     """Return the type of an operation's cases."""
     made: Any = msgspec.defstruct(
         "".join(part.capitalize() for part in op.split("_")) + "Case",
-        [
-            ("input", operation.question, msgspec.field(name="in")),
-            ("out", operation.answer | None),
-        ],
+        [("input", operation.question, msgspec.field(name="in")), ("out", operation.answer | None)],
         bases=(base,),
         namespace={"__doc__": operation.about},
         module=__name__,

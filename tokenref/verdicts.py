@@ -24,10 +24,7 @@ TokenizerErrorCode: TypeAlias = Literal[
     "INVALID_PREFIX",
 ]
 SamplerErrorCode: TypeAlias = Literal[
-    "INVALID_PARAMETER",
-    "INVALID_ROW",
-    "INVALID_HISTORY",
-    "INVALID_UNIFORM",
+    "INVALID_PARAMETER", "INVALID_ROW", "INVALID_HISTORY", "INVALID_UNIFORM"
 ]
 ErrorCode: TypeAlias = TokenizerErrorCode | SamplerErrorCode
 """Why an input is refused; `fixtures/README.md` explains each code."""

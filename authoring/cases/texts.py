@@ -8,13 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from authoring.cases.draft import Draft
-from authoring.cases.rivals import (
-    cut,
-    cut_otherwise,
-    encoded_otherwise,
-    fails_cut,
-    right_tokens,
-)
+from authoring.cases.rivals import cut, cut_otherwise, encoded_otherwise, fails_cut, right_tokens
 from authoring.cases.vocabularies import vocabulary_named
 from tokenref.questions.text import TextInput
 
@@ -53,13 +47,7 @@ VARIANTS: Final = ("tiny_r50k", "tiny_o200k", "tiny_original_cl100k")
 
 
 def text_case(
-    op: str,
-    topic: str,
-    slug: str,
-    vocabulary: str,
-    text: str,
-    fact: str,
-    flags: Sequence[str],
+    op: str, topic: str, slug: str, vocabulary: str, text: str, fact: str, flags: Sequence[str]
 ) -> Draft:
     """Return a case that names, and is failed by, the wrong ways of cutting that show in it."""
     named = vocabulary_named(vocabulary)

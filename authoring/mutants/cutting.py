@@ -13,15 +13,7 @@ from dataclasses import replace
 from functools import lru_cache, wraps
 from typing import Final, TypeAlias
 
-from authoring.mutants.mutant import (
-    RIGHT,
-    Witness,
-    bytewise,
-    encode,
-    pieces,
-    preparing,
-    replacing,
-)
+from authoring.mutants.mutant import RIGHT, Witness, bytewise, encode, pieces, preparing, replacing
 from bpe_ref import PatternError, TextRules, Vocabulary
 from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.patterns.unicode_tables import category

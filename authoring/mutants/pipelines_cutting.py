@@ -4,13 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from authoring.mutants.pipelines import (
-    Cutting,
-    answering_pipeline,
-    changed,
-    component,
-    tokenizes,
-)
+from authoring.mutants.pipelines import Cutting, answering_pipeline, changed, component, tokenizes
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.pre_tokenizers.bert import BertPreTokenizer

@@ -119,10 +119,7 @@ def text_stream_no_replacements(
 
 @streaming("certain", streams_text("decoder_fuse", "the", mode="certain"))
 def text_stream_whole_words(
-    session: PipelineSession,
-    ids: list[int],
-    skip: bool,
-    _: Parts,
+    session: PipelineSession, ids: list[int], skip: bool, _: Parts
 ) -> Parts:
     """Text is emitted word by word, later than it is certain."""
     parts: list[str | None] = []

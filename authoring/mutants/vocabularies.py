@@ -5,13 +5,7 @@ from dataclasses import replace
 from functools import wraps
 from typing import Final
 
-from authoring.mutants.mutant import (
-    Prepare,
-    decode,
-    encode,
-    preparing,
-    spelled,
-)
+from authoring.mutants.mutant import Prepare, decode, encode, preparing, spelled
 from bpe_ref import (
     ENCODERS,
     TextRules,

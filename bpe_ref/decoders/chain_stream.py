@@ -60,14 +60,7 @@ from bpe_ref.decoders.growing_steps import (
     Whole,
 )
 from bpe_ref.decoders.sentencepiece import PieceStream, SentencePieceDecoder
-from bpe_ref.decoders.string_steps import (
-    AllAtOnce,
-    LastDiffers,
-    Letters,
-    OneByOne,
-    Runs,
-    Spaced,
-)
+from bpe_ref.decoders.string_steps import AllAtOnce, LastDiffers, Letters, OneByOne, Runs, Spaced
 from bpe_ref.patterns.matches import Literal
 
 

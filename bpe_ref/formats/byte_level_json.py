@@ -136,12 +136,7 @@ def _pre_tokenizer(text: TextRules) -> dict[str, Any]:
                 f"Oniguruma, got {pattern!r:.80}"
             )
         pattern = to_oniguruma(pattern)
-    split = {
-        "type": "Split",
-        "pattern": {"Regex": pattern},
-        "behavior": "Removed",
-        "invert": True,
-    }
+    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Removed", "invert": True}
     return {"type": "Sequence", "pretokenizers": [split, _BYTE_LEVEL]}
 
 

@@ -115,9 +115,7 @@ def parse_gpt2(
 
 
 def write_gpt2(
-    vocabulary: Vocabulary,
-    vocab_bpe: str | os.PathLike[str],
-    encoder_json: str | os.PathLike[str],
+    vocabulary: Vocabulary, vocab_bpe: str | os.PathLike[str], encoder_json: str | os.PathLike[str]
 ) -> None:
     """Write a vocabulary as the two files. The rules about text are written nowhere.
 

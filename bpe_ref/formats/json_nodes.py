@@ -124,9 +124,7 @@ def parse_json(data: bytes, source: str) -> Node:
     """
     try:
         value = json.loads(
-            data.decode(),
-            object_pairs_hook=_without_duplicates,
-            parse_constant=_refuse_constant,
+            data.decode(), object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant
         )
         if _SURROGATE.search(data):
             _check_text(value)

@@ -92,9 +92,7 @@ def read_merges_text(
 
 
 def write_merges_text(
-    vocabulary: Vocabulary,
-    merges_path: str | os.PathLike[str],
-    vocab_path: str | os.PathLike[str],
+    vocabulary: Vocabulary, merges_path: str | os.PathLike[str], vocab_path: str | os.PathLike[str]
 ) -> None:
     """Write a vocabulary as the two files; special tokens go to `vocab.json` with the others.
 

@@ -50,9 +50,7 @@ class DecodeStream:
     """
 
     def __init__(
-        self,
-        ids: Iterable[TokenId] | None = None,
-        skip_special_tokens: bool | None = False,
+        self, ids: Iterable[TokenId] | None = None, skip_special_tokens: bool | None = False
     ) -> None:
         self.skip_special_tokens = bool(skip_special_tokens)
         self._ids = [] if ids is None else _checked(ids)

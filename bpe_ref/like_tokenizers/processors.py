@@ -36,9 +36,7 @@ def RobertaProcessing(
     return definition.RobertaProcessing(sep, cls, trim_offsets, add_prefix_space)
 
 
-def Sequence(
-    processors: Iterable[definition.PostProcessor],
-) -> definition.PostProcessorSequence:
+def Sequence(processors: Iterable[definition.PostProcessor]) -> definition.PostProcessorSequence:
     """Return one post-processor after the other."""
     return definition.PostProcessorSequence(tuple(processors))
 

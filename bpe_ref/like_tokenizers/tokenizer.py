@@ -153,10 +153,7 @@ class Tokenizer:
         return self._padded(encodings)
 
     def post_process(
-        self,
-        encoding: Encoding,
-        pair: Encoding | None = None,
-        add_special_tokens: bool = True,
+        self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
     ) -> Encoding:
         """Return one encoding: truncated, with what the post-processor adds, and padded."""
         second = None if pair is None else pair.value
@@ -203,9 +200,7 @@ class Tokenizer:
         )
 
     def decode_batch(
-        self,
-        sequences: Iterable[Iterable[TokenId]],
-        skip_special_tokens: bool = True,
+        self, sequences: Iterable[Iterable[TokenId]], skip_special_tokens: bool = True
     ) -> list[str]:
         """Return the text of each row of tokens."""
         return [self.decode(ids, skip_special_tokens) for ids in as_batch("sequences", sequences)]

@@ -119,10 +119,7 @@ class ByteLevel:
         return 0
 
     def process_encodings(
-        self,
-        encodings: Sequence[Encoding],
-        *,
-        add_special_tokens: bool,
+        self, encodings: Sequence[Encoding], *, add_special_tokens: bool
     ) -> list[Encoding]:
         """Return the new row."""
         if self.trim_offsets:

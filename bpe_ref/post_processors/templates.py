@@ -78,9 +78,7 @@ def parse_template(template: str | Sequence[str]) -> tuple[Piece, ...]:
     >>> parse_template("[CLS] $B:1")
     (SpecialPiece(id='[CLS]', type_id=0), SequencePiece(id='B', type_id=1))
     """
-    return tuple(
-        map(parse_piece, template.split(" ") if isinstance(template, str) else template),
-    )
+    return tuple(map(parse_piece, template.split(" ") if isinstance(template, str) else template))
 
 
 def parse_piece(text: str) -> Piece:

@@ -11,9 +11,7 @@ from bpe_ref.pre_tokenizers.digits import Digits
 from bpe_ref.pre_tokenizers.fixed_length import FixedLength
 from bpe_ref.pre_tokenizers.metaspace import Metaspace
 from bpe_ref.pre_tokenizers.punctuation import Punctuation
-from bpe_ref.pre_tokenizers.sequence import (
-    Sequence,
-)
+from bpe_ref.pre_tokenizers.sequence import Sequence
 from bpe_ref.pre_tokenizers.split_by_pattern import Split
 from bpe_ref.pre_tokenizers.unicode_scripts import UnicodeScripts
 from bpe_ref.pre_tokenizers.whitespace import Whitespace, WhitespaceSplit

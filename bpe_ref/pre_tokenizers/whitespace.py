@@ -19,11 +19,7 @@ from typing import Final
 
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, TABLES
-from bpe_ref.pre_tokenizers.character_classes import (
-    CharacterClass,
-    Search,
-    search_for,
-)
+from bpe_ref.pre_tokenizers.character_classes import CharacterClass, Search, search_for
 from bpe_ref.pre_tokenizers.splitting import split
 
 _SPACE: Final = CharacterClass("unicode-16.0", "White_Space")

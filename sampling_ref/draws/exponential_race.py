@@ -39,12 +39,7 @@ from sampling_ref.parameters import read_whole
 from sampling_ref.row import Number, TokenId, read_weights
 
 
-def exponential_race(
-    weights: Any,
-    uniforms: Any,
-    *,
-    noise: Noise = "-log u",
-) -> TokenId:
+def exponential_race(weights: Any, uniforms: Any, *, noise: Noise = "-log u") -> TokenId:
     """Return the token that arrives first; one random number per token.
 
     >>> exponential_race([1.0, 1.0], [0.25, 0.5]), exponential_race([3.0, 1.0], [0.25, 0.5])
@@ -54,11 +49,7 @@ def exponential_race(
 
 
 def exponential_race_order(
-    weights: Any,
-    count: int,
-    uniforms: Any,
-    *,
-    noise: Noise = "-log u",
+    weights: Any, count: int, uniforms: Any, *, noise: Noise = "-log u"
 ) -> list[TokenId]:
     """Return the first `count` tokens to arrive, in that order.
 

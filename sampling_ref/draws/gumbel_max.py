@@ -34,11 +34,7 @@ from sampling_ref.row import Number, TokenId, read_possible_logits
 
 
 def gumbel_max(
-    logits: Any,
-    uniforms: Any,
-    *,
-    noise: Noise = "-log u",
-    factor: Number = 1,
+    logits: Any, uniforms: Any, *, noise: Noise = "-log u", factor: Number = 1
 ) -> TokenId:
     """Return the token with the largest factor * logit + noise; one random number per token.
 
@@ -49,12 +45,7 @@ def gumbel_max(
 
 
 def gumbel_top(
-    logits: Any,
-    count: int,
-    uniforms: Any,
-    *,
-    noise: Noise = "-log u",
-    factor: Number = 1,
+    logits: Any, count: int, uniforms: Any, *, noise: Noise = "-log u", factor: Number = 1
 ) -> list[TokenId]:
     """Return the `count` tokens with the largest factor * logit + noise, largest first.
 

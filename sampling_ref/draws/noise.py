@@ -133,9 +133,7 @@ def plus(finite: Enclosure, noise: Enclosure) -> Enclosure:
 
 
 def best_first(
-    scores: Sequence[tuple[int, Enclosure]],
-    compare: Callable[[int, int], int],
-    count: int,
+    scores: Sequence[tuple[int, Enclosure]], compare: Callable[[int, int], int], count: int
 ) -> list[int]:
     """Return the `count` tokens of the largest scores, largest first, equals by rising id.
 

@@ -48,12 +48,7 @@ Bits: TypeAlias = Literal[32, 64]
 Rounding: TypeAlias = Callable[[Number], float]
 
 
-def multinomial_torch_cpu(
-    probabilities: Any,
-    words: Iterator[int],
-    *,
-    bits: Bits = 32,
-) -> TokenId:
+def multinomial_torch_cpu(probabilities: Any, words: Iterator[int], *, bits: Bits = 32) -> TokenId:
     """Return the token of `torch.multinomial(probabilities, 1)`, taking two words per token.
 
     >>> from sampling_ref.random.mt19937 import mt19937
@@ -64,11 +59,7 @@ def multinomial_torch_cpu(
 
 
 def multinomial_torch_cpu_without_replacement(
-    probabilities: Any,
-    count: int,
-    words: Iterator[int],
-    *,
-    bits: Bits = 32,
+    probabilities: Any, count: int, words: Iterator[int], *, bits: Bits = 32
 ) -> list[TokenId]:
     """Return the tokens of `torch.multinomial(probabilities, count)`.
 
@@ -89,11 +80,7 @@ def multinomial_torch_cpu_without_replacement(
 
 
 def multinomial_torch_cpu_with_replacement(
-    probabilities: Any,
-    count: int,
-    words: Iterator[int],
-    *,
-    bits: Bits = 32,
+    probabilities: Any, count: int, words: Iterator[int], *, bits: Bits = 32
 ) -> list[TokenId]:
     """Return the tokens of `torch.multinomial(probabilities, count, replacement=True)`.
 

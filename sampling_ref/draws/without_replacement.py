@@ -27,12 +27,7 @@ from sampling_ref.row import ReadRow, TokenId
 
 
 def without_replacement(
-    row: Any,
-    count: int,
-    uniforms: Any,
-    *,
-    boundary: Boundary = "exceed",
-    numbers: Numbers = EXACT,
+    row: Any, count: int, uniforms: Any, *, boundary: Boundary = "exceed", numbers: Numbers = EXACT
 ) -> list[TokenId]:
     """Return `count` different tokens in the order they were drawn; one number per draw.
 

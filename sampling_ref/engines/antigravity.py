@@ -174,11 +174,7 @@ ANTIGRAVITY = Profile(
         ),
         Parameter("top_k", 40, Whole(1), source=f"{TEXT}, 5.4"),
         Parameter(
-            "repetition_penalty",
-            1.1,
-            Interval(0, low_open=True),
-            "f32",
-            source=f"{TEXT}, 5.4",
+            "repetition_penalty", 1.1, Interval(0, low_open=True), "f32", source=f"{TEXT}, 5.4"
         ),
         Parameter("repetition_window", 64, Whole(0), source=f"{TEXT}, 5.4"),
     ),

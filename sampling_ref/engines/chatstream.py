@@ -44,28 +44,13 @@ CHATSTREAM = Profile(
             source=CODE,
         ),
         Parameter(
-            "repetition_penalty",
-            None,
-            OrNone(Interval()),
-            "f64",
-            engine_rule=SCALAR,
-            source=CODE,
+            "repetition_penalty", None, OrNone(Interval()), "f64", engine_rule=SCALAR, source=CODE
         ),
         Parameter(
-            "frequency_penalty",
-            None,
-            OrNone(Interval()),
-            "f64",
-            engine_rule=SCALAR,
-            source=CODE,
+            "frequency_penalty", None, OrNone(Interval()), "f64", engine_rule=SCALAR, source=CODE
         ),
         Parameter(
-            "presence_penalty",
-            None,
-            OrNone(Interval()),
-            "f64",
-            engine_rule=SCALAR,
-            source=CODE,
+            "presence_penalty", None, OrNone(Interval()), "f64", engine_rule=SCALAR, source=CODE
         ),
         Parameter(
             "temperature",

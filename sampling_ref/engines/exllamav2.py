@@ -119,11 +119,7 @@ EXLLAMAV2 = Profile(
         ),
         Stage(
             "decaying_penalties",
-            {
-                **PENALTIES,
-                "sustain": "token_repetition_range",
-                "decay": "token_repetition_decay",
-            },
+            {**PENALTIES, "sustain": "token_repetition_range", "decay": "token_repetition_decay"},
             {"fading": "penalty", "line": "late", "last": "included"},
             off_if=(NEUTRAL, equals("token_repetition_range", -1)),
             note="A range, then a decay; both from the newest token backwards.",
@@ -261,10 +257,7 @@ EXLLAMAV2 = Profile(
     ),
     greedy=Greedy(
         if_any=(
-            (
-                Condition("temperature", "<", 0.01),
-                Condition("temperature_last", "==", value=False),
-            ),
+            (Condition("temperature", "<", 0.01), Condition("temperature_last", "==", value=False)),
         ),
         after=("decaying_penalties", "suppress", "logit_bias", "dry_longest"),
         note="The temperature becomes 1 and top_k 1: the first of the largest tokens.",

@@ -102,10 +102,7 @@ EXLLAMAV3 = Profile(
                     Condition("freq_p", "==", 0.0),
                     Condition("pres_p", "==", 0.0),
                 ),
-                (
-                    Condition("rep_sustain_range", "<=", 0),
-                    Condition("rep_decay_range", "<=", 0),
-                ),
+                (Condition("rep_sustain_range", "<=", 0), Condition("rep_decay_range", "<=", 0)),
             ),
             note="Prompt and output. Without a decay, the oldest token of the range is ignored. "
             "A negative presence penalty has no effect in the engine.",

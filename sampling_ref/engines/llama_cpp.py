@@ -200,12 +200,7 @@ LLAMA_CPP = Profile(
             source=f"{SCHEMA}:161",
         ),
         Parameter(
-            "mirostat_eta",
-            0.1,
-            Interval(),
-            "f32",
-            aliases=("mirostat_lr",),
-            source=f"{SCHEMA}:164",
+            "mirostat_eta", 0.1, Interval(), "f32", aliases=("mirostat_lr",), source=f"{SCHEMA}:164"
         ),
         Parameter(
             "adaptive_target",
@@ -324,11 +319,7 @@ LLAMA_CPP = Profile(
         ),
         Stage(
             "xtc",
-            {
-                "probability": "xtc_probability",
-                "threshold": "xtc_threshold",
-                "least": "min_keep",
-            },
+            {"probability": "xtc_probability", "threshold": "xtc_threshold", "least": "min_keep"},
             {
                 "equality": "counts",
                 "ties": "highest id",
@@ -351,11 +342,7 @@ LLAMA_CPP = Profile(
         ),
         Stage(
             "dynamic_temperature",
-            {
-                "temperature": "temp",
-                "spread": "dynatemp_range",
-                "exponent": "dynatemp_exponent",
-            },
+            {"temperature": "temp", "spread": "dynatemp_range", "exponent": "dynatemp_exponent"},
             {"in_play": "all"},
             off_if=((Condition("dynatemp_range", "<=", 0.0),), MIROSTAT_IS_ON),
             order="libstdc++",
@@ -372,13 +359,7 @@ LLAMA_CPP = Profile(
         Stage(
             "mirostat_1",
             {"tau": "mirostat_tau", "eta": "mirostat_eta"},
-            {
-                "flat": "one",
-                "whose": "kept",
-                "ranks": 100,
-                "whole": "floor",
-                "largest_k": LARGEST,
-            },
+            {"flat": "one", "whose": "kept", "ranks": 100, "whole": "floor", "largest_k": LARGEST},
             off_if=((Condition("mirostat", "!=", 1),),),
             order="libstdc++",
             draw=DISCRETE,

@@ -37,11 +37,7 @@ SGLANG = Profile(
         Parameter("min_new_tokens", 0, Whole(0), source=f"{PARAMS}:157"),
         Parameter("stop_token_ids", None, OrNone(Tokens(single=True)), aliases=("eos_token_id",)),
         Parameter(
-            "repetition_penalty",
-            1.0,
-            Interval(0, 2, low_open=True),
-            "f32",
-            source=f"{PARAMS}:252",
+            "repetition_penalty", 1.0, Interval(0, 2, low_open=True), "f32", source=f"{PARAMS}:252"
         ),
         Parameter("logit_bias", None, OrNone(TokenNumbers()), "f32", source=f"{PARAMS}:157"),
         Parameter("temperature", 1.0, Interval(0), "f32", source=f"{PARAMS}:244"),

@@ -166,12 +166,7 @@ TENSORRT_LLM = Profile(
             source=FILTERS,
         ),
     ),
-    draw=Draw(
-        "exponential race",
-        noise="-log u",
-        uniform="torch.multinomial",
-        source=FILTERS,
-    ),
+    draw=Draw("exponential race", noise="-log u", uniform="torch.multinomial", source=FILTERS),
     greedy=Greedy(
         if_any=(
             (

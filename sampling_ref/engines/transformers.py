@@ -126,11 +126,7 @@ TRANSFORMERS = Profile(
             source=f"{UTILS}:2053",
         ),
         Parameter(
-            "min_new_tokens",
-            None,
-            OrNone(Whole(0)),
-            engine_rule=NEGATIVE,
-            source=f"{PROCESS}:203",
+            "min_new_tokens", None, OrNone(Whole(0)), engine_rule=NEGATIVE, source=f"{PROCESS}:203"
         ),
         Parameter(
             "eos_token_id",
@@ -170,11 +166,7 @@ TRANSFORMERS = Profile(
             source=f"{PROCESS}:1786",
         ),
         Parameter(
-            "suppress_tokens",
-            None,
-            OrNone(Tokens()),
-            engine_rule=OUTSIDE,
-            source=f"{PROCESS}:1939",
+            "suppress_tokens", None, OrNone(Tokens()), engine_rule=OUTSIDE, source=f"{PROCESS}:1939"
         ),
         Parameter(
             "begin_suppress_tokens",
@@ -220,12 +212,7 @@ TRANSFORMERS = Profile(
             source=f"{PROCESS}:862",
         ),
         Parameter(
-            "epsilon_cutoff",
-            0.0,
-            OrNone(SHARE),
-            "f64",
-            engine_rule=OUTER,
-            source=f"{PROCESS}:937",
+            "epsilon_cutoff", 0.0, OrNone(SHARE), "f64", engine_rule=OUTER, source=f"{PROCESS}:937"
         ),
         Parameter(
             "eta_cutoff", 0.0, OrNone(SHARE), "f64", engine_rule=OUTER, source=f"{PROCESS}:1018"
@@ -326,11 +313,7 @@ TRANSFORMERS = Profile(
             "forced_eos",
             {"max_length": "max_length", "ends": "forced_eos_token_id"},
             {"new_tokens": None},
-            off_if=(
-                is_none("forced_eos_token_id"),
-                is_none("max_length"),
-                GIVEN["max_new_tokens"],
-            ),
+            off_if=(is_none("forced_eos_token_id"), is_none("max_length"), GIVEN["max_new_tokens"]),
             source=f"{PROCESS}:1641",
         ),
         Stage(
@@ -345,11 +328,7 @@ TRANSFORMERS = Profile(
             "forced_eos",
             {"ends": "forced_eos_token_id"},
             {"max_length": None, "new_tokens": NEW_BY_DEFAULT},
-            off_if=(
-                is_none("forced_eos_token_id"),
-                GIVEN["max_length"],
-                GIVEN["max_new_tokens"],
-            ),
+            off_if=(is_none("forced_eos_token_id"), GIVEN["max_length"], GIVEN["max_new_tokens"]),
             note="Without both lengths, 20 tokens follow the prompt.",
             source=f"{UTILS}:2046",
         ),
@@ -446,11 +425,7 @@ TRANSFORMERS = Profile(
             "eta",
             {"cutoff": "eta_cutoff", "least": "min_tokens_to_keep"},
             {"ties": "all", "equality": "kept", "scale": None},
-            off_if=(
-                is_none("eta_cutoff"),
-                equals("eta_cutoff", 0.0),
-                at_least("eta_cutoff", 1.0),
-            ),
+            off_if=(is_none("eta_cutoff"), equals("eta_cutoff", 0.0), at_least("eta_cutoff", 1.0)),
             source=f"{PROCESS}:966",
         ),
         Stage(

@@ -54,13 +54,7 @@ from sampling_ref.numbers.thresholds import (
 )
 from sampling_ref.numbers.totals import log_of_sum
 from sampling_ref.parameters import read_fraction
-from sampling_ref.row import (
-    Number,
-    already_read,
-    read_logits,
-    read_possible_logits,
-    read_weights,
-)
+from sampling_ref.row import Number, already_read, read_logits, read_possible_logits, read_weights
 
 _PLACES = 128
 

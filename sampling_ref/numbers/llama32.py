@@ -30,12 +30,7 @@ from typing import Any
 
 from sampling_ref.candidates import Candidates
 from sampling_ref.errors import ParameterError, RowError, shown
-from sampling_ref.numbers.binary32 import (
-    Binary32,
-    all_to_binary32,
-    sum_in_binary32,
-    to_binary32,
-)
+from sampling_ref.numbers.binary32 import Binary32, all_to_binary32, sum_in_binary32, to_binary32
 from sampling_ref.numbers.glibc import expf_of_all, log2f, logf, powf
 from sampling_ref.numbers.protocol import (
     Numbers,

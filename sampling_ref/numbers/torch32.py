@@ -32,15 +32,7 @@ from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_b
 from sampling_ref.numbers.glibc import expf, expf_of_all, logf
 from sampling_ref.numbers.orders import Ties, largest
 from sampling_ref.numbers.plain32 import Plain32
-from sampling_ref.numbers.protocol import (
-    OfAll,
-    OfEntropy,
-    OfLargest,
-    Row,
-    Threshold,
-    Walk,
-    refuse,
-)
+from sampling_ref.numbers.protocol import OfAll, OfEntropy, OfLargest, Row, Threshold, Walk, refuse
 from sampling_ref.row import Number, already_read, read_possible_logits
 
 LOWEST = -(2.0**128 - 2.0**104)

@@ -58,10 +58,7 @@ def read_uniform(uniform: Any, name: str = "uniform") -> Number:
     raise RandomNumberError(f"{name} must be in [0, 1), got {shown(uniform)}")
 
 
-def read_uniforms(
-    uniforms: Any,
-    count: int | None = None,
-) -> list[Number]:
+def read_uniforms(uniforms: Any, count: int | None = None) -> list[Number]:
     """Return random numbers as a list, each checked to lie in [0, 1), and how many there are.
 
     >>> read_uniforms([0.25, 1.0])

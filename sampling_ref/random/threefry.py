@@ -22,10 +22,7 @@ from collections.abc import Sequence
 from sampling_ref.random.words import read_unsigned, read_words
 
 TURNS_2X32 = ((13, 15, 26, 6), (17, 29, 16, 24))
-TURNS_4X64 = (
-    ((14, 16), (52, 57), (23, 40), (5, 37)),
-    ((25, 33), (46, 12), (58, 22), (32, 32)),
-)
+TURNS_4X64 = (((14, 16), (52, 57), (23, 40), (5, 37)), ((25, 33), (46, 12), (58, 22), (32, 32)))
 
 
 def threefry2x32(counter: Sequence[int], key: Sequence[int]) -> tuple[int, int]:

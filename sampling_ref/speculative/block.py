@@ -63,12 +63,7 @@ def _acceptable(
 
 
 def verify_block(
-    targets: Any,
-    drafts: Any,
-    tokens: Any,
-    uniforms: Any,
-    *,
-    equality: Equality = "reject",
+    targets: Any, drafts: Any, tokens: Any, uniforms: Any, *, equality: Equality = "reject"
 ) -> Verified:
     """Return what comes out for the drafted `tokens`; arguments as for `verify_chain`.
 

@@ -64,10 +64,7 @@ def read_rows(rows: Any, name: str, count: int) -> list[list[Fraction]]:
     return found
 
 
-def read_targets(
-    targets: Any,
-    tokens: Any,
-) -> tuple[list[list[Fraction]], list[TokenId]]:
+def read_targets(targets: Any, tokens: Any) -> tuple[list[list[Fraction]], list[TokenId]]:
     """Return checked drafted tokens, and one target row more than there are tokens.
 
     >>> read_targets([[1.0, 1.0]], [0])
@@ -83,9 +80,7 @@ def read_targets(
 
 
 def read_drafted(
-    targets: Any,
-    drafts: Any,
-    tokens: Any,
+    targets: Any, drafts: Any, tokens: Any
 ) -> tuple[list[list[Fraction]], list[list[Fraction]], list[TokenId]]:
     """Return checked drafts: one token and one row for each, and one target row more.
 

@@ -27,12 +27,7 @@ from typing import Any
 from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number
 from sampling_ref.speculative.chain import Verified
-from sampling_ref.speculative.shares import (
-    read_exactly,
-    read_targets,
-    running_shares,
-    token_at,
-)
+from sampling_ref.speculative.shares import read_exactly, read_targets, running_shares, token_at
 from sampling_ref.speculative.tree import read_children
 
 SMALLEST_THRESHOLD = Fraction(1e-9)
@@ -80,10 +75,7 @@ def verify_target_only(
 
 
 def target_only_breakpoints(
-    targets: Any,
-    tokens: Any,
-    parents: Any,
-    threshold_acc: Number = 1.0,
+    targets: Any, tokens: Any, parents: Any, threshold_acc: Number = 1.0
 ) -> list[list[Fraction]]:
     """Return, for each random number, every value at which the answer can change.
 

@@ -103,12 +103,7 @@ def verify_tree(
     return Verified((*kept, token_at(row, last)), len(kept))
 
 
-def tree_breakpoints(
-    targets: Any,
-    drafts: Any,
-    tokens: Any,
-    parents: Any,
-) -> list[list[Fraction]]:
+def tree_breakpoints(targets: Any, drafts: Any, tokens: Any, parents: Any) -> list[list[Fraction]]:
     """Return, for each random number, every value at which the answer can change.
 
     >>> tree_breakpoints([[0.5, 0.5]] * 2, [[0.75, 0.25]], [0], [0])[0]

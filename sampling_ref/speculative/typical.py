@@ -37,11 +37,7 @@ from sampling_ref.speculative.shares import read_rows, read_shares
 
 
 def is_typical(
-    weights: Any,
-    token: TokenId,
-    *,
-    epsilon: Number = 0.3,
-    delta: Number = 0.09,
+    weights: Any, token: TokenId, *, epsilon: Number = 0.3, delta: Number = 0.09
 ) -> bool:
     """Return whether a drafted token is likely enough under the target's weights.
 

@@ -22,9 +22,7 @@ from sampling_ref.steps.step import no_tokens, row_step
 
 
 def allowed_tokens(
-    logits: Any,
-    history: Any,
-    tokens: TokenId | Collection[TokenId],
+    logits: Any, history: Any, tokens: TokenId | Collection[TokenId]
 ) -> list[Number]:
     """Return the row with only `tokens` left.
 
@@ -39,9 +37,4 @@ def allowed_tokens(
     return mask(numbers, kept)
 
 
-STEP = row_step(
-    "allowed_tokens",
-    allowed_tokens,
-    "only some tokens are allowed",
-    touched=no_tokens,
-)
+STEP = row_step("allowed_tokens", allowed_tokens, "only some tokens are allowed", touched=no_tokens)

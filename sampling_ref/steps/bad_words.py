@@ -54,9 +54,4 @@ def bad_words(
     return ban(numbers, banned)
 
 
-STEP = row_step(
-    "bad_words",
-    bad_words,
-    "no bad word may be completed",
-    touched=no_tokens,
-)
+STEP = row_step("bad_words", bad_words, "no bad word may be completed", touched=no_tokens)

@@ -112,9 +112,5 @@ STEP = row_step(
     decaying_penalties,
     "tokens seen before, less for older ones: repetition {repetition}, frequency {frequency}, "
     "presence {presence}",
-    numbers=(
-        "repetition",
-        "frequency",
-        "presence",
-    ),
+    numbers=("repetition", "frequency", "presence"),
 )

@@ -153,8 +153,5 @@ STEP = row_step(
     dry,
     "continuing a repetition of more than {allowed_length} tokens costs {multiplier} * "
     "{base}**(excess)",
-    numbers=(
-        "multiplier",
-        "base",
-    ),
+    numbers=("multiplier", "base"),
 )

@@ -92,8 +92,5 @@ STEP = row_step(
     "dry_longest",
     dry_longest,
     "continuing the longest repetition costs {multiplier} * {base}**(excess)",
-    numbers=(
-        "multiplier",
-        "base",
-    ),
+    numbers=("multiplier", "base"),
 )

@@ -92,8 +92,5 @@ STEP = row_step(
     dry_nearby,
     "continuing a repetition of more than {allowed_length} tokens costs {multiplier} * "
     "{base}**(excess)",
-    numbers=(
-        "multiplier",
-        "base",
-    ),
+    numbers=("multiplier", "base"),
 )

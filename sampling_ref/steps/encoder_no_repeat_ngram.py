@@ -24,12 +24,7 @@ from sampling_ref.steps.step import no_tokens, row_step
 
 
 def encoder_no_repeat_ngram(
-    logits: Any,
-    history: Any,
-    ngram_size: int,
-    encoder_input: Any = None,
-    *,
-    prompt_length: int = 0,
+    logits: Any, history: Any, ngram_size: int, encoder_input: Any = None, *, prompt_length: int = 0
 ) -> list[Number]:
     """Return the row without the tokens that would repeat an n-gram of the encoder's input.
 

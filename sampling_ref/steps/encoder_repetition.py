@@ -32,12 +32,7 @@ from sampling_ref.steps.step import Situation, Values, row_step
 
 
 def encoder_repetition(
-    logits: Any,
-    history: Any,
-    penalty: Number,
-    encoder_input: Any = None,
-    *,
-    prompt_length: int = 0,
+    logits: Any, history: Any, penalty: Number, encoder_input: Any = None, *, prompt_length: int = 0
 ) -> list[Number]:
     """Return the row with the tokens of the encoder's input made likelier.
 
@@ -73,10 +68,5 @@ STEP = row_step(
     numbers=("penalty",),
 )
 
-IN_64_BITS = row_step(
-    STEP.name,
-    encoder_repetition,
-    STEP.why,
-    touched=_tokens_of_encoder,
-)
+IN_64_BITS = row_step(STEP.name, encoder_repetition, STEP.why, touched=_tokens_of_encoder)
 """For programs that calculate the reciprocal with 64 bits and use it with 32."""

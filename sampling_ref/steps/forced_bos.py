@@ -20,11 +20,7 @@ from sampling_ref.row import Number, TokenId, force, read_logits
 from sampling_ref.steps.step import no_tokens, row_step
 
 
-def forced_bos(
-    logits: Any,
-    history: Any,
-    token: TokenId,
-) -> list[Number]:
+def forced_bos(logits: Any, history: Any, token: TokenId) -> list[Number]:
     """Return the row, or only `token` if it is the second one.
 
     >>> forced_bos([1.0, 2.0], [0], token=0)
@@ -38,9 +34,4 @@ def forced_bos(
     return force(numbers, forced) if len(tokens) == 1 else numbers
 
 
-STEP = row_step(
-    "forced_bos",
-    forced_bos,
-    "the first token is {token}",
-    touched=no_tokens,
-)
+STEP = row_step("forced_bos", forced_bos, "the first token is {token}", touched=no_tokens)

@@ -57,8 +57,5 @@ def forced_eos(
 
 
 STEP = row_step(
-    "forced_eos",
-    forced_eos,
-    "at length {max_length} the end is forced",
-    touched=no_tokens,
+    "forced_eos", forced_eos, "at length {max_length} the end is forced", touched=no_tokens
 )

@@ -25,11 +25,7 @@ from sampling_ref.steps.step import Situation, Values, row_step
 
 
 def logit_bias(
-    logits: Any,
-    history: Any,
-    biases: Mapping[TokenId, Number],
-    *,
-    limit: Number | None = None,
+    logits: Any, history: Any, biases: Mapping[TokenId, Number], *, limit: Number | None = None
 ) -> list[Number]:
     """Return the row with each bias added to the logit of its token.
 

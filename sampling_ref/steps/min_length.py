@@ -23,10 +23,7 @@ from sampling_ref.steps.step import no_tokens, row_step
 
 
 def min_length(
-    logits: Any,
-    history: Any,
-    length: int,
-    ends: TokenId | Collection[TokenId],
+    logits: Any, history: Any, length: int, ends: TokenId | Collection[TokenId]
 ) -> list[Number]:
     """Return the row, without the ends while the history is too short.
 
@@ -43,8 +40,5 @@ def min_length(
 
 
 STEP = row_step(
-    "min_length",
-    min_length,
-    "no end before the sequence has {length} tokens",
-    touched=no_tokens,
+    "min_length", min_length, "no end before the sequence has {length} tokens", touched=no_tokens
 )

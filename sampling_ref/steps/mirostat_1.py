@@ -178,7 +178,5 @@ def _count_in_32_bits(
 
 
 STEP = rule_step(
-    mirostat_1,
-    "keeps as many tokens as hold the surprise near {tau} bits",
-    remember=next_mu,
+    mirostat_1, "keeps as many tokens as hold the surprise near {tau} bits", remember=next_mu
 )

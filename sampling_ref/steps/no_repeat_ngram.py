@@ -23,11 +23,7 @@ from sampling_ref.row import Number, ban, read_logits
 from sampling_ref.steps.step import no_tokens, row_step
 
 
-def no_repeat_ngram(
-    logits: Any,
-    history: Any,
-    ngram_size: int,
-) -> list[Number]:
+def no_repeat_ngram(logits: Any, history: Any, ngram_size: int) -> list[Number]:
     """Return the row without the tokens that would repeat an n-gram of `ngram_size` tokens.
 
     >>> no_repeat_ngram([1.0, 2.0, 3.0], [0, 1, 0], ngram_size=2)

@@ -85,9 +85,5 @@ STEP = row_step(
     "penalties",
     penalties,
     "tokens seen before: repetition {repetition}, frequency {frequency}, presence {presence}",
-    numbers=(
-        "repetition",
-        "frequency",
-        "presence",
-    ),
+    numbers=("repetition", "frequency", "presence"),
 )

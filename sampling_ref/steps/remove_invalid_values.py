@@ -29,10 +29,7 @@ LARGEST_BINARY32 = (2 - 2.0**-23) * 2.0**127
 
 
 def remove_invalid_values(
-    logits: Any,
-    history: Any,
-    *,
-    largest: Number = LARGEST_BINARY32,
+    logits: Any, history: Any, *, largest: Number = LARGEST_BINARY32
 ) -> list[Number]:
     """Return the row with a finite number in place of each that is not finite.
 

@@ -26,11 +26,7 @@ from sampling_ref.row import Number, TokenId, change_logits, read_logits
 from sampling_ref.steps.step import Situation, Values, row_step
 
 
-def sequence_bias(
-    logits: Any,
-    history: Any,
-    biases: Any,
-) -> list[Number]:
+def sequence_bias(logits: Any, history: Any, biases: Any) -> list[Number]:
     """Return the row with the biases of the sequences that the next token could complete.
 
     `biases` are pairs of a sequence and its bias, or a mapping from tuples to biases.

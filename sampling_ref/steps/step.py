@@ -228,11 +228,7 @@ def rule_step(
     more_names, more_known = [*more_parameters, *more_choices], known_arguments(memory)
 
     def note(
-        before: Candidates,
-        after: Candidates,
-        situation: Situation,
-        values: Values,
-        token: TokenId,
+        before: Candidates, after: Candidates, situation: Situation, values: Values, token: TokenId
     ) -> Mapping[str, Any]:
         own = {name: values[name] for name in more_names}
         known = more_known(situation)

@@ -20,11 +20,7 @@ from sampling_ref.row import Number, TokenId, ban, read_logits
 from sampling_ref.steps.step import no_tokens, row_step
 
 
-def suppress(
-    logits: Any,
-    history: Any,
-    tokens: TokenId | Collection[TokenId],
-) -> list[Number]:
+def suppress(logits: Any, history: Any, tokens: TokenId | Collection[TokenId]) -> list[Number]:
     """Return the row without `tokens`.
 
     >>> suppress([1.0, 2.0, 3.0], [], [0, 2])
@@ -35,9 +31,4 @@ def suppress(
     return ban(numbers, read_token_set(tokens, len(numbers), "tokens"))
 
 
-STEP = row_step(
-    "suppress",
-    suppress,
-    "some tokens are banned",
-    touched=no_tokens,
-)
+STEP = row_step("suppress", suppress, "some tokens are banned", touched=no_tokens)

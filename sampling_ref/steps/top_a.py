@@ -31,12 +31,7 @@ from sampling_ref.steps.step import rule_step
 
 
 def top_a(
-    row: Any,
-    a: Number,
-    *,
-    least: int = 1,
-    ties: Ties = "lowest id",
-    numbers: Numbers = EXACT,
+    row: Any, a: Number, *, least: int = 1, ties: Ties = "lowest id", numbers: Numbers = EXACT
 ) -> Candidates:
     """Return the candidates of at least a times the squared largest probability.
 

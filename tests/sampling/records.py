@@ -33,12 +33,7 @@ ALONE: Mapping[str, Mapping[str, Any]] = {
     "llama.cpp": {"top_k": 0, "top_p": 1.0, "min_p": 0.0, "temp": 1.0},
     "candle": {"temperature": 1.0, "repeat_penalty": 1.0},
     "mlx-lm": {"temp": 1.0},
-    "exllamav2": {
-        "top_k": 0,
-        "top_p": 0.0,
-        "temperature": 1.0,
-        "token_repetition_penalty": 1.0,
-    },
+    "exllamav2": {"top_k": 0, "top_p": 0.0, "temperature": 1.0, "token_repetition_penalty": 1.0},
     "tensorrt-llm": {"temperature": 1.0},
     "antigravity": {"top_k": 99, "top_p": 1.0, "temperature": 1.0, "repetition_penalty": 1.0},
 }

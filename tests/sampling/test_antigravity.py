@@ -374,10 +374,7 @@ def test_a_row_without_a_possible_token_is_an_error_at_any_temperature(
 
 @both
 @pytest.mark.parametrize("history", [[2], [-1], [0.0], [True], ["a"], "a", 1])
-def test_a_history_that_is_not_of_the_row_is_an_error(
-    precision: Precision,
-    history: Any,
-) -> None:
+def test_a_history_that_is_not_of_the_row_is_an_error(precision: Precision, history: Any) -> None:
     with pytest.raises(HistoryError):
         sample([1.0, 2.0], history, 0.5, precision=precision)
 

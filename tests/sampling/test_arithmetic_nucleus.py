@@ -79,11 +79,7 @@ def test_a_nucleus_is_the_walk_through_the_sorted_row(
 @settings(max_examples=100 * CAMPAIGN)
 @given(rows(most=40), st.data(), TIES, st.sampled_from("<="), SIZES)
 def test_a_share_that_a_float_sum_hits_is_decided_as_by_sorting(
-    row: list[float],
-    data: st.DataObject,
-    ties: Ties,
-    sign: str,
-    sizes: tuple[int, int, int],
+    row: list[float], data: st.DataObject, ties: Ties, sign: str, sizes: tuple[int, int, int]
 ) -> None:
     mass = mass_of(row)
     assert mass.weights is not None

@@ -14,12 +14,7 @@ from sampling_ref.numbers.reals import Real, as_real, formula, sum_of
 from sampling_ref.parameters import is_finite
 
 RATIONALS = st.fractions(-50, 50, max_denominator=1000)
-BINARY = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-}
+BINARY = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 
 
 @given(RATIONALS, RATIONALS, st.sampled_from(sorted(BINARY)))

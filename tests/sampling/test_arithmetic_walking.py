@@ -12,11 +12,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from sampling_ref.errors import RowError
-from sampling_ref.numbers.exponential_sums import (
-    exponential_bounds,
-    scaled_difference,
-    sign_of_sum,
-)
+from sampling_ref.numbers.exponential_sums import exponential_bounds, scaled_difference, sign_of_sum
 from sampling_ref.numbers.mass import (
     SMALLEST_SUM,
     Mass,

@@ -150,10 +150,7 @@ def test_two_processors_do_not_share_their_memory() -> None:
 @pytest.mark.parametrize("penalty", [None, 2.0])
 @pytest.mark.parametrize("method", ["additive", "", None, 1])
 def test_an_unknown_method_is_an_error_at_once(
-    make: Make,
-    tokens: list[int],
-    penalty: float | None,
-    method: Any,
+    make: Make, tokens: list[int], penalty: float | None, method: Any
 ) -> None:
     processor, more = make(tokens)
     params = {"penalty": penalty, "penalty_method": method, **more}

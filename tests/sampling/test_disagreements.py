@@ -13,14 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref import (
-    PROFILES,
-    ParameterError,
-    distribution,
-    explain,
-    sample,
-    step,
-)
+from sampling_ref import PROFILES, ParameterError, distribution, explain, sample, step
 from tests.sampling.filtering import top_p, weights_of
 from tests.sampling.records import Weights, alone, kept, kept_of_weights, logs, support
 from tests.sampling.rows import rows
@@ -92,11 +85,7 @@ def test_top_p_of_exact_weights(
     [cell for cell in TOP_P_CELLS if cell.values[1] is EVEN or cell.values[2] in {0.6, 0.8, 1e-9}],
 )
 def test_top_p_of_logits(
-    name: str,
-    row: Weights,
-    p: float,
-    answer: set[int],
-    precision: Literal["exact", "f32"],
+    name: str, row: Weights, p: float, answer: set[int], precision: Literal["exact", "f32"]
 ) -> None:
     logits = [0.0] * 4 if row is EVEN else logs(row)
     assert kept(step(name, "top_p", logits, top_p=p, precision=precision)) == answer
@@ -267,8 +256,7 @@ def test_typical_where_a_token_is_impossible() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "answer"),
-    [("transformers", {1}), ("llama.cpp", {0, 1}), ("exllamav2", {1})],
+    ("name", "answer"), [("transformers", {1}), ("llama.cpp", {0, 1}), ("exllamav2", {1})]
 )
 def test_typical_at_exactly_its_mass(name: str, answer: set[int]) -> None:
     """The surprises are 1, 2, 3 and 3 bits, their mean is 1.75."""

@@ -37,12 +37,7 @@ def test_a_token_stays_if_it_has_the_share_of_the_total(row: list[float], cutoff
 
 @drawn(40)
 @given(weights(), CUTOFFS, st.integers(0, 6), st.sampled_from(["lowest id", "highest id", "all"]))
-def test_never_fewer_than_the_least(
-    row: list[float],
-    cutoff: float,
-    least: int,
-    ties: Any,
-) -> None:
+def test_never_fewer_than_the_least(row: list[float], cutoff: float, least: int, ties: Any) -> None:
     passing = epsilon(row, cutoff, least=0)
     expected = passing if len(passing) >= least else top_k(row, least, ties=ties)
     assert epsilon(row, cutoff, least=least, ties=ties) == expected
@@ -51,10 +46,7 @@ def test_never_fewer_than_the_least(
 @drawn(100)
 @given(rows(), CUTOFFS, st.sampled_from([1.0, 0.5, 1.25]), st.sampled_from(["kept", "removed"]))
 def test_logits_are_decided_as_their_weights_are(
-    row: list[float],
-    cutoff: float,
-    factor: float,
-    equality: Any,
+    row: list[float], cutoff: float, factor: float, equality: Any
 ) -> None:
     by_logits = epsilon_logits(row, cutoff, factor=factor, equality=equality)
     assert by_logits == epsilon(weights_of(row, factor), cutoff, equality=equality)

@@ -68,12 +68,7 @@ def test_the_most_probable_token_always_passes(row: list[float], cutoff: float) 
 
 @drawn(40)
 @given(weights(8), CUTOFFS, st.integers(0, 6), st.sampled_from(["lowest id", "highest id", "all"]))
-def test_never_fewer_than_the_least(
-    row: list[float],
-    cutoff: float,
-    least: int,
-    ties: Any,
-) -> None:
+def test_never_fewer_than_the_least(row: list[float], cutoff: float, least: int, ties: Any) -> None:
     passing = eta(row, cutoff, least=0)
     expected = passing if len(passing) >= least else top_k(row, least, ties=ties)
     assert eta(row, cutoff, least=least, ties=ties) == expected

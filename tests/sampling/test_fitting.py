@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref import (
-    step,
-)
+from sampling_ref import step
 from sampling_ref.candidates import Candidates
 from sampling_ref.engines.orders import ORDERS
 from sampling_ref.steps.frequency_penalty import frequency_penalty

@@ -282,11 +282,7 @@ def test_text_that_waits_comes_at_the_end() -> None:
     tokens = [vocabulary[bytes([byte])] for byte in ids]
     events = list(
         generate(
-            reciting(tokens, END + 1),
-            [0],
-            largest,
-            num_tokens=len(ids),
-            decoder=TINY.stream(),
+            reciting(tokens, END + 1), [0], largest, num_tokens=len(ids), decoder=TINY.stream()
         )
     )
     assert [event.text for event in tokens_of(events)] == ["a", "", "é", "", ""]
@@ -482,8 +478,7 @@ def test_a_bad_argument_is_one_sentence_at_once(arguments: dict[str, Any], sente
 @pytest.mark.parametrize("token", [SIZE, -1, 1.0, None, True, "1"])
 @pytest.mark.parametrize("has_memory", [False, True])
 def test_a_sampler_that_returns_no_token_of_the_row_is_an_error(
-    token: Any,
-    has_memory: bool,
+    token: Any, has_memory: bool
 ) -> None:
     class Broken(Accepting):
         def sample(self, logits: Sequence[float]) -> int:

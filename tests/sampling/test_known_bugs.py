@@ -73,12 +73,7 @@ def failure_of(call: Answer) -> str:
     return "none"
 
 
-def after(
-    name: str,
-    row: Sequence[float],
-    history: Sequence[int],
-    **params: Any,
-) -> list[float]:
+def after(name: str, row: Sequence[float], history: Sequence[int], **params: Any) -> list[float]:
     """Return the row after the steps of an engine that are not switched off."""
     numbers = [float(logit) for logit in row]
     return explain(name, numbers, history, **alone(name, **params)).row or numbers
@@ -233,12 +228,7 @@ PENALTIES = [
         "prompt and output are taken for each other",
         "vllm-project/vllm-metal#69",
         lambda: after(
-            "vllm",
-            [2, 2],
-            [0, 1],
-            prompt_length=1,
-            repetition_penalty=2.0,
-            frequency_penalty=1.0,
+            "vllm", [2, 2], [0, 1], prompt_length=1, repetition_penalty=2.0, frequency_penalty=1.0
         ),
         [1, 0],
         lambda: penalties([2.0, 2.0], [0, 1], 2, 1),
@@ -314,11 +304,7 @@ PENALTIES = [
         "a range without a decay loses its oldest token",
         "exllamav3/exllamav3_ext/generator/rep_pen.cu:51",
         lambda: after(
-            "exllamav2",
-            [2, 2],
-            [0, 1],
-            token_repetition_penalty=2.0,
-            token_repetition_range=2,
+            "exllamav2", [2, 2], [0, 1], token_repetition_penalty=2.0, token_repetition_range=2
         ),
         [1, 1],
         lambda: after("exllamav3", [2, 2], [0, 1], rep_p=2.0, rep_sustain_range=2),
@@ -367,11 +353,7 @@ PENALTIES = [
         "DRY's breakers are not looked at",
         "EricLBuehler/mistral.rs#1679, lablup/mlxcel#1128",
         lambda: after(
-            "llama.cpp",
-            [8, 8, 8],
-            [0, 1, 2, 0, 1],
-            dry_multiplier=1.0,
-            dry_sequence_breakers=[[0]],
+            "llama.cpp", [8, 8, 8], [0, 1, 2, 0, 1], dry_multiplier=1.0, dry_sequence_breakers=[[0]]
         ),
         [8, 8, 8],
         lambda: dry([8.0, 8.0, 8.0], [0, 1, 2, 0, 1], 1.0),
@@ -405,11 +387,7 @@ PENALTIES = [
         lambda: after("exllamav2", [8, 8, 8, 8], [0, 1, 2, 3, 0, 1, 2], dry_multiplier=1.0),
         [8, 8, 8, 6.25],
         lambda: after(
-            "exllamav2",
-            [8, 8, 8, 8],
-            [0, 1, 2, 3, 0, 1, 2],
-            dry_multiplier=1.0,
-            dry_base=2.0,
+            "exllamav2", [8, 8, 8, 8], [0, 1, 2, 3, 0, 1, 2], dry_multiplier=1.0, dry_base=2.0
         ),
         [8, 8, 8, 6],
     ),

@@ -43,10 +43,7 @@ def test_never_fewer_than_the_least(row: list[float], m: float, least: int, ties
 @drawn(100)
 @given(rows(), shares(), st.sampled_from([1.0, 0.5, 1.25]), st.sampled_from(["kept", "removed"]))
 def test_logits_are_decided_as_their_weights_are(
-    row: list[float],
-    m: float,
-    factor: float,
-    equality: Any,
+    row: list[float], m: float, factor: float, equality: Any
 ) -> None:
     by_logits = min_p_logits(row, m, factor=factor, equality=equality)
     assert by_logits == min_p(weights_of(row, factor), m, equality=equality)

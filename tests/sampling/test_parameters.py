@@ -32,10 +32,7 @@ INTERVALS = [
 @pytest.mark.parametrize(("interval", "inside", "outside"), INTERVALS)
 @pytest.mark.parametrize("read", [read_fraction, read_number])
 def test_both_sides_of_each_end(
-    read: Any,
-    interval: str,
-    inside: list[Any],
-    outside: list[Any],
+    read: Any, interval: str, inside: list[Any], outside: list[Any]
 ) -> None:
     for value in inside:
         assert read("p", value, interval) == value
@@ -104,9 +101,7 @@ def test_one_random_number_and_many_have_one_sentence() -> None:
     [("top_p", "top_p"), ("top_k", "top_k"), ("temperature", "temperature"), ("min_p", "min_p")],
 )
 def test_a_number_of_five_thousand_digits_is_an_ordinary_mistake(
-    op: str,
-    name: str,
-    huge: Any,
+    op: str, name: str, huge: Any
 ) -> None:
     params: dict[str, Any] = {name: huge}
     with pytest.raises(SamplingError, match=r"got a whole number of more than 4000 digits$"):

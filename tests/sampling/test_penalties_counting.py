@@ -171,9 +171,7 @@ def test_the_window_ends_exactly_n_tokens_back() -> None:
 
 @drawn(50)
 @given(cases())
-def test_scopes_split_the_history_at_the_prompt(
-    case: tuple[list[Number], list[int], int],
-) -> None:
+def test_scopes_split_the_history_at_the_prompt(case: tuple[list[Number], list[int], int]) -> None:
     row, history, length = case
     for penalty in (repetition_penalty, frequency_penalty, presence_penalty):
         prompt = penalty(row, history, 2, scope="prompt", prompt_length=length)
@@ -264,10 +262,7 @@ BIASES = st.dictionaries(
 
 @drawn(50)
 @given(
-    cases(),
-    st.fractions(-2, 2, max_denominator=8),
-    st.fractions(-2, 2, max_denominator=8),
-    BIASES,
+    cases(), st.fractions(-2, 2, max_denominator=8), st.fractions(-2, 2, max_denominator=8), BIASES
 )
 def test_openai_s_formula(
     case: tuple[list[Number], list[int], int],

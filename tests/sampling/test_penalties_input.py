@@ -123,11 +123,7 @@ CASES: dict[Penalty, tuple[dict[str, Any], dict[str, tuple[Sequence[Any], Sequen
     ),
     encoder_repetition: (
         {"penalty": 2.0, "encoder_input": [0]},
-        {
-            "penalty": ([0.5, 1e300], ABOVE_0[1]),
-            "encoder_input": INPUT,
-            "prompt_length": PROMPT,
-        },
+        {"penalty": ([0.5, 1e300], ABOVE_0[1]), "encoder_input": INPUT, "prompt_length": PROMPT},
     ),
     dry: (
         {"multiplier": 1.0},
@@ -190,12 +186,7 @@ CASES: dict[Penalty, tuple[dict[str, Any], dict[str, tuple[Sequence[Any], Sequen
     begin_suppress: ({"tokens": 0, "begin": 1}, {"tokens": TOKENS, "begin": WHOLE}),
     exponential_decay_length: (
         {"start": 1, "growth": 2.0, "ends": 0},
-        {
-            "start": WHOLE,
-            "growth": ([0.5, 2], ABOVE_0[1]),
-            "ends": TOKENS,
-            "prompt_length": PROMPT,
-        },
+        {"start": WHOLE, "growth": ([0.5, 2], ABOVE_0[1]), "ends": TOKENS, "prompt_length": PROMPT},
     ),
     allowed_tokens: ({"tokens": 0}, {"tokens": ([0, [0, 1]], [*TOKENS[1], [], ()])}),
     prefix_allowed_tokens: (

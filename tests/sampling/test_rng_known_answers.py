@@ -86,11 +86,7 @@ def test_philox4x32_gives_its_authors_answers(
 @pytest.mark.parametrize(
     ("counter", "key", "expected"),
     [
-        (
-            [0] * 4,
-            [0] * 2,
-            "16554d9eca36314c db20fe9d672d0fdc d7e772cee186176b 7e68b68aec7ba23b",
-        ),
+        ([0] * 4, [0] * 2, "16554d9eca36314c db20fe9d672d0fdc d7e772cee186176b 7e68b68aec7ba23b"),
         (
             [ONES_64] * 4,
             [ONES_64] * 2,
@@ -134,11 +130,7 @@ def test_threefry2x32_gives_its_authors_answers(
 @pytest.mark.parametrize(
     ("counter", "key", "expected"),
     [
-        (
-            [0] * 4,
-            [0] * 4,
-            "09218ebde6c85537 55941f5266d86105 4bd25e16282434dc ee29ec846bd2e40b",
-        ),
+        ([0] * 4, [0] * 4, "09218ebde6c85537 55941f5266d86105 4bd25e16282434dc ee29ec846bd2e40b"),
         (
             [ONES_64] * 4,
             [ONES_64] * 4,

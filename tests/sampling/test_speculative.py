@@ -107,10 +107,7 @@ RULE_CASES = [
     ("name", "at_equality", "offered_by_target_only", "by_neither"), RULE_CASES
 )
 def test_every_rule_decides_the_three_open_cases_as_its_engine_does(
-    name: str,
-    at_equality: bool,
-    offered_by_target_only: bool,
-    by_neither: bool,
+    name: str, at_equality: bool, offered_by_target_only: bool, by_neither: bool
 ) -> None:
     rule = ACCEPTANCE_RULES[name]
     assert accept([0.25, 0.75], EVEN, 0, 0.5, **rule) == at_equality

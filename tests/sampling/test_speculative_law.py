@@ -216,9 +216,7 @@ TREES = [[0], [0, 0], [0, 0, 0], [0, 1], [0, 0, 1], [0, 1, 1], [0, 0, 2]]
 @given(data=st.data())
 @drawn(15)
 def test_a_tree_of_drafts_follows_the_target(
-    parents: list[int],
-    drawn: str,
-    data: st.DataObject,
+    parents: list[int], drawn: str, data: st.DataObject
 ) -> None:
     target, draft, _ = data.draw(model_pairs(2, most=3 if len(parents) < 3 else 2))
     law = law_of_a_tree(target, draft, parents, replacement=drawn == "independently")

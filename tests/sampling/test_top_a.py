@@ -36,12 +36,7 @@ def test_the_printed_formula_decides(row: list[float], a: float) -> None:
 
 @drawn(40)
 @given(weights(), MULTIPLES, st.integers(0, 6), st.sampled_from(["lowest id", "highest id", "all"]))
-def test_never_fewer_than_the_least(
-    row: list[float],
-    a: float,
-    least: int,
-    ties: Any,
-) -> None:
+def test_never_fewer_than_the_least(row: list[float], a: float, least: int, ties: Any) -> None:
     passing = top_a(row, a, least=0)
     expected = passing if len(passing) >= least else top_k(row, least, ties=ties)
     assert top_a(row, a, least=least, ties=ties) == expected

@@ -139,9 +139,7 @@ def test_staying_within_keeps_what_has_at_most_the_share_with_it(
 @drawn(40)
 @given(weights(), shares(), st.booleans())
 def test_walking_upwards_is_the_same_rule_with_the_highest_ids_first(
-    row: list[float],
-    p: float,
-    inclusive: bool,
+    row: list[float], p: float, inclusive: bool
 ) -> None:
     """Keep where the sum from below is above 1 - p (or at least that)."""
     rest = (1 - Fraction(p)) * total(row, everything(row))

@@ -103,8 +103,7 @@ def test_the_whole_mass_keeps_every_possible_token(row: list[float]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mass", "kept"),
-    [(0.2, {1, 2, 3}), (0.4, {1, 2, 3}), (0.5, {1, 2, 3}), (0.9, {0, 1, 2, 3})],
+    ("mass", "kept"), [(0.2, {1, 2, 3}), (0.4, {1, 2, 3}), (0.5, {1, 2, 3}), (0.9, {0, 1, 2, 3})]
 )
 def test_the_values_of_transformers(mass: float, kept: set[int]) -> None:
     row = [0.4, 0.2, 0.2, 0.2]

@@ -276,11 +276,7 @@ def _check_corpus(
 def _own_catalogue(records: Path, vocabularies: Sequence[str]) -> Catalogue:
     """Return a user's own records, written by `fill` or by `promote`."""
     from tokenref.fuzzing.promoting import open_regressions
-    from tokenref.goldens import (
-        GoldensError,
-        beside_goldens,
-        open_goldens,
-    )
+    from tokenref.goldens import GoldensError, beside_goldens, open_goldens
 
     subject = vocabularies[0] if vocabularies else beside_goldens(records)
     try:

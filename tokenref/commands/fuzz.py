@@ -63,9 +63,7 @@ from tokenref.protocol.channel import Patience
     help="Stop after this many likely bugs, or ten times as many findings.",
 )
 @click.option(
-    "--executor",
-    metavar="NAME",
-    help="Run in parallel: processes, processes:N, or module:factory.",
+    "--executor", metavar="NAME", help="Run in parallel: processes, processes:N, or module:factory."
 )
 @click.option(
     "--state", type=FILE, help="Save progress and findings to this file, and resume from it."

@@ -19,12 +19,7 @@ class _Operation(click.Choice[str]):
         """Return the placeholder that help shows for the value."""
         return "OP"
 
-    def convert(
-        self,
-        value: Any,
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> str:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the operation. An unknown one is a usage error."""
         if value in self.choices:
             return str(value)
@@ -63,11 +58,7 @@ def patience_options(command: _Command) -> _Command:
 
     @wraps(command)
     def with_patience(
-        *args: Any,
-        timeout: float,
-        timeout_per_case: float,
-        timeout_to_start: float,
-        **others: Any,
+        *args: Any, timeout: float, timeout_per_case: float, timeout_to_start: float, **others: Any
     ) -> Any:
         patience = Patience(timeout, timeout_per_case, timeout_to_start)
         return command(*args, patience=patience, **others)

@@ -118,10 +118,7 @@ def print_audit(console: Console, tokenizer: Tokenizer) -> None:
         ("holes", f"{holes:,}" + (f", the first at {found.holes[0].start}" if holes else "")),
         *([] if found.missing_bytes is None else [("missing bytes", _bytes(found.missing_bytes))]),
         ("ids follow ranks", "yes" if found.ids_follow_ranks else "no"),
-        (
-            "fast seam test",
-            "valid for all tokens" if found.is_orderly else "valid for some tokens",
-        ),
+        ("fast seam test", "valid for all tokens" if found.is_orderly else "valid for some tokens"),
     ):
         # Not a table, which would wrap long lines: a digest must stay in one piece to be copied.
         console.print(Text(f"{label:18}", style="dim"), Text(value), sep="", soft_wrap=True)

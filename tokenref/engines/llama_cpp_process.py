@@ -123,9 +123,7 @@ def sampler_of(engine: Any, name: str, arguments: Sequence[Any]) -> Any:
 
 
 def _dry_with_tokens(
-    engine: Any,
-    numbers: Sequence[float],
-    breakers: Sequence[Sequence[int]],
+    engine: Any, numbers: Sequence[float], breakers: Sequence[Sequence[int]]
 ) -> Any:
     """Make a DRY sampler with breakers given as tokens, as only the engine's tests do."""
     buffers = [(c_int32 * len(breaker))(*breaker) for breaker in breakers]
@@ -163,10 +161,7 @@ def answer(engine: Any, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _counts(
-    engine: Any,
-    samplers: Sequence[Any],
-    candidates: "array[int]",
-    draws: int,
+    engine: Any, samplers: Sequence[Any], candidates: "array[int]", draws: int
 ) -> dict[str, Any]:
     counts: Counter[int] = Counter()
     content = candidates.tobytes()

@@ -25,13 +25,7 @@ from typing import Any, Final
 
 from bpe_ref import Vocabulary
 from tokenref.answers import Answer, Crashed, Ok, Refused, Unsupported
-from tokenref.engines.llama_cpp_chain import (
-    InvalidParameterError,
-    chain_of,
-    is_off,
-    read,
-    step_of,
-)
+from tokenref.engines.llama_cpp_chain import InvalidParameterError, chain_of, is_off, read, step_of
 from tokenref.engines.llama_cpp_process import Child, EndedError
 from tokenref.floats import FloatsError, from_digits, to_digits, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters

@@ -14,9 +14,7 @@ from sampling_ref.draws.torch_cpu import (
     multinomial_torch_cpu_with_replacement,
     multinomial_torch_cpu_without_replacement,
 )
-from sampling_ref.draws.without_replacement import (
-    without_replacement,
-)
+from sampling_ref.draws.without_replacement import without_replacement
 from sampling_ref.engines.draws import walk
 from sampling_ref.errors import ParameterError, RandomNumberError, UnknownNameError
 from sampling_ref.numbers.softmax import softmax

@@ -20,15 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bpe_ref import Vocabulary
-from tokenref.answers import (
-    TEXT_OPS,
-    Answer,
-    Ok,
-    Refused,
-    Unsupported,
-    as_text,
-    request_text,
-)
+from tokenref.answers import TEXT_OPS, Answer, Ok, Refused, Unsupported, as_text, request_text
 from tokenref.engines.tiktoken import which
 
 _OWN: Final = ("cl100k_base", "o200k_base")

@@ -78,10 +78,7 @@ class TokenizersEngine:
         return session
 
     def load_tokenizer(
-        self,
-        content: bytes,
-        name: str,
-        profile: str,
+        self, content: bytes, name: str, profile: str
     ) -> "FileSession | Unsupported":
         """Load a tokenizer.json, its own format, or return why that is impossible."""
         return load_file(content, profile)
@@ -213,13 +210,7 @@ class TokenizersSession:
         return self._built[allowed]
 
     def _build(self, allowed: frozenset[str]) -> "Tokenizer | Unsupported":
-        from tokenizers import (
-            AddedToken,
-            Tokenizer,
-            decoders,
-            models,
-            normalizers,
-        )
+        from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
 
         text = self.vocabulary.text
         vocab = {to_letters(content): token for token, content in self.vocabulary.tokens.items()}
@@ -278,9 +269,7 @@ class FileSession:
 
     def _tokenize(self, request: Mapping[str, Any]) -> Ok:
         encoding = self.tokenizer.encode(
-            request["text"],
-            request.get("pair"),
-            add_special_tokens=request["add_special_tokens"],
+            request["text"], request.get("pair"), add_special_tokens=request["add_special_tokens"]
         )
         return Ok({**_part(encoding), "overflowing": list(map(_part, encoding.overflowing))})
 

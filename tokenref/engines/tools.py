@@ -7,14 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from bpe_ref import (
-    Special,
-    TokenId,
-    Tokenizer,
-    Vocabulary,
-    encode_with_unstable,
-    is_canonical,
-)
+from bpe_ref import Special, TokenId, Tokenizer, Vocabulary, encode_with_unstable, is_canonical
 from bpe_ref.decoders.offsets import decode_with_offsets
 from bpe_ref.decoders.to_bytes import bytes_to_text, decode_bytes
 from bpe_ref.growing.counting import IntervalCounter

@@ -9,10 +9,7 @@ from sampling_ref.steps.table import STEPS
 from tokenref.answers import Answer, Ok, Refused
 from tokenref.fuzzing.plan import CampaignError, Question
 from tokenref.goldens import GoldensError, golden, right_answer
-from tokenref.record import (
-    SAMPLER_OPS,
-    Case,
-)
+from tokenref.record import SAMPLER_OPS, Case
 from tokenref.rounding.verdicts import sampler_verdict
 
 _DRAWS: Final = "docs/sampling.md#random-numbers-and-draws"
@@ -45,11 +42,7 @@ DRAFT_WHY: Final = "A question that a campaign drew; nobody has said yet why it 
 
 
 def case_of(
-    question: Question,
-    right: Answer,
-    *,
-    slug: str = "",
-    why: str = DRAFT_WHY,
+    question: Question, right: Answer, *, slug: str = "", why: str = DRAFT_WHY
 ) -> Case | None:
     """Return the record of a question and the reference's answer to it.
 

@@ -17,26 +17,12 @@ from typing import Any, Final
 import msgspec
 
 from bpe_ref import Vocabulary
-from tokenref.answers import (
-    UNDECLARED,
-    Answer,
-    Crashed,
-    Declared,
-    NotAsked,
-    TimedOut,
-    Unsupported,
-)
+from tokenref.answers import UNDECLARED, Answer, Crashed, Declared, NotAsked, TimedOut, Unsupported
 from tokenref.catalogue import LARGEST_BATCH
 from tokenref.protocol.batches import Loading, load_tokenizer, load_vocabulary, message_slices
 from tokenref.protocol.channel import Channel, ChannelError, LateError, Patience, StartError
 from tokenref.protocol.messages import PROTO, HelloAnswer
-from tokenref.protocol.reading import (
-    ProtocolError,
-    WholeRunError,
-    read_hello,
-    read_load,
-    read_run,
-)
+from tokenref.protocol.reading import ProtocolError, WholeRunError, read_hello, read_load, read_run
 
 _LOG_OF_A_CRASH: Final = 1000
 """How much standard error, in characters, is attached to a crash that the program reports."""
@@ -105,11 +91,7 @@ class ProtocolEngine:
         return ProtocolSession(self, None, profile)
 
     def ask(
-        self,
-        loading: Loading | None,
-        op: str,
-        profile: str,
-        requests: Sequence[Mapping[str, Any]],
+        self, loading: Loading | None, op: str, profile: str, requests: Sequence[Mapping[str, Any]]
     ) -> list[Answer]:
         """Ask questions in batches, and return their answers in order."""
         ability = self.hello.ops.get(op)
@@ -137,11 +119,7 @@ class ProtocolEngine:
                 self._folder = None
 
     def _ask_batch(
-        self,
-        loading: Loading | None,
-        op: str,
-        profile: str,
-        requests: Sequence[Mapping[str, Any]],
+        self, loading: Loading | None, op: str, profile: str, requests: Sequence[Mapping[str, Any]]
     ) -> list[Answer]:
         """Ask questions in one message. If that fails, ask them one by one."""
         together = self._try(loading, op, profile, requests)
@@ -164,11 +142,7 @@ class ProtocolEngine:
         return answers
 
     def _try(
-        self,
-        loading: Loading | None,
-        op: str,
-        profile: str,
-        requests: Sequence[Mapping[str, Any]],
+        self, loading: Loading | None, op: str, profile: str, requests: Sequence[Mapping[str, Any]]
     ) -> list[Answer] | Crashed | TimedOut:
         """Ask questions in one message, once. A failure ends the program."""
         try:
@@ -194,11 +168,7 @@ class ProtocolEngine:
         ]
 
     def _exchange(
-        self,
-        loading: Loading | None,
-        op: str,
-        profile: str,
-        requests: Sequence[Mapping[str, Any]],
+        self, loading: Loading | None, op: str, profile: str, requests: Sequence[Mapping[str, Any]]
     ) -> list[Answer]:
         """Send the questions and a run without questions, and read both answers."""
         assert self._channel is not None  # noqa: S101 - it was prepared

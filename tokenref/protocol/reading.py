@@ -12,14 +12,7 @@ import msgspec
 from msgspec import UNSET
 
 from tokenref.answers import Answer, Crashed, Ok, Refused, Skipped
-from tokenref.protocol.messages import (
-    Crash,
-    HelloAnswer,
-    LoadAnswer,
-    Result,
-    RunAnswer,
-    Skip,
-)
+from tokenref.protocol.messages import Crash, HelloAnswer, LoadAnswer, Result, RunAnswer, Skip
 from tokenref.record import OPERATIONS, OPS
 from tokenref.verdicts import SamplerErrorCode, TokenizerErrorCode
 

@@ -18,21 +18,8 @@ from tokenref.catalogue import Catalogue
 from tokenref.floats import Strict
 from tokenref.judge import FAILURES, Judgement, judge
 from tokenref.protocol.channel import LONGEST_LINE
-from tokenref.protocol.messages import (
-    Crash,
-    Err,
-    HelloAnswer,
-    LoadAnswer,
-    Result,
-    Skip,
-)
-from tokenref.protocol.reading import (
-    ProtocolError,
-    decode,
-    load_outcome,
-    read_hello,
-    read_result,
-)
+from tokenref.protocol.messages import Crash, Err, HelloAnswer, LoadAnswer, Result, Skip
+from tokenref.protocol.reading import ProtocolError, decode, load_outcome, read_hello, read_result
 from tokenref.protocol.requests import ExchangeError, Questions, lines_of
 from tokenref.record import Case, op_of
 from tokenref.runner import Result as CaseResult

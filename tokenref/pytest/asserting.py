@@ -65,11 +65,7 @@ def assert_kept(
 
 
 def _others_allowed(
-    op: str,
-    rule: str,
-    request: Mapping[str, Any],
-    row: Sequence[float],
-    kept: Sequence[int],
+    op: str, rule: str, request: Mapping[str, Any], row: Sequence[float], kept: Sequence[int]
 ) -> list[list[int]]:
     """Return other correct answers, if rounding decides."""
     try:
@@ -273,12 +269,7 @@ def assert_step(
 
 
 def assert_draw(
-    row: Any,
-    token: Any,
-    *,
-    uniforms: Sequence[float],
-    rule: str = "standard",
-    logits: bool = False,
+    row: Any, token: Any, *, uniforms: Sequence[float], rule: str = "standard", logits: bool = False
 ) -> None:
     """Assert that random numbers draw the right token.
 

@@ -140,12 +140,7 @@ class EngineLine(
 
 
 class Footer(
-    Struct,
-    frozen=True,
-    kw_only=True,
-    forbid_unknown_fields=True,
-    tag_field="kind",
-    tag="footer",
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="footer"
 ):
     """The totals of all engines. It is the last line."""
 

@@ -132,10 +132,7 @@ def _total(counts: Sequence[Counter[str]]) -> Counter[str]:
 
 
 def _print_failures(
-    console: Console,
-    summary: Summary,
-    records: Mapping[str, Case],
-    names: Mapping[str, str],
+    console: Console, summary: Summary, records: Mapping[str, Case], names: Mapping[str, str]
 ) -> None:
     """Print why a run is invalid, then its smallest failures and how to run each again."""
     name = visible(summary.entry.name)
@@ -163,11 +160,7 @@ def _print_failures(
 
 
 def _print_failure(
-    console: Console,
-    line: CaseLine,
-    case: Case | None,
-    names: Mapping[str, str],
-    again: str,
+    console: Console, line: CaseLine, case: Case | None, names: Mapping[str, str], again: str
 ) -> None:
     """Print one failure, with information from its record if that is available."""
     console.print(Text(f"\n  {visible(line.id)}", style="bold"), Text(line.status, style="red"))

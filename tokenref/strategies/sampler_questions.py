@@ -28,13 +28,7 @@ from tokenref.strategies.draw_questions import (
     uniforms_of_words,
 )
 from tokenref.strategies.parameters import profile_parameters, step_parameters
-from tokenref.strategies.rows import (
-    dyadic_weights,
-    histories,
-    invalid_rows,
-    logits,
-    uniforms,
-)
+from tokenref.strategies.rows import dyadic_weights, histories, invalid_rows, logits, uniforms
 from tokenref.strategies.texts import mostly
 
 Request: TypeAlias = dict[str, Any]

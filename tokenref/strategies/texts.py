@@ -82,10 +82,7 @@ RUNS: Final = (16, 32, 64, 100, 110, 128, 200, 255, 256, 300, 512)
 
 @st.composite
 def mostly(
-    draw: st.DrawFn,
-    usual: st.SearchStrategy[_Drawn],
-    rare: st.SearchStrategy[_Drawn],
-    times: int,
+    draw: st.DrawFn, usual: st.SearchStrategy[_Drawn], rare: st.SearchStrategy[_Drawn], times: int
 ) -> _Drawn:
     """Draw from `usual`, and once in `times` draws from `rare`.
 

@@ -85,10 +85,6 @@ def _detokenize_stream(tokenizer: Tokenizer, words: list[str]) -> st.SearchStrat
 Questions: TypeAlias = Callable[[Tokenizer, list[str]], st.SearchStrategy[Request]]
 
 TOKENIZER_QUESTIONS: Final[Mapping[str, Questions]] = MappingProxyType(
-    {
-        "tokenize": _tokenize,
-        "detokenize": _detokenize,
-        "detokenize_stream": _detokenize_stream,
-    }
+    {"tokenize": _tokenize, "detokenize": _detokenize, "detokenize_stream": _detokenize_stream}
 )
 """The strategy for the questions of each operation, given a tokenizer and its texts."""

@@ -31,10 +31,7 @@ ALPHABETS: Final = (b"a", b"ab", b"abc", b"\x00\xff", b"#v", " \u00e9".encode())
 ENGINES_PATTERNS: Final = tuple(
     REGISTRY[name].pattern for name in ("cl100k_base", "o200k_base", "r50k_base")
 )
-PATTERNS: Final = (
-    *(ENGINES_PATTERNS * 3),
-    *(r"\w+|\W", "[a-z]+", r"a+$|a|\n", r"(?s).{9}"),
-)
+PATTERNS: Final = (*(ENGINES_PATTERNS * 3), *(r"\w+|\W", "[a-z]+", r"a+$|a|\n", r"(?s).{9}"))
 """Patterns of engines, three times each, and some that skip text or look at its end."""
 
 SPECIAL_TOKENS: Final[Sequence[Sequence[str]]] = (

@@ -152,13 +152,7 @@ def _sets() -> list[Case]:
             [0, 1, 3],
             [2, 3],
         ),
-        (
-            "set-too-narrow",
-            "A token that is kept is listed as impossible.",
-            [1],
-            [0, 1],
-            [2],
-        ),
+        ("set-too-narrow", "A token that is kept is listed as impossible.", [1], [0, 1], [2]),
         ("set-wrong-size", "The number of tokens is wrong.", [1], [0, 1, 2, 3], [1, 3]),
     )
     return [

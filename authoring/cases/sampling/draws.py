@@ -402,14 +402,7 @@ def _zero(size: int, row: Floats, sums: list[float]) -> SamplerDraft:
 
 
 def _case(
-    slug: str,
-    row: Floats,
-    u: float,
-    profile: str,
-    token: int,
-    why: str,
-    *,
-    margin: bool = True,
+    slug: str, row: Floats, u: float, profile: str, token: int, why: str, *, margin: bool = True
 ) -> SamplerDraft:
     return SamplerDraft(
         op="draw",

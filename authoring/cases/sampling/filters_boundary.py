@@ -7,13 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from authoring.cases.sampling.draft import SamplerDraft
-from authoring.cases.sampling.filter_draft import (
-    FilterCase,
-    Row,
-    beside,
-    eighths,
-    parts,
-)
+from authoring.cases.sampling.filter_draft import FilterCase, Row, beside, eighths, parts
 
 HALVES: Final = eighths(4, 2, 1, 1)
 MIXED: Final = eighths(1, 4, 1, 2)
@@ -43,13 +37,7 @@ def drafts() -> Iterator[SamplerDraft]:
         yield case.draft()
 
 
-def _case(
-    op: str,
-    slug: str,
-    row: Row,
-    why: str,
-    **more: Any,
-) -> FilterCase:
+def _case(op: str, slug: str, row: Row, why: str, **more: Any) -> FilterCase:
     flags = (*_BOUNDARY, *more.pop("flags", ()))
     return FilterCase(op, "boundary", slug, row, more.pop("params"), why, flags, **more)
 
@@ -160,13 +148,7 @@ def _top_p() -> Iterator[FilterCase]:
     )
 
 
-_FITTING: Final = (
-    (0.625, [0, 3]),
-    (0.5, [0]),
-    (0.75, [0, 1]),
-    (0.875, [0, 1, 3]),
-    (0.375, [0]),
-)
+_FITTING: Final = ((0.625, [0, 3]), (0.5, [0]), (0.75, [0, 1]), (0.875, [0, 1, 3]), (0.375, [0]))
 
 
 def _fitting() -> Iterator[FilterCase]:

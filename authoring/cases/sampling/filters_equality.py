@@ -8,14 +8,7 @@ from itertools import chain
 from typing import Any, Final
 
 from authoring.cases.sampling.draft import SamplerDraft
-from authoring.cases.sampling.filter_draft import (
-    FilterCase,
-    Row,
-    beside,
-    eighths,
-    logits,
-    parts,
-)
+from authoring.cases.sampling.filter_draft import FilterCase, Row, beside, eighths, logits, parts
 
 HALVES: Final = eighths(4, 2, 1, 1)
 MIXED: Final = eighths(1, 4, 1, 2)
@@ -29,13 +22,7 @@ def drafts() -> Iterator[SamplerDraft]:
         yield case.draft()
 
 
-def _case(
-    op: str,
-    slug: str,
-    row: Row,
-    why: str,
-    **more: Any,
-) -> FilterCase:
+def _case(op: str, slug: str, row: Row, why: str, **more: Any) -> FilterCase:
     flags = (*_BOUNDARY, *more.pop("flags", ()))
     return FilterCase(op, "boundary", slug, row, more.pop("params"), why, flags, **more)
 

@@ -46,12 +46,7 @@ def drafts() -> Iterator[SamplerDraft]:
 
 
 def _case(
-    op: str,
-    slug: str,
-    row: Row,
-    params: dict[str, Any],
-    why: str,
-    **more: Any,
+    op: str, slug: str, row: Row, params: dict[str, Any], why: str, **more: Any
 ) -> FilterCase:
     flags = ("SixteenBit", "Margin", *more.pop("flags", ()))
     flags += ("Entropy",) if op in {"typical", "eta", "top_h"} else ()

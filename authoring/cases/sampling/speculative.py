@@ -178,12 +178,7 @@ def _at_breakpoints(method: _Method, each: Drafted) -> Iterator[SamplerDraft]:
 
 
 def _one(
-    method: _Method,
-    each: Drafted,
-    slug: str,
-    place: int,
-    point: Point,
-    numbers: Sequence[float],
+    method: _Method, each: Drafted, slug: str, place: int, point: Point, numbers: Sequence[float]
 ) -> SamplerDraft:
     side, end = point.side, point.end
     answer = method.verify(each, numbers)

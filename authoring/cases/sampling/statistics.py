@@ -118,11 +118,7 @@ def _statistics_cases() -> Iterator[SamplerDraft]:
     """Yield the cases."""
     for each in _ROWS:
         kind = "probs" if each.profile == STANDARD else "logits"
-        request = {
-            kind: pack(each.row),
-            "params": pack_parameters(each.params),
-            "draws": DRAWS,
-        }
+        request = {kind: pack(each.row), "params": pack_parameters(each.params), "draws": DRAWS}
         yield SamplerDraft(
             op="stat",
             topic="laws" if kind == "probs" else "engines",

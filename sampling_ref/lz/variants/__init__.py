@@ -64,11 +64,7 @@ def lz_changes(
 
 
 def end_of_history(
-    history: Any,
-    size: int,
-    wanted: int,
-    prompt_length: int,
-    skipped: int,
+    history: Any, size: int, wanted: int, prompt_length: int, skipped: int
 ) -> list[TokenId]:
     """Return the last tokens of a history, at most `wanted`, without the first `skipped`.
 

@@ -10,12 +10,7 @@ import pytest
 
 pytest.importorskip("llama_cpp", reason="this file is about llama.cpp")
 
-from sampling_ref import (
-    SamplingError,
-    distribution,
-    explain,
-    step,
-)
+from sampling_ref import SamplingError, distribution, explain, step
 from tests.sampling.engines.asking_adapters import out, question
 from tests.sampling.engines.llama_cpp_chains import KINDS, history_of, random_of, row_of
 from tests.sampling.engines.llama_cpp_parameters import parameters_of

@@ -36,12 +36,7 @@ from sampling_ref.random.uniforms import libstdcxx_double, libstdcxx_float
 from tests.sampling.engines.llama_cpp_c import Engine, Result
 from tests.sampling.engines.llama_cpp_chains import KINDS, history_of, random_of, row_of
 from tests.sampling.engines.llama_cpp_doubts import Decided, U, check_draw, compare
-from tests.sampling.engines.llama_cpp_parameters import (
-    DEFAULTS,
-    STEPS_OF,
-    chain_of,
-    parameters_of,
-)
+from tests.sampling.engines.llama_cpp_parameters import DEFAULTS, STEPS_OF, chain_of, parameters_of
 
 pytest.importorskip("llama_cpp", reason="llama.cpp is compared where llama-cpp-python is installed")
 
@@ -100,13 +95,7 @@ def asked(
     uniform: float = 0.0,
 ) -> Evaluation:
     return evaluation(
-        PROFILE,
-        row,
-        history,
-        parameters,
-        uniforms=[uniform],
-        state=state,
-        precision=precision,
+        PROFILE, row, history, parameters, uniforms=[uniform], state=state, precision=precision
     )
 
 

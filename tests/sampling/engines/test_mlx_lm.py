@@ -269,11 +269,7 @@ def moved(params: dict[str, Any], row: list[float], error: float, sign: int) -> 
 
 
 def rounding_may_decide(
-    row: list[float],
-    ours: set[int],
-    error: float,
-    params: dict[str, Any],
-    given: dict[str, Any],
+    row: list[float], ours: set[int], error: float, params: dict[str, Any], given: dict[str, Any]
 ) -> bool:
     """Say whether our own answer, XTC in it, changes if thresholds move by the rounding error.
 

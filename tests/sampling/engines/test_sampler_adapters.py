@@ -17,11 +17,7 @@ pytest.importorskip("transformers", reason="and transformers")
 pytest.importorskip("llama_cpp", reason="and about llama.cpp")
 
 from bpe_ref import vocabulary_by_pair
-from sampling_ref import (
-    PROFILES,
-    STEPS,
-    WEIGHTS,
-)
+from sampling_ref import PROFILES, STEPS, WEIGHTS
 from sampling_ref.draws.inverse_cdf import inverse_cdf
 from sampling_ref.draws.torch_cpu import multinomial_torch_cpu
 from sampling_ref.random.mt19937 import mt19937, mt19937_by_array, mt19937_by_seed_sequence
@@ -49,15 +45,7 @@ from tokenref.protocol.answering import answer_requests
 from tokenref.protocol.requests import export, read_requests
 from tokenref.protocol.responses import judge_responses
 from tokenref.questions.sampling import pack_parameters
-from tokenref.record import (
-    OPERATIONS,
-    Case,
-    Exact,
-    MustRefuse,
-    Verdict,
-    answer_type,
-    make_case,
-)
+from tokenref.record import OPERATIONS, Case, Exact, MustRefuse, Verdict, answer_type, make_case
 from tokenref.rules import rule_name
 from tokenref.verdicts import Close
 

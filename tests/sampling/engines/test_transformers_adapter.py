@@ -13,15 +13,7 @@ from hypothesis import strategies as st
 pytest.importorskip("torch", reason="the engine needs PyTorch")
 pytest.importorskip("transformers", reason="this file is about transformers")
 
-from sampling_ref import (
-    PROFILES,
-    Sampler,
-    SamplingError,
-    distribution,
-    explain,
-    sample,
-    step,
-)
+from sampling_ref import PROFILES, Sampler, SamplingError, distribution, explain, sample, step
 from tests.sampling.engines.asking_adapters import logits, out, question
 from tests.sampling.engines.llama_cpp_chains import random_of
 from tests.sampling.engines.test_transformers_profile import (
@@ -140,9 +132,7 @@ def test_transformers_draws_with_the_random_numbers_that_are_handed_over(
     assert out(hugging.answer("sample", asked)) == {"token": ours}
 
 
-def test_what_cannot_be_put_into_its_generator_is_unsupported(
-    hugging: TransformersSession,
-) -> None:
+def test_what_cannot_be_put_into_its_generator_is_unsupported(hugging: TransformersSession) -> None:
     for numbers in ([], [0.5], [0.5, 2.0**-60], [0.5, 1.0]):
         asked = {**question([1.0, 1.0]), "uniforms": pack(numbers, "f64")}
         assert isinstance(hugging.answer("sample", asked), Unsupported)

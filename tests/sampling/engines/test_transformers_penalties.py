@@ -27,9 +27,7 @@ from sampling_ref.steps.bad_words import bad_words  # noqa: E402
 from sampling_ref.steps.begin_suppress import begin_suppress  # noqa: E402
 from sampling_ref.steps.encoder_no_repeat_ngram import encoder_no_repeat_ngram  # noqa: E402
 from sampling_ref.steps.encoder_repetition import encoder_repetition  # noqa: E402
-from sampling_ref.steps.exponential_decay_length import (  # noqa: E402
-    exponential_decay_length,
-)
+from sampling_ref.steps.exponential_decay_length import exponential_decay_length  # noqa: E402
 from sampling_ref.steps.forced_bos import forced_bos  # noqa: E402
 from sampling_ref.steps.forced_eos import forced_eos  # noqa: E402
 from sampling_ref.steps.min_length import min_length  # noqa: E402
@@ -79,11 +77,7 @@ def test_repetition_penalty(row: list[float], history: list[int], penalty: float
 @drawn(80)
 @given(ROWS, HISTORIES, PENALTIES, st.integers(0, 14), st.booleans())
 def test_repetition_penalty_without_the_prompt(
-    row: list[float],
-    history: list[int],
-    penalty: float,
-    ignored: int,
-    as_tensor: bool,
+    row: list[float], history: list[int], penalty: float, ignored: int, as_tensor: bool
 ) -> None:
     ignored = min(ignored, len(history))
     given_length = torch.tensor([ignored]) if as_tensor else ignored

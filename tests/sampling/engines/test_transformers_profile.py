@@ -776,10 +776,7 @@ def race(row: Sequence[float], seed: int, place: int, token: int) -> float:
 
 
 def assert_same_draws(
-    logits: list[list[float]],
-    seed: int,
-    prompt: list[int],
-    **params: Any,
+    logits: list[list[float]], seed: int, prompt: list[int], **params: Any
 ) -> int:
     """Follow a seed through the rows; return how many draws differ, all within rounding."""
     engine = generated(logits, prompt, seed, **params)

@@ -186,11 +186,7 @@ def changes(size: int) -> dict[str, st.SearchStrategy[Any]]:
     }
 
 
-FILTERS = {
-    "min_p": st.just(0.0) | shares(),
-    "top_k": st.integers(-1, 40),
-    "top_p": shares(),
-}
+FILTERS = {"min_p": st.just(0.0) | shares(), "top_k": st.integers(-1, 40), "top_p": shares()}
 
 STEPS = {
     "allowed_tokens": ("allowed_token_ids",),

@@ -84,10 +84,7 @@ def processed(processor: Any, row: Sequence[float], history: Sequence[int]) -> l
 
 
 def generated(
-    rows: Sequence[Sequence[float]],
-    prompt: Sequence[int],
-    seed: int,
-    **params: Any,
+    rows: Sequence[Sequence[float]], prompt: Sequence[int], seed: int, **params: Any
 ) -> list[int]:
     """Return the tokens that generate() draws from the rows."""
     torch.manual_seed(seed)
