@@ -23,8 +23,9 @@ from tokenref.protocol.channel import Patience, Process, StartError
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import GreetingError, open_program
 from tokenref.questions.text import CountOutput, IdsOutput, Stages, TextInput
-from tokenref.record import Case, Exact, MustRefuse, make_case, op_of
+from tokenref.record import Case, make_case, op_of
 from tokenref.runner import Run, run_engine
+from tokenref.verdicts import Exact, MustRefuse
 
 FAKE = Path(__file__).parent / "fakes" / "fake.py"
 VOCABULARY = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2})
