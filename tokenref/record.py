@@ -17,7 +17,6 @@ from msgspec import Meta, Struct
 
 from sampling_ref.steps.table import STEPS
 from tokenref.floats import Strict
-from tokenref.questions import own_draws as draws
 from tokenref.questions import sampling as rows
 from tokenref.questions import sequences as calls
 from tokenref.questions import text
@@ -267,19 +266,19 @@ _SAMPLER_OPERATIONS: Final[Mapping[str, Operation]] = {
     "sequence": Operation(
         rows.SequenceInput, rows.SequenceOutput, "for the tokens of calls on one sampler, in order"
     ),
-    "stat": Operation(draws.StatInput, draws.StatOutput, "how often each token is drawn"),
+    "stat": Operation(rows.StatInput, rows.StatOutput, "how often each token is drawn"),
     "stat_speculative": Operation(
-        draws.SpeculativeStatInput,
-        draws.SpeculativeStatOutput,
+        rows.SpeculativeStatInput,
+        rows.SpeculativeStatOutput,
         "how often a step of speculative decoding, including its drafts, gives each result",
     ),
     "stat_batch": Operation(
-        draws.BatchStatInput,
-        draws.BatchStatOutput,
+        rows.BatchStatInput,
+        rows.BatchStatOutput,
         "for tokens of copies of a row in a batch, for many calls",
     ),
     "seeds": Operation(
-        draws.SeedsInput, draws.SeedsOutput, "for tokens of rows with seeds, alone and in batches"
+        rows.SeedsInput, rows.SeedsOutput, "for tokens of rows with seeds, alone and in batches"
     ),
 }
 
