@@ -17,7 +17,6 @@ from msgspec import Meta, Struct
 
 from sampling_ref.steps.table import STEPS
 from tokenref.floats import Strict
-from tokenref.questions import own_draws
 from tokenref.questions import sampling as samplers
 from tokenref.questions.sequences import (
     CallsInput,
@@ -339,21 +338,21 @@ _SAMPLER_OPERATIONS: Final[Mapping[str, Operation]] = {
         "Asks for the tokens of calls on one sampler, in order.",
     ),
     "stat": Operation(
-        own_draws.StatInput, own_draws.StatOutput, "Asks how often each token is drawn."
+        samplers.StatInput, samplers.StatOutput, "Asks how often each token is drawn."
     ),
     "stat_speculative": Operation(
-        own_draws.SpeculativeStatInput,
-        own_draws.SpeculativeStatOutput,
+        samplers.SpeculativeStatInput,
+        samplers.SpeculativeStatOutput,
         "Asks how often a step of speculative decoding, including its drafts, gives each result.",
     ),
     "stat_batch": Operation(
-        own_draws.BatchStatInput,
-        own_draws.BatchStatOutput,
+        samplers.BatchStatInput,
+        samplers.BatchStatOutput,
         "Asks for tokens of copies of a row in a batch, for many calls.",
     ),
     "seeds": Operation(
-        own_draws.SeedsInput,
-        own_draws.SeedsOutput,
+        samplers.SeedsInput,
+        samplers.SeedsOutput,
         "Asks for tokens of rows with seeds, alone and in batches.",
     ),
 }
