@@ -39,7 +39,7 @@ def is_finite(value: object) -> TypeGuard[Number]:
     return is_number(value)
 
 
-def is_whole(value: object, least: int = 0, most: float = inf) -> TypeGuard[int]:
+def is_whole(value: object, least: float = 0, most: float = inf) -> TypeGuard[int]:
     """Return whether a value is a whole number from `least` to `most`.
 
     >>> is_whole(3), is_whole(-1), is_whole(3.0), is_whole(True), is_whole(3, most=2)
@@ -57,8 +57,8 @@ def read_fraction(name: str, value: Any, interval: str = "(-inf, inf)") -> Fract
     Traceback (most recent call last):
     sampling_ref.errors.ParameterError: p must be in (0, 1], got 0.0
     """
-    if not is_finite(value) or not _holds(interval, value):
-        raise ParameterError(name, value, _rule(interval))
+    if not is_finite(value) or not is_inside(interval, value):
+        raise ParameterError(name, value, rule_of(interval))
     return Fraction(value)
 
 
@@ -78,28 +78,35 @@ def read_number(name: str, value: Any, interval: str = "(-inf, inf)") -> Number:
     if (
         is_finite(exact)
         and -LARGEST <= exact <= LARGEST
-        and _holds(interval, exact)
-        and _holds(interval, float(exact))
+        and is_inside(interval, exact)
+        and is_inside(interval, float(exact))
     ):
         number: Number = value
         return number
-    raise ParameterError(name, value, _rule(interval))
+    raise ParameterError(name, value, rule_of(interval))
 
 
 @cache
-def _ends(interval: str) -> tuple[float, float]:
+def ends(interval: str) -> tuple[float, float]:
+    """Return both ends of an interval."""
     low, high = interval[1:-1].split(", ")
     return float(low), float(high)
 
 
-def _holds(interval: str, number: Number) -> bool:
-    low, high = _ends(interval)
+def is_inside(interval: str, number: Number) -> bool:
+    """Return whether a number belongs to an interval.
+
+    >>> is_inside("(0, 1]", 0), is_inside("(0, 1]", 1)
+    (False, True)
+    """
+    low, high = ends(interval)
     above = number >= low if interval[0] == "[" else number > low
     below = number <= high if interval[-1] == "]" else number < high
     return above and below
 
 
-def _rule(interval: str) -> str:
+def rule_of(interval: str) -> str:
+    """Return the rule that a number belongs to an interval, in words."""
     low, high = interval[1:-1].split(", ")
     if high != "inf":
         return f"must be in {interval}"

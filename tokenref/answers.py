@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from bpe_ref import Vocabulary
-from tokenref.record import ErrorCode
+from tokenref.verdicts import ErrorCode
 
 TEXT_OPS: Final = ("pieces", "encode", "count", "special", "decode")
 """The basic operations on text and tokens, which most engines have."""

@@ -22,8 +22,9 @@ from tokenref.answers import (
     Unsupported,
 )
 from tokenref.judging_samplers import compare
-from tokenref.record import Case, MustRefuse
+from tokenref.record import Case
 from tokenref.subjects import Subject
+from tokenref.verdicts import MustRefuse
 
 Status: TypeAlias = Literal[
     "pass",
@@ -74,7 +75,8 @@ def judge(
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> from tokenref.answers import Ok
     >>> from tokenref.questions.text import CountOutput, TextInput
-    >>> from tokenref.record import Exact, make_case
+    >>> from tokenref.record import make_case
+    >>> from tokenref.verdicts import Exact
     >>> vocabulary = vocabulary_by_concatenation({b"a": 0})
     >>> case = make_case("count", id="bpe/count/a", profile="definition", vocab=vocabulary.digest(),
     ...     why="An example for the documentation.", flags=[], spec="definition",

@@ -1,31 +1,20 @@
 """ChatStream: the three penalties of the published article, and the scenario around them."""
 
 from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import (
-    Condition,
-    Interval,
-    OneOf,
-    OrNone,
-    Parameter,
-    Profile,
-    Stage,
-    Whole,
-)
+from sampling_ref.engines.profile import Parameter, Profile, Stage
 
 ARTICLE = "Three penalties for LLM sampling (Qualiteg)"
 CODE = f"{ARTICLE}, the processors' code"
 SCALAR = "Any number; here a divisor must be above 0."
-MULTIPLICATIVE = Condition("penalty_method", "==", "multiplicative")
-SUBTRACTIVE = Condition("penalty_method", "==", "subtractive")
 REPETITION = {"counting": "distinct", "arithmetic": "division"}
 
 
-def _penalty(step: str, method: str, unless: Condition, **more: str) -> Stage:
+def _penalty(step: str, method: str, unless: str, **more: str) -> Stage:
     return Stage(
         step,
         {"penalty": step},
         {"method": method, "scope": "all", "window": None, "skipped": 0, **more},
-        off_if=((Condition(step, "is None"),), (unless,)),
+        off_if=f"{step} is None or penalty_method == '{unless}'",
         source=CODE,
     )
 
@@ -37,40 +26,28 @@ CHATSTREAM = Profile(
     version=ARTICLE,
     parameters=(
         Parameter(
-            "penalty_method",
-            "multiplicative",
-            OneOf(("multiplicative", "subtractive")),
-            engine_rule="Each processor has its own.",
-            source=CODE,
+            "penalty_method", "multiplicative", "one of multiplicative, subtractive", source=CODE
         ),
-        Parameter(
-            "repetition_penalty", None, OrNone(Interval()), "f64", engine_rule=SCALAR, source=CODE
-        ),
-        Parameter(
-            "frequency_penalty", None, OrNone(Interval()), "f64", engine_rule=SCALAR, source=CODE
-        ),
-        Parameter(
-            "presence_penalty", None, OrNone(Interval()), "f64", engine_rule=SCALAR, source=CODE
-        ),
-        Parameter(
-            "temperature",
-            1.0,
-            Interval(0, low_open=True),
-            "f64",
-            source=f"{ARTICLE}, scenario, step 3",
-        ),
-        Parameter("top_k", None, OrNone(Whole(1)), source=f"{ARTICLE}, scenario, step 4"),
-        Parameter(
-            "top_p", None, OrNone(Interval(0, 1)), "f64", source=f"{ARTICLE}, scenario, step 5"
-        ),
+        Parameter("repetition_penalty", None, "(-inf, inf) or None", "f64", source=CODE),
+        Parameter("frequency_penalty", None, "(-inf, inf) or None", "f64", source=CODE),
+        Parameter("presence_penalty", None, "(-inf, inf) or None", "f64", source=CODE),
+        Parameter("temperature", 1.0, "(0, inf)", "f64", source=f"{ARTICLE}, scenario, step 3"),
+        Parameter("top_k", None, "whole [1, inf) or None", source=f"{ARTICLE}, scenario, step 4"),
+        Parameter("top_p", None, "[0, 1] or None", "f64", source=f"{ARTICLE}, scenario, step 5"),
     ),
+    engine_rules={
+        "penalty_method": "Each processor has its own.",
+        "repetition_penalty": SCALAR,
+        "frequency_penalty": SCALAR,
+        "presence_penalty": SCALAR,
+    },
     stages=(
-        _penalty("repetition_penalty", "divide", SUBTRACTIVE, **REPETITION),
-        _penalty("repetition_penalty", "subtract", MULTIPLICATIVE, **REPETITION),
-        _penalty("frequency_penalty", "divide", SUBTRACTIVE, arithmetic="at once"),
-        _penalty("frequency_penalty", "subtract", MULTIPLICATIVE, arithmetic="at once"),
-        _penalty("presence_penalty", "divide", SUBTRACTIVE),
-        _penalty("presence_penalty", "subtract", MULTIPLICATIVE),
+        _penalty("repetition_penalty", "divide", "subtractive", **REPETITION),
+        _penalty("repetition_penalty", "subtract", "multiplicative", **REPETITION),
+        _penalty("frequency_penalty", "divide", "subtractive", arithmetic="at once"),
+        _penalty("frequency_penalty", "subtract", "multiplicative", arithmetic="at once"),
+        _penalty("presence_penalty", "divide", "subtractive"),
+        _penalty("presence_penalty", "subtract", "multiplicative"),
         Stage(
             "temperature",
             {"temperature": "temperature"},
@@ -81,7 +58,7 @@ CHATSTREAM = Profile(
             "top_k",
             {"k": "top_k"},
             {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
-            off_if=((Condition("top_k", "is None"),),),
+            off_if="top_k is None",
             source=f"{ARTICLE}, scenario, step 4",
         ),
         Stage(
@@ -95,7 +72,7 @@ CHATSTREAM = Profile(
                 "least": 1,
                 "walked": "downwards",
             },
-            off_if=((Condition("top_p", "is None"),),),
+            off_if="top_p is None",
             note="Tokens are chosen until the running sum exceeds p.",
             source=f"{ARTICLE}, scenario, step 5",
         ),

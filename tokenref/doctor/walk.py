@@ -27,10 +27,11 @@ from tokenref.judge import judge
 from tokenref.protocol.channel import Patience, StartError
 from tokenref.protocol.messages import HelloAnswer
 from tokenref.protocol.reading import shown
-from tokenref.record import PIPELINE_OPS, SAMPLER_OPS, Case, MustRefuse, op_of
+from tokenref.record import PIPELINE_OPS, SAMPLER_OPS, Case, op_of
 from tokenref.record_files import read_file
 from tokenref.reports.readable import readable_json
 from tokenref.rules import rule_names
+from tokenref.verdicts import MustRefuse
 
 _MANY: Final = 64
 """Number of questions in the largest run that a runner sends."""

@@ -88,7 +88,10 @@ def render(gathered: Gathered, data: dict[str, object], notes: Sequence[str]) ->
             for at, column in enumerate(gathered.columns)
         ),
         "ops": table(
-            "op", by_op, labels, {op: OPERATIONS[op].about for op in by_op if op in OPERATIONS}
+            "op",
+            by_op,
+            labels,
+            {op: f"Asks {OPERATIONS[op].about}." for op in by_op if op in OPERATIONS},
         ),
         "flags": table("flag", by_flag, labels, flags),
     }
