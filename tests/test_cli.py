@@ -31,7 +31,8 @@ from tokenref.cli import main
 from tokenref.questions.text import TextInput
 from tokenref.record import op_of
 from tokenref.record_files import parse_records
-from tokenref.reports.terminal import SHOWN_FAILURES, split_detail
+from tokenref.reports.summary import SHOWN_FAILURES
+from tokenref.reports.terminal import split_detail
 
 EXAMPLE = "bpe/encode/examples/*"
 

@@ -16,7 +16,7 @@ from tokenref.manifest import manifest_digest
 from tokenref.reports.changes import Change, changes, notes, print_changes
 from tokenref.reports.results import Results, read_results
 from tokenref.reports.summary import summaries_of_files
-from tokenref.reports.terminal import print_summaries
+from tokenref.reports.terminal import print_line, print_summaries
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Wanted:
             write(page, self.html)
         console = Console()
         for sentence in said:
-            console.print(sentence, style="yellow", markup=False, highlight=False, soft_wrap=True)
+            print_line(console, sentence, "yellow")
         if changed is not None:
             print_changes(console, changed)
         return changed
@@ -158,9 +158,8 @@ def report(
 
 def _print_all(files: Sequence[Results], catalogue: Catalogue) -> None:
     records = {case.id: case for case in catalogue.cases}
-    names = {entry.digest: entry.name for entry in catalogue.manifest.subjects}
     unavailable = [pair for results in files for pair in results.header.unavailable.items()]
-    print_summaries(Console(), summaries_of_files(files, records), unavailable, records, names)
+    print_summaries(Console(), summaries_of_files(files, records), unavailable, catalogue)
 
 
 def exit_code(files: Sequence[Results]) -> int:
