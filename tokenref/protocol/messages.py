@@ -13,6 +13,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from tokenref.answers import Declared
 from tokenref.floats import Strict
+from tokenref.questions import OneOf
 from tokenref.record import ANY_CASE, Digest
 from tokenref.record_files import Header
 
@@ -21,18 +22,6 @@ PROTO: Final = 1
 
 Text: TypeAlias = Annotated[str, Meta(max_length=10_000)]
 """A message for people, or a name."""
-
-
-class _OneOf(Strict, frozen=True, kw_only=True):
-    """A message in which exactly one of some fields is set."""
-
-    one_of: ClassVar[tuple[str, ...]] = ("ok", "err", "skip", "crash")
-
-    def __post_init__(self) -> None:
-        """Raise `ValueError` unless exactly one of the fields is set."""
-        if [getattr(self, name) for name in self.one_of].count(UNSET) != len(self.one_of) - 1:
-            *names, last = (f"`{name}`" for name in self.one_of)
-            raise ValueError(f"must have exactly one of {', '.join(names)} and {last}")
 
 
 class About(Struct, frozen=True, kw_only=True):
@@ -55,7 +44,7 @@ class HelloRequest(Strict, frozen=True, kw_only=True, tag_field="cmd", tag="hell
     about: About | UnsetType = UNSET
 
 
-class LoadRequest(_OneOf, frozen=True, kw_only=True, tag_field="cmd", tag="load"):
+class LoadRequest(OneOf, frozen=True, kw_only=True, tag_field="cmd", tag="load"):
     """Load a vocabulary or a whole tokenizer. It replaces the previous one."""
 
     one_of = ("vocab", "tokenizer")
@@ -158,9 +147,10 @@ class Crash(Strict, frozen=True, kw_only=True):
     msg: Text
 
 
-class LoadAnswer(_OneOf, frozen=True, kw_only=True):
+class LoadAnswer(OneOf, frozen=True, kw_only=True):
     """The result of loading. Exactly one of ok, err, skip, crash is set."""
 
+    one_of: ClassVar[tuple[str, ...]] = ("ok", "err", "skip", "crash")
     id: str
     ok: dict[str, Any] | UnsetType = UNSET
     err: Err | UnsetType = UNSET
@@ -168,9 +158,10 @@ class LoadAnswer(_OneOf, frozen=True, kw_only=True):
     crash: Crash | UnsetType = UNSET
 
 
-class Result(_OneOf, frozen=True, kw_only=True):
+class Result(OneOf, frozen=True, kw_only=True):
     """The answer to one question, by its key. Exactly one of ok, err, skip, crash is set."""
 
+    one_of = ("ok", "err", "skip", "crash")
     k: str
     ok: dict[str, Any] | UnsetType = UNSET
     """The answer, in the form of a record's `out`."""
@@ -180,7 +171,7 @@ class Result(_OneOf, frozen=True, kw_only=True):
     crash: Crash | UnsetType = UNSET
 
 
-class RunAnswer(_OneOf, frozen=True, kw_only=True):
+class RunAnswer(OneOf, frozen=True, kw_only=True):
     """The answers to a run in any order, or a skip or crash of the whole run."""
 
     one_of = ("results", "skip", "crash")
