@@ -89,16 +89,12 @@ def read_hello(line: bytes) -> HelloAnswer:
     answer = decode(_HELLO, line, "hello")
     for op in answer.ops:
         if op not in OPS:
-            raise ProtocolError(
-                f"an operation must be one of {', '.join(OPS)}, got {op!r:.80}",
-                "$.ops",
-                line,
-                "hello",
-            )
+            reason = f"an operation must be one of {', '.join(OPS)}, got {op!r:.80}"
+            raise ProtocolError(reason, "$.ops", line, "hello")
     return answer
 
 
-def read_load(line: bytes, message_id: str) -> Answer | None:
+def read_load(line: bytes, message_id: str) -> Skipped | Crashed | None:
     """Return None if loading worked, else the answer to all questions. Raises `ProtocolError`.
 
     >>> read_load(b'{"id":"l1","skip":{"reason":"has 32-bit ids only"}}', "l1")
@@ -109,7 +105,7 @@ def read_load(line: bytes, message_id: str) -> Answer | None:
     return load_outcome(answer)
 
 
-def load_outcome(answer: LoadAnswer) -> Answer | None:
+def load_outcome(answer: LoadAnswer) -> Skipped | Crashed | None:
     """Return None if loading worked, else the answer to all questions."""
     if answer.err is not UNSET:
         return Crashed(f"loading was refused: {answer.err.code}: {answer.err.msg}"[:300])
@@ -135,15 +131,11 @@ def read_run(line: bytes, message_id: str, op: str, keys: Mapping[str, int]) -> 
         return [instead] * len(keys)
     answers: dict[int, Answer] = {}
     for at, result in enumerate([] if answer.results is UNSET else answer.results):
-        position = keys.get(result.k)
-        if position is None:
-            raise ProtocolError(
-                f"the key {result.k!r:.80} was not asked", f"$.results[{at}].k", line, "run"
-            )
-        if position in answers:
-            raise ProtocolError(
-                f"the key {result.k!r:.80} is answered twice", f"$.results[{at}].k", line, "run"
-            )
+        position = keys.get(result.k, -1)
+        if position < 0 or position in answers:
+            wrong = "was not asked" if position < 0 else "is answered twice"
+            reason = f"the key {result.k!r:.80} {wrong}"
+            raise ProtocolError(reason, f"$.results[{at}].k", line, "run")
         answers[position] = read_result(result, op)
     for key, position in keys.items():
         if position not in answers:
