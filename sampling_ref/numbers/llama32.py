@@ -28,7 +28,6 @@ from itertools import accumulate
 from math import inf, sqrt
 from typing import Any
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.errors import ParameterError, RowError, shown
 from sampling_ref.numbers.binary32 import Binary32, all_to_binary32, sum_in_binary32, to_binary32
 from sampling_ref.numbers.glibc import expf_of_all, log2f, logf, powf
@@ -43,7 +42,7 @@ from sampling_ref.numbers.protocol import (
     Walk,
     refuse,
 )
-from sampling_ref.row import Number, ReadRow
+from sampling_ref.row import Candidates, Number, ReadRow
 
 
 class Llama32Row(Row):

@@ -20,7 +20,6 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.errors import RowError
 from sampling_ref.numbers.binary32 import (
     Binary32,
@@ -32,7 +31,14 @@ from sampling_ref.numbers.binary32 import (
 from sampling_ref.numbers.exact import ExactRow, WeightRow
 from sampling_ref.numbers.glibc import expf_of_all
 from sampling_ref.numbers.protocol import Held, Numbers, Randomness, Row, Walk, Width, refuse
-from sampling_ref.row import Number, ReadRow, already_read, read_logits, read_possible_logits
+from sampling_ref.row import (
+    Candidates,
+    Number,
+    ReadRow,
+    already_read,
+    read_logits,
+    read_possible_logits,
+)
 
 
 def softmax_in_32_bits(
