@@ -27,8 +27,9 @@ from tokenref.protocol.reading import EXAMPLES
 from tokenref.protocol.requests import export, read_requests
 from tokenref.protocol.responses import judge_responses
 from tokenref.questions.sampling import FilterInput, KeepOutput, pack_parameters
-from tokenref.record import Case, Exact, make_case
+from tokenref.record import Case, make_case
 from tokenref.runner import run_engine
+from tokenref.verdicts import Exact
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -37,7 +37,12 @@ class Browser:
     def open(self, address: str) -> None:
         """Load a page, whatever is shown now; wait until its scripts have run."""
         self.post("url", {"url": "about:blank"})
+        self.show(address)
+
+    def show(self, address: str) -> None:
+        """Load a page, and wait until its scripts have read its data."""
         self.post("url", {"url": address})
+        self.until("return typeof report === 'object'")
 
     def run(self, script: str, *arguments: object) -> Any:
         """Return what a function body returns."""

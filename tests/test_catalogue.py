@@ -15,18 +15,22 @@ from tokenref.catalogue import Selection, SelectionError, open_catalogue
 from tokenref.manifest import MANIFEST, read_manifest
 from tokenref.record import RecordError
 
-RELEASED = "58427c9aef41981fffc0d17ff7ace71cf75698d25685e0d6a66f458441142ea8"
-"""The sha256 of id, sum and spec of every record of 0.1.0, one record per line, sorted.
+RELEASED = Path(__file__).parent / "data" / "released_records.bin"
+"""For every record of 0.1.0, the first 8 bytes of the sha256 of its id, sum and spec, sorted.
 
-If it changes, a record has another meaning. The changelog must name it, and say why.
+A record that is missing here has another meaning. The changelog must name it, and say why.
 """
 
 
 def test_no_released_record_has_another_id_sum_or_spec() -> None:
     catalogue = open_catalogue()
-    records = [*catalogue.cases, *catalogue.canaries]
-    lines = sorted(f"{case.id} {case.sum} {case.spec}\n" for case in records)
-    assert sha256("".join(lines).encode()).hexdigest() == RELEASED
+    lines = (f"{case.id} {case.sum} {case.spec}\n" for case in catalogue.cases)
+    canaries = (f"{case.id} {case.sum} {case.spec}\n" for case in catalogue.canaries)
+    today = {sha256(line.encode()).digest()[:8] for line in (*lines, *canaries)}
+    packed = RELEASED.read_bytes()
+    released = {packed[start : start + 8] for start in range(0, len(packed), 8)}
+    assert len(released) == 9885
+    assert released <= today, f"{len(released - today)} released records have changed"
 
 
 def test_every_record_cites_a_page_or_a_section_of_the_book() -> None:

@@ -31,7 +31,8 @@ from tokenref.cli import main
 from tokenref.questions.text import TextInput
 from tokenref.record import op_of
 from tokenref.record_files import parse_records
-from tokenref.reports.terminal import SHOWN_FAILURES, split_detail
+from tokenref.reports.summary import SHOWN_FAILURES
+from tokenref.reports.terminal import split_detail
 
 EXAMPLE = "bpe/encode/examples/*"
 
@@ -238,7 +239,8 @@ def test_a_canary_that_passes_makes_the_run_invalid(fixtures: Path) -> None:
     _vouch(manifest, before, path.read_bytes())
     result = tokenref("check", "reference", "--fixtures", fixtures, "--id", EXAMPLE)
     assert result.exit_code == 3
-    assert "known-wrong answer (canary canary/count/right)" in " ".join(result.output.split())
+    said = "self-check failed: the judge accepted a known-wrong answer (canary canary/count/right)"
+    assert said in " ".join(result.output.split())
 
 
 def _vouch(manifest: Path, before: bytes, after: bytes) -> None:
@@ -511,7 +513,7 @@ def test_an_unknown_id_leads_to_the_nearest_and_canaries_can_be_shown() -> None:
     case = catalogue.cases[0]
     result = tokenref("show", f"{case.id}x")
     assert result.exit_code == 2
-    assert f"did you mean {case.id}" in result.output
+    assert f"no record has the id '{case.id}x'; did you mean {case.id}" in result.output
     assert catalogue.canaries[0].id in tokenref("show", catalogue.canaries[0].id).output
 
 
@@ -547,7 +549,7 @@ def test_a_piece_that_is_taken_whole_is_said_to_be(tmp_path: Path) -> None:
     path.write_bytes(dump_plain_json(NamedVocabulary("lonely", "", lonely)))
     result = tokenref("trace", "xyz", "--vocabulary", path)
     assert result.exit_code == 0
-    assert "is token 1: whole pieces" in result.output
+    assert "is token 1: whole pieces that are tokens are not merged" in result.output
     assert tokenref("trace", "xy", "--vocabulary", path).exit_code == 2
 
 

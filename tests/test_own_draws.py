@@ -27,7 +27,7 @@ from tokenref.judge import Judgement, judge
 from tokenref.protocol.answering import answer_requests
 from tokenref.protocol.requests import export, read_requests
 from tokenref.protocol.responses import judge_responses
-from tokenref.questions.own_draws import BatchStatInput, SeedsInput, SpeculativeStatInput
+from tokenref.questions.sampling import BatchStatInput, SeedsInput, SpeculativeStatInput
 from tokenref.record import OPERATIONS, OWN_DRAW_OPS, Case, make_case, op_of
 from tokenref.rules import choices_of
 from tokenref.subjects import SAMPLERS

@@ -46,10 +46,10 @@ from tokenref.floats import floats, unpack
 from tokenref.generators import CONVERSIONS, GENERATORS
 from tokenref.glossary import FLAGS
 from tokenref.judge import judge
-from tokenref.record import OWN_DRAW_OPS, Case, MustRefuse, op_of
+from tokenref.record import OWN_DRAW_OPS, Case, op_of
 from tokenref.rules import all_choices, choices_of, is_open, points, rule_name, rule_names
 from tokenref.subjects import SAMPLERS
-from tokenref.verdicts import Stat
+from tokenref.verdicts import MustRefuse, Stat
 
 TOPICS: tuple[ModuleType, ...] = (
     draws, draws_races, draws_several, draws_refused, random_streams,

@@ -112,18 +112,18 @@ class Selection:
         >>> Selection(ops=("encode",), flags=("LongRun",)).options()
         '--op encode --flag LongRun'
         """
-        named = {
-            "id": self.ids,
-            "op": self.ops,
-            "flag": self.flags,
-            "vocabulary": self.vocabularies,
-        }
-        return " ".join(f"--{name} {value}" for name, values in named.items() for value in values)
+        return " ".join(
+            f"--{name} {value}" for name, values in self.named().items() for value in values
+        )
+
+    def named(self) -> dict[str, Sequence[str]]:
+        """Return the parts by the names of the command's options."""
+        return {"id": self.ids, "op": self.ops, "flag": self.flags, "vocabulary": self.vocabularies}
 
     @property
     def is_everything(self) -> bool:
         """Whether all cases are selected."""
-        return not (self.ids or self.ops or self.flags or self.vocabularies)
+        return not any(self.named().values())
 
 
 @dataclass

@@ -18,10 +18,11 @@ from tokenref.answers import Ok, Refused, Unsupported
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.manifest import FileEntry, Manifest, VocabularyEntry
-from tokenref.record import OPERATIONS, Case, Exact, MustRefuse, Verdict, answer_type, make_case
+from tokenref.record import OPERATIONS, Case, answer_type, make_case
 from tokenref.record_files import dump_records, parse_records, read_file
 from tokenref.runner import guarded
 from tokenref.subjects import Samplers, Subject, TokenizerFile, TokenizerSubject, load_subject
+from tokenref.verdicts import Exact, MustRefuse, Verdict
 
 
 class GoldensError(Exception):

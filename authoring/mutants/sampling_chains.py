@@ -122,6 +122,18 @@ def min_p_before_the_temperature(profile: Profile) -> Profile:
     return with_step_at(profile, "min_p", 0)
 
 
+@reordered("llama.cpp", row=(3.0, 2.5, 2.0, 1.0, 0.0), top_k=2, top_p=0.6, min_p=0.0)
+def top_p_is_a_share_of_the_whole_row(profile: Profile) -> Profile:
+    """top-p ignores that the filters before it removed probability."""
+    stages = (
+        replace(stage, choices={**stage.choices, "base": "the whole row"})
+        if stage.step == "top_p"
+        else stage
+        for stage in profile.stages
+    )
+    return replace(profile, stages=tuple(stages))
+
+
 # ---- batches
 
 

@@ -13,7 +13,8 @@ from bpe_ref import SymbolError, load
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.tracing import render_trace, trace
 from tokenref.catalogue import open_catalogue
-from tokenref.commands.paths import FOLDER, InputError
+from tokenref.commands.options import FIXTURES
+from tokenref.commands.paths import InputError
 from tokenref.commands.text import argument_text
 from tokenref.engines.table import Unavailable, engine, engine_names
 from tokenref.record import Case, canonical_json, op_of
@@ -26,9 +27,7 @@ from tokenref.reports.readable import readable_json
 @click.option(
     "--json", "as_line", is_flag=True, help="Print the line of the record file unchanged."
 )
-@click.option(
-    "--fixtures", type=FOLDER, help="Use the fixtures in this folder, not those of the package."
-)
+@FIXTURES
 def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
     """Show one golden record and why it exists.
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
 
-from bpe_ref import Vocabulary
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.chosen_words import WORDS, in_53_bits, state_of
 from tokenref.floats import pack, unpack
@@ -27,26 +26,15 @@ GENERATORS: Final = (
 )
 
 
-@dataclass(frozen=True)
-class NumpyEngine:
-    """The drawing functions of numpy.
+def load_profile(profile: str) -> "NumpySession | Unsupported":
+    """Select a rule that a function of numpy follows.
 
-    >>> NumpyEngine("2.0").load_profile("vllm")
+    >>> load_profile("vllm")
     Unsupported(reason='does not implement the profile vllm')
     """
-
-    version: str
-    name: str = "numpy"
-
-    def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:
-        """Return that this engine has no tokenizer."""
-        return Unsupported("has no tokenizer, only samplers")
-
-    def load_profile(self, profile: str) -> "NumpySession | Unsupported":
-        """Select a rule that a function of numpy follows."""
-        if profile not in {STANDARD, *GENERATORS, *UNIFORMS}:
-            return Unsupported(f"does not implement the profile {profile}")
-        return NumpySession(profile)
+    if profile not in {STANDARD, *GENERATORS, *UNIFORMS}:
+        return Unsupported(f"does not implement the profile {profile}")
+    return NumpySession(profile)
 
 
 @dataclass(frozen=True)

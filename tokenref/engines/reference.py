@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from bpe_ref import (
     DecodingError,
+    ParameterError,
     Special,
     SpecialTokenError,
     SymbolError,
@@ -21,10 +22,9 @@ from bpe_ref.models.byte_bpe import ByteBPE, EncodeSymbols, encode_bytes
 from bpe_ref.profile import PROFILES
 from bpe_ref.tracing import trace
 from tokenref.answers import SESSION, Ok, Refused, Session, answer_calls, request_text
-from tokenref.engines.reference_parts import PARTS
+from tokenref.engines.reference_parts import PARTS, Tools
 from tokenref.engines.reference_pipeline import PipelineSession, unknown_ids
 from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
-from tokenref.engines.tools import Tools
 
 LONGEST_TRACE = 48
 """Maximum symbols of a text whose merges are returned as a stage; a trace takes quadratic time."""
@@ -133,7 +133,7 @@ class ReferenceSession:
             if op == SESSION:
                 return self._session(request)
             if op in PARTS:
-                return PARTS[op](self.tokenizer, self.tools, request)
+                return Ok(PARTS[op](self.tokenizer, self.tools, request))
             return Ok(_OPERATIONS[op](self, request))
         except SymbolError as error:
             return Refused("MISSING_BYTE", str(error))
@@ -143,6 +143,8 @@ class ReferenceSession:
             return Refused("INVALID_UTF8", str(error))
         except SpecialTokenError as error:
             return Refused("DISALLOWED_SPECIAL", str(error))
+        except ParameterError as error:  # a limit that even one token would exceed
+            return Refused("TOO_LONG", str(error))
 
     def _session(self, request: Mapping[str, Any]) -> Ok:
         answer = answer_calls(self.answer, request)

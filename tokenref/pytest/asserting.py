@@ -54,14 +54,19 @@ def assert_kept(
     if len(uniforms):
         request["uniforms"] = pack(plain(uniforms), "f64")
     kept = _kept(op, numbers, plain(result), logits=logits)
+    expected = _right_answer(op, rule, request)["keep"]
+    if kept != expected and kept not in _others_allowed(op, rule, request, numbers, kept):
+        raise AssertionError(f"{op}: {_diagnosis(op, rule, request, numbers, expected, kept)}")
+
+
+def _right_answer(op: str, rule: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the reference's answer. Raises `AssertionError` for an invalid question."""
+    __tracebackhide__ = True
     answer = SamplerSession(rule).answer(op, request)
-    if not isinstance(answer, Ok):
-        reason = answer.message if isinstance(answer, Refused) else getattr(answer, "reason", "")
-        raise AssertionError(f"{op}: the question is invalid: {reason}")  # noqa: TRY004 - pytest's
-    expected = answer.out["keep"]
-    if kept == expected or kept in _others_allowed(op, rule, request, numbers, kept):
-        return
-    raise AssertionError(f"{op}: {diagnose(op, rule, request, numbers, expected, kept)}")
+    if isinstance(answer, Ok):
+        return answer.out
+    reason = answer.message if isinstance(answer, Refused) else getattr(answer, "reason", "")
+    raise AssertionError(f"{op}: the question is invalid: {reason}")
 
 
 def _others_allowed(
@@ -94,12 +99,12 @@ def _kept(op: str, row: Sequence[float], result: Any, *, logits: bool) -> list[i
     __tracebackhide__ = True
     if not isinstance(result, list):
         raise AssertionError(f"{op}: the result must be ids, a mask or a row, got {result!r:.80}")  # noqa: TRY004
-    if result and all(isinstance(entry, bool) for entry in result):
-        _same_length(op, "mask", result, row)
-        return [token for token, kept in enumerate(result) if kept]
-    if any(isinstance(entry, float) for entry in result):
-        _same_length(op, "row", result, row)
-        gone = -inf if logits else 0.0
+    is_mask = bool(result) and all(isinstance(entry, bool) for entry in result)
+    if is_mask or any(isinstance(entry, float) for entry in result):
+        if len(result) != len(row):
+            what = f"the {'mask' if is_mask else 'row'} must have {len(row)} entries"
+            raise AssertionError(f"{op}: {what} like the question, got {len(result)}")
+        gone = -inf if logits and not is_mask else 0
         return [token for token, entry in enumerate(result) if entry != gone]
     repeated = sorted({token for token in result if result.count(token) > 1})
     if repeated:
@@ -108,14 +113,6 @@ def _kept(op: str, row: Sequence[float], result: Any, *, logits: bool) -> list[i
     if foreign:
         raise AssertionError(f"{op}: {foreign[0]} is not a token of a row of {len(row)}")
     return sorted(result)
-
-
-def _same_length(op: str, what: str, result: Sequence[object], row: Sequence[float]) -> None:
-    __tracebackhide__ = True
-    if len(result) != len(row):
-        raise AssertionError(
-            f"{op}: the {what} must have {len(row)} entries like the question, got {len(result)}"
-        )
 
 
 def assert_top_k(row: Any, result: Any, *, k: int, **more: Any) -> None:
@@ -231,10 +228,8 @@ def assert_softmax(logits: Any, result: Any, *, ulp: int = _CLOSE) -> None:
     AssertionError: softmax[0]: expected 0.5, got 0.75 (4194304 units in the last place)
     """
     __tracebackhide__ = True
-    answer = SamplerSession("standard").answer("softmax", {"logits": _packed(plain(logits))})
-    if not isinstance(answer, Ok):
-        raise AssertionError(f"softmax: the question is invalid: {answer}")  # noqa: TRY004 - pytest's
-    _assert_close("softmax", answer.out["probs"], plain(result), ulp)
+    expected = _right_answer("softmax", "standard", {"logits": _packed(plain(logits))})["probs"]
+    _assert_close("softmax", expected, plain(result), ulp)
 
 
 def assert_step(
@@ -262,10 +257,7 @@ def assert_step(
         "prompt_length": prompt_length,
         "params": pack_parameters(params),
     }
-    answer = SamplerSession(rule).answer(op, request)
-    if not isinstance(answer, Ok):
-        raise AssertionError(f"{op}: the question is invalid: {answer}")  # noqa: TRY004 - pytest's
-    _assert_close(op, answer.out["logits"], plain(result), ulp)
+    _assert_close(op, _right_answer(op, rule, request)["logits"], plain(result), ulp)
 
 
 def assert_draw(
@@ -283,13 +275,11 @@ def assert_draw(
         "logits" if logits else "probs": _packed(plain(row)),
         "uniforms": _packed(plain(uniforms)),
     }
-    answer = SamplerSession(rule).answer("draw", request)
-    if not isinstance(answer, Ok):
-        raise AssertionError(f"draw: the question is invalid: {answer}")  # noqa: TRY004 - pytest's
+    expected = _right_answer("draw", rule, request)["token"]
     got = plain(token)
     got = got[0] if isinstance(got, list) and len(got) == 1 else got
-    if got != answer.out["token"]:
-        raise AssertionError(f"draw: expected the token {answer.out['token']}, got {got!r:.80}")
+    if got != expected:
+        raise AssertionError(f"draw: expected the token {expected}, got {got!r:.80}")
 
 
 def _assert_close(what: str, expected: Mapping[str, str], got: Any, ulp: int) -> None:
@@ -314,7 +304,7 @@ _SHOWN: Final = 8
 """Maximum number of tokens in a message."""
 
 
-def diagnose(
+def _diagnosis(
     op: str,
     rule: str,
     request: Mapping[str, Any],
@@ -322,36 +312,30 @@ def diagnose(
     expected: Sequence[int],
     kept: Sequence[int],
 ) -> str:
-    """Return in one sentence why the kept tokens are wrong; both lists of ids are ascending.
-
-    >>> diagnose("top_k", "standard", {"probs": {"f32": "3f0000003f000000"},
-    ...     "params": {"k": 2}}, [0.5, 0.5], [0, 1], [0])
-    'the crossing token is dropped, or more: [1] must be kept as well'
-    """
+    """Return in one sentence why the kept tokens are wrong; both lists of ids are ascending."""
     more = [token for token in kept if token not in expected]
     less = [token for token in expected if token not in kept]
     same = sorted(row[token] for token in more) == sorted(row[token] for token in less)
     other = _other_rule(op, rule, request, kept, "ties" if same else "")
     hint = f"; that is what the rule {other} gives, not {rule}" if other else ""
-    if more and less:
-        if same:
-            return (
-                f"of equals, {_ids(less)} is kept and {_ids(more)} removed, not the other way{hint}"
-                if len(more) == 1
-                else f"of equals, {_ids(less)} are kept and {_ids(more)} removed{hint}"
-            )
-        heaviest = max(less, key=row.__getitem__)
-        lightest = min(more, key=row.__getitem__)
-        if row[heaviest] > row[lightest]:
-            return (
-                f"the order is wrong: {heaviest} ({row[heaviest]!r}) is removed "
-                f"and the lighter {lightest} ({row[lightest]!r}) kept{hint}"
-            )
-        return f"{_ids(less)} must be kept and {_ids(more)} removed{hint}"
-    if more:
-        return f"too much is kept: {_ids(more, brackets=True)} as well{hint}"
-    crossing = "the crossing token is dropped, or more" if len(less) == 1 else "too much is removed"
-    return f"{crossing}: {_ids(less, brackets=True)} must be kept as well{hint}"
+    if not less:
+        return f"too much is kept: {_ids(more)} as well{hint}"
+    if not more:
+        what = "the crossing token is dropped, or more" if len(less) == 1 else "too much is removed"
+        return f"{what}: {_ids(less)} must be kept as well{hint}"
+    if same and len(more) == 1:
+        equals = f"{less[0]} is kept and {more[0]} removed, not the other way"
+        return f"of equals, {equals}{hint}"
+    if same:
+        return f"of equals, {_ids(less)} are kept and {_ids(more)} removed{hint}"
+    heaviest = max(less, key=row.__getitem__)
+    lightest = min(more, key=row.__getitem__)
+    if row[heaviest] > row[lightest]:
+        return (
+            f"the order is wrong: {heaviest} ({row[heaviest]!r}) is removed "
+            f"and the lighter {lightest} ({row[lightest]!r}) kept{hint}"
+        )
+    return f"{_ids(less)} must be kept and {_ids(more)} removed{hint}"
 
 
 def _other_rule(
@@ -373,8 +357,6 @@ def _other_rule(
     return ""
 
 
-def _ids(ids: Sequence[int], *, brackets: bool = False) -> str:
-    if len(ids) == 1 and not brackets:
-        return str(ids[0])
+def _ids(ids: Sequence[int]) -> str:
     shown = ", ".join(map(str, ids[:_SHOWN]))
     return f"[{shown}]" if len(ids) <= _SHOWN else f"[{shown}, ... {len(ids)} in all]"

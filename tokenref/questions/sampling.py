@@ -1,4 +1,7 @@
-"""Questions about samplers: filters, changes of rows, probabilities, draws, whole chains."""
+"""Questions about samplers: filters, changes of rows, probabilities, draws, whole chains.
+
+The last ones are answered with the engine's own random numbers: many draws, or seeds.
+"""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
@@ -6,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from msgspec import UNSET, Meta, UnsetType
 
 from tokenref.floats import TYPES, Count, Floats, FloatsError, Id, Strict, from_digits, pack
+from tokenref.questions import OneOf
 
 Parameters = dict[str, Any]
 """Parameters by name, in the form of `pack_parameters`."""
@@ -22,26 +26,17 @@ class State(Strict, frozen=True, kw_only=True):
     """Adaptive-p's two sums."""
 
 
-def one_row(probs: object, logits: object) -> None:
-    """Raise `ValueError` unless exactly one of the two is given.
-
-    >>> one_row(UNSET, "logits")
-    """
-    if (probs is UNSET) == (logits is UNSET):
-        raise ValueError("must have exactly one of `probs` and `logits`")
-
-
-class FilterInput(Strict, frozen=True, kw_only=True):
-    """A row of probabilities or logits, and the parameters of a filter."""
-
+class _OneRow(OneOf, frozen=True, kw_only=True):
+    one_of = ("probs", "logits")
     probs: Floats | UnsetType = UNSET
     logits: Floats | UnsetType = UNSET
+
+
+class FilterInput(_OneRow, frozen=True, kw_only=True):
+    """A row of probabilities or logits, and the parameters of a filter."""
+
     params: Parameters
     uniforms: Floats | UnsetType = UNSET
-
-    def __post_init__(self) -> None:
-        """Raise `ValueError` unless exactly one row is given."""
-        one_row(self.probs, self.logits)
 
 
 class KeepOutput(Strict, frozen=True, kw_only=True):
@@ -99,13 +94,9 @@ class AdaptiveOutput(Strict, frozen=True, kw_only=True):
     state: State
 
 
-class ChainInput(Strict, frozen=True, kw_only=True):
+class ChainInput(RowInput, frozen=True, kw_only=True):
     """The complete input of an engine's chain."""
 
-    logits: Floats
-    history: list[int]
-    prompt_length: Count
-    params: Parameters
     uniforms: Floats | UnsetType = UNSET
     state: State | UnsetType = UNSET
 
@@ -130,11 +121,9 @@ class TokenOutput(Strict, frozen=True, kw_only=True):
     token: Id
 
 
-class DrawInput(Strict, frozen=True, kw_only=True):
+class DrawInput(_OneRow, frozen=True, kw_only=True):
     """A row, and the random numbers to draw with."""
 
-    probs: Floats | UnsetType = UNSET
-    logits: Floats | UnsetType = UNSET
     uniforms: Floats
     """One number per draw for an inverse CDF; one per token for a race."""
 
@@ -145,21 +134,13 @@ class DrawInput(Strict, frozen=True, kw_only=True):
     order: list[Id] | UnsetType = UNSET
     """The order of the tokens for the inverse CDF of one draw, an engine's candidates."""
 
-    def __post_init__(self) -> None:
-        """Raise `ValueError` unless exactly one row is given."""
-        one_row(self.probs, self.logits)
 
-
-class DrawOutput(Strict, frozen=True, kw_only=True):
+class DrawOutput(OneOf, frozen=True, kw_only=True):
     """The token drawn, or the tokens in the order drawn."""
 
+    one_of = ("token", "tokens")
     token: Id | UnsetType = UNSET
     tokens: list[Id] | UnsetType = UNSET
-
-    def __post_init__(self) -> None:
-        """Raise `ValueError` unless exactly one of the two forms is given."""
-        if (self.token is UNSET) == (self.tokens is UNSET):
-            raise ValueError("must have exactly one of `token` and `tokens`")
 
 
 class RandomWordsInput(Strict, frozen=True, kw_only=True):
@@ -252,9 +233,10 @@ class SampleCall(Strict, frozen=True, kw_only=True):
     uniforms: Floats
 
 
-class Call(Strict, frozen=True, kw_only=True):
+class Call(OneOf, frozen=True, kw_only=True):
     """One call on a sampler that remembers tokens; exactly one field is set."""
 
+    one_of = ("sample", "accept", "truncate", "reset")
     sample: SampleCall | UnsetType = UNSET
     accept: int | UnsetType = UNSET
     """Remember a token that was chosen elsewhere."""
@@ -264,12 +246,6 @@ class Call(Strict, frozen=True, kw_only=True):
 
     reset: Literal[True] | UnsetType = UNSET
     """Forget everything since the beginning."""
-
-    def __post_init__(self) -> None:
-        """Raise `ValueError` unless exactly one of the fields is set."""
-        given = [self.sample, self.accept, self.truncate, self.reset]
-        if given.count(UNSET) != 3:
-            raise ValueError("must have exactly one of `sample`, `accept`, `truncate`, `reset`")
 
 
 class SequenceInput(Strict, frozen=True, kw_only=True):
@@ -284,6 +260,86 @@ class SequenceOutput(Strict, frozen=True, kw_only=True):
     """The token of each call that draws; null for other calls."""
 
     answers: list[Id | None]
+
+
+Seed = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+"""The seed of a row's own random numbers."""
+
+
+class StatInput(_OneRow, frozen=True, kw_only=True):
+    """A row to draw from many times with the engine's own random numbers."""
+
+    params: Parameters
+    draws: Annotated[int, Meta(ge=1)]
+
+
+class StatOutput(Strict, frozen=True, kw_only=True):
+    """The number of draws of each token. Tokens that were never drawn may be omitted."""
+
+    counts: list[tuple[Id, Count]]
+
+
+class SpeculativeStatInput(Strict, frozen=True, kw_only=True):
+    """A step of speculative decoding to run many times, including the drafts."""
+
+    draft: Annotated[list[Floats], Meta(min_length=1)]
+    """The draft model's logits at each position. The engine draws a token from each."""
+
+    target: Annotated[list[Floats], Meta(min_length=2)]
+    """The target's logits at each position, and one more row for the token after the drafts."""
+
+    draft_params: Parameters
+    """How drafts are drawn: `temperature`, then `k`, by the standard rules."""
+
+    params: Parameters
+    """The same for the target's rows."""
+
+    draws: Annotated[int, Meta(ge=1)]
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` unless the target has one row more than the draft."""
+        if len(self.target) != len(self.draft) + 1:
+            raise ValueError("`target` must have one row more than `draft`")
+
+
+class SpeculativeStatOutput(Strict, frozen=True, kw_only=True):
+    """The number of times that a step returned each list of tokens; others may be omitted."""
+
+    counts: list[tuple[list[Id], Count]]
+
+
+class BatchStatInput(_OneRow, frozen=True, kw_only=True):
+    """A row that occurs several times in a batch, to draw one token for each, many times."""
+
+    params: Parameters
+    rows: Annotated[int, Meta(ge=2, le=1 << 10)]
+    """Number of copies of the row in the batch."""
+
+    draws: Annotated[int, Meta(ge=2)]
+    """Number of calls for the batch."""
+
+
+class BatchStatOutput(Strict, frozen=True, kw_only=True):
+    """The tokens of each call in order, one for each row."""
+
+    tokens: list[list[Id]]
+
+
+class SeedsInput(_OneRow, frozen=True, kw_only=True):
+    """Batches of copies of one row, some with seeds."""
+
+    params: Parameters
+    batches: Annotated[list[Annotated[list[Seed | None], Meta(min_length=1)]], Meta(min_length=1)]
+    """The seed of each row of each batch; null for a row without one."""
+
+    tokens: Annotated[int, Meta(ge=1)]
+    """Number of tokens to draw for each row."""
+
+
+class SeedsOutput(Strict, frozen=True, kw_only=True):
+    """The tokens of each row of each batch."""
+
+    batches: list[list[list[Id]]]
 
 
 Packed: TypeAlias = Any

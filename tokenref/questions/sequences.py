@@ -11,24 +11,21 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tokenref.floats import Count, Hex, Id, Strict
+from tokenref.questions import OneOf
 from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
 from tokenref.verdicts import TokenizerErrorCode
 
 
-class Call(Strict, frozen=True, kw_only=True):
+class Call(OneOf, frozen=True, kw_only=True):
     """One call on a growing encoder: either `push` or `truncate`.
 
     `push` adds bytes at the growing end: after the text when appending, before it (in reading
     order) when prepending. `truncate` keeps that many bytes at the other end.
     """
 
+    one_of = ("push", "truncate")
     push: Hex | UnsetType = UNSET
     truncate: Count | UnsetType = UNSET
-
-    def __post_init__(self) -> None:
-        """Raise `ValueError` unless exactly one of the fields is set."""
-        if (self.push is UNSET) == (self.truncate is UNSET):
-            raise ValueError("must have exactly one of `push` and `truncate`")
 
 
 class CallsInput(Strict, frozen=True, kw_only=True):
@@ -71,29 +68,21 @@ class StreamOutput(Strict, frozen=True, kw_only=True):
     tail: str
 
 
-def _written_out(given: TextInput) -> None:
-    if given.recipe is not UNSET:
-        raise ValueError("the text of a call must be `text` or `bytes`, not a recipe")
+class _TextCall(Strict, frozen=True, kw_only=True, tag_field="op"):
+    input: TextInput = msgspec.field(name="in")
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` if the text is a recipe."""
+        if self.input.recipe is not UNSET:
+            raise ValueError("the text of a call must be `text` or `bytes`, not a recipe")
 
 
-class EncodeCall(Strict, frozen=True, kw_only=True, tag_field="op", tag="encode"):
+class EncodeCall(_TextCall, frozen=True, kw_only=True, tag="encode"):
     """Asks for the tokens of a text; special tokens are treated as text."""
 
-    input: TextInput = msgspec.field(name="in")
 
-    def __post_init__(self) -> None:
-        """Raise `ValueError` if the text is a recipe."""
-        _written_out(self.input)
-
-
-class CountCall(Strict, frozen=True, kw_only=True, tag_field="op", tag="count"):
+class CountCall(_TextCall, frozen=True, kw_only=True, tag="count"):
     """Asks for the number of tokens; special tokens are treated as text."""
-
-    input: TextInput = msgspec.field(name="in")
-
-    def __post_init__(self) -> None:
-        """Raise `ValueError` if the text is a recipe."""
-        _written_out(self.input)
 
 
 class SpecialCall(Strict, frozen=True, kw_only=True, tag_field="op", tag="special"):
@@ -117,20 +106,15 @@ class SessionInput(Strict, frozen=True, kw_only=True):
     calls: Annotated[list[SessionCall], Meta(min_length=1)]
 
 
-class CallAnswer(Strict, frozen=True, kw_only=True):
+class CallAnswer(OneOf, frozen=True, kw_only=True):
     """The answer to one call: as for its operation alone, or an error code."""
 
+    one_of = ("ids", "count", "octets", "text", "code")
     ids: list[Id] | UnsetType = UNSET
     count: Count | UnsetType = UNSET
     octets: Hex | UnsetType = msgspec.field(name="bytes", default=UNSET)
     text: str | UnsetType = UNSET
     code: TokenizerErrorCode | UnsetType = UNSET
-
-    def __post_init__(self) -> None:
-        """Raise `ValueError` unless exactly one of the fields is set."""
-        given = [self.ids, self.count, self.octets, self.text, self.code]
-        if given.count(UNSET) != len(given) - 1:
-            raise ValueError("must have exactly one of `ids`, `count`, `bytes`, `text`, `code`")
 
 
 class SessionOutput(Strict, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tokenref.floats import Count, Hex, Id, Strict
+from tokenref.questions import OneOf
 
 LONGEST_TEXT: Final = 1 << 26
 """Maximum length of the text of a recipe, in bytes."""
@@ -35,17 +36,13 @@ class Recipe(Strict, frozen=True, kw_only=True):
         return before + unit * self.times + after
 
 
-class TextInput(Strict, frozen=True, kw_only=True):
+class TextInput(OneOf, frozen=True, kw_only=True):
     """A text: as Unicode, as bytes that need not be UTF-8, or as a recipe."""
 
+    one_of = ("text", "octets", "recipe")
     text: str | UnsetType = UNSET
     octets: Hex | UnsetType = msgspec.field(name="bytes", default=UNSET)
     recipe: Recipe | UnsetType = UNSET
-
-    def __post_init__(self) -> None:
-        """Raise `ValueError` unless exactly one of the fields is set."""
-        if [self.text, self.octets, self.recipe].count(UNSET) != 2:
-            raise ValueError("must have exactly one of `text`, `bytes` and `recipe`")
 
     def content(self) -> bytes | str:
         """Return the text, or its bytes if it is given as bytes."""
@@ -90,29 +87,21 @@ class PiecesOutput(Strict, frozen=True, kw_only=True):
     pieces: list[Hex]
 
 
-class IdsOutput(Strict, frozen=True, kw_only=True):
+class IdsOutput(OneOf, frozen=True, kw_only=True):
     """The tokens: as a list, or for a recipe as runs of (id, number of repetitions)."""
 
+    one_of = ("ids", "runs")
     ids: list[Id] | UnsetType = UNSET
     runs: list[tuple[Id, int]] | UnsetType = UNSET
     stages: Stages | UnsetType = UNSET
 
-    def __post_init__(self) -> None:
-        """Raise `ValueError` unless exactly one of the two forms is given."""
-        if (self.ids is UNSET) == (self.runs is UNSET):
-            raise ValueError("must have exactly one of `ids` and `runs`")
 
-
-class DecodeOutput(Strict, frozen=True, kw_only=True):
+class DecodeOutput(OneOf, frozen=True, kw_only=True):
     """The bytes, or the text if `errors` was given."""
 
+    one_of = ("octets", "text")
     octets: Hex | UnsetType = msgspec.field(name="bytes", default=UNSET)
     text: str | UnsetType = UNSET
-
-    def __post_init__(self) -> None:
-        """Raise `ValueError` unless exactly one of the two forms is given."""
-        if (self.octets is UNSET) == (self.text is UNSET):
-            raise ValueError("must have exactly one of `bytes` and `text`")
 
 
 class CountOutput(Strict, frozen=True, kw_only=True):
@@ -160,11 +149,9 @@ class SplitOutput(Strict, frozen=True, kw_only=True):
     characters: Count
 
 
-class ChunksInput(Strict, frozen=True, kw_only=True):
+class ChunksInput(SplitInput, frozen=True, kw_only=True):
     """A text that may contain special tokens, the maximum tokens per chunk, and the overlap."""
 
-    text: str
-    most: Annotated[int, Meta(ge=1)]
     overlap: Count
 
 
@@ -250,15 +237,13 @@ class DetokenizeOutput(Strict, frozen=True, kw_only=True):
     text: str
 
 
-class DetokenizeStreamInput(Strict, frozen=True, kw_only=True):
+class DetokenizeStreamInput(DetokenizeInput, frozen=True, kw_only=True):
     """Token ids, given one by one.
 
     `certain`: each id returns the text that it makes certain. `engine`: the results of the
     `DecodeStream` of tokenizers, which are null while it waits.
     """
 
-    ids: list[int]
-    skip_special_tokens: bool
     mode: Literal["certain", "engine"]
 
 

@@ -25,7 +25,6 @@ from tokenref.reports.results import (
     Header,
     KnownEntry,
     bounded,
-    bounded_end,
     plain,
 )
 from tokenref.runner import Result, Run
@@ -120,7 +119,7 @@ def case_line(run: Run, result: Result, known: Sequence[Known] = ()) -> CaseLine
         detail=bounded(detail),
         stage=stage[1] if stage else "",
         got=bounded(result.got),
-        log=bounded_end(result.log),
+        log=bounded(result.log, end=True),
         remark=bounded(remark),
         ulp=judgement.ulp,
         known=title,

@@ -60,8 +60,33 @@ CASES: Final[tuple[tuple[str, str, str, int, dict[str, Any], list[int], list[flo
 )  # fmt: skip
 
 
+FILTERS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+    ("llama.cpp", {"typical_p": 0.5, "top_p": 0.03125}),
+    ("llama.cpp", {"top_k": 2000, "top_p": 0.03125}),
+    ("llama.cpp", {"top_p": 0.5, "min_p": 0.99}),
+    ("transformers", {"top_k": 2000, "top_p": 0.03125}),
+    ("transformers", {"top_p": 0.5, "min_p": 0.99}),
+    ("transformers", {"top_p": 0.5, "typical_p": 0.03125}),
+    ("transformers", {"typical_p": 0.5, "epsilon_cutoff": 0.0006}),
+    ("vllm", {"top_k": 2000, "top_p": 0.03125}),
+    ("vllm", {"min_p": 0.5, "top_p": 0.03125}),
+    ("sglang", {"top_k": 2000, "top_p": 0.03125}),
+    ("exllamav2", {"top_k": 2000, "top_p": 0.03125}),
+    ("exllamav3", {"top_k": 2000, "top_p": 0.03125}),
+    ("mlx-lm", {"top_p": 0.5, "min_p": 0.99}),
+    ("mistral.rs", {"top_k": 2000, "top_p": 0.03125}),
+    ("candle", {"top_k": 2000, "top_p": 0.03125}),
+    ("tensorrt-llm", {"top_k": 1000, "top_p": 0.03125}),
+    ("antigravity", {"top_k": 1500, "top_p": 0.03125}),
+    ("flashinfer", {"top_k": 2000, "top_p": 0.03125}),
+    ("flashinfer", {"min_p": 0.5, "top_p": 0.03125}),
+)
+"""Two filters in a row. About a thousand tokens or more are left between them."""
+
+
 def drafts() -> Iterator[SamplerDraft]:
     """Yield the cases."""
+    yield from _filter_after_filter()
     rows = [long_row(size) for size in SIZES]
     for op, slug, name, which, params, history, uniforms, says in CASES:
         yield CHAINS.case(
@@ -72,6 +97,30 @@ def drafts() -> Iterator[SamplerDraft]:
             f"{name} on a row of {SIZES[which]} tokens: {says}.",
         )
     yield from _greedy()
+
+
+def _filter_after_filter() -> Iterator[SamplerDraft]:
+    flat = grid(11, 4096, span=1 << 20)
+    for name, params in FILTERS:
+        first, second = params
+        yield CHAINS.case(
+            "chain",
+            f"{first}-{second}.{name}-4096",
+            name,
+            chain_request(flat, alone(name, **params)),
+            f"{name} applies {first} and {second} to 4,096 tokens that are all about equally "
+            "probable; the second filter must see what the first one left.",
+        )
+    equal = chain_request(grid(11, 2050, span=1), alone("llama.cpp", typical_p=0.5, top_p=0.5))
+    yield CHAINS.case(
+        "chain",
+        "typical_p-top_p.llama.cpp-equal-2050",
+        "llama.cpp",
+        equal,
+        "Of 2,050 equal tokens, typical keeps 1,026 and top-p half of these: 513, or 514 after "
+        "rounding to 32 bits. A program that takes half of all 2,050 keeps more.",
+        hangs=True,
+    )
 
 
 def _greedy() -> Iterator[SamplerDraft]:

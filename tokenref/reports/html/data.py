@@ -1,16 +1,12 @@
-"""The data of the HTML report: gathered from results files, in compact JSON that is safe to embed.
-
-Texts are packed: a text that occurs more than once is stored once, and repeats are counted. The
-script of the page unpacks them.
-"""
+"""The data of the HTML report: results files combined, and what the script of the page reads."""
 
 import json
-import re
+from base64 import b64encode
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, groupby
-from typing import Final, TypeAlias
+from typing import Final
+from zlib import compress
 
 import msgspec
 
@@ -57,10 +53,6 @@ class Column:
         """The engine's totals in its files."""
         return [results.engines[self.entry.name] for results in self.results]
 
-    def counts(self) -> Counter[str]:
-        """Return the number of cases by status."""
-        return Counter(line.status for line in self.lines.values())
-
 
 @dataclass(frozen=True)
 class Gathered:
@@ -73,13 +65,31 @@ class Gathered:
     ids: list[str]
     """The cases of all columns, in the order of the records."""
 
+    def counts_by_op(self) -> dict[str, list[Counter[str]]]:
+        """Return for each operation the number of cases by status with each engine."""
+        counts = self._counts(lambda line: [line.op])
+        return {op: counts[op] for op in ordered(counts)}
+
+    def counts_by_flag(self) -> dict[str, list[Counter[str]]]:
+        """Return for each flag of the records the number of cases by status with each engine."""
+        flags = {name: record.flags for name, record in self.records.items()}
+        return dict(sorted(self._counts(lambda line: flags.get(line.id, [])).items()))
+
+    def _counts(self, groups: Callable[[CaseLine], Iterable[str]]) -> dict[str, list[Counter[str]]]:
+        counts: dict[str, list[Counter[str]]] = defaultdict(
+            lambda: [Counter() for _ in self.columns]
+        )
+        for at, column in enumerate(self.columns):
+            for line in column.lines.values():
+                for group in groups(line):
+                    counts[group][at][line.status] += 1
+        return counts
+
 
 def gather(
     files: Sequence[Results], records: Mapping[str, Case], changes: Sequence[Change] = ()
 ) -> Gathered:
     """Combine files. The shards of an engine become one column.
-
-    `changes` are the cases whose status changed.
 
     Raises `ResultsError` if two files have a result of the same engine for the same case, and if
     there are more results than a browser can load.
@@ -108,40 +118,9 @@ def gather(
             found = column.lines.get(change.id)
             if name == change.engine and change.now == (found and found.status):
                 column.was[change.id] = change.was or ""
-    seen = {
-        case_id
-        for column in columns.values()
-        for ids in (column.lines, column.was)
-        for case_id in ids
-    }
+    seen = {name for column in columns.values() for name in [*column.lines, *column.was]}
     ids = [case_id for case_id in records if case_id in seen]
-    ids += sorted(seen.difference(records))
-    return Gathered(list(columns.values()), records, ids)
-
-
-def counts_by_op(gathered: Gathered) -> dict[str, list[Counter[str]]]:
-    """Return for each operation the number of cases by status with each engine."""
-    counts: dict[str, list[Counter[str]]] = defaultdict(
-        lambda: [Counter() for _ in gathered.columns]
-    )
-    for at, column in enumerate(gathered.columns):
-        for line in column.lines.values():
-            counts[line.op][at][line.status] += 1
-    return {op: counts[op] for op in ordered(counts)}
-
-
-def counts_by_flag(gathered: Gathered) -> dict[str, list[Counter[str]]]:
-    """Return for each flag of the records the number of cases by status with each engine."""
-    counts: dict[str, list[Counter[str]]] = defaultdict(
-        lambda: [Counter() for _ in gathered.columns]
-    )
-    for case_id in gathered.ids:
-        record = gathered.records.get(case_id)
-        for flag in record.flags if record is not None else ():
-            for at, column in enumerate(gathered.columns):
-                if (line := column.lines.get(case_id)) is not None:
-                    counts[flag][at][line.status] += 1
-    return dict(sorted(counts.items()))
+    return Gathered(list(columns.values()), records, ids + sorted(seen.difference(records)))
 
 
 LETTERS: Final[Mapping[str, str]] = {
@@ -155,16 +134,9 @@ LETTERS: Final[Mapping[str, str]] = {
     "unsupported": "u",
     "skip": "s",
     "not_run": "n",
+    "": ".",
 }
 """One letter per status; a case without a result is a dot."""
-
-GONE: Final = "."
-
-COLUMNS: Final = (
-    *("group", "slug", "op", "flags", "profile"),
-    *("spec", "subject", "why", "question", "answer"),
-)
-"""The information about a case. Without a record only the id is known."""
 
 _LONGEST_ANSWER: Final = 400
 _LONGEST_QUESTION: Final = 300
@@ -178,207 +150,83 @@ def page_data(gathered: Gathered, names: Mapping[str, str], pages: str) -> dict[
     `names` maps the digest of a vocabulary to its name. `pages` is the prefix that makes a
     record's `spec` a link; without it the `spec` is shown as text.
     """
-    differing = {
-        line.id
-        for column in gathered.columns
-        for line in column.lines.values()
-        if line.status in DIFFERENCES or line.remark
-    }
-    texts = Numbered()
-    columns: dict[str, list[str]] = {name: [] for name in COLUMNS}
-    for case_id in gathered.ids:
-        cells = _row(case_id, gathered, names, differs=case_id in differing)
-        for column, cell in zip(columns.values(), cells, strict=True):
-            column.append(cell)
-    shared, cells_of = packed(columns)
     return {
         "pages": pages,
-        "shared": shared,
-        "columns": cells_of,
-        "engines": [_engine(column, gathered.ids, texts) for column in gathered.columns],
-        "texts": list(texts),
+        "cases": [_case(case_id, gathered, names) for case_id in gathered.ids],
+        "engines": [_engine(column, gathered.ids) for column in gathered.columns],
     }
 
 
-def _row(case_id: str, gathered: Gathered, names: Mapping[str, str], *, differs: bool) -> list[str]:
-    """Return the information about a case, in the order of `COLUMNS`."""
+def _case(case_id: str, gathered: Gathered, names: Mapping[str, str]) -> dict[str, object]:
+    """Return the information about a case. Without a record only the id is known."""
+    lines = [c.lines[case_id] for c in gathered.columns if case_id in c.lines]
+    op = lines[0].op if lines else case_id.split("/")[1]
+    case: dict[str, object] = {"id": visible(case_id), "op": visible(op)}
     record = gathered.records.get(case_id)
-    lines = (c.lines[case_id] for c in gathered.columns if case_id in c.lines)
-    op = next((line.op for line in lines), case_id.split("/")[1])
-    group, _, slug = case_id.rpartition("/")
-    row = [visible(group), visible(slug), visible(op)]
     if record is None:
-        return row + [""] * (len(COLUMNS) - len(row))
-    question = msgspec.to_builtins(record)["in"]
-    return [
-        *row,
-        "\n".join(map(visible, record.flags)),
-        visible(record.profile),
-        visible(record.spec),
-        visible(names.get(record.vocab or "", "")),
-        visible(record.why),
-        readable_json(question, _LONGEST_QUESTION if differs else _LONGEST_ANSWERED),
-        _expected(record) if differs else "",
-    ]
+        return case
+    content = msgspec.to_builtins(record)
+    differs = any(line.status in DIFFERENCES or line.remark for line in lines)
+    longest = _LONGEST_QUESTION if differs else _LONGEST_ANSWERED
+    case |= {
+        "flags": [*map(visible, record.flags)],
+        "profile": visible(record.profile),
+        "spec": visible(record.spec),
+        "subject": visible(names.get(record.vocab or "", "")),
+        "why": visible(record.why),
+        "question": readable_json(content["in"], longest),
+    }
+    if differs:
+        expected = content["verdict"] if content["out"] is None else content["out"]
+        case["answer"] = readable_json(expected, _LONGEST_ANSWER)
+    return case
 
 
-class Numbered:
-    """Texts, numbered in the order of their first use.
-
-    >>> texts = Numbered()
-    >>> [texts["a"], texts["b"], texts["a"], list(texts)]
-    [0, 1, 0, ['a', 'b']]
-    """
-
-    def __init__(self) -> None:
-        """Start empty."""
-        self._numbers: dict[str, int] = {}
-
-    def __getitem__(self, text: str) -> int:
-        """Return the number of a text."""
-        return self._numbers.setdefault(text, len(self._numbers))
-
-    def __iter__(self):  # type: ignore[no-untyped-def]  # noqa: ANN204 - an iterator of texts
-        """Return the texts in the order of their numbers."""
-        return iter(self._numbers)
-
-
-def _engine(column: Column, ids: Sequence[str], texts: Numbered) -> dict[str, object]:
-    """Return one engine's results."""
-    statuses: list[str] = []
-    places: dict[tuple[int, ...], list[int]] = defaultdict(list)
-    was: dict[int, str] = {}
-    for at, case_id in enumerate(ids):
-        line = column.lines.get(case_id)
-        statuses.append(GONE if line is None else LETTERS.get(line.status, "f"))
-        if line is not None and (said := _said(line)):
-            places[tuple(texts[text] for text in said)].append(at)
-        if case_id in column.was:
-            was[at] = LETTERS.get(column.was[case_id], GONE)
+def _engine(column: Column, ids: Sequence[str]) -> dict[str, object]:
+    """Return one engine's results. `was` maps indices of cases to statuses."""
     entry = column.entry
-    found: dict[str, object] = {
+    lines = [column.lines.get(case_id) for case_id in ids]
+    was = {
+        at: LETTERS.get(column.was[case_id], ".")
+        for at, case_id in enumerate(ids)
+        if case_id in column.was
+    }
+    return {
         "name": visible(column.label),
         "again": [visible(part) for part in entry.again or [entry.name]],
         "options": [visible(part) for part in options_again(column.results[0].header)],
-        "statuses": lengths("".join(statuses)),
-        "details": [[said, runs(at)] for said, at in places.items()],
+        "statuses": "".join(LETTERS.get(line.status if line else "", "f") for line in lines),
+        "details": [_said(line) if line else {} for line in lines],
         "known": {
             visible(known.title): [visible(known.reason), visible(known.link)]
             for results in column.results
             for known in results.header.differences
             if known.engine == entry.name
         },
+        "was": was,
     }
-    if was:
-        found["was"] = was
-    return found
 
 
-def _said(line: CaseLine) -> list[str]:
-    """Return the parts of a result: detail, stage, remark, ulp, known, got, log."""
-    said = [
-        visible(line.detail),
-        visible(line.stage),
-        visible(line.remark),
-        "" if line.ulp is None else str(line.ulp),
-        visible(line.known),
-        visible(readable_answer(line.got, _LONGEST_ANSWER)),
-        visible(line.log),
-    ]
-    while said and not said[-1]:
-        said.pop()
-    return said
+def _said(line: CaseLine) -> dict[str, str]:
+    """Return the parts of a result that are not empty."""
+    parts = {
+        "detail": line.detail,
+        "stage": line.stage,
+        "remark": line.remark,
+        "ulp": "" if line.ulp is None else str(line.ulp),
+        "known": line.known,
+        "got": readable_answer(line.got, _LONGEST_ANSWER),
+        "log": line.log,
+    }
+    return {name: visible(text) for name, text in parts.items() if text}
 
 
-def _expected(record: Case) -> str:
-    """Return the answer of a record, truncated to one line."""
-    content = msgspec.to_builtins(record)
-    if content["out"] is None:
-        return readable_json(content["verdict"], _LONGEST_ANSWER)
-    return readable_json(content["out"], _LONGEST_ANSWER)
+def compressed(value: object) -> str:
+    """Return a value as JSON, compressed, in base64, which is safe inside a script element.
 
-
-def inert_json(value: object) -> str:
-    r"""Return JSON that is safe inside a script element: it cannot end it or start a comment.
-
-    >>> inert_json({"a": "</script><!-- \u2028"})
-    '{"a":"\\u003c/script\\u003e\\u003c!-- \\u2028"}'
+    >>> from base64 import b64decode
+    >>> from zlib import decompress
+    >>> decompress(b64decode(compressed({"a": "</script>"})))
+    b'{"a": "</script>"}'
     """
-    plain = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
-    for character in "<>&":
-        plain = plain.replace(character, f"\\u{ord(character):04x}")
-    return plain
-
-
-Cell: TypeAlias = str | int | list[str | int]
-"""A text, the number of a shared text, or the parts of a text. A negative number says how often
-the previous cell is repeated."""
-
-_SEAMS: Final = re.compile(r"(?<=[.:;,]) | (?=\()")
-"""Where sentences are split: reasons share clauses far more often than whole sentences."""
-
-
-def packed(columns: Mapping[str, Sequence[str]]) -> tuple[list[str], dict[str, list[Cell]]]:
-    """Return the shared texts, and the columns. Parts of a text are joined with spaces.
-
-    The script of the page does the reverse. The most frequent texts have the shortest numbers.
-
-    >>> packed({"a": ["once", "It is so.", "It is so.", "It is so."], "b": ["It is so. Yes."]})
-    (['It is so.'], {'a': ['once', 0, -2], 'b': [[0, 'Yes.']]})
-    """
-    counts: Counter[str] = Counter()
-    for column in columns.values():
-        for text, _ in groupby(column):
-            counts.update(_SEAMS.split(text))
-    shared = [text for text, times in counts.most_common() if times > 1 and len(text) > 1]
-    numbers = {text: number for number, text in enumerate(shared)}
-    return shared, {name: _cells(column, numbers) for name, column in columns.items()}
-
-
-def _cells(column: Iterable[str], numbers: Mapping[str, int]) -> list[Cell]:
-    cells: list[Cell] = []
-    for text, group in groupby(column):
-        cells.append(_cell(_SEAMS.split(text), numbers))
-        if more := sum(1 for _ in group) - 1:
-            cells.append(-more)
-    return cells
-
-
-def _cell(parts: Sequence[str], numbers: Mapping[str, int]) -> Cell:
-    """Return the parts of a text; adjacent parts that are not shared are joined."""
-    cell: list[str | int] = []
-    for is_shared, group in groupby(parts, numbers.__contains__):
-        if is_shared:
-            cell += [numbers[part] for part in group]
-        else:
-            cell.append(" ".join(group))
-    return cell[0] if len(cell) == 1 else cell
-
-
-def runs(places: Sequence[int]) -> list[int]:
-    """Return ascending indices as pairs: how many are skipped, how many follow.
-
-    Thousands of cases are unsupported for the same reason, most of them adjacent.
-
-    >>> runs([0, 1, 2, 7, 9])
-    [0, 3, 4, 1, 1, 1]
-    """
-    found: list[int] = []
-    end = 0
-    for place in places:
-        if found and place == end:
-            found[-1] += 1
-        else:
-            found += [place - end, 1]
-        end = place + 1
-    return found
-
-
-def lengths(letters: str) -> str:
-    """Return the run-length encoding of letters.
-
-    >>> lengths("pppfuu")
-    'p3fu2'
-    """
-    counted = ((letter, sum(1 for _ in group)) for letter, group in groupby(letters))
-    return "".join(chain.from_iterable((each, str(n) if n > 1 else "") for each, n in counted))
+    return b64encode(compress(json.dumps(value).encode(), 9)).decode()

@@ -1,6 +1,6 @@
 "use strict";
 // The cells of the tables become links to their cases. What they count stands in their titles.
-for (const table of document.querySelectorAll(".matrix")) {
+const linkCells = (table) => {
   const engines = report.engines.map((engine) => engine.name), { kind } = table.dataset;
   for (const row of table.tBodies[0].rows) {
     const [head, ...cells] = row.cells;
@@ -26,4 +26,4 @@ for (const table of document.querySelectorAll(".matrix")) {
       cell.append(link);
     });
   }
-}
+};

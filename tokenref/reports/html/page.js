@@ -1,7 +1,7 @@
 "use strict";
 // The list of cases. All text reaches the page through textContent: none of it is ever markup.
-(() => {
-  const { engines, cases, texts } = report;
+const showCases = () => {
+  const { engines, cases } = report;
   const STATUSES = {
     f: ["\u2717", "fail", "bad"], w: ["\u2717", "wrong error", "bad"], c: ["\u2717", "crash", "bad"],
     t: ["\u2717", "timeout", "bad"], X: ["\u2717", "unexpected pass", "bad"],
@@ -23,17 +23,10 @@
   const byId = (id) => document.getElementById(id);
   const form = byId("filters"), list = byId("cases"), pager = byId("pager");
   const FIELDS = ["search", "status", "engine", "op", "flag", "profile", "change"];
-  const id = (at) => `${cases.group[at]}/${cases.slug[at]}`;
-  const flags = (at) => (cases.flags[at] ? cases.flags[at].split("\n") : []);
-  const said = (engine, at, part) => {
-    const found = engine.details[at];
-    return found && part < found.length ? texts[found[part]] : "";
-  };
-  const lower = texts.map((text) => text.toLowerCase());
-  const haystacks = cases.slug.map((_, at) =>
-    `${id(at)} ${cases.why[at]} ${cases.question[at]}`.toLowerCase());
+  const flags = (at) => cases[at].flags || [];
+  const haystacks = cases.map(({ id, why, question }) => `${id} ${why || ""} ${question || ""}`.toLowerCase());
   const has = (at, engine, word) => haystacks[at].includes(word)
-    || (engine.details[at] || []).some((number) => lower[number].includes(word))
+    || Object.values(engine.details[at]).some((text) => text.toLowerCase().includes(word))
     || engine.name.toLowerCase().includes(word);
 
   const make = (name, attributes = {}, ...children) => {
@@ -68,12 +61,12 @@
   ]);
   fill("engine", engines.map((engine) => [engine.name, engine.name]));
   const each = (names) => [...new Set(names)].filter(Boolean).map((name) => [name, name]);
-  fill("op", each(cases.op));
+  fill("op", each(cases.map((entry) => entry.op)));
   fill("flag", each(Object.keys(meanings)));
-  fill("profile", each(cases.profile));
+  fill("profile", each(cases.map((entry) => entry.profile)));
   const changes = {};
   for (const engine of engines) {
-    for (const [at, was] of Object.entries(engine.was || {})) {
+    for (const [at, was] of Object.entries(engine.was)) {
       const found = kind(was, engine.statuses[at]);
       changes[found] = (changes[found] || 0) + 1;
     }
@@ -88,12 +81,12 @@
     const letters = GROUPS[values.status] || values.status;
     const words = values.search.toLowerCase().split(/\s+/).filter(Boolean);
     const chosen = [];
-    for (let at = 0; at < report.count; at += 1) {
-      if (values.op && cases.op[at] !== values.op) continue;
+    for (let at = 0; at < cases.length; at += 1) {
+      if (values.op && cases[at].op !== values.op) continue;
       if (values.flag && !flags(at).includes(values.flag)) continue;
-      if (values.profile && cases.profile[at] !== values.profile) continue;
+      if (values.profile && cases[at].profile !== values.profile) continue;
       for (const engine of asked) {
-        const letter = engine.statuses[at], was = engine.was && engine.was[at];
+        const letter = engine.statuses[at], was = engine.was[at];
         if (letter === "." && !was) continue;
         if (letters && !letters.includes(letter)) continue;
         if (values.change && !(was && (values.change === "changed" || values.change === kind(was, letter)))) continue;
@@ -123,22 +116,23 @@
   };
   const open = (at, engine) => {
     const letter = engine.statuses[at];
-    const [detail, stage, remark, ulp, known, got, log] = [0, 1, 2, 3, 4, 5, 6].map((part) => said(engine, at, part));
+    const { id, profile, spec, subject, why, question, answer } = cases[at];
+    const { detail = "", stage, remark, ulp, known, got, log } = engine.details[at];
     const items = make("dl");
     const item = (term, content, look) => {
       if (content === "" || content === undefined) return;
       items.append(make("dt", {}, term), make("dd", look ? { class: look } : {}, content));
     };
     const code = (text, look) => make("code", look ? { class: look } : {}, text);
-    if (report.hasRecord(at)) {
-      item("why", cases.why[at]);
-      const address = report.pages + cases.spec[at];
+    if (question) {
+      item("why", why);
+      const address = report.pages + spec;
       item("rule", report.pages && !/^https?:/.test(report.pages)
-        ? make("a", { href: address }, cases.spec[at]) : link(address, cases.spec[at]));
-      item("of", [cases.subject[at], `by the rules of ${cases.profile[at]}`].filter(Boolean).join(", "));
-      item("question", code(cases.question[at]));
+        ? make("a", { href: address }, spec) : link(address, spec));
+      item("of", [subject, `by the rules of ${profile}`].filter(Boolean).join(", "));
+      item("question", code(question));
     }
-    if (engine.was && engine.was[at]) item("before", badge(engine.was[at]));
+    if (engine.was[at]) item("before", badge(engine.was[at]));
     if (known) {
       const [reason, address] = engine.known[known] || ["", ""];
       item("known as", make("span", {}, known));
@@ -152,7 +146,7 @@
       item("got", code(parts.got), "got");
     } else item(GROUPS.differences.includes(letter) ? "got" : "because", parts.plain && code(parts.plain),
       GROUPS.differences.includes(letter) ? "got" : "");
-    if (cases.answer[at] && GROUPS.differences.includes(letter)) item("right answer", code(cases.answer[at]));
+    if (answer && GROUPS.differences.includes(letter)) item("right answer", code(answer));
     item("whole answer", got && code(got));
     item("log", log && code(log));
     item(GROUPS.differences.includes(letter) ? "remark" : "matched", remark);
@@ -162,7 +156,7 @@
         [number ? ", " : "", make("span", { title: meanings[flag] || "" }, flag)])));
     }
     item("others", others(at, engine));
-    item("again", code(["tokenref", "check", ...engine.again, "--id", id(at), ...engine.options].map(quoted).join(" "), "line"));
+    item("again", code(["tokenref", "check", ...engine.again, "--id", id, ...engine.options].map(quoted).join(" "), "line"));
     return make("div", { class: "open" }, items);
   };
 
@@ -170,9 +164,9 @@
   const entry = ([at, engine]) => {
     const letter = engine.statuses[at];
     const head = make("button", { type: "button", class: "case", "aria-expanded": "false" },
-      make("span", {}, ...(engine.was && engine.was[at] ? [badge(engine.was[at]), " \u2192 "] : []), badge(letter)),
-      make("span", {}, engine.name), make("span", { class: "id" }, id(at)));
-    const text = said(engine, at, 0) || cases.why[at];
+      make("span", {}, ...(engine.was[at] ? [badge(engine.was[at]), " \u2192 "] : []), badge(letter)),
+      make("span", {}, engine.name), make("span", { class: "id" }, cases[at].id));
+    const text = engine.details[at].detail || cases[at].why;
     if (text) head.append(make("span", { class: "detail" }, text));
     const item = make("li", {}, head);
     head.addEventListener("click", () => {
@@ -242,4 +236,10 @@
     }
     refresh();
   }
-})();
+};
+
+unpacked().then((data) => {
+  report = data;
+  document.querySelectorAll(".matrix").forEach(linkCells);
+  showCases();
+});

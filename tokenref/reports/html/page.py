@@ -17,15 +17,7 @@ from tokenref.record import OPERATIONS
 from tokenref.record_files import FixturePath
 from tokenref.reports import visible
 from tokenref.reports.changes import Change
-from tokenref.reports.html.data import (
-    Column,
-    Gathered,
-    counts_by_flag,
-    counts_by_op,
-    gather,
-    inert_json,
-    page_data,
-)
+from tokenref.reports.html.data import Column, Gathered, compressed, gather, page_data
 from tokenref.reports.html.matrix import differences_link, failures, table
 from tokenref.reports.results import Results, judged
 
@@ -79,7 +71,7 @@ def render(gathered: Gathered, data: dict[str, object], notes: Sequence[str]) ->
     )
     labels = [column.label for column in gathered.columns]
     flags = {name: f"{flag.description} {flag.effect}" for name, flag in FLAGS.items()}
-    by_op, by_flag = counts_by_op(gathered), counts_by_flag(gathered)
+    by_op, by_flag = gathered.counts_by_op(), gathered.counts_by_flag()
     parts = {
         "policy": (
             "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
@@ -87,7 +79,7 @@ def render(gathered: Gathered, data: dict[str, object], notes: Sequence[str]) ->
         ),
         "style": style,
         "script": script,
-        "data": inert_json(data),
+        "data": compressed(data),
         "title": escape(_title(gathered)),
         "notes": "".join(f'<p class="note">{escape(visible(note))}</p>' for note in notes),
         "about": escape(visible(_about(gathered))),
@@ -96,7 +88,10 @@ def render(gathered: Gathered, data: dict[str, object], notes: Sequence[str]) ->
             for at, column in enumerate(gathered.columns)
         ),
         "ops": table(
-            "op", by_op, labels, {op: OPERATIONS[op].about for op in by_op if op in OPERATIONS}
+            "op",
+            by_op,
+            labels,
+            {op: f"Asks {OPERATIONS[op].about}." for op in by_op if op in OPERATIONS},
         ),
         "flags": table("flag", by_flag, labels, flags),
     }
@@ -143,7 +138,7 @@ def _about(gathered: Gathered) -> str:
 
 def _card(column: Column, by_op: Mapping[str, Counter[str]]) -> str:
     """Return an engine's result in a few words, a bar, and the operations that differ most."""
-    counts = column.counts()
+    counts = sum(by_op.values(), Counter[str]())
     failed, known = failures(counts), counts["xfail"]
     asked = judged(counts)
     unjudged = counts.total() - asked
