@@ -207,20 +207,21 @@ class Evaluation:
         return self.run(until=max(places) + 1).candidates
 
 
+OPTIONS = ("prompt_length", "uniforms", "state", "precision")
+"""What can be given by name besides the parameters of the engine."""
+
+
 def evaluation(
     profile: str | Profile,
     logits: Any,
     history: Any = (),
     params: Mapping[str, Any] = MappingProxyType({}),
-    *,
-    prompt_length: int = 0,
-    uniforms: Any = (),
-    state: Mapping[str, Any] | None = None,
-    precision: Precision = "exact",
+    **options: Any,
 ) -> Evaluation:
     """Return a profile with everything that it is applied to, read and checked.
 
-    `uniforms` are random numbers in [0, 1), or a source of them (`sampling_ref.random.sources`).
+    `OPTIONS` may be given by name, or among the parameters. `uniforms` are random numbers in
+    [0, 1), or a source of them (`sampling_ref.random.sources`).
 
     >>> evaluation("llama.cpp", [0.0], (), {"top_p": 0.9}).parameters["top_p"]
     0.8999999761581421
@@ -232,10 +233,13 @@ def evaluation(
     sampling_ref.errors.ParameterError: precision must be one of exact, f32, got 'f16'
     """
     record = profile if isinstance(profile, Profile) else read_profile(profile)
+    given = {**params, **options}
+    prompt_length, uniforms = given.pop("prompt_length", 0), given.pop("uniforms", ())
+    state, precision = given.pop("state", None), given.pop("precision", "exact")
     read_choice("precision", precision, get_args(Precision))
     if state is not None:
         _check_state(state)
-    parameters = record.read(params)
+    parameters = record.read(given)
     if isinstance(uniforms, tuple) and not uniforms:
         randomness: Randomness = NO_NUMBERS
     else:
@@ -255,16 +259,6 @@ def evaluation(
     numbers = record.exact if precision == "exact" else record.rounded
     situation = Situation(len(row), tokens, prompt_length, randomness, state or {}, numbers)
     return Evaluation(record, parameters, Candidates(range(len(row)), row), situation, precision)
-
-
-OPTIONS = ("prompt_length", "uniforms", "state", "precision")
-"""What the functions below take by name besides the parameters of the engine."""
-
-
-def _evaluation_of(profile: str, logits: Any, history: Any, given: dict[str, Any]) -> Evaluation:
-    """Return the evaluation for keywords, of which only the engine's parameters stay in `given`."""
-    options = {name: given.pop(name) for name in OPTIONS if name in given}
-    return evaluation(profile, logits, history, given, **options)
 
 
 def read_profile(name: object) -> Profile:
@@ -302,12 +296,12 @@ def step(profile: str, op: str, logits: Any, history: Any = (), **given: Any) ->
         raise UnknownNameError("step", op, STEPS)
     if op == "lz":
         return _lz_step(profile, logits, history, given)
-    made = _evaluation_of(profile, logits, history, given)
+    made = evaluation(profile, logits, history, given)
     used = set[str]()
     if op != "logprobs":
         used = {name for stage in made.stages_of(op) for name in stage.parameters()}
     for name in given:
-        if made.profile.by_name[name].name not in used:
+        if name not in OPTIONS and made.profile.by_name[name].name not in used:
             raise UnknownNameError(f"parameter of {op} in {profile}", name, used)
     if op == "logprobs":
         return _log_probabilities(made.candidates, made.situation.size)
@@ -337,7 +331,7 @@ def distribution(profile: str, logits: Any, history: Any = (), **given: Any) -> 
     >>> distribution("transformers", [0.0, 0.0, -1.0, 9.0], top_k=1)
     [0.0, 0.0, 0.0, 1.0]
     """
-    made = _evaluation_of(profile, logits, history, given)
+    made = evaluation(profile, logits, history, given)
     return made.probabilities(made.run().candidates)
 
 
@@ -348,7 +342,7 @@ def explain(profile: str, logits: Any, history: Any = (), **given: Any) -> Trace
     >>> [applied.step for applied in trace.steps], trace.row
     (['repetition_penalty', 'top_k'], [1.5, 2.0, -inf])
     """
-    made = _evaluation_of(profile, logits, history, given)
+    made = evaluation(profile, logits, history, given)
     return made.run().trace
 
 
@@ -365,7 +359,7 @@ def sample(profile: str, logits: Any, history: Any = (), **given: Any) -> TokenI
     >>> sample("llama.cpp", [0.0, 0.0], uniforms=[0.75])
     1
     """
-    made = _evaluation_of(profile, logits, history, given)
+    made = evaluation(profile, logits, history, given)
     return made.draw(made.run())
 
 
