@@ -54,8 +54,7 @@ def is_finite(value: object) -> TypeGuard[Number]:
     >>> is_finite(0.5), is_finite(True), is_finite("1"), is_finite(float("inf"))
     (True, False, False, False)
     """
-    is_number = isinstance(value, float | int | Fraction) and not isinstance(value, bool)
-    return is_number and -inf < value < inf  # type: ignore[operator] # it is a number
+    return is_number(value) and -inf < value < inf
 
 
 def is_whole(value: object, least: float = 0, most: float = inf) -> TypeGuard[int]:
@@ -76,7 +75,7 @@ def read_fraction(name: str, value: Any, interval: str = "(-inf, inf)") -> Fract
     Traceback (most recent call last):
     sampling_ref.errors.ParameterError: p must be in (0, 1], got 0.0
     """
-    if not is_finite(value) or not _is_inside(interval, value):
+    if not _is_inside(interval, value):
         raise ParameterError(name, value, _rule_of(interval))
     return Fraction(value)
 
@@ -95,9 +94,8 @@ def read_number(name: str, value: Any, interval: str = "(-inf, inf)") -> Number:
     """
     exact = float(value) if isinstance(value, float) else value
     if (
-        is_finite(exact)
+        _is_inside(interval, exact)
         and -LARGEST <= exact <= LARGEST
-        and _is_inside(interval, exact)
         and _is_inside(interval, float(exact))
     ):
         number: Number = value
@@ -111,7 +109,10 @@ def _ends(interval: str) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _is_inside(interval: str, number: Number) -> bool:
+def _is_inside(interval: str, number: Any) -> bool:
+    """Return whether something is a number of an interval; a NaN is in none."""
+    if not isinstance(number, float | int | Fraction) or isinstance(number, bool):
+        return False
     low, high = _ends(interval)
     above = number >= low if interval[0] == "[" else number > low
     below = number <= high if interval[-1] == "]" else number < high
@@ -211,13 +212,13 @@ class Domain:
             return isinstance(value, str) and value in self.names
         if self.kind == "token numbers":
             return isinstance(value, Mapping) and all(
-                is_whole(token) and is_number(number) and _is_inside(self.interval, number)
+                is_whole(token) and _is_inside(self.interval, number)
                 for token, number in value.items()
             )
         if self.kind == "whole":
             is_other = isinstance(value, int) and value == self.also
             return is_other or is_whole(value, *_ends(self.interval))
-        return is_finite(value) and _is_inside(self.interval, value)
+        return _is_inside(self.interval, value)
 
     def __str__(self) -> str:
         """State the rule in words."""

@@ -70,16 +70,6 @@ class ReadRow(list[Number]):
     others: Sequence[int] | None = None
 
 
-def already_read(row: Sequence[Number]) -> ReadRow:
-    """Return a row of logits that a chain holds, so checked long ago, as one that was read.
-
-    >>> row = ReadRow([0.5])
-    >>> already_read(row) is row, already_read([0.5]) == row
-    (True, True)
-    """
-    return row if isinstance(row, ReadRow) else ReadRow(row)
-
-
 def numbers_of(row: Any, name: str) -> list[Number]:
     """Return the numbers of a row as a new list, whatever container holds them.
 

@@ -55,7 +55,14 @@ def to_binary32(number: Number) -> float:
         return array("f", (number,))[0]
     if type(number) not in {int, Fraction}:
         raise ParameterError("number", number, "must be an int, a float or a Fraction")
-    return array("f", (_rounded_to_odd(number),))[0]
+    try:
+        near = float(number)
+    except OverflowError:
+        return inf if number > 0 else -inf
+    error = number - Fraction(near)
+    if error and not near / ulp(near) % 2:  # take the odd neighbour
+        near = nextafter(near, inf if error > 0 else -inf)
+    return array("f", (near,))[0]
 
 
 def all_to_binary32(numbers: Iterable[float]) -> list[float]:
@@ -79,18 +86,6 @@ def sum_in_binary32(numbers: Iterable[float]) -> float:
     for number in numbers:
         total[0] += number  # the sum is exact or innocuously rounded in binary64; see above
     return total[0]
-
-
-def _rounded_to_odd(number: int | Fraction) -> float:
-    """Return a binary64 number that rounds to the same binary32 number as a rational one."""
-    try:
-        nearest = float(number)
-    except OverflowError:
-        return inf if number > 0 else -inf
-    error = number - Fraction(nearest)
-    if error and not nearest / ulp(nearest) % 2:
-        return nextafter(nearest, inf if error > 0 else -inf)
-    return nearest
 
 
 def _operand(other: object) -> float | None:

@@ -89,12 +89,15 @@ class Llama32Row(Row):
         if of == "walk":
             weights = [self.weights[place] for place in places]
             target = sum_in_order(weights) * float(share)
-            return first_at_least(accumulate(weights, lambda one, two: one + two), target)
-        target = to_binary32(share)
-        sums = accumulate(
-            (self.shares[place] for place in places), lambda one, two: to_binary32(one + two)
-        )
-        return first_above(sums, target) if strictly else first_at_least(sums, target)
+            sums = accumulate(weights, lambda one, two: one + two)
+        else:
+            target = to_binary32(share)
+            shares = [self.shares[place] for place in places]
+            sums = accumulate(shares, lambda one, two: to_binary32(one + two))
+        for index, running in enumerate(sums):
+            if running > target or (running == target and not strictly):
+                return index
+        return None
 
     def distances(self) -> list[float]:
         """Return |surprise - entropy|; beside an impossible candidate all are NaN."""
@@ -194,24 +197,6 @@ def sum_in_order(numbers: Iterable[float]) -> float:
     for number in numbers:
         total += number
     return total
-
-
-def first_at_least(sums: Iterable[float], target: float) -> int | None:
-    """Return the index of the first running sum of at least a target.
-
-    >>> first_at_least([0.25, 0.5], 0.5), first_at_least([0.25], 0.5)
-    (1, None)
-    """
-    return next((index for index, running in enumerate(sums) if running >= target), None)
-
-
-def first_above(sums: Iterable[float], target: float) -> int | None:
-    """Return the index of the first running sum above a target.
-
-    >>> first_above([0.25, 0.5, 0.75], 0.5)
-    2
-    """
-    return next((index for index, running in enumerate(sums) if running > target), None)
 
 
 def _beginning(shares: Sequence[float], passes: Callable[[float], bool]) -> list[int]:

@@ -32,7 +32,7 @@ from sampling_ref.numbers.glibc import expf, expf_of_all, logf
 from sampling_ref.numbers.orders import Ties, largest
 from sampling_ref.numbers.plain32 import Plain32
 from sampling_ref.numbers.protocol import OfAll, OfEntropy, OfLargest, Row, Threshold, Walk, refuse
-from sampling_ref.row import Candidates, Number, already_read, read_possible_logits
+from sampling_ref.row import Candidates, Number, ReadRow, read_possible_logits
 
 LOWEST = -(2.0**128 - 2.0**104)
 
@@ -61,7 +61,7 @@ def torch_log_softmax(logits: Sequence[Number]) -> list[float]:
 
 def _weights(logits: Sequence[Number]) -> tuple[list[float], list[float], float]:
     """Return logits less the largest, e to these powers, and their sum."""
-    floats = list(map(float, read_possible_logits(already_read(logits))))
+    floats = list(map(float, read_possible_logits(ReadRow(logits))))
     top = max(floats)
     gaps = all_to_binary32([logit - top for logit in floats])
     weights = expf_of_all(gaps)
