@@ -96,11 +96,16 @@ _HOLE: Final = -1  # in a template: the ids of the text go here
 _MOST_TREATMENTS: Final = 64
 
 
-class _How(TypedDict, total=False):
-    """The optional arguments of `Tokenizer.encode`."""
+class _HowToCount(TypedDict, total=False):
+    """The optional arguments of the methods that count and cut."""
 
     add_special_tokens: bool
     special: Recognised
+
+
+class _HowToEncode(_HowToCount, total=False):
+    """The optional arguments of `Tokenizer.encode`."""
+
     is_pretokenized: bool
     draw: Draw | None
 
@@ -264,7 +269,7 @@ class Tokenizer:
         )
         return encoding if self.padding is None else self.padding.pad([encoding])[0]
 
-    def count(self, text: Text, pair: Text | None = None, **how: Unpack[_How]) -> int:
+    def count(self, text: Text, pair: Text | None = None, **how: Unpack[_HowToEncode]) -> int:
         """Return the number of tokens: `len(encode(...))` with the same arguments.
 
         >>> from bpe_ref import load
@@ -274,7 +279,7 @@ class Tokenizer:
         return len(self.encode(text, pair, **how))
 
     def encode_batch(
-        self, inputs: Iterable[Text | tuple[Text, Text]], **how: Unpack[_How]
+        self, inputs: Iterable[Text | tuple[Text, Text]], **how: Unpack[_HowToEncode]
     ) -> list[list[TokenId]]:
         """Return the ids of several texts, or pairs of texts, padded together if the file says so.
 
@@ -290,7 +295,7 @@ class Tokenizer:
         return [self.encode(*_texts(item), **how) for item in _batch("inputs", inputs)]
 
     def tokenize_batch(
-        self, inputs: Iterable[Text | tuple[Text, Text]], **how: Unpack[_How]
+        self, inputs: Iterable[Text | tuple[Text, Text]], **how: Unpack[_HowToEncode]
     ) -> list[Encoding]:
         """Return the encodings of several texts, or pairs of texts; see `encode_batch`.
 
@@ -345,13 +350,7 @@ class Tokenizer:
     # ---- counting and cutting
 
     def chunks(
-        self,
-        text: str,
-        most: int,
-        overlap: int = 0,
-        *,
-        add_special_tokens: bool = True,
-        special: Recognised = "recognise",
+        self, text: str, most: int, overlap: int = 0, **how: Unpack[_HowToCount]
     ) -> "list[Chunk]":
         """Return parts of at most `most` tokens that cover the text, in order.
 
@@ -359,24 +358,21 @@ class Tokenizer:
         padding. Neighbours share up to `overlap` tokens, special ones of a template not counted.
         Raises `ParameterError` if a part that must not be cut has more than `most` tokens.
 
+        Takes time in proportion to the text, because the counts of two parts add up wherever no
+        token, whatever else the text contains, can reach from one into the other: at nearly every
+        word. Only the text behind the last such place is counted again with every character.
+        `cutting.safe_cuts` says which places these are, and for which files none are known.
+
         >>> from bpe_ref import load
         >>> [tuple(chunk) for chunk in load("tiny").chunks("to be or not to be", 3)]
         [(0, 8, 3), (8, 18, 3)]
         """
         from bpe_ref.cutting import splitting
 
-        counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
-        found = splitting.chunks(counter, text, _left("most", most, added), overlap)
-        return [splitting.Chunk(start, stop, tokens + added) for start, stop, tokens in found]
+        counter, added = self._counter(**how)
+        return splitting.chunks(counter, text, most, overlap, added=added)
 
-    def split_at(
-        self,
-        text: str,
-        most: int,
-        *,
-        add_special_tokens: bool = True,
-        special: Recognised = "recognise",
-    ) -> int:
+    def split_at(self, text: str, most: int, **how: Unpack[_HowToCount]) -> int:
         """Return how many characters the longest beginning with at most `most` tokens has.
 
         >>> from bpe_ref import load
@@ -385,17 +381,10 @@ class Tokenizer:
         """
         from bpe_ref.cutting import splitting
 
-        counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
-        return splitting.split_at(counter, text, _left("most", most, added))
+        counter, added = self._counter(**how)
+        return splitting.split_at(counter, text, most, added=added)
 
-    def count_till_limit(
-        self,
-        text: str,
-        limit: int,
-        *,
-        add_special_tokens: bool = True,
-        special: Recognised = "recognise",
-    ) -> int | None:
+    def count_till_limit(self, text: str, limit: int, **how: Unpack[_HowToCount]) -> int | None:
         """Return the number of tokens, or None if there are more than `limit`.
 
         Stops reading as soon as there are certainly more.
@@ -406,7 +395,7 @@ class Tokenizer:
         """
         from bpe_ref.cutting import counting
 
-        counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
+        counter, added = self._counter(**how)
         if type(limit) is int and 0 <= limit < added:
             return None
         found = counting.count_till_limit(
@@ -414,9 +403,7 @@ class Tokenizer:
         )
         return None if found is None else found + added
 
-    def growing(
-        self, *, add_special_tokens: bool = True, special: Recognised = "recognise"
-    ) -> "AppendCounter":
+    def growing(self, **how: Unpack[_HowToCount]) -> "AppendCounter":
         """Return a text that grows at its end, and its number of tokens at any moment.
 
         >>> from bpe_ref import load
@@ -427,11 +414,11 @@ class Tokenizer:
         """
         from bpe_ref.cutting import growing
 
-        counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
+        counter, added = self._counter(**how)
         return growing.AppendCounter(counter, added=added)
 
     def _counter(
-        self, *, add_special_tokens: bool, special: Recognised
+        self, *, add_special_tokens: bool = True, special: Recognised = "recognise"
     ) -> "tuple[TextCounter, int]":
         """Return what counts and cuts texts without template, and how many tokens that adds."""
         from bpe_ref.cutting import safe_cuts
@@ -490,8 +477,11 @@ class Tokenizer:
         Args:
             ids: the tokens, in order.
             skip_special_tokens: whether special tokens are left out.
-            errors: what becomes of bytes that are not UTF-8: "replace" for the decoder's own rule,
-                or another of Python's handlers, such as "strict".
+            errors: what becomes of bytes that are not UTF-8, such as half of a character.
+                "replace" follows the file's decoder. A byte level, and every file without a
+                decoder of its own, puts one U+FFFD for each maximal part of a character, as Python
+                does. `ByteFallback` puts one for each byte of a run that is not UTF-8 as a whole.
+                "strict" raises `DecodingError`; Python's other handlers work as in Python.
             unknown_ids: "refuse" or "skip" ids that no token has.
 
         Raises `TokenIdError` for an id that is refused, and `DecodingError` if the decoder cannot
@@ -877,13 +867,6 @@ def _keep(kept: dict[_Key, _Content], key: _Key, value: _Content) -> None:
     if len(kept) >= _MOST_TREATMENTS:
         kept.clear()
     kept[key] = value
-
-
-def _left(name: str, most: int, added: int) -> int:
-    """Return how many tokens are left for the text. Raises `ParameterError` if none is."""
-    if type(most) is not int or most <= added:
-        raise ParameterError(name, most, f"must be an int of at least {added + 1}")
-    return most - added
 
 
 def _as_id(token: object) -> TokenId:

@@ -18,6 +18,7 @@ Intervals
 Domains
     are written as texts, which `read_domain` turns into rules that check and explain themselves:
 
+    number                 any finite number
     [0, 1)                 a number from 0 to below 1
     whole [1, inf)         a whole number of at least 1; "or -1" allows that number as well
     one of raw, processed
@@ -176,6 +177,10 @@ _FORM = re.compile(
 )
 
 
+NUMBERS: Final = frozenset({"number", "whole", "token numbers"})
+"""The kinds that may have an interval."""
+
+
 @dataclass(frozen=True)
 class Domain:
     """The rule for a parameter's value: what kind of value, of which interval, or of which names.
@@ -251,11 +256,11 @@ def read_domain(text: str) -> Domain:
     ('raw', 'processed')
     """
     parts = _FORM.fullmatch(text)
-    if parts is None or (parts["kind"] and parts["kind"] not in {"whole", "token numbers", *FIXED}):
+    if parts is None or (parts["kind"] and parts["kind"] not in {*NUMBERS, *FIXED}):
         raise ParameterError("domain", text, "must be a known kind of value")
     return Domain(
         "one of" if parts["names"] else parts["kind"] or "number",
-        parts["interval"] or "(-inf, inf)",
+        parts["interval"] or ("[-inf, inf)" if parts["kind"] == "token numbers" else "(-inf, inf)"),
         tuple(parts["names"].split(", ")) if parts["names"] else (),
         int(parts["also"]) if parts["also"] else None,
         parts["none"] is not None,

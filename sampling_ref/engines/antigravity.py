@@ -152,10 +152,10 @@ ANTIGRAVITY = Profile(
     repository="the published text",
     version=TEXT,
     parameters=(
-        Parameter("temperature", 0.8, "[0, inf)", "f32", source=f"{TEXT}, 5.4"),
-        Parameter("top_p", 0.9, "[0, 1]", "f32", source=f"{TEXT}, 5.4"),
+        Parameter("temperature", 0.8, "[0, inf)", "f32", f"{TEXT}, 5.4"),
+        Parameter("top_p", 0.9, "[0, 1]", "f32", f"{TEXT}, 5.4"),
         Parameter("top_k", 40, "whole [1, inf)", source=f"{TEXT}, 5.4"),
-        Parameter("repetition_penalty", 1.1, "(0, inf)", "f32", source=f"{TEXT}, 5.4"),
+        Parameter("repetition_penalty", 1.1, "(0, inf)", "f32", f"{TEXT}, 5.4"),
         Parameter("repetition_window", 64, "whole [0, inf)", source=f"{TEXT}, 5.4"),
     ),
     engine_rules={

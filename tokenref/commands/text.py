@@ -226,8 +226,7 @@ def chunks(
     try:
         found = tokenizer.chunks(content, most, overlap, add_special_tokens=False, special=how)
     except ParameterError as error:  # it names the function's parameter, not the option
-        option = "--most" if error.name == "n" else f"--{error.name}"
-        raise InputError(f"{option}{str(error).removeprefix(error.name)}") from None
+        raise InputError(f"--{error.name}{str(error).removeprefix(error.name)}") from None
     if as_json:
         rows = [
             {"start": start, "stop": stop, "tokens": tokens, "text": content[start:stop]}
