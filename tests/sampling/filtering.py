@@ -8,8 +8,7 @@ from typing import Any, TypeAlias
 
 import sampling_ref
 from sampling_ref import EXACT, WEIGHTS
-from sampling_ref.candidates import Candidates
-from sampling_ref.row import read_possible_logits, read_weights
+from sampling_ref.row import Candidates, read_possible_logits, read_weights
 
 DIGITS = Context(prec=80, Emin=-999999, Emax=999999)
 
