@@ -119,7 +119,9 @@ def _title(gathered: Gathered) -> str:
 def _about(gathered: Gathered) -> str:
     headers = [results.header for column in gathered.columns for results in column.results]
     made = sorted({header.tokenref for header in headers if header.tokenref})
-    sums = sorted({header.fixtures[:19] for header in headers if header.fixtures})
+    sums = sorted(
+        {f"{h.fixtures_version} {h.fixtures[:19]}".strip() for h in headers if h.fixtures}
+    )
     parts = [f"Judged by tokenref {', '.join(made)}" if made else "Judged by tokenref"]
     if sums:
         parts.append(f"fixtures {', '.join(sums)}")
