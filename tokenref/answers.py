@@ -74,7 +74,17 @@ class NotAsked:
     reason: str
 
 
-Answer: TypeAlias = Ok | Refused | Unsupported | Crashed | TimedOut | Skipped | NotAsked
+NoAnswer: TypeAlias = Unsupported | Crashed | TimedOut | Skipped | NotAsked
+Answer: TypeAlias = Ok | Refused | NoAnswer
+
+
+def why_none(answer: NoAnswer) -> str:
+    """Return why a question has no answer.
+
+    >>> why_none(Unsupported("has no samplers"))
+    'has no samplers'
+    """
+    return answer.message if isinstance(answer, Crashed | TimedOut) else answer.reason
 
 
 class Session(Protocol):

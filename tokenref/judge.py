@@ -20,6 +20,7 @@ from tokenref.answers import (
     Skipped,
     TimedOut,
     Unsupported,
+    why_none,
 )
 from tokenref.judging_samplers import compare
 from tokenref.record import Case
@@ -85,7 +86,7 @@ def judge(
     Judgement(status='fail', detail='count: expected 1, got 2', remark='', ulp=None)
     """
     if not isinstance(answer, Ok | Refused):
-        return _without_answer(answer)
+        return Judgement(_STATUS[type(answer)], why_none(answer))
     if isinstance(case.verdict, MustRefuse):
         if isinstance(answer, Refused):
             if answer.code in case.verdict.codes:
@@ -108,19 +109,14 @@ def judge(
     return judgement
 
 
-def _without_answer(answer: Unsupported | Skipped | NotAsked | TimedOut | Crashed) -> Judgement:
-    """Return the judgement of a question without an answer."""
-    match answer:
-        case Unsupported(reason):
-            return Judgement("unsupported", reason)
-        case Skipped(reason):
-            return Judgement("skip", reason)
-        case NotAsked(reason):
-            return Judgement("not_run", reason)
-        case TimedOut(message):
-            return Judgement("timeout", message)
-        case Crashed(message):
-            return Judgement("crash", message)
+_STATUS: Final[Mapping[type, Status]] = {
+    Unsupported: "unsupported",
+    Skipped: "skip",
+    NotAsked: "not_run",
+    TimedOut: "timeout",
+    Crashed: "crash",
+}
+"""The status of a question without an answer."""
 
 
 def _codes(case: Case) -> str:

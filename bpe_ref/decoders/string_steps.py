@@ -100,11 +100,8 @@ class Runs:
     def push(self, string: str) -> list[str]:
         """Return what the run and the string become, if the string ends it."""
         self._run.append(string)
-        return self.finish() if self._ends(string) else []
-
-    def _ends(self, string: str) -> bool:
-        """Return whether a string is no byte token: then it comes out as it is, behind a byte."""
-        return self._decoder.decode_chain(["<0x41>", string]) == ["A", string]
+        # what is no byte token ends the run, and is as it was behind it
+        return self.finish() if self._decoder.byte_of(string) is None else []
 
     def finish(self) -> list[str]:
         """Return what the run becomes."""

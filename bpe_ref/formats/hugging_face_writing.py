@@ -9,8 +9,6 @@ import json
 from typing import Any
 
 from bpe_ref.errors import VocabularyError
-from bpe_ref.formats.hugging_face import VERSION
-from bpe_ref.formats.hugging_face_components import write_component
 from bpe_ref.models.bpe import BPE
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.post_processors.truncation import Truncation
@@ -28,6 +26,10 @@ def dump_tokenizer_json(tokenizer: Tokenizer) -> bytes:
     >>> parse_tokenizer_json(content, "x.json").encode("aba")
     [2, 0]
     """
+    # here, because every kind of component is loaded with them, and few programs write files
+    from bpe_ref.formats.hugging_face import VERSION
+    from bpe_ref.formats.hugging_face_components import write_component
+
     if not isinstance(tokenizer.model, BPE):
         raise VocabularyError(
             "a tokenizer.json must have a BPE model over characters, "

@@ -4,7 +4,7 @@ Nothing here computes. `sampling_ref.evaluation` reads these records and applies
 that they name, so that a difference between two engines is a difference between two
 records, and can be looked at, printed and tested as one.
 
-What a parameter may be is data too: a text that `sampling_ref.engines.domains` reads. So are
+What a parameter may be is data too: a text that `sampling_ref.parameters` reads. So are
 conditions: "top_p >= 1.0 or mirostat != 0 and temp == 0.0" (`and` binds before `or`); "x is
 None" and "x is empty", which is None or nothing in it. Other comparisons with None are false.
 """
@@ -18,13 +18,13 @@ from operator import eq, ge, gt, le, lt, ne
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from sampling_ref.engines.domains import Domain, read_domain
 from sampling_ref.engines.draws import Draw
 from sampling_ref.errors import ParameterError, UnknownNameError
 from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.plain32 import PLAIN32
 from sampling_ref.numbers.protocol import Numbers
+from sampling_ref.parameters import Domain, read_domain
 
 Width: TypeAlias = Literal["f32", "f64", "exact"]
 """How an engine holds a parameter: as a 32-bit or 64-bit float, or exactly (integers, ids)."""
@@ -36,7 +36,7 @@ _RELATIONS = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 class Parameter:
     """One parameter of an engine, under the engine's own name.
 
-    `allowed` is the rule that this package checks, as a text (see `domains`).
+    `allowed` is the rule that this package checks, as a text (see `sampling_ref.parameters`).
     """
 
     name: str
@@ -96,21 +96,24 @@ def holds(condition: str, parameters: Mapping[str, Any]) -> bool:
     >>> holds("top_p >= 1.0 or words is empty", {"top_p": 0.9, "words": ()})
     True
     """
-    return any(
-        all(_compare(parameters[name], relation, value) for name, relation, value in together)
-        for together in comparisons(condition)
-    )
+    for together in comparisons(condition):
+        for name, relation, value in together:
+            held = parameters[name]
+            if relation == "is":
+                is_true = held is None if value is None else not held
+            else:
+                is_true = held is not None and _RELATIONS[relation](held, value)
+            if not is_true:
+                break
+        else:
+            return True
+    return False
 
 
-def _compare(held: Any, relation: str, value: Any) -> bool:
-    if relation == "is":
-        return held is None if value is None else not held
-    return held is not None and bool(_RELATIONS[relation](held, value))
-
-
-def compared(condition: str) -> set[str]:
+@cache
+def compared(condition: str) -> frozenset[str]:
     """Return the parameters that a condition looks at."""
-    return {name for together in comparisons(condition) for name, _, _ in together}
+    return frozenset(name for together in comparisons(condition) for name, _, _ in together)
 
 
 @dataclass(frozen=True)
@@ -244,7 +247,8 @@ class Profile:
         values: dict[str, Any] = {}
         for name, value in given.items():
             parameter = self.by_name.get(name) or self.parameter(name)
-            parameter.domain.check(name, value)
+            if not parameter.domain.holds(value):
+                raise ParameterError(name, value, str(parameter.domain))
             if parameter.name in values:
                 raise ParameterError(name, value, f"is {parameter.name}, which is given already")
             values[parameter.name] = value

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.chatstream import (
+from sampling_ref.engines.chatstream import (
     LOGITS,
     FrequencyPenaltyProcessor,
     LogitsProcessor,

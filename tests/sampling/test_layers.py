@@ -17,7 +17,7 @@ LAYERS = (
     {"numbers"},
     {"random", "lz", "generation"},
     {"steps", "draws", "speculative"},
-    {"engines", "tracing", "chatstream"},
+    {"engines", "tracing"},
     {"evaluation", "sampler", "public"},
 )
 """A part imports parts of earlier layers, or of its own, and never in circles."""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref.errors import HistoryError, ParameterError, RowError
-from sampling_ref.lz.changes import Change, add_to_all, add_to_one, amount_of
+from sampling_ref.lz.changes import Change, add_to_all, amount_of
 from sampling_ref.lz.compressor import code_power
 from sampling_ref.lz.matches import longest_match, window_and_buffer
 from sampling_ref.lz.variants import VARIANTS, Variant, lz_changes
@@ -145,7 +145,7 @@ def test_a_sum_that_almost_vanishes_is_rounded_once_too(ulps: int, power: int) -
     logit = -amount.main + ulps * 2.0**-54
     expected = float(Real(logit) + amount.real)
     assert add_to_all([logit], amount) == [expected]
-    assert add_to_one(0, logit, amount) == expected
+    assert add_to_all([Fraction(0), logit], amount)[1] == expected
 
 
 def test_halves_are_rounded_to_even_where_the_sum_is_rational() -> None:

@@ -1,22 +1,15 @@
-"""Options that several commands share.
-
-`options_as` gathers options into one argument: the cases to run, or time limits for a program.
-"""
+"""Options that several commands share, such as the cases to run, and time limits for a program."""
 
 import difflib
-from collections.abc import Callable
-from functools import wraps
 from math import isnan
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import click
 
 from tokenref.catalogue import Selection
-from tokenref.commands.paths import FILE, FOLDER
+from tokenref.commands.paths import FILE, FOLDER, Decorator, options_as
 from tokenref.protocol.channel import Patience
 from tokenref.record import OPS, SAMPLER_OPS
-
-Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class _Operation(click.Choice[str]):
@@ -71,27 +64,6 @@ ORDER: Final = click.option(
 PROGRAM_HELP: Final = (
     "Test this program. It speaks the protocol of docs/protocol.md and is started without a shell."
 )
-
-
-def options_as(parameter: str, make: Callable[..., Any], **options: Decorator) -> Decorator:
-    """Return a decorator that adds options to a command and gathers their values.
-
-    The command receives `make(...)` as one argument. Options are given by the names of `make`'s
-    parameters, which are also theirs.
-    """
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(command)
-        def gathered(*args: Any, **given: Any) -> Any:
-            values = {name: given.pop(name) for name in options}
-            return command(*args, **{parameter: make(**values)}, **given)
-
-        decorated: Callable[..., Any] = gathered
-        for option in reversed(options.values()):
-            decorated = option(decorated)
-        return decorated
-
-    return decorate
 
 
 def selection_options(verb: str) -> Decorator:

@@ -10,8 +10,8 @@ import click
 from rich.console import Console
 
 from tokenref.catalogue import Catalogue, open_catalogue
-from tokenref.commands.options import FIXTURES, options_as
-from tokenref.commands.paths import FILE, InputError, must_be_writable, write
+from tokenref.commands.options import FIXTURES
+from tokenref.commands.paths import FILE, InputError, must_be_writable, options_as, write
 from tokenref.manifest import manifest_digest
 from tokenref.reports.changes import Change, changes, notes, print_changes
 from tokenref.reports.results import Results, badge, read_results

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from tokenref.answers import Answer, Crashed
+from tokenref.answers import Answer, Crashed, NoAnswer
 from tokenref.doctor.hints import hint
 from tokenref.protocol.channel import ChannelError, LateError, Patience, Process
 from tokenref.protocol.messages import PROTO, HelloAnswer
@@ -98,7 +98,7 @@ class Conversation:
         except ProtocolError as error:
             raise StopError(_finding("hello", error, "hello", line)) from None
 
-    def load(self, about: str, kind: str, digest: str, path: Path) -> Answer | None:
+    def load(self, about: str, kind: str, digest: str, path: Path) -> NoAnswer | None:
         """Send load. Return None if that worked, else an answer. Raises `StopError`."""
         message_id = f"l{next(self._ids)}"
         message = {"cmd": "load", "id": message_id, kind: digest, "path": str(path)}

@@ -8,7 +8,7 @@ import shlex
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -18,14 +18,15 @@ import msgspec
 
 from bpe_ref import Vocabulary
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
-from tokenref.answers import Answer, Crashed, Ok, Refused, Skipped
+from tokenref.answers import Crashed, NoAnswer, Ok, Refused, Skipped, why_none
 from tokenref.catalogue import Catalogue
 from tokenref.doctor.conversation import Conversation, Finding, Said, StopError
 from tokenref.doctor.hints import hint_on_answer, hint_on_code, near
 from tokenref.doctor.smoke import Trial, canaries, trials
 from tokenref.judge import judge
-from tokenref.protocol.channel import Patience, StartError
+from tokenref.protocol.channel import Patience
 from tokenref.protocol.messages import HelloAnswer
+from tokenref.protocol.opening import arguments_of
 from tokenref.protocol.reading import shown
 from tokenref.record import PIPELINE_OPS, SAMPLER_OPS, Case, op_of
 from tokenref.record_files import read_file
@@ -44,12 +45,7 @@ def examine(command: str, catalogue: Catalogue, patience: Patience) -> Iterator[
 
     Raises `StartError` if the command is invalid or cannot be started.
     """
-    try:
-        arguments = shlex.split(command)
-    except ValueError as error:
-        raise StartError(f"the command {command!r} cannot be split: {error}") from None
-    if not arguments:
-        raise StartError(f"the command must name a program, got {command!r}")
+    arguments = arguments_of(command)
     with tempfile.TemporaryDirectory(prefix="tokenref-") as folder:
         yield from _Visit(arguments, catalogue, patience, Path(folder)).walk()
 
@@ -91,8 +87,10 @@ class _Visit:
     @contextmanager
     def _conversation(self) -> Iterator[tuple[Conversation, HelloAnswer]]:
         conversation = Conversation(self._arguments, self._patience)
-        with closing(_Ends(conversation)):
+        try:
             yield conversation, conversation.hello()
+        finally:
+            conversation.end()
 
     def _about_op(
         self, conversation: Conversation, op: str, profiles: Sequence[str], hello: HelloAnswer
@@ -106,7 +104,7 @@ class _Visit:
                 yield _about_load(op, self._catalogue.name(trial.vocab), instead)
                 return
             if instead is not None:
-                reasons.append(_reason(instead))
+                reasons.append(why_none(instead))
                 continue
             found = list(self._about_trial(conversation, trial, hello))
             if all(each.kind == "note" for each in found):  # all was skipped
@@ -134,7 +132,7 @@ class _Visit:
                     yield found
                     return
 
-    def _load(self, conversation: Conversation, about: str, vocab: str | None) -> Answer | None:
+    def _load(self, conversation: Conversation, about: str, vocab: str | None) -> NoAnswer | None:
         """Load the subject of records. Return None if that worked, else an answer."""
         if vocab is None:
             return None
@@ -231,7 +229,7 @@ class _Visit:
                     "problem",
                     trial.op,
                     f"{case.id} is answered differently as number {place} of {many} questions: "
-                    f"{_short(said.answer)}, alone {_short(alone[place % len(alone)].answer)}",
+                    f"{said.answer!r:.120}, alone {alone[place % len(alone)].answer!r:.120}",
                     hint="a question must not change the answer to another; "
                     "each answer has the key of its question",
                 )
@@ -267,16 +265,6 @@ class _Visit:
                 "canary",
                 f"self-check: {rejected} of {tried} known-wrong answers were rejected",
             )
-
-
-class _Ends:
-    """Closes a conversation."""
-
-    def __init__(self, conversation: Conversation) -> None:
-        self._conversation = conversation
-
-    def close(self) -> None:
-        self._conversation.end()
 
 
 def _about_load(op: str, name: str, instead: Crashed) -> Finding:
@@ -316,17 +304,6 @@ def _result(said: Said, content: Mapping[str, Any]) -> str:
         for key, part in content.items()
     }
     return shown(msgspec.json.encode({"k": said.result.get("k", "01"), **shortened}))
-
-
-def _reason(answer: Answer) -> str:
-    return str(getattr(answer, "reason", getattr(answer, "message", answer)))
-
-
-def _short(answer: Answer) -> str:
-    return f"{answer!r:.120}"
-
-
-__all__ = ["about_hello", "profiles_of"]
 
 
 def profiles_of(cases: Iterable[Case]) -> dict[str, set[str]]:

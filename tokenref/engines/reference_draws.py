@@ -168,10 +168,10 @@ def _speculative(choices: Choices, request: Request) -> Out:
     params = unpack_parameters(request["params"])
     target, draft = ([unpack(row) for row in request[name]] for name in ("target", "draft"))
     tokens, uniforms = list(request["tokens"]), unpack(request["uniforms"])
-    allowed = _SPECULATIVE_PARAMETERS[method]
+    allowed, open_points = _SPECULATIVE[method]
     for name in sorted(params.keys() - allowed):
         raise ParameterError(name, params[name], f"must not be given for {method}")
-    judge = {name: chosen[name] for name in _SPECULATIVE_CHOICES[method]}
+    judge = {name: chosen[name] for name in open_points}
     if method == "typical":
         return _typical(target, tokens, params)
     if method in {"chain", "block"}:
@@ -189,23 +189,15 @@ def _speculative(choices: Choices, request: Request) -> Out:
     return {"accepted": found.accepted, "tokens": list(found.tokens)}
 
 
-_SPECULATIVE_PARAMETERS: Final[Mapping[str, frozenset[str]]] = {
-    "chain": frozenset({"weight"}),
-    "block": frozenset(),
-    "tree": frozenset({"parents"}),
-    "target only": frozenset({"parents", "threshold_single", "threshold_acc"}),
-    "matching": frozenset(),
-    "typical": frozenset({"parents", "epsilon", "delta"}),
+_SPECULATIVE: Final[Mapping[str, tuple[frozenset[str], tuple[str, ...]]]] = {
+    "chain": (frozenset({"weight"}), ("equality", "undrafted", "if_equal")),
+    "block": (frozenset(), ("equality",)),
+    "tree": (frozenset({"parents"}), ("equality",)),
+    "target only": (frozenset({"parents", "threshold_single", "threshold_acc"}), ()),
+    "matching": (frozenset(), ()),
+    "typical": (frozenset({"parents", "epsilon", "delta"}), ()),
 }
-
-_SPECULATIVE_CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
-    "chain": ("equality", "undrafted", "if_equal"),
-    "block": ("equality",),
-    "tree": ("equality",),
-    "target only": (),
-    "matching": (),
-    "typical": (),
-}
+"""The parameters of each method, and its open points."""
 
 
 def _mixed(target: list[Any], draft: list[Any], weight: Any) -> list[Any]:

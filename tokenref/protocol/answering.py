@@ -22,13 +22,12 @@ from tokenref.answers import (
     Answer,
     Crashed,
     Engine,
-    NotAsked,
     Ok,
     Refused,
     Session,
-    Skipped,
     TimedOut,
     Unsupported,
+    why_none,
 )
 from tokenref.catalogue import fixtures_folder
 from tokenref.protocol.messages import PROTO, HelloRequest, LoadRequest, RunRequest, line_of
@@ -156,7 +155,9 @@ def _written(answer: Answer) -> dict[str, Any]:
         return {"ok": answer.out}
     if isinstance(answer, Refused):
         return {"err": {"code": answer.code, "msg": answer.message[:_LONGEST_MESSAGE]}}
-    if isinstance(answer, Unsupported | Skipped | NotAsked):
-        return {"skip": {"reason": answer.reason[:_LONGEST_MESSAGE]}}
-    assert isinstance(answer, Crashed | TimedOut)  # noqa: S101 - there is no other answer
-    return {"crash": {"msg": answer.message[:_LONGEST_MESSAGE]}}
+    why = why_none(answer)[:_LONGEST_MESSAGE]
+    return (
+        {"crash": {"msg": why}}
+        if isinstance(answer, Crashed | TimedOut)
+        else {"skip": {"reason": why}}
+    )

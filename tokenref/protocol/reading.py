@@ -98,7 +98,7 @@ def read_hello(line: bytes) -> HelloAnswer:
     return answer
 
 
-def read_load(line: bytes, message_id: str) -> Answer | None:
+def read_load(line: bytes, message_id: str) -> Skipped | Crashed | None:
     """Return None if loading worked, else the answer to all questions. Raises `ProtocolError`.
 
     >>> read_load(b'{"id":"l1","skip":{"reason":"has 32-bit ids only"}}', "l1")
@@ -109,7 +109,7 @@ def read_load(line: bytes, message_id: str) -> Answer | None:
     return load_outcome(answer)
 
 
-def load_outcome(answer: LoadAnswer) -> Answer | None:
+def load_outcome(answer: LoadAnswer) -> Skipped | Crashed | None:
     """Return None if loading worked, else the answer to all questions."""
     if answer.err is not UNSET:
         return Crashed(f"loading was refused: {answer.err.code}: {answer.err.msg}"[:300])

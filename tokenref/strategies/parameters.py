@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from hypothesis import strategies as st
 
 from sampling_ref import PROFILES, STEPS
-from sampling_ref.engines.domains import Domain
+from sampling_ref.parameters import Domain
 from tokenref.strategies.rows import near_boundary
 from tokenref.strategies.texts import mostly
 

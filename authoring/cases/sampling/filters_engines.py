@@ -8,8 +8,8 @@ from typing import Any, Final, TypeAlias
 from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.filter_draft import FilterCase, Row, eighths, logits, parts
 from sampling_ref import PROFILES
-from sampling_ref.engines.domains import Domain
 from sampling_ref.engines.profile import Profile, Stage
+from sampling_ref.parameters import Domain
 from tokenref.answers import Answer, Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import unpack

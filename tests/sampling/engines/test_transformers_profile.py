@@ -524,7 +524,7 @@ class Tally:
 TALLY = Tally()
 
 
-@drawn(250)
+@drawn(300)
 @given(row=CHAIN_ROWS | LONG_CHAIN_ROWS, params=settings_of_generate(), data=st.data())
 def test_the_whole_chain_is_the_same(
     row: list[float], params: dict[str, Any], data: st.DataObject
