@@ -30,10 +30,9 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.history import read_history
 from sampling_ref.lz.code_lengths import literal_power, pair_power, read_bits
 from sampling_ref.lz.matches import Match, longest_match, window_and_buffer
-from sampling_ref.parameters import read_whole
+from sampling_ref.parameters import read_history, read_whole
 from sampling_ref.row import TokenId
 
 Code: TypeAlias = TokenId | Match

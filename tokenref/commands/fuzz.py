@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import click
 
 from tokenref.commands.options import OPERATION, number_of_seconds, patience_options
 from tokenref.commands.paths import FILE, FOLDER, InputError, write
 from tokenref.fuzzing.plan import SECONDS
-from tokenref.protocol.channel import Patience
 
 
 @click.command()
@@ -63,7 +63,10 @@ from tokenref.protocol.channel import Patience
     help="Stop after this many likely bugs, or ten times as many findings.",
 )
 @click.option(
-    "--executor", metavar="NAME", help="Run in parallel: processes, processes:N, or module:factory."
+    "--executor",
+    "executor_name",
+    metavar="NAME",
+    help="Run in parallel: processes, processes:N, or module:factory.",
 )
 @click.option(
     "--state", type=FILE, help="Save progress and findings to this file, and resume from it."
@@ -72,22 +75,15 @@ from tokenref.protocol.channel import Patience
 @click.pass_context
 def fuzz(
     ctx: click.Context,
+    /,
     engine: str | None,
     command: str | None,
-    ops: Sequence[str],
-    profiles: Sequence[str],
-    subjects: Sequence[str],
-    ignored: Sequence[str],
+    index: int | None,
     seconds: float | None,
     shrink_seconds: float,
-    cases: int | None,
-    seed: int | None,
-    shard: str,
-    index: int | None,
     most: int,
-    executor: str | None,
-    state: Path | None,
-    patience: Patience,
+    executor_name: str | None,
+    **wanted: Any,
 ) -> None:
     """Ask an engine random questions and shrink the failures.
 
@@ -106,24 +102,10 @@ def fuzz(
         if error.name != "hypothesis":
             raise
         raise InputError("fuzz needs hypothesis: pip install 'tokenref[fuzz]'") from None
-    wanted = Wanted(
-        engine=engine or f"cmd:{command}",
-        ops=ops,
-        profiles=profiles,
-        subjects=subjects,
-        ignored=ignored,
-        seed=seed,
-        cases=cases,
-        shard=shard,
-        state=state,
-        patience=patience,
-    )
+    options = Wanted(engine=engine or f"cmd:{command}", **wanted)
     if index is not None:
-        ctx.exit(ask_again(wanted, index, shrink_seconds))
-    code = campaign(
-        wanted, seconds=seconds, shrink_seconds=shrink_seconds, most=most, executor_name=executor
-    )
-    ctx.exit(code)
+        ctx.exit(ask_again(options, index, shrink_seconds))
+    ctx.exit(campaign(options, seconds, shrink_seconds, most, executor_name))
 
 
 @click.command()
