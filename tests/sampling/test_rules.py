@@ -51,7 +51,7 @@ QUESTIONS: dict[str, dict[str, dict[str, Any]]] = {
 ASKED = [(name, op) for name, questions in QUESTIONS.items() for op in questions]
 
 MOST = {"exact": (60, 16), "f32": (60, 15)}
-"""So many functions, and so many files, at most; comprehensions are not counted."""
+"""Maximum numbers of functions and files; comprehensions are not counted."""
 
 IRRATIONAL = {"dynamic_temperature", "mirostat_1", "mirostat_2", "top_a"}
 """In exact precision these need logarithms of sums as real numbers, and 16 functions more."""
