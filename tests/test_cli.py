@@ -53,7 +53,7 @@ def fixtures(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def mine(tmp_path: Path) -> Path:
-    """Return a vocabulary file of one's own."""
+    """Return a user's own vocabulary file."""
     path = tmp_path / "mine.tiktoken"
     write_tiktoken({content: token for token, content in tiny_vocabulary().tokens.items()}, path)
     return path

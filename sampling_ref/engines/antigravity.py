@@ -47,7 +47,6 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import Greedy, Parameter, Profile, Stage
 from sampling_ref.errors import RowError
@@ -55,7 +54,7 @@ from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_b
 from sampling_ref.numbers.orders import Ties, greatest_first
 from sampling_ref.numbers.plain32 import Plain32, Plain32Row, softmax_in_32_bits
 from sampling_ref.numbers.protocol import Row, Walk
-from sampling_ref.row import Number, ReadRow
+from sampling_ref.row import Candidates, Number, ReadRow
 
 
 class TotalOrderWalk(Walk):

@@ -59,15 +59,13 @@ from fractions import Fraction
 from math import exp
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypedDict, get_args
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import Parameter, Profile, Stage
 from sampling_ref.errors import ParameterError, UnknownNameError
-from sampling_ref.history import read_history
 from sampling_ref.numbers.exact import WEIGHTS
 from sampling_ref.numbers.orders import largest_first
-from sampling_ref.parameters import read_choice, read_number
-from sampling_ref.row import Number, TokenId, read_logits
+from sampling_ref.parameters import read_choice, read_history, read_number
+from sampling_ref.row import Candidates, Number, TokenId, read_logits
 from sampling_ref.steps.frequency_penalty import frequency_penalty
 from sampling_ref.steps.presence_penalty import presence_penalty
 from sampling_ref.steps.repetition_penalty import repetition_penalty

@@ -41,9 +41,8 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.history import read_history
 from sampling_ref.lz.matches import Match, longest_match, window_and_buffer
-from sampling_ref.parameters import read_whole
+from sampling_ref.parameters import read_history, read_whole
 from sampling_ref.row import TokenId
 
 Code: TypeAlias = TokenId | Match

@@ -19,12 +19,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.orders import first_largest, last_largest
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_choice, read_number
-from sampling_ref.row import Number, ReadRow, TokenId, mask, read_possible_logits
+from sampling_ref.row import Candidates, Number, ReadRow, TokenId, mask, read_possible_logits
 from sampling_ref.steps.step import rule_step
 
 Ties = Literal["first", "last"]

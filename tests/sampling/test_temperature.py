@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.errors import ParameterError, RowError
 from sampling_ref.numbers.binary32 import Binary32
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.plain32 import PLAIN32
 from sampling_ref.numbers.protocol import Numbers
-from sampling_ref.row import Number
+from sampling_ref.row import Candidates, Number
 from sampling_ref.steps import dynamic_temperature as of_dynamic_temperature
 from sampling_ref.steps import smoothing as of_smoothing
 from sampling_ref.steps.greedy import Rule, greedy_token, is_greedy

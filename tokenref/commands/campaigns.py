@@ -37,12 +37,8 @@ from tokenref.fuzzing.shrinking import shrunk
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.record import OPS
-from tokenref.strategies import (
-    SAMPLER_QUESTIONS,
-    TOKENIZER_QUESTIONS,
-    VOCABULARY_QUESTIONS,
-    profiles_of,
-)
+from tokenref.strategies import SAMPLER_QUESTIONS, TOKENIZER_QUESTIONS, VOCABULARY_QUESTIONS
+from tokenref.strategies.sampler_questions import profiles_of
 from tokenref.subjects import SAMPLERS, TokenizerFile
 
 QUESTIONS: Final = {*VOCABULARY_QUESTIONS, *TOKENIZER_QUESTIONS, *SAMPLER_QUESTIONS}

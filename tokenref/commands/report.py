@@ -178,9 +178,8 @@ def _about_records(files: Sequence[Results], catalogue: Catalogue) -> list[str]:
     """Return a sentence for each file that was made with other records than those here."""
     here = manifest_digest(catalogue.manifest)
     return [
-        f"{results.path} contains results for your own records, whose questions and "
-        "reasons are not "
-        "available here; `tokenref check --records FILE --html` shows them"
+        f"{results.path} contains results for your own records, whose questions and reasons are "
+        "not available here; `tokenref check --records FILE --html` shows them"
         if results.header.records
         else f"{results.path} was made with other records than those here, so reasons, "
         "questions and flags may be missing or wrong"

@@ -9,13 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
 from sampling_ref.errors import HistoryError
-from sampling_ref.history import read_history, read_prompt_length
 from sampling_ref.lz.changes import Changes
 from sampling_ref.lz.variants.codelength import codelength
 from sampling_ref.lz.variants.corrected import corrected, paper
 from sampling_ref.lz.variants.forks import fork_july, fork_march
 from sampling_ref.lz.variants.script import script
-from sampling_ref.parameters import read_choice, read_whole
+from sampling_ref.parameters import read_choice, read_history, read_prompt_length, read_whole
 from sampling_ref.row import TokenId
 
 Variant: TypeAlias = Literal[
