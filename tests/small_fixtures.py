@@ -58,6 +58,7 @@ def small_fixtures(folder: Path, most: int = 40) -> Path:
         vocabularies=entries,
         tokenizers=[tokenizer],
         retired=[],
+        version=whole.version,
     )
     files["MANIFEST.json"] = dump_manifest(manifest)
     for path, data in files.items():

@@ -15,7 +15,13 @@ from zipfile import ZipFile
 
 from bpe_ref import BpeError
 from bpe_ref.formats.plain_json import parse_plain_json
-from tokenref.manifest import Manifest, VocabularyEntry, parse_manifest, read_manifest
+from tokenref.manifest import (
+    Manifest,
+    VocabularyEntry,
+    manifest_digest,
+    parse_manifest,
+    read_manifest,
+)
 from tokenref.record import ROW_OPS, Case, RecordError, op_of
 from tokenref.record_files import REGRESS, FixturePath, read_file, read_records
 from tokenref.subjects import (
@@ -219,14 +225,21 @@ class Catalogue:
         )
 
 
-def open_catalogue(folder: FixturePath | None = None) -> Catalogue:
+def open_catalogue(folder: FixturePath | None = None, digest: str | None = None) -> Catalogue:
     """Read and check all fixtures of a folder, by default those of the package.
+
+    If there is a `digest`, it must be that of the manifest.
 
     Raises `RecordError` if a file is missing, changed or invalid, and if two files use the same
     id.
     """
     folder = folder or fixtures_folder()
     manifest = read_manifest(folder)
+    found = manifest_digest(manifest)
+    if digest not in {None, found}:
+        raise RecordError(
+            f"the fixtures {manifest.version} here have the digest {found}, not {digest!r:.90}"
+        )
     cases: list[Case] = []
     canaries: list[Case] = []
     for entry in manifest.files:

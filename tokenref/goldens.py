@@ -176,6 +176,7 @@ def open_goldens(path: Path, name_or_path: str) -> Catalogue:
         vocabularies=_with(package.manifest.vocabularies, [] if whole else own),
         tokenizers=_with(package.manifest.tokenizers, own if whole else []),
         retired=[],
+        version=package.manifest.version,
     )
     return Catalogue(package.folder, manifest, cases, package.canaries, {digest: subject})
 

@@ -144,6 +144,7 @@ def judge(
     run.trouble = [*map(self_check_failed, found.canaries), *found.trouble]
     conclude(run, known, complete=len(found.results) == len(catalogue.cases))
     about: dict[str, object] = {"fixtures": digest, "seed": questions.seed}
+    about["fixtures_version"] = catalogue.manifest.version
     again = [] if fixtures is None else ["--fixtures", str(fixtures)]
     if json_path is not None:  # before anything is printed, which may fail
         write(dump_report([run], about, known), json_path)

@@ -150,6 +150,7 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
 @click.option(
     "--id", "ids", multiple=True, metavar="GLOB", help="Promote only findings whose id matches."
 )
+@click.option("--all", "every", is_flag=True, help="Promote more than one finding per likely bug.")
 @click.option("--why", required=True, help="Why the case matters, for later readers.")
 @click.option("--slug", help="Use this last part of the id instead of a digest.")
 @click.option(
@@ -172,10 +173,13 @@ def promote(
     out: Path | None,
     fixtures: Path | None,
     year: int | None,
+    *,
+    every: bool,
 ) -> None:
     """Turn the findings of a campaign into golden records.
 
-    FINDINGS is the --state file of `tokenref fuzz`. The reference computes the answers again.
+    FINDINGS is the --state file of `tokenref fuzz`. Of findings that are likely the same bug, only
+    the simplest is promoted. The reference computes the answers again.
 
     --out writes your own file of records. Vocabularies that are not part of the fixtures are
     written to the folder vocab next to it. Run it with `tokenref check ENGINE --records FILE`.
@@ -184,6 +188,7 @@ def promote(
     the manifest.
     """
     from tokenref.fuzzing.journal import read_journal
+    from tokenref.fuzzing.likely_bugs import likely_bugs
     from tokenref.fuzzing.promoting import own_target, promoted, promoted_to_fixtures
     from tokenref.glossary import FLAGS
 
@@ -198,6 +203,9 @@ def promote(
         for finding in journal.findings.values()
         if not ids or any(fnmatchcase(str(finding.record["id"]), glob) for glob in ids)
     ]
+    selected = len(chosen)
+    if not every:
+        chosen = [bug.first for bug in likely_bugs(chosen)]
     if slug is not None and len(chosen) > 1:
         raise InputError(f"--slug needs exactly one finding, but {len(chosen)} are selected")
     if fixtures is not None and year is not None:
@@ -210,3 +218,9 @@ def promote(
         write(content, path)
     for case in result.cases:
         click.echo(case.id)
+    if selected > len(chosen):
+        click.echo(
+            f"{selected - len(chosen):,} more findings are likely the same bugs; "
+            "--all promotes them too",
+            err=True,
+        )

@@ -122,7 +122,7 @@ def _about(gathered: Gathered) -> str:
     parts: list[str] = []
     for what, found in (
         ("Judged by tokenref", sorted({header.tokenref for header in headers})),
-        ("fixtures", sorted({header.fixtures[:19] for header in headers})),
+        ("fixtures", sorted({f"{h.fixtures_version} {h.fixtures[:19]}".strip() for h in headers})),
         ("only", dict.fromkeys(f"--{name} {' '.join(values)}" for name, values in chosen)),
         ("shard", sorted({header.shard for header in headers})),
     ):
