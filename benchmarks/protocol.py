@@ -79,7 +79,14 @@ def questions(count: int) -> list[Case]:
 def catalogue(cases: list[Case]) -> Catalogue:
     """Return a catalogue of nothing but these cases."""
     manifest = Manifest(
-        format=1, cases=len(cases), flags=[], files=[], vocabularies=[], tokenizers=[], retired=[]
+        format=1,
+        cases=len(cases),
+        flags=[],
+        files=[],
+        vocabularies=[],
+        tokenizers=[],
+        retired=[],
+        version="1.0.0",
     )
     return Catalogue(Path("none"), manifest, cases, [])
 

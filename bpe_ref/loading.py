@@ -50,7 +50,7 @@ def load(name_or_path: str | os.PathLike[str]) -> Tokenizer:
     name = str(name_or_path)
     if path is not None:
         return _load(path, name)
-    vocabulary = tiny_vocabulary() if name == _TINY else finding.load_vocabulary(name)
+    vocabulary = tiny_vocabulary() if name == _TINY else finding.registered_vocabulary(name)
     return tokenizer_of(vocabulary, name=name)
 
 

@@ -25,8 +25,8 @@ from typing import Final, TypeAlias
 
 from bpe_ref.added_tokens import RECOGNISE_ALL, AddedVocabulary, Cut, Treatment
 from bpe_ref.components import Draw, Model, Normalizer, PreTokenizer
+from bpe_ref.models.borders import CharacterBorders
 from bpe_ref.models.bpe import BPE
-from bpe_ref.models.character_borders import CharacterBorders
 from bpe_ref.models.piece_cache import PieceCache
 from bpe_ref.normalizers.byte_level import ByteLevel as ByteLevelNormalizer
 from bpe_ref.normalizers.sequence import Sequence as NormalizerSequence

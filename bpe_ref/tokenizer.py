@@ -67,7 +67,6 @@ from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE, as_bytes
 from bpe_ref.normalizers.nfc import PinnedNFC
 from bpe_ref.pieces import Piece, encode_pieces, pieces_of
-from bpe_ref.post_processors import PostProcessor, process
 from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.profile import STRICT
 from bpe_ref.quick_ids import QuickIds, reads_origins, writes_letters
@@ -80,6 +79,7 @@ if TYPE_CHECKING:  # loaded when they are needed: most programs do not cut texts
     from bpe_ref.cutting.growing import AppendCounter
     from bpe_ref.cutting.safe_cuts import TextCounter
     from bpe_ref.cutting.splitting import Chunk
+    from bpe_ref.post_processors import PostProcessor
     from bpe_ref.post_processors.padding import Padding
     from bpe_ref.post_processors.truncation import Truncation
 
@@ -151,7 +151,7 @@ class Tokenizer:
     model: Model
     normalizer: Normalizer | None = None
     pre_tokenizer: PreTokenizer | None = None
-    post_processor: PostProcessor | None = None
+    post_processor: "PostProcessor | None" = None
     decoder: Decoder | None = None
     added_tokens: AddedTokens = field(default_factory=AddedTokens)
     truncation: "Truncation | None" = None
@@ -264,9 +264,7 @@ class Tokenizer:
             if add_special_tokens and self.post_processor is not None:
                 added = self.post_processor.added_tokens(is_pair=second is not None)
             first, second = self.truncation.truncate(first, second, added)
-        encoding = process(
-            self.post_processor, first, second, add_special_tokens=add_special_tokens
-        )
+        encoding = self._processed(first, second, add_special_tokens)
         return encoding if self.padding is None else self.padding.pad([encoding])[0]
 
     def count(self, text: Text, pair: Text | None = None, **how: Unpack[_HowToEncode]) -> int:
@@ -686,6 +684,16 @@ class Tokenizer:
             offsets=tuple((places[start], places[stop]) for start, stop in encoding.offsets),
         )
 
+    def _processed(
+        self, first: Encoding, second: Encoding | None, add_special_tokens: bool
+    ) -> Encoding:
+        """Return the encoding of a text or a pair with what the post-processor adds."""
+        if self.post_processor is None and second is None:
+            return first
+        from bpe_ref.post_processors import process
+
+        return process(self.post_processor, first, second, add_special_tokens=add_special_tokens)
+
     def _aligned_pieces(self, text: str, treatment: Treatment) -> list[Piece]:
         return pieces_of(text, self.added, self.normalizer, self.pre_tokenizer, treatment)
 
@@ -705,10 +713,7 @@ class Tokenizer:
     def _frames(self) -> tuple[list[TokenId] | None, list[TokenId] | None]:
         """The ids of any text, without and with special tokens; None if nothing is added."""
         hole = Encoding.of([(_HOLE, "", (0, 0), 0)])
-        without, with_ = (
-            list(process(self.post_processor, hole, add_special_tokens=choice).ids)
-            for choice in (False, True)
-        )
+        without, with_ = (list(self._processed(hole, None, choice).ids) for choice in (False, True))
         return (None if without == [_HOLE] else without), (None if with_ == [_HOLE] else with_)
 
     # ---- what tokens are to the decoder

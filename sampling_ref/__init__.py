@@ -1,6 +1,6 @@
 """Sampling in readable Python: from a row of logits to a token.
 
-row, history, candidates, parameters     what samplers work on, and how arguments are checked
+row, parameters     what samplers work on, and how arguments are checked
 numbers/     exact decisions about real numbers; 32-bit floats where engines round; orders
 steps/, tracing     one file for each rule; what each of them did in a chain
 random/, draws/     random bits and numbers, and what is drawn with them

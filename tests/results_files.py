@@ -46,6 +46,7 @@ def catalogue(records: Iterable[Case], name: str = "letters") -> Catalogue:
         vocabularies=[entry],
         tokenizers=[],
         retired=[],
+        version="1.0.0",
     )
     return Catalogue(Path(), manifest, cases, [])
 

@@ -83,6 +83,7 @@ def catalogue(*canaries: Case) -> Catalogue:
         vocabularies=[entry],
         tokenizers=[],
         retired=[],
+        version="1.0.0",
     )
     return Catalogue(
         Path("no-folder"), manifest, CASES, list(canaries), {VOCABULARY.digest(): VOCABULARY}

@@ -162,6 +162,7 @@ def catalogue(*canaries: Case) -> Catalogue:
         vocabularies=entries,
         tokenizers=[],
         retired=[],
+        version="1.0.0",
     )
     chosen = list(canaries) or [CANARY]
     return Catalogue(Path("no-folder"), manifest, CASES, chosen, {VOCABULARY.digest(): VOCABULARY})

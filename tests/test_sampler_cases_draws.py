@@ -189,7 +189,7 @@ def test_another_row_of_a_batch_may_leave_out_its_stages() -> None:
 
 
 def plain_draw(case: Case, width: type[Any]) -> list[int]:
-    """Draw as the shortest program does, with every number in so many bits."""
+    """Draw as the shortest program does, with every number rounded to the width."""
     asked = msgspec.to_builtins(case.input)
     uniforms = np.array(unpack(asked["uniforms"])).astype(width)
     row = np.array(unpack(asked.get("probs", asked.get("logits"))))

@@ -166,18 +166,17 @@ def open_goldens(path: Path, name_or_path: str) -> Catalogue:
     package = open_catalogue()
     own = [VocabularyEntry(name=name_or_path, digest=digest, path=None, licence="its owner's")]
     whole = isinstance(subject, TokenizerFile)
+    digested = sha256(data).hexdigest()
+    file = FileEntry(path=str(path), sha256=digested, bytes=len(data), cases=len(cases))
     manifest = Manifest(
         format=1,
         cases=len(cases),
         flags=sorted({flag for case in cases for flag in case.flags}),
-        files=[
-            FileEntry(
-                path=str(path), sha256=sha256(data).hexdigest(), bytes=len(data), cases=len(cases)
-            )
-        ],
+        files=[file],
         vocabularies=_with(package.manifest.vocabularies, [] if whole else own),
         tokenizers=_with(package.manifest.tokenizers, own if whole else []),
         retired=[],
+        version=package.manifest.version,
     )
     return Catalogue(package.folder, manifest, cases, package.canaries, {digest: subject})
 

@@ -64,12 +64,12 @@ def at_most(vocabulary: Vocabulary, text: str, limit: int) -> Witness:
 
 
 def beginning(vocabulary: Vocabulary, text: str, most: int) -> Witness:
-    """Return the witness "the longest beginning of so many tokens"."""
+    """Return the witness "the longest beginning with at most `most` tokens"."""
     return Witness(vocabulary, "split", {"text": text, "most": most})
 
 
 def chunked(vocabulary: Vocabulary, text: str, most: int, overlap: int = 0) -> Witness:
-    """Return the witness "the chunks of so many tokens"."""
+    """Return the witness "the chunks of at most `most` tokens"."""
     return Witness(vocabulary, "chunks", {"text": text, "most": most, "overlap": overlap})
 
 

@@ -47,7 +47,6 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import Greedy, Parameter, Profile, Stage
 from sampling_ref.errors import RowError
@@ -55,7 +54,7 @@ from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_b
 from sampling_ref.numbers.orders import Ties, greatest_first
 from sampling_ref.numbers.plain32 import Plain32, Plain32Row, softmax_in_32_bits
 from sampling_ref.numbers.protocol import Row, Walk
-from sampling_ref.row import Number, ReadRow
+from sampling_ref.row import Candidates, Number, ReadRow
 
 
 class TotalOrderWalk(Walk):
@@ -153,10 +152,10 @@ ANTIGRAVITY = Profile(
     repository="the published text",
     version=TEXT,
     parameters=(
-        Parameter("temperature", 0.8, "[0, inf)", "f32", source=f"{TEXT}, 5.4"),
-        Parameter("top_p", 0.9, "[0, 1]", "f32", source=f"{TEXT}, 5.4"),
+        Parameter("temperature", 0.8, "[0, inf)", "f32", f"{TEXT}, 5.4"),
+        Parameter("top_p", 0.9, "[0, 1]", "f32", f"{TEXT}, 5.4"),
         Parameter("top_k", 40, "whole [1, inf)", source=f"{TEXT}, 5.4"),
-        Parameter("repetition_penalty", 1.1, "(0, inf)", "f32", source=f"{TEXT}, 5.4"),
+        Parameter("repetition_penalty", 1.1, "(0, inf)", "f32", f"{TEXT}, 5.4"),
         Parameter("repetition_window", 64, "whole [0, inf)", source=f"{TEXT}, 5.4"),
     ),
     engine_rules={

@@ -13,11 +13,11 @@ CANDLE = Profile(
     repository="https://github.com/huggingface/candle",
     version="2a13b0f3 (2026-08-14)",
     parameters=(
-        Parameter("repeat_penalty", 1.1, "(0, inf)", "f32", source=f"{UTILS}:68, {EXAMPLE}:257"),
+        Parameter("repeat_penalty", 1.1, "(0, inf)", "f32", f"{UTILS}:68, {EXAMPLE}:257"),
         Parameter("repeat_last_n", 64, "whole [0, inf)", source=EXAMPLE),
-        Parameter("temperature", None, "[0, inf) or None", "f64", source=f"{GENERATION}:31-35"),
+        Parameter("temperature", None, "[0, inf) or None", "f64", f"{GENERATION}:31-35"),
         Parameter("top_k", None, "whole [1, inf) or None", source=f"{GENERATION}:13-15"),
-        Parameter("top_p", None, "[0, 1] or None", "f32", source=f"{GENERATION}:14-15"),
+        Parameter("top_p", None, "[0, 1] or None", "f32", f"{GENERATION}:14-15"),
     ),
     aliases={"k": "top_k", "p": "top_p"},
     engine_rules={
@@ -72,9 +72,8 @@ CANDLE = Profile(
                 "walked": "downwards",
             },
             off_if="top_p is None or top_p <= 0.0 or top_p >= 1.0",
-            note=(
-                "A stable sort; the probabilities are not scaled up for tokens that top_k removed."
-            ),
+            note="A stable sort; the probabilities are not scaled up for tokens that top_k "
+            "removed.",
             source=f"{GENERATION}:64-82, 97-115",
         ),
     ),

@@ -59,15 +59,13 @@ from fractions import Fraction
 from math import exp
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypedDict, get_args
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import Parameter, Profile, Stage
 from sampling_ref.errors import ParameterError, UnknownNameError
-from sampling_ref.history import read_history
 from sampling_ref.numbers.exact import WEIGHTS
 from sampling_ref.numbers.orders import largest_first
-from sampling_ref.parameters import read_choice, read_number
-from sampling_ref.row import Number, TokenId, read_logits
+from sampling_ref.parameters import read_choice, read_history, read_number
+from sampling_ref.row import Candidates, Number, TokenId, read_logits
 from sampling_ref.steps.frequency_penalty import frequency_penalty
 from sampling_ref.steps.presence_penalty import presence_penalty
 from sampling_ref.steps.repetition_penalty import repetition_penalty
@@ -366,12 +364,12 @@ CHATSTREAM = Profile(
         Parameter(
             "penalty_method", "multiplicative", "one of multiplicative, subtractive", source=CODE
         ),
-        Parameter("repetition_penalty", None, "(-inf, inf) or None", "f64", source=CODE),
-        Parameter("frequency_penalty", None, "(-inf, inf) or None", "f64", source=CODE),
-        Parameter("presence_penalty", None, "(-inf, inf) or None", "f64", source=CODE),
-        Parameter("temperature", 1.0, "(0, inf)", "f64", source=f"{ARTICLE}, scenario, step 3"),
+        Parameter("repetition_penalty", None, "number or None", "f64", CODE),
+        Parameter("frequency_penalty", None, "number or None", "f64", CODE),
+        Parameter("presence_penalty", None, "number or None", "f64", CODE),
+        Parameter("temperature", 1.0, "(0, inf)", "f64", f"{ARTICLE}, scenario, step 3"),
         Parameter("top_k", None, "whole [1, inf) or None", source=f"{ARTICLE}, scenario, step 4"),
-        Parameter("top_p", None, "[0, 1] or None", "f64", source=f"{ARTICLE}, scenario, step 5"),
+        Parameter("top_p", None, "[0, 1] or None", "f64", f"{ARTICLE}, scenario, step 5"),
     ),
     engine_rules={
         "penalty_method": "Each processor has its own.",

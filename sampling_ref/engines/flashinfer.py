@@ -12,10 +12,10 @@ FLASHINFER = Profile(
     repository="https://github.com/flashinfer-ai/flashinfer",
     version="fb28d724 (2026-08-22)",
     parameters=(
-        Parameter("temperature", 1.0, "(0, inf)", "f32", source=f"{PYTHON}:737"),
+        Parameter("temperature", 1.0, "(0, inf)", "f32", f"{PYTHON}:737"),
         Parameter("top_k", None, "whole [1, inf) or None", source=f"{PYTHON}:1579"),
-        Parameter("top_p", None, "(0, 1] or None", "f32", source=f"{PYTHON}:1579"),
-        Parameter("min_p", None, "[0, 1] or None", "f32", source=f"{PYTHON}:1216"),
+        Parameter("top_p", None, "(0, 1] or None", "f32", f"{PYTHON}:1579"),
+        Parameter("min_p", None, "[0, 1] or None", "f32", f"{PYTHON}:1216"),
         Parameter(
             "filter_apply_order",
             "top_k_first",

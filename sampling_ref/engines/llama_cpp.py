@@ -26,17 +26,15 @@ LLAMA_CPP = Profile(
     repository="https://github.com/ggml-org/llama.cpp",
     version="as shipped with llama-cpp-python 0.3.36",
     parameters=(
-        Parameter(
-            "logit_bias", {}, "token numbers [-inf, inf)", "f32", source="common/sampling.cpp:325"
-        ),
+        Parameter("logit_bias", {}, "token numbers", "f32", "common/sampling.cpp:325"),
         Parameter(
             "repeat_last_n", 64, f"whole [-1, {LARGEST}]", source=f"{SCHEMA}:126, {SAMPLER}:3209"
         ),
-        Parameter("repeat_penalty", 1.0, "(0, inf)", "f32", source="common/sampling.cpp:190"),
-        Parameter("frequency_penalty", 0.0, "(-inf, inf)", "f32", source="common/sampling.cpp:195"),
-        Parameter("presence_penalty", 0.0, "(-inf, inf)", "f32", source="common/sampling.cpp:198"),
-        Parameter("dry_multiplier", 0.0, "[0, inf)", "f32", source=f"{SCHEMA}:139"),
-        Parameter("dry_base", 1.75, "(-inf, inf)", "f32", source=f"{SCHEMA}:142, {SAMPLER}:3645"),
+        Parameter("repeat_penalty", 1.0, "(0, inf)", "f32", "common/sampling.cpp:190"),
+        Parameter("frequency_penalty", 0.0, "number", "f32", "common/sampling.cpp:195"),
+        Parameter("presence_penalty", 0.0, "number", "f32", "common/sampling.cpp:198"),
+        Parameter("dry_multiplier", 0.0, "[0, inf)", "f32", f"{SCHEMA}:139"),
+        Parameter("dry_base", 1.75, "number", "f32", f"{SCHEMA}:142, {SAMPLER}:3645"),
         Parameter("dry_allowed_length", 2, f"whole [0, {LARGEST}]", source=f"{SCHEMA}:149"),
         Parameter(
             "dry_penalty_last_n",
@@ -45,29 +43,23 @@ LLAMA_CPP = Profile(
             source=f"{SCHEMA}:153, {SAMPLER}:3640",
         ),
         Parameter("dry_sequence_breakers", (), "words", source="common/common.h:261"),
-        Parameter("top_n_sigma", -1.0, "(-inf, inf)", "f32", source=f"{SCHEMA}:101"),
+        Parameter("top_n_sigma", -1.0, "number", "f32", f"{SCHEMA}:101"),
         Parameter("top_k", 40, f"whole [{-LARGEST - 1}, {LARGEST}]", source=f"{SCHEMA}:89"),
-        Parameter("typical_p", 1.0, "[0, inf)", "f32", source=f"{SCHEMA}:112"),
-        Parameter("top_p", 0.95, "[0, inf)", "f32", source=f"{SCHEMA}:93"),
-        Parameter("min_p", 0.05, "[0, inf)", "f32", source=f"{SCHEMA}:97"),
-        Parameter("xtc_probability", 0.0, "(-inf, inf)", "f32", source=f"{SCHEMA}:104"),
-        Parameter("xtc_threshold", 0.1, "[0, inf)", "f32", source=f"{SCHEMA}:108"),
+        Parameter("typical_p", 1.0, "[0, inf)", "f32", f"{SCHEMA}:112"),
+        Parameter("top_p", 0.95, "[0, inf)", "f32", f"{SCHEMA}:93"),
+        Parameter("min_p", 0.05, "[0, inf)", "f32", f"{SCHEMA}:97"),
+        Parameter("xtc_probability", 0.0, "number", "f32", f"{SCHEMA}:104"),
+        Parameter("xtc_threshold", 0.1, "[0, inf)", "f32", f"{SCHEMA}:108"),
         Parameter(
-            "temp",
-            0.8,
-            "[0, inf)",
-            "f32",
-            source=f"{SCHEMA}:116, common/arg.cpp:2019, {SAMPLER}:270",
+            "temp", 0.8, "[0, inf)", "f32", f"{SCHEMA}:116, common/arg.cpp:2019, {SAMPLER}:270"
         ),
-        Parameter("dynatemp_range", 0.0, "(-inf, inf)", "f32", source=f"{SCHEMA}:120"),
-        Parameter("dynatemp_exponent", 1.0, "[0, inf)", "f32", source=f"{SCHEMA}:123"),
+        Parameter("dynatemp_range", 0.0, "number", "f32", f"{SCHEMA}:120"),
+        Parameter("dynatemp_exponent", 1.0, "[0, inf)", "f32", f"{SCHEMA}:123"),
         Parameter("mirostat", 0, "whole [0, 2]", source=f"{SCHEMA}:157"),
-        Parameter("mirostat_tau", 5.0, "(-inf, inf)", "f32", source=f"{SCHEMA}:161"),
-        Parameter("mirostat_eta", 0.1, "(-inf, inf)", "f32", source=f"{SCHEMA}:164"),
-        Parameter("adaptive_target", -1.0, "[-1, 1]", "f32", source=f"{SCHEMA}:167"),
-        Parameter(
-            "adaptive_decay", 0.9, "[0, 0.99]", "f32", source=f"{SCHEMA}:171, {SAMPLER}:3866"
-        ),
+        Parameter("mirostat_tau", 5.0, "number", "f32", f"{SCHEMA}:161"),
+        Parameter("mirostat_eta", 0.1, "number", "f32", f"{SCHEMA}:164"),
+        Parameter("adaptive_target", -1.0, "[-1, 1]", "f32", f"{SCHEMA}:167"),
+        Parameter("adaptive_decay", 0.9, "[0, 0.99]", "f32", f"{SCHEMA}:171, {SAMPLER}:3866"),
         Parameter("min_keep", 0, f"whole [0, {LARGEST}]", source=f"{SCHEMA}:183"),
     ),
     aliases={
@@ -204,10 +196,8 @@ LLAMA_CPP = Profile(
             },
             off_if="xtc_probability <= 0.0 or xtc_threshold > 0.5 or mirostat != 0",
             order="libstdc++",
-            note=(
-                "sorts, and draws with a separate random stream; does nothing if there is one "
-                "candidate"
-            ),
+            note="sorts, and draws with a separate random stream; does nothing if there is one "
+            "candidate",
             source=f"{SAMPLER}:2344",
         ),
         Stage(

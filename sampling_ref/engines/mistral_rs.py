@@ -11,32 +11,30 @@ MISTRAL_RS = Profile(
     repository="https://github.com/EricLBuehler/mistral.rs",
     version="9e922623 (2026-08-22)",
     parameters=(
-        Parameter("dry_multiplier", 0.0, "[0, inf)", "f32", source=f"{SAMPLER}:214"),
-        Parameter("dry_base", 1.75, "(0, inf)", "f32", source=f"{SAMPLER}:215"),
+        Parameter("dry_multiplier", 0.0, "[0, inf)", "f32", f"{SAMPLER}:214"),
+        Parameter("dry_base", 1.75, "(0, inf)", "f32", f"{SAMPLER}:215"),
         Parameter("dry_allowed_length", 2, "whole [0, inf)", source=f"{SAMPLER}:216"),
         Parameter("dry_sequence_breakers", (), "tokens", source=f"{SAMPLER}:18, 217"),
-        Parameter("frequency_penalty", 0.0, "(-inf, inf)", "f32", source=f"{SAMPLER}:68, 1701"),
-        Parameter("presence_penalty", 0.0, "(-inf, inf)", "f32", source=f"{SAMPLER}:69, 1702"),
-        Parameter("repetition_penalty", 1.0, "(0, inf)", "f32", source=f"{SAMPLER}:70, 1703"),
-        Parameter(
-            "logits_bias", None, "token numbers [-inf, inf) or None", "f32", source=f"{SAMPLER}:75"
-        ),
+        Parameter("frequency_penalty", 0.0, "number", "f32", f"{SAMPLER}:68, 1701"),
+        Parameter("presence_penalty", 0.0, "number", "f32", f"{SAMPLER}:69, 1702"),
+        Parameter("repetition_penalty", 1.0, "(0, inf)", "f32", f"{SAMPLER}:70, 1703"),
+        Parameter("logits_bias", None, "token numbers or None", "f32", f"{SAMPLER}:75"),
         Parameter(
             "temperature",
             1.0,
             "[0, inf) or None",
             "f64",
-            source="mistralrs-core/src/engine/add_request.rs:522",
+            "mistralrs-core/src/engine/add_request.rs:522",
         ),
         Parameter("top_k", -1, "whole", source=f"{SAMPLER}:64"),
         Parameter(
             "top_p",
             1.0,
-            "(-inf, inf)",
+            "number",
             "f32",
-            source=f"{SAMPLER}:65, mistralrs-core/src/engine/add_request.rs:434",
+            f"{SAMPLER}:65, mistralrs-core/src/engine/add_request.rs:434",
         ),
-        Parameter("min_p", 0.0, "(-inf, inf)", "f32", source=f"{SAMPLER}:66"),
+        Parameter("min_p", 0.0, "number", "f32", f"{SAMPLER}:66"),
     ),
     aliases={"logit_bias": "logits_bias"},
     engine_rules={
@@ -92,10 +90,8 @@ MISTRAL_RS = Profile(
             {"k": "top_k"},
             {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if="top_k <= 0",
-            note=(
-                "It is undefined which of several equal tokens are kept; here those with the "
-                "lowest ids."
-            ),
+            note="It is undefined which of several equal tokens are kept; here those with the "
+            "lowest ids.",
             source=f"{SAMPLER}:469-509, 1619-1626",
         ),
         Stage(

@@ -11,19 +11,19 @@ MLX_LM = Profile(
     repository="https://github.com/ml-explore/mlx-lm",
     version="0.32.2",
     parameters=(
-        Parameter("logit_bias", None, "token numbers [-inf, inf) or None", "f32", source=SOURCE),
-        Parameter("repetition_penalty", None, "[0, inf) or None", "f32", source=SOURCE),
+        Parameter("logit_bias", None, "token numbers or None", "f32", SOURCE),
+        Parameter("repetition_penalty", None, "[0, inf) or None", "f32", SOURCE),
         Parameter("repetition_context_size", 20, "whole [1, inf)", source=SOURCE),
-        Parameter("presence_penalty", None, "(-inf, inf) or None", "f32", source=SOURCE),
+        Parameter("presence_penalty", None, "number or None", "f32", SOURCE),
         Parameter("presence_context_size", 20, "whole [1, inf)", source=SOURCE),
-        Parameter("frequency_penalty", None, "(-inf, inf) or None", "f32", source=SOURCE),
+        Parameter("frequency_penalty", None, "number or None", "f32", SOURCE),
         Parameter("frequency_context_size", 20, "whole [1, inf)", source=SOURCE),
-        Parameter("temp", 0.0, "[0, inf)", "f64", source=SOURCE),
-        Parameter("top_p", 0.0, "(-inf, inf)", "f32", source=SOURCE),
-        Parameter("min_p", 0.0, "[0, 1]", "f64", source=SOURCE),
+        Parameter("temp", 0.0, "[0, inf)", "f64", SOURCE),
+        Parameter("top_p", 0.0, "number", "f32", SOURCE),
+        Parameter("min_p", 0.0, "[0, 1]", "f64", SOURCE),
         Parameter("min_tokens_to_keep", 1, "whole [1, inf)", source=SOURCE),
-        Parameter("xtc_probability", 0.0, "[0, 1]", "f32", source=SOURCE),
-        Parameter("xtc_threshold", 0.1, "[0, 0.5]", "f32", source=SOURCE),
+        Parameter("xtc_probability", 0.0, "[0, 1]", "f32", SOURCE),
+        Parameter("xtc_threshold", 0.1, "[0, 0.5]", "f32", SOURCE),
         Parameter("xtc_special_tokens", (), "tokens", source=SOURCE),
         Parameter("top_k", 0, "whole", source=SOURCE),
     ),
@@ -121,10 +121,8 @@ MLX_LM = Profile(
             {"k": "top_k"},
             {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if="top_k <= 0",
-            note=(
-                "It is undefined which of several equal tokens are kept; here those with the "
-                "lowest ids."
-            ),
+            note="It is undefined which of several equal tokens are kept; here those with the "
+            "lowest ids.",
             source=SOURCE,
         ),
         Stage(

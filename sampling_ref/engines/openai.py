@@ -12,11 +12,11 @@ OPENAI = Profile(
     repository="the published documentation",
     version="2026-08",
     parameters=(
-        Parameter("temperature", 1.0, "[0, 2]", "f64", source=REFERENCE),
-        Parameter("top_p", 1.0, "[0, 1]", "f64", source=REFERENCE),
-        Parameter("frequency_penalty", 0.0, "[-2, 2]", "f64", source=REFERENCE),
-        Parameter("presence_penalty", 0.0, "[-2, 2]", "f64", source=REFERENCE),
-        Parameter("logit_bias", {}, "token numbers [-100, 100]", "f64", source=REFERENCE),
+        Parameter("temperature", 1.0, "[0, 2]", "f64", REFERENCE),
+        Parameter("top_p", 1.0, "[0, 1]", "f64", REFERENCE),
+        Parameter("frequency_penalty", 0.0, "[-2, 2]", "f64", REFERENCE),
+        Parameter("presence_penalty", 0.0, "[-2, 2]", "f64", REFERENCE),
+        Parameter("logit_bias", {}, "token numbers [-100, 100]", "f64", REFERENCE),
     ),
     stages=(
         Stage(
@@ -45,9 +45,8 @@ OPENAI = Profile(
             {"biases": "logit_bias"},
             {"limit": None},
             off_if="logit_bias is empty",
-            note=(
-                "Added to the logits before sampling; the order of the three sums does not matter."
-            ),
+            note="Added to the logits before sampling; the order of the three sums does not "
+            "matter.",
             source=REFERENCE,
         ),
         Stage(

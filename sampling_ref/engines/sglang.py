@@ -17,18 +17,16 @@ SGLANG = Profile(
     repository="https://github.com/sgl-project/sglang",
     version="0.5.23",
     parameters=(
-        Parameter("frequency_penalty", 0.0, "[-2, 2]", "f32", source=f"{PARAMS}:157"),
-        Parameter("presence_penalty", 0.0, "[-2, 2]", "f32", source=f"{PARAMS}:157"),
+        Parameter("frequency_penalty", 0.0, "[-2, 2]", "f32", f"{PARAMS}:157"),
+        Parameter("presence_penalty", 0.0, "[-2, 2]", "f32", f"{PARAMS}:157"),
         Parameter("min_new_tokens", 0, "whole [0, inf)", source=f"{PARAMS}:157"),
         Parameter("stop_token_ids", None, "token or tokens or None"),
-        Parameter("repetition_penalty", 1.0, "(0, 2]", "f32", source=f"{PARAMS}:252"),
-        Parameter(
-            "logit_bias", None, "token numbers [-inf, inf) or None", "f32", source=f"{PARAMS}:157"
-        ),
-        Parameter("temperature", 1.0, "[0, inf)", "f32", source=f"{PARAMS}:244"),
+        Parameter("repetition_penalty", 1.0, "(0, 2]", "f32", f"{PARAMS}:252"),
+        Parameter("logit_bias", None, "token numbers or None", "f32", f"{PARAMS}:157"),
+        Parameter("temperature", 1.0, "[0, inf)", "f32", f"{PARAMS}:244"),
         Parameter("top_k", -1, "whole [1, inf) or -1", source=f"{PARAMS}:252"),
-        Parameter("top_p", 1.0, "(0, 1]", "f32", source=f"{PARAMS}:252"),
-        Parameter("min_p", 0.0, "[0, 1]", "f32", source=f"{PARAMS}:252"),
+        Parameter("top_p", 1.0, "(0, 1]", "f32", f"{PARAMS}:252"),
+        Parameter("min_p", 0.0, "[0, 1]", "f32", f"{PARAMS}:252"),
     ),
     aliases={"eos_token_id": "stop_token_ids"},
     stages=(
@@ -95,10 +93,8 @@ SGLANG = Profile(
             {"k": "top_k"},
             {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if="top_k == -1",
-            note=(
-                "A descending sort that is not stable, so it is undefined which of several "
-                "equal tokens are kept."
-            ),
+            note="A descending sort that is not stable, so it is undefined which of several "
+            "equal tokens are kept.",
             source=f"{SAMPLER}:823",
         ),
         Stage(
@@ -139,10 +135,8 @@ SGLANG = Profile(
             *("frequency_penalty", "presence_penalty", "min_new_tokens"),
             *("repetition_penalty", "logit_bias"),
         ),
-        note=(
-            "The temperature becomes 1 and top_k 1: in a mixed batch the first of the sort, "
-            "else argmax."
-        ),
+        note="The temperature becomes 1 and top_k 1: in a mixed batch the first of the sort, "
+        "else argmax.",
         source=f"{PARAMS}:244",
     ),
     logprobs=(

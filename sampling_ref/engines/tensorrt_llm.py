@@ -17,19 +17,17 @@ TENSORRT_LLM = Profile(
     repository="https://github.com/NVIDIA/TensorRT-LLM",
     version=f"{TORCH} at 053c42c9, {PARAMS} at a98a9061, {KERNEL} at 249d93d5",
     parameters=(
-        Parameter(
-            "embedding_bias", None, "token numbers [-inf, inf) or None", "f32", source=FIELDS
-        ),
-        Parameter("repetition_penalty", None, "(0, inf) or None", "f32", source=FIELDS),
-        Parameter("presence_penalty", None, "(-inf, inf) or None", "f32", source=FIELDS),
-        Parameter("frequency_penalty", None, "(-inf, inf) or None", "f32", source=FIELDS),
+        Parameter("embedding_bias", None, "token numbers or None", "f32", FIELDS),
+        Parameter("repetition_penalty", None, "(0, inf) or None", "f32", FIELDS),
+        Parameter("presence_penalty", None, "number or None", "f32", FIELDS),
+        Parameter("frequency_penalty", None, "number or None", "f32", FIELDS),
         Parameter("prompt_ignore_length", 0, "whole [0, inf)", source=FIELDS),
         Parameter("min_tokens", None, "whole [0, inf) or None", source=FIELDS),
         Parameter("end_id", None, "token or tokens or None", source=FIELDS),
         Parameter("no_repeat_ngram_size", None, "whole [1, inf) or None", source=FIELDS),
-        Parameter("temperature", None, "[0, inf) or None", "f32", source=f"{FIELDS}, {FILTERS}"),
+        Parameter("temperature", None, "[0, inf) or None", "f32", f"{FIELDS}, {FILTERS}"),
         Parameter("top_k", None, "whole [0, inf) or None", source=f"{FIELDS}, {RESOLVE}"),
-        Parameter("top_p", None, "[0, 1] or None", "f32", source=f"{FIELDS}, {RESOLVE}"),
+        Parameter("top_p", None, "[0, 1] or None", "f32", f"{FIELDS}, {RESOLVE}"),
     ),
     aliases={"logit_bias": "embedding_bias", "eos_token_id": "end_id"},
     engine_rules={

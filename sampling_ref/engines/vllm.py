@@ -22,16 +22,14 @@ VLLM = Profile(
         Parameter("bad_words", None, "words or None", source=f"{PARAMS}:420"),
         Parameter("min_tokens", 0, "whole [0, inf)", source=f"{PARAMS}:339"),
         Parameter("stop_token_ids", None, "token or tokens or None"),
-        Parameter(
-            "logit_bias", None, "token numbers [-inf, inf) or None", "f32", source=f"{PARAMS}:409"
-        ),
-        Parameter("repetition_penalty", 1.0, "(0, inf)", "f32", source=f"{PARAMS}:304"),
-        Parameter("frequency_penalty", 0.0, "[-2, 2]", "f32", source=f"{PARAMS}:300"),
-        Parameter("presence_penalty", 0.0, "[-2, 2]", "f32", source=f"{PARAMS}:296"),
-        Parameter("temperature", 1.0, "[0, 2]", "f32", source=f"{PARAMS}:308"),
-        Parameter("min_p", 0.0, "[0, 1]", "f32", source=f"{PARAMS}:321"),
+        Parameter("logit_bias", None, "token numbers or None", "f32", f"{PARAMS}:409"),
+        Parameter("repetition_penalty", 1.0, "(0, inf)", "f32", f"{PARAMS}:304"),
+        Parameter("frequency_penalty", 0.0, "[-2, 2]", "f32", f"{PARAMS}:300"),
+        Parameter("presence_penalty", 0.0, "[-2, 2]", "f32", f"{PARAMS}:296"),
+        Parameter("temperature", 1.0, "[0, 2]", "f32", f"{PARAMS}:308"),
+        Parameter("min_p", 0.0, "[0, 1]", "f32", f"{PARAMS}:321"),
         Parameter("top_k", 0, "whole [-1, inf)", source=f"{PARAMS}:318"),
-        Parameter("top_p", 1.0, "(0, 1]", "f32", source=f"{PARAMS}:315"),
+        Parameter("top_p", 1.0, "(0, 1]", "f32", f"{PARAMS}:315"),
     ),
     aliases={"eos_token_id": "stop_token_ids"},
     engine_rules={

@@ -1,4 +1,4 @@
-"""ChatStream's penalties to the letter, its worked example, and processors of one's own."""
+"""ChatStream's penalties to the letter, its worked example, and your own processors."""
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction

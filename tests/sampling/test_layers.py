@@ -13,7 +13,7 @@ from sampling_ref import public
 ROOT = Path(__file__).parent.parent.parent
 
 LAYERS = (
-    {"errors", "row", "parameters", "candidates", "history"},
+    {"errors", "row", "parameters"},
     {"numbers"},
     {"random", "lz", "generation"},
     {"steps", "draws", "speculative"},

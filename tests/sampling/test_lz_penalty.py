@@ -16,8 +16,7 @@ from sampling_ref.lz.compressor import code_power
 from sampling_ref.lz.matches import longest_match, window_and_buffer
 from sampling_ref.lz.variants import VARIANTS, Variant, lz_changes
 from sampling_ref.lz.variants.codelength import codelength, codelength_by_definition
-from sampling_ref.lz.variants.corrected import corrected
-from sampling_ref.lz.variants.paper import paper
+from sampling_ref.lz.variants.corrected import corrected, paper
 from sampling_ref.numbers.reals import Real
 from sampling_ref.row import Number
 from sampling_ref.steps.lz import lz_penalty

@@ -16,6 +16,7 @@ from tokenref.answers import Engine
 from tokenref.catalogue import Catalogue, Selection, UnknownSubjectError, open_catalogue
 from tokenref.commands.options import (
     FIXTURES,
+    FIXTURES_DIGEST,
     JSON_LINES,
     KNOWN,
     ORDER,
@@ -52,6 +53,7 @@ from tokenref.runner import Run, run_engine
     "--records", type=FILE, help="Run the records in this file, written by `fill` or `promote`."
 )
 @FIXTURES
+@FIXTURES_DIGEST
 @KNOWN
 @JSON_LINES
 @click.option("--require", is_flag=True, help="Fail if an engine is unavailable.")
@@ -67,6 +69,7 @@ def check(
     corpus: Path | None,
     records: Path | None,
     fixtures: Path | None,
+    digest: str | None,
     known_path: Path | None,
     json_path: Path | None,
     seed: int,
@@ -85,6 +88,7 @@ def check(
     paths = {"corpus": corpus, "records": records, "fixtures": fixtures, "known": known_path}
     options = {name: list(values) for name, values in selection.named().items() if values}
     options |= {name: [str(path)] for name, path in paths.items() if path is not None}
+    options |= {} if digest is None else {"fixtures-digest": [digest]}
     _refuse_mixtures(options, reports)
     if not engines and not commands:
         raise click.UsageError("Missing argument 'ENGINE...' or option --cmd")
@@ -106,8 +110,9 @@ def check(
         selection = replace(selection, vocabularies=())
         about["records"] = f"sha256:{catalogue.manifest.files[0].sha256}"
     else:
-        catalogue = open_catalogue(fixtures)
+        catalogue = open_catalogue(fixtures, digest)
         about["fixtures"] = manifest_digest(catalogue.manifest)
+    about["fixtures_version"] = catalogue.manifest.version
     known = _known_differences(known_path, records)
     cases = catalogue.select(selection)
     complete = selection.is_everything and records is None

@@ -31,7 +31,7 @@ from tokenref.record import Case, RecordError, op_of
 from tokenref.reports import visible
 from tokenref.reports.lines import dump_report
 from tokenref.reports.terminal import print_runs
-from tokenref.runner import Run, conclude, with_known_results
+from tokenref.runner import Run, conclude, self_check_failed, with_known_results
 
 _REQUESTS: Final = "requests.jsonl"
 
@@ -141,15 +141,10 @@ def judge(
     run = Run(found.hello.impl.name, found.hello.impl.version, len(found.results))
     run.again = ["--cmd", "PROGRAM"]  # the responses do not say which program it was
     run.results = with_known_results(found.results, run.engine, known)
-    run.trouble = [
-        *(
-            f"self-check failed: the judge accepted a known-wrong answer (canary {each})"
-            for each in found.canaries
-        ),
-        *found.trouble,
-    ]
+    run.trouble = [*map(self_check_failed, found.canaries), *found.trouble]
     conclude(run, known, complete=len(found.results) == len(catalogue.cases))
     about: dict[str, object] = {"fixtures": digest, "seed": questions.seed}
+    about["fixtures_version"] = catalogue.manifest.version
     again = [] if fixtures is None else ["--fixtures", str(fixtures)]
     if json_path is not None:  # before anything is printed, which may fail
         write(dump_report([run], about, known), json_path)

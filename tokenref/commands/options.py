@@ -39,6 +39,12 @@ SAMPLER_OPERATION: Final = _Operation(SAMPLER_OPS)
 FIXTURES: Final = click.option(
     "--fixtures", type=FOLDER, help="Use the fixtures in this folder, not those of the package."
 )
+FIXTURES_DIGEST: Final = click.option(
+    "--fixtures-digest",
+    "digest",
+    metavar="sha256:...",
+    help="Refuse fixtures whose manifest has another digest. `tokenref engines` prints it.",
+)
 KNOWN: Final = click.option(
     "--known", "known_path", type=FILE, help="Use this list of known differences."
 )

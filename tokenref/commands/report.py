@@ -14,7 +14,7 @@ from tokenref.commands.options import FIXTURES
 from tokenref.commands.paths import FILE, InputError, must_be_writable, options_as, write
 from tokenref.manifest import manifest_digest
 from tokenref.reports.changes import Change, changes, notes, print_changes
-from tokenref.reports.results import Results, read_results
+from tokenref.reports.results import Results, badge, read_results
 from tokenref.reports.summary import summaries_of_files
 from tokenref.reports.terminal import print_line, print_summaries
 
@@ -25,6 +25,7 @@ class Wanted:
 
     html: Path | None = None
     junit: Path | None = None
+    badge: Path | None = None
     old: Results | None = None
     """The run to compare with."""
 
@@ -57,6 +58,8 @@ class Wanted:
             from tokenref.reports.junit import junit_report
 
             write(junit_report(files), self.junit)
+        if self.badge is not None:
+            write(badge(files, exit_code(files)), self.badge)
         if self.html is not None:
             from tokenref.reports.html.page import html_report, pages_beside
 
@@ -94,12 +97,12 @@ def with_changes(code: int, changed: Sequence[Change]) -> int:
     return code if code > 1 else int(any(change.kind == "new failure" for change in changed))
 
 
-def _wanted(html: Path | None, junit: Path | None, old: Path | None) -> Wanted:
+def _wanted(html: Path | None, junit: Path | None, badge: Path | None, old: Path | None) -> Wanted:
     """Return the requested reports, after a check that they can be written."""
-    for path in (html, junit):
+    for path in (html, junit, badge):
         if path is not None:
             must_be_writable(path)
-    return Wanted(html, junit, None if old is None else read_results(old))
+    return Wanted(html, junit, badge, None if old is None else read_results(old))
 
 
 report_options: Final = options_as(
@@ -109,6 +112,9 @@ report_options: Final = options_as(
         "--html", type=FILE, help="Write an HTML page with all results, to browse and search."
     ),
     junit=click.option("--junit", type=FILE, help="Write JUnit XML."),
+    badge=click.option(
+        "--badge", type=FILE, help="Write a badge as JSON, for an endpoint badge of shields.io."
+    ),
     old=click.option(
         "--only-changes",
         "old",
@@ -178,9 +184,8 @@ def _about_records(files: Sequence[Results], catalogue: Catalogue) -> list[str]:
     """Return a sentence for each file that was made with other records than those here."""
     here = manifest_digest(catalogue.manifest)
     return [
-        f"{results.path} contains results for your own records, whose questions and "
-        "reasons are not "
-        "available here; `tokenref check --records FILE --html` shows them"
+        f"{results.path} contains results for your own records, whose questions and reasons are "
+        "not available here; `tokenref check --records FILE --html` shows them"
         if results.header.records
         else f"{results.path} was made with other records than those here, so reasons, "
         "questions and flags may be missing or wrong"

@@ -162,7 +162,7 @@ def sample(
         params,
         prompt_length=prompt_length,
         uniforms=uniforms,
-        precision=precision,  # type: ignore[arg-type] # click checked it
+        precision=precision,
     )
     run = evaluated.run()
     shares = evaluated.probabilities(run.candidates)

@@ -36,14 +36,10 @@ SEED: Final = 7
 
 FILTERS: Final = frozenset({"top_k", "top_p", "min_p", "typical", "top_n_sigma", "xtc"})
 ROWS: Final[Mapping[str, str]] = {
-    "logit_bias": "logit_bias",
-    "penalties": "penalties",
-    "dry": "dry",
-    "temperature": "temperature",
-    "dynamic_temperature": "dynamic_temperature",
-    "repetition_penalty": "penalties",
-    "frequency_penalty": "penalties",
-    "presence_penalty": "penalties",
+    **{op: op for op in ("logit_bias", "dry", "temperature", "dynamic_temperature")},
+    **dict.fromkeys(
+        ("penalties", "repetition_penalty", "frequency_penalty", "presence_penalty"), "penalties"
+    ),
 }
 """Operations on rows, and the engine's step for each."""
 

@@ -97,20 +97,16 @@ def _started(profile: str, request: Mapping[str, Any]) -> Any:
     by_key = profile in {"mt19937.by-array", "philox4x64-10.numpy"}
     if by_key != (len(key) > 0) or by_key == ("seed" in request):
         return None
-    if profile == "mt19937":  # what RandomState(seed) does, and refuses beyond 32 bits
-        return None if seed >> 32 else _legacy(seed)
-    if profile == "mt19937.by-array":
-        return _legacy(key.tolist())  # an array of one word would be taken for that number
+    if profile == "mt19937" and seed >> 32:
+        return None
+    if profile in {"mt19937", "mt19937.by-array"}:
+        # an array of one word would be taken for that number
+        made = np.random.RandomState(seed if profile == "mt19937" else key.tolist())
+        return made._bit_generator  # noqa: SLF001 - its words are not public
     if profile == "philox4x64-10.numpy":
         return np.random.Philox(key=key, counter=counter if len(counter) else None)
     name = {"mt": "MT19937", "pc": "PCG64", "ph": "Philox"}[profile[:2]]
     return getattr(np.random, name)(seed)
-
-
-def _legacy(seed: Any) -> Any:
-    import numpy as np
-
-    return np.random.RandomState(seed)._bit_generator  # noqa: SLF001 - its words are not public
 
 
 def _uniforms(profile: str, given: Sequence[str]) -> Answer:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from bpe_ref import (
     DecodingError,
@@ -30,8 +30,11 @@ LONGEST_TRACE = 48
 """Maximum symbols of a text whose merges are returned as a stage; a trace takes quadratic time."""
 
 
-def _unchanged(vocabulary: Vocabulary) -> Vocabulary:
-    return vocabulary
+_Same = TypeVar("_Same")
+
+
+def _unchanged(value: _Same) -> _Same:
+    return value
 
 
 _READ_FILES: Final = 16
@@ -42,10 +45,6 @@ _READ_FILES: Final = 16
 def read_tokenizer(content: bytes, name: str, profile: str) -> Tokenizer:
     """Return the tokenizer of a tokenizer.json. The last few are cached."""
     return parse_tokenizer_json(content, name, PROFILES[profile])
-
-
-def _unchanged_tokenizer(tokenizer: Tokenizer) -> Tokenizer:
-    return tokenizer
 
 
 def with_encoder(encode_symbols: EncodeSymbols) -> Callable[[Tokenizer], Tokenizer]:
@@ -82,7 +81,7 @@ class ReferenceEngine:
     """Applied to the vocabulary first; the identity in a correct engine."""
 
     tools: Tools = field(default_factory=Tools)
-    prepare_tokenizer: Callable[[Tokenizer], Tokenizer] = _unchanged_tokenizer
+    prepare_tokenizer: Callable[[Tokenizer], Tokenizer] = _unchanged
     """Applied to a tokenizer first; the identity in a correct engine."""
 
     with_stages: bool = True
@@ -155,11 +154,8 @@ class ReferenceSession:
         """Answer `pieces`."""
         content = request_text(request)
         text = content if isinstance(content, str) else content.decode("utf-8")
-        return {
-            "pieces": [
-                piece.encode().hex() for piece in self.tokenizer.pieces(text, special="ordinary")
-            ]
-        }
+        pieces = self.tokenizer.pieces(text, special="ordinary")
+        return {"pieces": [piece.encode().hex() for piece in pieces]}
 
     def encode(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Answer `encode`."""

@@ -6,7 +6,6 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from sampling_ref import EXACT, WEIGHTS
-from sampling_ref.candidates import all_candidates
 from sampling_ref.draws.exponential_race import exponential_race_order
 from sampling_ref.draws.gumbel_max import gumbel_top
 from sampling_ref.draws.inverse_cdf import inverse_cdf
@@ -20,7 +19,7 @@ from sampling_ref.errors import ParameterError, RandomNumberError, UnknownNameEr
 from sampling_ref.numbers.softmax import softmax
 from sampling_ref.parameters import read_fraction
 from sampling_ref.random.sources import read_uniforms
-from sampling_ref.row import read_possible_logits
+from sampling_ref.row import all_candidates, read_possible_logits
 from sampling_ref.speculative.block import verify_block
 from sampling_ref.speculative.chain import verify_by_matching, verify_chain
 from sampling_ref.speculative.residual import ensemble, residual

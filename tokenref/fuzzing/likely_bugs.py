@@ -26,7 +26,14 @@ from typing import Any, Final, TypeAlias
 
 from tokenref.floats import FloatsError
 from tokenref.fuzzing.findings import Finding
-from tokenref.fuzzing.smaller_questions import HEXADECIMAL, ROWS, hardness, is_numbers, numbers_of
+from tokenref.fuzzing.smaller_questions import (
+    HEXADECIMAL,
+    ROWS,
+    hardness,
+    is_numbers,
+    numbers_in,
+    numbers_of,
+)
 from tokenref.record import PIPELINE_OPS, TOKENIZER_OPS, canonical_json
 from tokenref.reports.terminal import split_detail
 from tokenref.rules import STANDARD
@@ -159,12 +166,9 @@ def _shape(request: Any) -> str:
 
 def _numbers(value: Any) -> Iterator[tuple[bool, float]]:
     """Yield numbers in a form that can be sorted, NaN last."""
-    if is_numbers(value):
-        for number in numbers_of(value) or ():
+    for _, row in numbers_in(value):
+        for number in numbers_of(row) or ():
             yield isnan(number), 0 if isnan(number) else number
-    elif isinstance(value, Mapping | list):
-        for entry in value.values() if isinstance(value, Mapping) else value:
-            yield from _numbers(entry)
 
 
 _LONGEST: Final = 80

@@ -10,12 +10,16 @@ so that weights still sum to 1.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import accumulate
 from math import inf, isfinite
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
-from tokenref.floats import TYPES, FloatsError, Type, pack, type_of, unpack
+from tokenref.floats import TYPES, FloatsError, pack, type_of, unpack
 from tokenref.record import SAMPLER_OPS
+
+Changes: TypeAlias = Callable[[str, Any], Iterator[Any]]
+"""What a value may be replaced by, given its key."""
 
 _Cut = TypeVar("_Cut", str, bytes, list[Any])
 _Part = TypeVar("_Part", str, bytes)
@@ -56,29 +60,29 @@ def smaller_requests(op: str, request: Mapping[str, Any]) -> Iterator[dict[str, 
     for key, value in request.items():
         if key in _OPTIONAL:
             yield {other: kept for other, kept in request.items() if other != key}
-        for smaller in _smaller(key, value):
+        for smaller in _with_one_changed(key, value, _smaller):
             yield {**request, key: smaller}
+
+
+def _with_one_changed(key: str, value: Any, changes: Changes) -> Iterator[Any]:
+    """Yield a value with one part changed: itself, an entry, or a part of an entry."""
+    yield from changes(key, value)
+    if isinstance(value, list):
+        for place, entry in enumerate(value):
+            for changed in _with_one_changed(key, entry, changes):
+                yield [*value[:place], changed, *value[place + 1 :]]
+    elif isinstance(value, dict) and not is_numbers(value):
+        for inner, entry in value.items():
+            for changed in _with_one_changed(inner, entry, changes):
+                yield {**value, inner: changed}
 
 
 def _smaller(key: str, value: Any) -> Iterator[Any]:
     if isinstance(value, list):
         yield from cuts(value)
-        for place, entry in enumerate(value):
-            for smaller in _smaller(key, entry):
-                yield [*value[:place], smaller, *value[place + 1 :]]
-    elif isinstance(value, dict):
-        if value.keys().isdisjoint(TYPES):
-            for inner, entry in value.items():
-                for smaller in _smaller(inner, entry):
-                    yield {**value, inner: smaller}
-    else:
-        yield from _smaller_leaf(key, value)
-
-
-def _smaller_leaf(key: str, value: object) -> Iterator[Any]:
-    if value is True:
+    elif value is True:
         yield False
-    elif isinstance(value, int) and not isinstance(value, bool):
+    elif isinstance(value, int) and value is not False:
         yield from _smaller_numbers(value)
     elif isinstance(value, str) and key in HEXADECIMAL:
         yield from map(bytes.hex, _smaller_bytes(bytes.fromhex(value)))
@@ -151,36 +155,31 @@ def numbers_of(value: Any) -> list[float] | None:
         return None
 
 
-def evened(value: Any) -> tuple[Any, int]:
-    """Return a request as long as it were with all numbers in 32 bits, and how many rows are not.
+def numbers_in(value: Any, key: str = "") -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield all numbers in a request, each with the key that it belongs to.
 
-    >>> evened({"probs": {"f16": "3c00"}})
-    ({'probs': {'f32': '00000000'}}, 1)
+    >>> list(numbers_in({"draft": [{"f16": "3c00"}]}))
+    [('draft', {'f16': '3c00'})]
     """
-    if isinstance(value, dict):
-        if is_numbers(value):
-            return pack([0.0] * len(unpack(value))), int("f32" not in value)
-        parts = {key: evened(entry) for key, entry in value.items()}
-        return {key: part for key, (part, _) in parts.items()}, sum(
-            odd for _, odd in parts.values()
-        )
-    if isinstance(value, list):
-        entries = [evened(entry) for entry in value]
-        return [entry for entry, _ in entries], sum(odd for _, odd in entries)
-    return value, 0
+    if isinstance(value, dict) and is_numbers(value):
+        yield key, value
+    elif isinstance(value, dict):
+        for inner, entry in value.items():
+            yield from numbers_in(entry, inner)
+    elif isinstance(value, list):
+        for entry in value:
+            yield from numbers_in(entry, key)
 
 
-def hardness(value: Any) -> float:
+def hardness(request: Any) -> float:
     """Return how hard the numbers of a request are to read: the digits of each, added up.
 
     >>> hardness({"probs": pack([0.5, 0.5])}) < hardness({"probs": pack([0.3125, 0.6875])})
     True
     """
-    if isinstance(value, dict):
-        if is_numbers(value):
-            return sum(map(_hardness_of_number, unpack(value)))
-        return sum(map(hardness, value.values()))
-    return sum(map(hardness, value)) if isinstance(value, list) else 0.0
+    return sum(
+        _hardness_of_number(number) for _, row in numbers_in(request) for number in unpack(row)
+    )
 
 
 def _hardness_of_number(number: float) -> float:
@@ -220,7 +219,7 @@ def smaller_sampling(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 shorter = _without(request, range(few, size), size) if few < size else request
                 yield from _with_simplest_weights(shorter, weights)
     yield from _in_32_bits(request)
-    yield from _plainer(request)
+    yield from _with_one_changed("", request, _plainer)
 
 
 def _with_simplest_weights(
@@ -256,20 +255,8 @@ def _in_32_bits(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _size(request: Mapping[str, Any]) -> int:
     """Return the length of the rows of a request; 0 if they differ or there are none."""
-    sizes = {len(unpack(row)) for row in _rows(request)}
+    sizes = {len(unpack(row)) for key, row in numbers_in(request) if key in ROWS}
     return sizes.pop() if len(sizes) == 1 else 0
-
-
-def _rows(value: Any, key: str = "") -> Iterator[Mapping[str, Any]]:
-    if isinstance(value, dict):
-        if key in ROWS and is_numbers(value):
-            yield value
-        else:
-            for inner, entry in value.items():
-                yield from _rows(entry, inner)
-    elif isinstance(value, list):
-        for entry in value:
-            yield from _rows(entry, key)
 
 
 def _without(request: Mapping[str, Any], gone: range, size: int) -> dict[str, Any]:
@@ -314,22 +301,14 @@ def _shorter(row: Mapping[str, str], kept: Sequence[int], *, is_weights: bool) -
         return pack([numbers[token] for token in kept], dtype)
 
 
-def _plainer(value: Any, key: str = "") -> Iterator[Any]:
-    """Yield values with one number replaced by a plainer one; weights pass weight on."""
-    if isinstance(value, dict):
-        if is_numbers(value):
-            moves = _moved_weights if key in {"probs", "target", "draft"} else _replaced_numbers
-            numbers_now = unpack(value)
-            for numbers in moves(numbers_now) if len(numbers_now) <= _LONGEST else ():
-                yield from _packed(numbers, type_of(value))
-            return
-        for inner, entry in value.items():
-            for plainer in _plainer(entry, inner):
-                yield {**value, inner: plainer}
-    elif isinstance(value, list):
-        for at, entry in enumerate(value):
-            for plainer in _plainer(entry, key):
-                yield [*value[:at], plainer, *value[at + 1 :]]
+def _plainer(key: str, value: Any) -> Iterator[dict[str, str]]:
+    """Yield numbers with one of them replaced by a plainer one; weights pass weight on."""
+    if not is_numbers(value) or len(numbers_now := unpack(value)) > _LONGEST:
+        return
+    moves = _moved_weights if key in {"probs", "target", "draft"} else _replaced_numbers
+    for numbers in moves(numbers_now):
+        with suppress(FloatsError):
+            yield pack(numbers, type_of(value))
 
 
 def _replaced_numbers(numbers: Sequence[float]) -> Iterator[list[float]]:
@@ -355,10 +334,3 @@ def _moved_weights(numbers: Sequence[float]) -> Iterator[list[float]]:
                 moved[at], moved[to] = part, moved[to] + moved[at] - part
                 if moved[to] >= 0 and part != numbers[at]:
                     yield moved
-
-
-def _packed(numbers: Sequence[float], dtype: Type) -> Iterator[dict[str, str]]:
-    try:
-        yield pack(numbers, dtype)
-    except FloatsError:
-        return

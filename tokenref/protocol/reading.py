@@ -89,12 +89,8 @@ def read_hello(line: bytes) -> HelloAnswer:
     answer = decode(_HELLO, line, "hello")
     for op in answer.ops:
         if op not in OPS:
-            raise ProtocolError(
-                f"an operation must be one of {', '.join(OPS)}, got {op!r:.80}",
-                "$.ops",
-                line,
-                "hello",
-            )
+            reason = f"an operation must be one of {', '.join(OPS)}, got {op!r:.80}"
+            raise ProtocolError(reason, "$.ops", line, "hello")
     return answer
 
 
@@ -135,15 +131,11 @@ def read_run(line: bytes, message_id: str, op: str, keys: Mapping[str, int]) -> 
         return [instead] * len(keys)
     answers: dict[int, Answer] = {}
     for at, result in enumerate([] if answer.results is UNSET else answer.results):
-        position = keys.get(result.k)
-        if position is None:
-            raise ProtocolError(
-                f"the key {result.k!r:.80} was not asked", f"$.results[{at}].k", line, "run"
-            )
-        if position in answers:
-            raise ProtocolError(
-                f"the key {result.k!r:.80} is answered twice", f"$.results[{at}].k", line, "run"
-            )
+        position = keys.get(result.k, -1)
+        if position < 0 or position in answers:
+            wrong = "was not asked" if position < 0 else "is answered twice"
+            reason = f"the key {result.k!r:.80} {wrong}"
+            raise ProtocolError(reason, f"$.results[{at}].k", line, "run")
         answers[position] = read_result(result, op)
     for key, position in keys.items():
         if position not in answers:

@@ -50,8 +50,8 @@ def export(
     """
     asked = [*cases] * repeat + [*catalogue.canaries]
     asked = [case for case in asked if not isinstance(catalogue.subject(case.vocab), str)]
-    about = {"fixtures": fixtures, "cases": len(asked), "seed": seed}
-    yield line_of({"cmd": "hello", "proto": PROTO, "about": about})
+    exported = {"fixtures": fixtures, "cases": len(asked), "seed": seed}
+    yield line_of({"cmd": "hello", "proto": PROTO, "about": exported})
     key = run = load = 0
     loaded: str | None = None
     for batch in batches(asked, seed, largest):
@@ -63,21 +63,13 @@ def export(
             message[loading.kind] = loading.digest
             if loading.digest != loaded:
                 loaded = loading.digest
-                yield line_of(
-                    {
-                        "cmd": "load",
-                        "id": f"l{load}",
-                        loading.kind: loaded,
-                        "path": path_of(loading),
-                    }
-                )
+                about = {"id": f"l{load}", loading.kind: loaded, "path": path_of(loading)}
+                yield line_of({"cmd": "load", **about})
                 load += 1
         requests = [msgspec.to_builtins(case.input) for case in together]
         for part in message_slices(requests, largest):
-            questions = []
-            for request in requests[part]:
-                questions.append({"k": str(key), "in": request})
-                key += 1
+            questions = [{"k": str(k), "in": each} for k, each in enumerate(requests[part], key)]
+            key += len(questions)
             yield line_of(message | {"id": f"b{run}", "cases": questions})
             run += 1
     yield line_of({"cmd": "bye"})

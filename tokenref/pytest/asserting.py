@@ -6,6 +6,7 @@ in 32 bits decides, the answer of each arithmetic is accepted.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import inf
 from typing import Any, Final
 
@@ -44,6 +45,22 @@ def assert_kept(
     >>> assert_kept("top_k", [0.5, 0.25, 0.25], [0, 2], k=2)
     Traceback (most recent call last):
     AssertionError: top_k: of equals, 1 is kept and 2 removed, ...
+
+    There is one more function for each filter, which lacks the first argument:
+
+    >>> assert_top_k([0.5, 0.375, 0.125], [True, True, False], k=2)
+    >>> assert_top_p([0.5, 0.25, 0.25], [0, 1, 2], p=0.75)
+    Traceback (most recent call last):
+    AssertionError: top_p: too much is kept: [2] as well; ...
+    >>> assert_min_p([0.5, 0.25, 0.25], [0, 1, 2], m=0.5)
+    >>> assert_typical([0.5, 0.25, 0.25], [0, 1, 2], mass=1.0)
+    >>> assert_epsilon([0.75, 0.25], [0], cutoff=0.5)
+    >>> assert_eta([0.75, 0.25], [0, 1], cutoff=0.125)
+    >>> assert_top_n_sigma([4.0, 0.0, 0.0, 0.0], [4.0, -inf, -inf, -inf], n=1.0)
+    >>> assert_top_a([0.5, 0.25, 0.25], [0, 1, 2], a=1.0)
+    >>> assert_tail_free([0.5, 0.25, 0.25], [0, 1], z=1.0)
+    >>> assert_top_h([0.5, 0.5], [0, 1], alpha=1.0)
+    >>> assert_xtc([0.5, 0.25, 0.25], [2], threshold=0.25, probability=1.0, uniforms=[0.0])
     """
     __tracebackhide__ = True
     numbers = plain(row)
@@ -115,108 +132,38 @@ def _kept(op: str, row: Sequence[float], result: Any, *, logits: bool) -> list[i
     return sorted(result)
 
 
-def assert_top_k(row: Any, result: Any, *, k: int, **more: Any) -> None:
-    """Assert that the k largest tokens are kept; see `assert_kept`.
+assert_top_k: Final = partial(assert_kept, "top_k")
+"""Assert that the `k` largest tokens are kept."""
 
-    >>> assert_top_k([0.5, 0.375, 0.125], [True, True, False], k=2)
-    """
-    __tracebackhide__ = True
-    assert_kept("top_k", row, result, k=k, **more)
+assert_top_p: Final = partial(assert_kept, "top_p")
+"""Assert that the most probable tokens with a sum of at least `p` are kept."""
 
+assert_min_p: Final = partial(assert_kept, "min_p")
+"""Assert that tokens with at least `m` times the largest probability are kept."""
 
-def assert_top_p(row: Any, result: Any, *, p: float, **more: Any) -> None:
-    """Assert that the most probable tokens with a sum of at least p are kept; see `assert_kept`.
+assert_typical: Final = partial(assert_kept, "typical")
+"""Assert that the most typical tokens with a sum of at least `mass` are kept."""
 
-    >>> assert_top_p([0.5, 0.25, 0.25], [0, 1, 2], p=0.75)
-    Traceback (most recent call last):
-    AssertionError: top_p: too much is kept: [2] as well; ...
-    """
-    __tracebackhide__ = True
-    assert_kept("top_p", row, result, p=p, **more)
+assert_epsilon: Final = partial(assert_kept, "epsilon")
+"""Assert that tokens with at least the probability `cutoff` are kept."""
 
+assert_eta: Final = partial(assert_kept, "eta")
+"""Assert that the tokens of eta sampling with this `cutoff` are kept."""
 
-def assert_min_p(row: Any, result: Any, *, m: float, **more: Any) -> None:
-    """Assert that tokens with at least m times the largest probability are kept.
+assert_top_n_sigma: Final = partial(assert_kept, "top_n_sigma", logits=True)
+"""Assert that logits within `n` standard deviations of the largest are kept."""
 
-    >>> assert_min_p([0.5, 0.25, 0.25], [0, 1, 2], m=0.5)
-    """
-    __tracebackhide__ = True
-    assert_kept("min_p", row, result, m=m, **more)
+assert_top_a: Final = partial(assert_kept, "top_a")
+"""Assert that tokens with at least `a` times the squared largest probability are kept."""
 
+assert_tail_free: Final = partial(assert_kept, "tail_free")
+"""Assert that the tokens before the flat tail are kept, with this `z`."""
 
-def assert_typical(row: Any, result: Any, *, mass: float, **more: Any) -> None:
-    """Assert that the most typical tokens are kept; see `assert_kept`.
+assert_top_h: Final = partial(assert_kept, "top_h")
+"""Assert that as many tokens are kept as the entropy allows, with this `alpha`."""
 
-    >>> assert_typical([0.5, 0.25, 0.25], [0, 1, 2], mass=1.0)
-    """
-    __tracebackhide__ = True
-    assert_kept("typical", row, result, mass=mass, **more)
-
-
-def assert_epsilon(row: Any, result: Any, *, cutoff: float, **more: Any) -> None:
-    """Assert that tokens with at least the probability `cutoff` are kept; see `assert_kept`.
-
-    >>> assert_epsilon([0.75, 0.25], [0], cutoff=0.5)
-    """
-    __tracebackhide__ = True
-    assert_kept("epsilon", row, result, cutoff=cutoff, **more)
-
-
-def assert_eta(row: Any, result: Any, *, cutoff: float, **more: Any) -> None:
-    """Assert that the tokens of eta sampling are kept; see `assert_kept`.
-
-    >>> assert_eta([0.75, 0.25], [0, 1], cutoff=0.125)
-    """
-    __tracebackhide__ = True
-    assert_kept("eta", row, result, cutoff=cutoff, **more)
-
-
-def assert_top_n_sigma(row: Any, result: Any, *, n: float, **more: Any) -> None:
-    """Assert that logits within n standard deviations of the largest are kept.
-
-    >>> assert_top_n_sigma([4.0, 0.0, 0.0, 0.0], [4.0, -float("inf")] + [-float("inf")] * 2, n=1.0)
-    """
-    __tracebackhide__ = True
-    assert_kept("top_n_sigma", row, result, n=n, **{"logits": True, **more})
-
-
-def assert_top_a(row: Any, result: Any, *, a: float, **more: Any) -> None:
-    """Assert that tokens with at least a times the squared largest probability are kept.
-
-    >>> assert_top_a([0.5, 0.25, 0.25], [0, 1, 2], a=1.0)
-    """
-    __tracebackhide__ = True
-    assert_kept("top_a", row, result, a=a, **more)
-
-
-def assert_tail_free(row: Any, result: Any, *, z: float, **more: Any) -> None:
-    """Assert that the tokens before the flat tail are kept; see `assert_kept`.
-
-    >>> assert_tail_free([0.5, 0.25, 0.25], [0, 1], z=1.0)
-    """
-    __tracebackhide__ = True
-    assert_kept("tail_free", row, result, z=z, **more)
-
-
-def assert_top_h(row: Any, result: Any, *, alpha: float, **more: Any) -> None:
-    """Assert that as many tokens are kept as the entropy allows; see `assert_kept`.
-
-    >>> assert_top_h([0.5, 0.5], [0, 1], alpha=1.0)
-    """
-    __tracebackhide__ = True
-    assert_kept("top_h", row, result, alpha=alpha, **more)
-
-
-def assert_xtc(row: Any, result: Any, *, threshold: float, **more: Any) -> None:
-    """Assert that XTC keeps only the least probable of the tokens above the threshold.
-
-    >>> assert_xtc([0.5, 0.25, 0.25], [2], threshold=0.25, probability=1.0, uniforms=[0.0])
-    >>> assert_xtc([0.5, 0.25, 0.25], [1], threshold=0.25, probability=1.0, uniforms=[0.0])
-    Traceback (most recent call last):
-    AssertionError: xtc: of equals, 2 is kept and 1 removed, ...
-    """
-    __tracebackhide__ = True
-    assert_kept("xtc", row, result, threshold=threshold, **more)
+assert_xtc: Final = partial(assert_kept, "xtc")
+"""Assert that of the tokens above `threshold` only the least probable one is kept."""
 
 
 def assert_softmax(logits: Any, result: Any, *, ulp: int = _CLOSE) -> None:

@@ -6,7 +6,7 @@ made from them.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from tokenref.judge import FAILURES, Status
+from tokenref.record import canonical_json
 
 FORMAT: Final = 2
 
@@ -68,6 +69,9 @@ class Header(_Compact, frozen=True, kw_only=True, tag_field="kind", tag="header"
 
     fixtures: str = ""
     """`sha256:` and the digest of the manifest; empty for a user's own records."""
+
+    fixtures_version: str = ""
+    """The version of the fixtures; for a user's own records, of those with the canaries."""
 
     records: str = ""
     known: str = ""
@@ -263,6 +267,22 @@ def read_results(path: Path) -> Results:
             )
         seen.add(key)
     raise ResultsError(f"{path}: there is no footer: the run did not finish")
+
+
+def badge(files: Sequence[Results], code: int) -> bytes:
+    r"""Return a badge in the JSON of shields.io's endpoint badges. `code` is the exit code.
+
+    >>> badge([], 3)
+    b'{"color":"lightgrey","label":"tokenref","message":"invalid run","schemaVersion":1}\n'
+    """
+    counts = sum((Counter(results.footer.statuses) for results in files), Counter[str]())
+    passed, failed = counts["pass"], sum(counts[status] for status in FAILURES)
+    message, color = {
+        0: (f"{passed:,} passed", "brightgreen"),
+        1: (f"{failed:,} failed" if failed else "failed", "red"),
+    }.get(code, ("invalid run", "lightgrey"))
+    shown = {"schemaVersion": 1, "label": "tokenref", "message": message, "color": color}
+    return canonical_json(shown) + b"\n"
 
 
 def _compare(

@@ -1,10 +1,9 @@
 """Parameters of steps and of engines, near the values at which something changes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from math import inf
-from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from hypothesis import strategies as st
@@ -64,20 +63,9 @@ def _of_row(op: str, name: str, row: Sequence[float]) -> Values | None:
     return None
 
 
-_OTHERS: Final[Mapping[tuple[str, str], Values]] = MappingProxyType(
-    {
-        ("eta", "scale"): st.none() | _HALVES,
-        ("top_n_sigma", "n"): _ANY,
-        ("top_h", "alpha"): _SHARES,
-        ("tail_free", "z"): _SHARES,
-        ("xtc", "probability"): st.sampled_from([1.0, 0.5, 0.0]),
-    }
-)
-
-
 @cache
 def _of_tokens(size: int) -> dict[tuple[str, str], Values]:
-    """Return strategies for parameters about tokens and the history, mostly chosen by name."""
+    """Return strategies for other parameters, mostly chosen by name whatever the step."""
     token = st.integers(0, max(size - 1, 0))
     tokens = st.lists(token, min_size=1, max_size=3, unique=True)
     word = st.lists(token, min_size=1, max_size=3)
@@ -85,7 +73,11 @@ def _of_tokens(size: int) -> dict[tuple[str, str], Values]:
     sequences = st.dictionaries(word.map(tuple), _ANY, min_size=1, max_size=3)
     window = st.none() | _COUNTS
     return {
-        **_OTHERS,
+        ("eta", "scale"): st.none() | _HALVES,
+        ("top_n_sigma", "n"): _ANY,
+        ("top_h", "alpha"): _SHARES,
+        ("tail_free", "z"): _SHARES,
+        ("xtc", "probability"): st.sampled_from([1.0, 0.5, 0.0]),
         ("xtc", "protected"): st.lists(token, max_size=2, unique=True),
         ("", "penalty"): _HALVES,
         ("frequency_penalty", "penalty"): _ANY,
