@@ -221,6 +221,7 @@ def test_all_pages_are_written(runs: list[Run]) -> None:
     assert set(pages(runs, all_cases(), entries, SHARED.__getitem__)) == {
         "README.md",
         "docs/differences.md",
+        "docs/records.md",
         "docs/unconfirmed.md",
         "docs/gpu.md",
         "docs/report.html",

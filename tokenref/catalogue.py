@@ -115,6 +115,8 @@ class Selection:
     ops: Sequence[str] = ()
     flags: Sequence[str] = ()
     vocabularies: Sequence[str] = ()
+    without_flags: Sequence[str] = ()
+    """Cases with one of these flags are left out."""
 
     def options(self) -> str:
         """Return the selection as options of the command.
@@ -128,7 +130,13 @@ class Selection:
 
     def named(self) -> dict[str, Sequence[str]]:
         """Return the parts by the names of the command's options."""
-        return {"id": self.ids, "op": self.ops, "flag": self.flags, "vocabulary": self.vocabularies}
+        return {
+            "id": self.ids,
+            "op": self.ops,
+            "flag": self.flags,
+            "vocabulary": self.vocabularies,
+            "without-flag": self.without_flags,
+        }
 
     @property
     def is_everything(self) -> bool:
@@ -191,7 +199,8 @@ class Catalogue:
 
         Raises `SelectionError` if there are none, because an empty run proves nothing.
         """
-        chosen = [case for case in self.cases if self._wanted(case, selection)]
+        known = set(self.manifest.flags).issuperset(selection.without_flags)
+        chosen = [case for case in self.cases if known and self._wanted(case, selection)]
         if not chosen:
             raise SelectionError(
                 f"the selection matches none of the {len(self.cases):,} cases: "
@@ -202,7 +211,7 @@ class Catalogue:
     def _hint(self, selection: Selection) -> str:
         """Return which name in the selection is unknown, and the nearest known one."""
         there = {
-            "flag": (selection.flags, self.manifest.flags),
+            "flag": ([*selection.flags, *selection.without_flags], self.manifest.flags),
             "vocabulary": (
                 selection.vocabularies,
                 [entry.name for entry in self.manifest.subjects],
@@ -221,6 +230,7 @@ class Catalogue:
             (not selection.ids or any(fnmatchcase(case.id, glob) for glob in selection.ids))
             and (not selection.ops or op_of(case) in selection.ops)
             and (not selection.flags or not set(selection.flags).isdisjoint(case.flags))
+            and set(selection.without_flags).isdisjoint(case.flags)
             and (not selection.vocabularies or self.name(case.vocab) in selection.vocabularies)
         )
 
