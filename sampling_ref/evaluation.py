@@ -154,7 +154,12 @@ class Evaluation:
             count = min(values.get("k", len(candidates.tokens)), len(candidates.tokens))
             candidates = ORDERS[stage.order](candidates, count)
         step = STEPS[stage.step]
-        after = step.apply(candidates, self.situation, values)
+        try:
+            after = step.apply(candidates, self.situation, values)
+        except ParameterError as error:  # say it with the engine's name
+            name = stage.takes.get(error.name, error.name)
+            value = given.get(error.name, error.value)
+            raise ParameterError(name, value, error.requirement) from error
         return Applied(step, values, given, before, after, self.situation.size)
 
     def probabilities(self, candidates: Candidates) -> list[float]:

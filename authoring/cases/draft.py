@@ -31,7 +31,7 @@ class PurposeError(RecordError):
 
 @dataclass(frozen=True)
 class Draft:
-    """One case to be."""
+    """A case about a tokenizer, without its answer."""
 
     op: str
     topic: str

@@ -245,7 +245,7 @@ def read_parameters(params: Any) -> tuple[Number | None, Literal["divide", "subt
     divides = read_choice("penalty_method", given, get_args(PenaltyMethod)) == "multiplicative"
     penalty = params.get("penalty")
     if penalty is not None:
-        penalty = read_number("penalty", penalty, "(0, inf)" if divides else "number")
+        penalty = read_number("penalty", penalty, "(0, inf)" if divides else "(-inf, inf)")
     return penalty, "divide" if divides else "subtract"
 
 

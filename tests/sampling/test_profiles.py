@@ -216,6 +216,7 @@ def test_unknown_names_are_errors_that_suggest_the_right_one() -> None:
         ("transformers", {"repetition_penalty": 0.0}, "finite number above 0, or None, got 0.0$"),
         ("llama.cpp", {"repeat_penalty": inf}, "must be a finite number above 0, got inf$"),
         ("vllm", {"repetition_penalty": 1e39}, "must be a number that 32 bits can hold, got 1e"),
+        ("vllm", {"repetition_penalty": 1e-300}, "^repetition_penalty .* above 0, got 0.0$"),
         ("vllm", {"logit_bias": {0: 1e39}}, "^logit_bias must be a number that 32 bits can hold"),
         ("sglang", {"top_k": 0}, "^top_k must be a whole number of at least 1, or -1, got 0$"),
         ("antigravity", {"top_k": 0}, "^top_k must be a whole number of at least 1, got 0$"),

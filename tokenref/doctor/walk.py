@@ -114,12 +114,10 @@ class _Visit:
             yield from self._about_refusals(conversation, chain([trial], left))
             return
         if reasons:
-            yield Finding(
-                "note",
-                op,
-                f"no question was answered: all {len(reasons)} vocabularies were skipped; "
-                f"the first reason: {reasons[0]}",
+            skipped = (
+                f"all {len(reasons)} vocabularies were skipped; the first reason: {reasons[0]}"
             )
+            yield Finding("note", op, f"no question was answered: {skipped}")
 
     def _about_refusals(
         self, conversation: Conversation, left: Iterable[Trial]
@@ -174,13 +172,11 @@ class _Visit:
             if judgement.status == "pass" and isinstance(answer, Ok):
                 missing = set(hello.ops[trial.op].stages) - set(answer.out.get("stages", {}))
                 if missing and "stages" in msgspec.to_builtins(case.out):
-                    yield Finding(
-                        "note", trial.op, f"the stages {sorted(missing)} are declared but missing"
-                    )
+                    declared = f"the stages {sorted(missing)} are declared but missing"
+                    yield Finding("note", trial.op, declared)
         if passed:
-            yield Finding(
-                "ok", trial.op, f"{passed} of the first {len(said)} questions are correct ({where})"
-            )
+            correct = f"{passed} of the first {len(said)} questions are correct ({where})"
+            yield Finding("ok", trial.op, correct)
         if all(isinstance(one.answer, Skipped) for one in said):
             return
         yield from self._about_many(conversation, trial, hello)
@@ -224,15 +220,14 @@ class _Visit:
         together = self._ask(conversation, trial, cases)
         for place, said in enumerate(together):
             if said.answer != alone[place % len(alone)].answer:
-                case = cases[place]
-                yield Finding(
-                    "problem",
-                    trial.op,
-                    f"{case.id} is answered differently as number {place} of {many} questions: "
-                    f"{said.answer!r:.120}, alone {alone[place % len(alone)].answer!r:.120}",
-                    hint="a question must not change the answer to another; "
-                    "each answer has the key of its question",
+                differs = (
+                    f"{cases[place].id} is answered differently as number {place} of {many} "
+                    f"questions: {said.answer!r:.120}, "
+                    f"alone {alone[place % len(alone)].answer!r:.120}"
                 )
+                advice = "a question must not change the answer to another; "
+                advice += "each answer has the key of its question"
+                yield Finding("problem", trial.op, differs, hint=advice)
                 return
 
     def _about_canaries(
@@ -251,20 +246,12 @@ class _Visit:
             tried += status not in {"skip", "unsupported"}
             rejected += status in {"fail", "wrong_error"}
             if status == "pass":
-                yield Finding(
-                    "problem",
-                    "canary",
-                    f"{case.id}: the program gave the known-wrong answer of a canary",
-                    said.shown,
-                    hint=case.why,
-                    asked=_question(case),
-                )
+                wrong = f"{case.id}: the program gave the known-wrong answer of a canary"
+                asked = _question(case)
+                yield Finding("problem", "canary", wrong, said.shown, hint=case.why, asked=asked)
         if rejected:
-            yield Finding(
-                "ok",
-                "canary",
-                f"self-check: {rejected} of {tried} known-wrong answers were rejected",
-            )
+            checked = f"self-check: {rejected} of {tried} known-wrong answers were rejected"
+            yield Finding("ok", "canary", checked)
 
 
 def _about_load(op: str, name: str, instead: Crashed) -> Finding:
@@ -320,19 +307,11 @@ def about_hello(hello: HelloAnswer, profiles: Mapping[str, AbstractSet[str]]) ->
     `profiles` are the profiles in the records of each operation.
     """
     language = f", {hello.impl.language}" if hello.impl.language else ""
-    yield Finding(
-        "ok",
-        "hello",
-        f"it is {hello.impl.name} {hello.impl.version}{language}; "
-        f"operations: {', '.join(hello.ops) or 'none'}",
-    )
+    name = f"{hello.impl.name} {hello.impl.version}{language}"
+    yield Finding("ok", "hello", f"it is {name}; operations: {', '.join(hello.ops) or 'none'}")
     if not hello.ops:
-        yield Finding(
-            "problem",
-            "hello",
-            "it declares no operation",
-            right='"ops":{"encode":{"profiles":["definition"]}}',
-        )
+        right = '"ops":{"encode":{"profiles":["definition"]}}'
+        yield Finding("problem", "hello", "it declares no operation", right=right)
     for op, ability in hello.ops.items():
         if op not in profiles:
             yield Finding("note", op, "the fixtures have no records of this operation")
@@ -351,9 +330,6 @@ def _about_profiles(op: str, named: Sequence[str], known: Sequence[str]) -> Iter
         yield Finding("note", op, said, hint=", ".join(rare)[:400])
     for profile in named:
         if profile not in asked and profile not in rare:
-            yield Finding(
-                "note" if asked else "problem",
-                op,
-                f"no record of {op} has the profile {profile!r}{near(profile, known)}",
-                hint=f"profiles of {op}: {', '.join(known)}"[:400],
-            )
+            missing = f"no record of {op} has the profile {profile!r}{near(profile, known)}"
+            advice = f"profiles of {op}: {', '.join(known)}"[:400]
+            yield Finding("note" if asked else "problem", op, missing, hint=advice)

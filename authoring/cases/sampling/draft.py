@@ -29,7 +29,7 @@ DEFAULT_SPEC: Final = "docs/sampling.md"
 
 @dataclass(frozen=True)
 class SamplerDraft:
-    """One case to be."""
+    """A case about a sampler, without its answer: it has a rule and a verdict, no vocabulary."""
 
     op: str
     topic: str
