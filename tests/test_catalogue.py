@@ -61,14 +61,17 @@ def test_no_record_of_an_engine_or_without_an_answer_is_optional() -> None:
 def test_a_record_is_optional_if_another_choice_changes_its_answer(p: str, optional: bool) -> None:
     request = {"probs": {"f32": "3f0000003e8000003e800000"}, "params": {"p": {"f32": p}}}
     right = right_answer("top_p", "standard", SAMPLERS, "", request)
-    parts = {
-        "id": "sampling/top_p/t/s",
-        "profile": "standard",
-        "spec": "s",
-        "why": "w",
-        "flags": [],
-    }
-    case = golden("top_p", SAMPLERS, request, right, flags=[], **parts)
+    case = golden(
+        "top_p",
+        SAMPLERS,
+        request,
+        right,
+        id="sampling/top_p/t/s",
+        profile="standard",
+        spec="docs/sampling.md",
+        why="A record for this test.",
+        flags=[],
+    )
     assert case.flags == [OPTIONAL] * optional
 
 
