@@ -118,6 +118,8 @@ class Selection:
     ops: Sequence[str] = ()
     flags: Sequence[str] = ()
     vocabularies: Sequence[str] = ()
+    without_flags: Sequence[str] = ()
+    """Cases with one of these flags are left out."""
 
     def options(self) -> str:
         """Return the selection as options of the command.
@@ -131,7 +133,13 @@ class Selection:
 
     def named(self) -> dict[str, Sequence[str]]:
         """Return the parts by the names of the command's options."""
-        return {"id": self.ids, "op": self.ops, "flag": self.flags, "vocabulary": self.vocabularies}
+        return {
+            "id": self.ids,
+            "op": self.ops,
+            "flag": self.flags,
+            "vocabulary": self.vocabularies,
+            "without-flag": self.without_flags,
+        }
 
     @property
     def is_everything(self) -> bool:
@@ -200,9 +208,11 @@ class Catalogue:
         Canaries are selected only by patterns of ids that start with `canary/`. Raises
         `SelectionError` if there are no cases, because an empty run proves nothing.
         """
+        known = set(self.manifest.flags).issuperset(selection.without_flags)
         globs = [glob for glob in selection.ids if glob.startswith(CANARY)]
         canaries = [each for each in self.canaries if any(fnmatchcase(each.id, g) for g in globs)]
-        chosen = [case for case in [*self.cases, *canaries] if self._wanted(case, selection)]
+        every = [*self.cases, *canaries] if known else []
+        chosen = [case for case in every if self._wanted(case, selection)]
         if not chosen:
             raise SelectionError(
                 f"the selection matches none of the {len(self.cases):,} cases: "
@@ -213,7 +223,7 @@ class Catalogue:
     def _hint(self, selection: Selection) -> str:
         """Return which name in the selection is unknown, and the nearest known one."""
         there = {
-            "flag": (selection.flags, self.manifest.flags),
+            "flag": ([*selection.flags, *selection.without_flags], self.manifest.flags),
             "vocabulary": (
                 selection.vocabularies,
                 [entry.name for entry in self.manifest.subjects],
@@ -232,6 +242,7 @@ class Catalogue:
             (not selection.ids or any(fnmatchcase(case.id, glob) for glob in selection.ids))
             and (not selection.ops or op_of(case) in selection.ops)
             and (not selection.flags or not set(selection.flags).isdisjoint(case.flags))
+            and set(selection.without_flags).isdisjoint(case.flags)
             and (not selection.vocabularies or self.name(case.vocab) in selection.vocabularies)
         )
 
