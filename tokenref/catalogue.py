@@ -34,6 +34,9 @@ from tokenref.subjects import (
 )
 from tokenref.verdicts import Either, Set
 
+CANARY: Final = "canary/"
+"""The beginning of the ids of canaries."""
+
 
 class SelectionError(Exception):
     """A selection without any case."""
@@ -154,6 +157,11 @@ class Catalogue:
     canaries: list[Case]
     _loaded: dict[str, Subject | str] = field(default_factory=dict)
 
+    @property
+    def records(self) -> dict[str, Case]:
+        """The cases and the canaries by id."""
+        return {case.id: case for case in (*self.cases, *self.canaries)}
+
     def entry(self, digest: str) -> VocabularyEntry:
         """Return the manifest's entry of a vocabulary or a tokenizer."""
         return next(entry for entry in self.manifest.subjects if entry.digest == digest)
@@ -197,10 +205,14 @@ class Catalogue:
     def select(self, selection: Selection) -> list[Case]:
         """Return the selected cases, those of one vocabulary together.
 
-        Raises `SelectionError` if there are none, because an empty run proves nothing.
+        Canaries are selected only by patterns of ids that start with `canary/`. Raises
+        `SelectionError` if there are no cases, because an empty run proves nothing.
         """
         known = set(self.manifest.flags).issuperset(selection.without_flags)
-        chosen = [case for case in self.cases if known and self._wanted(case, selection)]
+        globs = [glob for glob in selection.ids if glob.startswith(CANARY)]
+        canaries = [each for each in self.canaries if any(fnmatchcase(each.id, g) for g in globs)]
+        every = [*self.cases, *canaries] if known else []
+        chosen = [case for case in every if self._wanted(case, selection)]
         if not chosen:
             raise SelectionError(
                 f"the selection matches none of the {len(self.cases):,} cases: "
