@@ -175,6 +175,35 @@ def tables(names: Sequence[str]) -> None:
         import_module(f"authoring.tables.{TABLES[name]}").main()
 
 
+@main.command()
+@click.option("--folder", type=FOLDER, default=Path("dist"), show_default=True)
+@click.option("--fixtures", type=FOLDER, default=FIXTURES, show_default=True)
+@click.option("--previous", type=FILE, help="Refuse what the version in this archive rules out.")
+@click.pass_context
+def release(ctx: click.Context, folder: Path, fixtures: Path, previous: Path | None) -> None:
+    """Write archives of the fixtures, for anyone, npm and Cargo, with checksums."""
+    from authoring.release import ReleaseError, broken_promises
+    from authoring.release import release as archives
+
+    changelog, licence = Path("CHANGELOG.md"), Path("LICENSE")
+    if not (changelog.is_file() and licence.is_file()):
+        raise click.UsageError("there is no CHANGELOG.md or LICENSE here: run it in a checkout")
+    if previous is not None:
+        try:
+            broken = list(broken_promises(previous, fixtures, changelog.read_text("utf-8")))
+        except ReleaseError as error:
+            raise InputError(str(error)) from None
+        for sentence in broken:
+            click.echo(sentence)
+        if broken:
+            ctx.exit(1)
+    files = archives(fixtures, licence.read_bytes())
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in files.items():
+        write(data, folder / name)
+        click.echo(f"{folder / name}: {len(data):,} bytes")
+
+
 def _is_current(page: str, path: Path, *, only_check: bool) -> bool:
     """Write a page, or compare it; return whether the file has this content now."""
     if is_current(page.encode(), path, only_check=only_check):
