@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from authoring.cases import (
+    beside_special,
     byte_level,
     close_calls,
     cutting,
@@ -16,6 +17,7 @@ from authoring.cases import (
     random_texts,
     real,
     sessions,
+    sizes,
     special_tokens,
     streams,
     unicode_texts,
@@ -41,6 +43,8 @@ TOPICS = (
     streams,
     pipelines,
     sessions,
+    sizes,
+    beside_special,
 )
 """The modules that have cases. New ones are added at the end."""
 
