@@ -18,6 +18,7 @@ from authoring.cases import (
     real,
     sessions,
     sizes,
+    sizes_pipelines,
     special_tokens,
     streams,
     unicode_texts,
@@ -45,6 +46,7 @@ TOPICS = (
     sessions,
     sizes,
     beside_special,
+    sizes_pipelines,
 )
 """The modules that have cases. New ones are added at the end."""
 

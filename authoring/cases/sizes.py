@@ -69,12 +69,12 @@ def about(size: int) -> tuple[int, int, int]:
 def near(size: int) -> tuple[int, ...]:
     """Return `about` a small size, and of a larger one what does not make the records too large.
 
-    >>> near(256), near(1000), near(4096)
-    ((255, 256, 257), (1000, 1001), (4097,))
+    >>> near(256), near(1024), near(4096)
+    ((255, 256, 257), (1024, 1025), (4097,))
     """
-    if size <= 256:
+    if size in (64, 256):
         return about(size)
-    return (size, size + 1) if size <= 1024 else (size + 1,)
+    return (size, size + 1) if size == 1024 else (size + 1,)
 
 
 def random_letters(size: int, letters: str = "abc") -> str:
@@ -173,7 +173,7 @@ def _texts() -> Iterator[Draft]:
             f"The number of tokens in {size + 1:,} bytes of pieces of every kind.",
             "Count",
         )
-    for size in SMALL:
+    for size in (64, 100, 256, 1000):
         yield _case(
             "pieces",
             f"words-{size + 1}",
@@ -188,7 +188,7 @@ def _texts() -> Iterator[Draft]:
             TextInput(text="1a" * (size // 2) + "." * (size % 2) + " b"),
             f"A text of {size + 1:,} pieces or a few more: a list of {size:,} is too short.",
         )
-    for size in (*BLOCKS, *LARGE):
+    for size in EVERY:
         yield _case(
             "pieces",
             f"far-{size}",
@@ -303,7 +303,7 @@ def _ids() -> Iterator[Draft]:
                 f"The text of {length:,} tokens in disorder.",
                 "Decoding",
             )
-    for size in (*SMALL, 4096):
+    for size in (64, 100, 256, 1024, 4096):
         # tokens of several letters keep the records short; the last pair decides
         text = random_letters(2 * size + 60).encode()
         right = model.ids_of_bytes(text)[: size - 1]
@@ -325,19 +325,19 @@ def _ids() -> Iterator[Draft]:
             )
     order = vocabulary_named("byte_order")
     for size in (64, 100, 256, 1024):
-        data = ("\u4f60\u00e9" * size).encode()[: size + 1]
+        data = ("\u4f60\u00e9\u00e9" * (size // 7 + 1)).encode()
         yield _case(
             "decode",
-            f"split-characters-{size + 1}",
+            f"split-characters-{len(data)}",
             "byte_order",
             DecodeInput(ids=bytes_as_tokens(order, data), errors="replace"),
-            f"Characters of three and two bytes, {size + 1:,} bytes in all: a block of {size:,} "
+            f"Characters of three and two bytes, {len(data):,} bytes in all: a block of {size:,} "
             "would end inside of one.",
             "SplitCharacter",
         )
     high = vocabulary_named("high_ranks")
-    text = random_letters(14, "bcdefghijklmnoa")
-    ids = byte_model(tokenizer_of(high)).ids_of_bytes((text + "abcdeghimnjkl").encode())
+    ends = random_letters(14, "bcdefghijklmnoa") + "abcdeghimnjkl"
+    ids = byte_model(tokenizer_of(high)).ids_of_bytes(ends.encode())
     says = f"tokens with ids of up to {max(ids).bit_length()} bits"
     yield _case("canonical", "high-ids", "high_ranks", CanonicalInput(ids=ids), f"Whether {says} are "
                 "what their bytes encode to.", "Canonical", "HighRank")  # fmt: skip
@@ -373,14 +373,14 @@ def _streams() -> Iterator[Draft]:
     generator = SplitMix64(_SEED + 2)
     every = sorted(named.tokens)
     many = [generator.choice(every) for _ in range(4097)]
-    for size in (64, 100, 256, 1024):
-        data = ("\u4f60\u00e9" * size).encode()[: size + 1]
+    for size in (64, 100, 256):
+        data = ("\u4f60\u00e9\u00e9" * (size // 7 + 1)).encode()
         yield _case(
             "stream",
-            f"split-characters-{size + 1}",
+            f"split-characters-{len(data)}",
             "byte_order",
             StreamInput(ids=bytes_as_tokens(order, data), errors="replace"),
-            f"Characters of three and two bytes, {size + 1:,} bytes in all: a window of {size:,} "
+            f"Characters of three and two bytes, {len(data):,} bytes in all: a window of {size:,} "
             "tokens would begin inside of one.",
             "Stream",
             "SplitCharacter",
@@ -429,7 +429,7 @@ def _specials() -> Iterator[Draft]:
             "special",
             f"far-{size}",
             "specials_many",
-            SpecialInput(text="a" * (size + 1) + "<2>bab<9>", allowed="all", disallowed=[]),
+            SpecialInput(text="a" * (size + 1) + "<|2|>bab<|9|>", allowed="all", disallowed=[]),
             f"Special tokens {size + 1:,} characters after the start of the text, and a few more.",
             "SpecialToken",
         )
@@ -437,7 +437,7 @@ def _specials() -> Iterator[Draft]:
         "special",
         "refused-at-the-end",
         "specials_many",
-        SpecialInput(text="a" * 4099 + "<2>", allowed=[], disallowed=["<2>"]),
+        SpecialInput(text="a" * 4099 + "<|2|>", allowed=[], disallowed="all"),
         "A special token that is not allowed, after 4,099 letters: a search in the first block only "
         "does not see it.",
         "SpecialToken",
@@ -466,15 +466,6 @@ def _specials() -> Iterator[Draft]:
             "SpecialToken",
             "SpecialAllowed",
         )
-        yield _case(
-            "special",
-            f"disallowed-{size + 1}",
-            "specials_many",
-            SpecialInput(text=f"a{names[size]}", allowed=[], disallowed=allowed),
-            f"{size + 1} special tokens are disallowed, and the text has the last of them.",
-            "SpecialToken",
-            "SpecialRefused",
-        )
 
 
 # ---- texts that grow
@@ -482,7 +473,7 @@ def _specials() -> Iterator[Draft]:
 
 def _growing() -> Iterator[Draft]:
     for op in ("append", "prepend"):
-        for size in (64, 100, 128, 256):
+        for size in (64, 128, 256):
             text = random_letters(size + 1).encode()
             calls = [Call(push=text[at : at + 1].hex()) for at in range(len(text))]
             yield _case(
@@ -520,7 +511,7 @@ def _growing() -> Iterator[Draft]:
             f"{size:,} random letters, one more, and eight more: the tokens that are certain.",
             "Eager",
         )
-    for size in (64, 128, 256, 1000):
+    for size in (64, 128, 256):
         text = random_letters(size + 1).encode()
         yield _case(
             "eager",
@@ -530,7 +521,7 @@ def _growing() -> Iterator[Draft]:
             f"{size + 1:,} random letters, one per push: the tokens that are certain.",
             "Eager",
         )
-    for size in (*SMALL, 4096):
+    for size in (64, 100, 128, 256, 1024, 4096):
         text = random_letters(size + 20).encode()
         ends = about(size)
         ranges = [(0, end) for end in ends]
@@ -587,7 +578,7 @@ def _cutting() -> Iterator[Draft]:
             "allowed.",
             "Limit",
         )
-        for most in about(size) if size in (64, 100, 128, 256) else (size,):
+        for most in about(size) if size in (64, 256) else (size,):
             ones = _ones(size + 9)
             yield _case(
                 "split",
@@ -643,7 +634,7 @@ def _completions() -> Iterator[Draft]:
             f"{letter} may become any of {size + 1:,} tokens: a list of {size:,} is too short.",
             "Completions",
         )
-    for size in BLOCKS:
+    for size in (64, 100, 128, 256, 1024, 4096):
         yield _case(
             "completions",
             f"bytes-{size}",
@@ -671,7 +662,7 @@ def _sessions() -> Iterator[Draft]:
             "thrown the first ones away.",
             "CallCache",
         )
-    for size in (64, 100, 128, 256, 512, 1000, 1024):
+    for size in (64, 256, 1024):
         text = random_letters(size)
         calls = [EncodeCall(input=TextInput(text=text + end)) for end in ("ac", "ab", "ac")]
         yield _case(

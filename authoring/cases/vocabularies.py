@@ -50,7 +50,7 @@ LENGTHS_OF_TOKENS: Final = (64, 65, 100, 101, 128, 129, 256, 257, 512, 513, 1000
 BRANCHES: Final[Mapping[str, int]] = MappingProxyType({"a": 64, "b": 100, "c": 128, "d": 256})
 """How many longer tokens of `branches` begin with two of a letter."""
 
-MANY_SPECIALS: Final = tuple(f"<{number}>" for number in range(300))
+MANY_SPECIALS: Final = tuple(f"<|{number}|>" for number in range(300))
 """The special tokens of `specials_many`: more than a byte can count."""
 
 _RUN_WHYS: Final = {
@@ -405,7 +405,7 @@ def _specials() -> dict[str, tuple[str, Vocabulary]]:
         "specials_many": (
             "Three hundred special tokens, and runs of one letter between them.",
             ranked(
-                [*"<>0123456789", *("a" * 2**power for power in range(13)), "b", "ab"],
+                [*"<|>0123456789", *("a" * 2**power for power in range(13)), "b", "ab"],
                 specials={name: 1000 + number for number, name in enumerate(MANY_SPECIALS)},
             ),
         ),
