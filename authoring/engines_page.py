@@ -55,12 +55,12 @@ def engines_page(profiles: Mapping[str, Profile] = PROFILES) -> str:
             [
                 (
                     f"`{one.name}`",
-                    one.greedy.in_words(),
+                    one.greedy.condition,
                     one.greedy.ties,
                     ", ".join(one.greedy.after) or "none",
                 )
                 for one in records
-                if one.greedy.if_any
+                if one.greedy.condition
             ],
         ),
         _heading("Which log-probabilities are reported"),
@@ -114,7 +114,7 @@ def _step_section(name: str, profiles: Sequence[Profile]) -> str:
             f"`{profile.name}`",
             ", ".join(f"{ours}: `{theirs}`" for ours, theirs in stage.takes.items()) or "none",
             choices_in_words({key: (value,) for key, value in stage.choices.items()}) or "none",
-            stage.off_in_words() or "never",
+            stage.off_if or "never",
             " ".join(part for part in (stage.note, stage.source) if part),
         )
         for profile in profiles
@@ -131,11 +131,11 @@ def _parameter_section(profile: Profile) -> str:
     rows = [
         (
             f"`{parameter.name}`",
-            ", ".join(f"`{alias}`" for alias in parameter.aliases) or "none",
+            ", ".join(f"`{alias}`" for alias in profile.aliases_of(parameter.name)) or "none",
             f"`{default_in_words(parameter)}`",
             str(parameter.domain),
             parameter.width,
-            " ".join(part for part in (parameter.engine_rule, parameter.source) if part),
+            f"{profile.engine_rules.get(parameter.name, '')} {parameter.source}".strip(),
         )
         for parameter in profile.parameters
     ]

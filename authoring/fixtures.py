@@ -49,6 +49,9 @@ HAND_WRITTEN: Final = ("README.md",)
 _HALF_WRITTEN: Final = re.compile(r"\.[0-9a-f]{16}\.tmp")
 """The names under which files are written, before they get their own."""
 
+VERSION: Final = "1.0.0"
+"""The version of the fixtures. `python -m authoring release` refuses one that promises too much."""
+
 RETIRED: Final[Sequence[dict[str, str]]] = ()
 """Ids that are no longer used: id, the version that lost it, the reason."""
 
@@ -210,6 +213,7 @@ def _manifest(
             if isinstance(subjects[name], TokenizerFile)
         ],
         retired=list(RETIRED),
+        version=VERSION,
     )
 
 

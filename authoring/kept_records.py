@@ -20,10 +20,10 @@ from tokenref.answers import Ok
 from tokenref.fuzzing.plan import CampaignError, Question
 from tokenref.fuzzing.records import answered_anew, right_answer_to
 from tokenref.judge import judge
-from tokenref.record import Case, Exact, RecordError, answer_type, meaning_digest, op_of
+from tokenref.record import Case, RecordError, answer_type, meaning_digest, op_of
 from tokenref.record_files import REGRESS, parse_records, read_file, read_records
 from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, TokenizerSubject, load_bytes
-from tokenref.verdicts import Close
+from tokenref.verdicts import Close, Exact
 
 _YEAR: Final = re.compile(r"\d{4}\.jsonl")
 

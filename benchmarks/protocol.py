@@ -27,8 +27,9 @@ from tokenref.protocol.reading import EXAMPLES
 from tokenref.protocol.requests import export, read_requests
 from tokenref.protocol.responses import judge_responses
 from tokenref.questions.sampling import FilterInput, KeepOutput, pack_parameters
-from tokenref.record import Case, Exact, make_case
+from tokenref.record import Case, make_case
 from tokenref.runner import run_engine
+from tokenref.verdicts import Exact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +79,14 @@ def questions(count: int) -> list[Case]:
 def catalogue(cases: list[Case]) -> Catalogue:
     """Return a catalogue of nothing but these cases."""
     manifest = Manifest(
-        format=1, cases=len(cases), flags=[], files=[], vocabularies=[], tokenizers=[], retired=[]
+        format=1,
+        cases=len(cases),
+        flags=[],
+        files=[],
+        vocabularies=[],
+        tokenizers=[],
+        retired=[],
+        version="1.0.0",
     )
     return Catalogue(Path("none"), manifest, cases, [])
 

@@ -19,16 +19,15 @@ Source of tiktoken's cache: openai/tiktoken 0.14.0, `tiktoken/load.py`.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from hashlib import sha1, sha256
 from pathlib import Path
 
 from bpe_ref.errors import UnknownVocabularyError, VocabularyFileError
 from bpe_ref.formats.files import read_unpacked
-from bpe_ref.formats.tiktoken import parse_tiktoken, read_tiktoken
+from bpe_ref.formats.tiktoken import parse_tiktoken
 from bpe_ref.registry import REGISTRY, RegisteredVocabulary, registered
-from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_concatenation
-from bpe_ref.vocabulary.merges import TokenId
+from bpe_ref.vocabulary import Vocabulary, vocabulary_by_concatenation
 
 
 def default_folder() -> Path:
@@ -80,37 +79,24 @@ def find(name: str) -> Path:
     )
 
 
-def load_vocabulary(
-    name_or_path: str | os.PathLike[str],
-    *,
-    text: TextRules | None = None,
-    special_tokens: Mapping[str, TokenId] | None = None,
-) -> Vocabulary:
-    """Return a vocabulary, by its name or from a file in the tiktoken format.
+def registered_vocabulary(name: str) -> Vocabulary:
+    """Return a vocabulary by its registered name: the tokens of its file, and the registry's rules.
 
-    A registered name brings its pattern and special tokens along, a file has
-    none; `text` and `special_tokens`, where given, are used instead. Raises
-    `UnknownVocabularyError` as `find` does; `VocabularyFileError` for a file
-    that is not in the format, or is not the registered one by its sha256; and
-    `VocabularyError` for special tokens that do not fit.
+    Raises `UnknownVocabularyError` as `find` does, and `VocabularyFileError` for a file that is not
+    the registered one by its sha256.
 
-    >>> load_vocabulary("folder/my.tiktoken")
+    >>> registered_vocabulary("gpt5")
     Traceback (most recent call last):
-    bpe_ref.errors.VocabularyFileError: folder/my.tiktoken cannot be read: No such file or directory
+    bpe_ref.errors.UnknownVocabularyError: a registered vocabulary must be one of gpt2, ...
     """
-    entry = REGISTRY.get(name_or_path) if isinstance(name_or_path, str) else None
-    if entry is None:
-        path = find(name_or_path) if isinstance(name_or_path, str) else Path(name_or_path)
-        return vocabulary_by_concatenation(
-            read_tiktoken(path), text=text, special_tokens=special_tokens
-        )
-    path = find(entry.name)
+    entry = registered(name)
+    path = find(name)
     content = read_unpacked(path)
     check_sha256(entry, content, str(path))
     return vocabulary_by_concatenation(
         parse_tiktoken(content, str(path)),
-        text=entry.text_rules() if text is None else text,
-        special_tokens=dict(entry.special_tokens) if special_tokens is None else special_tokens,
+        text=entry.text_rules(),
+        special_tokens=dict(entry.special_tokens),
     )
 
 

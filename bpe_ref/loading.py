@@ -25,9 +25,7 @@ from bpe_ref.tokenizer import Tokenizer, tokenizer_of
 from bpe_ref.vocabulary import Vocabulary, vocabulary_by_concatenation
 
 _TINY: Final = "tiny"
-_IN_FOLDERS: Final = (
-    *("tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "encoder.json"),
-)
+_FILES: Final = ("tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "encoder.json")
 _BESIDE: Final = {
     "merges.txt": "vocab.json",
     "vocab.json": "merges.txt",
@@ -52,7 +50,7 @@ def load(name_or_path: str | os.PathLike[str]) -> Tokenizer:
     name = str(name_or_path)
     if path is not None:
         return _load(path, name)
-    vocabulary = tiny_vocabulary() if name == _TINY else finding.load_vocabulary(name)
+    vocabulary = tiny_vocabulary() if name == _TINY else finding.registered_vocabulary(name)
     return tokenizer_of(vocabulary, name=name)
 
 
@@ -65,12 +63,12 @@ def _path(name_or_path: str | os.PathLike[str]) -> Path | None:
     path = Path(name_or_path)
     if isinstance(name_or_path, str):
         path = finding.find(name_or_path)
-    for name in _IN_FOLDERS:
+    for name in _FILES:
         if _is_file(path / name):
             return path / name
     if _is_folder(path):
         raise VocabularyFileError(
-            f"{path} must hold one of {', '.join(_IN_FOLDERS)}, it is a folder without any"
+            f"{path} must hold one of {', '.join(_FILES)}, it is a folder without any"
         )
     return path
 

@@ -25,8 +25,8 @@ from typing import Final, TypeAlias
 
 from bpe_ref.added_tokens import RECOGNISE_ALL, AddedVocabulary, Cut, Treatment
 from bpe_ref.components import Draw, Model, Normalizer, PreTokenizer
+from bpe_ref.models.borders import CharacterBorders
 from bpe_ref.models.bpe import BPE
-from bpe_ref.models.character_borders import CharacterBorders
 from bpe_ref.models.piece_cache import PieceCache
 from bpe_ref.normalizers.byte_level import ByteLevel as ByteLevelNormalizer
 from bpe_ref.normalizers.sequence import Sequence as NormalizerSequence
@@ -64,12 +64,12 @@ class QuickIds:
         by_parts = merges_letters and not _cuts(pre_tokenizer)
         self._uncut: Final = model.partwise if by_parts and isinstance(model, BPE) else None
         self._cache: Final = PieceCache(self._piece_ids)
+        self._remembers: Final = self._uncut is None and not model.drops_merges
         cuts_more = self._finish is _in_letters and merges_letters
         self._characters: Final = (
             CharacterBorders(model.borders) if cuts_more and isinstance(model, BPE) else None
         )
-        self._has_normalized: Final = added.has(normalized=True)
-        self._has_added: Final = self._has_normalized or added.has(normalized=False)
+        self._added_count: Final = len(added.ids)
         self.cuts_letters: Final = self._finish is not _in_letters and writes_letters(
             normalizer, pre_tokenizer
         )
@@ -81,13 +81,12 @@ class QuickIds:
         """Return the ids; `draw` gives the random numbers for dropout."""
         if treatment.refused:
             treatment.check(text)
-        if (
-            not self._has_added
-            or len(treatment.ordinary) == len(self._added.ids)  # all are ordinary text
-            or not (self._has_normalized or self._added.may_be_in(text, normalized=False))
-        ):
+        searches = len(treatment.ordinary) < self._added_count
+        if not (searches and self._added.may_be_in(text, normalized=False)):
             changed = text if self._normalize is None else self._normalize(text)
-            return self._ids_of(self._cut(changed, True), draw) if changed else []
+            if not (searches and self._added.may_be_in(changed, normalized=True)):
+                pieces = self._cut(changed, True) if changed else []
+                return self._cache.encode(pieces) if self._remembers else self._ids_of(pieces, draw)
         ids: list[TokenId] = []
         for pieces, token in self._parts(text, treatment):
             if token is None:
@@ -130,11 +129,11 @@ class QuickIds:
                     yield self._cut(part, start == 0 and first == 0), None
 
     def _ids_of(self, pieces: list[str], draw: Draw | None) -> list[TokenId]:
+        if self._remembers:
+            return self._cache.encode(pieces)
         if self._uncut is not None:
             return self._uncut.ids(pieces[0]) if pieces else []  # it is in one piece
-        if self._model.drops_merges:
-            return [token for piece in pieces for token in self._piece_ids(piece, draw)]
-        return self._cache.encode(pieces)
+        return [token for piece in pieces for token in self._piece_ids(piece, draw)]
 
     def _piece_ids(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
         if self._characters is not None and len(piece) > 1 and not piece.isascii():

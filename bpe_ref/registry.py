@@ -100,91 +100,53 @@ _HARMONY_SPECIALS: Final = (
     ),
 )
 
-_R50K_SHA256: Final = "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"
-_P50K_SHA256: Final = "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069"
-_CL100K_SHA256: Final = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
-_O200K_SHA256: Final = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
-_VOYAGE3_SHA256: Final = "b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186"
+# The tokens of each file of tiktoken: its sha256, the number of tokens, and the pattern.
+_FILES: Final = {
+    "r50k_base": (
+        "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930", 50256, "gpt2"
+    ),
+    "p50k_base": (
+        "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069", 50280, "gpt2"
+    ),
+    "cl100k_base": (
+        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7", 100256, "cl100k"
+    ),
+    "o200k_base": (
+        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d", 199998, "o200k"
+    ),
+}  # fmt: skip
+
+
+def _of_tiktoken(
+    name: str, file: str, special_tokens: tuple[tuple[str, TokenId], ...]
+) -> RegisteredVocabulary:
+    sha256, token_count, pattern = _FILES[file]
+    source, url = PATTERNS[pattern].source, f"{_PUBLIC}{file}.tiktoken"
+    return RegisteredVocabulary(name, file, sha256, token_count, source, special_tokens, url)
+
 
 _ENTRIES: Final = (
-    # openai_public.py, gpt2. tiktoken builds it from two files of another format, vocab.bpe and
+    # openai_public.py. tiktoken builds gpt2 from two files of another format, vocab.bpe and
     # encoder.json; the tokens and ranks are those of r50k_base, so its file is used.
-    RegisteredVocabulary(
-        name="gpt2",
-        file="r50k_base",
-        sha256=_R50K_SHA256,
-        token_count=50256,
-        pattern=PATTERNS["gpt2"].source,
-        special_tokens=((_END_OF_TEXT, 50256),),
-        url=f"{_PUBLIC}r50k_base.tiktoken",
+    _of_tiktoken("gpt2", "r50k_base", ((_END_OF_TEXT, 50256),)),
+    _of_tiktoken("r50k_base", "r50k_base", ((_END_OF_TEXT, 50256),)),
+    # those of r50k_base, and after the special token the runs of 2 to 25 spaces
+    _of_tiktoken("p50k_base", "p50k_base", ((_END_OF_TEXT, 50256),)),
+    _of_tiktoken("p50k_edit", "p50k_base", ((_END_OF_TEXT, 50256), *_fill_in_middle(50281))),
+    _of_tiktoken(
+        "cl100k_base",
+        "cl100k_base",
+        ((_END_OF_TEXT, 100257), *_fill_in_middle(100258), (_END_OF_PROMPT, 100276)),
     ),
-    # openai_public.py, r50k_base
-    RegisteredVocabulary(
-        name="r50k_base",
-        file="r50k_base",
-        sha256=_R50K_SHA256,
-        token_count=50256,
-        pattern=PATTERNS["gpt2"].source,
-        special_tokens=((_END_OF_TEXT, 50256),),
-        url=f"{_PUBLIC}r50k_base.tiktoken",
-    ),
-    # openai_public.py, p50k_base: r50k_base, and after the special token the runs of 2 to 25 spaces
-    RegisteredVocabulary(
-        name="p50k_base",
-        file="p50k_base",
-        sha256=_P50K_SHA256,
-        token_count=50280,
-        pattern=PATTERNS["gpt2"].source,
-        special_tokens=((_END_OF_TEXT, 50256),),
-        url=f"{_PUBLIC}p50k_base.tiktoken",
-    ),
-    # openai_public.py, p50k_edit
-    RegisteredVocabulary(
-        name="p50k_edit",
-        file="p50k_base",
-        sha256=_P50K_SHA256,
-        token_count=50280,
-        pattern=PATTERNS["gpt2"].source,
-        special_tokens=((_END_OF_TEXT, 50256), *_fill_in_middle(50281)),
-        url=f"{_PUBLIC}p50k_base.tiktoken",
-    ),
-    # openai_public.py, cl100k_base
-    RegisteredVocabulary(
-        name="cl100k_base",
-        file="cl100k_base",
-        sha256=_CL100K_SHA256,
-        token_count=100256,
-        pattern=PATTERNS["cl100k"].source,
-        special_tokens=((_END_OF_TEXT, 100257), *_fill_in_middle(100258), (_END_OF_PROMPT, 100276)),
-        url=f"{_PUBLIC}cl100k_base.tiktoken",
-    ),
-    # openai_public.py, o200k_base
-    RegisteredVocabulary(
-        name="o200k_base",
-        file="o200k_base",
-        sha256=_O200K_SHA256,
-        token_count=199998,
-        pattern=PATTERNS["o200k"].source,
-        special_tokens=((_END_OF_TEXT, 199999), (_END_OF_PROMPT, 200018)),
-        url=f"{_PUBLIC}o200k_base.tiktoken",
-    ),
-    # openai_public.py, o200k_harmony
-    RegisteredVocabulary(
-        name="o200k_harmony",
-        file="o200k_base",
-        sha256=_O200K_SHA256,
-        token_count=199998,
-        pattern=PATTERNS["o200k"].source,
-        special_tokens=_HARMONY_SPECIALS,
-        url=f"{_PUBLIC}o200k_base.tiktoken",
-    ),
+    _of_tiktoken("o200k_base", "o200k_base", ((_END_OF_TEXT, 199999), (_END_OF_PROMPT, 200018))),
+    _of_tiktoken("o200k_harmony", "o200k_base", _HARMONY_SPECIALS),
     # rust-gems, crates/bpe-openai/src/lib.rs and data/voyage3_base.tiktoken.gz: no special
     # tokens. (The Python package bpe-openai 0.1.4 names four, and another pattern, in its
     # registry.py; its compiled part, which encodes, has the crate's pattern.)
     RegisteredVocabulary(
         name="voyage3_base",
         file="voyage3_base",
-        sha256=_VOYAGE3_SHA256,
+        sha256="b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186",
         token_count=151643,
         pattern=PATTERNS["voyage3"].source,
         normalization="nfc",

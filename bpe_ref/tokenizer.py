@@ -34,10 +34,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import index
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Unpack,
+)
 
 from bpe_ref.added_tokens import (
-    RECOGNISE_ALL,
     AddedToken,
     AddedTokens,
     AddedVocabulary,
@@ -46,10 +55,8 @@ from bpe_ref.added_tokens import (
     Treatment,
     treatment_of,
 )
-from bpe_ref.auditing import Audit, audit, audit_model
 from bpe_ref.components import Decoder, Draw, Model, Normalizer, PreTokenizer
 from bpe_ref.decoders import ByteLevel, DecoderSequence, decode_tokens, with_errors
-from bpe_ref.decoders.chain_stream import ChainStream
 from bpe_ref.decoders.stream import Hopeless, Stream, continuations
 from bpe_ref.decoders.to_bytes import bytes_to_text, in_order
 from bpe_ref.decoders.utf8_stream import Utf8Stream, check_errors, never
@@ -60,9 +67,6 @@ from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE, as_bytes
 from bpe_ref.normalizers.nfc import PinnedNFC
 from bpe_ref.pieces import Piece, encode_pieces, pieces_of
-from bpe_ref.post_processors import PostProcessor, process
-from bpe_ref.post_processors.padding import Padding
-from bpe_ref.post_processors.truncation import Truncation
 from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.profile import STRICT
 from bpe_ref.quick_ids import QuickIds, reads_origins, writes_letters
@@ -71,9 +75,13 @@ from bpe_ref.vocabulary.byte_alphabet import from_letters, to_letters
 from bpe_ref.vocabulary.merges import TokenId
 
 if TYPE_CHECKING:  # loaded when they are needed: most programs do not cut texts
+    from bpe_ref.auditing import Audit
     from bpe_ref.cutting.growing import AppendCounter
     from bpe_ref.cutting.safe_cuts import TextCounter
     from bpe_ref.cutting.splitting import Chunk
+    from bpe_ref.post_processors import PostProcessor
+    from bpe_ref.post_processors.padding import Padding
+    from bpe_ref.post_processors.truncation import Truncation
 
 Text: TypeAlias = str | Sequence[str]
 """A text, or its words."""
@@ -81,8 +89,33 @@ Text: TypeAlias = str | Sequence[str]
 UnknownIds: TypeAlias = Literal["refuse", "skip"]
 """What decoding does with ids that no token has."""
 
+_Content = TypeVar("_Content")
+_Key = TypeVar("_Key")
+
 _HOLE: Final = -1  # in a template: the ids of the text go here
 _MOST_TREATMENTS: Final = 64
+
+
+class _HowToCount(TypedDict, total=False):
+    """The optional arguments of the methods that count and cut."""
+
+    add_special_tokens: bool
+    special: Recognised
+
+
+class _HowToEncode(_HowToCount, total=False):
+    """The optional arguments of `Tokenizer.encode`."""
+
+    is_pretokenized: bool
+    draw: Draw | None
+
+
+class _HowToDecode(TypedDict, total=False):
+    """The optional arguments of `Tokenizer.decode`."""
+
+    skip_special_tokens: bool
+    errors: str
+    unknown_ids: UnknownIds
 
 
 class TracedPiece(NamedTuple):
@@ -118,11 +151,11 @@ class Tokenizer:
     model: Model
     normalizer: Normalizer | None = None
     pre_tokenizer: PreTokenizer | None = None
-    post_processor: PostProcessor | None = None
+    post_processor: "PostProcessor | None" = None
     decoder: Decoder | None = None
     added_tokens: AddedTokens = field(default_factory=AddedTokens)
-    truncation: Truncation | None = None
-    padding: Padding | None = None
+    truncation: "Truncation | None" = None
+    padding: "Padding | None" = None
     name: str | None = None
 
     def __post_init__(self) -> None:
@@ -177,25 +210,21 @@ class Tokenizer:
         [555, 397, 2000]
 
         """
-        if pair is not None or is_pretokenized or not self._is_quick:
-            return list(
-                self.tokenize(
-                    text,
-                    pair,
-                    add_special_tokens=add_special_tokens,
-                    special=special,
-                    is_pretokenized=is_pretokenized,
-                    draw=draw,
-                ).ids
-            )
-        own = self._quick.ids(without_surrogates(text), self.treatment(special), draw)
-        frame = self._frames[add_special_tokens]
-        if frame == [_HOLE]:
-            return own
-        ids: list[TokenId] = []
-        for id_ in frame:
-            ids += own if id_ == _HOLE else [id_]
-        return ids
+        if pair is None and not is_pretokenized and self._is_quick:
+            own = self._quick.ids(without_surrogates(text), self.treatment(special), draw)
+            frame = self._frames[add_special_tokens]
+            if frame is None:
+                return own
+            return [id_ for part in frame for id_ in (own if part == _HOLE else (part,))]
+        encoding = self.tokenize(
+            text,
+            pair,
+            add_special_tokens=add_special_tokens,
+            special=special,
+            is_pretokenized=is_pretokenized,
+            draw=draw,
+        )
+        return list(encoding.ids)
 
     def tokenize(
         self,
@@ -235,101 +264,46 @@ class Tokenizer:
             if add_special_tokens and self.post_processor is not None:
                 added = self.post_processor.added_tokens(is_pair=second is not None)
             first, second = self.truncation.truncate(first, second, added)
-        encoding = process(
-            self.post_processor, first, second, add_special_tokens=add_special_tokens
-        )
+        encoding = self._processed(first, second, add_special_tokens)
         return encoding if self.padding is None else self.padding.pad([encoding])[0]
 
-    def count(
-        self,
-        text: Text,
-        pair: Text | None = None,
-        *,
-        add_special_tokens: bool = True,
-        special: Recognised = "recognise",
-        is_pretokenized: bool = False,
-        draw: Draw | None = None,
-    ) -> int:
+    def count(self, text: Text, pair: Text | None = None, **how: Unpack[_HowToEncode]) -> int:
         """Return the number of tokens: `len(encode(...))` with the same arguments.
 
         >>> from bpe_ref import load
         >>> load("tiny").count("to be")
         2
         """
-        return len(
-            self.encode(
-                text,
-                pair,
-                add_special_tokens=add_special_tokens,
-                special=special,
-                is_pretokenized=is_pretokenized,
-                draw=draw,
-            )
-        )
+        return len(self.encode(text, pair, **how))
 
     def encode_batch(
-        self,
-        inputs: Iterable[Text | tuple[Text, Text]],
-        *,
-        add_special_tokens: bool = True,
-        special: Recognised = "recognise",
-        is_pretokenized: bool = False,
-        draw: Draw | None = None,
+        self, inputs: Iterable[Text | tuple[Text, Text]], **how: Unpack[_HowToEncode]
     ) -> list[list[TokenId]]:
         """Return the ids of several texts, or pairs of texts, padded together if the file says so.
 
-        A tuple is a pair; a text that is given as words is a list.
+        A tuple is a pair; a text that is given as words is a list. `how` are the other arguments of
+        `encode`.
 
         >>> from bpe_ref import load
         >>> load("tiny").encode_batch(["to", " be"])
         [[555], [397]]
         """
-        if self.padding is None:
-            return [
-                self.encode(
-                    *(item if isinstance(item, tuple) else (item,)),
-                    add_special_tokens=add_special_tokens,
-                    special=special,
-                    is_pretokenized=is_pretokenized,
-                    draw=draw,
-                )
-                for item in _batch("inputs", inputs)
-            ]
-        encodings = self.tokenize_batch(
-            inputs,
-            add_special_tokens=add_special_tokens,
-            special=special,
-            is_pretokenized=is_pretokenized,
-            draw=draw,
-        )
-        return [list(encoding.ids) for encoding in encodings]
+        if self.padding is not None:
+            return [list(encoding.ids) for encoding in self.tokenize_batch(inputs, **how)]
+        return [self.encode(*_texts(item), **how) for item in _batch("inputs", inputs)]
 
     def tokenize_batch(
-        self,
-        inputs: Iterable[Text | tuple[Text, Text]],
-        *,
-        add_special_tokens: bool = True,
-        special: Recognised = "recognise",
-        is_pretokenized: bool = False,
-        draw: Draw | None = None,
+        self, inputs: Iterable[Text | tuple[Text, Text]], **how: Unpack[_HowToEncode]
     ) -> list[Encoding]:
         """Return the encodings of several texts, or pairs of texts; see `encode_batch`.
 
         >>> from bpe_ref.models.bpe import BPE
+        >>> from bpe_ref.post_processors.padding import Padding
         >>> tokenizer = Tokenizer(BPE({"a": 0, "b": 1}, []), padding=Padding(pad_id=1))
         >>> [encoding.ids for encoding in tokenizer.tokenize_batch(["a", "ab"])]
         [(0, 1), (0, 1)]
         """
-        encodings = [
-            self.tokenize(
-                *(item if isinstance(item, tuple) else (item,)),
-                add_special_tokens=add_special_tokens,
-                special=special,
-                is_pretokenized=is_pretokenized,
-                draw=draw,
-            )
-            for item in _batch("inputs", inputs)
-        ]
+        encodings = [self.tokenize(*_texts(item), **how) for item in _batch("inputs", inputs)]
         return encodings if self.padding is None else self.padding.pad(encodings)
 
     def pieces(self, text: str, *, special: Recognised = "recognise") -> list[str]:
@@ -374,13 +348,7 @@ class Tokenizer:
     # ---- counting and cutting
 
     def chunks(
-        self,
-        text: str,
-        most: int,
-        overlap: int = 0,
-        *,
-        add_special_tokens: bool = True,
-        special: Recognised = "recognise",
+        self, text: str, most: int, overlap: int = 0, **how: Unpack[_HowToCount]
     ) -> "list[Chunk]":
         """Return parts of at most `most` tokens that cover the text, in order.
 
@@ -388,24 +356,21 @@ class Tokenizer:
         padding. Neighbours share up to `overlap` tokens, special ones of a template not counted.
         Raises `ParameterError` if a part that must not be cut has more than `most` tokens.
 
+        Takes time in proportion to the text, because the counts of two parts add up wherever no
+        token, whatever else the text contains, can reach from one into the other: at nearly every
+        word. Only the text behind the last such place is counted again with every character.
+        `cutting.safe_cuts` says which places these are, and for which files none are known.
+
         >>> from bpe_ref import load
         >>> [tuple(chunk) for chunk in load("tiny").chunks("to be or not to be", 3)]
         [(0, 8, 3), (8, 18, 3)]
         """
         from bpe_ref.cutting import splitting
 
-        counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
-        found = splitting.chunks(counter, text, _left("most", most, added), overlap)
-        return [splitting.Chunk(start, stop, tokens + added) for start, stop, tokens in found]
+        counter, added = self._counter(**how)
+        return splitting.chunks(counter, text, most, overlap, added=added)
 
-    def split_at(
-        self,
-        text: str,
-        most: int,
-        *,
-        add_special_tokens: bool = True,
-        special: Recognised = "recognise",
-    ) -> int:
+    def split_at(self, text: str, most: int, **how: Unpack[_HowToCount]) -> int:
         """Return how many characters the longest beginning with at most `most` tokens has.
 
         >>> from bpe_ref import load
@@ -414,17 +379,10 @@ class Tokenizer:
         """
         from bpe_ref.cutting import splitting
 
-        counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
-        return splitting.split_at(counter, text, _left("most", most, added))
+        counter, added = self._counter(**how)
+        return splitting.split_at(counter, text, most, added=added)
 
-    def count_till_limit(
-        self,
-        text: str,
-        limit: int,
-        *,
-        add_special_tokens: bool = True,
-        special: Recognised = "recognise",
-    ) -> int | None:
+    def count_till_limit(self, text: str, limit: int, **how: Unpack[_HowToCount]) -> int | None:
         """Return the number of tokens, or None if there are more than `limit`.
 
         Stops reading as soon as there are certainly more.
@@ -435,7 +393,7 @@ class Tokenizer:
         """
         from bpe_ref.cutting import counting
 
-        counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
+        counter, added = self._counter(**how)
         if type(limit) is int and 0 <= limit < added:
             return None
         found = counting.count_till_limit(
@@ -443,9 +401,7 @@ class Tokenizer:
         )
         return None if found is None else found + added
 
-    def growing(
-        self, *, add_special_tokens: bool = True, special: Recognised = "recognise"
-    ) -> "AppendCounter":
+    def growing(self, **how: Unpack[_HowToCount]) -> "AppendCounter":
         """Return a text that grows at its end, and its number of tokens at any moment.
 
         >>> from bpe_ref import load
@@ -456,17 +412,19 @@ class Tokenizer:
         """
         from bpe_ref.cutting import growing
 
-        counter, added = self._counter(add_special_tokens=add_special_tokens, special=special)
+        counter, added = self._counter(**how)
         return growing.AppendCounter(counter, added=added)
 
     def _counter(
-        self, *, add_special_tokens: bool, special: Recognised
+        self, *, add_special_tokens: bool = True, special: Recognised = "recognise"
     ) -> "tuple[TextCounter, int]":
         """Return what counts and cuts texts without template, and how many tokens that adds."""
         from bpe_ref.cutting import safe_cuts
 
         frame = self._frames[add_special_tokens]
         bare = self if self.truncation is None and self.padding is None else self._untrimmed
+        if frame is None:
+            return bare.text_counter(special), 0
         if frame.count(_HOLE) == 1:
             return bare.text_counter(special), len(frame) - 1
 
@@ -489,9 +447,8 @@ class Tokenizer:
         treatment = self.treatment(special)
         counter = self._counters.get(treatment)
         if counter is None:
-            if len(self._counters) >= _MOST_TREATMENTS:
-                self._counters.clear()
-            counter = self._counters[treatment] = safe_cuts.counter_of(self, special)
+            counter = safe_cuts.counter_of(self, special)
+            _keep(self._counters, treatment, counter)
         return counter
 
     @cached_property
@@ -518,8 +475,11 @@ class Tokenizer:
         Args:
             ids: the tokens, in order.
             skip_special_tokens: whether special tokens are left out.
-            errors: what becomes of bytes that are not UTF-8: "replace" for the decoder's own rule,
-                or another of Python's handlers, such as "strict".
+            errors: what becomes of bytes that are not UTF-8, such as half of a character.
+                "replace" follows the file's decoder. A byte level, and every file without a
+                decoder of its own, puts one U+FFFD for each maximal part of a character, as Python
+                does. `ByteFallback` puts one for each byte of a run that is not UTF-8 as a whole.
+                "strict" raises `DecodingError`; Python's other handlers work as in Python.
             unknown_ids: "refuse" or "skip" ids that no token has.
 
         Raises `TokenIdError` for an id that is refused, and `DecodingError` if the decoder cannot
@@ -531,17 +491,9 @@ class Tokenizer:
 
         """
         if self._contents is not None:
-            return bytes_to_text(
-                b"".join(
-                    self._bytes_of(
-                        ids, skip_special_tokens=skip_special_tokens, unknown=unknown_ids
-                    )
-                ),
-                errors,
-            )
-        strings = self._strings_of(
-            ids, skip_special_tokens=skip_special_tokens, unknown=unknown_ids
-        )
+            contents = self._found(self._contents, ids, skip_special_tokens, unknown_ids)
+            return bytes_to_text(b"".join(contents), errors)
+        strings = self._found(self._strings, ids, skip_special_tokens, unknown_ids)
         return decode_tokens(with_errors(self.decoder, errors), strings)
 
     def decode_bytes(
@@ -558,9 +510,7 @@ class Tokenizer:
         b'to\xc3'
         """
         if self._contents is not None:
-            return b"".join(
-                self._bytes_of(ids, skip_special_tokens=skip_special_tokens, unknown=unknown_ids)
-            )
+            return b"".join(self._found(self._contents, ids, skip_special_tokens, unknown_ids))
         text = self.decode(
             ids,
             skip_special_tokens=skip_special_tokens,
@@ -570,25 +520,15 @@ class Tokenizer:
         return text.encode("utf-8", "surrogateescape")
 
     def decode_batch(
-        self,
-        batch: Iterable[Sequence[TokenId]],
-        *,
-        skip_special_tokens: bool = False,
-        errors: str = "replace",
-        unknown_ids: UnknownIds = "refuse",
+        self, batch: Iterable[Sequence[TokenId]], **how: Unpack[_HowToDecode]
     ) -> list[str]:
-        """Return the text of each row of tokens, as `decode` does.
+        """Return the text of each row of tokens, as `decode` does with the same arguments.
 
         >>> from bpe_ref import load
         >>> load("tiny").decode_batch([[555], [397]])
         ['to', ' be']
         """
-        return [
-            self.decode(
-                ids, skip_special_tokens=skip_special_tokens, errors=errors, unknown_ids=unknown_ids
-            )
-            for ids in _batch("batch", batch)
-        ]
+        return [self.decode(ids, **how) for ids in _batch("batch", batch)]
 
     def stream(
         self,
@@ -608,24 +548,28 @@ class Tokenizer:
         """
         check_errors(errors)
         _check_unknown(unknown_ids)
+        skipped = self._skipped if skip_special_tokens else frozenset[TokenId]()
+
+        def reader(contents: Mapping[TokenId, _Content]) -> Callable[[TokenId], _Content | None]:
+            def read(token: TokenId) -> _Content | None:
+                content = contents.get(token) if type(token) is int else None
+                if content is not None and token not in skipped:
+                    return content
+                found = self._found(contents, [token], skip_special_tokens, unknown_ids)
+                return found[0] if found else None
+
+            return read
+
         if self._contents is None:
+            from bpe_ref.decoders.chain_stream import ChainStream
+
             chain = ChainStream(with_errors(self.decoder, errors))
-            return Stream(
-                lambda token: self._strings_of(
-                    [token], skip_special_tokens=skip_special_tokens, unknown=unknown_ids
-                ),
-                chain,
-            )
+            return Stream(reader(self._strings), chain)
         hopeless: Callable[[bytes, str], bool] = never
         if isinstance(self.model, ByteBPE):
             starts = self.model.vocabulary.remember(continuations)
             hopeless = Hopeless.unless_complete(starts)
-        return Stream(
-            lambda token: self._bytes_of(
-                [token], skip_special_tokens=skip_special_tokens, unknown=unknown_ids
-            ),
-            Utf8Stream(errors, hopeless),
-        )
+        return Stream(reader(self._contents), Utf8Stream(errors, hopeless))
 
     # ---- tokens
 
@@ -646,7 +590,11 @@ class Tokenizer:
         >>> load("tiny").id_to_token(397)
         'Ġbe'
         """
-        return self._strings_of([token], skip_special_tokens=False, unknown="refuse", shown=True)[0]
+        id_ = _as_id(token)
+        string = self.added.strings.get(id_, self.model.strings.get(id_))
+        if string is None:
+            raise _unknown(id_)
+        return string
 
     def token_to_id(self, token: str | bytes) -> TokenId | None:
         """Return the id of a token by its string, or by the bytes it stands for; None if none.
@@ -671,18 +619,20 @@ class Tokenizer:
         given = self.added_tokens.ids_as_given
         return self.added_tokens.with_ids({} if given else self.model.vocab, self.normalizer)
 
-    def audit(self) -> Audit:
+    def audit(self) -> "Audit":
         """Return what is unusual about the tokens and merges; see `auditing`.
 
         >>> from bpe_ref import load
         >>> load("tiny").audit().dead_tokens
         ()
         """
-        model = self.model
+        from bpe_ref import auditing
+
         try:
-            return audit(vocabulary_of(self))
+            return auditing.audit(vocabulary_of(self))
         except VocabularyError:  # it does not merge bytes
-            return audit_model(model, self.added.tokens, model.ranks_of_tokens)
+            ranks = self.model.ranks_of_tokens
+            return auditing.audit_model(self.model, self.added.tokens, ranks)
 
     # ---- how
 
@@ -693,25 +643,20 @@ class Tokenizer:
         >>> sorted(load("tiny").treatment("ordinary").ordinary)
         ['<|endoftext|>', '<|fim_middle|>', '<|fim_prefix|>', '<|fim_suffix|>']
         """
-        if isinstance(special, str):
-            known = RECOGNISE_ALL if special == "recognise" else self._treatments.get(special)
-            if known is not None:
-                return known
-        choices = (
-            (special.recognise, special.refuse) if isinstance(special, Special) else (special,)
-        )
-        key = special if all(isinstance(one, str | frozenset) for one in choices) else None
-        found = None if key is None else self._treatments.get(key)
-        if found is None:
-            found = treatment_of(special, self.added.special)
-            named = {text for one in choices if not isinstance(one, str) for text in one}
-            for text in sorted(named.intersection(getattr(self.model, "unspellable", ()))):
-                rule = "must not name control tokens, which no text can spell"
-                raise ParameterError("special", text, rule)
-            if key is not None:
-                if len(self._treatments) >= _MOST_TREATMENTS:
-                    self._treatments.clear()
-                self._treatments[key] = found
+        found = self._treatments.get(special) if type(special) is str else None
+        if found is not None:
+            return found
+        chosen = (special.recognise, special.refuse) if isinstance(special, Special) else (special,)
+        can_be_kept = all(isinstance(one, str | frozenset) for one in chosen)
+        if can_be_kept and special in self._treatments:
+            return self._treatments[special]
+        found = treatment_of(special, self.added.special)
+        named = {text for one in chosen if not isinstance(one, str) for text in one}
+        for text in sorted(named.intersection(getattr(self.model, "unspellable", ()))):
+            rule = "must not name control tokens, which no text can spell"
+            raise ParameterError("special", text, rule)
+        if can_be_kept:
+            _keep(self._treatments, special, found)
         return found
 
     @cached_property
@@ -739,6 +684,16 @@ class Tokenizer:
             offsets=tuple((places[start], places[stop]) for start, stop in encoding.offsets),
         )
 
+    def _processed(
+        self, first: Encoding, second: Encoding | None, add_special_tokens: bool
+    ) -> Encoding:
+        """Return the encoding of a text or a pair with what the post-processor adds."""
+        if self.post_processor is None and second is None:
+            return first
+        from bpe_ref.post_processors import process
+
+        return process(self.post_processor, first, second, add_special_tokens=add_special_tokens)
+
     def _aligned_pieces(self, text: str, treatment: Treatment) -> list[Piece]:
         return pieces_of(text, self.added, self.normalizer, self.pre_tokenizer, treatment)
 
@@ -755,61 +710,42 @@ class Tokenizer:
         return QuickIds(self.model, self.added, self.normalizer, self.pre_tokenizer)
 
     @cached_property
-    def _frames(self) -> tuple[list[TokenId], list[TokenId]]:
-        """What the post-processor puts around a text, without and with special tokens."""
+    def _frames(self) -> tuple[list[TokenId] | None, list[TokenId] | None]:
+        """The ids of any text, without and with special tokens; None if nothing is added."""
         hole = Encoding.of([(_HOLE, "", (0, 0), 0)])
-        without, with_ = (
-            list(process(self.post_processor, hole, add_special_tokens=choice).ids)
-            for choice in (False, True)
-        )
-        return without, with_
+        without, with_ = (list(self._processed(hole, None, choice).ids) for choice in (False, True))
+        return (None if without == [_HOLE] else without), (None if with_ == [_HOLE] else with_)
 
     # ---- what tokens are to the decoder
 
-    def _strings_of(
+    def _found(
         self,
+        contents: Mapping[TokenId, _Content],
         ids: Iterable[TokenId],
-        *,
         skip_special_tokens: bool,
-        unknown: UnknownIds,
-        shown: bool = False,
-    ) -> list[str]:
-        """Return the strings of tokens, as the decoder gets them, or as they are `shown`."""
-        skips = _check_unknown(unknown)
-        added, strings = self.added, self.model.strings
-        found: list[str] = []
-        for id_ in map(_as_id, in_order(ids)):
-            string = added.strings.get(id_)
-            if string is not None and self._spells_bytes and not shown:
-                string = to_letters(string.encode())
-            if string is None:
-                string = strings.get(id_)
-            if string is None:
-                if skips:
-                    continue
-                raise _unknown(id_)
-            if not (skip_special_tokens and id_ in self._skipped):
-                found.append(string)
-        return found
-
-    def _bytes_of(
-        self, ids: Iterable[TokenId], *, skip_special_tokens: bool, unknown: UnknownIds
-    ) -> list[bytes]:
-        """Return the bytes of tokens, if the decoder only joins bytes."""
-        skips = _check_unknown(unknown)
+        unknown_ids: UnknownIds,
+    ) -> list[_Content]:
+        """Return what tokens are to the decoder: `contents` is `_strings` or `_contents`."""
+        skips = _check_unknown(unknown_ids)
         row = list(in_order(ids))
         if not set(map(type, row)) <= {int}:  # True would pass for 1 as a key
             row = list(map(_as_id, row))
-        contents = self._contents
-        assert contents is not None  # noqa: S101 -- the callers have looked
         if skips:
-            row = [id_ for id_ in row if contents.get(id_) is not None]
+            row = [id_ for id_ in row if id_ in contents]
         if skip_special_tokens:
-            row = [id_ for id_ in row if id_ not in self._skipped or contents.get(id_) is None]
+            row = [id_ for id_ in row if id_ not in self._skipped]
         try:
             return list(map(contents.__getitem__, row))
         except KeyError as missing:
             raise _unknown(missing.args[0]) from None
+
+    @cached_property
+    def _strings(self) -> dict[TokenId, str]:
+        """The string of each token, as the decoder gets it."""
+        added = self.added.strings
+        if self._spells_bytes:
+            added = {id_: to_letters(string.encode()) for id_, string in added.items()}
+        return {**self.model.strings, **added}
 
     @cached_property
     def _contents(self) -> dict[TokenId, bytes] | None:
@@ -926,11 +862,16 @@ def _batch(name: str, items: Iterable[Any]) -> Iterable[Any]:
     return items
 
 
-def _left(name: str, most: int, added: int) -> int:
-    """Return how many tokens are left for the text. Raises `ParameterError` if none is."""
-    if type(most) is not int or most <= added:
-        raise ParameterError(name, most, f"must be an int of at least {added + 1}")
-    return most - added
+def _texts(item: Text | tuple[Text, Text]) -> tuple[Any, ...]:
+    """Return the text of an item of a batch, and the second one of a pair."""
+    return item if isinstance(item, tuple) else (item,)
+
+
+def _keep(kept: dict[_Key, _Content], key: _Key, value: _Content) -> None:
+    """Remember one of a few values; programs that use more are rare, and lose all of them."""
+    if len(kept) >= _MOST_TREATMENTS:
+        kept.clear()
+    kept[key] = value
 
 
 def _as_id(token: object) -> TokenId:

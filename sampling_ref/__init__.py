@@ -1,12 +1,12 @@
 """Sampling in readable Python: from a row of logits to a token.
 
-row, history, candidates, parameters     what samplers work on, and how arguments are checked
+row, parameters     what samplers work on, and how arguments are checked
 numbers/     exact decisions about real numbers; 32-bit floats where engines round; orders
 steps/, tracing     one file for each rule; what each of them did in a chain
 random/, draws/     random bits and numbers, and what is drawn with them
 engines/     what real engines do: one profile for each, and what only one engine does
 evaluation, sampler     a step, a chain, a distribution or a draw of an engine
-lz/, chatstream     the compressor behind the LZ penalty; three penalties as published
+lz/     the compressor behind the LZ penalty
 speculative/, generation/     drafts, and whether they are accepted; the loop around a model
 public     the names that this package offers
 """

@@ -46,8 +46,7 @@ class ParameterError(SamplingError, ValueError):
 
     def __init__(self, name: str, value: object, requirement: str) -> None:
         super().__init__(f"{name} {requirement}, got {shown(value)}")
-        self.name = name
-        self.value = value
+        self.name, self.value, self.requirement = name, value, requirement
 
 
 class RowError(SamplingError, ValueError):

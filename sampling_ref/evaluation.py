@@ -7,7 +7,9 @@
     sample(profile, logits, ...)          the token, for random numbers given
     chain(links, logits, ...)             steps of your own choice, one after the other
 
-Parameters carry the engine's own names, and their defaults are the engine's. Two
+Parameters carry the engine's own names, and their defaults are the engine's. Four
+keywords mean the same everywhere: `prompt_length` (how much of the history is the prompt),
+`uniforms` (random numbers), `state` (what adaptive steps remember) and `precision`. Two
 precisions are offered:
 
 exact
@@ -30,29 +32,27 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.engines import PROFILES
 from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.draws import draw as draw_of_engine
 from sampling_ref.engines.orders import ORDERS
 from sampling_ref.engines.profile import Logprobs, Profile, Stage
 from sampling_ref.errors import ParameterError, RowError, UnknownNameError, shown
-from sampling_ref.history import read_history, read_prompt_length
 from sampling_ref.numbers.binary32 import all_to_binary32, to_binary32
 from sampling_ref.numbers.orders import last_greatest
 from sampling_ref.numbers.softmax import log_softmax
+from sampling_ref.parameters import read_choice, read_history, read_prompt_length
 from sampling_ref.random.sources import NO_NUMBERS, Given, Randomness
 from sampling_ref.row import (
     LARGEST,
+    Candidates,
     Number,
     ReadRow,
     TokenId,
-    already_read,
     places_of_others,
     read_logits,
-    read_possible_logits,
 )
 from sampling_ref.steps.lz import lz_penalty
 from sampling_ref.steps.step import Situation, Step, Use, with_row
@@ -154,7 +154,12 @@ class Evaluation:
             count = min(values.get("k", len(candidates.tokens)), len(candidates.tokens))
             candidates = ORDERS[stage.order](candidates, count)
         step = STEPS[stage.step]
-        after = step.apply(candidates, self.situation, values)
+        try:
+            after = step.apply(candidates, self.situation, values)
+        except ParameterError as error:  # say it with the engine's name
+            name = stage.takes.get(error.name, error.name)
+            value = given.get(error.name, error.value)
+            raise ParameterError(name, value, error.requirement) from error
         return Applied(step, values, given, before, after, self.situation.size)
 
     def probabilities(self, candidates: Candidates) -> list[float]:
@@ -163,7 +168,7 @@ class Evaluation:
         if self.is_greedy:
             row[self._greedy_token(candidates)] = 1.0
             return row
-        read_possible_logits(already_read(candidates.logits))
+        candidates.possible_logits()
         shares = self.situation.numbers.law(candidates)
         for token, share in zip(candidates.tokens, shares, strict=True):
             row[token] = share
@@ -174,12 +179,12 @@ class Evaluation:
         candidates = run.candidates
         if self.is_greedy:
             return self._greedy_token(candidates)
-        read_possible_logits(already_read(candidates.logits))
+        candidates.possible_logits()
         return draw_of_engine(candidates, run.draw, self.situation)
 
     def _greedy_token(self, candidates: Candidates) -> TokenId:
         """Return the token that a greedy engine takes, by its rule for equals."""
-        logits = read_possible_logits(already_read(candidates.logits))
+        logits = candidates.possible_logits()
         ties = self.profile.greedy.ties
         if ties == "last in total order":
             return candidates.tokens[last_greatest(logits)]
@@ -207,20 +212,21 @@ class Evaluation:
         return self.run(until=max(places) + 1).candidates
 
 
+OPTIONS = ("prompt_length", "uniforms", "state", "precision")
+"""What can be given by name besides the parameters of the engine."""
+
+
 def evaluation(
     profile: str | Profile,
     logits: Any,
     history: Any = (),
     params: Mapping[str, Any] = MappingProxyType({}),
-    *,
-    prompt_length: int = 0,
-    uniforms: Any = (),
-    state: Mapping[str, Any] | None = None,
-    precision: Precision = "exact",
+    **options: Any,
 ) -> Evaluation:
     """Return a profile with everything that it is applied to, read and checked.
 
-    `uniforms` are random numbers in [0, 1), or a source of them (`sampling_ref.random.sources`).
+    `OPTIONS` may be given by name, or among the parameters. `uniforms` are random numbers in
+    [0, 1), or a source of them (`sampling_ref.random.sources`).
 
     >>> evaluation("llama.cpp", [0.0], (), {"top_p": 0.9}).parameters["top_p"]
     0.8999999761581421
@@ -232,11 +238,13 @@ def evaluation(
     sampling_ref.errors.ParameterError: precision must be one of exact, f32, got 'f16'
     """
     record = profile if isinstance(profile, Profile) else read_profile(profile)
-    if precision not in get_args(Precision):
-        read_precision(precision)
+    given = {**params, **options}
+    prompt_length, uniforms = given.pop("prompt_length", 0), given.pop("uniforms", ())
+    state, precision = given.pop("state", None), given.pop("precision", "exact")
+    read_choice("precision", precision, get_args(Precision))
     if state is not None:
         _check_state(state)
-    parameters = record.read(params)
+    parameters = record.read(given)
     if isinstance(uniforms, tuple) and not uniforms:
         randomness: Randomness = NO_NUMBERS
     else:
@@ -265,14 +273,6 @@ def read_profile(name: object) -> Profile:
     return PROFILES[name]
 
 
-def read_precision(precision: object) -> Precision:
-    """Return the precision; raise `ParameterError` if there is none of this name."""
-    if precision not in get_args(Precision):
-        names = ", ".join(get_args(Precision))
-        raise ParameterError("precision", precision, f"must be one of {names}")
-    return cast("Precision", precision)
-
-
 def _check_state(state: object) -> None:
     if not isinstance(state, Mapping):
         raise ParameterError("state", state, "must map names to what was remembered, or be None")
@@ -281,18 +281,7 @@ def _check_state(state: object) -> None:
             raise UnknownNameError("part of a state", name, STATE)
 
 
-def step(
-    profile: str,
-    op: str,
-    logits: Any,
-    history: Any = (),
-    *,
-    prompt_length: int = 0,
-    uniforms: Any = (),
-    state: Mapping[str, Any] | None = None,
-    precision: Precision = "exact",
-    **params: Any,
-) -> list[float]:
+def step(profile: str, op: str, logits: Any, history: Any = (), **given: Any) -> list[float]:
     """Return the logits after one step of an engine; removed tokens are at minus infinity.
 
     `op` is the name of a step (`STEPS` lists them all) that the engine has; the parameters
@@ -311,54 +300,34 @@ def step(
     if op not in STEPS:
         raise UnknownNameError("step", op, STEPS)
     if op == "lz":
-        return _lz_step(profile, logits, history, prompt_length, params)
-    made = evaluation(
-        profile,
-        logits,
-        history,
-        params,
-        prompt_length=prompt_length,
-        uniforms=uniforms,
-        state=state,
-        precision=precision,
-    )
+        return _lz_step(profile, logits, history, given)
+    made = evaluation(profile, logits, history, given)
     used = set[str]()
     if op != "logprobs":
         used = {name for stage in made.stages_of(op) for name in stage.parameters()}
-    for name in params:
-        if made.profile.by_name[name].name not in used:
+    for name in given:
+        if name not in OPTIONS and made.profile.by_name[name].name not in used:
             raise UnknownNameError(f"parameter of {op} in {profile}", name, used)
     if op == "logprobs":
         return _log_probabilities(made.candidates, made.situation.size)
     return list(map(float, made.one_step(op).row(made.situation.size)))
 
 
-def _lz_step(
-    profile: str, logits: Any, history: Any, prompt_length: int, params: Mapping[str, Any]
-) -> list[float]:
+def _lz_step(profile: str, logits: Any, history: Any, given: Mapping[str, Any]) -> list[float]:
     """Return the row after the LZ penalty, which no engine has in its chain."""
     read_profile(profile)
-    known = {"alpha": "strength", "strength": "strength"}
-    known |= {name: name for name in ("window", "buffer", "variant")}
-    for name in params:
-        if name not in known:
+    known = {name: name for name in ("strength", "window", "buffer", "variant", "prompt_length")}
+    known["alpha"] = "strength"
+    values = {}
+    for name, value in given.items():
+        if name in known:
+            values[known[name]] = value
+        elif name not in OPTIONS:
             raise UnknownNameError("parameter of lz", name, known)
-    given = {known[name]: value for name, value in params.items()}
-    changed = lz_penalty(logits, history, prompt_length=prompt_length, **given)
-    return [float(logit) for logit in changed]
+    return list(map(float, lz_penalty(logits, history, **values)))
 
 
-def distribution(
-    profile: str,
-    logits: Any,
-    history: Any = (),
-    *,
-    prompt_length: int = 0,
-    uniforms: Any = (),
-    state: Mapping[str, Any] | None = None,
-    precision: Precision = "exact",
-    **params: Any,
-) -> list[float]:
+def distribution(profile: str, logits: Any, history: Any = (), **given: Any) -> list[float]:
     """Return the probability of each token after the whole chain of an engine.
 
     The values are the correctly rounded probabilities. A greedy engine gives one token
@@ -367,60 +336,22 @@ def distribution(
     >>> distribution("transformers", [0.0, 0.0, -1.0, 9.0], top_k=1)
     [0.0, 0.0, 0.0, 1.0]
     """
-    made = evaluation(
-        profile,
-        logits,
-        history,
-        params,
-        prompt_length=prompt_length,
-        uniforms=uniforms,
-        state=state,
-        precision=precision,
-    )
+    made = evaluation(profile, logits, history, given)
     return made.probabilities(made.run().candidates)
 
 
-def explain(
-    profile: str,
-    logits: Any,
-    history: Any = (),
-    *,
-    prompt_length: int = 0,
-    uniforms: Any = (),
-    state: Mapping[str, Any] | None = None,
-    precision: Precision = "exact",
-    **params: Any,
-) -> Trace:
+def explain(profile: str, logits: Any, history: Any = (), **given: Any) -> Trace:
     """Return what each step of an engine's chain did to the row, and why.
 
     >>> trace = explain("transformers", [3.0, 2.0, 1.0], [0], repetition_penalty=2.0, top_k=2)
     >>> [applied.step for applied in trace.steps], trace.row
     (['repetition_penalty', 'top_k'], [1.5, 2.0, -inf])
     """
-    made = evaluation(
-        profile,
-        logits,
-        history,
-        params,
-        prompt_length=prompt_length,
-        uniforms=uniforms,
-        state=state,
-        precision=precision,
-    )
+    made = evaluation(profile, logits, history, given)
     return made.run().trace
 
 
-def sample(
-    profile: str,
-    logits: Any,
-    history: Any = (),
-    *,
-    uniforms: Any = (),
-    prompt_length: int = 0,
-    state: Mapping[str, Any] | None = None,
-    precision: Precision = "exact",
-    **params: Any,
-) -> TokenId:
+def sample(profile: str, logits: Any, history: Any = (), **given: Any) -> TokenId:
     """Return the token that an engine draws with the random numbers given.
 
     The steps take their random numbers first, in the engine's order, then the draw: an
@@ -433,16 +364,7 @@ def sample(
     >>> sample("llama.cpp", [0.0, 0.0], uniforms=[0.75])
     1
     """
-    made = evaluation(
-        profile,
-        logits,
-        history,
-        params,
-        prompt_length=prompt_length,
-        uniforms=uniforms,
-        state=state,
-        precision=precision,
-    )
+    made = evaluation(profile, logits, history, given)
     return made.draw(made.run())
 
 

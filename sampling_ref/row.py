@@ -1,4 +1,4 @@
-"""A row: one number for each token of the vocabulary.
+"""A row, one number for each token of the vocabulary, and the candidates, which are in play.
 
 What a row may hold is decided here, once.
 
@@ -19,12 +19,18 @@ Changing logits
     where there is no number at all, it is an error, because a row holds neither plus infinity
     nor NaN.
 
+Candidates
+    Some engines keep a whole row and mark removed tokens with minus infinity; others keep a
+    list that filters shorten and sort. Both are an ordered list of tokens with their logits.
+    The order matters where equals are cut and where a draw walks.
+
 Every sequence of numbers is accepted, and everything with a `tolist()` (numpy arrays,
 torch tensors, `array`, `memoryview`). No row that is given is ever changed.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf, isfinite, isinf, nan
 from typing import Any, TypeAlias, TypeGuard
@@ -62,16 +68,6 @@ class ReadRow(list[Number]):
     """
 
     others: Sequence[int] | None = None
-
-
-def already_read(row: Sequence[Number]) -> ReadRow:
-    """Return a row of logits that a chain holds, so checked long ago, as one that was read.
-
-    >>> row = ReadRow([0.5])
-    >>> already_read(row) is row, already_read([0.5]) == row
-    (True, True)
-    """
-    return row if isinstance(row, ReadRow) else ReadRow(row)
 
 
 def numbers_of(row: Any, name: str) -> list[Number]:
@@ -248,3 +244,79 @@ def force(logits: Sequence[Number], tokens: Iterable[TokenId]) -> list[Number]:
     for token in tokens:
         forced[token] = 0.0
     return forced
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Tokens and their logits, in an engine's order.
+
+    `tokens` and `logits` have one entry for each candidate. The true logit of a
+    candidate is `factor` times its entry: a temperature divides the factor, not the
+    entries, so that it rounds nothing. `is_sorted` says that the engine takes the
+    candidates to be in falling order already. `whole` are the entries that stood before
+    the first filter, for engines whose shares stay shares of the whole row; None if no
+    filter has run. `weights` are probabilities that an engine carries along from a softmax
+    before its filters; None if it computes them anew.
+
+    >>> candidates = Candidates([2, 0], [1.5, 0.5])
+    >>> candidates.row(4)
+    [0.5, -inf, 1.5, -inf]
+    """
+
+    tokens: Sequence[TokenId]
+    logits: Sequence[Number]
+    factor: Fraction = Fraction(1)
+    is_sorted: bool = False
+    whole: Sequence[Number] | None = None
+    weights: Sequence[Number] | None = None
+
+    def true_logits(self) -> list[Number]:
+        """Return the candidates' logits; those behind a temperature as the nearest floats.
+
+        >>> Candidates([0, 1], [1.0, 3.0], Fraction(1, 2)).true_logits()
+        [0.5, 1.5]
+        """
+        if self.factor == 1:
+            return list(self.logits)
+        return [
+            logit if logit == -inf else float(Fraction(logit) * self.factor)
+            for logit in self.logits
+        ]
+
+    def possible_logits(self) -> ReadRow:
+        """Return the entries; raise `RowError` if all of them are minus infinity."""
+        if max(self.logits) == -inf:
+            raise RowError("logits leave no token possible: all are minus infinity")
+        return self.logits if isinstance(self.logits, ReadRow) else ReadRow(self.logits)
+
+    def row(self, size: int) -> list[Number]:
+        """Return the logits as a row of `size` numbers, minus infinity for other tokens."""
+        row: list[Number] = [-inf] * size
+        logits = self.logits if self.factor == 1 else self.true_logits()
+        for token, logit in zip(self.tokens, logits, strict=True):
+            row[token] = logit
+        return row
+
+    def at(self, places: Sequence[int]) -> "Candidates":
+        """Return only the candidates at these places, in this order.
+
+        >>> Candidates([5, 6, 7], [0.5, 1.5, 2.5]).at([2, 0]).tokens
+        [7, 5]
+        """
+        weights = self.weights
+        return replace(
+            self,
+            tokens=[self.tokens[place] for place in places],
+            logits=ReadRow(self.logits[place] for place in places),
+            whole=self.logits if self.whole is None else self.whole,
+            weights=None if weights is None else [weights[place] for place in places],
+        )
+
+
+def all_candidates(logits: Row) -> Candidates:
+    """Return every token of a row, in the order of the vocabulary.
+
+    >>> all_candidates([0.5, 1.5]).tokens
+    range(0, 2)
+    """
+    return Candidates(range(len(logits)), logits)

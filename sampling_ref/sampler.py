@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from copy import copy
-from typing import Any
+from typing import Any, get_args
 
 from sampling_ref.errors import HistoryError, ParameterError, RandomNumberError, RowError, shown
-from sampling_ref.evaluation import Precision, evaluation, read_precision, read_profile
-from sampling_ref.history import is_token, read_history
+from sampling_ref.evaluation import Precision, evaluation, read_profile
+from sampling_ref.parameters import is_token, read_choice, read_history
 from sampling_ref.random.sources import Given, Randomness, Streams, TorchStream
 from sampling_ref.row import TokenId
 from sampling_ref.tracing import Trace
@@ -41,7 +41,8 @@ class Sampler:
         **params: Any,
     ) -> None:
         self._profile = read_profile(profile)
-        self._precision = read_precision(precision or ("exact" if seed is None else "f32"))
+        self._precision: Precision = precision or ("exact" if seed is None else "f32")
+        read_choice("precision", self._precision, get_args(Precision))
         self._parameters = self._profile.read(params)
         self._history = read_history(prompt, None, "prompt")
         self._prompt_length = len(self._history)

@@ -10,8 +10,7 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
-from sampling_ref.candidates import Candidates
-from sampling_ref.row import Number, TokenId
+from sampling_ref.row import Candidates, Number, TokenId
 from sampling_ref.steps.step import Step, Values
 
 SHOWN = 6

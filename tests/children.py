@@ -69,10 +69,10 @@ class Children:
         """Run a command in a folder, and wait for its end.
 
         limit: the most bytes that a file may have, as on a disk that is full.
-        kill_at: kill it before so many operations on files of the folder were done.
+        kill_at: kill it before the operation with this number on files of the folder.
         kill_in_write: kill it in the middle of this one of its writes to a journal.
         made: what `authoring fixtures` would make, which takes minutes otherwise.
-        signal_number: what it is sent, after so many seconds, or
+        signal_number: what it is sent, after this number of seconds, or
             once: when this is so, or
             stay_in: when it calls this function, `package.module.name`, where it stays.
         """

@@ -5,16 +5,21 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from tests.children import Children
 
 # Deadlines measure the machine and not the code; how fast things are is for benchmarks. The same
 # examples are drawn in every run, so that a test fails for what was changed; a campaign
 # (TOKENREF_CAMPAIGN=40, see tests/texts.py) draws others.
-settings.register_profile(
-    "tokenref", deadline=None, derandomize=os.environ.get("TOKENREF_CAMPAIGN", "1") == "1"
-)
+IS_CAMPAIGN = os.environ.get("TOKENREF_CAMPAIGN", "1") != "1"
+settings.register_profile("tokenref", deadline=None, derandomize=not IS_CAMPAIGN)
 settings.load_profile("tokenref")
+if not IS_CAMPAIGN:
+    # Hypothesis also draws constants of the modules that happen to be imported. So the examples of
+    # a test would depend on which other tests run with it.
+    providers._get_local_constants = Constants
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:

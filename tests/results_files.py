@@ -10,8 +10,9 @@ from tokenref.catalogue import Catalogue
 from tokenref.judge import FAILURES
 from tokenref.manifest import Manifest, VocabularyEntry
 from tokenref.questions.text import CountOutput, TextInput
-from tokenref.record import Case, Exact, canonical_json, make_case
+from tokenref.record import Case, canonical_json, make_case
 from tokenref.reports.results import CaseLine, EngineEntry, EngineLine, Footer, Header, Line, plain
+from tokenref.verdicts import Exact
 
 VOCABULARY: Final = vocabulary_by_concatenation({b"a": 0})
 DIGEST: Final = VOCABULARY.digest()
@@ -45,6 +46,7 @@ def catalogue(records: Iterable[Case], name: str = "letters") -> Catalogue:
         vocabularies=[entry],
         tokenizers=[],
         retired=[],
+        version="1.0.0",
     )
     return Catalogue(Path(), manifest, cases, [])
 

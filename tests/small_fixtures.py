@@ -24,7 +24,7 @@ def checkout_fixtures() -> Path:
 
 
 def small_fixtures(folder: Path, most: int = 40) -> Path:
-    """Make such a folder of the package's own fixtures, at most so many records of each file."""
+    """Make such a folder from the package's fixtures, with at most `most` records per file."""
     package = checkout_fixtures()
     whole = parse_manifest(package)
     canaries = _records(package / "canary.jsonl")
@@ -58,6 +58,7 @@ def small_fixtures(folder: Path, most: int = 40) -> Path:
         vocabularies=entries,
         tokenizers=[tokenizer],
         retired=[],
+        version=whole.version,
     )
     files["MANIFEST.json"] = dump_manifest(manifest)
     for path, data in files.items():

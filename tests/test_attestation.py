@@ -33,9 +33,10 @@ from tokenref.floats import floats
 from tokenref.judge import Judgement
 from tokenref.known import Known
 from tokenref.questions.sampling import LogitsInput, TokenOutput
-from tokenref.record import Case, Exact, make_case
+from tokenref.record import Case, make_case
 from tokenref.runner import Result as CaseResult
 from tokenref.runner import Run
+from tokenref.verdicts import Exact
 
 SHARED = {
     "README.md": f"a\n{TABLES_MARK}\nold\n{END_MARK}\nz\n",

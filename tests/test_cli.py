@@ -28,12 +28,17 @@ from bpe_ref.tiny import tiny_corpus, tiny_vocabulary
 from tests.small_fixtures import checkout_fixtures
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
+from tokenref.manifest import MANIFEST, manifest_digest, parse_manifest
 from tokenref.questions.text import TextInput
 from tokenref.record import op_of
 from tokenref.record_files import parse_records
-from tokenref.reports.terminal import SHOWN_FAILURES, split_detail
+from tokenref.reports.results import read_results
+from tokenref.reports.summary import SHOWN_FAILURES
+from tokenref.reports.terminal import split_detail
 
 EXAMPLE = "bpe/encode/examples/*"
+VERSION = parse_manifest(checkout_fixtures()).version
+DIGEST = manifest_digest(parse_manifest(checkout_fixtures()))
 
 
 def tokenref(*arguments: str | Path) -> Result:
@@ -52,7 +57,7 @@ def fixtures(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def mine(tmp_path: Path) -> Path:
-    """Return a vocabulary file of one's own."""
+    """Return a user's own vocabulary file."""
     path = tmp_path / "mine.tiktoken"
     write_tiktoken({content: token for token, content in tiny_vocabulary().tokens.items()}, path)
     return path
@@ -238,7 +243,8 @@ def test_a_canary_that_passes_makes_the_run_invalid(fixtures: Path) -> None:
     _vouch(manifest, before, path.read_bytes())
     result = tokenref("check", "reference", "--fixtures", fixtures, "--id", EXAMPLE)
     assert result.exit_code == 3
-    assert "known-wrong answer (canary canary/count/right)" in " ".join(result.output.split())
+    said = "self-check failed: the judge accepted a known-wrong answer (canary canary/count/right)"
+    assert said in " ".join(result.output.split())
 
 
 def _vouch(manifest: Path, before: bytes, after: bytes) -> None:
@@ -511,7 +517,7 @@ def test_an_unknown_id_leads_to_the_nearest_and_canaries_can_be_shown() -> None:
     case = catalogue.cases[0]
     result = tokenref("show", f"{case.id}x")
     assert result.exit_code == 2
-    assert f"did you mean {case.id}" in result.output
+    assert f"no record has the id '{case.id}x'; did you mean {case.id}" in result.output
     assert catalogue.canaries[0].id in tokenref("show", catalogue.canaries[0].id).output
 
 
@@ -547,7 +553,7 @@ def test_a_piece_that_is_taken_whole_is_said_to_be(tmp_path: Path) -> None:
     path.write_bytes(dump_plain_json(NamedVocabulary("lonely", "", lonely)))
     result = tokenref("trace", "xyz", "--vocabulary", path)
     assert result.exit_code == 0
-    assert "is token 1: whole pieces" in result.output
+    assert "is token 1: whole pieces that are tokens are not merged" in result.output
     assert tokenref("trace", "xy", "--vocabulary", path).exit_code == 2
 
 
@@ -589,9 +595,46 @@ def test_a_vocabulary_can_be_trained_and_examined(tmp_path: Path) -> None:
     assert re.search(r"missing bytes\s+0", audit.output)
 
 
+def test_fixtures_with_another_digest_are_refused_before_an_engine_is_asked(tmp_path: Path) -> None:
+    results = tmp_path / "results.jsonl"
+    check = ("check", "naive", "--id", EXAMPLE, "--json", results, "--fixtures-digest")
+    refused = tokenref(*check, "sha256:" + "0" * 64)
+    assert refused.exit_code == 3
+    assert f"fixtures {VERSION} here have the digest {DIGEST}, not 'sha256:000" in refused.output
+    assert not results.exists()
+    assert tokenref(*check, DIGEST).exit_code == 0
+    both = tokenref("check", "naive", "--records", "x", "--fixtures-digest", DIGEST)
+    assert "--fixtures-digest cannot be used together with --records" in both.output
+
+
+def test_the_digest_of_the_fixtures_is_that_of_the_manifest_file() -> None:
+    assert f"sha256:{sha256((checkout_fixtures() / MANIFEST).read_bytes()).hexdigest()}" == DIGEST
+
+
+def test_results_have_the_version_of_the_fixtures(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    assert tokenref("check", "naive", "--id", EXAMPLE, "--json", path).exit_code == 0
+    assert read_results(path).header.fixtures_version == VERSION
+    page = tmp_path / "page.html"
+    assert tokenref("report", path, "--html", page).exit_code == 0
+    assert f"fixtures {VERSION} {DIGEST[:19]}" in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("engine", "message", "color"),
+    [("naive", "1 passed", "brightgreen"), ("greedy", "1 failed", "red")],
+)
+def test_a_badge_shows_the_result(tmp_path: Path, engine: str, message: str, color: str) -> None:
+    path = tmp_path / "badge.json"
+    tokenref("check", engine, "--id", "bpe/encode/examples/e13-*", "--badge", path)
+    shown = {"schemaVersion": 1, "label": "tokenref", "message": message, "color": color}
+    assert json.loads(path.read_text()) == shown
+
+
 def test_engines_are_listed_with_their_versions() -> None:
     result = tokenref("engines")
     assert result.exit_code == 0
+    assert result.output.startswith(f"fixtures {VERSION}, {DIGEST}\n")
     assert re.search(r"tiktoken\s+0\.", result.output)
     assert re.search(r"backtracking\s+0\.", result.output)
 

@@ -1,6 +1,6 @@
 """What counting and cutting by whole tokenizers claims, against the definition: from scratch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise, product
 from typing import Any
@@ -25,8 +25,11 @@ from bpe_ref.cutting.long_pieces import REACH, RunRule, run_rule
 from bpe_ref.cutting.safe_cuts import TextCounter
 from bpe_ref.cutting.splitting import chunks, split_at
 from bpe_ref.patterns.borders import PatternBorders, borders_of
+from bpe_ref.patterns.matches import Regex
 from bpe_ref.patterns.pretokenizer import Pretokenizer
+from bpe_ref.patterns.registered import PATTERNS
 from bpe_ref.patterns.to_oniguruma import to_oniguruma
+from bpe_ref.pre_tokenizers.split_by_pattern import Split
 from bpe_ref.registry import REGISTRY
 from tests.cuts import Watched, chunks_by_definition, split_by_definition
 from tests.texts import drawn, text_of
@@ -112,11 +115,18 @@ def borders_and_pieces(name: str) -> tuple[PatternBorders, Callable[[str], tuple
     return found, pieces
 
 
-def runs_of(name: str) -> RunRule:
-    entry = REGISTRY[name]
-    found = run_rule(to_oniguruma(entry.pattern), entry.tables, normalized=False)
+def runs_and_pieces(name: str) -> tuple[RunRule, Callable[[str], Sequence[str]]]:
+    """Return the runs of a registered vocabulary, or of a pattern that files have."""
+    if name in REGISTRY:
+        entry = REGISTRY[name]
+        source, tables = to_oniguruma(entry.pattern), entry.tables
+        pieces = Pretokenizer(entry.pattern, tables).pieces
+    else:
+        source, tables = PATTERNS[name].source, "unicode-16.0-oniguruma"
+        pieces = Split(Regex(source), "Isolated", invert=False).cut_text
+    found = run_rule(source, tables, normalized=False)
     assert found is not None
-    return found
+    return found, cache(pieces)
 
 
 ONE_OF_EACH_KIND = "sLl你A\u03011 \t\n'/!"
@@ -148,9 +158,9 @@ def test_a_certain_border_is_one_in_every_text(name: str, data: st.DataObject) -
             assert pieces(text) == pieces(text[:place]) + pieces(text[place:])
 
 
-@pytest.mark.parametrize("name", PATTERNED)
+@pytest.mark.parametrize("name", [*PATTERNED, "llama3", "tekken"])
 def test_what_belongs_to_a_run_only_makes_a_piece_longer(name: str) -> None:
-    (_, pieces), known = borders_and_pieces(name), runs_of(name)
+    known, pieces = runs_and_pieces(name)
     joined_last = joined_first = 0
     beyond = ["", *map("".join, product(ONE_OF_EACH_KIND, repeat=1))]
     beyond += map("".join, product(ONE_OF_EACH_KIND, repeat=2))
@@ -164,12 +174,12 @@ def test_what_belongs_to_a_run_only_makes_a_piece_longer(name: str) -> None:
                 *rest, last = pieces(text[:-1])
                 if len(last) >= REACH and known.joins_last(run[:-1], run[-1]):
                     joined_last += 1
-                    assert pieces(text) == (*rest, last + run[-1]), text
+                    assert pieces(text) == [*rest, last + run[-1]], text
                 text = run + other
                 first, *rest = pieces(text[1:])
                 if len(first) >= REACH and known.joins_first(run[0], run[1:]):
                     joined_first += 1
-                    assert pieces(text) == (run[0] + first, *rest), text
+                    assert pieces(text) == [run[0] + first, *rest], text
     assert min(joined_last, joined_first) > 1000
 
 
@@ -379,7 +389,7 @@ def test_the_cut_is_the_last_place_that_fits(kind: str, text: str, n: int) -> No
     counter = counter_for(kind)
     expected = split_by_definition(counter, text, n)
     if expected == 0 and text:
-        with pytest.raises(ParameterError, match="n must be at least"):
+        with pytest.raises(ParameterError, match="most must be at least"):
             split_at(counter, text, n)
     else:
         assert split_at(counter, text, n) == expected
@@ -395,7 +405,7 @@ def test_chunks_are_those_of_the_definition(
     counter, overlap = counter_for(kind), data.draw(st.integers(0, n - 1))
     expected = chunks_by_definition(counter, text, n, overlap)
     if expected is None:
-        with pytest.raises(ParameterError, match="n must be at least"):
+        with pytest.raises(ParameterError, match="most must be at least"):
             chunks(counter, text, n, overlap)
         return
     found = chunks(counter, text, n, overlap)
@@ -408,6 +418,17 @@ def test_chunks_are_those_of_the_definition(
         reached = chunk.stop
     assert reached == len(text)
     assert all(a.start < b.start for a, b in pairwise(found))
+
+
+@pytest.mark.parametrize("kind", PATTERNED)
+@pytest.mark.usefixtures("short_is_long")
+def test_long_numbers_and_what_follows_special_tokens_grow_as_they_count(kind: str) -> None:
+    counter = counter_for(kind)
+    for text in ("1234567890" * 3, "abcabc<|end|>" * 3, "1234512345<a>1234512345"):
+        growing_text = AppendCounter(counter)
+        for length, character in enumerate(text, 1):
+            growing_text.push(character)
+            assert growing_text.count == counter.count(text[:length])
 
 
 def test_a_completed_special_token_lowers_the_count_by_several() -> None:
@@ -467,7 +488,7 @@ def test_the_naive_cutter_loops_for_ever_where_ours_does_not() -> None:
 
 def test_a_code_point_that_alone_has_too_many_tokens_is_an_error() -> None:
     counter = tokenizer_of(vocabulary_by_concatenation({b"\xc3": 0, b"\xa9": 1})).text_counter()
-    sentence = "n must be at least 2, the number of tokens of 'é' at character 0, .* got 1"
+    sentence = "most must be at least 2, the number of tokens of 'é' at character 0, .* got 1"
     with pytest.raises(ParameterError, match=sentence):
         split_at(counter, "é", 1)
     with pytest.raises(ParameterError, match=sentence):
@@ -516,7 +537,7 @@ NO_TEXT: Any = 5
 @pytest.mark.parametrize(
     ("action", "sentence"),
     [
-        (lambda counter: split_at(counter, "a", 0), "n must be an int of at least 1, got 0"),
+        (lambda counter: split_at(counter, "a", 0), "most must be an int of at least 1, got 0"),
         (lambda counter: split_at(counter, NO_TEXT, 1), "text must be a str, got 5"),
         (lambda counter: chunks(counter, "a", 2, 2), r"overlap must be an int in \[0, 1\], got 2"),
         (

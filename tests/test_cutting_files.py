@@ -15,9 +15,9 @@ from bpe_ref.added_tokens import AddedToken, AddedTokens, Recognised
 from bpe_ref.cutting import growing
 from bpe_ref.cutting.counting import TextIntervalCounter, count_till_limit, safe_cuts
 from bpe_ref.cutting.growing import AppendCounter, PrependCounter
-from bpe_ref.cutting.long_pieces import REACH, RunRule, kinds_of, run_rule
+from bpe_ref.cutting.long_pieces import kinds_of
 from bpe_ref.cutting.longest import MOST_DECOMPOSED
-from bpe_ref.cutting.safe_cuts import TextCounter
+from bpe_ref.cutting.safe_cuts import TextCounter, counter_of
 from bpe_ref.cutting.splitting import chunks, split_at
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.sentencepiece import BYTE_PIECES, Piece, SentencePieceModel
@@ -535,7 +535,7 @@ def test_cuts_and_chunks_are_those_of_the_definition(
     overlap = data.draw(st.integers(0, n - 1))
     expected = chunks_by_definition(scratch, text, n, overlap)
     if expected is None:
-        with pytest.raises(ParameterError, match="n must be at least"):
+        with pytest.raises(ParameterError, match="most must be at least"):
             chunks(counter, text, n, overlap)
         return
     assert chunks(counter, text, n, overlap) == expected
@@ -587,12 +587,6 @@ def borders_and_pieces(name: str) -> tuple[PatternBorders, Callable[[str], tuple
     return found, pieces
 
 
-def runs_of(name: str) -> RunRule:
-    found = run_rule(SOURCES[name], "unicode-16.0-oniguruma", normalized=False)
-    assert found is not None
-    return found
-
-
 def behind(pieces: Callable[[str], tuple[str, ...]], left: str, text: str) -> tuple[str, ...]:
     """Return what becomes of a text behind a character and a border."""
     first, *rest = pieces(left + text)
@@ -616,27 +610,6 @@ def test_a_certain_border_is_one_in_every_short_text(name: str) -> None:
     assert certain > 10_000
 
 
-@pytest.mark.parametrize("name", ["llama3", "tekken"])
-def test_what_belongs_to_a_run_only_makes_a_piece_longer(name: str) -> None:
-    (_, pieces), known = borders_and_pieces(name), runs_of(name)
-    joined_last = joined_first = 0
-    beyond = ["", *ONE_OF_EACH_KIND, "x's", "x'l", "s\n\n", "  \n", "AB你", "你A", "A你a"]
-    for kind in map(set, ("sl", "LA", "你l", "1", "!'", "/", "\t ", "\n", "\n ", "!\u0301")):
-        for run in map("".join, product(sorted(kind), repeat=REACH + 1)):
-            for other in beyond:
-                text = other + run
-                *rest, last = pieces(text[:-1])
-                if len(last) >= REACH and known.joins_last(run[:-1], run[-1]):
-                    joined_last += 1
-                    assert pieces(text) == (*rest, last + run[-1]), text
-                text = run + other
-                first, *rest = pieces(text[1:])
-                if len(first) >= REACH and known.joins_first(run[0], run[1:]):
-                    joined_first += 1
-                    assert pieces(text) == (run[0] + first, *rest), text
-    assert min(joined_last, joined_first) > 500
-
-
 @pytest.mark.parametrize("name", SOURCES)
 @given(text=text_of())
 @drawn(40)
@@ -646,6 +619,14 @@ def test_a_certain_border_is_one_in_every_text(name: str, text: str) -> None:
         if known.is_border(text[place - 1], text[place]):
             rest = behind(pieces, text[place - 1], text[place:])
             assert pieces(text) == pieces(text[:place]) + rest
+
+
+def test_white_space_that_an_added_token_takes_must_not_be_cut_from_it() -> None:
+    tokenizer = Tokenizer(BPE({"a": 0, " ": 1}, []), added_tokens=AddedTokens([MASK_BEHIND]))
+    counter = counter_of(tokenizer)
+    assert counter.unbreakable("a<n>  a") == [(1, 6)]
+    assert split_at(counter, "a<n>  a", 2) == 6
+    assert [chunk[:2] for chunk in chunks(counter, "a<n>  a", 1)] == [(0, 1), (1, 6), (6, 7)]
 
 
 @pytest.mark.parametrize("source", ["a*", r"(a)\1", r"(?<=ab)c", r"a\Kb", "(", r"\Ga"])

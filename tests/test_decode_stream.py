@@ -13,7 +13,7 @@ from tokenizers.decoders import DecodeStream as EngineStream
 from tokenizers.models import BPE as EngineBPE  # noqa: N811 -- a name of the library's
 
 from bpe_ref.added_tokens import AddedToken, AddedTokens
-from bpe_ref.decoders import BPEDecoder, ByteFallback, ByteLevel, Metaspace
+from bpe_ref.decoders import BPEDecoder, ByteFallback, ByteLevel, Metaspace, Strip
 from bpe_ref.errors import DecodingError, ParameterError
 from bpe_ref.like_tokenizers.decode_stream import DecodeStream
 from bpe_ref.models.bpe import BPE
@@ -25,9 +25,10 @@ from tests.texts import drawn
 VOCABULARY = {atom: number for number, atom in enumerate(dict.fromkeys(filter(None, ATOMS)))}
 SIZE = len(VOCABULARY)
 ADDED = {"<s>": True, "Ġé": False, "▁x▁": True}
-IDS = st.integers(0, SIZE + len(ADDED) + 1)
+IDS = st.integers(0, SIZE + len(ADDED) + 1) | st.sampled_from([VOCABULARY[c] for c in "▁_ "])
 STEPS = st.lists(IDS | st.lists(IDS, max_size=3), max_size=10)
-DECODERS = st.none() | st.one_of(*KINDS.values())
+FALLIBLE = st.builds(Strip, st.sampled_from("▁_ "), st.just(2), st.just(2))
+DECODERS = FALLIBLE | st.none() | st.one_of(*KINDS.values())
 
 
 def engine_with(decoder: Any) -> EngineTokenizer:

@@ -25,6 +25,11 @@ def test_a_definition_says_something_of_each_of_its_modules(op: str) -> None:
     assert not words.startswith((" ", "\n"))
 
 
+def test_what_both_versions_of_mirostat_share_is_part_of_their_definitions() -> None:
+    for op in ("mirostat_1", "mirostat_2"):
+        assert "How both versions of mirostat learn" in str(definition_of(op))
+
+
 def test_the_command_prints_the_definition_as_it_stands() -> None:
     result = CliRunner().invoke(rules, ["tail_free", "--definition"])
     assert result.exit_code == 0

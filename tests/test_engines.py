@@ -130,7 +130,7 @@ def test_an_unknown_name_is_an_error_that_lists_the_known_ones() -> None:
 def test_an_engine_that_is_not_installed_is_unavailable(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = table._REAL[name][0]
+    module = table._TOKENIZERS[name][0]
     monkeypatch.setitem(sys.modules, module, None)
     found = engine(name)
     assert isinstance(found, Unavailable)

@@ -38,7 +38,7 @@ from tokenref.fuzzing.journal import Footer, Journal, Writer, read_journal
 from tokenref.fuzzing.plan import GROUP, CampaignError, Plan, Question, Selection, Shard
 from tokenref.fuzzing.printing import print_finding
 from tokenref.fuzzing.records import case_of
-from tokenref.fuzzing.smaller_rows import smaller_sampling
+from tokenref.fuzzing.smaller_questions import smaller_sampling
 from tokenref.judge import judge
 from tokenref.protocol.channel import Patience
 from tokenref.subjects import SAMPLERS
@@ -445,10 +445,10 @@ def test_an_interrupt_keeps_what_was_found_and_ends_with_130_or_1(
 ) -> None:
     real = run_group
 
-    def interrupted(plan: bytes, patience: bytes, limits: bytes, group: int) -> bytes:
+    def interrupted(work: bytes, group: int) -> bytes:
         if group == 6:
             raise KeyboardInterrupt
-        return real(plan, patience, limits, group)
+        return real(work, group)
 
     monkeypatch.setattr("tokenref.fuzzing.campaign.run_group", interrupted)
     state = tmp_path / "state.jsonl"

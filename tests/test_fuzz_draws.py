@@ -21,18 +21,10 @@ from tokenref.fuzzing.drawn_questions import drawn, plan_of, questions_of
 from tokenref.fuzzing.plan import Question, Selection
 from tokenref.fuzzing.records import case_of
 from tokenref.judge import FAILURES, judge
-from tokenref.rules import STANDARD, choices_of, rule_name
-from tokenref.strategies import (
-    ADAPTIVE_QUESTIONS,
-    LATER,
-    RACE_PROFILES,
-    SAMPLER_QUESTIONS,
-    even_rows,
-    mostly,
-    plain_rows,
-    profiles_of,
-    race_numbers,
-)
+from tokenref.record import ADAPTIVE_OPS
+from tokenref.rules import RACE_PROFILES, STANDARD, choices_of, rule_name
+from tokenref.strategies import SAMPLER_QUESTIONS, even_rows, mostly, plain_rows, race_numbers
+from tokenref.strategies.sampler_questions import LATER, profiles_of
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Close, Exact
 
@@ -239,9 +231,9 @@ def test_plain_rows_have_a_possible_token(row: list[float]) -> None:
     assert len(row) > 1
 
 
-@pytest.mark.parametrize("op", ADAPTIVE_QUESTIONS)
+@pytest.mark.parametrize("op", ADAPTIVE_OPS)
 def test_a_state_is_absent_only_where_all_is_exact(op: str) -> None:
-    found = [drawn(ADAPTIVE_QUESTIONS[op], "states", op, number) for number in range(80)]
+    found = [drawn(SAMPLER_QUESTIONS[op]("standard"), "states", op, number) for number in range(80)]
     absent = [request for request in found if not request["state"]]
     assert 2 < len(absent) < 40
     for request in absent:

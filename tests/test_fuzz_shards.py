@@ -11,6 +11,7 @@ from tokenref.cli import main
 from tokenref.fuzzing.campaign import open_engine
 from tokenref.fuzzing.drawn_questions import plan_of
 from tokenref.fuzzing.journal import Group, Journal, merged, read_journal
+from tokenref.fuzzing.likely_bugs import likely_bugs
 from tokenref.fuzzing.plan import CampaignError, Plan, Selection, Shard
 from tokenref.fuzzing.promoting import open_regressions, own_target, promoted
 from tokenref.goldens import open_goldens
@@ -144,7 +145,7 @@ def test_a_finding_becomes_a_record_that_its_engine_fails(found: Path, tmp_path:
 
 def test_a_regression_file_brings_its_vocabularies_along(found: Path, tmp_path: Path) -> None:
     out = tmp_path / "2026.jsonl"
-    command("promote", found, "--why", WHY, "--out", out)
+    command("promote", found, "--all", "--why", WHY, "--out", out)
     catalogue = open_regressions(out)
     assert len(catalogue.cases) == len(read_journal(found).findings)
     for engine, failures in (("greedy", len(catalogue.cases)), ("heap", 0)):
@@ -174,12 +175,23 @@ def test_a_second_finding_is_added_and_the_same_one_is_refused(found: Path, tmp_
     assert out.read_bytes() == before
 
 
+def test_one_record_is_kept_of_each_likely_bug(found: Path, tmp_path: Path) -> None:
+    out = tmp_path / "2026.jsonl"
+    result = command("promote", found, "--why", WHY, "--out", out)
+    findings = read_journal(found).findings.values()
+    bugs = likely_bugs(findings)
+    assert len(bugs) < len(findings)
+    assert [case.id for case in read_records(out)] == [bug.first.record["id"] for bug in bugs]
+    more = len(findings) - len(bugs)
+    assert f"{more} more findings are likely the same bugs; --all promotes them" in result.output
+
+
 def test_a_record_under_another_slug(found: Path, tmp_path: Path) -> None:
     out = tmp_path / "2026.jsonl"
     name = next(iter(read_journal(found).findings.values())).record["id"]
     command("promote", found, "--id", name, "--why", WHY, "--out", out, "--slug", "own-name")
     assert read_records(out)[0].id == "bpe/encode/regress/own-name"
-    refused = command("promote", found, "--why", WHY, "--out", out, "--slug", "x")
+    refused = command("promote", found, "--all", "--why", WHY, "--out", out, "--slug", "x")
     assert "--slug needs exactly one finding" in refused.output
 
 

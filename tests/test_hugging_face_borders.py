@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe_ref.models.borders import Borders
+from bpe_ref.models.borders import MOST_PAIRS, Borders, CharacterBorders
 from bpe_ref.models.bpe import BPE
-from bpe_ref.models.character_borders import MOST_PAIRS, CharacterBorders
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters

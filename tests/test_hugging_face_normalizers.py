@@ -6,6 +6,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,6 @@ from hypothesis import strategies as st
 from bpe_ref.aligned_text import AlignedText, Span
 from bpe_ref.data import table
 from bpe_ref.errors import ParameterError, VocabularyFileError
-from bpe_ref.normalizers import table as normalizers
 from bpe_ref.normalizers.charsmap import compile_charsmap
 from bpe_ref.normalizers.grapheme_clusters import grapheme_clusters
 from bpe_ref.normalizers.normalization_forms import Form, form_changes
@@ -26,6 +26,8 @@ from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, TABLES, to_ranges
 from bpe_ref.profile import STRICT
 from tests.charsmaps import RULE_NAMES, trained_charsmap
 from tests.texts import drawn, text_of
+
+normalizers = SimpleNamespace(**NORMALIZERS)
 
 tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")
 engine = tokenizers.normalizers
@@ -69,7 +71,7 @@ def strip(*fields: bool) -> Pair:
 
 
 def bert(*fields: bool | None) -> Pair:
-    return normalizers.BertNormalizer(*fields), engine.BertNormalizer(*fields)  # type: ignore[arg-type]  # the third may be None
+    return normalizers.BertNormalizer(*fields), engine.BertNormalizer(*fields)
 
 
 def prepend(text: str) -> Pair:

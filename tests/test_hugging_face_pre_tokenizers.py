@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from itertools import product
+from types import SimpleNamespace
 from typing import Any, Final, TypeAlias
 
 import pytest
@@ -17,11 +18,11 @@ from tokenizers import pre_tokenizers as engine
 from bpe_ref import ParameterError
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import PreTokenizer
-from bpe_ref.patterns.matches import Literal, Regex
-from bpe_ref.pre_tokenizers import table as ours
-from bpe_ref.pre_tokenizers.character_classes import CharacterClass, find_character
+from bpe_ref.patterns.matches import Literal, Regex, find_matches
+from bpe_ref.pre_tokenizers.character_classes import CharacterClass
 from bpe_ref.pre_tokenizers.sequence import needs_alignment
 from bpe_ref.pre_tokenizers.splitting import BEHAVIORS, ranges
+from bpe_ref.pre_tokenizers.table import PRE_TOKENIZERS
 from bpe_ref.pre_tokenizers.unicode_scripts import script_of
 from bpe_ref.vocabulary.byte_alphabet import (
     BYTE_OF_LETTER,
@@ -30,6 +31,8 @@ from bpe_ref.vocabulary.byte_alphabet import (
     to_letters,
 )
 from tests.texts import CAMPAIGN, drawn, text_of
+
+ours = SimpleNamespace(**PRE_TOKENIZERS)
 
 BOTH: Final = (False, True)
 SNAKE: Final = {
@@ -320,7 +323,7 @@ def test_every_pair_of_scripts_is_told_apart_as_the_engine_does() -> None:
 def test_every_arrangement_of_matches_is_cut_as_the_engine_does() -> None:
     texts = ["".join(letters) for size in range(7) for letters in product("a-", repeat=size)]
     for behavior, invert, text in product(BEHAVIORS, BOTH, texts):
-        matches = find_character("-", text)
+        matches = find_matches(Literal("-"), text)
         spans = ranges(matches, behavior, invert=invert)
         split = engine.Split("-", SNAKE[behavior], invert).pre_tokenize_str(text)
         assert spans == [offsets for piece, offsets in split if piece], (behavior, invert, text)
@@ -489,7 +492,7 @@ def test_old_metaspaces_load_or_fail_as_in_the_engine(fields: dict[str, Any]) ->
 )
 def test_a_wrong_field_is_one_sentence(kind: str, fields: list[Any], sentence: str) -> None:
     with pytest.raises(ParameterError) as raised:
-        ours.PRE_TOKENIZERS[kind](*fields)
+        PRE_TOKENIZERS[kind](*fields)
     assert str(raised.value).startswith(sentence)
 
 
@@ -499,13 +502,13 @@ def test_an_unknown_behavior_is_an_error() -> None:
 
 
 def test_every_type_name_of_the_format_has_its_class() -> None:
-    assert set(ours.PRE_TOKENIZERS) == {*(name.partition(" ")[0] for name in PAIRS), "Sequence"}
-    for name, component in ours.PRE_TOKENIZERS.items():
+    assert set(PRE_TOKENIZERS) == {*(name.partition(" ")[0] for name in PAIRS), "Sequence"}
+    for name, component in PRE_TOKENIZERS.items():
         assert component.__name__ == name
         assert engine.__dict__[name]
 
 
-@pytest.mark.parametrize("kind", sorted(ours.PRE_TOKENIZERS.keys() - {"Sequence"}))
+@pytest.mark.parametrize("kind", sorted(PRE_TOKENIZERS.keys() - {"Sequence"}))
 def test_the_fields_are_those_of_the_format(kind: str) -> None:
     theirs, component = next(pair for name, pair in PAIRS.items() if name.partition(" ")[0] == kind)
     written = json.loads(theirs.__getstate__())

@@ -6,7 +6,8 @@ from bpe_ref import vocabulary_by_concatenation
 from tokenref.answers import Ok
 from tokenref.judge import judge
 from tokenref.questions.text import IdsOutput, Recipe, TextInput
-from tokenref.record import Case, Exact, make_case
+from tokenref.record import Case, make_case
+from tokenref.verdicts import Exact
 
 VOCABULARY = vocabulary_by_concatenation({b"a": 0, b"b": 1})
 

@@ -11,9 +11,9 @@ from tokenref.answers import UNDECLARED, Declared, Ok
 from tokenref.floats import floats, pack
 from tokenref.judge import Judgement, judge
 from tokenref.questions.sampling import pack_parameters
-from tokenref.record import OPERATIONS, Case, Exact, Verdict, answer_type, make_case
+from tokenref.record import OPERATIONS, Case, answer_type, make_case
 from tokenref.subjects import SAMPLERS
-from tokenref.verdicts import Alternative, Close, Either, Set, Stat, Survey
+from tokenref.verdicts import Alternative, Close, Either, Exact, Set, Stat, Survey, Verdict
 
 REASON = "An example for the tests of the judge."
 

@@ -115,7 +115,7 @@ def test_digest_name_and_why_may_be_left_out() -> None:
 
 def test_a_key_that_comes_twice_is_refused() -> None:
     data = edited(lambda _: None).replace(b'"rule":', b'"rule": "pair", "rule":')
-    with pytest.raises(VocabularyFileError, match="a key comes twice"):
+    with pytest.raises(VocabularyFileError, match="the key 'rule' comes twice"):
         parse_plain_json(data, "v.json")
 
 

@@ -18,13 +18,13 @@ from tokenref.answers import Answer, Ok
 from tokenref.catalogue import Catalogue, batches
 from tokenref.manifest import Manifest, VocabularyEntry
 from tokenref.protocol import channel
-from tokenref.protocol.batches import Loading
 from tokenref.protocol.channel import Patience, Process, StartError
-from tokenref.protocol.engine import ProtocolEngine
+from tokenref.protocol.engine import ProtocolEngine, ProtocolSession
 from tokenref.protocol.opening import GreetingError, open_program
 from tokenref.questions.text import CountOutput, IdsOutput, Stages, TextInput
-from tokenref.record import Case, Exact, MustRefuse, make_case, op_of
+from tokenref.record import Case, make_case, op_of
 from tokenref.runner import Run, run_engine
+from tokenref.verdicts import Exact, MustRefuse
 
 FAKE = Path(__file__).parent / "fakes" / "fake.py"
 VOCABULARY = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2})
@@ -83,6 +83,7 @@ def catalogue(*canaries: Case) -> Catalogue:
         vocabularies=[entry],
         tokenizers=[],
         retired=[],
+        version="1.0.0",
     )
     return Catalogue(
         Path("no-folder"), manifest, CASES, list(canaries), {VOCABULARY.digest(): VOCABULARY}
@@ -439,10 +440,10 @@ def test_the_order_is_mixed_and_its_seed_repeats_it(monkeypatch: pytest.MonkeyPa
     original = ProtocolEngine.ask
 
     def ask(
-        engine: ProtocolEngine, loading: Loading, op: str, profile: str, requests: list[Any]
+        engine: ProtocolEngine, session: ProtocolSession, op: str, requests: list[Any]
     ) -> list[Answer]:
         asked[-1] += [request["text"] for request in requests]
-        return original(engine, loading, op, profile, requests)
+        return original(engine, session, op, requests)
 
     monkeypatch.setattr(ProtocolEngine, "ask", ask)
     for seed in (0, 0, 1):

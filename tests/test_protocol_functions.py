@@ -79,7 +79,9 @@ def test_an_engine_is_asked_directly() -> None:
 def test_what_a_function_raises_is_a_crash_of_that_question_and_no_restart() -> None:
     engine = open_function("py:protocol_mine:raising")
     assert isinstance(engine, ProtocolEngine)
-    answers = engine.ask(None, "limit", "definition", [{"limit": 1}, {"limit": 0}, {"limit": 2}])
+    answers = engine.load_profile("definition").answer_many(
+        "limit", [{"limit": 1}, {"limit": 0}, {"limit": 2}]
+    )
     assert [type(answer).__name__ for answer in answers] == ["Skipped", "Crashed", "Skipped"]
     assert answers[1].message == "KeyError: 'zero'"  # type: ignore[union-attr]
     assert engine.restarts == 0

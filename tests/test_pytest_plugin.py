@@ -175,6 +175,7 @@ def test_where_rounding_decides_each_arithmetic_is_right() -> None:
 
 def test_an_engine_is_a_rule_as_well() -> None:
     assert_kept("top_k", [3.0, 2.0, 2.0], [0, 1, 2], rule="vllm", logits=True, top_k=2)
+    assert_top_k([3.0, 2.0, 2.0], [0, 1, 2], rule="vllm", logits=True, top_k=2)
     assert "[2] must be kept" in says(
         assert_kept, "top_k", [3.0, 2.0, 2.0], [0, 1], rule="vllm", logits=True, top_k=2
     )
@@ -182,17 +183,17 @@ def test_an_engine_is_a_rule_as_well() -> None:
 
 def test_every_filter_has_its_helper() -> None:
     half = [0.5, 0.25, 0.25]
-    helpers: list[tuple[Callable[..., None], str, float]] = [
-        (assert_min_p, "m", 0.75),
-        (assert_epsilon, "cutoff", 0.5),
-        (assert_top_a, "a", 2.0),
-        (assert_tail_free, "z", 0.0),
-        (assert_top_h, "alpha", 0.125),
+    helpers: list[tuple[Callable[..., None], str, str, float]] = [
+        (assert_min_p, "min_p", "m", 0.75),
+        (assert_epsilon, "epsilon", "cutoff", 0.5),
+        (assert_top_a, "top_a", "a", 2.0),
+        (assert_tail_free, "tail_free", "z", 0.0),
+        (assert_top_h, "top_h", "alpha", 0.125),
     ]
-    for check, name, value in helpers:
+    for check, op, name, value in helpers:
         check(half, [0], **{name: value})
         for kept in ([0, 1, 2], [1, 2]):
-            assert says(check, half, kept, **{name: value}).startswith(check.__name__[7:])
+            assert says(check, half, kept, **{name: value}).startswith(f"{op}: ")
     assert_eta(half, [0, 1, 2], cutoff=0.125)
     assert "eta: " in says(assert_eta, half, [0], cutoff=0.125)
     clear = [0.5, 0.25, 0.125, 0.125]  # of two equals, rounding would decide

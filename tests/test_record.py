@@ -19,17 +19,9 @@ from tokenref.questions.text import (
     Stages,
     TextInput,
 )
-from tokenref.record import (
-    Case,
-    Exact,
-    MustRefuse,
-    RecordError,
-    canonical_json,
-    make_case,
-    meaning_digest,
-    op_of,
-)
+from tokenref.record import Case, RecordError, canonical_json, make_case, meaning_digest, op_of
 from tokenref.record_files import dump_records, parse_records, read_records
+from tokenref.verdicts import Exact, MustRefuse
 
 VOCAB = "sha256:" + "ab" * 32
 WHY = "This case stands in a test of the format."

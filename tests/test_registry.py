@@ -20,7 +20,8 @@ from tiktoken_ext import openai_public
 
 from bpe_ref import finding, registry
 from bpe_ref.errors import UnknownVocabularyError, VocabularyFileError
-from bpe_ref.finding import default_folder, find, load_vocabulary
+from bpe_ref.finding import default_folder, find
+from bpe_ref.loading import load
 from bpe_ref.registry import (
     MODEL_PREFIXES,
     MODELS,
@@ -28,7 +29,8 @@ from bpe_ref.registry import (
     RegisteredVocabulary,
     encoding_name_for_model,
 )
-from bpe_ref.vocabulary import TextRules
+from bpe_ref.tokenizer import vocabulary_of
+from bpe_ref.vocabulary import TextRules, Vocabulary
 from tests.real_vocabularies import gpt2_original_files, real_file, real_vocabulary, rebuilt_file
 
 SMALL = b"YQ== 0\nYg== 1\nYWI= 2\n"
@@ -60,6 +62,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> RegisteredVocabulary:
     monkeypatch.setattr(registry, "REGISTRY", {"cl100k_base": entry})
     monkeypatch.setattr(finding, "REGISTRY", {"cl100k_base": entry})
     return entry
+
+
+def loaded(name: str | Path) -> Vocabulary:
+    return vocabulary_of(load(name))
 
 
 def cache_key(url: str | None) -> str:
@@ -115,7 +121,7 @@ def test_a_vocabulary_has_the_tokens_ids_and_ranks_of_tiktoken(
     (tmp_path / cache_key(entry.url)).write_bytes(real_file(entry.file))
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     theirs = tiktoken.Encoding(**openai_public.ENCODING_CONSTRUCTORS[name]())
-    ours = load_vocabulary(name)
+    ours = loaded(name)
     assert {content: token for token, content in ours.tokens.items()} == theirs._mergeable_ranks
     assert ours.special_tokens == theirs._special_tokens
     assert ours.text.pattern == theirs._pat_str
@@ -213,7 +219,7 @@ def test_places_are_searched_in_the_order_documented(
         path.write_bytes(gzip.compress(SMALL) if path.suffix == ".gz" else SMALL)
     for path in expected:
         assert find("cl100k_base") == path
-        assert load_vocabulary("cl100k_base").tokens == {0: b"a", 1: b"b", 2: b"ab"}
+        assert loaded("cl100k_base").tokens == {0: b"a", 1: b"b", 2: b"ab"}
         path.unlink()
     with pytest.raises(UnknownVocabularyError):
         find("cl100k_base")
@@ -310,8 +316,8 @@ def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "mine.tiktoken").write_bytes(SMALL)
     for name in ("mine.tiktoken", f".{os.sep}mine.tiktoken", str(tmp_path / "mine.tiktoken")):
         assert find(name) == Path(name)
-        assert load_vocabulary(name).tokens == {0: b"a", 1: b"b", 2: b"ab"}
-    assert load_vocabulary(Path("mine.tiktoken")).tokens == {0: b"a", 1: b"b", 2: b"ab"}
+        assert loaded(name).tokens == {0: b"a", 1: b"b", 2: b"ab"}
+    assert loaded(Path("mine.tiktoken")).tokens == {0: b"a", 1: b"b", 2: b"ab"}
     assert find("not there/mine.tiktoken") == Path("not there/mine.tiktoken")
 
 
@@ -320,14 +326,14 @@ def test_a_registered_name_is_not_a_file_of_that_name_but_a_path_is(tmp_path: Pa
     (tmp_path / "gpt2").write_bytes(SMALL)
     with pytest.raises(UnknownVocabularyError, match="vocabulary gpt2 was found nowhere"):
         find("gpt2")
-    assert len(load_vocabulary(Path("gpt2")).tokens) == 3
+    assert len(loaded(Path("gpt2")).tokens) == 3
 
 
 @pytest.mark.usefixtures("_nowhere")
 @pytest.mark.parametrize("name", ["cl100k", "", "CL100K_BASE", "x" * 5000, "a\0b"])
 def test_an_unknown_name_is_told_the_known_ones(name: str) -> None:
     with pytest.raises(UnknownVocabularyError) as caught:
-        load_vocabulary(name)
+        loaded(name)
     assert str(caught.value) == (
         f"there is no file {name!r}, and no vocabulary of that name; there are tiny, gpt2, "
         "r50k_base, p50k_base, p50k_edit, cl100k_base, o200k_base, o200k_harmony, voyage3_base"
@@ -337,11 +343,11 @@ def test_an_unknown_name_is_told_the_known_ones(name: str) -> None:
 @pytest.mark.usefixtures("_nowhere")
 def test_a_folder_and_a_pipe_are_said_to_be_no_files(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    with pytest.raises(VocabularyFileError, match="folder cannot be read: Is a directory"):
-        load_vocabulary("folder")
+    with pytest.raises(VocabularyFileError, match="folder must hold one of tokenizer"):
+        loaded("folder")
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(VocabularyFileError, match="pipe cannot be read: it is a pipe"):
-        load_vocabulary("pipe")
+        loaded("pipe")
 
 
 @pytest.mark.usefixtures("_nowhere")
@@ -373,7 +379,7 @@ def test_a_registered_file_with_another_digest_is_an_error_and_the_next_place_is
         (tmp_path / folder / "cl100k_base.tiktoken").write_bytes(pack(content))
     monkeypatch.setenv("TOKENREF_VOCABULARIES", f"wrong{os.pathsep}right")
     with pytest.raises(VocabularyFileError) as caught:
-        load_vocabulary("cl100k_base")
+        loaded("cl100k_base")
     assert str(caught.value) == (
         f"wrong{os.sep}cl100k_base.tiktoken must be cl100k_base.tiktoken with sha256 "
         f"{small.sha256}, got {sha256(SMALL + b'YWE= 3' + bytes([10])).hexdigest()}"
@@ -387,24 +393,10 @@ def test_a_name_brings_its_rules_and_special_tokens_and_a_path_brings_none(
     path = tmp_path / "cl100k_base.tiktoken"
     path.write_bytes(SMALL)
     monkeypatch.setenv("TOKENREF_VOCABULARIES", str(tmp_path))
-    named, bare = load_vocabulary("cl100k_base"), load_vocabulary(path)
+    named, bare = loaded("cl100k_base"), loaded(path)
     assert named.text == REGISTRY["cl100k_base"].text_rules()
     assert named.special_tokens == {"<|end|>": 7}
     assert (bare.text, bare.special_tokens) == (TextRules(), {})
-
-
-@pytest.mark.usefixtures("_nowhere", "small")
-@pytest.mark.parametrize("name", ["cl100k_base", f".{os.sep}cl100k_base.tiktoken"])
-def test_rules_and_special_tokens_that_are_given_are_used_instead(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "cl100k_base.tiktoken").write_bytes(SMALL)
-    monkeypatch.setenv("TOKENREF_VOCABULARIES", str(tmp_path))
-    text = TextRules(pattern="a|b", whole_piece=True)
-    vocabulary = load_vocabulary(name, text=text, special_tokens={"<|new|>": 9})
-    assert vocabulary.text == text
-    assert vocabulary.special_tokens == {"<|new|>": 9}
-    assert load_vocabulary(name, special_tokens={}).special_tokens == {}
 
 
 def test_what_is_seldom_needed_is_not_imported() -> None:

@@ -16,8 +16,9 @@ from tokenref.engines.table import engine_names
 from tokenref.known import Known, default_path, read_known
 from tokenref.manifest import Manifest, VocabularyEntry
 from tokenref.questions.text import IdsOutput, TextInput
-from tokenref.record import Case, Exact, MustRefuse, make_case
+from tokenref.record import Case, make_case
 from tokenref.runner import Run, run_engine
+from tokenref.verdicts import Exact, MustRefuse
 
 VOCABULARY = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2})
 ABSENT = "sha256:" + "0" * 64
@@ -161,6 +162,7 @@ def catalogue(*canaries: Case) -> Catalogue:
         vocabularies=entries,
         tokenizers=[],
         retired=[],
+        version="1.0.0",
     )
     chosen = list(canaries) or [CANARY]
     return Catalogue(Path("no-folder"), manifest, CASES, chosen, {VOCABULARY.digest(): VOCABULARY})

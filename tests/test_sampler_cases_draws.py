@@ -46,10 +46,10 @@ from tokenref.floats import floats, unpack
 from tokenref.generators import CONVERSIONS, GENERATORS
 from tokenref.glossary import FLAGS
 from tokenref.judge import judge
-from tokenref.record import OWN_DRAW_OPS, Case, MustRefuse, op_of
+from tokenref.record import OWN_DRAW_OPS, Case, op_of
 from tokenref.rules import all_choices, choices_of, is_open, points, rule_name, rule_names
 from tokenref.subjects import SAMPLERS
-from tokenref.verdicts import Stat
+from tokenref.verdicts import MustRefuse, Stat
 
 TOPICS: tuple[ModuleType, ...] = (
     draws, draws_races, draws_several, draws_refused, random_streams,
@@ -189,7 +189,7 @@ def test_another_row_of_a_batch_may_leave_out_its_stages() -> None:
 
 
 def plain_draw(case: Case, width: type[Any]) -> list[int]:
-    """Draw as the shortest program does, with every number in so many bits."""
+    """Draw as the shortest program does, with every number rounded to the width."""
     asked = msgspec.to_builtins(case.input)
     uniforms = np.array(unpack(asked["uniforms"])).astype(width)
     row = np.array(unpack(asked.get("probs", asked.get("logits"))))

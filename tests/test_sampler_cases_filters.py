@@ -30,7 +30,7 @@ from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import unpack
 from tokenref.judge import judge
 from tokenref.questions.sampling import KeepOutput
-from tokenref.record import FILTER_OPS, Case, Exact, MustRefuse, op_of
+from tokenref.record import FILTER_OPS, Case, op_of
 from tokenref.rounding.arithmetics import ARITHMETICS, BLOCK, Arithmetic
 from tokenref.rounding.filters import enough
 from tokenref.rounding.margins import (
@@ -47,7 +47,7 @@ from tokenref.rounding.margins import (
 )
 from tokenref.rules import rule_names
 from tokenref.subjects import SAMPLERS
-from tokenref.verdicts import Either, Set
+from tokenref.verdicts import Either, Exact, MustRefuse, Set
 
 SHORT_TOPICS = tuple(
     topic

@@ -18,8 +18,9 @@ from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import grid, pack
 from tokenref.questions.sampling import pack_parameters
-from tokenref.record import OPERATIONS, SAMPLER_OPS, Case, Exact, make_case, op_of
+from tokenref.record import OPERATIONS, SAMPLER_OPS, Case, make_case, op_of
 from tokenref.subjects import SAMPLERS, Subject
+from tokenref.verdicts import Exact
 
 SAMPLER_MUTANTS = {
     name: each for name, each in MUTANTS.items() if each.witness.vocabulary is SAMPLERS

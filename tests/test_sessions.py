@@ -28,9 +28,10 @@ from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.table import Unavailable, engine
 from tokenref.judge import judge
 from tokenref.questions.sequences import SessionInput, SessionOutput
-from tokenref.record import Exact, make_case
+from tokenref.record import make_case
 from tokenref.runner import answers_of
 from tokenref.strategies import VOCABULARY_QUESTIONS
+from tokenref.verdicts import Exact
 
 TINY = vocabulary_named("tiny")
 LETTER = {"op": "decode", "in": {"ids": [97], "errors": "replace"}}

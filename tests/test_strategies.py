@@ -37,7 +37,6 @@ from tokenref.strategies import (
     mostly,
     near_boundary,
     profile_parameters,
-    profiles_of,
     sampler_calls,
     stepped,
     texts,
@@ -47,6 +46,7 @@ from tokenref.strategies import (
     vocabularies_of_letters,
     vocabularies_of_texts,
 )
+from tokenref.strategies.sampler_questions import profiles_of
 
 
 def binary32(number: float) -> float:

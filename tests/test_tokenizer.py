@@ -349,7 +349,7 @@ def test_the_cache_holds_short_pieces_only_and_not_too_many() -> None:
         LONGEST_PIECE + 1,
     ]
     assert list(cache) == ["a" * LONGEST_PIECE]
-    cache.encode(map(str, range(MOST_PIECES + 10)))
+    cache.encode(list(map(str, range(MOST_PIECES + 10))))
     assert len(cache) <= MOST_PIECES
     assert cache.encode(["7", "123"]) == [1, 3]
 

@@ -340,6 +340,9 @@ def test_limits_count_the_template_but_neither_truncation_nor_padding() -> None:
         padding=Padding(8),
     )
     assert framed.count("aaaa") == 8
+    growing = framed.growing()
+    growing.extend("aaaa")
+    assert growing.count == 6
     assert [tuple(chunk) for chunk in framed.chunks("aaaa", 4)] == [(0, 2, 4), (2, 4, 4)]
     assert framed.split_at("aaaa", 5) == 3
     assert framed.count_till_limit("aaaa", 6) == 6

@@ -56,7 +56,7 @@ def become(request: dict[str, Any]) -> None:
 
 
 def _kill_at(moment: int, folder: str) -> None:
-    """Be killed before so many operations on files of a folder were done."""
+    """Be killed before operation `moment` on files of a folder, counted from 0."""
     left = moment
 
     def count(event: str, arguments: tuple[Any, ...]) -> None:

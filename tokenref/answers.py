@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from bpe_ref import Vocabulary
-from tokenref.record import ErrorCode
+from tokenref.verdicts import ErrorCode
 
 TEXT_OPS: Final = ("pieces", "encode", "count", "special", "decode")
 """The basic operations on text and tokens, which most engines have."""
@@ -74,7 +74,17 @@ class NotAsked:
     reason: str
 
 
-Answer: TypeAlias = Ok | Refused | Unsupported | Crashed | TimedOut | Skipped | NotAsked
+NoAnswer: TypeAlias = Unsupported | Crashed | TimedOut | Skipped | NotAsked
+Answer: TypeAlias = Ok | Refused | NoAnswer
+
+
+def why_none(answer: NoAnswer) -> str:
+    """Return why a question has no answer.
+
+    >>> why_none(Unsupported("has no samplers"))
+    'has no samplers'
+    """
+    return answer.message if isinstance(answer, Crashed | TimedOut) else answer.reason
 
 
 class Session(Protocol):

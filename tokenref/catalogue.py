@@ -15,7 +15,13 @@ from zipfile import ZipFile
 
 from bpe_ref import BpeError
 from bpe_ref.formats.plain_json import parse_plain_json
-from tokenref.manifest import Manifest, VocabularyEntry, parse_manifest, read_manifest
+from tokenref.manifest import (
+    Manifest,
+    VocabularyEntry,
+    manifest_digest,
+    parse_manifest,
+    read_manifest,
+)
 from tokenref.record import ROW_OPS, Case, RecordError, op_of
 from tokenref.record_files import REGRESS, FixturePath, read_file, read_records
 from tokenref.subjects import (
@@ -84,11 +90,15 @@ def shipped_subject(name: str) -> TokenizerSubject:
     >>> shipped_subject("tiny").digest() == load_bytes("tiny").digest()
     True
     """
-    entry = shipped_subjects()[name]
-    path = fixtures_folder() / str(entry.path)
+    return subject_in(fixtures_folder(), shipped_subjects()[name])
+
+
+def subject_in(folder: FixturePath, entry: VocabularyEntry) -> TokenizerSubject:
+    """Return a vocabulary or tokenizer from its file in the fixtures."""
+    path = folder / str(entry.path)
     if str(entry.path).startswith("vocab/"):
         return parse_plain_json(read_file(path), str(path)).vocabulary
-    return TokenizerFile(name, read_file(path))
+    return TokenizerFile(entry.name, read_file(path))
 
 
 @dataclass(frozen=True)
@@ -112,18 +122,18 @@ class Selection:
         >>> Selection(ops=("encode",), flags=("LongRun",)).options()
         '--op encode --flag LongRun'
         """
-        named = {
-            "id": self.ids,
-            "op": self.ops,
-            "flag": self.flags,
-            "vocabulary": self.vocabularies,
-        }
-        return " ".join(f"--{name} {value}" for name, values in named.items() for value in values)
+        return " ".join(
+            f"--{name} {value}" for name, values in self.named().items() for value in values
+        )
+
+    def named(self) -> dict[str, Sequence[str]]:
+        """Return the parts by the names of the command's options."""
+        return {"id": self.ids, "op": self.ops, "flag": self.flags, "vocabulary": self.vocabularies}
 
     @property
     def is_everything(self) -> bool:
         """Whether all cases are selected."""
-        return not (self.ids or self.ops or self.flags or self.vocabularies)
+        return not any(self.named().values())
 
 
 @dataclass
@@ -158,33 +168,23 @@ class Catalogue:
             return SAMPLERS
         if digest not in self._loaded:
             entry = self.entry(digest)
-            if entry in self.manifest.tokenizers:
-                self._loaded[digest] = self._tokenizer(entry)
-                return self._loaded[digest]
-            source = self.folder / entry.path if entry.path else entry.name
-            try:
-                if isinstance(source, str):
-                    vocabulary = load_bytes(source)
-                else:
-                    vocabulary = parse_plain_json(read_file(source), str(source)).vocabulary
-            except BpeError as error:
-                if entry.path:  # it is part of the fixtures and must not be missing
-                    raise RecordError(f"the vocabulary {entry.name}: {error}") from None
-                self._loaded[digest] = str(error)
-            else:
-                same = vocabulary.digest() == digest
-                self._loaded[digest] = (
-                    vocabulary if same else f"{source} does not have the digest {digest}"
-                )
+            self._loaded[digest] = self._load(entry)
         return self._loaded[digest]
 
-    def _tokenizer(self, entry: VocabularyEntry) -> TokenizerFile:
-        """Return a tokenizer's file. Raises `RecordError` if its digest is wrong."""
-        path = self.folder / str(entry.path)
-        file = TokenizerFile(entry.name, read_file(path))
-        if file.digest() != entry.digest:
-            raise RecordError(f"{path} does not have the digest {entry.digest}")
-        return file
+    def _load(self, entry: VocabularyEntry) -> Subject | str:
+        try:
+            subject = subject_in(self.folder, entry) if entry.path else load_bytes(entry.name)
+        except BpeError as error:
+            if entry.path:  # it is part of the fixtures and must not be missing
+                raise RecordError(f"the vocabulary {entry.name}: {error}") from None
+            return str(error)
+        if subject.digest() == entry.digest:
+            return subject
+        source = self.folder / entry.path if entry.path else entry.name
+        wrong = f"{source} does not have the digest {entry.digest}"
+        if isinstance(subject, TokenizerFile):
+            raise RecordError(wrong)
+        return wrong
 
     def select(self, selection: Selection) -> list[Case]:
         """Return the selected cases, those of one vocabulary together.
@@ -225,14 +225,21 @@ class Catalogue:
         )
 
 
-def open_catalogue(folder: FixturePath | None = None) -> Catalogue:
+def open_catalogue(folder: FixturePath | None = None, digest: str | None = None) -> Catalogue:
     """Read and check all fixtures of a folder, by default those of the package.
+
+    If there is a `digest`, it must be that of the manifest.
 
     Raises `RecordError` if a file is missing, changed or invalid, and if two files use the same
     id.
     """
     folder = folder or fixtures_folder()
     manifest = read_manifest(folder)
+    found = manifest_digest(manifest)
+    if digest not in {None, found}:
+        raise RecordError(
+            f"the fixtures {manifest.version} here have the digest {found}, not {digest!r:.90}"
+        )
     cases: list[Case] = []
     canaries: list[Case] = []
     for entry in manifest.files:

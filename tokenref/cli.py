@@ -71,7 +71,7 @@ class OneSentence(click.Group):
         except KeyboardInterrupt:
             code, sentence = 130, "interrupted"  # click would end with 1
         except BaseException as error:  # noqa: BLE001 - a Rust panic is a BaseException
-            code, sentence = _foreseen(error) or _unforeseen(error)
+            code, sentence = _ended_by(error)
         _say(sentence)
         return ctx.exit(code)
 
@@ -87,19 +87,16 @@ def _flushed(invoke: Callable[[click.Context], Any], ctx: click.Context) -> Any:
     return returned
 
 
-def _foreseen(error: BaseException) -> tuple[int, str] | None:
-    """Return exit code and message of an error caused by the input or the system, else None."""
+def _ended_by(error: BaseException) -> tuple[int, str]:
+    """Return exit code and message of an error."""
     code = exit_code(error)
     if code is not None:
         return code, str(error)
-    return (2, sentence_of(error)) if isinstance(error, OSError) else None
-
-
-def _unforeseen(error: BaseException) -> tuple[int, str]:
-    """Return exit code and message of an error that no command raises on purpose."""
     if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
-        return 2, sentence_of(error.__context__)  # what rich makes of it
-    with suppress(OSError):
+        error = error.__context__  # what rich makes of it
+    if isinstance(error, OSError):
+        return 2, sentence_of(error)
+    with suppress(OSError):  # any other is a bug in tokenref
         traceback.print_exc()
     return 4, f"internal error: {type(error).__name__}: {error}"
 

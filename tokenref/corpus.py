@@ -29,12 +29,12 @@ from tokenref.answers import (
     Answer,
     Crashed,
     Engine,
-    NotAsked,
     Ok,
+    Refused,
     Session,
-    Skipped,
     TimedOut,
     Unsupported,
+    why_none,
 )
 from tokenref.corpus_files import CorpusError, read_text
 from tokenref.judge import first_difference
@@ -146,21 +146,17 @@ def _compare(reference: _Reference, engine: Engine, name: str) -> CorpusResult:
         return CorpusResult(engine.name, engine.version, status, detail)
 
     session = guarded(lambda: engine.load(reference.vocabulary, name))
-    if isinstance(session, Unsupported):
-        return result("unsupported", session.reason)
-    if isinstance(session, Crashed):
-        return result("crash", session.message)
+    if isinstance(session, Unsupported | Crashed):
+        status: Status = "crash" if isinstance(session, Crashed) else "unsupported"
+        return result(status, why_none(session))
     start = time.perf_counter()
     answer = _encode(session, reference.text)
     seconds = time.perf_counter() - start
-    if isinstance(answer, Unsupported):
-        return result("unsupported", answer.reason)
-    if isinstance(answer, Crashed | TimedOut):
-        return result("crash", answer.message)
-    if isinstance(answer, Skipped | NotAsked):
-        return result("unsupported", answer.reason)
-    if not isinstance(answer, Ok):
+    if isinstance(answer, Refused):
         return result("refused", answer.message)
+    if not isinstance(answer, Ok):
+        has_crashed = isinstance(answer, Crashed | TimedOut)
+        return result("crash" if has_crashed else "unsupported", why_none(answer))
     ids: Sequence[TokenId] = answer.out["ids"]
     same = len(ids) == len(reference.ids) and all(map(int.__eq__, ids, reference.ids))
     return CorpusResult(

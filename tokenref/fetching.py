@@ -10,7 +10,6 @@ from http.client import HTTPException, IncompleteRead
 from pathlib import Path
 from typing import Final
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlsplit
 from urllib.request import build_opener
 
 from bpe_ref.errors import VocabularyFileError
@@ -81,42 +80,31 @@ def _is_there(entry: RegisteredVocabulary, path: Path) -> bool:
 
 def _download(address: str, timeout: float) -> bytes:
     """Return the complete content from a server. Raises `FetchError`."""
+    if not address.lower().startswith(("https://", "http://")):
+        raise FetchError(f"{address} cannot be downloaded: it must begin with https:// or http://")
     try:
-        if urlsplit(address).scheme not in {"https", "http"}:
-            raise FetchError(
-                f"{address} cannot be downloaded: it must begin with https:// or http://"
-            )
         with build_opener().open(address, timeout=timeout) as response:
             announced = response.headers.get("Content-Length", "")
-            if announced.isdecimal() and int(announced) > MAXIMUM_SIZE:
-                raise _too_large(address)
-            content: bytes = response.read(MAXIMUM_SIZE + 1)
+            length = int(announced) if announced.isdecimal() else None
+            too_large = length is not None and length > MAXIMUM_SIZE
+            content: bytes = b"" if too_large else response.read(MAXIMUM_SIZE + 1)
     except HTTPError as error:
         error.close()
-        raise FetchError(
-            f"{address} cannot be downloaded: the server answered {error.code} {error.reason}"
-        ) from error
+        said = f"the server answered {error.code} {error.reason}"
+        raise FetchError(f"{address} cannot be downloaded: {said}") from error
     except IncompleteRead as error:
-        raise _cut_off(address, len(error.partial)) from error
-    except URLError as error:
-        raise FetchError(f"{address} cannot be downloaded: {_why(error.reason)}") from error
+        content, length, too_large = error.partial, len(error.partial) + 1, False
     except (OSError, HTTPException, ValueError) as error:
-        raise FetchError(f"{address} cannot be downloaded: {_why(error)}") from error
-    if len(content) > MAXIMUM_SIZE:
-        raise _too_large(address)
-    if announced.isdecimal() and len(content) < int(announced):
-        raise _cut_off(address, len(content))
+        why = _why(error.reason if isinstance(error, URLError) else error)
+        raise FetchError(f"{address} cannot be downloaded: {why}") from error
+    if too_large or len(content) > MAXIMUM_SIZE:
+        raise FetchError(f"{address} must send at most {MAXIMUM_SIZE} bytes")
+    if length is not None and len(content) < length:
+        raise FetchError(
+            f"{address} must send the whole file, but the connection ended after "
+            f"{len(content)} bytes"
+        )
     return content
-
-
-def _too_large(address: str) -> FetchError:
-    return FetchError(f"{address} must send at most {MAXIMUM_SIZE} bytes")
-
-
-def _cut_off(address: str, received: int) -> FetchError:
-    return FetchError(
-        f"{address} must send the whole file, but the connection ended after {received} bytes"
-    )
 
 
 def _why(error: BaseException | str) -> str:

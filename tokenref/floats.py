@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from hashlib import sha256
 from itertools import islice
-from math import inf, isnan, ldexp, nan
+from math import inf, isinf, isnan, ldexp, nan
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 
@@ -296,13 +296,13 @@ def units_apart(first: float, second: float, dtype: Type) -> float:
     """
     if isnan(first) or isnan(second):
         return 0 if isnan(first) and isnan(second) else inf
-    places = []
-    for value in (first, second):
-        bits = int(to_digits([value], dtype), 16)
-        top = 1 << (4 * DIGITS[dtype] - 1)
-        places.append((top - bits, bits) if bits >= top else (bits, bits))
-    if first == second == 0 and places[0] != places[1]:
+    digits = to_digits([first, second], dtype)
+    half = DIGITS[dtype]
+    if digits[:half] == digits[half:]:
+        return 0
+    if first == second or isinf(first) or isinf(second):  # zeros of different signs are equal
         return inf
-    if (first in (inf, -inf) or second in (inf, -inf)) and first != second:
-        return inf
-    return abs(places[0][0] - places[1][0])
+    sign = 1 << (4 * half - 1)
+    bits = [int(digits[:half], 16), int(digits[half:], 16)]
+    one, other = (sign - each if each >= sign else each for each in bits)
+    return abs(one - other)

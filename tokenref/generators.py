@@ -7,7 +7,8 @@ several words have the low word first: keys, counters, states.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count, islice
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
@@ -98,6 +99,11 @@ def _philox64(start: Start) -> Iterator[int]:
     return philox4x64_words(start.key, counter=words, taken=start.taken)
 
 
+def _philox64_of_numpy(start: Start) -> Iterator[int]:
+    counter = start.counter or (0, 0, 0, 0)
+    return philox4x64_words(start.key, counter=counter, taken=start.taken)
+
+
 def _threefry(
     block: Callable[..., tuple[int, ...]], size: int, bits: Bits
 ) -> Callable[[Start], Iterator[int]]:
@@ -137,9 +143,13 @@ def _chacha(rounds: Rounds) -> Generator:
     return Generator(32, ("key",), words, ("counter",))
 
 
-def _chacha_by_seed(rounds: Rounds) -> Generator:
+def _by_seed(bits: Bits, generate: Callable[..., Iterator[int]]) -> Generator:
+    return Generator(bits, ("seed",), lambda start: generate(start.seed, taken=start.taken))
+
+
+def _by_key(bits: Bits, generate: Callable[..., Iterator[int]]) -> Generator:
     return Generator(
-        32, ("seed",), lambda start: chacha_by_seed(start.seed, rounds=rounds, taken=start.taken)
+        bits, ("key",), lambda start: generate(start.key, taken=start.taken), inner=bits
     )
 
 
@@ -159,53 +169,29 @@ def _murmur(start: Start) -> Iterator[int]:
 
 
 _GENERATORS: Final[Mapping[str, Generator]] = {
-    "mt19937": Generator(32, ("seed",), lambda start: mt19937(start.seed, taken=start.taken)),
-    "mt19937.by-array": Generator(
-        32, ("key",), lambda start: mt19937_by_array(start.key, taken=start.taken)
-    ),
-    "mt19937.seed-sequence": Generator(
-        32, ("seed",), lambda start: mt19937_by_seed_sequence(start.seed, taken=start.taken)
-    ),
+    "mt19937": _by_seed(32, mt19937),
+    "mt19937.by-array": _by_key(32, mt19937_by_array),
+    "mt19937.seed-sequence": _by_seed(32, mt19937_by_seed_sequence),
     "philox4x32-10": Generator(32, ("key",), _philox32, ("counter",)),
     "philox4x64-10": Generator(64, ("key",), _philox64, ("counter",), 64),
-    "philox4x64-10.numpy": Generator(
-        64,
-        ("key",),
-        lambda start: philox4x64_words(
-            start.key, counter=start.counter or (0, 0, 0, 0), taken=start.taken
-        ),
-        ("counter",),
-        64,
-    ),
-    "philox4x64-10.seed-sequence": Generator(
-        64, ("seed",), lambda start: philox4x64_by_seed_sequence(start.seed, taken=start.taken)
-    ),
+    "philox4x64-10.numpy": Generator(64, ("key",), _philox64_of_numpy, ("counter",), 64),
+    "philox4x64-10.seed-sequence": _by_seed(64, philox4x64_by_seed_sequence),
     "threefry2x32-20": Generator(32, ("key",), _threefry(threefry2x32, 2, 32), ("counter",)),
     "threefry2x32-20.mlx": Generator(32, ("seed",), _mlx),
     "threefry4x64-20": Generator(64, ("key",), _threefry(threefry4x64, 4, 64), ("counter",), 64),
     "pcg64": Generator(64, ("key",), _pcg64, inner=64),
-    "pcg64.seed-sequence": Generator(
-        64, ("seed",), lambda start: pcg64_by_seed_sequence(start.seed, taken=start.taken)
-    ),
+    "pcg64.seed-sequence": _by_seed(64, pcg64_by_seed_sequence),
     "chacha8": _chacha(8),
     "chacha12": _chacha(12),
     "chacha20": _chacha(20),
-    "chacha8.by-seed": _chacha_by_seed(8),
-    "chacha12.by-seed": _chacha_by_seed(12),
-    "chacha20.by-seed": _chacha_by_seed(20),
-    "isaac64": Generator(
-        64, ("key",), lambda start: isaac64(start.key, taken=start.taken), inner=64
-    ),
-    "isaac64.by-seed": Generator(
-        64, ("seed",), lambda start: isaac64_by_seed(start.seed, taken=start.taken)
-    ),
-    "xoshiro256plusplus": Generator(
-        64, ("key",), lambda start: xoshiro256plusplus(start.key, taken=start.taken), inner=64
-    ),
-    "xoshiro256plusplus.by-seed": Generator(
-        64, ("seed",), lambda start: xoshiro256plusplus_by_seed(start.seed, taken=start.taken)
-    ),
-    "splitmix64": Generator(64, ("seed",), lambda start: splitmix64(start.seed, taken=start.taken)),
+    "chacha8.by-seed": _by_seed(32, partial(chacha_by_seed, rounds=8)),
+    "chacha12.by-seed": _by_seed(32, partial(chacha_by_seed, rounds=12)),
+    "chacha20.by-seed": _by_seed(32, partial(chacha_by_seed, rounds=20)),
+    "isaac64": _by_key(64, isaac64),
+    "isaac64.by-seed": _by_seed(64, isaac64_by_seed),
+    "xoshiro256plusplus": _by_key(64, xoshiro256plusplus),
+    "xoshiro256plusplus.by-seed": _by_seed(64, xoshiro256plusplus_by_seed),
+    "splitmix64": _by_seed(64, splitmix64),
     "murmur3-32": Generator(32, ("seed", "key"), _murmur),
     "murmur3-32.noise": Generator(32, ("seed", "counter"), _noise(0)),
     "murmur3-32.second-noise": Generator(32, ("seed", "counter"), _noise(SECOND_DOMAIN)),
@@ -236,10 +222,9 @@ def _in_another_width(generator: Generator, width: str) -> Generator:
     bits, convert = _WIDTHS[width]
 
     def words(start: Start) -> Iterator[int]:
-        all_words = Start(start.seed, start.key, start.counter, 0, start.count)
-        return islice(convert(generator.words(all_words)), start.taken, None)
+        return islice(convert(generator.words(replace(start, taken=0))), start.taken, None)
 
-    return Generator(bits, generator.needs, words, generator.allows, generator.inner)
+    return replace(generator, bits=bits, words=words)
 
 
 GENERATORS: Final[Mapping[str, Generator]] = MappingProxyType(

@@ -18,10 +18,11 @@ from tokenref.answers import Ok, Refused, Unsupported
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.manifest import FileEntry, Manifest, VocabularyEntry
-from tokenref.record import OPERATIONS, Case, Exact, MustRefuse, Verdict, answer_type, make_case
+from tokenref.record import OPERATIONS, Case, answer_type, make_case
 from tokenref.record_files import dump_records, parse_records, read_file
 from tokenref.runner import guarded
 from tokenref.subjects import Samplers, Subject, TokenizerFile, TokenizerSubject, load_subject
+from tokenref.verdicts import Exact, MustRefuse, Verdict
 
 
 class GoldensError(Exception):
@@ -165,18 +166,17 @@ def open_goldens(path: Path, name_or_path: str) -> Catalogue:
     package = open_catalogue()
     own = [VocabularyEntry(name=name_or_path, digest=digest, path=None, licence="its owner's")]
     whole = isinstance(subject, TokenizerFile)
+    digested = sha256(data).hexdigest()
+    file = FileEntry(path=str(path), sha256=digested, bytes=len(data), cases=len(cases))
     manifest = Manifest(
         format=1,
         cases=len(cases),
         flags=sorted({flag for case in cases for flag in case.flags}),
-        files=[
-            FileEntry(
-                path=str(path), sha256=sha256(data).hexdigest(), bytes=len(data), cases=len(cases)
-            )
-        ],
+        files=[file],
         vocabularies=_with(package.manifest.vocabularies, [] if whole else own),
         tokenizers=_with(package.manifest.tokenizers, own if whole else []),
         retired=[],
+        version=package.manifest.version,
     )
     return Catalogue(package.folder, manifest, cases, package.canaries, {digest: subject})
 

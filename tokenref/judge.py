@@ -20,10 +20,12 @@ from tokenref.answers import (
     Skipped,
     TimedOut,
     Unsupported,
+    why_none,
 )
 from tokenref.judging_samplers import compare
-from tokenref.record import Case, MustRefuse
+from tokenref.record import Case
 from tokenref.subjects import Subject
+from tokenref.verdicts import MustRefuse
 
 Status: TypeAlias = Literal[
     "pass",
@@ -74,7 +76,8 @@ def judge(
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> from tokenref.answers import Ok
     >>> from tokenref.questions.text import CountOutput, TextInput
-    >>> from tokenref.record import Exact, make_case
+    >>> from tokenref.record import make_case
+    >>> from tokenref.verdicts import Exact
     >>> vocabulary = vocabulary_by_concatenation({b"a": 0})
     >>> case = make_case("count", id="bpe/count/a", profile="definition", vocab=vocabulary.digest(),
     ...     why="An example for the documentation.", flags=[], spec="definition",
@@ -83,7 +86,7 @@ def judge(
     Judgement(status='fail', detail='count: expected 1, got 2', remark='', ulp=None)
     """
     if not isinstance(answer, Ok | Refused):
-        return _without_answer(answer)
+        return Judgement(_STATUS[type(answer)], why_none(answer))
     if isinstance(case.verdict, MustRefuse):
         if isinstance(answer, Refused):
             if answer.code in case.verdict.codes:
@@ -106,19 +109,14 @@ def judge(
     return judgement
 
 
-def _without_answer(answer: Unsupported | Skipped | NotAsked | TimedOut | Crashed) -> Judgement:
-    """Return the judgement of a question without an answer."""
-    match answer:
-        case Unsupported(reason):
-            return Judgement("unsupported", reason)
-        case Skipped(reason):
-            return Judgement("skip", reason)
-        case NotAsked(reason):
-            return Judgement("not_run", reason)
-        case TimedOut(message):
-            return Judgement("timeout", message)
-        case Crashed(message):
-            return Judgement("crash", message)
+_STATUS: Final[Mapping[type, Status]] = {
+    Unsupported: "unsupported",
+    Skipped: "skip",
+    NotAsked: "not_run",
+    TimedOut: "timeout",
+    Crashed: "crash",
+}
+"""The status of a question without an answer."""
 
 
 def _codes(case: Case) -> str:

@@ -17,77 +17,10 @@ from msgspec import Meta, Struct
 
 from sampling_ref.steps.table import STEPS
 from tokenref.floats import Strict
-from tokenref.questions import sampling as samplers
-from tokenref.questions.sequences import (
-    CallsInput,
-    EagerInput,
-    EagerOutput,
-    GrowingOutput,
-    SessionInput,
-    SessionOutput,
-    StreamInput,
-    StreamOutput,
-)
-from tokenref.questions.text import (
-    CanonicalInput,
-    CanonicalOutput,
-    ChunksInput,
-    ChunksOutput,
-    CompletionsInput,
-    CompletionsOutput,
-    CountOutput,
-    CountsOutput,
-    DecodeInput,
-    DecodeOutput,
-    DetokenizeInput,
-    DetokenizeOutput,
-    DetokenizeStreamInput,
-    DetokenizeStreamOutput,
-    IdsOutput,
-    IntervalsInput,
-    LimitInput,
-    LimitOutput,
-    OffsetsOutput,
-    PiecesOutput,
-    SpecialInput,
-    SplitInput,
-    SplitOutput,
-    TextInput,
-    TokenizeInput,
-    TokenizeOutput,
-)
-from tokenref.verdicts import ErrorCode, Exact, MustRefuse, Seeds, Stat, Survey, Verdict
-
-__all__ = [
-    "ADAPTIVE_OPS",
-    "ANY_CASE",
-    "CASE_OF_OP",
-    "FILTER_OPS",
-    "FORMAT",
-    "OPERATIONS",
-    "OPS",
-    "OWN_DRAW_OPS",
-    "PIPELINE_OPS",
-    "ROW_OPS",
-    "SAMPLER_OPS",
-    "TOKENIZER_OPS",
-    "Case",
-    "Digest",
-    "ErrorCode",
-    "Exact",
-    "MustRefuse",
-    "Operation",
-    "RecordError",
-    "Slug",
-    "Verdict",
-    "Why",
-    "answer_type",
-    "canonical_json",
-    "has_answer",
-    "make_case",
-    "meaning_digest",
-    "op_of",
-]
+from tokenref.questions import sampling as rows
+from tokenref.questions import sequences as calls
+from tokenref.questions import text
+from tokenref.verdicts import Exact, MustRefuse, Seeds, Stat, Survey, Verdict
 
 FORMAT: Final = 1
 
@@ -159,73 +92,85 @@ class Operation:
     question: type[Struct]
     answer: type[Struct]
     about: str
-    """One sentence, which is also part of the schema."""
+    """What it asks. The sentence "Asks ..." is part of the schema."""
 
 
 _TOKENIZER_OPERATIONS: Final[Mapping[str, Operation]] = {
-    "pieces": Operation(TextInput, PiecesOutput, "Asks for the pieces of a text."),
+    "pieces": Operation(text.TextInput, text.PiecesOutput, "for the pieces of a text"),
     "encode": Operation(
-        TextInput, IdsOutput, "Asks for the tokens of a text; special tokens are treated as text."
+        text.TextInput,
+        text.IdsOutput,
+        "for the tokens of a text; special tokens are treated as text",
     ),
     "count": Operation(
-        TextInput, CountOutput, "Asks for the number of tokens; special tokens are treated as text."
+        text.TextInput,
+        text.CountOutput,
+        "for the number of tokens; special tokens are treated as text",
     ),
-    "decode": Operation(DecodeInput, DecodeOutput, "Asks for the bytes or text of tokens."),
+    "decode": Operation(text.DecodeInput, text.DecodeOutput, "for the bytes or text of tokens"),
     "special": Operation(
-        SpecialInput, IdsOutput, "Asks for the tokens of a text that may contain special tokens."
+        text.SpecialInput,
+        text.IdsOutput,
+        "for the tokens of a text that may contain special tokens",
     ),
     "stream": Operation(
-        StreamInput, StreamOutput, "Asks for the text that each token makes certain."
+        calls.StreamInput, calls.StreamOutput, "for the text that each token makes certain"
     ),
     "offsets": Operation(
-        CanonicalInput, OffsetsOutput, "Asks in which character of the text each token starts."
+        text.CanonicalInput, text.OffsetsOutput, "in which character of the text each token starts"
     ),
     "append": Operation(
-        CallsInput, GrowingOutput, "Asks for the number of tokens while a text grows at its end."
+        calls.CallsInput,
+        calls.GrowingOutput,
+        "for the number of tokens while a text grows at its end",
     ),
     "prepend": Operation(
-        CallsInput,
-        GrowingOutput,
-        "Asks for the number of tokens while a text grows at its beginning.",
+        calls.CallsInput,
+        calls.GrowingOutput,
+        "for the number of tokens while a text grows at its beginning",
     ),
     "eager": Operation(
-        EagerInput, EagerOutput, "Asks for the tokens that each part of a text makes certain."
+        calls.EagerInput, calls.EagerOutput, "for the tokens that each part of a text makes certain"
     ),
     "intervals": Operation(
-        IntervalsInput, CountsOutput, "Asks for the number of tokens of parts of a piece."
+        text.IntervalsInput, text.CountsOutput, "for the number of tokens of parts of a piece"
     ),
-    "limit": Operation(LimitInput, LimitOutput, "Asks for the number of tokens, up to a limit."),
+    "limit": Operation(
+        text.LimitInput, text.LimitOutput, "for the number of tokens, up to a limit"
+    ),
     "split": Operation(
-        SplitInput,
-        SplitOutput,
-        "Asks for the longest first part of a text with a limited number of tokens.",
+        text.SplitInput,
+        text.SplitOutput,
+        "for the longest first part of a text with a limited number of tokens",
     ),
     "chunks": Operation(
-        ChunksInput, ChunksOutput, "Asks for chunks with a limited number of tokens each."
+        text.ChunksInput, text.ChunksOutput, "for chunks with a limited number of tokens each"
     ),
     "completions": Operation(
-        CompletionsInput,
-        CompletionsOutput,
-        "Asks for the tokens that stay, and what the rest may become.",
+        text.CompletionsInput,
+        text.CompletionsOutput,
+        "for the tokens that stay, and what the rest may become",
     ),
     "canonical": Operation(
-        CanonicalInput, CanonicalOutput, "Asks whether tokens are the encoding of their text."
+        text.CanonicalInput, text.CanonicalOutput, "whether tokens are the encoding of their text"
     ),
     "session": Operation(
-        SessionInput, SessionOutput, "Asks for the answers to calls on one tokenizer, in order."
+        calls.SessionInput,
+        calls.SessionOutput,
+        "for the answers to calls on one tokenizer, in order",
     ),
     "tokenize": Operation(
-        TokenizeInput,
-        TokenizeOutput,
-        "Asks a whole tokenizer for the tokens of a text with all information about them.",
+        text.TokenizeInput,
+        text.TokenizeOutput,
+        "a whole tokenizer for the tokens of a text with all information about them",
     ),
     "detokenize": Operation(
-        DetokenizeInput, DetokenizeOutput, "Asks a whole tokenizer for the text of tokens."
+        text.DetokenizeInput, text.DetokenizeOutput, "a whole tokenizer for the text of tokens"
     ),
     "detokenize_stream": Operation(
-        DetokenizeStreamInput,
-        DetokenizeStreamOutput,
-        "Asks a whole tokenizer for text, token by token.",
+        text.DetokenizeStreamInput,
+        text.DetokenizeStreamOutput,
+        "a whole tokenizer for text, token by token",
     ),
 }
 
@@ -258,102 +203,82 @@ ROW_OPS: Final = tuple(
 _SAMPLER_OPERATIONS: Final[Mapping[str, Operation]] = {
     **{
         op: Operation(
-            samplers.FilterInput,
-            samplers.KeepOutput,
-            f"Asks which tokens {op.replace('_', '-')} keeps.",
+            rows.FilterInput, rows.KeepOutput, f"which tokens {op.replace('_', '-')} keeps"
         )
         for op in FILTER_OPS
     },
     **{
         op: Operation(
-            samplers.RowInput,
-            samplers.LogitsOutput,
-            f"Asks for the logits after the step {op.replace('_', ' ')}.",
+            rows.RowInput,
+            rows.LogitsOutput,
+            f"for the logits after the step {op.replace('_', ' ')}",
         )
         for op in ROW_OPS
     },
     **{
         op: Operation(
-            samplers.AdaptiveInput,
-            samplers.AdaptiveOutput,
-            f"Asks for the token that {op.replace('_', ' ')} draws, and its new state.",
+            rows.AdaptiveInput,
+            rows.AdaptiveOutput,
+            f"for the token that {op.replace('_', ' ')} draws, and its new state",
         )
         for op in ADAPTIVE_OPS
     },
     "softmax": Operation(
-        samplers.LogitsInput, samplers.ProbsOutput, "Asks for the probabilities of a row of logits."
+        rows.LogitsInput, rows.ProbsOutput, "for the probabilities of a row of logits"
     ),
     "logprobs": Operation(
-        samplers.LogitsInput,
-        samplers.LogprobsOutput,
-        "Asks for the logarithms of the probabilities of a row of logits.",
+        rows.LogitsInput,
+        rows.LogprobsOutput,
+        "for the logarithms of the probabilities of a row of logits",
     ),
-    "greedy": Operation(
-        samplers.LogitsInput, samplers.TokenOutput, "Asks for the token with the largest logit."
-    ),
-    "chain": Operation(
-        samplers.ChainInput, samplers.ChainOutput, "Asks which tokens an engine's chain keeps."
-    ),
+    "greedy": Operation(rows.LogitsInput, rows.TokenOutput, "for the token with the largest logit"),
+    "chain": Operation(rows.ChainInput, rows.ChainOutput, "which tokens an engine's chain keeps"),
     "distribution": Operation(
-        samplers.ChainInput,
-        samplers.ProbsOutput,
-        "Asks for the probability of each token after an engine's chain.",
+        rows.ChainInput,
+        rows.ProbsOutput,
+        "for the probability of each token after an engine's chain",
     ),
     "sample": Operation(
-        samplers.ChainInput,
-        samplers.TokenOutput,
-        "Asks for the token that an engine draws with these random numbers.",
+        rows.ChainInput,
+        rows.TokenOutput,
+        "for the token that an engine draws with these random numbers",
     ),
     "draw": Operation(
-        samplers.DrawInput,
-        samplers.DrawOutput,
-        "Asks for the token that is drawn with these random numbers.",
+        rows.DrawInput, rows.DrawOutput, "for the token that is drawn with these random numbers"
     ),
     "random_words": Operation(
-        samplers.RandomWordsInput, samplers.WordsOutput, "Asks for the words of a generator."
+        rows.RandomWordsInput, rows.WordsOutput, "for the words of a generator"
     ),
     "uniforms": Operation(
-        samplers.WordsInput,
-        samplers.UniformsOutput,
-        "Asks for the uniform numbers made from random words.",
+        rows.WordsInput, rows.UniformsOutput, "for the uniform numbers made from random words"
     ),
     "speculative": Operation(
-        samplers.SpeculativeInput,
-        samplers.SpeculativeOutput,
-        "Asks which drafted tokens are accepted, and which tokens follow.",
+        rows.SpeculativeInput,
+        rows.SpeculativeOutput,
+        "which drafted tokens are accepted, and which tokens follow",
     ),
     "residual": Operation(
-        samplers.ResidualInput,
-        samplers.ProbsOutput,
-        "Asks for the distribution to draw from after a rejection.",
+        rows.ResidualInput, rows.ProbsOutput, "for the distribution to draw from after a rejection"
     ),
     "batch": Operation(
-        samplers.BatchInput,
-        samplers.BatchOutput,
-        "Asks several questions of one operation in one call.",
+        rows.BatchInput, rows.BatchOutput, "several questions of one operation in one call"
     ),
     "sequence": Operation(
-        samplers.SequenceInput,
-        samplers.SequenceOutput,
-        "Asks for the tokens of calls on one sampler, in order.",
+        rows.SequenceInput, rows.SequenceOutput, "for the tokens of calls on one sampler, in order"
     ),
-    "stat": Operation(
-        samplers.StatInput, samplers.StatOutput, "Asks how often each token is drawn."
-    ),
+    "stat": Operation(rows.StatInput, rows.StatOutput, "how often each token is drawn"),
     "stat_speculative": Operation(
-        samplers.SpeculativeStatInput,
-        samplers.SpeculativeStatOutput,
-        "Asks how often a step of speculative decoding, including its drafts, gives each result.",
+        rows.SpeculativeStatInput,
+        rows.SpeculativeStatOutput,
+        "how often a step of speculative decoding, including its drafts, gives each result",
     ),
     "stat_batch": Operation(
-        samplers.BatchStatInput,
-        samplers.BatchStatOutput,
-        "Asks for tokens of copies of a row in a batch, for many calls.",
+        rows.BatchStatInput,
+        rows.BatchStatOutput,
+        "for tokens of copies of a row in a batch, for many calls",
     ),
     "seeds": Operation(
-        samplers.SeedsInput,
-        samplers.SeedsOutput,
-        "Asks for tokens of rows with seeds, alone and in batches.",
+        rows.SeedsInput, rows.SeedsOutput, "for tokens of rows with seeds, alone and in batches"
     ),
 }
 
@@ -369,7 +294,7 @@ def _case_type(op: str, operation: Operation, base: type[Case]) -> type[Case]:
         "".join(part.capitalize() for part in op.split("_")) + "Case",
         [("input", operation.question, msgspec.field(name="in")), ("out", operation.answer | None)],
         bases=(base,),
-        namespace={"__doc__": operation.about},
+        namespace={"__doc__": f"Asks {operation.about}."},
         module=__name__,
         tag_field="op",
         tag=op,
@@ -398,7 +323,7 @@ def op_of(case: Case) -> str:
 
     >>> op_of(make_case("count", id="bpe/count/a", profile="definition", vocab="sha256:" + "0" * 64,
     ...     why="An example for the documentation.", flags=[], spec="definition",
-    ...     verdict=Exact(), input=TextInput(text="a"), out=CountOutput(count=1)))
+    ...     verdict=Exact(), input=text.TextInput(text="a"), out=text.CountOutput(count=1)))
     'count'
     """
     return str(type(case).__struct_config__.tag)

@@ -135,9 +135,7 @@ def run_engine(
                 progress(min(len(results), len(cases)))
     for number, canary in enumerate(catalogue.canaries, start=len(cases)):
         if results.pop(number).judgement.status == "pass":
-            run.trouble.append(
-                f"self-check failed: the judge accepted a known-wrong answer (canary {canary.id})"
-            )
+            run.trouble.append(self_check_failed(canary.id))
     in_order = [results[number] for number in range(len(cases))]
     run.results = with_known_results(in_order, engine.name, known)
     run.trouble += [f"the engine was abandoned: {reason}" for reason in sessions.lost]
@@ -147,6 +145,11 @@ def run_engine(
         run.restarts = engine.restarts
     conclude(run, known, complete=complete)
     return run
+
+
+def self_check_failed(canary: str) -> str:
+    """Return why a run with an accepted canary is invalid."""
+    return f"self-check failed: the judge accepted a known-wrong answer (canary {canary})"
 
 
 def conclude(run: Run, known: Sequence[Known], *, complete: bool) -> None:
@@ -164,12 +167,10 @@ def with_known_results(
     results: Sequence[Result], engine: str, known: Sequence[Known]
 ) -> list[Result]:
     """Return the results with the known differences of an engine marked."""
-    found = []
-    for result in results:
-        judgement = with_known(result.judgement, engine, result.case.id, known)
-        same = judgement is result.judgement
-        found.append(result if same else replace(result, judgement=judgement))
-    return found
+    return [
+        replace(each, judgement=with_known(each.judgement, engine, each.case.id, known))
+        for each in results
+    ]
 
 
 class Sessions:
@@ -210,15 +211,10 @@ class Sessions:
         for answer in answers:
             if isinstance(answer, NotAsked) and answer.reason not in self.lost:
                 self.lost.append(answer.reason)
-        judged = [
-            judge(case, answer, subject, declared)
-            for case, answer in zip(cases, answers, strict=True)
-        ]
+        pairs = list(zip(cases, answers, strict=True))
+        judged = [judge(case, answer, subject, declared) for case, answer in pairs]
         each = (time.perf_counter() - start) * 1000 / len(cases)
-        return [
-            result_of(case, answer, judgement, each)
-            for case, answer, judgement in zip(cases, answers, judged, strict=True)
-        ]
+        return [result_of(*pair, judged[at], each) for at, pair in enumerate(pairs)]
 
     def _open(self, case: Case, subject: Subject) -> Session | Unsupported | Crashed:
         """Return a session for a case, the current one if it fits."""

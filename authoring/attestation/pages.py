@@ -107,7 +107,8 @@ _DATA: Final = re.compile(
 
 def report_page(runs: Sequence[Run], catalogue: Catalogue, known: Sequence[Known]) -> bytes:
     """Return the page of all results. Times are not in it."""
-    about = {"fixtures": manifest_digest(catalogue.manifest)}
+    manifest = catalogue.manifest
+    about = {"fixtures": manifest_digest(manifest), "fixtures_version": manifest.version}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "results.jsonl"
         path.write_bytes(dump_report(runs, about, known))

@@ -11,7 +11,8 @@ from authoring.cases.draft import Draft, finish
 from authoring.cases.vocabularies import vocabulary_named
 from authoring.data import tables
 from tokenref.questions.text import IdsOutput, Stages, TextInput
-from tokenref.record import OPERATIONS, OPS, Case, Exact, MustRefuse, make_case
+from tokenref.record import OPERATIONS, OPS, Case, make_case
+from tokenref.verdicts import Exact, MustRefuse
 
 
 def canaries() -> list[Case]:

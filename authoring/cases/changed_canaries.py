@@ -31,7 +31,8 @@ from tokenref.questions.text import (
     SplitInput,
     TokenizeInput,
 )
-from tokenref.record import PIPELINE_OPS, Case, Exact, make_case, op_of
+from tokenref.record import PIPELINE_OPS, Case, make_case, op_of
+from tokenref.verdicts import Exact
 
 Change = Callable[[Any], dict[str, Any]]
 """From the right answer to the fields that are to be others."""

@@ -73,7 +73,7 @@ def decodes_to(expected: bytes) -> Purpose:
 
 
 def replacements(expected: int) -> Purpose:
-    """Return the purpose "so many replacement characters come out".
+    """Return the purpose "the text contains this number of replacement characters".
 
     >>> replacements(1)  # doctest: +ELLIPSIS
     <function ...>

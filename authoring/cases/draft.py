@@ -17,9 +17,10 @@ from tokenref.answers import Unsupported
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.goldens import GoldensError, golden, right_answer
 from tokenref.judge import judge
-from tokenref.record import Case, MustRefuse, RecordError, op_of
+from tokenref.record import Case, RecordError, op_of
 from tokenref.runner import guarded
 from tokenref.subjects import TokenizerSubject, load_subject
+from tokenref.verdicts import MustRefuse
 
 Purpose: TypeAlias = Callable[[TokenizerSubject, Case], None]
 
@@ -30,7 +31,7 @@ class PurposeError(RecordError):
 
 @dataclass(frozen=True)
 class Draft:
-    """One case to be."""
+    """A case about a tokenizer, without its answer."""
 
     op: str
     topic: str

@@ -58,7 +58,7 @@ def drafts() -> Iterator[Draft]:
 
 
 def row_of_tokens(generator: SplitMix64, words: list[str], most: int) -> str:
-    """Return a text that spells up to so many of the words, some of them repeated.
+    """Return a text that spells up to `most` of the words, some of them repeated.
 
     >>> len(row_of_tokens(SplitMix64(1), ["ab"], 5)) % 2
     0

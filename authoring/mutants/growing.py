@@ -10,7 +10,7 @@ from authoring.mutants.mutant import Mutant, Witness, mutant, replacing_tool, sp
 from bpe_ref import ENCODERS, TokenId, Vocabulary
 from bpe_ref.growing.eager import EagerEncoder
 from tokenref.engines.reference import ReferenceEngine
-from tokenref.engines.tools import Tools
+from tokenref.engines.reference_parts import Tools
 
 Encoded = Callable[[Vocabulary, bytes, list[TokenId]], list[TokenId]]
 """What the tokens become: of the vocabulary, the whole text, and the tokens of the text before."""
@@ -77,7 +77,7 @@ class Wrong:
             self.text = text
 
     def truncate(self, length: int) -> None:
-        """Keep so many bytes."""
+        """Keep this number of bytes."""
         if self.cut is not None:
             self.text, self.ids = self.cut(self, length)
             return
@@ -95,7 +95,7 @@ def only_what_is_new(state: Wrong, part: bytes) -> list[TokenId]:
 
 
 def again_from(tokens: int, state: Wrong, part: bytes) -> list[TokenId]:
-    """Encode the new bytes together with so many tokens next to them."""
+    """Encode the new bytes together with this number of tokens next to them."""
     near = state.ids[:tokens] if state.at_front else state.ids[-tokens:]
     far = state.ids[tokens:] if state.at_front else state.ids[:-tokens]
     text = spelling_of(state.vocabulary, near)
@@ -115,7 +115,7 @@ def never_fewer(state: Wrong, part: bytes) -> list[TokenId]:
 
 
 def whole_tokens(state: Wrong, length: int) -> tuple[bytes, list[TokenId]]:
-    """Drop whole tokens until no more than so many bytes are left."""
+    """Drop whole tokens until at most this number of bytes is left."""
     ids = list(state.ids)
     while len(spelling_of(state.vocabulary, ids)) > length:
         ids.pop(0 if state.at_front else -1)

@@ -10,7 +10,7 @@ from authoring.mutants.growing import encoded
 from authoring.mutants.mutant import Mutant, Witness, bytewise, mutant, replacing_tool, spelled
 from bpe_ref import ENCODERS, ParameterError, Tokenizer, Vocabulary
 from tokenref.engines.reference import ReferenceEngine
-from tokenref.engines.tools import Tools, cut, split, till_limit
+from tokenref.engines.reference_parts import Tools, cut, till_limit
 
 CountPart: TypeAlias = Callable[[Vocabulary, bytes, int, int], int]
 """Counts the tokens of a part: of the vocabulary, the piece, start and stop."""
@@ -64,12 +64,12 @@ def at_most(vocabulary: Vocabulary, text: str, limit: int) -> Witness:
 
 
 def beginning(vocabulary: Vocabulary, text: str, most: int) -> Witness:
-    """Return the witness "the longest beginning of so many tokens"."""
+    """Return the witness "the longest beginning with at most `most` tokens"."""
     return Witness(vocabulary, "split", {"text": text, "most": most})
 
 
 def chunked(vocabulary: Vocabulary, text: str, most: int, overlap: int = 0) -> Witness:
-    """Return the witness "the chunks of so many tokens"."""
+    """Return the witness "the chunks of at most `most` tokens"."""
     return Witness(vocabulary, "chunks", {"text": text, "most": most, "overlap": overlap})
 
 
@@ -263,13 +263,13 @@ def split_tokens_of_the_whole(tokenizer: Tokenizer, text: str, most: int) -> int
 @replacing_tool("split", beginning(bytewise(), "éa", 2))
 def split_in_bytes(tokenizer: Tokenizer, text: str, most: int) -> int:
     """The position is in bytes."""
-    return len(text[: split(tokenizer, text, most)].encode())
+    return len(text[: tokenizer.split_at(text, most)].encode())
 
 
 @replacing_tool("split", beginning(bytewise(), "😀a", 4))
 def split_utf16(tokenizer: Tokenizer, text: str, most: int) -> int:
     """The position is in UTF-16 units, as in JavaScript strings."""
-    return len(text[: split(tokenizer, text, most)].encode("utf-16-le")) // 2
+    return len(text[: tokenizer.split_at(text, most)].encode("utf-16-le")) // 2
 
 
 @replacing_tool("split", beginning(_special(), "a<|end|>b", 2))
@@ -301,7 +301,7 @@ def split_at_pieces(tokenizer: Tokenizer, text: str, most: int) -> int:
 def split_one_at_least(tokenizer: Tokenizer, text: str, most: int) -> int:
     """A first character with too many tokens is accepted."""
     try:
-        return split(tokenizer, text, most)
+        return tokenizer.split_at(text, most)
     except ParameterError:
         return min(1, len(text))
 
@@ -334,7 +334,7 @@ def chunks_overlap_in_characters(
     found: list[tuple[int, int]] = []
     start = 0
     while start < len(text):
-        end = start + split(tokenizer, text[start:], most)
+        end = start + tokenizer.split_at(text[start:], most)
         found.append((start, end))
         start = end if end == len(text) else max(start + 1, end - overlap)
     return found

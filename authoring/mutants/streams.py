@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 from authoring.mutants.growing import encoded
 from authoring.mutants.mutant import Mutant, Witness, bytewise, mutant, replacing_tool, spelled
@@ -13,7 +13,7 @@ from bpe_ref import ENCODERS, DecodingError, SymbolError, TokenId, Tokenizer, Vo
 from bpe_ref.decoders.offsets import decode_with_offsets
 from bpe_ref.decoders.to_bytes import bytes_to_text, decode_bytes
 from tokenref.engines.reference import ReferenceEngine
-from tokenref.engines.tools import Completions, Streaming, Tools, completions
+from tokenref.engines.reference_parts import Completions, Tools, completions
 
 _REPLACEMENT: Final = "\ufffd"
 
@@ -163,7 +163,7 @@ def stream_deletes_replacements(data: bytes, text: str) -> str:
 
 
 @replacing_tool("stream", streamed(_BYTES, 0xC3, 0xA9))
-def stream_token_by_token(tokenizer: Tokenizer, errors: str) -> Streaming:
+def stream_token_by_token(tokenizer: Tokenizer, errors: str) -> Any:
     """Each token is decoded by itself (vllm-project/vllm#8627)."""
 
     class TokenByToken:
@@ -177,7 +177,7 @@ def stream_token_by_token(tokenizer: Tokenizer, errors: str) -> Streaming:
 
 
 @replacing_tool("stream", streamed(_BYTES, 0xF5, 0x61))
-def stream_late_replacements(tokenizer: Tokenizer, _: str) -> Streaming:
+def stream_late_replacements(tokenizer: Tokenizer, _: str) -> Any:
     """A byte that cannot begin a character is waited on as if it could (ml-rust/splintr accepts C0,
     C1 and F5 on as first bytes).
     """
@@ -207,7 +207,7 @@ def stream_late_replacements(tokenizer: Tokenizer, _: str) -> Streaming:
 
 
 @replacing_tool("stream", streamed(_BYTES, 0xE4, 0xBD, 0x61))
-def stream_one_for_each_byte(tokenizer: Tokenizer, _: str) -> Streaming:
+def stream_one_for_each_byte(tokenizer: Tokenizer, _: str) -> Any:
     """Each byte of a character cut short is replaced, not each maximal part."""
 
     @dataclass
@@ -228,13 +228,13 @@ def stream_one_for_each_byte(tokenizer: Tokenizer, _: str) -> Streaming:
 
 
 @replacing_tool("stream", streamed(_BYTES, 0xFF, errors="strict"))
-def stream_never_strict(tokenizer: Tokenizer, _: str) -> Streaming:
+def stream_never_strict(tokenizer: Tokenizer, _: str) -> Any:
     """Bytes that are not text are replaced although errors were requested."""
     return tokenizer.stream()
 
 
 @replacing_tool("stream", streamed(_BYTES, 0x61))
-def stream_repeats(tokenizer: Tokenizer, errors: str) -> Streaming:
+def stream_repeats(tokenizer: Tokenizer, errors: str) -> Any:
     """The end repeats the last piece (vllm-project/vllm#48853 repeats all of a prompt)."""
     right = tokenizer.stream(errors=errors)
 

@@ -52,115 +52,14 @@ class _State:
     count: int = 0
 
 
-class AppendCounter:
-    """The number of tokens of a text to which characters are appended.
-
-    >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
-    >>> from bpe_ref.cutting.safe_cuts import counter_of
-    >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2})
-    >>> counter = AppendCounter(counter_of(tokenizer_of(vocabulary)))
-    >>> counter.extend("aab")
-    >>> counter.count, counter.text
-    (2, 'aab')
-    >>> counter.truncate(2)
-    >>> counter.count
-    2
-    """
-
-    def __init__(self, counter: TextCounter, *, after: str = "", added: int = 0) -> None:
-        """Start with the empty text.
-
-        Args:
-            counter: counts texts; see `safe_cuts.counter_of`.
-            after: the character before a safe cut at which the text begins, if it begins at one.
-            added: the number of tokens that a template adds.
-
-        """
-        self._added = added
-        self._growth = _Growth(checked_counter(counter), forwards=True, after=after)
-
-    def __len__(self) -> int:
-        """Return the number of characters."""
-        return len(self._growth.characters)
-
-    @property
-    def text(self) -> str:
-        """The text so far."""
-        return "".join(self._growth.characters)
-
-    @property
-    def count(self) -> int:
-        """The number of tokens of the text so far, encoded alone."""
-        return self._growth.states[-1].count + self._added
-
-    def push(self, character: str) -> None:
-        """Append one character. Raises `ParameterError`, and whatever the tokenizer raises."""
-        self._growth.push(character)
-
-    def extend(self, text: str) -> None:
-        """Append characters, one after the other."""
-        for character in checked_text(text):
-            self.push(character)
-
-    def truncate(self, length: int) -> None:
-        """Keep the first `length` characters only. Raises `ParameterError` if there are fewer."""
-        self._growth.truncate(length)
-
-
-class PrependCounter:
-    """The number of tokens of a text in front of which characters are put.
-
-    >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
-    >>> from bpe_ref.cutting.safe_cuts import counter_of
-    >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2})
-    >>> counter = PrependCounter(counter_of(tokenizer_of(vocabulary)))
-    >>> counter.extend("bb")
-    >>> counter.push("a")
-    >>> counter.count, counter.text
-    (2, 'abb')
-    """
-
-    def __init__(self, counter: TextCounter) -> None:
-        """Start with the empty text."""
-        self._growth = _Growth(checked_counter(counter), forwards=False)
-
-    def __len__(self) -> int:
-        """Return the number of characters."""
-        return len(self._growth.characters)
-
-    @property
-    def text(self) -> str:
-        """The text so far, in its order."""
-        return "".join(reversed(self._growth.characters))
-
-    @property
-    def count(self) -> int:
-        """The number of tokens of the text so far, encoded alone."""
-        return self._growth.states[-1].count
-
-    def count_after(self, left: str) -> int:
-        """Return the number of tokens that the text adds behind `left` and a safe cut."""
-        return self._growth.count_behind(len(self), left)
-
-    def push(self, character: str) -> None:
-        """Put one character in front. Raises `ParameterError`, and what the tokenizer raises."""
-        self._growth.push(character)
-
-    def extend(self, text: str) -> None:
-        """Put text in front, given in its order."""
-        for character in reversed(checked_text(text)):
-            self.push(character)
-
-    def truncate(self, length: int) -> None:
-        """Keep the last `length` characters only. Raises `ParameterError` if there are fewer."""
-        self._growth.truncate(length)
-
-
 class _Growth:
-    """Both directions. `characters` are in the order in which they came."""
+    """What both directions share. `characters` are in the order in which they came."""
 
-    def __init__(self, counter: TextCounter, *, forwards: bool, after: str = "") -> None:
-        self.counter = counter
+    def __init__(
+        self, counter: TextCounter, *, forwards: bool, after: str = "", added: int = 0
+    ) -> None:
+        self.counter = checked_counter(counter)
+        self.added = added
         self.forwards = forwards
         self.after = after
         self.characters: list[str] = []
@@ -168,7 +67,22 @@ class _Growth:
         self.growing: PieceCounter | None = None
         self.growing_from = 0  # where, in `characters`, the growing piece begins
 
+    def __len__(self) -> int:
+        """Return the number of characters."""
+        return len(self.characters)
+
+    @property
+    def text(self) -> str:
+        """The text so far, in its order."""
+        return self._text_from(0)
+
+    @property
+    def count(self) -> int:
+        """The number of tokens of the text so far, encoded alone."""
+        return self.states[-1].count + self.added
+
     def push(self, character: str) -> None:
+        """Add one character. Raises `ParameterError`, and whatever the tokenizer raises."""
         if not isinstance(character, str) or len(character) != 1:
             raise ParameterError("character", character, "must be a single character")
         self.characters.append(character)
@@ -179,7 +93,13 @@ class _Growth:
             raise
         self.states.append(state)
 
+    def extend(self, text: str) -> None:
+        """Add text, given in its order, one character after the other."""
+        for character in checked_text(text) if self.forwards else reversed(checked_text(text)):
+            self.push(character)
+
     def truncate(self, length: int) -> None:
+        """Keep the first `length` characters added. Raises `ParameterError` if there are fewer."""
         if type(length) is not int or not 0 <= length <= len(self.characters):
             requirement = f"must be an int in [0, {len(self.characters)}]"
             raise ParameterError("length", length, requirement)
@@ -229,8 +149,11 @@ class _Growth:
         return last.beyond + self.counter.count_after(left, self._text_from(last.cut, place))
 
     def _left_of(self, cut: int) -> str:
-        """Return the character before a cut."""
-        return self.characters[cut - 1] if cut else self.after
+        """Return the character before a safe cut; "" before a settled place, see `settled`."""
+        if not cut:
+            return self.after
+        left, right = self.characters[cut - 1 : cut + 1]
+        return left if self.counter.is_safe_cut(left, right) else ""
 
     def _text_from(self, cut: int, end: int | None = None) -> str:
         grown = self.characters[cut:end]
@@ -274,3 +197,52 @@ class _Growth:
         last = long.ends(tail[settled:])
         beyond += before
         return _State(cut + settled, beyond, last.others, len(last.piece), beyond + last.total)
+
+
+class AppendCounter(_Growth):
+    """The number of tokens of a text to which characters are appended.
+
+    >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
+    >>> from bpe_ref.cutting.safe_cuts import counter_of
+    >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2})
+    >>> counter = AppendCounter(counter_of(tokenizer_of(vocabulary)))
+    >>> counter.extend("aab")
+    >>> counter.count, counter.text
+    (2, 'aab')
+    >>> counter.truncate(2)
+    >>> counter.count
+    2
+    """
+
+    def __init__(self, counter: TextCounter, *, after: str = "", added: int = 0) -> None:
+        """Start with the empty text.
+
+        Args:
+            counter: counts texts; see `safe_cuts.counter_of`.
+            after: the character before a safe cut at which the text begins, if it begins at one.
+            added: the number of tokens that a template adds.
+
+        """
+        super().__init__(counter, forwards=True, after=after, added=added)
+
+
+class PrependCounter(_Growth):
+    """The number of tokens of a text in front of which characters are put.
+
+    >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
+    >>> from bpe_ref.cutting.safe_cuts import counter_of
+    >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2})
+    >>> counter = PrependCounter(counter_of(tokenizer_of(vocabulary)))
+    >>> counter.extend("bb")
+    >>> counter.push("a")
+    >>> counter.count, counter.text
+    (2, 'abb')
+    """
+
+    def __init__(self, counter: TextCounter) -> None:
+        """Start with the empty text."""
+        super().__init__(counter, forwards=False)
+
+    def count_after(self, left: str) -> int:
+        """Return the number of tokens that the text adds behind `left` and a safe cut."""
+        return self.count_behind(len(self), left)

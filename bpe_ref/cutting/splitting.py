@@ -1,11 +1,11 @@
 """Cut a text by a number of tokens: one cut, or chunks that cover it.
 
-    `split_at(text, n)` is the largest k such that the first k characters,
-    encoded alone and without template tokens, have at most n tokens. Only
+    `split_at(text, most)` is the largest k such that the first k characters,
+    encoded alone and without template tokens, have at most `most` tokens. Only
     places are considered that cut no code point and no special token.
 
-    `chunks(text, n, overlap)` covers the text in order with chunks of at most
-    n tokens each, counted as if the chunk were alone. The first one starts at
+    `chunks(text, most, overlap)` covers the text in order with chunks of at most
+    `most` tokens each, counted as if the chunk were alone. The first one starts at
     0, each ends where `split_at` says, and the last one at the end of the
     text. The next one starts where this one ends, or, with an overlap, as far
     before that as at most `overlap` tokens reach (encoded alone): but behind
@@ -62,12 +62,12 @@ class Chunk(NamedTuple):
     """The number of its tokens, encoded alone."""
 
 
-def split_at(counter: TextCounter, text: str, n: int) -> int:
-    """Return the largest k such that the first k characters have at most n tokens.
+def split_at(counter: TextCounter, text: str, most: int, *, added: int = 0) -> int:
+    """Return the largest k such that the first k characters have at most `most` tokens.
 
-    Raises `ParameterError` for n below 1, and if the first code point or
-    special token alone has more than n tokens and no longer beginning has
-    fewer.
+    `added` is the number of tokens that a template adds to every text. Raises `ParameterError` if
+    `most` leaves no token for the text, and if the first code point or special token alone has more
+    tokens and no longer beginning has fewer.
 
     >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
     >>> from bpe_ref.cutting.safe_cuts import counter_of
@@ -78,43 +78,41 @@ def split_at(counter: TextCounter, text: str, n: int) -> int:
     >>> split_at(counter, "ababab", 1)
     4
     """
-    checked_counter(counter)
-    check_count("n", n, 1)
-    return _Cutter(counter, checked_text(text)).farthest(0, n).stop
+    return _Cutter(counter, text, most, added).farthest(0).stop
 
 
-def chunks(counter: TextCounter, text: str, n: int, overlap: int = 0) -> list[Chunk]:
-    """Return chunks of at most n tokens that cover the text, in order.
+def chunks(
+    counter: TextCounter, text: str, most: int, overlap: int = 0, *, added: int = 0
+) -> list[Chunk]:
+    """Return chunks of at most `most` tokens that cover the text, in order.
 
-    Raises `ParameterError` for n below 1, for an overlap that is not in
-    [0, n - 1], and for a code point or special token that alone has more than
-    n tokens.
+    `added` is the number of tokens that a template adds to every text; an overlap does not count
+    them. Raises `ParameterError` if `most` leaves no token for the text, for an overlap that leaves
+    none of them, and for a code point or special token that alone has more than `most` tokens.
 
     >>> from bpe_ref.cutting.safe_cuts import TextCounter
     >>> [tuple(chunk) for chunk in chunks(TextCounter(len), "abcdefg", 3, overlap=1)]
     [(0, 3, 3), (2, 5, 3), (4, 7, 3)]
     """
-    checked_counter(counter)
-    check_count("n", n, 1)
-    if type(overlap) is not int or not 0 <= overlap < n:
-        raise ParameterError("overlap", overlap, f"must be an int in [0, {n - 1}]")
-    cutter = _Cutter(counter, checked_text(text))
+    cutter = _Cutter(counter, text, most, added)
+    if type(overlap) is not int or not 0 <= overlap < cutter.most:
+        raise ParameterError("overlap", overlap, f"must be an int in [0, {cutter.most - 1}]")
     found: list[Chunk] = []
     start = 0
     while start < len(text):
-        chunk = cutter.farthest(start, n)
-        found.append(chunk)
+        chunk = cutter.farthest(start)
+        found.append(chunk._replace(tokens=chunk.tokens + added))
         if chunk.stop == len(text):
             break
-        start = _next_start(cutter, chunk, n, overlap)
+        start = _next_start(cutter, chunk, overlap)
     return found
 
 
-def _next_start(cutter: "_Cutter", chunk: Chunk, n: int, overlap: int) -> int:
+def _next_start(cutter: "_Cutter", chunk: Chunk, overlap: int) -> int:
     """Return the first start behind the chunk's whose overlap fits and whose chunk ends later."""
     if overlap:
         for start in cutter.starts_before(chunk, overlap):
-            if cutter.reaches_beyond(start, chunk.stop, n):
+            if cutter.reaches_beyond(start, chunk.stop):
                 return start
     return chunk.stop
 
@@ -122,9 +120,12 @@ def _next_start(cutter: "_Cutter", chunk: Chunk, n: int, overlap: int) -> int:
 class _Cutter:
     """A text, with the places where it must not be cut, and its safe cuts as far as looked for."""
 
-    def __init__(self, counter: TextCounter, text: str) -> None:
-        self.counter = counter
-        self.text = text
+    def __init__(self, counter: TextCounter, text: str, most: int, added: int) -> None:
+        self.counter = checked_counter(counter)
+        self.text = checked_text(text)
+        check_count("most", most, 1 + added)
+        self.most = most - added
+        self.added = added
         self.spans = counter.unbreakable(text)
         self.forbidden = bytearray(len(text) + 1)
         for first, last in self.spans:
@@ -148,16 +149,16 @@ class _Cutter:
             start = self.cuts[at]
             at += 1
 
-    def farthest(self, start: int, n: int) -> Chunk:
+    def farthest(self, start: int) -> Chunk:
         """Return the longest chunk from `start` on. Raises `ParameterError` if there is none."""
         base, counted = start, 0
         for cut in self.cuts_behind(start):
-            bound = self._bound(base, n - counted)
+            bound = self._bound(base, self.most - counted)
             if cut > bound:
                 break
             left = "" if base == start else self.text[base - 1]
             more = self.counter.count_after(left, self.text[base:cut])
-            if counted + more > n:
+            if counted + more > self.most:
                 break
             base, counted = cut, counted + more
             if cut == len(self.text):
@@ -165,12 +166,12 @@ class _Cutter:
         best = Chunk(start, base, counted)
         after = "" if base == start else self.text[base - 1]
         growing = AppendCounter(self.counter, after=after)
-        for place in range(base + 1, min(cut, self._bound(base, n - counted)) + 1):
+        for place in range(base + 1, min(cut, self._bound(base, self.most - counted)) + 1):
             growing.push(self.text[place - 1])
-            if counted + growing.count <= n and not self.forbidden[place]:
+            if counted + growing.count <= self.most and not self.forbidden[place]:
                 best = Chunk(start, place, counted + growing.count)
         if best.stop == start:
-            raise self._too_long(start, n)
+            raise self._too_long(start)
         return best
 
     def starts_before(self, chunk: Chunk, overlap: int) -> list[int]:
@@ -188,10 +189,10 @@ class _Cutter:
         found.reverse()
         return found
 
-    def reaches_beyond(self, start: int, stop: int, n: int) -> bool:
+    def reaches_beyond(self, start: int, stop: int) -> bool:
         """Return whether a chunk that starts there would end behind `stop`."""
         try:
-            return self.farthest(start, n).stop > stop
+            return self.farthest(start).stop > stop
         except ParameterError:
             return False
 
@@ -201,14 +202,15 @@ class _Cutter:
             return len(self.text)
         return min(len(self.text), base + tokens * self.counter.longest)
 
-    def _too_long(self, start: int, n: int) -> ParameterError:
+    def _too_long(self, start: int) -> ParameterError:
         stop = next(
             place for place in range(start + 1, len(self.text) + 1) if not self.forbidden[place]
         )
         unit = self.text[start:stop]
+        least = self.counter.count(unit) + self.added
         return ParameterError(
-            "n",
-            n,
-            f"must be at least {self.counter.count(unit)}, the number of tokens of {unit!r} "
-            f"at character {start}, which must not be cut",
+            "most",
+            self.most + self.added,
+            f"must be at least {least}, the number of tokens of {unit!r} at character {start}, "
+            "which must not be cut",
         )

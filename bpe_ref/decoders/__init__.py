@@ -27,9 +27,8 @@ from bpe_ref.components import Decoder
 from bpe_ref.decoders.byte_decoders import ByteFallback, ByteLevel
 from bpe_ref.decoders.to_bytes import bytes_to_text
 from bpe_ref.errors import DecodingError, ParameterError
-from bpe_ref.normalizers.replacement_limit import check_growth
 from bpe_ref.parameters import check_character, check_count, check_flag, check_text
-from bpe_ref.patterns.matches import Literal, Regex, find_matches
+from bpe_ref.patterns.matches import Literal, Regex, check_growth, find_matches
 from bpe_ref.pre_tokenizers.metaspace import Metaspace as MetaspacePreTokenizer
 from bpe_ref.profile import HUGGING_FACE, Profile
 

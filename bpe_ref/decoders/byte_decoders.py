@@ -77,7 +77,7 @@ class ByteFallback:
         chain: list[str] = []
         run = bytearray()
         for token in tokens:
-            byte = self._byte(token)
+            byte = self.byte_of(token)
             if byte is None:
                 chain += [*self._text(bytes(run)), token]
                 run.clear()
@@ -85,7 +85,12 @@ class ByteFallback:
                 run.append(byte)
         return chain + self._text(bytes(run))
 
-    def _byte(self, token: str) -> int | None:
+    def byte_of(self, token: str) -> int | None:
+        """Return the byte that a token stands for, or None.
+
+        >>> ByteFallback().byte_of("<0xC3>"), ByteFallback().byte_of("a")
+        (195, None)
+        """
         any_number = self.profile.byte_fallback_reads_any_number
         found = (_NUMBER_TOKEN if any_number else _BYTE_TOKEN).fullmatch(token)
         return int(found[1], 16) if found else None

@@ -52,15 +52,18 @@ from bpe_ref.decoders import (
     Strip,
     WordPiece,
 )
-from bpe_ref.decoders.growing_steps import (
+from bpe_ref.decoders.chain_steps import (
+    AllAtOnce,
+    LastDiffers,
+    Letters,
+    OneByOne,
     PerhapsAByte,
-    ReplacedLetter,
     ReplacedText,
+    Runs,
+    Spaced,
     Stripped,
-    Whole,
 )
 from bpe_ref.decoders.sentencepiece import PieceStream, SentencePieceDecoder
-from bpe_ref.decoders.string_steps import AllAtOnce, LastDiffers, Letters, OneByOne, Runs, Spaced
 from bpe_ref.patterns.matches import Literal
 
 
@@ -129,7 +132,8 @@ def _steps(decoder: Decoder | None) -> list[Step]:
     parts = _parts(decoder)
     for number, part in enumerate(parts):
         if not isinstance(part, _KNOWN):
-            return [*steps, (Whole if grows else AllAtOnce)(DecoderSequence(tuple(parts[number:])))]
+            fused = [Fuse()] if grows else []
+            return [*steps, AllAtOnce(DecoderSequence((*fused, *parts[number:])))]
         steps += _growing(part) if grows else _separate(part)
         grows = grows or isinstance(part, Fuse | ByteLevel | SentencePieceDecoder)
     return steps
@@ -170,8 +174,8 @@ def _growing(decoder: Decoder) -> list[Step]:
     match decoder:
         case Fuse():
             return []
-        case Metaspace():
-            return [ReplacedLetter(decoder)]
+        case Metaspace(replacement=letter, prepend_scheme=scheme):  # there is a first string only
+            return [ReplacedText(letter, " " if scheme == "never" else "")]
         case Replace(pattern=Literal(text=text), content=content) if text:
             return [ReplacedText(text, content)]
         case BPEDecoder(suffix=suffix):
@@ -183,4 +187,4 @@ def _growing(decoder: Decoder) -> list[Step]:
         case ByteFallback():
             return [PerhapsAByte(decoder)]
         case _:
-            return [Whole(decoder)]
+            return [AllAtOnce(DecoderSequence((Fuse(), decoder)))]

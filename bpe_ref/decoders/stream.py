@@ -71,8 +71,8 @@ class Stream:
     ('a', '', '€', '', '\ufffd')
     """
 
-    def __init__(self, read: Callable[[TokenId], Iterable[_Content]], sink: Sink[_Content]) -> None:
-        """Start empty. `read` returns what a token is to `sink`: nothing if it is skipped."""
+    def __init__(self, read: Callable[[TokenId], _Content | None], sink: Sink[_Content]) -> None:
+        """Start empty. `read` returns what a token is to `sink`, or None if it is skipped."""
         self._read: Final = read
         self._sink: Final = sink
 
@@ -82,7 +82,8 @@ class Stream:
         Raises `TokenIdError` for an id that no token has, and `DecodingError` if the decoder
         cannot decode it. The stream is then as it was before.
         """
-        return "".join([self._sink.push(content) for content in self._read(token)])
+        content = self._read(token)
+        return "" if content is None else self._sink.push(content)
 
     def extend(self, tokens: Iterable[TokenId]) -> str:
         """Push several tokens; return the text of all. An error keeps those before it."""

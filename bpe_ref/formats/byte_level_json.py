@@ -2,7 +2,7 @@ r"""A byte-level vocabulary as `tokenizer.json`, the format of Hugging Face toke
 
 What is written
     model            BPE: tokens in the letters of the byte-level alphabet, merges
-                     as a list (`byte_level`), `ignore_merges` for whole pieces
+                     as a list (`merges_text`), `ignore_merges` for whole pieces
     normalizer       NFC, where the vocabulary asks for it
     pre-tokenizer    Split by the pattern in Oniguruma's dialect, then ByteLevel
     decoder          ByteLevel
@@ -33,8 +33,8 @@ import os
 from typing import Any, Final
 
 from bpe_ref.errors import PatternError, VocabularyError
-from bpe_ref.formats.byte_level import byte_level_merges
-from bpe_ref.formats.merges_text import write_file
+from bpe_ref.formats.files import write_file
+from bpe_ref.formats.merges_text import byte_level_merges
 from bpe_ref.patterns.to_oniguruma import asks_for_words, to_oniguruma
 from bpe_ref.vocabulary import TextRules, Vocabulary
 from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, to_letters

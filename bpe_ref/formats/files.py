@@ -63,6 +63,15 @@ def write_atomically(content: bytes, path: str | os.PathLike[str]) -> None:
         raise OSError(error.errno, error.strerror, os.fspath(path)) from None
 
 
+def write_file(content: bytes, path: str | os.PathLike[str]) -> None:
+    """Write a file. Raises `VocabularyFileError` where that cannot be."""
+    try:
+        write_atomically(content, path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise VocabularyFileError(f"{path} cannot be written: {reason}") from error
+
+
 def _write_atomically(content: bytes, path: str | os.PathLike[str]) -> None:
     final = Path(os.path.realpath(path))
     if final.exists() and not final.is_file():

@@ -31,9 +31,8 @@ import os
 from typing import Final
 
 from bpe_ref.errors import VocabularyError, VocabularyFileError
-from bpe_ref.formats.byte_level import byte_level_merges
-from bpe_ref.formats.files import read_unpacked
-from bpe_ref.formats.merges_text import parse_ids, parse_merges, token_bytes, write_file
+from bpe_ref.formats.files import read_unpacked, write_file
+from bpe_ref.formats.merges_text import byte_level_merges, parse_ids, parse_merges, token_bytes
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_concatenation
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
 from bpe_ref.vocabulary.merges import ByConcatenation

@@ -24,7 +24,7 @@ from types import MappingProxyType
 from typing import Any, Final, get_type_hints
 
 from bpe_ref.decoders import DECODERS
-from bpe_ref.errors import BpeError, VocabularyFileError
+from bpe_ref.errors import VocabularyFileError
 from bpe_ref.formats.json_nodes import Node
 from bpe_ref.normalizers.table import NORMALIZERS
 from bpe_ref.patterns.matches import Literal, Regex
@@ -115,12 +115,8 @@ def read_component(node: Node, kind: str, profile: Profile, depth: int = 0) -> A
     }
     if any(field.name == "profile" for field in fields(component)):
         arguments["profile"] = profile
-    try:
+    with node.located():
         return component(**arguments)
-    except VocabularyFileError:
-        raise
-    except BpeError as error:
-        raise VocabularyFileError(f"{node.source}: {node.place}: {error}") from None
 
 
 def write_component(component: object, kind: str) -> dict[str, Any] | None:
@@ -188,10 +184,8 @@ def _pattern(node: Node) -> Literal | Regex:
             return Literal(text)
         case {"Regex": str(source), **others} if not others:
             pattern = Regex(source)
-            try:
+            with node.located():
                 pattern.compile()
-            except BpeError as error:
-                raise VocabularyFileError(f"{node.source}: {node.place}: {error}") from None
             return pattern
     return node.fail('must be {"String": ...} or {"Regex": ...}')
 
@@ -232,10 +226,8 @@ def _special_token(node: Node) -> SpecialToken:
     node.only({"id", "ids", "tokens"}, set())
     ids = tuple(element.whole(ID_LIMIT) for element in node.field("ids").elements())
     tokens = tuple(element.text() for element in node.field("tokens").elements())
-    try:
+    with node.located():
         return SpecialToken(node.field("id").text(), ids, tokens)
-    except BpeError as error:
-        raise VocabularyFileError(f"{node.source}: {node.place}: {error}") from None
 
 
 _READERS: Final[Mapping[str, Callable[[Node], Any]]] = MappingProxyType(

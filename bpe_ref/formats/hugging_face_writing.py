@@ -6,11 +6,10 @@ same because the tokens are listed in the same order.
 """
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from bpe_ref.errors import VocabularyError
-from bpe_ref.formats.hugging_face import VERSION
-from bpe_ref.formats.hugging_face_components import write_component
 from bpe_ref.models.bpe import BPE
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.post_processors.truncation import Truncation
@@ -28,6 +27,10 @@ def dump_tokenizer_json(tokenizer: Tokenizer) -> bytes:
     >>> parse_tokenizer_json(content, "x.json").encode("aba")
     [2, 0]
     """
+    # here, because every kind of component is loaded with them, and few programs write files
+    from bpe_ref.formats.hugging_face import VERSION
+    from bpe_ref.formats.hugging_face_components import write_component
+
     if not isinstance(tokenizer.model, BPE):
         raise VocabularyError(
             "a tokenizer.json must have a BPE model over characters, "
@@ -58,32 +61,24 @@ def _compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
+def _fields(value: object, names: Iterable[str]) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in names}
+
+
 def _model(model: BPE) -> dict[str, Any]:
     return {
         "type": "BPE",
-        "dropout": model.dropout,
-        "unk_token": model.unk_token,
-        "continuing_subword_prefix": model.continuing_subword_prefix,
-        "end_of_word_suffix": model.end_of_word_suffix,
-        "fuse_unk": model.fuse_unk,
-        "byte_fallback": model.byte_fallback,
-        "ignore_merges": model.ignore_merges,
+        **_fields(model, ("dropout", "unk_token", "continuing_subword_prefix")),
+        **_fields(model, ("end_of_word_suffix", "fuse_unk", "byte_fallback", "ignore_merges")),
         "vocab": dict(model.vocab),
         "merges": [list(pair) for pair in model.merges],
     }
 
 
 def _added_tokens(tokenizer: Tokenizer) -> list[dict[str, Any]]:
+    names = ("content", "single_word", "lstrip", "rstrip", "normalized", "special")
     return [
-        {
-            "id": tokenizer.added.ids[token.content],
-            "content": token.content,
-            "single_word": token.single_word,
-            "lstrip": token.lstrip,
-            "rstrip": token.rstrip,
-            "normalized": token.normalized,
-            "special": token.special,
-        }
+        {"id": tokenizer.added.ids[token.content], **_fields(token, names)}
         for token in tokenizer.added_tokens.tokens
         if token.content
     ]
@@ -92,22 +87,12 @@ def _added_tokens(tokenizer: Tokenizer) -> list[dict[str, Any]]:
 def _truncation(truncation: Truncation | None) -> dict[str, Any] | None:
     if truncation is None:
         return None
-    return {
-        "direction": truncation.direction,
-        "max_length": truncation.max_length,
-        "strategy": truncation.strategy,
-        "stride": truncation.stride,
-    }
+    return _fields(truncation, ("direction", "max_length", "strategy", "stride"))
 
 
 def _padding(padding: Padding | None) -> dict[str, Any] | None:
     if padding is None:
         return None
-    return {
-        "strategy": "BatchLongest" if padding.length is None else {"Fixed": padding.length},
-        "direction": padding.direction,
-        "pad_to_multiple_of": padding.pad_to_multiple_of,
-        "pad_id": padding.pad_id,
-        "pad_type_id": padding.pad_type_id,
-        "pad_token": padding.pad_token,
-    }
+    names = ("direction", "pad_to_multiple_of", "pad_id", "pad_type_id", "pad_token")
+    strategy = "BatchLongest" if padding.length is None else {"Fixed": padding.length}
+    return {"strategy": strategy, **_fields(padding, names)}

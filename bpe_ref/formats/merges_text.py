@@ -33,13 +33,13 @@ from collections.abc import Collection
 from typing import Final
 
 from bpe_ref.errors import VocabularyError, VocabularyFileError
-from bpe_ref.formats.byte_level import byte_level_merges
-from bpe_ref.formats.files import read_unpacked, write_atomically
+from bpe_ref.formats.files import read_unpacked, write_file
 from bpe_ref.formats.json_nodes import parse_json
 from bpe_ref.profile import HUGGING_FACE, Profile
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
 from bpe_ref.vocabulary.byte_alphabet import from_letters, to_letters
-from bpe_ref.vocabulary.merges import TokenId
+from bpe_ref.vocabulary.compatibility import build_derivations
+from bpe_ref.vocabulary.merges import ByPair, TokenId
 
 MAXIMUM_ID: Final = 2**32 - 1
 
@@ -188,10 +188,23 @@ def token_bytes(token: str, place: str) -> bytes:
         ) from None
 
 
-def write_file(content: bytes, path: str | os.PathLike[str]) -> None:
-    """Write a file. Raises `VocabularyFileError` where that cannot be."""
-    try:
-        write_atomically(content, path)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise VocabularyFileError(f"{path} cannot be written: {reason}") from error
+def byte_level_merges(vocabulary: Vocabulary) -> list[tuple[bytes, bytes]]:
+    """Return the merges of a vocabulary as pairs of tokens' bytes, first merge first.
+
+    By pair they are the vocabulary's own list. By concatenation each token that merging can make
+    has one pair that it is made from, its *split*, and the list is these pairs by the rank of what
+    they make. That is the same function for every vocabulary: whenever a token comes to be, it does
+    so from its split (`compatibility` has the proof). Dead tokens, which no merge makes, have no
+    pair: they are found only where a piece that is a token is taken whole.
+
+    >>> from bpe_ref.vocabulary import vocabulary_by_concatenation
+    >>> byte_level_merges(vocabulary_by_concatenation({b"a": 0, b"aaa": 1, b"aa": 2}))
+    [(b'aa', b'a'), (b'a', b'a')]
+    """
+    rule, tokens = vocabulary.rule, vocabulary.tokens
+    if isinstance(rule, ByPair):
+        return [(tokens[left], tokens[right]) for left, right in rule.merges]
+    made = vocabulary.remember(build_derivations)
+    ids, lefts, rights = made.ids, made.lefts, made.rights
+    places = sorted(range(made.symbols, len(ids)), key=lambda place: rule.ranks[ids[place]])
+    return [(tokens[ids[lefts[place]]], tokens[ids[rights[place]]]) for place in places]

@@ -40,9 +40,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from bpe_ref.errors import VocabularyError, VocabularyFileError
-from bpe_ref.formats.byte_level import byte_level_merges
-from bpe_ref.formats.files import read_unpacked
-from bpe_ref.formats.merges_text import write_file
+from bpe_ref.formats.files import read_unpacked, write_file
+from bpe_ref.formats.merges_text import byte_level_merges
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
 from bpe_ref.vocabulary.merges import TokenId
 

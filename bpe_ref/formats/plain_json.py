@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bpe_ref.errors import VocabularyError, VocabularyFileError
+from bpe_ref.formats.json_nodes import parse_json
 from bpe_ref.vocabulary import (
     DEFAULT_TABLES,
     TextRules,
@@ -103,13 +104,7 @@ def parse_plain_json(data: bytes, source: str) -> NamedVocabulary:
     Traceback (most recent call last):
     bpe_ref.errors.VocabularyFileError: x.json: a vocabulary file must hold a JSON object, got list
     """
-    try:
-        content = json.loads(data, object_pairs_hook=_without_duplicates)
-    except RecursionError:
-        raise VocabularyFileError(f"{source}: the JSON is nested too deeply") from None
-    except ValueError as error:
-        reason = "a number is too long" if "int_max_str_digits" in str(error) else error
-        raise VocabularyFileError(f"{source}: not JSON that can be used: {reason}") from None
+    content = parse_json(data, source).value
     if not isinstance(content, dict):
         raise VocabularyFileError(
             f"{source}: a vocabulary file must hold a JSON object, got {type(content).__name__}"
@@ -132,14 +127,6 @@ def parse_plain_json(data: bytes, source: str) -> NamedVocabulary:
             f"got {content['digest']}"
         )
     return NamedVocabulary(content.get("name", ""), content.get("why", ""), vocabulary)
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object's keys and values; raise `ValueError` for a key that comes twice."""
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        raise ValueError("a key comes twice")
-    return content
 
 
 def _vocabulary(content: dict[str, Any]) -> Vocabulary:

@@ -35,7 +35,7 @@ from io import BytesIO
 from typing import Final
 
 from bpe_ref.errors import VocabularyError, VocabularyFileError
-from bpe_ref.formats.files import read_unpacked, write_atomically
+from bpe_ref.formats.files import read_unpacked, write_file
 
 MAXIMUM_RANK: Final = 2**32 - 1
 
@@ -86,10 +86,7 @@ def write_tiktoken(ranks: Mapping[bytes, int], path: str | os.PathLike[str]) -> 
     _check_writable(ranks)
     in_order = sorted(ranks.items(), key=lambda item: item[1])
     content = b"".join(b"%b %d\n" % (b64encode(token), rank) for token, rank in in_order)
-    try:
-        write_atomically(content, path)
-    except OSError as error:
-        raise VocabularyFileError(f"{path} cannot be written: {error.strerror}") from error
+    write_file(content, path)
 
 
 def _parse_in_bulk(content: bytes) -> dict[bytes, int] | None:

@@ -189,20 +189,6 @@ class IntervalCounter:
     ([0, 1, 1, 2, 3], 2)
     """
 
-    __slots__ = (
-        "_beyond",
-        "_compatible",
-        "_crossed",
-        "_depths",
-        "_last_tokens",
-        "_lengths",
-        "_longest",
-        "_piece",
-        "_places",
-        "_shorter",
-        "_spelling",
-    )
-
     def __init__(self, vocabulary: Vocabulary, piece: bytes) -> None:
         """Prepare to count parts of the piece, in time proportional to its length.
 

@@ -108,23 +108,6 @@ def _at_the_front(vocabulary: Vocabulary) -> _Direction:
 class _GrowingEncoder:
     """The encoding of one piece that grows in one direction."""
 
-    __slots__ = (
-        "_compatible",
-        "_counts",
-        "_crossed",
-        "_ends",
-        "_falls",
-        "_forwards",
-        "_ids",
-        "_known",
-        "_lengths",
-        "_letters",
-        "_shorter",
-        "_states",
-        "_steps",
-        "_tokens",
-    )
-
     def __init__(self, vocabulary: Vocabulary, *, forwards: bool) -> None:
         direction = vocabulary.remember(_at_the_end if forwards else _at_the_front)
         automaton = direction.automaton
@@ -229,8 +212,6 @@ class AppendEncoder(_GrowingEncoder):
     [3]
     """
 
-    __slots__ = ()
-
     def __init__(self, vocabulary: Vocabulary) -> None:
         """Start with the empty piece. The tables are built once for each vocabulary."""
         super().__init__(vocabulary, forwards=True)
@@ -285,8 +266,6 @@ class PrependEncoder(_GrowingEncoder):
     >>> encoder.tokens(), encoder.piece
     ([0], b'a')
     """
-
-    __slots__ = ()
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         """Start with the empty piece. The tables are built once for each vocabulary."""

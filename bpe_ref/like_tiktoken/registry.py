@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from bpe_ref.finding import load_vocabulary
+from bpe_ref.finding import registered_vocabulary
 from bpe_ref.like_tiktoken.core import ENCODINGS, Encoding
 from bpe_ref.registry import REGISTRY
 
@@ -38,5 +38,5 @@ def get_encoding(encoding_name: str) -> Encoding:
                 f"Unknown encoding {encoding_name}.\n"
                 f"Encodings known: {', '.join(list_encoding_names())}"
             )
-        ENCODINGS[encoding_name] = Encoding.of(encoding_name, load_vocabulary(encoding_name))
+        ENCODINGS[encoding_name] = Encoding.of(encoding_name, registered_vocabulary(encoding_name))
     return ENCODINGS[encoding_name]

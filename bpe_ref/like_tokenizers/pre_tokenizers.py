@@ -8,10 +8,10 @@ from bpe_ref.errors import ParameterError
 from bpe_ref.like_tokenizers.patterns import to_pattern
 from bpe_ref.patterns.matches import Regex
 from bpe_ref.pre_tokenizers import byte_level, digits, punctuation, sequence, split_by_pattern
-from bpe_ref.pre_tokenizers.bert import BertPreTokenizer
 from bpe_ref.pre_tokenizers.char_delimiter_split import CharDelimiterSplit
 from bpe_ref.pre_tokenizers.fixed_length import FixedLength
 from bpe_ref.pre_tokenizers.metaspace import Metaspace
+from bpe_ref.pre_tokenizers.punctuation import BertPreTokenizer
 from bpe_ref.pre_tokenizers.unicode_scripts import UnicodeScripts
 from bpe_ref.pre_tokenizers.whitespace import Whitespace, WhitespaceSplit
 

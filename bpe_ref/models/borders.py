@@ -42,8 +42,11 @@ from itertools import chain, pairwise
 from operator import add
 from typing import Final
 
+from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE
 from bpe_ref.vocabulary.merges import TokenId
 
+MOST_PAIRS: Final = 1 << 16
+"""How many pairs of characters are remembered."""
 _MOST_KINDS: Final = 8  # as many are tried in turn, and the smallest ones are seldom seen
 
 
@@ -141,6 +144,39 @@ class Borders:
         others = "".join(map(re.escape, sorted(joined)))
         unjoined = f"[^{others}]+" if joined else r"[\s\S]+"
         return f"{unjoined}|{prefix}*(?:{some})|{prefix}+" if begins else f"{unjoined}|{some}"
+
+
+class CharacterBorders(dict[str, bool]):
+    """From two characters to whether there is a border between them, found when first asked for.
+
+    That is one between the last letter of the first and the first letter of the second, written as
+    bytes. In scripts beyond Latin most words of a text are new, or a whole clause is one piece. But
+    few of their characters merge, so that the parts between borders come again and again.
+
+    >>> vocab = {letter: id_ for id_, letter in enumerate("aÃ©®")}
+    >>> CharacterBorders(Borders(vocab, ["Ã©", "©a"], falls_back=False)).cut("éaéîa")
+    ['éa', 'é', 'î', 'a']
+    """
+
+    def __init__(self, borders: Borders) -> None:
+        """Take the borders between letters."""
+        super().__init__()
+        self._borders: Final = borders
+
+    def cut(self, text: str) -> list[str]:
+        """Return the parts between all borders."""
+        is_border = map(self.__getitem__, map(add, text, text[1:]))
+        places = [place for place, border in enumerate(is_border, 1) if border]
+        return [text[start:stop] for start, stop in pairwise((0, *places, len(text)))]
+
+    def __missing__(self, pair: str) -> bool:
+        """Look at the two letters where the characters meet."""
+        left, right = pair[0].encode()[-1], pair[1].encode()[0]
+        border = self._borders.is_border(LETTER_OF_BYTE[left], LETTER_OF_BYTE[right])
+        if len(self) >= MOST_PAIRS:
+            self.clear()
+        self[pair] = border
+        return border
 
 
 def _kinds(joints: Iterable[str]) -> list[set[str]]:

@@ -40,7 +40,6 @@ from typing import Any, Final
 from bpe_ref.components import Draw, Token
 from bpe_ref.errors import ParameterError, SymbolError, VocabularyError
 from bpe_ref.models.borders import Borders
-from bpe_ref.models.merge_tables import ranked_merges
 from bpe_ref.models.merging import (
     SHORT,
     RankedMerges,
@@ -49,6 +48,7 @@ from bpe_ref.models.merging import (
     merge_naive,
     merge_steps,
     merge_with_dropout,
+    ranked_merges,
 )
 from bpe_ref.models.partwise import Partwise, merged_ids
 from bpe_ref.models.spelling import Speller

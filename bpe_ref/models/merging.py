@@ -35,6 +35,7 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from bpe_ref.components import Draw
+from bpe_ref.errors import VocabularyError
 from bpe_ref.vocabulary.merges import Pair, TokenId
 
 Symbol: TypeAlias = tuple[TokenId, int]
@@ -60,6 +61,49 @@ class RankedMerges:
 
     ranks: Mapping[Pair, int]
     results: Sequence[TokenId]
+
+
+def ranked_merges(
+    vocab: Mapping[str, TokenId], merges: Sequence[tuple[str, str]], skipped: int = 0
+) -> RankedMerges:
+    """Return the merges of a file by ids; the first one has the lowest rank.
+
+    A merge of a and b makes the token spelled a and then b, b without its first `skipped` bytes
+    (as many as `continuing_subword_prefix` has). A pair that comes twice has the rank of its last
+    place. Raises `VocabularyError` for a merge of what is no token, or one that makes none.
+
+    >>> ranked_merges({"a": 0, "b": 1, "ab": 2}, [("a", "b")]).ranks
+    {(0, 1): 0}
+    """
+    try:
+        if not skipped:
+            ranks = {(vocab[left], vocab[right]): rank for rank, (left, right) in enumerate(merges)}
+            return RankedMerges(ranks, [vocab[left + right] for left, right in merges])
+    except KeyError:
+        pass  # the slow way finds out which merge it is
+    ranks, results = {}, []
+    for rank, (left, right) in enumerate(merges):
+        result = _joined(left, right, skipped, rank)
+        for token in (left, right, result):
+            if token not in vocab:
+                raise VocabularyError(
+                    f"merges[{rank}] must be of tokens and make a token of the vocabulary, "
+                    f"but {token!r:.80} is none"
+                )
+        ranks[vocab[left], vocab[right]] = rank
+        results.append(vocab[result])
+    return RankedMerges(ranks, results)
+
+
+def _joined(left: str, right: str, skipped: int, rank: int) -> str:
+    """Return the token that a merge makes."""
+    content = right.encode()
+    if len(content) < skipped:
+        raise VocabularyError(
+            f"merges[{rank}] must have a right side no shorter than continuing_subword_prefix, "
+            f"got {right!r:.80}"
+        )
+    return left + content[skipped:].decode(errors="replace")
 
 
 def merge_steps(merges: RankedMerges, symbols: Sequence[Symbol]) -> Iterator[list[Symbol]]:

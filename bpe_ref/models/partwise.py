@@ -31,7 +31,7 @@ _LONGEST_PART: Final = 2 * LONGEST_PIECE  # rules drawn with hyphens are as long
 class Partwise:
     """Encodes pieces part by part.
 
-    >>> from bpe_ref.models.merge_tables import ranked_merges
+    >>> from bpe_ref.models.merging import ranked_merges
     >>> vocab = {"a": 0, "b": 1, "ab": 2}
     >>> merges = ranked_merges(vocab, [("a", "b")])
     >>> partwise = Partwise(Speller(vocab), merges, Borders(vocab, ["ab"], falls_back=False))
@@ -76,7 +76,7 @@ class Partwise:
 def merged_ids(speller: Speller, merges: RankedMerges, part: str) -> list[TokenId]:
     """Return the ids of a part, merged in one go.
 
-    >>> from bpe_ref.models.merge_tables import ranked_merges
+    >>> from bpe_ref.models.merging import ranked_merges
     >>> vocab = {"a": 0, "b": 1, "ab": 2}
     >>> merged_ids(Speller(vocab), ranked_merges(vocab, [("a", "b")]), "aba")
     [2, 0]

@@ -26,8 +26,8 @@ from bpe_ref.normalizers.forms import NFD
 from bpe_ref.normalizers.lowercase import Lowercase, lowercase
 from bpe_ref.normalizers.normalization_forms import to_form
 from bpe_ref.normalizers.normalizer_tables import one_of
-from bpe_ref.normalizers.removing import without
-from bpe_ref.normalizers.rewriting import rewritten
+from bpe_ref.normalizers.rewriting import rewritten, without
+from bpe_ref.parameters import check_flag
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,7 @@ class BertNormalizer:
     def __post_init__(self) -> None:
         """Refuse what is no bool."""
         for name in ("clean_text", "handle_chinese_chars", "lowercase"):
-            if not isinstance(getattr(self, name), bool):
-                raise ParameterError(name, getattr(self, name), "must be a bool")
+            check_flag(name, getattr(self, name))
         if not isinstance(self.strip_accents, bool | None):
             raise ParameterError("strip_accents", self.strip_accents, "must be a bool or None")
 

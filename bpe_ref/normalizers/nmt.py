@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bpe_ref.aligned_text import AlignedText
-from bpe_ref.normalizers.removing import without
-from bpe_ref.normalizers.rewriting import rewritten
+from bpe_ref.normalizers.rewriting import rewritten, without
 
 _REMOVED: Final = re.compile("[\x01-\x08\x0b\x0e-\x1f\x7f\x8f\x9f]")
 _SPACES: Final = re.compile("[\t\n\x0c\r\u1680\u200b-\u200f\u2028\u2029\u2581\ufeff\ufffd]")

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from bpe_ref.aligned_text import AlignedText, Span
 from bpe_ref.components import Meeting
 from bpe_ref.errors import ParameterError
-from bpe_ref.normalizers.replacement_limit import check_growth
-from bpe_ref.patterns.matches import Literal, Regex, find_matches, pattern_borders
+from bpe_ref.parameters import check_text
+from bpe_ref.patterns.matches import Literal, Regex, check_growth, find_matches, pattern_borders
 from bpe_ref.profile import HUGGING_FACE, Profile
 
 
@@ -43,8 +43,7 @@ class Prepend:
 
     def __post_init__(self) -> None:
         """Refuse what is no text."""
-        if not isinstance(self.prepend, str):
-            raise ParameterError("prepend", self.prepend, "must be a str")
+        check_text("prepend", self.prepend)
 
     @property
     def may_insert_first(self) -> bool:
@@ -92,8 +91,7 @@ class Replace:
         """Refuse what is no pattern or no text."""
         if not isinstance(self.pattern, Literal | Regex):
             raise ParameterError("pattern", self.pattern, "must be a Literal or a Regex")
-        if not isinstance(self.content, str):
-            raise ParameterError("content", self.content, "must be a str")
+        check_text("content", self.content)
 
     @property
     def may_insert_first(self) -> bool:

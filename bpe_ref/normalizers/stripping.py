@@ -14,9 +14,9 @@ from functools import lru_cache
 
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Meeting
-from bpe_ref.errors import ParameterError
 from bpe_ref.normalizers.normalizer_tables import one_of
-from bpe_ref.normalizers.removing import without
+from bpe_ref.normalizers.rewriting import without
+from bpe_ref.parameters import check_flag
 from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 
 
@@ -39,9 +39,8 @@ class Strip:
 
     def __post_init__(self) -> None:
         """Refuse what is no bool."""
-        for name, value in (("strip_left", self.strip_left), ("strip_right", self.strip_right)):
-            if not isinstance(value, bool):
-                raise ParameterError(name, value, "must be a bool")
+        check_flag("strip_left", self.strip_left)
+        check_flag("strip_right", self.strip_right)
 
     def normalize(self, text: AlignedText) -> AlignedText:
         """Return the text without that white space."""

@@ -14,24 +14,6 @@ from bpe_ref.normalizers.replacing import Prepend, Replace
 from bpe_ref.normalizers.sequence import Sequence
 from bpe_ref.normalizers.stripping import Strip, StripAccents
 
-__all__ = [
-    "NFC",
-    "NFD",
-    "NFKC",
-    "NFKD",
-    "NORMALIZERS",
-    "BertNormalizer",
-    "ByteLevel",
-    "Lowercase",
-    "Nmt",
-    "Precompiled",
-    "Prepend",
-    "Replace",
-    "Sequence",
-    "Strip",
-    "StripAccents",
-]
-
 NORMALIZERS: Final[Mapping[str, type[Any]]] = MappingProxyType(
     {
         component.__name__: component

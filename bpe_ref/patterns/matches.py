@@ -17,7 +17,7 @@ Source: https://github.com/huggingface/tokenizers, tokenizers/src/tokenizer/patt
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bpe_ref.errors import ParameterError
 
@@ -27,6 +27,10 @@ if TYPE_CHECKING:  # loaded when they are needed: many tokenizers have no such p
 
 Stretch: TypeAlias = tuple[int, int, bool]
 """Start and end in characters, and whether it is a match."""
+
+
+LONGEST: Final = 1 << 24
+"""Characters of the longest text that replacing may make: a few rules in a row multiply it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +114,24 @@ def find_matches(pattern: Pattern, text: str) -> list[Stretch]:
     if end < len(text):
         stretches.append((end, len(text), False))
     return stretches
+
+
+def check_growth(pattern: Pattern, content: str, text: str) -> None:
+    """Raise `ParameterError` if replacing the matches would make the text longer than `LONGEST`.
+
+    >>> check_growth(Literal("a"), "b" * 1000, "a" * 100_000)
+    Traceback (most recent call last):
+    bpe_ref.errors.ParameterError: content must make the text at most 16777216 characters long, ...
+    """
+    if isinstance(pattern, Literal) and len(content) <= len(pattern.text):
+        return  # it only becomes shorter
+    if len(text) + (len(text) + 1) * len(content) <= LONGEST:
+        return  # even if every place matched
+    found = matches(pattern, text)
+    length = len(text) + sum(len(content) - (end - start) for start, end in found)
+    if length > max(LONGEST, len(text)):
+        rule = f"must make the text at most {LONGEST} characters long, not {length}"
+        raise ParameterError("content", content[:40], rule)
 
 
 def pattern_borders(pattern: Pattern) -> "PatternBorders | None":

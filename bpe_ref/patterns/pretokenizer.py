@@ -91,11 +91,11 @@ class Pretokenizer:
         >>> Pretokenizer(r"\p{Lu}\p{Ll}*").pieces("Éa, Ǆ")
         ['Éa', 'Ǆ']
         """
-        if not text.isascii() and (search := _basic_search(self.pattern, self.tables)):
+        if text.isascii():
+            return _search(self.pattern, self.tables).pattern.findall(text)
+        if search := _basic_search(self.pattern, self.tables):
             return _basic_pieces(search, text)
         small = _search(self.pattern, self.tables)
-        if text.isascii():
-            return small.pattern.findall(text)
         standing = small.alphabet.standing(text)
         pieces = small.pattern.findall(standing)
         start = 0

@@ -36,7 +36,7 @@ _BASIC: CodePoints = code_point_range(0, 0xFFFF)
 _FIRST_STAND_IN = 0x80
 _BELOW_SURROGATES = range(0x80, 0xD800)
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
-_BEYOND_BASIC = re.compile(r"[^\x00-\uffff]+")
+_BEYOND_BASIC = re.compile("[\U00010000-\U0010ffff]+")
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789' ")
 
 

@@ -95,8 +95,6 @@ class ByteLevel:
 
     def meeting(self, left: str, right: str) -> Meeting | None:
         """Return the letters of the bytes where they meet; see `components.Meeting`."""
-        from bpe_ref.patterns.borders import borders_of
-
         if self.use_regex:
             from bpe_ref.patterns.borders import borders_of
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.parameters import check_character
-from bpe_ref.pre_tokenizers.character_classes import find_character
+from bpe_ref.patterns.matches import Literal, find_matches
 from bpe_ref.pre_tokenizers.splitting import split
 
 
@@ -28,7 +28,7 @@ class CharDelimiterSplit:
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
         """Return the pieces."""
-        return split(text, find_character(self.delimiter, text.text), "Removed")
+        return split(text, find_matches(Literal(self.delimiter), text.text), "Removed")
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         """Return the pieces' texts."""

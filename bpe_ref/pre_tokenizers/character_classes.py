@@ -1,4 +1,4 @@
-"""Cut a text at the characters of a class: digits, punctuation, white space, one delimiter.
+"""Cut a text at the characters of a class: digits, punctuation, white space.
 
 Definition
     Every character of the class is a match on its own, and `splitting` says
@@ -34,9 +34,9 @@ from typing import Final
 
 from bpe_ref.aligned_text import Span
 from bpe_ref.components import Meeting
+from bpe_ref.patterns.matches import Stretch
 from bpe_ref.patterns.stand_ins import Alphabet, alphabet_of, set_source
 from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, TABLES, CodePoints
-from bpe_ref.pre_tokenizers.splitting import Match
 
 _BY_BEHAVIOR: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -62,7 +62,7 @@ class CharacterClass:
     table: str
     name: str
 
-    def find(self, text: str) -> list[Match]:
+    def find(self, text: str) -> list[Stretch]:
         """Return the matches of the class in a text, which cover it."""
         search = _class_search("(M)|O+", self)
         found = search.pattern.finditer(search.alphabet.standing(text))
@@ -116,17 +116,6 @@ def search_for(source: str, sets: Mapping[str, CodePoints]) -> Search:
     alphabet = alphabet_of(sets.values())
     narrow = {letter: set_source(alphabet.narrowed(members)) for letter, members in sets.items()}
     return Search(alphabet, re.compile("".join(narrow.get(part, part) for part in source)))
-
-
-def find_character(character: str, text: str) -> list[Match]:
-    """Return the matches of one character in a text, which cover it.
-
-    >>> find_character("-", "ab-")
-    [(0, 2, False), (2, 3, True)]
-    """
-    one = re.escape(character)
-    found = re.finditer(f"({one})|[^{one}]+", text)
-    return [(*match.span(), match.lastindex == 1) for match in found]
 
 
 @lru_cache(maxsize=32)

@@ -28,7 +28,7 @@ from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Meeting
 from bpe_ref.errors import ParameterError
 from bpe_ref.parameters import check_character, check_flag
-from bpe_ref.pre_tokenizers.character_classes import find_character
+from bpe_ref.patterns.matches import Literal, find_matches
 from bpe_ref.pre_tokenizers.splitting import split
 
 PREPEND_SCHEMES: Final = ("first", "never", "always")
@@ -73,7 +73,7 @@ class Metaspace:
             spaced = spaced.prepend(self.replacement)
         if not self.split:
             return [spaced] if spaced.text else []
-        matches = find_character(self.replacement, spaced.text)
+        matches = find_matches(Literal(self.replacement), spaced.text)
         return split(spaced, matches, "MergedWithNext")
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:

@@ -26,17 +26,15 @@ What the source leaves open
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final
 
 from bpe_ref.aligned_text import AlignedText, Span
 from bpe_ref.errors import ParameterError
-
-Match: TypeAlias = tuple[int, int, bool]
-"""A half-open range of characters, and whether the pattern matched it."""
+from bpe_ref.patterns.matches import Stretch
 
 
 def split(
-    text: AlignedText, matches: Iterable[Match], behavior: str, *, invert: bool = False
+    text: AlignedText, matches: Iterable[Stretch], behavior: str, *, invert: bool = False
 ) -> list[AlignedText]:
     """Return the pieces of a text that is cut at matches, none of them empty.
 
@@ -48,7 +46,7 @@ def split(
     return [text.slice(start, end) for start, end in ranges(matches, behavior, invert=invert)]
 
 
-def ranges(matches: Iterable[Match], behavior: str, *, invert: bool = False) -> list[Span]:
+def ranges(matches: Iterable[Stretch], behavior: str, *, invert: bool = False) -> list[Span]:
     """Return the half-open ranges of the pieces, none of them empty.
 
     Raises `ParameterError` if there is no such behavior.
@@ -67,15 +65,15 @@ def check_behavior(behavior: str) -> None:
         raise ParameterError("behavior", behavior, f"must be one of {', '.join(BEHAVIORS)}")
 
 
-def _removed(matches: Sequence[Match]) -> list[Span]:
+def _removed(matches: Sequence[Stretch]) -> list[Span]:
     return [(start, end) for start, end, is_match in matches if not is_match]
 
 
-def _isolated(matches: Sequence[Match]) -> list[Span]:
+def _isolated(matches: Sequence[Stretch]) -> list[Span]:
     return [(start, end) for start, end, _ in matches]
 
 
-def _contiguous(matches: Sequence[Match]) -> list[Span]:
+def _contiguous(matches: Sequence[Stretch]) -> list[Span]:
     """Join each range with the last one if both are matches, or both are not."""
     joined: list[Span] = []
     after_match = False
@@ -88,7 +86,7 @@ def _contiguous(matches: Sequence[Match]) -> list[Span]:
     return joined
 
 
-def _merged_with_previous(matches: Sequence[Match]) -> list[Span]:
+def _merged_with_previous(matches: Sequence[Stretch]) -> list[Span]:
     """Join a match with the range before it, unless that is a match too."""
     joined: list[Span] = []
     after_match = False
@@ -101,13 +99,13 @@ def _merged_with_previous(matches: Sequence[Match]) -> list[Span]:
     return joined
 
 
-def _merged_with_next(matches: Sequence[Match]) -> list[Span]:
+def _merged_with_next(matches: Sequence[Stretch]) -> list[Span]:
     """Do the same from right to left."""
     mirrored = [(-end, -start, is_match) for start, end, is_match in reversed(matches)]
     return [(-end, -start) for start, end in reversed(_merged_with_previous(mirrored))]
 
 
-BEHAVIORS: Final[Mapping[str, Callable[[Sequence[Match]], list[Span]]]] = MappingProxyType(
+BEHAVIORS: Final[Mapping[str, Callable[[Sequence[Stretch]], list[Span]]]] = MappingProxyType(
     {
         "Removed": _removed,
         "Isolated": _isolated,

@@ -29,14 +29,12 @@ Rounding
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias, get_args
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.errors import ParameterError, RowError
-from sampling_ref.history import is_token
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers
-from sampling_ref.parameters import read_choice
+from sampling_ref.parameters import is_token, read_choice
 from sampling_ref.random.sources import read_uniform
-from sampling_ref.row import Number, TokenId
+from sampling_ref.row import Candidates, Number, TokenId
 
 Boundary: TypeAlias = Literal["exceed", "reach"]
 """Whether the running sum has to pass the random share of the total, or to meet it."""

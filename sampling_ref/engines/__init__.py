@@ -1,4 +1,12 @@
-"""One record per engine: what it does, in which order, and where its source says so."""
+"""One file per engine: its profile, and whatever no other engine does.
+
+A profile says what an engine does, in which order, and where its source says so. The rules
+themselves are in `steps/`, also those that few engines have, such as mirostat.
+
+profile                 what a profile consists of
+draws, orders           how engines draw, and how they sort
+llama_cpp_order, llama_cpp_text, libstdcxx     what llama.cpp does besides
+"""
 
 from collections.abc import Mapping
 from types import MappingProxyType

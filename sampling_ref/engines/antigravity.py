@@ -47,23 +47,14 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import (
-    Condition,
-    Greedy,
-    Interval,
-    Parameter,
-    Profile,
-    Stage,
-    Whole,
-)
+from sampling_ref.engines.profile import Greedy, Parameter, Profile, Stage
 from sampling_ref.errors import RowError
 from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_binary32
 from sampling_ref.numbers.orders import Ties, greatest_first
 from sampling_ref.numbers.plain32 import Plain32, Plain32Row, softmax_in_32_bits
 from sampling_ref.numbers.protocol import Row, Walk
-from sampling_ref.row import Number, ReadRow
+from sampling_ref.row import Candidates, Number, ReadRow
 
 
 class TotalOrderWalk(Walk):
@@ -161,23 +152,16 @@ ANTIGRAVITY = Profile(
     repository="the published text",
     version=TEXT,
     parameters=(
-        Parameter("temperature", 0.8, Interval(0), "f32", source=f"{TEXT}, 5.4"),
-        Parameter(
-            "top_p",
-            0.9,
-            Interval(0, 1),
-            "f32",
-            engine_rule=(
-                "Not checked; above 1 it keeps everything that top_k kept, below 0 the first token."
-            ),
-            source=f"{TEXT}, 5.4",
-        ),
-        Parameter("top_k", 40, Whole(1), source=f"{TEXT}, 5.4"),
-        Parameter(
-            "repetition_penalty", 1.1, Interval(0, low_open=True), "f32", source=f"{TEXT}, 5.4"
-        ),
-        Parameter("repetition_window", 64, Whole(0), source=f"{TEXT}, 5.4"),
+        Parameter("temperature", 0.8, "[0, inf)", "f32", f"{TEXT}, 5.4"),
+        Parameter("top_p", 0.9, "[0, 1]", "f32", f"{TEXT}, 5.4"),
+        Parameter("top_k", 40, "whole [1, inf)", source=f"{TEXT}, 5.4"),
+        Parameter("repetition_penalty", 1.1, "(0, inf)", "f32", f"{TEXT}, 5.4"),
+        Parameter("repetition_window", 64, "whole [0, inf)", source=f"{TEXT}, 5.4"),
     ),
+    engine_rules={
+        "top_p": "Not checked; above 1 it keeps everything that top_k kept, below 0 the first "
+        "token."
+    },
     stages=(
         Stage(
             "repetition_penalty",
@@ -228,7 +212,7 @@ ANTIGRAVITY = Profile(
         source=f"{TEXT}, 5.3, step 6",
     ),
     greedy=Greedy(
-        if_any=((Condition("temperature", "==", 0.0),),),
+        condition="temperature == 0.0",
         ties="last in total order",
         after=("repetition_penalty",),
         source=f"{TEXT}, 5.3, step 2",

@@ -1,20 +1,7 @@
 """candle: `LogitsProcessor`, with the repetition penalty that its examples apply."""
 
 from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import (
-    Greedy,
-    Interval,
-    OrNone,
-    Parameter,
-    Profile,
-    Stage,
-    Whole,
-    at_least,
-    at_most,
-    below,
-    equals,
-    is_none,
-)
+from sampling_ref.engines.profile import Greedy, Parameter, Profile, Stage
 
 GENERATION = "candle-transformers/src/generation/mod.rs"
 UTILS = "candle-transformers/src/utils.rs"
@@ -26,39 +13,18 @@ CANDLE = Profile(
     repository="https://github.com/huggingface/candle",
     version="2a13b0f3 (2026-08-14)",
     parameters=(
-        Parameter(
-            "repeat_penalty",
-            1.1,
-            Interval(0, low_open=True),
-            "f32",
-            engine_rule="The default of the examples; the function has none.",
-            source=f"{UTILS}:68, {EXAMPLE}:257",
-        ),
-        Parameter(
-            "repeat_last_n",
-            64,
-            Whole(0),
-            engine_rule="The caller's window; 64 in most examples, 128 in the one for Llama.",
-            source=EXAMPLE,
-        ),
-        Parameter(
-            "temperature",
-            None,
-            OrNone(Interval(0)),
-            "f64",
-            engine_rule="Nothing is checked anywhere in this engine; negative means greedy.",
-            source=f"{GENERATION}:31-35",
-        ),
-        Parameter("top_k", None, OrNone(Whole(1)), aliases=("k",), source=f"{GENERATION}:13-15"),
-        Parameter(
-            "top_p",
-            None,
-            OrNone(Interval(0, 1)),
-            "f32",
-            aliases=("p",),
-            source=f"{GENERATION}:14-15",
-        ),
+        Parameter("repeat_penalty", 1.1, "(0, inf)", "f32", f"{UTILS}:68, {EXAMPLE}:257"),
+        Parameter("repeat_last_n", 64, "whole [0, inf)", source=EXAMPLE),
+        Parameter("temperature", None, "[0, inf) or None", "f64", f"{GENERATION}:31-35"),
+        Parameter("top_k", None, "whole [1, inf) or None", source=f"{GENERATION}:13-15"),
+        Parameter("top_p", None, "[0, 1] or None", "f32", f"{GENERATION}:14-15"),
     ),
+    aliases={"k": "top_k", "p": "top_p"},
+    engine_rules={
+        "repeat_penalty": "The default of the examples; the function has none.",
+        "repeat_last_n": "The caller's window; 64 in most examples, 128 in the one for Llama.",
+        "temperature": "Nothing is checked anywhere in this engine; negative means greedy.",
+    },
     stages=(
         Stage(
             "repetition_penalty",
@@ -70,7 +36,7 @@ CANDLE = Profile(
                 "scope": "all",
                 "skipped": 0,
             },
-            off_if=(equals("repeat_penalty", 1.0),),
+            off_if="repeat_penalty == 1.0",
             note="Once for each token of the slice that the caller passes: the last tokens of "
             "prompt and output.",
             source=f"{UTILS}:68-87",
@@ -79,7 +45,7 @@ CANDLE = Profile(
             "temperature",
             {"temperature": "temperature"},
             {"zero": "error", "added": 0},
-            off_if=(is_none("temperature"),),
+            off_if="temperature is None",
             note="Multiplies by 1 / temperature, rounded to 32 bits.",
             source=f"{GENERATION}:120, candle-core/src/tensor.rs:3070",
         ),
@@ -87,7 +53,7 @@ CANDLE = Profile(
             "top_k",
             {"k": "top_k"},
             {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
-            off_if=(is_none("top_k"),),
+            off_if="top_k is None",
             order="sorted if cut",
             note="Exactly k, in the order of Rust's partition, which is not reproduced here: "
             "the draw walks by falling logit. If k is the whole row, it walks the "
@@ -105,10 +71,9 @@ CANDLE = Profile(
                 "least": 1,
                 "walked": "downwards",
             },
-            off_if=(is_none("top_p"), at_most("top_p", 0.0), at_least("top_p", 1.0)),
-            note=(
-                "A stable sort; the probabilities are not scaled up for tokens that top_k removed."
-            ),
+            off_if="top_p is None or top_p <= 0.0 or top_p >= 1.0",
+            note="A stable sort; the probabilities are not scaled up for tokens that top_k "
+            "removed.",
             source=f"{GENERATION}:64-82, 97-115",
         ),
     ),
@@ -120,7 +85,7 @@ CANDLE = Profile(
         source=f"{GENERATION}:55-59",
     ),
     greedy=Greedy(
-        if_any=(is_none("temperature"), below("temperature", 1e-7)),
+        condition="temperature is None or temperature < 1e-07",
         after=("repetition_penalty",),
         note="`argmax` of a tensor: on a CPU the first of equal numbers.",
         source=f"{GENERATION}:31-48",

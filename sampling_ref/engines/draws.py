@@ -20,13 +20,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.draws.exponential_race import exponential_race
 from sampling_ref.draws.gumbel_max import gumbel_max
 from sampling_ref.draws.inverse_cdf import token_at
 from sampling_ref.draws.torch_cpu import multinomial_torch_cpu
 from sampling_ref.numbers.torch32 import Torch32
-from sampling_ref.row import Number, TokenId
+from sampling_ref.row import Candidates, Number, TokenId
 from sampling_ref.steps.step import Situation
 
 WORD = 2**32

@@ -1,21 +1,7 @@
 """exllamav3: `ComboSampler`, its steps one by one."""
 
 from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import (
-    Condition,
-    Flag,
-    Greedy,
-    Interval,
-    OrNone,
-    Parameter,
-    Profile,
-    Stage,
-    TokenNumbers,
-    Whole,
-    at_most,
-    equals,
-    is_empty,
-)
+from sampling_ref.engines.profile import Greedy, Parameter, Profile, Stage
 
 CUSTOM = "exllamav3/generator/sampler/custom.py"
 PRESETS = "exllamav3/generator/sampler/presets.py"
@@ -30,59 +16,37 @@ EXLLAMAV3 = Profile(
     repository="https://github.com/turboderp-org/exllamav3",
     version="1.4.1, 4f8ad012 (2026-08-08)",
     parameters=(
-        Parameter("logit_bias", None, OrNone(TokenNumbers()), "f32", source=f"{CUSTOM}:586"),
-        Parameter(
-            "rep_p",
-            1.0,
-            Interval(0, low_open=True),
-            "f32",
-            aliases=("repetition_penalty",),
-            engine_rule="Not checked.",
-            source=f"{PRESETS}:88",
-        ),
-        Parameter("rep_sustain_range", 10**8, Whole(0), source=f"{PRESETS}:91"),
-        Parameter("rep_decay_range", 0, Whole(0), source=f"{PRESETS}:92"),
-        Parameter(
-            "freq_p", 0.0, Interval(), "f32", aliases=("frequency_penalty",), source=f"{PRESETS}:89"
-        ),
-        Parameter(
-            "pres_p", 0.0, Interval(), "f32", aliases=("presence_penalty",), source=f"{PRESETS}:90"
-        ),
-        Parameter(
-            "temperature",
-            1.0,
-            Interval(0),
-            "f32",
-            engine_rule="Not checked.",
-            source=f"{PRESETS}:93",
-        ),
-        Parameter("temp_last", default=False, domain=Flag(), source=f"{PRESETS}:97"),
-        Parameter("min_p", 0.0, Interval(0, 1), "f32", source=f"{PRESETS}:94, {CUSTOM}:497"),
-        Parameter("top_k", 0, Whole(), source=f"{PRESETS}:95, {CUSTOM}:429"),
-        Parameter("top_p", 1.0, Interval(0, 1), "f32", source=f"{PRESETS}:96, {CUSTOM}:462"),
-        Parameter(
-            "adaptive_target",
-            1.0,
-            Interval(0, 1),
-            "f32",
-            engine_rule="Clamped to [0, 1] at every step.",
-            source=f"{PRESETS}:98, {CUSTOM}:890",
-        ),
-        Parameter(
-            "adaptive_decay",
-            0.9,
-            Interval(0, 0.99),
-            "f32",
-            engine_rule="Clamped to [0, 0.99] at the start, and not afterwards.",
-            source=f"{PRESETS}:99, {CUSTOM}:876",
-        ),
+        Parameter("logit_bias", None, "token numbers or None", "f32", f"{CUSTOM}:586"),
+        Parameter("rep_p", 1.0, "(0, inf)", "f32", f"{PRESETS}:88"),
+        Parameter("rep_sustain_range", 10**8, "whole [0, inf)", source=f"{PRESETS}:91"),
+        Parameter("rep_decay_range", 0, "whole [0, inf)", source=f"{PRESETS}:92"),
+        Parameter("freq_p", 0.0, "number", "f32", f"{PRESETS}:89"),
+        Parameter("pres_p", 0.0, "number", "f32", f"{PRESETS}:90"),
+        Parameter("temperature", 1.0, "[0, inf)", "f32", f"{PRESETS}:93"),
+        Parameter("temp_last", default=False, allowed="flag", source=f"{PRESETS}:97"),
+        Parameter("min_p", 0.0, "[0, 1]", "f32", f"{PRESETS}:94, {CUSTOM}:497"),
+        Parameter("top_k", 0, "whole", source=f"{PRESETS}:95, {CUSTOM}:429"),
+        Parameter("top_p", 1.0, "[0, 1]", "f32", f"{PRESETS}:96, {CUSTOM}:462"),
+        Parameter("adaptive_target", 1.0, "[0, 1]", "f32", f"{PRESETS}:98, {CUSTOM}:890"),
+        Parameter("adaptive_decay", 0.9, "[0, 0.99]", "f32", f"{PRESETS}:99, {CUSTOM}:876"),
     ),
+    aliases={
+        "repetition_penalty": "rep_p",
+        "frequency_penalty": "freq_p",
+        "presence_penalty": "pres_p",
+    },
+    engine_rules={
+        "rep_p": "Not checked.",
+        "temperature": "Not checked.",
+        "adaptive_target": "Clamped to [0, 1] at every step.",
+        "adaptive_decay": "Clamped to [0, 0.99] at the start, and not afterwards.",
+    },
     stages=(
         Stage(
             "logit_bias",
             {"biases": "logit_bias"},
             {"limit": None},
-            off_if=(is_empty("logit_bias"),),
+            off_if="logit_bias is empty",
             note="First. Zero, NaN and numbers above the largest 32-bit float are dropped.",
             source=f"{CUSTOM}:586-635",
         ),
@@ -96,14 +60,8 @@ EXLLAMAV3 = Profile(
                 "decay": "rep_decay_range",
             },
             {"fading": "result", "line": "early", "last": "excluded"},
-            off_if=(
-                (
-                    Condition("rep_p", "==", 1.0),
-                    Condition("freq_p", "==", 0.0),
-                    Condition("pres_p", "==", 0.0),
-                ),
-                (Condition("rep_sustain_range", "<=", 0), Condition("rep_decay_range", "<=", 0)),
-            ),
+            off_if="rep_p == 1.0 and freq_p == 0.0 and pres_p == 0.0 or "
+            "rep_sustain_range <= 0 and rep_decay_range <= 0",
             note="Prompt and output. Without a decay, the oldest token of the range is ignored. "
             "A negative presence penalty has no effect in the engine.",
             source=f"{PENALTY}:48-90, 165-200, {CUSTOM}:791, 856",
@@ -112,14 +70,14 @@ EXLLAMAV3 = Profile(
             "temperature",
             {"temperature": "temperature"},
             {"zero": "error", "added": 0},
-            off_if=(equals("temp_last", value=True), equals("temperature", 1.0)),
+            off_if="temp_last == True or temperature == 1.0",
             source=f"{PRESETS}:115, {CUSTOM}:353-368",
         ),
         Stage(
             "min_p",
             {"m": "min_p"},
             {"equality": "kept", "above_one": "error", "ties": "lowest id", "least": 1},
-            off_if=(equals("min_p", 0.0),),
+            off_if="min_p == 0.0",
             note="Equality is kept.",
             source=f"{PRESETS}:116, {CUSTOM}:499-510",
         ),
@@ -127,7 +85,7 @@ EXLLAMAV3 = Profile(
             "top_k",
             {"k": "top_k"},
             {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
-            off_if=(at_most("top_k", 0),),
+            off_if="top_k <= 0",
             order="sorted",
             note="The first tokens of a descending sort that is not stable, so it is undefined "
             "which of several equal tokens are kept. The fused kernel keeps all equal "
@@ -145,7 +103,7 @@ EXLLAMAV3 = Profile(
                 "least": 1,
                 "walked": "downwards",
             },
-            off_if=(equals("top_p", 1.0),),
+            off_if="top_p == 1.0",
             order="sorted",
             note="The crossing token is dropped, unless it is the first, whatever the comment "
             "in the engine says. The fused kernel drops it with all equal tokens (within "
@@ -156,7 +114,7 @@ EXLLAMAV3 = Profile(
             "temperature",
             {"temperature": "temperature"},
             {"zero": "error", "added": 0},
-            off_if=(equals("temp_last", value=False), equals("temperature", 1.0)),
+            off_if="temp_last == False or temperature == 1.0",
             note="On probabilities: p ** (1 / temperature).",
             source=f"{PRESETS}:119, {CUSTOM}:361-368",
         ),
@@ -164,7 +122,7 @@ EXLLAMAV3 = Profile(
             "adaptive_p",
             {"target": "adaptive_target", "decay": "adaptive_decay"},
             {"width": "division"},
-            off_if=(equals("adaptive_target", 1.0),),
+            off_if="adaptive_target == 1.0",
             note="The engine records the probability when it draws, not when the token is "
             "accepted, and never draws a token with less than 1e-8.",
             source=f"{PRESETS}:122-125, {CUSTOM}:887-924, {EXTRA}:36-50",
@@ -177,7 +135,7 @@ EXLLAMAV3 = Profile(
         source=f"{BASIC}:16-129",
     ),
     greedy=Greedy(
-        if_any=(equals("temperature", 0.0), equals("top_k", 1)),
+        condition="temperature == 0.0 or top_k == 1",
         after=("logit_bias", "decaying_penalties"),
         note="torch.argmax: on a CPU the first of equal numbers.",
         source=f"{PRESETS}:109-112",

@@ -1,18 +1,7 @@
 """FlashInfer: the sampling kernels, as engines call them on probabilities."""
 
 from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import (
-    Interval,
-    OneOf,
-    OrNone,
-    Parameter,
-    Profile,
-    Stage,
-    Whole,
-    at_most,
-    equals,
-    is_none,
-)
+from sampling_ref.engines.profile import Parameter, Profile, Stage
 
 PYTHON = "flashinfer/sampling.py"
 KERNELS = "include/flashinfer/sampling.cuh"
@@ -23,43 +12,28 @@ FLASHINFER = Profile(
     repository="https://github.com/flashinfer-ai/flashinfer",
     version="fb28d724 (2026-08-22)",
     parameters=(
-        Parameter(
-            "temperature",
-            1.0,
-            Interval(0, low_open=True),
-            "f32",
-            engine_rule="0 is accepted, and makes all logits 0: the uniform distribution.",
-            source=f"{PYTHON}:737",
-        ),
-        Parameter(
-            "top_k",
-            None,
-            OrNone(Whole(1)),
-            engine_rule="Not checked; with 0 or less nothing is accepted until the fallback.",
-            source=f"{PYTHON}:1579",
-        ),
-        Parameter(
-            "top_p",
-            None,
-            OrNone(Interval(0, 1, low_open=True)),
-            "f32",
-            engine_rule="Not checked; with 0 or less nothing is accepted.",
-            source=f"{PYTHON}:1579",
-        ),
-        Parameter("min_p", None, OrNone(Interval(0, 1)), "f32", source=f"{PYTHON}:1216"),
+        Parameter("temperature", 1.0, "(0, inf)", "f32", f"{PYTHON}:737"),
+        Parameter("top_k", None, "whole [1, inf) or None", source=f"{PYTHON}:1579"),
+        Parameter("top_p", None, "(0, 1] or None", "f32", f"{PYTHON}:1579"),
+        Parameter("min_p", None, "[0, 1] or None", "f32", f"{PYTHON}:1216"),
         Parameter(
             "filter_apply_order",
             "top_k_first",
-            OneOf(("top_k_first", "joint")),
+            "one of top_k_first, joint",
             source=f"{PYTHON}:1584, 1738",
         ),
     ),
+    engine_rules={
+        "temperature": "0 is accepted, and makes all logits 0: the uniform distribution.",
+        "top_k": "Not checked; with 0 or less nothing is accepted until the fallback.",
+        "top_p": "Not checked; with 0 or less nothing is accepted.",
+    },
     stages=(
         Stage(
             "temperature",
             {"temperature": "temperature"},
             {"zero": "error", "added": 0},
-            off_if=(equals("temperature", 1.0),),
+            off_if="temperature == 1.0",
             note="Multiplies by the rounded 1 / temperature.",
             source=f"{KERNELS}:310, 430, 514",
         ),
@@ -67,7 +41,7 @@ FLASHINFER = Profile(
             "top_k",
             {"k": "top_k"},
             {"ties": "all", "zero": "error", "beyond": "all", "least": 1},
-            off_if=(is_none("top_k"),),
+            off_if="top_k is None",
             note="Accepted if fewer than k are larger. A path for a single k of at most 256 and "
             "65,536 or more tokens keeps exactly k.",
             source=f"{KERNELS}:957, {PYTHON}:1341-1412",
@@ -83,7 +57,7 @@ FLASHINFER = Profile(
                 "least": 1,
                 "walked": "downwards",
             },
-            off_if=(is_none("top_p"), equals("filter_apply_order", "joint")),
+            off_if="top_p is None or filter_apply_order == 'joint'",
             note="Accepted if the sum of larger probabilities is below p.",
             source=f"{KERNELS}:1083",
         ),
@@ -98,7 +72,7 @@ FLASHINFER = Profile(
                 "least": 1,
                 "walked": "downwards",
             },
-            off_if=(is_none("top_p"), equals("filter_apply_order", "top_k_first")),
+            off_if="top_p is None or filter_apply_order == 'top_k_first'",
             note="Both conditions use the probabilities of the whole row.",
             source=f"{KERNELS}:1310",
         ),
@@ -106,7 +80,7 @@ FLASHINFER = Profile(
             "min_p",
             {"m": "min_p"},
             {"equality": "kept", "above_one": "error", "ties": "lowest id", "least": 1},
-            off_if=(is_none("min_p"), at_most("min_p", 0.0)),
+            off_if="min_p is None or min_p <= 0.0",
             note="A separate kernel, which callers apply to what the others left; equality is "
             "kept.",
             source=f"{KERNELS}:1132, 1147",

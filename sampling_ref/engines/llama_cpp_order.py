@@ -35,7 +35,6 @@ from fractions import Fraction
 from math import inf, nan
 from typing import Any
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.engines.libstdcxx import (
     order_of_partial_sort,
     order_of_sort,
@@ -56,7 +55,7 @@ from sampling_ref.numbers.protocol import (
     Width,
     refuse,
 )
-from sampling_ref.row import Number
+from sampling_ref.row import Candidates, Number
 
 _BUCKETS = 128
 _SCALE = to_binary32(6.4)

@@ -37,10 +37,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from math import inf
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.engines.llama_cpp_order import LLAMA_32
 from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_binary32
-from sampling_ref.row import Number, TokenId
+from sampling_ref.row import Candidates, Number, TokenId
 
 _LEAST_LIKELY = to_binary32(0.2)
 

@@ -1,25 +1,7 @@
 """mistral.rs: the sampler on a CPU."""
 
 from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import (
-    Condition,
-    Greedy,
-    Interval,
-    Logprobs,
-    OrNone,
-    Parameter,
-    Profile,
-    Stage,
-    TokenNumbers,
-    Tokens,
-    Whole,
-    at_least,
-    at_most,
-    below,
-    equals,
-    is_empty,
-    is_none,
-)
+from sampling_ref.engines.profile import Greedy, Logprobs, Parameter, Profile, Stage
 
 SAMPLER = "mistralrs-core/src/sampler.rs"
 
@@ -29,52 +11,37 @@ MISTRAL_RS = Profile(
     repository="https://github.com/EricLBuehler/mistral.rs",
     version="9e922623 (2026-08-22)",
     parameters=(
-        Parameter("dry_multiplier", 0.0, Interval(0), "f32", source=f"{SAMPLER}:214"),
-        Parameter("dry_base", 1.75, Interval(0, low_open=True), "f32", source=f"{SAMPLER}:215"),
-        Parameter("dry_allowed_length", 2, Whole(0), source=f"{SAMPLER}:216"),
-        Parameter(
-            "dry_sequence_breakers",
-            (),
-            Tokens(),
-            engine_rule="By default a line break, a colon, a quotation mark and an asterisk, "
-            "each encoded after the letter a, and only the last token counts.",
-            source=f"{SAMPLER}:18, 217",
-        ),
-        Parameter("frequency_penalty", 0.0, Interval(), "f32", source=f"{SAMPLER}:68, 1701"),
-        Parameter("presence_penalty", 0.0, Interval(), "f32", source=f"{SAMPLER}:69, 1702"),
-        Parameter(
-            "repetition_penalty",
-            1.0,
-            Interval(0, low_open=True),
-            "f32",
-            source=f"{SAMPLER}:70, 1703",
-        ),
-        Parameter(
-            "logits_bias",
-            None,
-            OrNone(TokenNumbers()),
-            "f32",
-            aliases=("logit_bias",),
-            source=f"{SAMPLER}:75",
-        ),
+        Parameter("dry_multiplier", 0.0, "[0, inf)", "f32", f"{SAMPLER}:214"),
+        Parameter("dry_base", 1.75, "(0, inf)", "f32", f"{SAMPLER}:215"),
+        Parameter("dry_allowed_length", 2, "whole [0, inf)", source=f"{SAMPLER}:216"),
+        Parameter("dry_sequence_breakers", (), "tokens", source=f"{SAMPLER}:18, 217"),
+        Parameter("frequency_penalty", 0.0, "number", "f32", f"{SAMPLER}:68, 1701"),
+        Parameter("presence_penalty", 0.0, "number", "f32", f"{SAMPLER}:69, 1702"),
+        Parameter("repetition_penalty", 1.0, "(0, inf)", "f32", f"{SAMPLER}:70, 1703"),
+        Parameter("logits_bias", None, "token numbers or None", "f32", f"{SAMPLER}:75"),
         Parameter(
             "temperature",
             1.0,
-            OrNone(Interval(0)),
+            "[0, inf) or None",
             "f64",
-            engine_rule="Nothing is checked; negative means greedy.",
-            source="mistralrs-core/src/engine/add_request.rs:522",
+            "mistralrs-core/src/engine/add_request.rs:522",
         ),
-        Parameter("top_k", -1, Whole(), source=f"{SAMPLER}:64"),
+        Parameter("top_k", -1, "whole", source=f"{SAMPLER}:64"),
         Parameter(
             "top_p",
             1.0,
-            Interval(),
+            "number",
             "f32",
-            source=f"{SAMPLER}:65, mistralrs-core/src/engine/add_request.rs:434",
+            f"{SAMPLER}:65, mistralrs-core/src/engine/add_request.rs:434",
         ),
-        Parameter("min_p", 0.0, Interval(), "f32", source=f"{SAMPLER}:66"),
+        Parameter("min_p", 0.0, "number", "f32", f"{SAMPLER}:66"),
     ),
+    aliases={"logit_bias": "logits_bias"},
+    engine_rules={
+        "dry_sequence_breakers": "By default a line break, a colon, a quotation mark and an "
+        "asterisk, each encoded after the letter a, and only the last token counts.",
+        "temperature": "Nothing is checked; negative means greedy.",
+    },
     stages=(
         Stage(
             "dry_nearby",
@@ -85,7 +52,7 @@ MISTRAL_RS = Profile(
                 "breakers": "dry_sequence_breakers",
             },
             {"most": 50},
-            off_if=(equals("dry_multiplier", 0.0),),
+            off_if="dry_multiplier == 0.0",
             source=f"{SAMPLER}:1742-1825",
         ),
         Stage(
@@ -96,13 +63,8 @@ MISTRAL_RS = Profile(
                 "presence": "presence_penalty",
             },
             {"order": "repetition last", "additive_scope": "output", "window": None},
-            off_if=(
-                (
-                    Condition("repetition_penalty", "==", 1.0),
-                    Condition("frequency_penalty", "==", 0.0),
-                    Condition("presence_penalty", "==", 0.0),
-                ),
-            ),
+            off_if="repetition_penalty == 1.0 and frequency_penalty == 0.0 and presence_penalty "
+            "== 0.0",
             note="Frequency and presence look at the output. The repetition penalty is applied "
             "after them, once, and also looks at the prompt.",
             source=f"{SAMPLER}:1691-1735",
@@ -111,7 +73,7 @@ MISTRAL_RS = Profile(
             "logit_bias",
             {"biases": "logits_bias"},
             {"limit": None},
-            off_if=(is_empty("logits_bias"),),
+            off_if="logits_bias is empty",
             note="After the penalties. Suppressed tokens get -1e9, not minus infinity.",
             source=f"{SAMPLER}:20, 1682-1688",
         ),
@@ -119,7 +81,7 @@ MISTRAL_RS = Profile(
             "temperature",
             {"temperature": "temperature"},
             {"zero": "error", "added": 0},
-            off_if=(is_none("temperature"),),
+            off_if="temperature is None",
             note="Multiplies by 1 / temperature, rounded to 32 bits.",
             source=f"{SAMPLER}:1922",
         ),
@@ -127,11 +89,9 @@ MISTRAL_RS = Profile(
             "top_k",
             {"k": "top_k"},
             {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
-            off_if=(at_most("top_k", 0),),
-            note=(
-                "It is undefined which of several equal tokens are kept; here those with the "
-                "lowest ids."
-            ),
+            off_if="top_k <= 0",
+            note="It is undefined which of several equal tokens are kept; here those with the "
+            "lowest ids.",
             source=f"{SAMPLER}:469-509, 1619-1626",
         ),
         Stage(
@@ -145,7 +105,7 @@ MISTRAL_RS = Profile(
                 "least": 1,
                 "walked": "downwards",
             },
-            off_if=(at_most("top_p", 0.0), at_least("top_p", 1.0)),
+            off_if="top_p <= 0.0 or top_p >= 1.0",
             note="The cut is p times the sum of what top_k left.",
             source=f"{SAMPLER}:532, 1628-1638",
         ),
@@ -153,7 +113,7 @@ MISTRAL_RS = Profile(
             "min_p",
             {"m": "min_p"},
             {"equality": "removed", "above_one": "error", "ties": "lowest id", "least": 1},
-            off_if=(at_most("min_p", 0.0), at_least("min_p", 1.0)),
+            off_if="min_p <= 0.0 or min_p >= 1.0",
             note="A token with exactly min_p times the largest probability is removed.",
             source=f"{SAMPLER}:1640-1658",
         ),
@@ -166,7 +126,7 @@ MISTRAL_RS = Profile(
         source=f"{SAMPLER}:986-1020",
     ),
     greedy=Greedy(
-        if_any=(is_none("temperature"), below("temperature", 1e-7)),
+        condition="temperature is None or temperature < 1e-07",
         after=("dry_nearby", "penalties", "logit_bias"),
         note="The first maximum; NaN, plus infinity and a row without any possible token are "
         "errors.",

@@ -1,15 +1,7 @@
 """OpenAI: what the documentation of its interface says about sampling."""
 
 from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import (
-    Condition,
-    Greedy,
-    Interval,
-    Parameter,
-    Profile,
-    Stage,
-    TokenNumbers,
-)
+from sampling_ref.engines.profile import Greedy, Parameter, Profile, Stage
 
 REFERENCE = "https://platform.openai.com/docs/api-reference/chat/create"
 FORMULA = "https://platform.openai.com/docs/advanced-usage#frequency-and-presence-penalties"
@@ -20,11 +12,11 @@ OPENAI = Profile(
     repository="the published documentation",
     version="2026-08",
     parameters=(
-        Parameter("temperature", 1.0, Interval(0, 2), "f64", source=REFERENCE),
-        Parameter("top_p", 1.0, Interval(0, 1), "f64", source=REFERENCE),
-        Parameter("frequency_penalty", 0.0, Interval(-2, 2), "f64", source=REFERENCE),
-        Parameter("presence_penalty", 0.0, Interval(-2, 2), "f64", source=REFERENCE),
-        Parameter("logit_bias", {}, TokenNumbers(-100, 100), "f64", source=REFERENCE),
+        Parameter("temperature", 1.0, "[0, 2]", "f64", REFERENCE),
+        Parameter("top_p", 1.0, "[0, 1]", "f64", REFERENCE),
+        Parameter("frequency_penalty", 0.0, "[-2, 2]", "f64", REFERENCE),
+        Parameter("presence_penalty", 0.0, "[-2, 2]", "f64", REFERENCE),
+        Parameter("logit_bias", {}, "token numbers [-100, 100]", "f64", REFERENCE),
     ),
     stages=(
         Stage(
@@ -37,7 +29,7 @@ OPENAI = Profile(
                 "window": None,
                 "skipped": 0,
             },
-            off_if=((Condition("frequency_penalty", "==", 0.0),),),
+            off_if="frequency_penalty == 0.0",
             note="The formula counts sampled tokens, so not the prompt.",
             source=FORMULA,
         ),
@@ -45,24 +37,23 @@ OPENAI = Profile(
             "presence_penalty",
             {"penalty": "presence_penalty"},
             {"scope": "output", "method": "subtract", "window": None, "skipped": 0},
-            off_if=((Condition("presence_penalty", "==", 0.0),),),
+            off_if="presence_penalty == 0.0",
             source=FORMULA,
         ),
         Stage(
             "logit_bias",
             {"biases": "logit_bias"},
             {"limit": None},
-            off_if=((Condition("logit_bias", "is empty"),),),
-            note=(
-                "Added to the logits before sampling; the order of the three sums does not matter."
-            ),
+            off_if="logit_bias is empty",
+            note="Added to the logits before sampling; the order of the three sums does not "
+            "matter.",
             source=REFERENCE,
         ),
         Stage(
             "temperature",
             {"temperature": "temperature"},
             {"zero": "error", "added": 0},
-            off_if=((Condition("temperature", "==", 1.0),),),
+            off_if="temperature == 1.0",
             source=REFERENCE,
         ),
         Stage(
@@ -76,14 +67,14 @@ OPENAI = Profile(
                 "least": 1,
                 "walked": "downwards",
             },
-            off_if=((Condition("top_p", ">=", 1.0),),),
+            off_if="top_p >= 1.0",
             note="'The tokens comprising the top_p probability mass': the definition's reading.",
             source=REFERENCE,
         ),
     ),
     draw=Draw("inverse CDF", uniform="not published"),
     greedy=Greedy(
-        if_any=((Condition("temperature", "==", 0.0),),),
+        condition="temperature == 0.0",
         after=("frequency_penalty", "presence_penalty", "logit_bias"),
         note="Not published; this is how a temperature of 0 is commonly understood.",
     ),

@@ -8,8 +8,8 @@ from dataclasses import replace
 from heapq import heapify, heapreplace
 from types import MappingProxyType
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.numbers.orders import largest
+from sampling_ref.row import Candidates
 
 
 def _as_they_stand(candidates: Candidates, count: int) -> Candidates:

@@ -1,22 +1,7 @@
 """SGLang: its PyTorch sampler, with the penalties of its overlapping scheduler."""
 
 from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import (
-    Greedy,
-    Interval,
-    Logprobs,
-    OrNone,
-    Parameter,
-    Profile,
-    Stage,
-    TokenNumbers,
-    Tokens,
-    Whole,
-    below,
-    equals,
-    is_empty,
-    is_none,
-)
+from sampling_ref.engines.profile import Greedy, Logprobs, Parameter, Profile, Stage
 
 PARAMS = "python/sglang/srt/sampling/sampling_params.py"
 BATCH = "python/sglang/srt/sampling/sampling_batch_info.py"
@@ -32,19 +17,18 @@ SGLANG = Profile(
     repository="https://github.com/sgl-project/sglang",
     version="0.5.23",
     parameters=(
-        Parameter("frequency_penalty", 0.0, Interval(-2, 2), "f32", source=f"{PARAMS}:157"),
-        Parameter("presence_penalty", 0.0, Interval(-2, 2), "f32", source=f"{PARAMS}:157"),
-        Parameter("min_new_tokens", 0, Whole(0), source=f"{PARAMS}:157"),
-        Parameter("stop_token_ids", None, OrNone(Tokens(single=True)), aliases=("eos_token_id",)),
-        Parameter(
-            "repetition_penalty", 1.0, Interval(0, 2, low_open=True), "f32", source=f"{PARAMS}:252"
-        ),
-        Parameter("logit_bias", None, OrNone(TokenNumbers()), "f32", source=f"{PARAMS}:157"),
-        Parameter("temperature", 1.0, Interval(0), "f32", source=f"{PARAMS}:244"),
-        Parameter("top_k", -1, Whole(1, also=-1), source=f"{PARAMS}:252"),
-        Parameter("top_p", 1.0, Interval(0, 1, low_open=True), "f32", source=f"{PARAMS}:252"),
-        Parameter("min_p", 0.0, Interval(0, 1), "f32", source=f"{PARAMS}:252"),
+        Parameter("frequency_penalty", 0.0, "[-2, 2]", "f32", f"{PARAMS}:157"),
+        Parameter("presence_penalty", 0.0, "[-2, 2]", "f32", f"{PARAMS}:157"),
+        Parameter("min_new_tokens", 0, "whole [0, inf)", source=f"{PARAMS}:157"),
+        Parameter("stop_token_ids", None, "token or tokens or None"),
+        Parameter("repetition_penalty", 1.0, "(0, 2]", "f32", f"{PARAMS}:252"),
+        Parameter("logit_bias", None, "token numbers or None", "f32", f"{PARAMS}:157"),
+        Parameter("temperature", 1.0, "[0, inf)", "f32", f"{PARAMS}:244"),
+        Parameter("top_k", -1, "whole [1, inf) or -1", source=f"{PARAMS}:252"),
+        Parameter("top_p", 1.0, "(0, 1]", "f32", f"{PARAMS}:252"),
+        Parameter("min_p", 0.0, "[0, 1]", "f32", f"{PARAMS}:252"),
     ),
+    aliases={"eos_token_id": "stop_token_ids"},
     stages=(
         Stage(
             "frequency_penalty",
@@ -56,7 +40,7 @@ SGLANG = Profile(
                 "window": None,
                 "skipped": 0,
             },
-            off_if=(equals("frequency_penalty", 0.0),),
+            off_if="frequency_penalty == 0.0",
             note="A sum to which each token adds the penalty, in 32 bits. All additive penalties "
             "are summed first, then added to the logits.",
             source=f"{PENALTIES}/frequency_penalty.py",
@@ -65,13 +49,13 @@ SGLANG = Profile(
             "presence_penalty",
             {"penalty": "presence_penalty"},
             {"method": "subtract", "scope": "output", "window": None, "skipped": 0},
-            off_if=(equals("presence_penalty", 0.0),),
+            off_if="presence_penalty == 0.0",
             source=f"{PENALTIES}/presence_penalty.py",
         ),
         Stage(
             "min_new_tokens",
             {"count": "min_new_tokens", "ends": "stop_token_ids"},
-            off_if=(equals("min_new_tokens", 0), is_none("stop_token_ids")),
+            off_if="min_new_tokens == 0 or stop_token_ids is None",
             source=f"{PENALTIES}/min_new_tokens.py",
         ),
         Stage(
@@ -85,7 +69,7 @@ SGLANG = Profile(
                 "window": None,
                 "skipped": 0,
             },
-            off_if=(equals("repetition_penalty", 1.0),),
+            off_if="repetition_penalty == 1.0",
             note="Output tokens only. Without the overlap schedule, the order of the penalties "
             "is that of a Python set.",
             source=f"{PENALTIES}/repetition_penalty.py:11",
@@ -94,7 +78,7 @@ SGLANG = Profile(
             "logit_bias",
             {"biases": "logit_bias"},
             {"limit": None},
-            off_if=(is_empty("logit_bias"),),
+            off_if="logit_bias is empty",
             note="After the grammar's mask, so no bias can revive a token.",
             source=f"{BATCH}:443",
         ),
@@ -108,11 +92,9 @@ SGLANG = Profile(
             "top_k",
             {"k": "top_k"},
             {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
-            off_if=(equals("top_k", -1),),
-            note=(
-                "A descending sort that is not stable, so it is undefined which of several "
-                "equal tokens are kept."
-            ),
+            off_if="top_k == -1",
+            note="A descending sort that is not stable, so it is undefined which of several "
+            "equal tokens are kept.",
             source=f"{SAMPLER}:823",
         ),
         Stage(
@@ -126,7 +108,7 @@ SGLANG = Profile(
                 "least": 1,
                 "walked": "downwards",
             },
-            off_if=(equals("top_p", 1.0),),
+            off_if="top_p == 1.0",
             order="sorted",
             note="Zero if the sum before a token exceeds p; probabilities remain those of the "
             "whole row.",
@@ -136,7 +118,7 @@ SGLANG = Profile(
             "min_p",
             {"m": "min_p"},
             {"equality": "kept", "above_one": "error", "ties": "lowest id", "least": 1},
-            off_if=(equals("min_p", 0.0),),
+            off_if="min_p == 0.0",
             source=f"{SAMPLER}:785",
         ),
     ),
@@ -148,15 +130,13 @@ SGLANG = Profile(
         source=f"{SAMPLER}:785",
     ),
     greedy=Greedy(
-        if_any=(below("temperature", LOWEST_TEMPERATURE), equals("top_k", 1)),
+        condition=f"temperature < {LOWEST_TEMPERATURE} or top_k == 1",
         after=(
             *("frequency_penalty", "presence_penalty", "min_new_tokens"),
             *("repetition_penalty", "logit_bias"),
         ),
-        note=(
-            "The temperature becomes 1 and top_k 1: in a mixed batch the first of the sort, "
-            "else argmax."
-        ),
+        note="The temperature becomes 1 and top_k 1: in a mixed batch the first of the sort, "
+        "else argmax.",
         source=f"{PARAMS}:244",
     ),
     logprobs=(

@@ -1,22 +1,7 @@
 """TensorRT-LLM: the PyTorch sampler, with the penalties of the C++ layers before it."""
 
 from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import (
-    Condition,
-    Greedy,
-    Interval,
-    OrNone,
-    Parameter,
-    Profile,
-    Stage,
-    TokenNumbers,
-    Tokens,
-    Whole,
-    at_least,
-    equals,
-    is_empty,
-    is_none,
-)
+from sampling_ref.engines.profile import Greedy, Parameter, Profile, Stage
 
 TORCH = "tensorrt_llm/_torch/pyexecutor/sampling_utils.py"
 PARAMS = "tensorrt_llm/sampling_params.py"
@@ -32,61 +17,32 @@ TENSORRT_LLM = Profile(
     repository="https://github.com/NVIDIA/TensorRT-LLM",
     version=f"{TORCH} at 053c42c9, {PARAMS} at a98a9061, {KERNEL} at 249d93d5",
     parameters=(
-        Parameter(
-            "embedding_bias",
-            None,
-            OrNone(TokenNumbers()),
-            "f32",
-            aliases=("logit_bias",),
-            engine_rule="A row of numbers, one for each token.",
-            source=FIELDS,
-        ),
-        Parameter(
-            "repetition_penalty",
-            None,
-            OrNone(Interval(0, low_open=True)),
-            "f32",
-            engine_rule="Checked by the C++ validator only.",
-            source=FIELDS,
-        ),
-        Parameter("presence_penalty", None, OrNone(Interval()), "f32", source=FIELDS),
-        Parameter("frequency_penalty", None, OrNone(Interval()), "f32", source=FIELDS),
-        Parameter(
-            "prompt_ignore_length",
-            0,
-            Whole(0),
-            engine_rule="At most the length of the prompt is skipped; None is 0.",
-            source=FIELDS,
-        ),
-        Parameter("min_tokens", None, OrNone(Whole(0)), source=FIELDS),
-        Parameter(
-            "end_id", None, OrNone(Tokens(single=True)), aliases=("eos_token_id",), source=FIELDS
-        ),
-        Parameter("no_repeat_ngram_size", None, OrNone(Whole(1)), source=FIELDS),
-        Parameter(
-            "temperature",
-            None,
-            OrNone(Interval(0)),
-            "f32",
-            engine_rule="At least 1e-5 if not 0. The C++ layers use 1 / (temperature + 1e-6).",
-            source=f"{FIELDS}, {FILTERS}",
-        ),
-        Parameter("top_k", None, OrNone(Whole(0)), source=f"{FIELDS}, {RESOLVE}"),
-        Parameter(
-            "top_p",
-            None,
-            OrNone(Interval(0, 1)),
-            "f32",
-            engine_rule="The C++ validator refuses 0.",
-            source=f"{FIELDS}, {RESOLVE}",
-        ),
+        Parameter("embedding_bias", None, "token numbers or None", "f32", FIELDS),
+        Parameter("repetition_penalty", None, "(0, inf) or None", "f32", FIELDS),
+        Parameter("presence_penalty", None, "number or None", "f32", FIELDS),
+        Parameter("frequency_penalty", None, "number or None", "f32", FIELDS),
+        Parameter("prompt_ignore_length", 0, "whole [0, inf)", source=FIELDS),
+        Parameter("min_tokens", None, "whole [0, inf) or None", source=FIELDS),
+        Parameter("end_id", None, "token or tokens or None", source=FIELDS),
+        Parameter("no_repeat_ngram_size", None, "whole [1, inf) or None", source=FIELDS),
+        Parameter("temperature", None, "[0, inf) or None", "f32", f"{FIELDS}, {FILTERS}"),
+        Parameter("top_k", None, "whole [0, inf) or None", source=f"{FIELDS}, {RESOLVE}"),
+        Parameter("top_p", None, "[0, 1] or None", "f32", f"{FIELDS}, {RESOLVE}"),
     ),
+    aliases={"logit_bias": "embedding_bias", "eos_token_id": "end_id"},
+    engine_rules={
+        "embedding_bias": "A row of numbers, one for each token.",
+        "repetition_penalty": "Checked by the C++ validator only.",
+        "prompt_ignore_length": "At most the length of the prompt is skipped; None is 0.",
+        "temperature": "At least 1e-5 if not 0. The C++ layers use 1 / (temperature + 1e-6).",
+        "top_p": "The C++ validator refuses 0.",
+    },
     stages=(
         Stage(
             "logit_bias",
             {"biases": "embedding_bias"},
             {"limit": None},
-            off_if=(is_empty("embedding_bias"),),
+            off_if="embedding_bias is empty",
             source=PENALTY,
         ),
         Stage(
@@ -100,7 +56,7 @@ TENSORRT_LLM = Profile(
                 "window": None,
                 "skipped": 0,
             },
-            off_if=(is_none("repetition_penalty"), equals("repetition_penalty", 1.0)),
+            off_if="repetition_penalty is None or repetition_penalty == 1.0",
             note="Prompt and output, once. In the C++ layers all penalties follow the temperature.",
             source=PENALTY,
         ),
@@ -108,7 +64,7 @@ TENSORRT_LLM = Profile(
             "presence_penalty",
             {"penalty": "presence_penalty", "skipped": "prompt_ignore_length"},
             {"scope": "all", "method": "subtract", "window": None},
-            off_if=(is_none("presence_penalty"), equals("presence_penalty", 0.0)),
+            off_if="presence_penalty is None or presence_penalty == 0.0",
             note="The prompt counts, except for the tokens to be ignored.",
             source=PENALTY,
         ),
@@ -116,28 +72,28 @@ TENSORRT_LLM = Profile(
             "frequency_penalty",
             {"penalty": "frequency_penalty", "skipped": "prompt_ignore_length"},
             {"scope": "all", "method": "subtract", "arithmetic": "at once", "window": None},
-            off_if=(is_none("frequency_penalty"), equals("frequency_penalty", 0.0)),
+            off_if="frequency_penalty is None or frequency_penalty == 0.0",
             note="The prompt counts, except for the tokens to be ignored.",
             source=PENALTY,
         ),
         Stage(
             "min_new_tokens",
             {"count": "min_tokens", "ends": "end_id"},
-            off_if=(is_none("min_tokens"), is_none("end_id")),
+            off_if="min_tokens is None or end_id is None",
             note="The engine sets the smallest number of 32 bits, not minus infinity.",
             source=PENALTY,
         ),
         Stage(
             "no_repeat_ngram",
             {"ngram_size": "no_repeat_ngram_size"},
-            off_if=(is_none("no_repeat_ngram_size"),),
+            off_if="no_repeat_ngram_size is None",
             source=f"{FIELDS}: no_repeat_ngram_size",
         ),
         Stage(
             "temperature",
             {"temperature": "temperature"},
             {"zero": "error", "added": 0},
-            off_if=(is_none("temperature"), equals("temperature", 1.0)),
+            off_if="temperature is None or temperature == 1.0",
             note="At least 1e-5, which is not reproduced.",
             source=FILTERS,
         ),
@@ -145,7 +101,7 @@ TENSORRT_LLM = Profile(
             "top_k",
             {"k": "top_k"},
             {"ties": "all", "zero": "error", "beyond": "all", "least": 1},
-            off_if=(is_none("top_k"), equals("top_k", 0)),
+            off_if="top_k is None or top_k == 0",
             note="Removed if the logit is below the k-th.",
             source=FILTERS,
         ),
@@ -160,7 +116,7 @@ TENSORRT_LLM = Profile(
                 "least": 1,
                 "walked": "downwards",
             },
-            off_if=(is_none("top_p"), at_least("top_p", 1.0)),
+            off_if="top_p is None or top_p >= 1.0",
             note="Removed if the sum before a token exceeds p. The C++ kernel draws below p, so "
             "its crossing token only gets the part up to p.",
             source=FILTERS,
@@ -168,16 +124,8 @@ TENSORRT_LLM = Profile(
     ),
     draw=Draw("exponential race", noise="-log u", uniform="torch.multinomial", source=FILTERS),
     greedy=Greedy(
-        if_any=(
-            (
-                Condition("temperature", "is None"),
-                Condition("top_k", "is None"),
-                Condition("top_p", "is None"),
-            ),
-            equals("temperature", 0.0),
-            equals("top_k", 1),
-            equals("top_p", 0.0),
-        ),
+        condition="temperature is None and top_k is None and top_p is None or temperature == 0.0 "
+        "or top_k == 1 or top_p == 0.0",
         after=(
             *("logit_bias", "repetition_penalty", "presence_penalty", "frequency_penalty"),
             *("min_new_tokens", "no_repeat_ngram"),

@@ -1,25 +1,7 @@
 """vLLM: the sampler of its engine version 1, PyTorch path."""
 
 from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import (
-    Greedy,
-    Interval,
-    Logprobs,
-    OrNone,
-    Parameter,
-    Profile,
-    Stage,
-    TokenNumbers,
-    Tokens,
-    TokenSequences,
-    Whole,
-    at_least,
-    at_most,
-    below,
-    equals,
-    is_empty,
-    is_none,
-)
+from sampling_ref.engines.profile import Greedy, Logprobs, Parameter, Profile, Stage
 
 PARAMS = "vllm/sampling_params.py"
 SAMPLER = "vllm/v1/sample/sampler.py"
@@ -36,47 +18,31 @@ VLLM = Profile(
     repository="https://github.com/vllm-project/vllm",
     version="0.33.0",
     parameters=(
-        Parameter("allowed_token_ids", None, OrNone(Tokens()), source=f"{PARAMS}:412"),
-        Parameter(
-            "bad_words",
-            None,
-            OrNone(TokenSequences()),
-            engine_rule="The engine takes words and tokenizes each with and without a space.",
-            source=f"{PARAMS}:420",
-        ),
-        Parameter("min_tokens", 0, Whole(0), source=f"{PARAMS}:339"),
-        Parameter("stop_token_ids", None, OrNone(Tokens(single=True)), aliases=("eos_token_id",)),
-        Parameter(
-            "logit_bias",
-            None,
-            OrNone(TokenNumbers()),
-            "f32",
-            engine_rule="Clamped to [-100, 100] when requests are read, and nowhere else.",
-            source=f"{PARAMS}:409",
-        ),
-        Parameter(
-            "repetition_penalty", 1.0, Interval(0, low_open=True), "f32", source=f"{PARAMS}:304"
-        ),
-        Parameter("frequency_penalty", 0.0, Interval(-2, 2), "f32", source=f"{PARAMS}:300"),
-        Parameter("presence_penalty", 0.0, Interval(-2, 2), "f32", source=f"{PARAMS}:296"),
-        Parameter(
-            "temperature",
-            1.0,
-            Interval(0, 2),
-            "f32",
-            engine_rule="Between 0 and 0.01 it is raised to 0.01 with a warning; below 2**-150, "
-            "which is 0 in 32 bits, it is 0 here.",
-            source=f"{PARAMS}:308",
-        ),
-        Parameter("min_p", 0.0, Interval(0, 1), "f32", source=f"{PARAMS}:321"),
-        Parameter("top_k", 0, Whole(-1), source=f"{PARAMS}:318"),
-        Parameter("top_p", 1.0, Interval(0, 1, low_open=True), "f32", source=f"{PARAMS}:315"),
+        Parameter("allowed_token_ids", None, "tokens or None", source=f"{PARAMS}:412"),
+        Parameter("bad_words", None, "words or None", source=f"{PARAMS}:420"),
+        Parameter("min_tokens", 0, "whole [0, inf)", source=f"{PARAMS}:339"),
+        Parameter("stop_token_ids", None, "token or tokens or None"),
+        Parameter("logit_bias", None, "token numbers or None", "f32", f"{PARAMS}:409"),
+        Parameter("repetition_penalty", 1.0, "(0, inf)", "f32", f"{PARAMS}:304"),
+        Parameter("frequency_penalty", 0.0, "[-2, 2]", "f32", f"{PARAMS}:300"),
+        Parameter("presence_penalty", 0.0, "[-2, 2]", "f32", f"{PARAMS}:296"),
+        Parameter("temperature", 1.0, "[0, 2]", "f32", f"{PARAMS}:308"),
+        Parameter("min_p", 0.0, "[0, 1]", "f32", f"{PARAMS}:321"),
+        Parameter("top_k", 0, "whole [-1, inf)", source=f"{PARAMS}:318"),
+        Parameter("top_p", 1.0, "(0, 1]", "f32", f"{PARAMS}:315"),
     ),
+    aliases={"eos_token_id": "stop_token_ids"},
+    engine_rules={
+        "bad_words": "The engine takes words and tokenizes each with and without a space.",
+        "logit_bias": "Clamped to [-100, 100] when requests are read, and nowhere else.",
+        "temperature": "Between 0 and 0.01 it is raised to 0.01 with a warning; below 2**-150, "
+        "which is 0 in 32 bits, it is 0 here.",
+    },
     stages=(
         Stage(
             "allowed_tokens",
             {"tokens": "allowed_token_ids"},
-            off_if=(is_none("allowed_token_ids"),),
+            off_if="allowed_token_ids is None",
             note="First, so no bias can revive a token.",
             source=f"{SAMPLER}:480",
         ),
@@ -84,20 +50,20 @@ VLLM = Profile(
             "bad_words",
             {"words": "bad_words"},
             {"scope": "output", "ends": ()},
-            off_if=(is_empty("bad_words"),),
+            off_if="bad_words is empty",
             source="vllm/v1/sample/ops/bad_words.py:9",
         ),
         Stage(
             "min_new_tokens",
             {"count": "min_tokens", "ends": "stop_token_ids"},
-            off_if=(equals("min_tokens", 0), is_none("stop_token_ids")),
+            off_if="min_tokens == 0 or stop_token_ids is None",
             source=PROCESSORS,
         ),
         Stage(
             "logit_bias",
             {"biases": "logit_bias"},
             {"limit": None},
-            off_if=(is_empty("logit_bias"),),
+            off_if="logit_bias is empty",
             source=PROCESSORS,
         ),
         Stage(
@@ -111,7 +77,7 @@ VLLM = Profile(
                 "window": None,
                 "skipped": 0,
             },
-            off_if=(equals("repetition_penalty", 1.0),),
+            off_if="repetition_penalty == 1.0",
             note="Prompt or output, once; multiplies by the rounded 1 / penalty.",
             source="vllm/_custom_ops.py:372",
         ),
@@ -125,27 +91,27 @@ VLLM = Profile(
                 "window": None,
                 "skipped": 0,
             },
-            off_if=(equals("frequency_penalty", 0.0),),
+            off_if="frequency_penalty == 0.0",
             source=f"{PENALTIES}:78",
         ),
         Stage(
             "presence_penalty",
             {"penalty": "presence_penalty"},
             {"method": "subtract", "scope": "output", "window": None, "skipped": 0},
-            off_if=(equals("presence_penalty", 0.0),),
+            off_if="presence_penalty == 0.0",
             source=f"{PENALTIES}:79",
         ),
         Stage(
             "temperature",
             {"temperature": "temperature"},
             {"zero": "error", "added": 0},
-            off_if=(below("temperature", LOWEST_TEMPERATURE),),
+            off_if=f"temperature < {LOWEST_TEMPERATURE}",
             source=f"{SAMPLER}:148",
         ),
         Stage(
             "temperature",
             choices={"temperature": LOWEST_TEMPERATURE, "zero": "error", "added": 0},
-            off_if=(at_least("temperature", LOWEST_TEMPERATURE),),
+            off_if=f"temperature >= {LOWEST_TEMPERATURE}",
             note="Lower temperatures are raised.",
             source=f"{PARAMS}:560",
         ),
@@ -153,7 +119,7 @@ VLLM = Profile(
             "min_p",
             {"m": "min_p"},
             {"equality": "kept", "above_one": "error", "ties": "lowest id", "least": 1},
-            off_if=(equals("min_p", 0.0),),
+            off_if="min_p == 0.0",
             note="Before top-k and top-p.",
             source=f"{PROCESSORS}:98",
         ),
@@ -161,7 +127,7 @@ VLLM = Profile(
             "top_k",
             {"k": "top_k"},
             {"ties": "all", "zero": "error", "beyond": "all", "least": 1},
-            off_if=(at_most("top_k", 0),),
+            off_if="top_k <= 0",
             note="The Triton kernel, used from 8 rows on, keeps exactly k.",
             source=f"{FILTERS}:547",
         ),
@@ -176,7 +142,7 @@ VLLM = Profile(
                 "least": 1,
                 "walked": "downwards",
             },
-            off_if=(equals("top_p", 1.0),),
+            off_if="top_p == 1.0",
             note="Ascending; removed while the sum is at most 1 - p. The sort is not stable in "
             "rows longer than 16, so it is undefined which of several equal tokens are "
             "kept. The Triton kernel differs.",
@@ -190,7 +156,7 @@ VLLM = Profile(
         source=f"{FILTERS}:590",
     ),
     greedy=Greedy(
-        if_any=(equals("temperature", 0.0),),
+        condition="temperature == 0.0",
         after=(
             *("allowed_tokens", "bad_words", "min_new_tokens", "logit_bias"),
             *("repetition_penalty", "frequency_penalty", "presence_penalty"),

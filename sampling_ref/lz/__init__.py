@@ -4,8 +4,8 @@ What the penalty is built of, in reading order:
 
     matches             window and buffer of a history (equation 1), the longest match
                         (definition 7), which tokens extend it and how far back each token is
-    code_lengths        bits of a match, bits of a literal (propositions 1 and 2)
-    compressor          the compressor (definition 8), with bits that can be read back
+    compressor          the compressor (definition 8), with bits that can be read back; bits of a
+                        match, bits of a literal (propositions 1 and 2)
     changes             exact changes of length; added to logits with one rounding
     variants            what the paper prints, what it means, what was published
     steps/lz.py         `lz_penalty`: logits and a history in, logits out (equation 3)

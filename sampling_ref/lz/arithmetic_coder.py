@@ -35,10 +35,9 @@ from math import lcm
 from typing import Any
 
 from sampling_ref.errors import HistoryError, ParameterError
-from sampling_ref.history import read_history
-from sampling_ref.lz.code_lengths import read_bits
+from sampling_ref.lz.compressor import read_bits
 from sampling_ref.lz.compressor_as_model import Model
-from sampling_ref.parameters import read_whole
+from sampling_ref.parameters import read_history, read_whole
 from sampling_ref.row import TokenId, read_weights
 
 

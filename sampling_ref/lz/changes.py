@@ -27,7 +27,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import repeat
 from math import fsum, inf, isinf, nextafter
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from sampling_ref.errors import RowError, shown
 from sampling_ref.numbers.reals import Real
@@ -126,8 +126,7 @@ PLACES = 192
 """Binary places that enclose an amount: enough that few sums stay open."""
 
 
-@dataclass(frozen=True)
-class Amount:
+class Amount(NamedTuple):
     """A real number, and floats around it: main + low <= number <= main + high."""
 
     real: Real
@@ -176,29 +175,15 @@ def exact_sum(token: TokenId, logit: Number, amount: Amount) -> float:
     return total
 
 
-def add_to_one(token: TokenId, logit: Number, amount: Amount) -> float:
-    """Return the float nearest to logit + amount.
-
-    >>> add_to_one(0, 1.5, amount_of(Change(Fraction(3)), 0.25))
-    1.896240625180289
-    """
-    if isinstance(logit, float) and not isinf(amount.main):
-        try:
-            below = fsum((logit, amount.main, amount.low))
-            above = fsum((logit, amount.main, amount.high))
-        except OverflowError:
-            return exact_sum(token, logit, amount)
-        if below == above:
-            return below
-    return exact_sum(token, logit, amount)
-
-
-def add_to_all(logits: Sequence[Number], amount: Amount) -> list[float]:
-    """Return the row of the floats nearest to logit + amount.
+def add_to_all(
+    logits: Sequence[Number], amount: Amount, tokens: Sequence[TokenId] | None = None
+) -> list[float]:
+    """Return the floats nearest to logit + amount; `tokens` have these logits, or all in order.
 
     >>> add_to_all([1.5, float("-inf")], amount_of(Change(Fraction(3)), 0.25))
     [1.896240625180289, -inf]
     """
+    tokens = range(len(logits)) if tokens is None else tokens
     if all(issubclass(kind, float) for kind in set(map(type, logits))) and not isinf(amount.main):
         try:
             below = list(map(fsum, zip(logits, repeat(amount.main), repeat(amount.low))))
@@ -209,7 +194,10 @@ def add_to_all(logits: Sequence[Number], amount: Amount) -> list[float]:
             if below == above:
                 return below
             return [
-                one if one == other else exact_sum(token, logits[token], amount)
-                for token, (one, other) in enumerate(zip(below, above, strict=True))
+                one if one == other else exact_sum(token, logit, amount)
+                for token, logit, one, other in zip(tokens, logits, below, above, strict=True)
             ]
-    return [add_to_one(token, logit, amount) for token, logit in enumerate(logits)]
+    if len(logits) == 1:
+        return [exact_sum(tokens[0], logits[0], amount)]
+    each = zip(tokens, logits, strict=True)  # some are no floats, or some sum is too large
+    return [add_to_all([logit], amount, [token])[0] for token, logit in each]

@@ -1,6 +1,6 @@
-"""The sliding window compressor of the LZ penalty: definition 8.
+"""The sliding window compressor of the LZ penalty: definition 8, and how long its codes are.
 
-Ginart et al., "LZ Penalty", 2025, section 2.2, definition 8
+Ginart et al., "LZ Penalty", 2025, section 2.2, definition 8 and propositions 1 and 2
 (https://arxiv.org/abs/2504.20131), a form of LZSS: Storer and Szymanski, "Data compression
 via textual substitution", Journal of the ACM 29 (4), 1982. The rule:
 
@@ -9,6 +9,17 @@ via textual substitution", Journal of the ACM 29 (4), 1982. The rule:
     Drop what was written from the buffer and go on, with the same window, until the
     buffer is empty.
 
+    A match of length l at distance d costs log l + log d + 1 bits.
+    A literal costs log V + 1 bits, V being the number of tokens in the vocabulary.
+    The 1 is the flag that says which of the two follows.
+
+Lengths
+    are binary logarithms (the paper uses them in its example only) of whole numbers, and such a
+    number, the *power*, is what is kept. Lengths add where powers multiply, so every sum and
+    every comparison of lengths is exact. They are no whole numbers, and no code has them even on
+    the average: the sum of 2^-length over all codes that can come next passes 1 as soon as the
+    window holds more than one token, so no decoder could tell them apart (Kraft's inequality).
+    They are what the fields would cost if the decoder knew how wide each field is.
 Direction
     Newest first, as `matches` says and why.
 Parse
@@ -20,24 +31,54 @@ Moving on
     The paper leaves open how the window slides. `compress` cuts the tokens into buffers
     of equal size; the window of each is what came before it.
 Bits
-    The lengths of the propositions belong to no real code, see `code_lengths`. The bits
-    here are a flag (1: pair, 0: literal), then fields just wide enough: a literal for any
-    token, a distance for the window as it is, a length for what is left of the buffer.
-    Distances and lengths are written less one.
+    Those that are written are never fewer than the lengths say. They are a flag (1: pair,
+    0: literal), then fields just wide enough: a literal for any token, a distance for the
+    window as it is, a length for what is left of the buffer. Distances and lengths are written
+    less one.
 """
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.history import read_history
-from sampling_ref.lz.code_lengths import literal_power, pair_power, read_bits
 from sampling_ref.lz.matches import Match, longest_match, window_and_buffer
-from sampling_ref.parameters import read_whole
+from sampling_ref.parameters import read_history, read_whole
 from sampling_ref.row import TokenId
 
 Code: TypeAlias = TokenId | Match
 """One code of the parse: a literal token, or a match."""
+
+
+def pair_power(length: int, distance: int) -> int:
+    """Return 2 to the length in bits of the code of a match: proposition 1.
+
+    >>> pair_power(length=2, distance=4)  # 1 + 2 + 1 = 4 bits
+    16
+    """
+    return 2 * length * distance
+
+
+def literal_power(size: int) -> int:
+    """Return 2 to the length in bits of the code of a literal: proposition 2.
+
+    `size` is the number of tokens in the vocabulary.
+
+    >>> literal_power(size=8)  # 3 + 1 = 4 bits
+    16
+    """
+    return 2 * size
+
+
+def read_bits(value: Any) -> str:
+    """Return the parameter `bits`: a string of the digits 0 and 1.
+
+    >>> read_bits("012")
+    Traceback (most recent call last):
+    sampling_ref.errors.ParameterError: bits must be a string of the digits 0 and 1, got '012'
+    """
+    if not isinstance(value, str) or not set(value) <= {"0", "1"}:
+        raise ParameterError("bits", value, "must be a string of the digits 0 and 1")
+    return value
 
 
 def parse(buffer: Sequence[TokenId], window: Sequence[TokenId]) -> list[Code]:

@@ -14,7 +14,7 @@ When rate and cross-entropy agree
     Z <= 1 for every code that can be decoded). Otherwise the model predicts better than
     the compressor compresses, by log2(1/Z) bits a token.
 Lengths that are no whole numbers
-    The lengths of LZSS (`code_lengths`) are logarithms of rational numbers q, and
+    The lengths of LZSS (see `compressor`) are logarithms of rational numbers q, and
     2^-log2(q) is 1/q. So the powers are what this module takes, and every probability is
     an exact rational number.
 Compressors that write several tokens at once

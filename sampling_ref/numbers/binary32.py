@@ -30,10 +30,11 @@ Other operators
 """
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from math import copysign, inf, isnan, nan, nextafter, ulp
-from typing import Self
+from operator import add, eq, ge, gt, le, lt, mul, ne, sub
+from typing import Any, Self
 
 from sampling_ref.errors import ParameterError
 from sampling_ref.row import Number
@@ -54,7 +55,14 @@ def to_binary32(number: Number) -> float:
         return array("f", (number,))[0]
     if type(number) not in {int, Fraction}:
         raise ParameterError("number", number, "must be an int, a float or a Fraction")
-    return array("f", (_rounded_to_odd(number),))[0]
+    try:
+        near = float(number)
+    except OverflowError:
+        return inf if number > 0 else -inf
+    error = number - Fraction(near)
+    if error and not near / ulp(near) % 2:  # take the odd neighbour
+        near = nextafter(near, inf if error > 0 else -inf)
+    return array("f", (near,))[0]
 
 
 def all_to_binary32(numbers: Iterable[float]) -> list[float]:
@@ -80,104 +88,6 @@ def sum_in_binary32(numbers: Iterable[float]) -> float:
     return total[0]
 
 
-def _rounded_to_odd(number: int | Fraction) -> float:
-    """Return a binary64 number that rounds to the same binary32 number as a rational one."""
-    try:
-        nearest = float(number)
-    except OverflowError:
-        return inf if number > 0 else -inf
-    error = number - Fraction(nearest)
-    if error and not nearest / ulp(nearest) % 2:
-        return nextafter(nearest, inf if error > 0 else -inf)
-    return nearest
-
-
-class Binary32(float):
-    """A binary32 number: the results of + - * / and of signs are binary32 numbers too.
-
-    >>> Binary32(0.1) + Binary32(0.2)
-    Binary32(0.30000001192092896)
-    >>> Binary32(1) / 3, 1 - Binary32(0.1) == 0.9
-    (Binary32(0.3333333432674408), True)
-
-    Division by zero gives infinities or NaN, as IEEE 754 has it. Equality converts the
-    other number too, so keep numbers of one kind in sets and dictionaries.
-    """
-
-    __slots__ = ()
-
-    def __new__(cls, number: Number) -> Self:
-        """Round any number to binary32."""
-        return super().__new__(cls, to_binary32(number))
-
-    def __repr__(self) -> str:
-        return f"Binary32({float(self)!r})"
-
-    def __hash__(self) -> int:
-        return super().__hash__()
-
-    def __neg__(self) -> "Binary32":
-        return Binary32(-float(self))
-
-    def __pos__(self) -> "Binary32":
-        return self
-
-    def __abs__(self) -> "Binary32":
-        return Binary32(abs(float(self)))
-
-    def __add__(self, other: object) -> "Binary32":
-        right = _operand(other)
-        return NotImplemented if right is None else Binary32(float(self) + right)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: object) -> "Binary32":
-        right = _operand(other)
-        return NotImplemented if right is None else Binary32(float(self) - right)
-
-    def __rsub__(self, other: object) -> "Binary32":
-        left = _operand(other)
-        return NotImplemented if left is None else Binary32(left - float(self))
-
-    def __mul__(self, other: object) -> "Binary32":
-        right = _operand(other)
-        return NotImplemented if right is None else Binary32(float(self) * right)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: object) -> "Binary32":
-        right = _operand(other)
-        return NotImplemented if right is None else Binary32(quotient(float(self), right))
-
-    def __rtruediv__(self, other: object) -> "Binary32":
-        left = _operand(other)
-        return NotImplemented if left is None else Binary32(quotient(left, float(self)))
-
-    def __eq__(self, other: object) -> bool:
-        right = _operand(other)
-        return NotImplemented if right is None else float(self) == right
-
-    def __ne__(self, other: object) -> bool:
-        right = _operand(other)
-        return NotImplemented if right is None else float(self) != right
-
-    def __lt__(self, other: object) -> bool:
-        right = _operand(other)
-        return NotImplemented if right is None else float(self) < right
-
-    def __le__(self, other: object) -> bool:
-        right = _operand(other)
-        return NotImplemented if right is None else float(self) <= right
-
-    def __gt__(self, other: object) -> bool:
-        right = _operand(other)
-        return NotImplemented if right is None else float(self) > right
-
-    def __ge__(self, other: object) -> bool:
-        right = _operand(other)
-        return NotImplemented if right is None else float(self) >= right
-
-
 def _operand(other: object) -> float | None:
     """Return the other operand as a binary32 number, or None if it is no number."""
     if isinstance(other, Binary32):
@@ -198,6 +108,70 @@ def quotient(dividend: float, divisor: float) -> float:
     if dividend == 0 or isnan(dividend):
         return nan
     return copysign(inf, copysign(1.0, dividend) * copysign(1.0, divisor))
+
+
+def _operation(
+    calculate: Callable[[float, float], float],
+) -> tuple[Callable[[Any, object], "Binary32"], Callable[[Any, object], "Binary32"]]:
+    """Return an operator of `Binary32`, and the one for a `Binary32` on the right."""
+
+    def forwards(self: float, other: object) -> "Binary32":
+        right = _operand(other)
+        return NotImplemented if right is None else Binary32(calculate(float(self), right))
+
+    def backwards(self: float, other: object) -> "Binary32":
+        left = _operand(other)
+        return NotImplemented if left is None else Binary32(calculate(left, float(self)))
+
+    return forwards, backwards
+
+
+def _comparison(relation: Callable[[float, float], bool]) -> Callable[[Any, object], bool]:
+    def compared(self: float, other: object) -> bool:
+        right = _operand(other)
+        return NotImplemented if right is None else relation(float(self), right)
+
+    return compared
+
+
+class Binary32(float):
+    """A binary32 number: the results of + - * / and of signs are binary32 numbers too.
+
+    >>> Binary32(0.1) + Binary32(0.2)
+    Binary32(0.30000001192092896)
+    >>> Binary32(1) / 3, 1 - Binary32(0.1) == 0.9
+    (Binary32(0.3333333432674408), True)
+
+    Division by zero gives infinities or NaN, as IEEE 754 has it. Equality converts the
+    other number too, so keep numbers of one kind in sets and dictionaries.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, number: Number) -> Self:
+        """Round any number to binary32."""
+        return super().__new__(cls, to_binary32(number))
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+    def __repr__(self) -> str:
+        return f"Binary32({float(self)!r})"
+
+    def __neg__(self) -> "Binary32":
+        return Binary32(-float(self))
+
+    def __pos__(self) -> "Binary32":
+        return self
+
+    def __abs__(self) -> "Binary32":
+        return Binary32(abs(float(self)))
+
+    __add__, __radd__ = _operation(add)
+    __sub__, __rsub__ = _operation(sub)
+    __mul__, __rmul__ = _operation(mul)
+    __truediv__, __rtruediv__ = _operation(quotient)
+    __eq__, __ne__, __lt__, __le__, __gt__, __ge__ = map(_comparison, (eq, ne, lt, le, gt, ge))
 
 
 def product_of_power(multiplier: Number, base: Number, exponent: int) -> Number:

@@ -24,7 +24,7 @@ from typing import TypeVar
 from sampling_ref.numbers.logarithm_sums import Term, sign_of_logarithms
 from sampling_ref.numbers.mass import WEIGHT_ERROR, float_gaps
 from sampling_ref.numbers.reals import Real
-from sampling_ref.numbers.totals import entropy_of, gap_sum, total_weight
+from sampling_ref.numbers.totals import entropy_of, sums_over, total_weight
 from sampling_ref.row import Number
 
 Value = TypeVar("Value")
@@ -146,9 +146,8 @@ def _entropy_of_part(part: Sequence[Number], whole: Sequence[Number], factor: Fr
     Both begin with their largest logit. With g = factor * (largest - l), -log p is g plus
     the logarithm of the total weight.
     """
-    total = total_weight(whole, factor)
-    gaps = gap_sum(part, factor)
-    return (total_weight(part, factor) * total.log() + gaps) / total
+    total, (weight, gaps) = total_weight(whole, factor), sums_over(part, factor)
+    return (weight * total.log() + gaps) / total
 
 
 def _last_within(size: int, is_within: Callable[[int], bool]) -> int:

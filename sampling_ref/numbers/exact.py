@@ -13,13 +13,12 @@ Weights (`WEIGHTS`)
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
 from itertools import accumulate
-from math import inf, lcm
+from math import inf, isfinite, lcm
 from typing import Any
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.numbers.entropies import (
     entropies_within,
     entropies_within_of_weights,
@@ -28,7 +27,6 @@ from sampling_ref.numbers.entropies import (
 )
 from sampling_ref.numbers.exponential_sums import exponential_bounds, sign_of_sum
 from sampling_ref.numbers.logarithm_sums import Term, sign_of_logarithms
-from sampling_ref.numbers.mass import Mass, mass_of
 from sampling_ref.numbers.protocol import (
     Held,
     Numbers,
@@ -54,21 +52,9 @@ from sampling_ref.numbers.thresholds import (
 )
 from sampling_ref.numbers.totals import log_of_sum
 from sampling_ref.parameters import read_fraction
-from sampling_ref.row import Number, already_read, read_logits, read_possible_logits, read_weights
+from sampling_ref.row import Candidates, Number, read_logits, read_weights
 
 _PLACES = 128
-
-
-def exactly(number: Number) -> Number:
-    """Return a number as the rational that it is; infinities and NaN stay what they are.
-
-    >>> exactly(0.5), exactly(float("inf"))
-    (Fraction(1, 2), inf)
-    """
-    try:
-        return Fraction(number)
-    except (OverflowError, ValueError):  # for the step to judge
-        return number
 
 
 class ExactRow(Row):
@@ -78,16 +64,9 @@ class ExactRow(Row):
 
     def __init__(self, candidates: Candidates, *, whole: bool = False) -> None:
         self.candidates = candidates
-        self.values = read_possible_logits(already_read(candidates.logits))
+        self.values = candidates.possible_logits()
         self.factor = read_fraction("factor", candidates.factor, "(0, inf)")
         self.whole = candidates.whole if whole else None
-
-    @cached_property
-    def _total(self) -> Mass | None:
-        """The weight of the whole row that shares refer to; None if they refer to this row."""
-        if self.whole is None:
-            return None
-        return mass_of(self.whole, factor=self.factor, name="total")
 
     def reaching(
         self, walk: Walk | Sequence[int], share: Fraction, *, strictly: bool, of: str = "row"
@@ -100,7 +79,7 @@ class ExactRow(Row):
                 return len(walk) - len(found) if walk.upwards else len(found) - 1
             walk = walk.places
         logits = [self.values[place] for place in walk]
-        total: Mass | Sequence[Number] | None = self._total
+        total = self.whole
         if total is None and of == "row" and len(walk) < len(self.possible()):
             total = self.values
         return first_reaching(logits, share, strictly=strictly, total=total, factor=self.factor)
@@ -122,7 +101,7 @@ class ExactRow(Row):
             share,
             strictly=strictly,
             ties="highest id" if walk.ties == "highest id" else "lowest id",
-            total=self._total,
+            total=self.whole,
             factor=self.factor,
         )
         return found if len(found) < len(walk) else None
@@ -223,7 +202,7 @@ class ExactRow(Row):
         evenness = Real(1) if count == 1 else share_of_entropy(logits, count)
         if power == 0:
             raised = Real(1)
-        elif evenness == 0 or evenness == 1:  # noqa: PLR1714 - reals have no hash
+        elif evenness.exact in {0, 1}:
             raised = evenness
         else:
             raised = (evenness.log() * Fraction(power)).exp()
@@ -410,8 +389,12 @@ class Exact(Numbers):
         return read_logits(row)
 
     def number(self, value: Number) -> Number:
-        """Return the rational number that a value is."""
-        return exactly(value)
+        """Return the rational number that a value is; infinities and NaN are for the step to judge.
+
+        >>> EXACT.number(0.5), EXACT.number(float("inf"))
+        (Fraction(1, 2), inf)
+        """
+        return Fraction(value) if isfinite(value) else value
 
     def of(self, row: Any) -> Row:
         """Return the row of logits."""
@@ -423,13 +406,8 @@ class Exact(Numbers):
 
     def divided(self, candidates: Candidates, temperature: Number) -> Candidates:
         """Divide the factor of the candidates, so that nothing is rounded."""
-        return Candidates(
-            candidates.tokens,
-            candidates.logits,
-            candidates.factor / Fraction(temperature),
-            candidates.is_sorted,
-            candidates.whole,
-        )
+        factor = candidates.factor / Fraction(temperature)
+        return replace(candidates, factor=factor, weights=None)
 
 
 class Weights(Exact):

@@ -28,7 +28,6 @@ from itertools import accumulate
 from math import inf, sqrt
 from typing import Any
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.errors import ParameterError, RowError, shown
 from sampling_ref.numbers.binary32 import Binary32, all_to_binary32, sum_in_binary32, to_binary32
 from sampling_ref.numbers.glibc import expf_of_all, log2f, logf, powf
@@ -43,7 +42,7 @@ from sampling_ref.numbers.protocol import (
     Walk,
     refuse,
 )
-from sampling_ref.row import Number, ReadRow
+from sampling_ref.row import Candidates, Number, ReadRow
 
 
 class Llama32Row(Row):
@@ -90,12 +89,15 @@ class Llama32Row(Row):
         if of == "walk":
             weights = [self.weights[place] for place in places]
             target = sum_in_order(weights) * float(share)
-            return first_at_least(accumulate(weights, lambda one, two: one + two), target)
-        target = to_binary32(share)
-        sums = accumulate(
-            (self.shares[place] for place in places), lambda one, two: to_binary32(one + two)
-        )
-        return first_above(sums, target) if strictly else first_at_least(sums, target)
+            sums = accumulate(weights, lambda one, two: one + two)
+        else:
+            target = to_binary32(share)
+            shares = [self.shares[place] for place in places]
+            sums = accumulate(shares, lambda one, two: to_binary32(one + two))
+        for index, running in enumerate(sums):
+            if running > target or (running == target and not strictly):
+                return index
+        return None
 
     def distances(self) -> list[float]:
         """Return |surprise - entropy|; beside an impossible candidate all are NaN."""
@@ -195,24 +197,6 @@ def sum_in_order(numbers: Iterable[float]) -> float:
     for number in numbers:
         total += number
     return total
-
-
-def first_at_least(sums: Iterable[float], target: float) -> int | None:
-    """Return the index of the first running sum of at least a target.
-
-    >>> first_at_least([0.25, 0.5], 0.5), first_at_least([0.25], 0.5)
-    (1, None)
-    """
-    return next((index for index, running in enumerate(sums) if running >= target), None)
-
-
-def first_above(sums: Iterable[float], target: float) -> int | None:
-    """Return the index of the first running sum above a target.
-
-    >>> first_above([0.25, 0.5, 0.75], 0.5)
-    2
-    """
-    return next((index for index, running in enumerate(sums) if running > target), None)
 
 
 def _beginning(shares: Sequence[float], passes: Callable[[float], bool]) -> list[int]:

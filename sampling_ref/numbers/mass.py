@@ -39,23 +39,16 @@ Weights as floats
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import exp, inf
 from typing import Final, cast
 
+from sampling_ref.errors import RowError
 from sampling_ref.numbers.reals import Real
 from sampling_ref.numbers.totals import total_weight
 from sampling_ref.parameters import read_fraction
-from sampling_ref.row import (
-    Number,
-    ReadRow,
-    Row,
-    places_of_others,
-    read_logits,
-    read_possible_logits,
-)
+from sampling_ref.row import Number, ReadRow, Row, places_of_others, read_logits
 
 WEIGHT_ERROR: Final = 2.0**-41
 """Bound of the relative error of one float weight."""
@@ -110,18 +103,6 @@ def float_weights(
         return None
 
 
-def float_total(logits: Sequence[Number], reference: Number, factor: Fraction) -> float:
-    """Return the sum of the float weights, without keeping them; infinity if there are none.
-
-    >>> float_total([2.0, 2.0], 2.0, Fraction(1)), float_total([1000.0], 0, Fraction(1))
-    (2.0, inf)
-    """
-    try:
-        return sum(map(exp, _exponents(logits, reference, factor)))
-    except OverflowError:
-        return inf
-
-
 def _exponents(logits: Sequence[Number], reference: Number, factor: Fraction) -> Sequence[float]:
     """Return factor * (logit - reference) as floats; OverflowError if one is too large."""
     scale = float(factor)
@@ -169,29 +150,24 @@ def _exponent(logit: Number, reference: Fraction, factor: Fraction) -> float:
 _PLAIN = 64
 
 
-@dataclass(frozen=True)
 class Mass:
-    """All the weights e**(factor * logit) of a row. Make one with `mass_of`, which checks.
+    """All the weights e**(factor * logit) of a row of which one token at least is possible.
 
-    >>> mass_of([0.0, 0.0, float("-inf")]).total
+    `largest` is the largest logit, `reference` the logit whose float weight is 1.0. The row
+    must not be changed later.
+
+    >>> Mass([0.0, 0.0, float("-inf")]).total
     2.0
     """
 
-    row: Sequence[Number]
-    """The logits: checked, at least one of them finite, and not to be changed."""
-
-    factor: Fraction
-
-    @cached_property
-    def largest(self) -> Number:
-        """The largest logit."""
-        return max(self.row)
-
-    @cached_property
-    def reference(self) -> Number:
-        """The logit whose float weight is 1.0."""
+    def __init__(self, logits: Row, factor: Number = 1, name: str = "logits") -> None:
+        self.row: Sequence[Number] = read_logits(logits, name)
+        self.factor = read_fraction("factor", factor, "(0, inf)")
+        self.largest = max(self.row)
+        if self.largest == -inf:
+            raise RowError(f"{name} leave no token possible: all are minus infinity")
         is_small = abs(Fraction(self.largest) * self.factor) <= _PLAIN
-        return 0 if is_small else self.largest
+        self.reference: Number = 0 if is_small else self.largest
 
     @cached_property
     def weights(self) -> list[float] | None:
@@ -201,17 +177,14 @@ class Mass:
     @cached_property
     def total(self) -> float:
         """The sum of the float weights; infinity if floats do not hold them."""
-        known: list[float] | None = self.__dict__.get("weights")  # if it was asked for
-        if known is not None:
-            return sum(known)
-        return float_total(self.row, self.reference, self.factor)
+        return inf if self.weights is None else sum(self.weights)
 
     def weights_of(self, logits: Sequence[Number]) -> list[float] | None:
         """Return the float weights of other logits, relative to the same reference.
 
         None if floats hold neither them nor the total.
 
-        >>> mass_of([0.0, 0.0]).weights_of([0.0, float("-inf")])
+        >>> Mass([0.0, 0.0]).weights_of([0.0, float("-inf")])
         [1.0, 0.0]
         """
         if logits is self.row:
@@ -222,15 +195,3 @@ class Mass:
     def exact(self) -> Real:
         """The sum of e**(factor * (logit - largest))."""
         return total_weight(self.row, self.factor)
-
-
-def mass_of(logits: Row, *, factor: Number = 1, name: str = "logits") -> Mass:
-    """Return the mass of a row of logits.
-
-    >>> mass_of([1.0, 1.0]).exact
-    Real(2)
-    """
-    mass = Mass(read_logits(logits, name), read_fraction("factor", factor, "(0, inf)"))
-    if mass.largest == -inf:
-        read_possible_logits(mass.row, name)  # which says so
-    return mass

@@ -20,7 +20,6 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.errors import RowError
 from sampling_ref.numbers.binary32 import (
     Binary32,
@@ -32,7 +31,7 @@ from sampling_ref.numbers.binary32 import (
 from sampling_ref.numbers.exact import ExactRow, WeightRow
 from sampling_ref.numbers.glibc import expf_of_all
 from sampling_ref.numbers.protocol import Held, Numbers, Randomness, Row, Walk, Width, refuse
-from sampling_ref.row import Number, ReadRow, already_read, read_logits, read_possible_logits
+from sampling_ref.row import Candidates, Number, ReadRow, read_logits, read_possible_logits
 
 
 def softmax_in_32_bits(
@@ -43,7 +42,7 @@ def softmax_in_32_bits(
     >>> softmax_in_32_bits([1.0, 1.0, float("-inf")])
     [0.5, 0.5, 0.0]
     """
-    floats = list(map(float, read_possible_logits(already_read(logits))))
+    floats = list(map(float, read_possible_logits(ReadRow(logits))))
     largest = max(floats)
     weights = expf_of_all(all_to_binary32([logit - largest for logit in floats]))
     if whole is None:

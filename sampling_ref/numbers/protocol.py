@@ -25,10 +25,9 @@ from functools import cached_property
 from math import inf
 from typing import Any, Literal, Protocol, TypeAlias
 
-from sampling_ref.candidates import Candidates, all_candidates
 from sampling_ref.errors import ParameterError
 from sampling_ref.numbers.orders import Ties, first_largest, in_order, largest
-from sampling_ref.row import Number, ReadRow, mask
+from sampling_ref.row import Candidates, Number, ReadRow, all_candidates, mask
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ sum of exponentials (see `exponential_sums`).
 
 The total
     is that of the same list, or of another one, as when few candidates of a row are walked
-    but probabilities are those of the whole row. Then the share may never be reached. A
-    `Mass` in place of a row is not computed again.
+    but probabilities are those of the whole row. Then the share may never be reached.
 
 A share of zero
     is reached by the first entry, whatever its weight. Strictly, it is reached by the
@@ -55,12 +54,11 @@ from itertools import accumulate, islice, takewhile
 from math import inf
 from typing import get_args
 
-from sampling_ref.errors import ParameterError
 from sampling_ref.numbers.exponential_sums import exponential_bounds, sign_of_sum
-from sampling_ref.numbers.mass import SMALLEST_SUM, Mass, mass_of, relative_error
+from sampling_ref.numbers.mass import SMALLEST_SUM, Mass, relative_error
 from sampling_ref.numbers.orders import Ties, in_order
 from sampling_ref.parameters import read_choice, read_fraction
-from sampling_ref.row import Number, Row, TokenId, read_logits, read_possible_logits
+from sampling_ref.row import Number, Row, TokenId, read_logits
 
 _BITS = 128
 
@@ -71,8 +69,7 @@ def by_floats(runs: Sequence[float], share: Fraction, mass: Mass, count: int) ->
     `runs` are running sums of at most `count` float weights, relative to the reference of
     `mass`. `high` may be `len(runs)`: no place reaches it.
 
-    >>> from sampling_ref.numbers.mass import mass_of
-    >>> by_floats([1.0, 2.0, 3.0], Fraction(1, 2), mass_of([0.0, 0.0, 0.0]), 3)
+    >>> by_floats([1.0, 2.0, 3.0], Fraction(1, 2), Mass([0.0, 0.0, 0.0]), 3)
     (1, 1)
     """
     last = runs[-1]
@@ -95,8 +92,7 @@ def exactly(
 
     It must be one of places[0] to places[1].
 
-    >>> from sampling_ref.numbers.mass import mass_of
-    >>> exactly([0.0] * 3, Fraction(2, 3), mass_of([0.0] * 3), (0, 3), strictly=False)
+    >>> exactly([0.0] * 3, Fraction(2, 3), Mass([0.0] * 3), (0, 3), strictly=False)
     1
     """
     low, high = places
@@ -150,8 +146,7 @@ def by_signs(
 ) -> int:
     """Return the first of the places to reach the share, by the definition.
 
-    >>> from sampling_ref.numbers.mass import mass_of
-    >>> by_signs([0.0] * 3, Fraction(2, 3), mass_of([0.0] * 3), (0, 3), strictly=True)
+    >>> by_signs([0.0] * 3, Fraction(2, 3), Mass([0.0] * 3), (0, 3), strictly=True)
     2
     """
     part, whole = share.as_integer_ratio()
@@ -173,7 +168,7 @@ def first_reaching(
     share: Number,
     *,
     strictly: bool = False,
-    total: Row | Mass | None = None,
+    total: Row | None = None,
     factor: Number = 1,
 ) -> int | None:
     """Return the index of the first entry whose running sum reaches a share of the total.
@@ -188,44 +183,17 @@ def first_reaching(
     """
     wanted = read_fraction("share", share, "[0, 1]")
     walked = read_logits(logits)
-    mass = mass_for(walked, total, factor)
+    mass = Mass(walked, factor) if total is None else Mass(total, factor, "total")
     if not wanted:
         return next((n for n, x in enumerate(walked) if x > -inf), None) if strictly else 0
     if wanted == 1 and total is None:
-        return None if strictly else last_possible(walked)
+        return None if strictly else max(n for n, x in enumerate(walked) if x > -inf)
     weights = mass.weights_of(walked)
     places = 0, len(walked)
     if weights is not None:
         places = by_floats(list(accumulate(weights)), wanted, mass, len(walked))
     place = exactly(walked, wanted, mass, places, strictly=strictly)
     return place if place < len(walked) else None
-
-
-def mass_for(walked: list[Number], total: Row | Mass | None, factor: Number) -> Mass:
-    """Return the mass that a share is taken of: the walked list's, another row's or a given one.
-
-    >>> mass_for([0.5], [0.5, 0.5], 1).exact
-    Real(2)
-    """
-    if isinstance(total, Mass):
-        if total.factor != read_fraction("factor", factor, "(0, inf)"):
-            raise ParameterError("factor", factor, f"must be that of the total, {total.factor}")
-        return total
-    if total is None:
-        mass = Mass(walked, read_fraction("factor", factor, "(0, inf)"))
-        if mass.largest == -inf:
-            read_possible_logits(walked)  # which says so
-        return mass
-    return mass_of(total, factor=factor, name="total")
-
-
-def last_possible(logits: list[Number]) -> int:
-    """Return the index of the last logit that is not minus infinity, of a row that has one.
-
-    >>> last_possible([0.5, 0.5, float("-inf")])
-    1
-    """
-    return next(n for n in range(len(logits) - 1, -1, -1) if logits[n] > -inf)
 
 
 _FEW = 8192
@@ -244,7 +212,7 @@ def nucleus(
     *,
     strictly: bool = False,
     ties: Ties = "lowest id",
-    total: Row | Mass | None = None,
+    total: Row | None = None,
     factor: Number = 1,
 ) -> frozenset[TokenId]:
     """Return the ids of the nucleus.
@@ -259,7 +227,7 @@ def nucleus(
     read_choice("ties", ties, get_args(Ties))
     wanted = read_fraction("share", share, "[0, 1]")
     row = read_logits(logits)
-    mass = mass_for(row, total, factor)
+    mass = Mass(row, factor) if total is None else Mass(total, factor, "total")
     if wanted == 1 and total is None:
         return frozenset(token for token, logit in enumerate(row) if logit > -inf)
     weights = mass.weights_of(row)

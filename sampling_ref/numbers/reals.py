@@ -155,11 +155,11 @@ class Real:
         other = as_real(other)
         if self.exact is not None and other.exact is not None:
             return Real(self.exact + other.exact)
-        return _formula(_sum, self, other)
+        return formula(_sum, self, other)
 
     def __neg__(self) -> "Real":
         """Return the number with the other sign."""
-        return Real(-self.exact) if self.exact is not None else _formula(_negative, self)
+        return Real(-self.exact) if self.exact is not None else formula(_negative, self)
 
     def __sub__(self, other: "Real | Number") -> "Real":
         """Return the difference; a number minus itself is exactly 0."""
@@ -172,7 +172,7 @@ class Real:
             return Real(self.exact * other.exact)
         if self.exact == 0 or other.exact == 0:
             return Real(0)
-        return _formula(_product, self, other)
+        return formula(_product, self, other)
 
     def __truediv__(self, other: "Real | Number") -> "Real":
         """Return the quotient; a divisor that is exactly 0 is refused."""
@@ -183,7 +183,7 @@ class Real:
             return Real(self.exact / other.exact)
         if self.exact == 0:
             return Real(0)
-        return Real(1) if self is other else _formula(_quotient, self, other)
+        return Real(1) if self is other else formula(_quotient, self, other)
 
     def __radd__(self, other: Number) -> "Real":
         """Return the sum."""
@@ -203,7 +203,7 @@ class Real:
 
     def __abs__(self) -> "Real":
         """Return the number without its sign."""
-        return Real(abs(self.exact)) if self.exact is not None else _formula(_absolute, self)
+        return Real(abs(self.exact)) if self.exact is not None else formula(_absolute, self)
 
     def exp(self) -> "Real":
         """Return e to this power; an exponent above 2**24 is refused."""
@@ -211,22 +211,22 @@ class Real:
             return Real(1)
         if self.exact is not None and self.exact > LARGEST_EXPONENT:
             raise ParameterError("exponent", self.exact, "must be at most 2**24")
-        return _formula(_exponential, self)
+        return formula(_exponential, self)
 
     def log(self) -> "Real":
         """Return the natural logarithm; a number that is not positive is refused."""
         if self.exact is not None and self.exact <= 0:
             raise ParameterError("logarithm's argument", self.exact, "must be positive")
-        return Real(0) if self.exact == 1 else _formula(_logarithm, self)
+        return Real(0) if self.exact == 1 else formula(_logarithm, self)
 
     def sqrt(self) -> "Real":
         """Return the square root; a negative number is refused."""
         if self.exact is None:
-            return _formula(_root, self)
+            return formula(_root, self)
         if self.exact < 0:
             raise ParameterError("square root's argument", self.exact, "must not be negative")
         root = Fraction(isqrt(self.exact.numerator), isqrt(self.exact.denominator))
-        return Real(root) if root * root == self.exact else _formula(_root, self)
+        return Real(root) if root * root == self.exact else formula(_root, self)
 
     # --------------------------------------------------------------- questions
 
@@ -313,17 +313,19 @@ def sum_of(numbers: Iterable["Real | Number"]) -> Real:
             rational += number.exact
         else:
             others.append(number)
-    return _formula(_sum, Real(rational), *others) if others else Real(rational)
+    return formula(_sum, Real(rational), *others) if others else Real(rational)
 
 
-def formula(enclose: Callable[[int], tuple[int, int]]) -> Real:
-    """Return the number that a function encloses, given a number of binary places.
+def formula(combine: Callable[..., Bounds], *parts: Real) -> Real:
+    """Return the number that a function encloses, given binary places and the parts' enclosures.
 
     >>> from sampling_ref.numbers.enclosures import ln2_bounds
     >>> float(formula(ln2_bounds))
     0.6931471805599453
     """
-    return _formula(enclose)
+    number = Real(0)
+    number.exact, number.combine, number.parts = None, combine, parts
+    return number
 
 
 def round_real(number: Real, form: Format) -> float:
@@ -369,12 +371,6 @@ def _compare(first: Real, second: Real) -> int:
 
 
 # ------------------------------------------------------------------ interval arithmetic
-
-
-def _formula(combine: Callable[..., Bounds], *parts: Real) -> Real:
-    number = Real(0)
-    number.exact, number.combine, number.parts = None, combine, parts
-    return number
 
 
 def _enclosed(number: Real, bits: int) -> Bounds:

@@ -21,8 +21,8 @@ Limits
 from math import inf
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.numbers.enclosures import SLACK, exp_mantissa, ln2_bounds, log_bounds
-from sampling_ref.numbers.reals import BINARY32, BINARY64, Real, nearest_to_enclosed, round_real
+from sampling_ref.numbers.enclosures import SLACK, exp_mantissa, log_bounds
+from sampling_ref.numbers.reals import nearest_to_enclosed
 from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number
 
@@ -58,42 +58,6 @@ def rounded_log(x: Number) -> float:
     >>> rounded_log(1), rounded_log(2.0), rounded_log(0)
     (0.0, 0.6931471805599453, -inf)
     """
-    return _rounded_logarithm(x, binary=False)
-
-
-def rounded_log2(x: Number) -> float:
-    """Return the float nearest to the binary logarithm of x.
-
-    >>> from fractions import Fraction
-    >>> rounded_log2(0.125), rounded_log2(Fraction(1, 3)), rounded_log2(0)
-    (-3.0, -1.584962500721156, -inf)
-    """
-    return _rounded_logarithm(x, binary=True)
-
-
-def rounded(real: Real) -> float:
-    """Return the float nearest to a real number.
-
-    >>> rounded(Real(2).sqrt())
-    1.4142135623730951
-    """
-    return round_real(real, BINARY64)
-
-
-def rounded_to_binary32(real: Real | Number) -> float:
-    """Return the 32-bit float nearest to a real number, rounded once.
-
-    Rounding to a 64-bit float first and then to 32 bits would round twice:
-
-    >>> from fractions import Fraction
-    >>> just_above_the_middle = 1 + Fraction(1, 2**24) + Fraction(1, 2**60)
-    >>> rounded_to_binary32(just_above_the_middle) == 1 + 2.0**-23
-    True
-    """
-    return round_real(real if isinstance(real, Real) else Real(real), BINARY32)
-
-
-def _rounded_logarithm(x: Number, *, binary: bool) -> float:
     number = read_fraction("logarithm's argument", x)
     if number < 0:
         raise ParameterError("logarithm's argument", x, "must not be negative")
@@ -105,10 +69,6 @@ def _rounded_logarithm(x: Number, *, binary: bool) -> float:
     bits = 96
     while True:
         low, high = log_bounds(numerator, denominator, bits)
-        if binary:
-            below, above = ln2_bounds(bits)
-            quotients = [(end << bits) // ln2 for end in (low, high) for ln2 in (below, above)]
-            low, high = min(quotients), max(quotients) + 1
         found = nearest_to_enclosed(low, high, bits)
         if found is not None:
             return found

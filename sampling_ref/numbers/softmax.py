@@ -23,7 +23,7 @@ from math import inf
 from sampling_ref.numbers.enclosures import SLACK, exp_mantissa
 from sampling_ref.numbers.exponential_sums import scaled_difference
 from sampling_ref.numbers.reals import nearest_to_enclosed
-from sampling_ref.numbers.totals import entropy_of, log_of_sum, total_weight
+from sampling_ref.numbers.totals import entropy_of, total_weight
 from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number, Row, read_possible_logits
 
@@ -93,17 +93,6 @@ def log_softmax(logits: Row, *, factor: Number = 1) -> list[float]:
         left -= found.keys()
         bits *= 2
     return [found[logit] for logit in row]
-
-
-def log_sum_exp(logits: Row, *, factor: Number = 1) -> float:
-    """Return the logarithm of the sum of e**(factor * logit), the nearest float.
-
-    >>> log_sum_exp([1.0]), log_sum_exp([0.0, 0.0])
-    (1.0, 0.6931471805599453)
-    """
-    return float(
-        log_of_sum(read_possible_logits(logits), read_fraction("factor", factor, "(0, inf)"))
-    )
 
 
 def entropy(logits: Row, *, factor: Number = 1) -> float:

@@ -27,13 +27,12 @@ from itertools import accumulate
 from math import inf, nan, sqrt
 from typing import Any
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_binary32
 from sampling_ref.numbers.glibc import expf, expf_of_all, logf
 from sampling_ref.numbers.orders import Ties, largest
 from sampling_ref.numbers.plain32 import Plain32
 from sampling_ref.numbers.protocol import OfAll, OfEntropy, OfLargest, Row, Threshold, Walk, refuse
-from sampling_ref.row import Number, already_read, read_possible_logits
+from sampling_ref.row import Candidates, Number, ReadRow, read_possible_logits
 
 LOWEST = -(2.0**128 - 2.0**104)
 
@@ -62,7 +61,7 @@ def torch_log_softmax(logits: Sequence[Number]) -> list[float]:
 
 def _weights(logits: Sequence[Number]) -> tuple[list[float], list[float], float]:
     """Return logits less the largest, e to these powers, and their sum."""
-    floats = list(map(float, read_possible_logits(already_read(logits))))
+    floats = list(map(float, read_possible_logits(ReadRow(logits))))
     top = max(floats)
     gaps = all_to_binary32([logit - top for logit in floats])
     weights = expf_of_all(gaps)
@@ -92,7 +91,7 @@ class Torch32Row(Row):
 
     def __init__(self, candidates: Candidates) -> None:
         self.candidates = candidates
-        self.values = read_possible_logits(already_read(candidates.logits))
+        self.values = candidates.possible_logits()
 
     @cached_property
     def shares(self) -> list[float]:

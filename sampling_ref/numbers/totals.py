@@ -24,15 +24,52 @@ The mean logit
 """
 
 from collections import Counter
-from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from math import inf
-from typing import TypeAlias
 
 from sampling_ref.numbers.exponential_sums import exponential_bounds, scaled_difference
 from sampling_ref.numbers.reals import Real, formula
 from sampling_ref.row import Number, Row
+
+
+def sums_over(row: Row, factor: Fraction | int = 1) -> tuple[Real, Real]:
+    """Return Z and the gap sum of a row.
+
+    >>> sums_over([2.0, 2.0]), float(sums_over([3.0, 2.0])[1])
+    ((Real(2), Real(0)), 0.36787944117144233)
+    """
+    counts, scale = counts_of_possible(row), Fraction(factor)
+    logits, largest = list(counts), max(counts)
+    if len(counts) == 1:
+        return Real(counts[largest]), Real(0)
+    distances = [scaled_difference(largest, logit, scale) for logit in logits]
+
+    @lru_cache(maxsize=1)  # both sums ask in turn
+    def weights(bits: int) -> list[tuple[int, int]]:
+        return exponential_bounds(logits, largest, scale, bits)
+
+    def total(bits: int) -> tuple[int, int]:
+        low = high = 0
+        for count, bounds in zip(counts.values(), weights(bits), strict=True):
+            low += count * bounds[0]
+            high += count * bounds[1]
+        return low, high
+
+    def gaps(bits: int) -> tuple[int, int]:
+        low = high = 0
+        for count, (above, below), bounds in zip(
+            counts.values(), distances, weights(bits), strict=True
+        ):
+            if 2 * above > 3 * bits * below:  # d e**-d <= e**(-d/2), which is below 2**-bits
+                high += count
+                continue
+            distance = (above << bits) // below
+            low += count * (distance * bounds[0] >> bits)
+            high += count * (((distance + 1) * bounds[1] >> bits) + 1)
+        return low, high
+
+    return formula(total), formula(gaps)
 
 
 def total_weight(row: Row, factor: Fraction | int = 1) -> Real:
@@ -41,10 +78,7 @@ def total_weight(row: Row, factor: Fraction | int = 1) -> Real:
     >>> total_weight([1.0, 1.0, float("-inf")])
     Real(2)
     """
-    counts = counts_of_possible(row)
-    if len(counts) == 1:
-        return Real(sum(counts.values()))
-    return _total(counts, _weights(counts, Fraction(factor)))
+    return sums_over(row, factor)[0]
 
 
 def log_of_sum(row: Row, factor: Fraction | int = 1) -> Real:
@@ -62,26 +96,8 @@ def entropy_of(row: Row, factor: Fraction | int = 1) -> Real:
     >>> entropy_of([1.5, float("-inf")]), float(entropy_of([0.0, 0.0]))
     (Real(0), 0.6931471805599453)
     """
-    counts = counts_of_possible(row)
-    if len(counts) == 1:
-        return Real(sum(counts.values())).log()
-    scale = Fraction(factor)
-    weights = _weights(counts, scale)
-    total = _total(counts, weights)
-    return total.log() + _gap_sum(counts, scale, weights) / total
-
-
-def gap_sum(row: Row, factor: Fraction | int = 1) -> Real:
-    """Return the sum of factor * (largest - logit) * e**(factor * (logit - largest)).
-
-    >>> gap_sum([2.0, 2.0]), float(gap_sum([3.0, 2.0]))
-    (Real(0), 0.36787944117144233)
-    """
-    counts = counts_of_possible(row)
-    if len(counts) == 1:
-        return Real(0)
-    scale = Fraction(factor)
-    return _gap_sum(counts, scale, _weights(counts, scale))
+    total, gaps = sums_over(row, factor)
+    return total.log() + gaps / total
 
 
 def counts_of_possible(row: Row) -> Counter[Number]:
@@ -95,57 +111,11 @@ def counts_of_possible(row: Row) -> Counter[Number]:
     return counts
 
 
-Weights: TypeAlias = Callable[[int], list[tuple[int, int]]]
-"""From a number of binary places to enclosures of the weights of different logits."""
-
-
-def _gap_sum(counts: Counter[Number], factor: Fraction, weights: Weights) -> Real:
-    largest = max(counts)
-    distances = [scaled_difference(largest, logit, factor) for logit in counts]
-
-    def enclose(bits: int) -> tuple[int, int]:
-        low = high = 0
-        for count, (above, below), bounds in zip(
-            counts.values(), distances, weights(bits), strict=True
-        ):
-            if 2 * above > 3 * bits * below:  # d e**-d <= e**(-d/2), which is below 2**-bits
-                high += count
-                continue
-            distance = (above << bits) // below
-            low += count * (distance * bounds[0] >> bits)
-            high += count * (((distance + 1) * bounds[1] >> bits) + 1)
-        return low, high
-
-    return formula(enclose)
-
-
-def _weights(counts: Counter[Number], factor: Fraction) -> Weights:
-    """Return the function that encloses the weight of each logit to some binary places."""
-    logits, largest = list(counts), max(counts)
-
-    @lru_cache(maxsize=1)  # a sum and another one over the same weights ask in turn
-    def weights(bits: int) -> list[tuple[int, int]]:
-        return exponential_bounds(logits, largest, factor, bits)
-
-    return weights
-
-
-def _total(counts: Counter[Number], weights: Weights) -> Real:
-    def enclose(bits: int) -> tuple[int, int]:
-        low = high = 0
-        for count, bounds in zip(counts.values(), weights(bits), strict=True):
-            low += count * bounds[0]
-            high += count * bounds[1]
-        return low, high
-
-    return formula(enclose)
-
-
 def mean_logit(logits: Row, factor: Fraction) -> Real:
     """Return the mean of the logits, each weighted with its probability.
 
     >>> mean_logit([2.0, 2.0], Fraction(1)), float(mean_logit([0.0, 1.0], Fraction(1)))
     (Real(2), 0.7310585786300049)
     """
-    below = gap_sum(logits, factor) / (total_weight(logits, factor) * factor)
-    return Real(Fraction(max(logits))) - below
+    total, gaps = sums_over(logits, factor)
+    return Real(Fraction(max(logits))) - gaps / (total * factor)

@@ -17,7 +17,7 @@ numpy (`philox4x64_words`, `philox4x64_by_seed_sequence`)
     that `counter=0` begins with the block of counter 1.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 from sampling_ref.random.seed_sequence import seed_sequence_64
@@ -88,13 +88,18 @@ def philox4x32_words(
     blocks, rest = divmod(read_taken(taken), 4)
     start = (subsequence << 64) + offset + blocks
     key = (seed % 2**32, seed >> 32)
-    return after(_words_32(start, key), rest)
+    return after(_words(philox4x32, 32, start, key), rest)
 
 
-def _words_32(counter: int, key: tuple[int, int]) -> Iterator[int]:
+def _words(
+    block: Callable[[Sequence[int], Sequence[int]], Four],
+    bits: int,
+    counter: int,
+    key: Sequence[int],
+) -> Iterator[int]:
     while True:
-        yield from philox4x32([counter >> shift & 2**32 - 1 for shift in (0, 32, 64, 96)], key)
-        counter = (counter + 1) % 2**128
+        yield from block([counter >> bits * place & 2**bits - 1 for place in range(4)], key)
+        counter += 1
 
 
 def philox4x64_words(
@@ -108,13 +113,8 @@ def philox4x64_words(
     words = read_words(counter, 4, 64, "counter")
     blocks, rest = divmod(read_taken(taken), 4)
     start = sum(word << 64 * place for place, word in enumerate(words)) + blocks
-    return after(_words_64(start, read_words(key, 2, 64, "key")), rest)
-
-
-def _words_64(counter: int, key: tuple[int, ...]) -> Iterator[int]:
-    while True:
-        counter = (counter + 1) % 2**256  # before the block, as numpy does it
-        yield from philox4x64([counter >> shift & 2**64 - 1 for shift in (0, 64, 128, 192)], key)
+    # numpy adds one before the block
+    return after(_words(philox4x64, 64, start + 1, read_words(key, 2, 64, "key")), rest)
 
 
 def philox4x64_by_seed_sequence(seed: int, *, taken: int = 0) -> Iterator[int]:

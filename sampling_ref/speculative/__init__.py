@@ -15,48 +15,26 @@ typical         Medusa's rule, which does not keep the law
 law             the law of the output, by exact enumeration: the proof of all of the above
 """
 
-from sampling_ref.speculative.acceptance import (
-    ACCEPTANCE_RULES,
-    AcceptanceRule,
-    accept,
-    acceptance_rate,
-)
-from sampling_ref.speculative.block import block_breakpoints, verify_block
-from sampling_ref.speculative.chain import (
-    Verified,
-    chain_breakpoints,
-    matching_breakpoints,
-    verify_by_matching,
-    verify_chain,
-)
-from sampling_ref.speculative.law import law_of, output_law, target_law
-from sampling_ref.speculative.residual import ensemble, residual
-from sampling_ref.speculative.target_only import target_only_breakpoints, verify_target_only
-from sampling_ref.speculative.tree import tree_breakpoints, verify_tree, without_tokens
-from sampling_ref.speculative.typical import best_typical_candidate, is_typical
-
-__all__ = [
-    "ACCEPTANCE_RULES",
-    "AcceptanceRule",
-    "Verified",
-    "accept",
-    "acceptance_rate",
-    "best_typical_candidate",
-    "block_breakpoints",
-    "chain_breakpoints",
-    "ensemble",
-    "is_typical",
-    "law_of",
-    "matching_breakpoints",
-    "output_law",
-    "residual",
-    "target_law",
-    "target_only_breakpoints",
-    "tree_breakpoints",
-    "verify_block",
-    "verify_by_matching",
-    "verify_chain",
-    "verify_target_only",
-    "verify_tree",
-    "without_tokens",
-]
+from sampling_ref.speculative.acceptance import ACCEPTANCE_RULES as ACCEPTANCE_RULES
+from sampling_ref.speculative.acceptance import AcceptanceRule as AcceptanceRule
+from sampling_ref.speculative.acceptance import accept as accept
+from sampling_ref.speculative.acceptance import acceptance_rate as acceptance_rate
+from sampling_ref.speculative.block import block_breakpoints as block_breakpoints
+from sampling_ref.speculative.block import verify_block as verify_block
+from sampling_ref.speculative.chain import Verified as Verified
+from sampling_ref.speculative.chain import chain_breakpoints as chain_breakpoints
+from sampling_ref.speculative.chain import matching_breakpoints as matching_breakpoints
+from sampling_ref.speculative.chain import verify_by_matching as verify_by_matching
+from sampling_ref.speculative.chain import verify_chain as verify_chain
+from sampling_ref.speculative.law import law_of as law_of
+from sampling_ref.speculative.law import output_law as output_law
+from sampling_ref.speculative.law import target_law as target_law
+from sampling_ref.speculative.residual import ensemble as ensemble
+from sampling_ref.speculative.residual import residual as residual
+from sampling_ref.speculative.target_only import target_only_breakpoints as target_only_breakpoints
+from sampling_ref.speculative.target_only import verify_target_only as verify_target_only
+from sampling_ref.speculative.tree import tree_breakpoints as tree_breakpoints
+from sampling_ref.speculative.tree import verify_tree as verify_tree
+from sampling_ref.speculative.tree import without_tokens as without_tokens
+from sampling_ref.speculative.typical import best_typical_candidate as best_typical_candidate
+from sampling_ref.speculative.typical import is_typical as is_typical

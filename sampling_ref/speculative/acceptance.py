@@ -34,8 +34,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
-from sampling_ref.history import read_history
-from sampling_ref.parameters import read_choice
+from sampling_ref.parameters import read_choice, read_history
 from sampling_ref.row import TokenId
 from sampling_ref.speculative.shares import read_exactly, read_two_shares
 

@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import Any
 
 from sampling_ref.errors import HistoryError, RowError
-from sampling_ref.history import read_history
+from sampling_ref.parameters import read_history
 from sampling_ref.random.sources import read_uniforms
 from sampling_ref.row import Row, TokenId, read_weights
 

@@ -31,8 +31,7 @@ from fractions import Fraction
 from typing import Any, get_args
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.history import read_history
-from sampling_ref.parameters import is_whole, read_choice
+from sampling_ref.parameters import is_whole, read_choice, read_history
 from sampling_ref.row import Number, Row, TokenId, read_weights
 from sampling_ref.speculative.acceptance import Equality, accepts
 from sampling_ref.speculative.chain import Verified

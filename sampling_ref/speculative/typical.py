@@ -29,9 +29,8 @@ from math import prod
 from typing import Any
 
 from sampling_ref.errors import HistoryError
-from sampling_ref.history import read_history
 from sampling_ref.numbers.logarithm_sums import sign_of_logarithms
-from sampling_ref.parameters import read_fraction
+from sampling_ref.parameters import read_fraction, read_history
 from sampling_ref.row import Number, TokenId
 from sampling_ref.speculative.shares import read_rows, read_shares
 

@@ -36,11 +36,10 @@ from fractions import Fraction
 from math import inf
 from typing import Any, NamedTuple
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_choice, read_fraction
-from sampling_ref.row import Number, ReadRow, TokenId
+from sampling_ref.row import Candidates, Number, ReadRow, TokenId
 from sampling_ref.steps.step import rule_step
 
 PEAK = 5

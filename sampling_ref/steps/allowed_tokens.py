@@ -16,7 +16,7 @@ from collections.abc import Collection
 from typing import Any
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.history import read_history, read_token_set
+from sampling_ref.parameters import read_history, read_token_set
 from sampling_ref.row import Number, TokenId, mask, read_logits
 from sampling_ref.steps.step import no_tokens, row_step
 

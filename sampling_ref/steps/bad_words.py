@@ -19,7 +19,7 @@ All banned
 from collections.abc import Collection
 from typing import Any
 
-from sampling_ref.history import Scope, read_sequences, read_token_set, tokens_seen
+from sampling_ref.parameters import Scope, read_sequences, read_token_set, tokens_seen
 from sampling_ref.row import Number, TokenId, ban, read_logits
 from sampling_ref.steps.step import no_tokens, row_step
 

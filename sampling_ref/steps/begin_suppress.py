@@ -15,8 +15,7 @@ A forced first token
 from collections.abc import Collection
 from typing import Any
 
-from sampling_ref.history import read_history, read_token_set
-from sampling_ref.parameters import read_whole
+from sampling_ref.parameters import read_history, read_token_set, read_whole
 from sampling_ref.row import Number, TokenId, ban, read_logits
 from sampling_ref.steps.step import no_tokens, row_step
 

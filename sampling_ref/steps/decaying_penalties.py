@@ -34,8 +34,7 @@ Negative logits, zero
 
 from typing import Any, Literal, get_args
 
-from sampling_ref.history import read_history
-from sampling_ref.parameters import read_choice, read_number, read_whole
+from sampling_ref.parameters import read_choice, read_history, read_number, read_whole
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
 from sampling_ref.steps.step import row_step
 

@@ -41,11 +41,10 @@ Z function gives for each place how far it equals them.
 from collections.abc import Sequence
 from typing import Any
 
-from sampling_ref.history import read_sequences, tokens_seen
 from sampling_ref.lz.matches import own_beginnings
 from sampling_ref.numbers.binary32 import product_of_power, to_binary32
 from sampling_ref.numbers.glibc import logf
-from sampling_ref.parameters import read_number, read_whole
+from sampling_ref.parameters import read_number, read_sequences, read_whole, tokens_seen
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
 from sampling_ref.steps.step import row_step
 

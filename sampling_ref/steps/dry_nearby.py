@@ -23,8 +23,7 @@ Empty history
 from collections.abc import Collection
 from typing import Any
 
-from sampling_ref.history import read_history, read_token_set
-from sampling_ref.parameters import read_number, read_whole
+from sampling_ref.parameters import read_history, read_number, read_token_set, read_whole
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
 from sampling_ref.steps.step import row_step
 

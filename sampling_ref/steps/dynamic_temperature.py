@@ -32,12 +32,11 @@ from dataclasses import replace
 from math import inf
 from typing import Any, Literal
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.errors import ParameterError
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers, only_first_largest
 from sampling_ref.parameters import read_number, read_whole
-from sampling_ref.row import Number
+from sampling_ref.row import Candidates, Number
 from sampling_ref.steps.step import rule_step
 
 

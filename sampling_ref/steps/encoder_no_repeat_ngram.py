@@ -17,8 +17,7 @@ All banned
 
 from typing import Any
 
-from sampling_ref.history import read_history, tokens_seen
-from sampling_ref.parameters import read_whole
+from sampling_ref.parameters import read_history, read_whole, tokens_seen
 from sampling_ref.row import Number, ban, read_logits
 from sampling_ref.steps.step import no_tokens, row_step
 

@@ -25,8 +25,7 @@ Not invariant
 from collections.abc import Iterable
 from typing import Any
 
-from sampling_ref.history import read_history, tokens_seen
-from sampling_ref.parameters import read_number
+from sampling_ref.parameters import read_history, read_number, tokens_seen
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
 from sampling_ref.steps.step import Situation, Values, row_step
 

@@ -21,12 +21,11 @@ Rounding
 
 from typing import Any, Literal, get_args
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers, OfAll
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
-from sampling_ref.row import Number
+from sampling_ref.row import Candidates, Number
 from sampling_ref.steps.step import rule_step
 
 Equality = Literal["kept", "removed"]

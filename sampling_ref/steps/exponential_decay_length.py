@@ -23,8 +23,7 @@ Domain
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from sampling_ref.history import read_token_set, tokens_seen
-from sampling_ref.parameters import read_number, read_whole
+from sampling_ref.parameters import read_number, read_token_set, read_whole, tokens_seen
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
 from sampling_ref.steps.step import Situation, Values, row_step
 

@@ -15,7 +15,7 @@ Empty history
 
 from typing import Any
 
-from sampling_ref.history import read_history
+from sampling_ref.parameters import read_history
 from sampling_ref.row import Number, TokenId, force, read_logits
 from sampling_ref.steps.step import no_tokens, row_step
 

@@ -27,8 +27,7 @@ Domain
 from collections import Counter
 from typing import Any, Literal, get_args
 
-from sampling_ref.history import Scope, tokens_seen
-from sampling_ref.parameters import read_choice, read_number, read_whole
+from sampling_ref.parameters import Scope, read_choice, read_number, read_whole, tokens_seen
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
 from sampling_ref.steps.step import row_step
 

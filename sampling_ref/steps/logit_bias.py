@@ -18,8 +18,7 @@ Range
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sampling_ref.history import read_bias, read_history, read_numbers_of_tokens
-from sampling_ref.parameters import read_number
+from sampling_ref.parameters import read_bias, read_history, read_number, read_numbers_of_tokens
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
 from sampling_ref.steps.step import Situation, Values, row_step
 

@@ -12,10 +12,9 @@ Rounding
 
 from typing import Any
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers
-from sampling_ref.row import ReadRow
+from sampling_ref.row import Candidates, ReadRow
 from sampling_ref.steps.step import rule_step
 
 

@@ -44,7 +44,7 @@ Time
 from collections.abc import Sequence
 from math import inf
 
-from sampling_ref.lz.changes import add_to_all, add_to_one, amount_of
+from sampling_ref.lz.changes import add_to_all, amount_of
 from sampling_ref.lz.variants import Variant, lz_changes
 from sampling_ref.parameters import read_number
 from sampling_ref.row import Number, Row, TokenId, read_logits
@@ -84,11 +84,9 @@ def lz_penalty(
         return row
     changed: list[Number] = list(add_to_all(row, amount_of(changes.otherwise, strength)))
     for token, change in changes.by_token.items():
-        logit = row[token]
-        if change.power == 0:
-            changed[token] = -inf
-        else:
-            changed[token] = add_to_one(token, logit, amount_of(change, strength))
+        changed[token] = -inf
+        if change.power:
+            [changed[token]] = add_to_all([row[token]], amount_of(change, strength), [token])
     return changed
 
 

@@ -15,8 +15,7 @@ Other names
 from collections.abc import Collection
 from typing import Any
 
-from sampling_ref.history import read_token_set, tokens_seen
-from sampling_ref.parameters import read_whole
+from sampling_ref.parameters import read_token_set, read_whole, tokens_seen
 from sampling_ref.row import Number, TokenId, ban, read_logits
 from sampling_ref.steps.step import no_tokens, row_step
 

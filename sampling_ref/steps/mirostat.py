@@ -19,11 +19,10 @@ Rounding
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_choice, read_fraction
-from sampling_ref.row import Number, TokenId
+from sampling_ref.row import Candidates, Number, TokenId
 
 Whose = Literal["whole", "kept"]
 

@@ -54,14 +54,13 @@ from itertools import pairwise
 from math import floor, inf
 from typing import Any, Literal, get_args
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.numbers.binary32 import quotient, to_binary32
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.glibc import logf, powf
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.numbers.reals import Real, sum_of
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
-from sampling_ref.row import Number
+from sampling_ref.row import Candidates, Number
 from sampling_ref.steps.mirostat import next_mu
 from sampling_ref.steps.step import rule_step
 

@@ -24,11 +24,10 @@ Rounding
 
 from typing import Any
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers, Surprise
 from sampling_ref.parameters import read_fraction
-from sampling_ref.row import Number
+from sampling_ref.row import Candidates, Number
 from sampling_ref.steps.mirostat import next_mu
 from sampling_ref.steps.step import rule_step
 

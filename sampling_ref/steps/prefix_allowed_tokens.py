@@ -22,8 +22,7 @@ from math import inf
 from typing import Any, Literal, get_args
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.history import read_history, read_token_set
-from sampling_ref.parameters import read_choice
+from sampling_ref.parameters import read_choice, read_history, read_token_set
 from sampling_ref.row import Number, TokenId, force, mask, read_logits
 from sampling_ref.steps.step import no_tokens, row_step
 

@@ -19,8 +19,7 @@ Kind
 from math import inf
 from typing import Any
 
-from sampling_ref.history import read_history
-from sampling_ref.parameters import read_number
+from sampling_ref.parameters import read_history, read_number
 from sampling_ref.row import Number, numbers_of
 from sampling_ref.steps.step import no_tokens, row_step
 

@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.history import read_bias, read_history, read_sequences
+from sampling_ref.parameters import read_bias, read_history, read_sequences
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
 from sampling_ref.steps.step import Situation, Values, row_step
 

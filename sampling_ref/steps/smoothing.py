@@ -23,11 +23,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_number
-from sampling_ref.row import Number, ReadRow, TokenId, change_logits
+from sampling_ref.row import Candidates, Number, ReadRow, TokenId, change_logits
 from sampling_ref.steps.step import rule_step
 
 

@@ -17,12 +17,11 @@ from math import inf
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.errors import ParameterError, UnknownNameError
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.random.sources import Given, Randomness
-from sampling_ref.row import Number, ReadRow, TokenId
+from sampling_ref.row import Candidates, Number, ReadRow, TokenId
 
 
 @dataclass(frozen=True)

@@ -40,14 +40,13 @@ from itertools import accumulate, pairwise
 from math import exp, expm1
 from typing import Any, Literal, get_args
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.numbers.exact import EXACT, WeightRow
 from sampling_ref.numbers.exponential_sums import sign_of_sum
 from sampling_ref.numbers.mass import WEIGHT_ERROR, float_gaps
 from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
-from sampling_ref.row import Number
+from sampling_ref.row import Candidates, Number
 from sampling_ref.steps.step import rule_step
 
 Cut = Literal["centred", "counted"]

@@ -23,11 +23,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers, only_first_largest
 from sampling_ref.parameters import read_choice, read_number
-from sampling_ref.row import Number
+from sampling_ref.row import Candidates, Number
 from sampling_ref.steps.step import rule_step
 
 Zero = Literal["error", "first largest"]

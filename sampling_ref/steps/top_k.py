@@ -25,12 +25,12 @@ Order
 
 from typing import Any, Literal, get_args
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.errors import ParameterError
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_choice, read_whole
+from sampling_ref.row import Candidates
 from sampling_ref.steps.step import rule_step
 
 Zero = Literal["error", "off", "none"]

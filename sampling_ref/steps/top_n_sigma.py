@@ -31,11 +31,10 @@ from dataclasses import replace
 from math import inf
 from typing import Any, Literal, get_args
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers, Sigma
 from sampling_ref.parameters import read_choice, read_fraction
-from sampling_ref.row import Number, ReadRow
+from sampling_ref.row import Candidates, Number, ReadRow
 from sampling_ref.steps.step import rule_step
 
 Deviation = Literal["population", "sample"]

@@ -36,13 +36,12 @@ Rounding
 from collections.abc import Callable, Collection
 from typing import Any, Literal, get_args
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers, OfAll
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.random.sources import read_uniform
-from sampling_ref.row import Number, TokenId
+from sampling_ref.row import Candidates, Number, TokenId
 from sampling_ref.steps.step import rule_step
 
 Equality = Literal["counts", "does not"]

@@ -8,13 +8,12 @@ from typing import Any, TypeAlias
 
 import sampling_ref
 from sampling_ref import EXACT, WEIGHTS
-from sampling_ref.candidates import Candidates
-from sampling_ref.row import read_possible_logits, read_weights
+from sampling_ref.row import Candidates, read_possible_logits, read_weights
 
 DIGITS = Context(prec=80, Emin=-999999, Emax=999999)
 
 NO_NUMBERS = [nan, inf, -inf, True, "0.5", None, [0.5]]
-"""What is no number for any parameter."""
+"""Values that are not numbers, for any parameter."""
 
 
 def weights_of(logits: Sequence[float], factor: float = 1.0) -> list[Fraction]:

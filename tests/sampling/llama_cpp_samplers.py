@@ -10,7 +10,6 @@ from math import inf
 from typing import Any
 
 from sampling_ref import PROFILES, STEPS
-from sampling_ref.candidates import Candidates
 from sampling_ref.engines.draws import draw
 from sampling_ref.engines.llama_cpp import DISCRETE
 from sampling_ref.engines.llama_cpp_order import LLAMA_32
@@ -18,7 +17,7 @@ from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.numbers.llama32 import read_logits_in_32_bits
 from sampling_ref.numbers.orders import first_largest
 from sampling_ref.numbers.protocol import Width
-from sampling_ref.row import Number, TokenId, read_possible_logits
+from sampling_ref.row import Candidates, Number, TokenId, read_possible_logits
 from sampling_ref.steps import adaptive_p as of_adaptive_p
 from sampling_ref.steps.adaptive_p import PastProbabilities
 from sampling_ref.steps.step import Situation

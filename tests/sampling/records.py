@@ -11,10 +11,9 @@ from math import inf, log
 from typing import Any
 
 from sampling_ref import PROFILES
-from sampling_ref.candidates import Candidates
 from sampling_ref.engines.llama_cpp_order import falling_positions
 from sampling_ref.engines.orders import ORDERS
-from sampling_ref.row import ReadRow
+from sampling_ref.row import Candidates, ReadRow
 from tests.sampling.filtering import min_p, tail_free, top_a, top_k, top_p, typical
 
 Weights = Sequence[float | Fraction]

@@ -3,11 +3,10 @@
 from collections.abc import Collection
 from typing import Any
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.draws.inverse_cdf import inverse_cdf
 from sampling_ref.engines.draws import walk
 from sampling_ref.numbers.exact import EXACT
-from sampling_ref.row import Number, TokenId, read_possible_logits
+from sampling_ref.row import Candidates, Number, TokenId, read_possible_logits
 from sampling_ref.steps import mirostat, mirostat_1, mirostat_2
 from sampling_ref.steps.adaptive_p import adaptive_p
 

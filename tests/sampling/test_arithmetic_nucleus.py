@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RowError
 from sampling_ref.numbers import reaching as nucleus_module
-from sampling_ref.numbers.mass import mass_of
+from sampling_ref.numbers.mass import Mass
 from sampling_ref.numbers.orders import Ties, in_order, largest, largest_first
 from sampling_ref.numbers.reaching import first_reaching, nucleus
 from tests.sampling.rows import rows, shares
@@ -81,7 +81,7 @@ def test_a_nucleus_is_the_walk_through_the_sorted_row(
 def test_a_share_that_a_float_sum_hits_is_decided_as_by_sorting(
     row: list[float], data: st.DataObject, ties: Ties, sign: str, sizes: tuple[int, int, int]
 ) -> None:
-    mass = mass_of(row)
+    mass = Mass(row)
     assert mass.weights is not None
     index = data.draw(st.integers(0, len(row) - 1))
     runs = sum(sorted(mass.weights, reverse=True)[: index + 1])

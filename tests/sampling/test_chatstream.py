@@ -1,4 +1,4 @@
-"""ChatStream's penalties to the letter, its worked example, and processors of one's own."""
+"""ChatStream's penalties to the letter, its worked example, and your own processors."""
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.chatstream import (
+from sampling_ref.engines.chatstream import (
     LOGITS,
     FrequencyPenaltyProcessor,
     LogitsProcessor,

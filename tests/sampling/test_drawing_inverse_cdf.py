@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sampling_ref import WEIGHTS
-from sampling_ref.candidates import Candidates
 from sampling_ref.draws import inverse_cdf as of_inverse_cdf
 from sampling_ref.draws import without_replacement as of_without_replacement
 from sampling_ref.draws.inverse_cdf import Boundary
 from sampling_ref.errors import ParameterError, RandomNumberError, RowError, UndecidedError
 from sampling_ref.numbers.reals import Real, sum_of
+from sampling_ref.row import Candidates
 from tests.sampling.rows import exactly, rows, uniforms, weights
 
 MORE = int(os.environ.get("TOKENREF_CAMPAIGN", "1"))

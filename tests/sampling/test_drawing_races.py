@@ -222,7 +222,7 @@ def noise_of(u: float | Fraction) -> Real:
 
 
 def balancing_logit(u: Fraction, v: Fraction, bits: int) -> Fraction:
-    """Return a logit that makes up for the noise of v against that of u, to so many bits."""
+    """Return a logit that makes up for the noise of v against that of u, rounded to `bits` bits."""
     bounds = (noise_of(u) - noise_of(v)).bounds(bits)
     assert bounds is not None
     return Fraction(sum(bounds), 2 << bits)

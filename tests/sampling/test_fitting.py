@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref import step
-from sampling_ref.candidates import Candidates
 from sampling_ref.engines.orders import ORDERS
+from sampling_ref.row import Candidates
 from sampling_ref.steps.frequency_penalty import frequency_penalty
 from sampling_ref.steps.presence_penalty import presence_penalty
 from tests.sampling.filtering import top_p, top_p_logits, weights_of

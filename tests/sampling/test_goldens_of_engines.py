@@ -18,12 +18,11 @@ from typing import Any, Literal, TypeAlias
 import pytest
 
 from sampling_ref import Use, chain, distribution, explain, logprobs, sample, step
-from sampling_ref.candidates import Candidates, all_candidates
 from sampling_ref.errors import RowError
 from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.random.chacha import chacha_by_seed
 from sampling_ref.random.uniforms import rust_weighted_index
-from sampling_ref.row import ReadRow
+from sampling_ref.row import Candidates, ReadRow, all_candidates
 from tests.sampling.llama_cpp_samplers import min_p, top_k, top_p
 from tests.sampling.records import alone, kept, logs
 

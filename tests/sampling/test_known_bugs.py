@@ -93,7 +93,7 @@ def flushed(number: float) -> float:
 
 
 def eight_bit_sum(count: int) -> float:
-    """Return the sum of so many equal shares of 1, with 8 significant bits after every sum."""
+    """Return the sum of `count` equal shares of 1, with 8 significant bits after every sum."""
     total = 0.0
     for _ in range(count):
         mantissa, exponent = frexp(total + 1 / count)

@@ -13,11 +13,11 @@ from sampling_ref import public
 ROOT = Path(__file__).parent.parent.parent
 
 LAYERS = (
-    {"errors", "row", "parameters", "candidates", "history"},
+    {"errors", "row", "parameters"},
     {"numbers"},
     {"random", "lz", "generation"},
     {"steps", "draws", "speculative"},
-    {"engines", "tracing", "chatstream"},
+    {"engines", "tracing"},
     {"evaluation", "sampler", "public"},
 )
 """A part imports parts of earlier layers, or of its own, and never in circles."""

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.engines.libstdcxx import (
     order_of_partial_sort,
     order_of_sort,
@@ -25,6 +24,7 @@ from sampling_ref.errors import ParameterError, RandomNumberError, RowError
 from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.numbers.llama32 import sum_in_order
 from sampling_ref.random.mt19937 import mt19937
+from sampling_ref.row import Candidates
 from tests.sampling.llama_cpp_samplers import (
     AdaptiveState,
     adaptive_p,

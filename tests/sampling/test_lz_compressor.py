@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref.errors import HistoryError, ParameterError
-from sampling_ref.lz.code_lengths import literal_power, pair_power
 from sampling_ref.lz.compressor import (
     code_power,
     compress,
     decode_buffer,
     decompress,
     encode_buffer,
+    literal_power,
+    pair_power,
     parse,
 )
 from sampling_ref.lz.matches import Match, longest_match

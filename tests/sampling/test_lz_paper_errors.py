@@ -7,7 +7,7 @@ from math import log2
 import pytest
 
 from sampling_ref.lz.changes import Changes
-from sampling_ref.lz.code_lengths import pair_power
+from sampling_ref.lz.compressor import pair_power
 from sampling_ref.lz.matches import Match, longest_match
 from sampling_ref.lz.variants import Variant, lz_changes
 

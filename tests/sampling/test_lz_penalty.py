@@ -11,13 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref.errors import HistoryError, ParameterError, RowError
-from sampling_ref.lz.changes import Change, add_to_all, add_to_one, amount_of
+from sampling_ref.lz.changes import Change, add_to_all, amount_of
 from sampling_ref.lz.compressor import code_power
 from sampling_ref.lz.matches import longest_match, window_and_buffer
 from sampling_ref.lz.variants import VARIANTS, Variant, lz_changes
 from sampling_ref.lz.variants.codelength import codelength, codelength_by_definition
-from sampling_ref.lz.variants.corrected import corrected
-from sampling_ref.lz.variants.paper import paper
+from sampling_ref.lz.variants.corrected import corrected, paper
 from sampling_ref.numbers.reals import Real
 from sampling_ref.row import Number
 from sampling_ref.steps.lz import lz_penalty
@@ -145,7 +144,7 @@ def test_a_sum_that_almost_vanishes_is_rounded_once_too(ulps: int, power: int) -
     logit = -amount.main + ulps * 2.0**-54
     expected = float(Real(logit) + amount.real)
     assert add_to_all([logit], amount) == [expected]
-    assert add_to_one(0, logit, amount) == expected
+    assert add_to_all([Fraction(0), logit], amount)[1] == expected
 
 
 def test_halves_are_rounded_to_even_where_the_sum_is_rational() -> None:

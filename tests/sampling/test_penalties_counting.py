@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError
 from sampling_ref.evaluation import explain, step
-from sampling_ref.history import Scope
 from sampling_ref.numbers.binary32 import Binary32
+from sampling_ref.parameters import Scope
 from sampling_ref.row import Number
 from sampling_ref.steps.decaying_penalties import Fading, Line, decaying_penalties
 from sampling_ref.steps.frequency_penalty import frequency_penalty

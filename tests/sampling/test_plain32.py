@@ -29,7 +29,6 @@ from sampling_ref import (
     top_n_sigma,
     top_p,
 )
-from sampling_ref.candidates import Candidates, all_candidates
 from sampling_ref.engines.draws import draw, walk
 from sampling_ref.engines.llama_cpp_order import LLAMA_32
 from sampling_ref.engines.profile import Profile, Stage
@@ -40,7 +39,7 @@ from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.numbers.softmax import softmax
 from sampling_ref.numbers.torch32 import TORCH32
 from sampling_ref.random.sources import Given, read_uniforms
-from sampling_ref.row import ReadRow
+from sampling_ref.row import Candidates, ReadRow, all_candidates
 from sampling_ref.steps.step import Situation
 from tests.sampling.rows import histories, rows, shares
 from tests.texts import drawn

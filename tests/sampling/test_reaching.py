@@ -11,7 +11,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RowError
-from sampling_ref.numbers.mass import mass_of
 from sampling_ref.numbers.reaching import first_reaching
 from tests.sampling.rows import (
     EXCEEDING,
@@ -93,8 +92,6 @@ def test_the_total_may_be_that_of_another_row(
 ) -> None:
     expected = by_decimals(row, share, total=other, **options)
     assert first_reaching(row, share, total=other, **options) == expected
-    mass = mass_of(other, factor=options["factor"])
-    assert first_reaching(row, share, total=mass, **options) == expected
 
 
 @given(rows(impossible=False), st.data(), st.sampled_from([17, 25, 40, 120, 200]), OPTIONS)
@@ -176,13 +173,6 @@ def test_what_is_no_row_is_an_error(row: list[float]) -> None:
         first_reaching(row, 0.5)
     with pytest.raises(RowError, match=r"^total"):
         first_reaching([0.5], 0.5, total=row)
-
-
-def test_a_mass_goes_with_its_own_factor() -> None:
-    mass = mass_of([0.5, 0.5], factor=2)
-    assert first_reaching([0.5], 0.5, total=mass, factor=2) == 0
-    with pytest.raises(ParameterError, match=r"^factor must be that of the total, 2, got 1$"):
-        first_reaching([0.5], 0.5, total=mass)
 
 
 def test_walked_logits_may_be_far_above_those_of_the_total() -> None:

@@ -50,8 +50,8 @@ QUESTIONS: dict[str, dict[str, dict[str, Any]]] = {
 
 ASKED = [(name, op) for name, questions in QUESTIONS.items() for op in questions]
 
-MOST = {"exact": (68, 19), "f32": (62, 17)}
-"""So many functions, and so many files, at most; comprehensions are not counted."""
+MOST = {"exact": (60, 16), "f32": (60, 15)}
+"""Maximum numbers of functions and files; comprehensions are not counted."""
 
 IRRATIONAL = {"dynamic_temperature", "mirostat_1", "mirostat_2", "top_a"}
 """In exact precision these need logarithms of sums as real numbers, and 16 functions more."""
@@ -90,7 +90,7 @@ def test_a_step_runs_through_few_functions_and_files(name: str, op: str, precisi
 @pytest.mark.parametrize("name", STEPS)
 def test_a_rule_is_the_function_of_its_file(name: str) -> None:
     module = import_module(f"sampling_ref.steps.{name}")
-    assert module in RULES
+    assert name in RULES
     assert module.STEP is STEPS[name]
     functions = [
         node.name

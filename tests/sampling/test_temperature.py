@@ -3,23 +3,22 @@
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import inf, log, nan
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.errors import ParameterError, RowError
 from sampling_ref.numbers.binary32 import Binary32
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.plain32 import PLAIN32
 from sampling_ref.numbers.protocol import Numbers
-from sampling_ref.row import Number
+from sampling_ref.row import Candidates, Number
 from sampling_ref.steps import dynamic_temperature as of_dynamic_temperature
 from sampling_ref.steps import smoothing as of_smoothing
-from sampling_ref.steps.greedy import Rule, greedy_token, is_greedy
 from sampling_ref.steps.greedy import greedy as only_greedy_candidates
+from sampling_ref.steps.greedy import greedy_token
 from sampling_ref.steps.temperature import temperature as tempered
 from tests.sampling.rows import rows
 from tests.texts import drawn
@@ -250,32 +249,7 @@ def test_a_row_without_a_possible_token_has_no_greedy_token() -> None:
     assert only_greedy([-inf, -inf]) == [-inf, -inf]
 
 
-@pytest.mark.parametrize(
-    ("rule", "greedy_ones", "others"),
-    [
-        ("zero", [0, 0.0, -0.0, Fraction(0)], [5e-324, -1.0, 1.0]),
-        ("not positive", [0, -0.0, -5e-324, -1], [5e-324, 1]),
-        ("below 1e-7", [0, -1, 1e-7 - 1e-22], [1e-7, 1]),
-        ("below 1e-6", [0, -1, 1e-6 - 1e-21], [1e-6, 1]),
-        ("below 1e-5", [0, -1, 1e-5 - 1e-20], [1e-5, 1]),
-        ("below 0.01", [0, -1, 0.01 - 1e-17], [0.01, 1]),
-    ],
-)
-def test_when_engines_are_greedy(
-    rule: Rule, greedy_ones: list[Number], others: list[Number]
-) -> None:
-    assert all(is_greedy(value, rule) for value in greedy_ones)
-    assert not any(is_greedy(value, rule) for value in others)
-
-
-def test_every_rule_is_tested_and_no_other_is_known() -> None:
-    assert len(get_args(Rule)) == 6
-    for rule in ("never", "", None, 0):
-        with pytest.raises(ParameterError, match=r"^rule must be one of zero, not positive"):
-            is_greedy(1.0, rule)  # type: ignore[arg-type]
-    for value in (nan, inf, "0", None, True):
-        with pytest.raises(ParameterError, match=r"^temperature must be a finite number, got"):
-            is_greedy(value, "zero")  # type: ignore[arg-type]
+def test_no_other_ties_are_known() -> None:
     for ties in ("lowest", None):
         with pytest.raises(ParameterError, match=r"^ties must be one of first, last"):
             greedy_token([1.0], ties=ties)  # type: ignore[arg-type]

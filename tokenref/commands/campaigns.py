@@ -37,21 +37,15 @@ from tokenref.fuzzing.shrinking import shrunk
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.record import OPS
-from tokenref.strategies import (
-    SAMPLER_QUESTIONS,
-    TOKENIZER_QUESTIONS,
-    VOCABULARY_QUESTIONS,
-    profiles_of,
-)
+from tokenref.strategies import SAMPLER_QUESTIONS, TOKENIZER_QUESTIONS, VOCABULARY_QUESTIONS
+from tokenref.strategies.sampler_questions import profiles_of
 from tokenref.subjects import SAMPLERS, TokenizerFile
 
 QUESTIONS: Final = {*VOCABULARY_QUESTIONS, *TOKENIZER_QUESTIONS, *SAMPLER_QUESTIONS}
 """Operations that campaigns can ask about."""
 
-CLEAN: Final = 0
-FAILURES: Final = 1
-NOTHING_COMPARED: Final = 3
-INTERRUPTED: Final = 130
+CLEAN, FAILURES, NOTHING_COMPARED, INTERRUPTED = 0, 1, 3, 130
+"""Exit codes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +66,6 @@ class Wanted:
 
 def campaign(
     wanted: Wanted,
-    *,
     seconds: float | None,
     shrink_seconds: float,
     most: int,
@@ -149,8 +142,9 @@ def plan_for(wanted: Wanted, engine: Engine) -> Plan:
     )
     _must_fit(selection)
     seed = wanted.seed
-    if seed is None and wanted.state is not None and _has_content(wanted.state):
-        seed = read_journal(wanted.state).plan.seed
+    state = wanted.state
+    if seed is None and state is not None and state.exists() and state.stat().st_size:
+        seed = read_journal(state).plan.seed
     return plan_of(
         seed=secrets.randbits(32) if seed is None else seed,
         engine=wanted.engine,
@@ -186,15 +180,10 @@ def supported(engine: Engine, subjects: Sequence[str] = ()) -> list[str]:
     """
     if isinstance(engine, ProtocolEngine):
         return [op for op in OPS if op in engine.hello.ops and op in QUESTIONS]
-    kinds = {"vocabulary"}
-    kinds |= {"tokenizer"} if isinstance(engine, LoadsTokenizers) else set()
-    kinds |= {"sampler"} if isinstance(engine, LoadsProfiles) else set()
-    comparer = Comparer(engine)
-    return [
-        op
-        for op in OPS
-        if op in QUESTIONS and kind_of(op) in kinds and _answers(comparer, op, subjects)
-    ]
+    lacking = set() if isinstance(engine, LoadsTokenizers) else {"tokenizer"}
+    lacking |= set() if isinstance(engine, LoadsProfiles) else {"sampler"}
+    asked = [op for op in OPS if op in QUESTIONS and kind_of(op) not in lacking]
+    return [op for op in asked if _answers(Comparer(engine), op, subjects)]
 
 
 def _answers(comparer: Comparer, op: str, subjects: Sequence[str]) -> bool:
@@ -272,10 +261,6 @@ def _must_fit(selection: Selection) -> None:
         raise InputError("--vocabulary needs operations of one kind: select them with --op")
 
 
-def _has_content(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
-
-
 ALIKE: Final = 10
 """A campaign also ends after this many findings per likely bug of `--most`."""
 
@@ -334,13 +319,8 @@ class CampaignRun:
         self._bar.close()
         bugs = likely_bugs(self._journal.findings.values())
         if self._writer is not None:
-            together = [
-                Bug(
-                    first=str(bug.first.record["id"]),
-                    others=[str(other.record["id"]) for other in bug.others],
-                )
-                for bug in bugs
-            ]
+            ids = [[str(one.record["id"]) for one in (bug.first, *bug.others)] for bug in bugs]
+            together = [Bug(first=first, others=others) for first, *others in ids]
             self._writer.write(Footer(why=why, bugs=together))
             self._writer.close()
         plan = self._journal.plan

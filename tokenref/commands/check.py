@@ -1,26 +1,35 @@
 """`tokenref check`: run engines through records, or through a text."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress
+from rich.progress import Progress, TaskID
 
 from bpe_ref.encoders.table import NOT_BPE
 from tokenref.answers import Engine
 from tokenref.catalogue import Catalogue, Selection, UnknownSubjectError, open_catalogue
-from tokenref.commands.options import OPERATION, patience_options
-from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, progress_bar, write
+from tokenref.commands.options import (
+    FIXTURES,
+    FIXTURES_DIGEST,
+    JSON_LINES,
+    KNOWN,
+    ORDER,
+    PROGRAM_HELP,
+    patience_options,
+    selection_options,
+)
+from tokenref.commands.paths import FILE, InputError, must_be_writable, progress_bar, write
 from tokenref.commands.report import Wanted, report_options
 from tokenref.corpus import compare_corpus, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
 from tokenref.known import Known, default_path, read_known
-from tokenref.manifest import dump_manifest
+from tokenref.manifest import manifest_digest
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import open_program
@@ -33,23 +42,8 @@ from tokenref.runner import Run, run_engine
 
 @click.command()
 @click.argument("engines", nargs=-1, metavar="ENGINE...")
-@click.option(
-    "--cmd",
-    "commands",
-    multiple=True,
-    metavar="'PROGRAM ARGS'",
-    help="Test this program. It speaks the protocol of docs/protocol.md and is started "
-    "without a shell.",
-)
-@click.option("--id", "ids", multiple=True, metavar="GLOB", help="Run only cases whose id matches.")
-@click.option("--op", "ops", multiple=True, type=OPERATION, help="Run only this operation.")
-@click.option("--flag", "flags", multiple=True, help="Run only cases with this flag.")
-@click.option(
-    "--vocabulary",
-    "vocabularies",
-    multiple=True,
-    help="Run only cases of this vocabulary (a name).",
-)
+@click.option("--cmd", "commands", multiple=True, metavar="'PROGRAM ARGS'", help=PROGRAM_HELP)
+@selection_options("Run")
 @click.option(
     "--corpus",
     type=FILE,
@@ -58,24 +52,12 @@ from tokenref.runner import Run, run_engine
 @click.option(
     "--records", type=FILE, help="Run the records in this file, written by `fill` or `promote`."
 )
-@click.option(
-    "--fixtures", type=FOLDER, help="Use the fixtures in this folder, not those of the package."
-)
-@click.option("--known", "known_path", type=FILE, help="Use this list of known differences.")
-@click.option(
-    "--json",
-    "json_path",
-    type=FILE,
-    help="Write the results of all cases to this file, as JSON lines.",
-)
+@FIXTURES
+@FIXTURES_DIGEST
+@KNOWN
+@JSON_LINES
 @click.option("--require", is_flag=True, help="Fail if an engine is unavailable.")
-@click.option(
-    "--seed",
-    type=int,
-    default=0,
-    show_default=True,
-    help="Seed of the order in which cases are run.",
-)
+@ORDER
 @patience_options
 @report_options
 @click.pass_context
@@ -83,13 +65,11 @@ def check(
     ctx: click.Context,
     engines: Sequence[str],
     commands: Sequence[str],
-    ids: Sequence[str],
-    ops: Sequence[str],
-    flags: Sequence[str],
-    vocabularies: Sequence[str],
+    selection: Selection,
     corpus: Path | None,
     records: Path | None,
     fixtures: Path | None,
+    digest: str | None,
     known_path: Path | None,
     json_path: Path | None,
     seed: int,
@@ -106,9 +86,9 @@ def check(
     the file, where `fill` and `promote` write it.
     """
     paths = {"corpus": corpus, "records": records, "fixtures": fixtures, "known": known_path}
-    given = {"id": ids, "op": ops, "flag": flags, "vocabulary": vocabularies}
-    given |= {name: (str(path),) for name, path in paths.items() if path is not None}
-    options = {name: list(values) for name, values in given.items() if values}
+    options = {name: list(values) for name, values in selection.named().items() if values}
+    options |= {name: [str(path)] for name, path in paths.items() if path is not None}
+    options |= {} if digest is None else {"fixtures-digest": [digest]}
     _refuse_mixtures(options, reports)
     if not engines and not commands:
         raise click.UsageError("Missing argument 'ENGINE...' or option --cmd")
@@ -119,25 +99,26 @@ def check(
     about |= {"seed": seed, "timeout": patience.sentence()} if commands else {"seed": seed}
     console = Console()
     if corpus is not None:
-        code = _check_corpus(console, corpus, vocabularies[0], available, json_path, about)
+        code = _check_corpus(
+            console, corpus, selection.vocabularies[0], available, json_path, about
+        )
         _print_unavailable(console, unavailable)
         _print_not_bpe(console, available)
         ctx.exit(max(code, int(require and bool(unavailable))))
-    selection = Selection(ids, ops, flags, vocabularies if records is None else ())
     if records is not None:
-        catalogue = _own_catalogue(records, vocabularies)
+        catalogue = _own_catalogue(records, selection.vocabularies)
+        selection = replace(selection, vocabularies=())
         about["records"] = f"sha256:{catalogue.manifest.files[0].sha256}"
     else:
-        catalogue = open_catalogue(fixtures)
-        about["fixtures"] = f"sha256:{sha256(dump_manifest(catalogue.manifest)).hexdigest()}"
+        catalogue = open_catalogue(fixtures, digest)
+        about["fixtures"] = manifest_digest(catalogue.manifest)
+    about["fixtures_version"] = catalogue.manifest.version
     known = _known_differences(known_path, records)
     cases = catalogue.select(selection)
     complete = selection.is_everything and records is None
-    runs = _run_all(available, cases, catalogue, known, complete=complete, seed=seed)
+    runs = _run_all(available, cases, catalogue, known=known, complete=complete, seed=seed)
     there = [name for name in dict.fromkeys(engines) if name not in dict(unavailable)]
-    for run, name in zip(
-        runs, there, strict=False
-    ):  # programs of --cmd follow and know their arguments
+    for run, name in zip(runs, there, strict=False):  # programs of --cmd know their arguments
         run.again = run.again or ([name] if name != run.engine else [])
     again = [
         part
@@ -187,32 +168,21 @@ def _known_differences(path: Path | None, records: Path | None) -> list[Known]:
 
 
 def _run_all(
-    available: Sequence[Engine],
-    cases: Sequence[Case],
-    catalogue: Catalogue,
-    known: Sequence[Known],
-    *,
-    complete: bool,
-    seed: int,
+    available: Sequence[Engine], cases: Sequence[Case], catalogue: Catalogue, **how: Any
 ) -> list[Run]:
     """Run the engines one after another, with a progress bar."""
     runs: list[Run] = []
-    with progress_bar() as progress:
+    with progress_bar() as bar:
         for entry in available:
-            task = progress.add_task(escape(visible(entry.name)), total=len(cases))
-            runs.append(
-                run_engine(
-                    entry,
-                    cases,
-                    catalogue,
-                    known=known,
-                    complete=complete,
-                    progress=partial(_advance, progress, task),
-                    seed=seed,
-                )
-            )
-            progress.remove_task(task)
+            task = bar.add_task(escape(visible(entry.name)), total=len(cases))
+            shown = partial(_show_progress, bar, task)
+            runs.append(run_engine(entry, cases, catalogue, progress=shown, **how))
+            bar.remove_task(task)
     return runs
+
+
+def _show_progress(bar: Progress, task: TaskID, done: int) -> None:
+    bar.update(task, completed=done)
 
 
 def must_differ(names: Sequence[str]) -> None:
@@ -225,10 +195,6 @@ def must_differ(names: Sequence[str]) -> None:
     for at, name in enumerate(names):
         if name in names[:at]:
             raise InputError(f"two engines are named {name!r}: run one at a time")
-
-
-def _advance(progress: Progress, task: Any, done: int) -> None:
-    progress.update(task, completed=done)
 
 
 def _refuse_mixtures(options: Mapping[str, Sequence[str]], reports: Wanted) -> None:
@@ -291,10 +257,5 @@ def _print_not_bpe(console: Console, available: Sequence[Engine]) -> None:
     """Print which engines are not byte-pair encoders and are only compared."""
     for entry in available:
         if entry.name in NOT_BPE:
-            console.print(
-                f"\n{entry.name} is not byte-pair encoding. It is included for comparison "
-                "and expected "
-                "to fail",
-                style="yellow",
-                soft_wrap=True,
-            )
+            said = "is not byte-pair encoding. It is included for comparison and expected to fail"
+            console.print(f"\n{entry.name} {said}", style="yellow", soft_wrap=True)

@@ -5,7 +5,6 @@ For programs on machines without tokenref, such as a device, a phone or a cluste
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -17,11 +16,11 @@ from bpe_ref.formats.files import replacing
 from tokenref.answers import Engine
 from tokenref.catalogue import LARGEST_BATCH, Catalogue, Selection, SelectionError, open_catalogue
 from tokenref.commands.endings import standard_output
-from tokenref.commands.options import OPERATION
+from tokenref.commands.options import FIXTURES, JSON_LINES, KNOWN, ORDER, selection_options
 from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, progress_bar, write
 from tokenref.engines.table import Unavailable, engine
 from tokenref.known import default_path, read_known
-from tokenref.manifest import dump_manifest
+from tokenref.manifest import manifest_digest
 from tokenref.protocol.answering import answer_requests
 from tokenref.protocol.batches import Loading
 from tokenref.protocol.opening import open_function
@@ -32,41 +31,18 @@ from tokenref.record import Case, RecordError, op_of
 from tokenref.reports import visible
 from tokenref.reports.lines import dump_report
 from tokenref.reports.terminal import print_runs
-from tokenref.runner import Run, conclude, with_known_results
+from tokenref.runner import Run, conclude, self_check_failed, with_known_results
 
 _REQUESTS: Final = "requests.jsonl"
 
 
-def fixtures_digest(catalogue: Catalogue) -> str:
-    """Return the digest of the fixtures, which is that of their manifest."""
-    return f"sha256:{sha256(dump_manifest(catalogue.manifest)).hexdigest()}"
-
-
 @click.command()
-@click.option(
-    "--id", "ids", multiple=True, metavar="GLOB", help="Export only cases whose id matches."
-)
-@click.option("--op", "ops", multiple=True, type=OPERATION, help="Export only this operation.")
-@click.option("--flag", "flags", multiple=True, help="Export only cases with this flag.")
-@click.option(
-    "--vocabulary",
-    "vocabularies",
-    multiple=True,
-    help="Export only cases of this vocabulary (a name).",
-)
-@click.option(
-    "--fixtures", type=FOLDER, help="Use the fixtures in this folder, not those of the package."
-)
+@selection_options("Export")
+@FIXTURES
 @click.option(
     "--folder", type=FOLDER, help="Write requests.jsonl and the vocabularies to this folder."
 )
-@click.option(
-    "--seed",
-    type=int,
-    default=0,
-    show_default=True,
-    help="Seed of the order in which cases are run.",
-)
+@ORDER
 @click.option(
     "--repeat",
     type=click.IntRange(1, 100_000),
@@ -82,10 +58,7 @@ def fixtures_digest(catalogue: Catalogue) -> str:
     help="Maximum number of questions per message.",
 )
 def export(
-    ids: Sequence[str],
-    ops: Sequence[str],
-    flags: Sequence[str],
-    vocabularies: Sequence[str],
+    selection: Selection,
     fixtures: Path | None,
     folder: Path | None,
     seed: int,
@@ -106,9 +79,9 @@ def export(
     the fixtures.
     """  # noqa: D301 - a mark of click
     catalogue = open_catalogue(fixtures)
-    cases = catalogue.select(Selection(ids, ops, flags, vocabularies))
+    cases = catalogue.select(selection)
     cases = _present(cases, catalogue, shipped=folder is None)
-    digest = fixtures_digest(catalogue)
+    digest = manifest_digest(catalogue.manifest)
     catalogue = replace(catalogue, canaries=_with_cases(catalogue.canaries, cases))
     if not cases:
         raise SelectionError(
@@ -137,16 +110,9 @@ def export(
 @click.command()
 @click.argument("requests", type=FILE)
 @click.argument("responses", type=FILE)
-@click.option(
-    "--fixtures", type=FOLDER, help="Use the fixtures in this folder, not those of the package."
-)
-@click.option("--known", "known_path", type=FILE, help="Use this list of known differences.")
-@click.option(
-    "--json",
-    "json_path",
-    type=FILE,
-    help="Write the results of all cases to this file, as JSON lines.",
-)
+@FIXTURES
+@KNOWN
+@JSON_LINES
 @click.pass_context
 def judge(
     ctx: click.Context,
@@ -164,7 +130,7 @@ def judge(
         must_be_writable(json_path)
     catalogue = open_catalogue(fixtures)
     known = read_known(known_path or default_path())
-    digest = fixtures_digest(catalogue)
+    digest = manifest_digest(catalogue.manifest)
     questions = read_requests(requests, catalogue)
     if questions.fixtures != digest:
         raise RecordError(
@@ -175,15 +141,10 @@ def judge(
     run = Run(found.hello.impl.name, found.hello.impl.version, len(found.results))
     run.again = ["--cmd", "PROGRAM"]  # the responses do not say which program it was
     run.results = with_known_results(found.results, run.engine, known)
-    run.trouble = [
-        *(
-            f"self-check failed: the judge accepted a known-wrong answer (canary {each})"
-            for each in found.canaries
-        ),
-        *found.trouble,
-    ]
+    run.trouble = [*map(self_check_failed, found.canaries), *found.trouble]
     conclude(run, known, complete=len(found.results) == len(catalogue.cases))
     about: dict[str, object] = {"fixtures": digest, "seed": questions.seed}
+    about["fixtures_version"] = catalogue.manifest.version
     again = [] if fixtures is None else ["--fixtures", str(fixtures)]
     if json_path is not None:  # before anything is printed, which may fail
         write(dump_report([run], about, known), json_path)

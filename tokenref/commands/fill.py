@@ -30,9 +30,12 @@ from tokenref.subjects import TokenizerSubject
 )
 def fill(vocabulary: str, texts: Path, out: Path) -> None:
     """Make golden records for your own texts and vocabulary."""
-    from tokenref.goldens import goldens_for, texts_of
+    from tokenref.goldens import GoldensError, goldens_for, own_subject, texts_of
 
-    subject = _own_subject(vocabulary)
+    try:
+        subject = own_subject(vocabulary)
+    except GoldensError as error:
+        raise InputError(str(error)) from None
     kind = "vocabulary" if isinstance(subject, Vocabulary) else "tokenizer"
     is_known = vocabulary == "tiny" or vocabulary in REGISTRY
     beside = None if is_known else out.with_name(f"{out.stem}.{kind}.json")
@@ -54,15 +57,6 @@ def fill(vocabulary: str, texts: Path, out: Path) -> None:
     click.echo(f"{out}: {count:,} cases, {len(lines) - count:,} duplicates omitted")
     if beside is not None:
         click.echo(f"{beside}: the {kind}")
-
-
-def _own_subject(vocabulary: str) -> TokenizerSubject:
-    from tokenref.goldens import GoldensError, own_subject
-
-    try:
-        return own_subject(vocabulary)
-    except GoldensError as error:
-        raise InputError(str(error)) from None
 
 
 def _content(subject: TokenizerSubject, name: str, out: Path) -> bytes:

@@ -6,7 +6,7 @@ from shlex import quote
 import click
 
 from tokenref.catalogue import open_catalogue
-from tokenref.commands.options import patience_options
+from tokenref.commands.options import PROGRAM_HELP, patience_options
 from tokenref.commands.paths import FOLDER, InputError
 from tokenref.doctor.conversation import Finding
 from tokenref.doctor.walk import examine
@@ -18,14 +18,7 @@ _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
 
 
 @click.command()
-@click.option(
-    "--cmd",
-    "command",
-    required=True,
-    metavar="'PROGRAM ARGS'",
-    help="Test this program. It speaks the protocol of docs/protocol.md and is started "
-    "without a shell.",
-)
+@click.option("--cmd", "command", required=True, metavar="'PROGRAM ARGS'", help=PROGRAM_HELP)
 @patience_options
 @click.pass_context
 def doctor(ctx: click.Context, command: str, patience: Patience) -> None:

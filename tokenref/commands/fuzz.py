@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import click
 
 from tokenref.commands.options import OPERATION, number_of_seconds, patience_options
 from tokenref.commands.paths import FILE, FOLDER, InputError, write
 from tokenref.fuzzing.plan import SECONDS
-from tokenref.protocol.channel import Patience
 
 
 @click.command()
@@ -63,7 +63,10 @@ from tokenref.protocol.channel import Patience
     help="Stop after this many likely bugs, or ten times as many findings.",
 )
 @click.option(
-    "--executor", metavar="NAME", help="Run in parallel: processes, processes:N, or module:factory."
+    "--executor",
+    "executor_name",
+    metavar="NAME",
+    help="Run in parallel: processes, processes:N, or module:factory.",
 )
 @click.option(
     "--state", type=FILE, help="Save progress and findings to this file, and resume from it."
@@ -72,22 +75,15 @@ from tokenref.protocol.channel import Patience
 @click.pass_context
 def fuzz(
     ctx: click.Context,
+    /,
     engine: str | None,
     command: str | None,
-    ops: Sequence[str],
-    profiles: Sequence[str],
-    subjects: Sequence[str],
-    ignored: Sequence[str],
+    index: int | None,
     seconds: float | None,
     shrink_seconds: float,
-    cases: int | None,
-    seed: int | None,
-    shard: str,
-    index: int | None,
     most: int,
-    executor: str | None,
-    state: Path | None,
-    patience: Patience,
+    executor_name: str | None,
+    **wanted: Any,
 ) -> None:
     """Ask an engine random questions and shrink the failures.
 
@@ -106,24 +102,10 @@ def fuzz(
         if error.name != "hypothesis":
             raise
         raise InputError("fuzz needs hypothesis: pip install 'tokenref[fuzz]'") from None
-    wanted = Wanted(
-        engine=engine or f"cmd:{command}",
-        ops=ops,
-        profiles=profiles,
-        subjects=subjects,
-        ignored=ignored,
-        seed=seed,
-        cases=cases,
-        shard=shard,
-        state=state,
-        patience=patience,
-    )
+    options = Wanted(engine=engine or f"cmd:{command}", **wanted)
     if index is not None:
-        ctx.exit(ask_again(wanted, index, shrink_seconds))
-    code = campaign(
-        wanted, seconds=seconds, shrink_seconds=shrink_seconds, most=most, executor_name=executor
-    )
-    ctx.exit(code)
+        ctx.exit(ask_again(options, index, shrink_seconds))
+    ctx.exit(campaign(options, seconds, shrink_seconds, most, executor_name))
 
 
 @click.command()
@@ -168,6 +150,7 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
 @click.option(
     "--id", "ids", multiple=True, metavar="GLOB", help="Promote only findings whose id matches."
 )
+@click.option("--all", "every", is_flag=True, help="Promote more than one finding per likely bug.")
 @click.option("--why", required=True, help="Why the case matters, for later readers.")
 @click.option("--slug", help="Use this last part of the id instead of a digest.")
 @click.option(
@@ -190,10 +173,13 @@ def promote(
     out: Path | None,
     fixtures: Path | None,
     year: int | None,
+    *,
+    every: bool,
 ) -> None:
     """Turn the findings of a campaign into golden records.
 
-    FINDINGS is the --state file of `tokenref fuzz`. The reference computes the answers again.
+    FINDINGS is the --state file of `tokenref fuzz`. Of findings that are likely the same bug, only
+    the simplest is promoted. The reference computes the answers again.
 
     --out writes your own file of records. Vocabularies that are not part of the fixtures are
     written to the folder vocab next to it. Run it with `tokenref check ENGINE --records FILE`.
@@ -202,6 +188,7 @@ def promote(
     the manifest.
     """
     from tokenref.fuzzing.journal import read_journal
+    from tokenref.fuzzing.likely_bugs import likely_bugs
     from tokenref.fuzzing.promoting import own_target, promoted, promoted_to_fixtures
     from tokenref.glossary import FLAGS
 
@@ -216,6 +203,9 @@ def promote(
         for finding in journal.findings.values()
         if not ids or any(fnmatchcase(str(finding.record["id"]), glob) for glob in ids)
     ]
+    selected = len(chosen)
+    if not every:
+        chosen = [bug.first for bug in likely_bugs(chosen)]
     if slug is not None and len(chosen) > 1:
         raise InputError(f"--slug needs exactly one finding, but {len(chosen)} are selected")
     if fixtures is not None and year is not None:
@@ -228,3 +218,9 @@ def promote(
         write(content, path)
     for case in result.cases:
         click.echo(case.id)
+    if selected > len(chosen):
+        click.echo(
+            f"{selected - len(chosen):,} more findings are likely the same bugs; "
+            "--all promotes them too",
+            err=True,
+        )

@@ -12,10 +12,12 @@ from rich.text import Text
 from bpe_ref import SymbolError, load
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.tracing import render_trace, trace
-from tokenref.catalogue import open_catalogue
-from tokenref.commands.paths import FOLDER, InputError
+from tokenref.catalogue import fixtures_folder, open_catalogue
+from tokenref.commands.options import FIXTURES
+from tokenref.commands.paths import InputError
 from tokenref.commands.text import argument_text
 from tokenref.engines.table import Unavailable, engine, engine_names
+from tokenref.manifest import manifest_digest, parse_manifest
 from tokenref.record import Case, canonical_json, op_of
 from tokenref.reports import visible
 from tokenref.reports.readable import readable_json
@@ -26,9 +28,7 @@ from tokenref.reports.readable import readable_json
 @click.option(
     "--json", "as_line", is_flag=True, help="Print the line of the record file unchanged."
 )
-@click.option(
-    "--fixtures", type=FOLDER, help="Use the fixtures in this folder, not those of the package."
-)
+@FIXTURES
 def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
     """Show one golden record and why it exists.
 
@@ -90,7 +90,9 @@ def _trace_bytes(model: ByteBPE, piece: str) -> None:
 
 @click.command()
 def engines() -> None:
-    """List the engines and whether each is available."""
+    """List the engines and the version of the fixtures."""
+    manifest = parse_manifest(fixtures_folder())
+    click.echo(f"fixtures {manifest.version}, {manifest_digest(manifest)}")
     for name in engine_names():
         entry = engine(name)
         state = f"unavailable: {entry.reason}" if isinstance(entry, Unavailable) else entry.version

@@ -1,13 +1,13 @@
-"""Options that several commands share: an operation, and time limits for a program."""
+"""Options that several commands share, such as the cases to run, and time limits for a program."""
 
 import difflib
-from collections.abc import Callable
-from functools import wraps
 from math import isnan
-from typing import Any, TypeVar
+from typing import Any, Final
 
 import click
 
+from tokenref.catalogue import Selection
+from tokenref.commands.paths import FILE, FOLDER, Decorator, options_as
 from tokenref.protocol.channel import Patience
 from tokenref.record import OPS, SAMPLER_OPS
 
@@ -30,11 +30,62 @@ class _Operation(click.Choice[str]):
         return self.fail(f"unknown operation {value!r}{meant}", param, ctx)
 
 
-OPERATION = _Operation(OPS)
+OPERATION: Final = _Operation(OPS)
 """Any operation of records."""
 
-SAMPLER_OPERATION = _Operation(SAMPLER_OPS)
+SAMPLER_OPERATION: Final = _Operation(SAMPLER_OPS)
 """An operation on samplers."""
+
+FIXTURES: Final = click.option(
+    "--fixtures", type=FOLDER, help="Use the fixtures in this folder, not those of the package."
+)
+FIXTURES_DIGEST: Final = click.option(
+    "--fixtures-digest",
+    "digest",
+    metavar="sha256:...",
+    help="Refuse fixtures whose manifest has another digest. `tokenref engines` prints it.",
+)
+KNOWN: Final = click.option(
+    "--known", "known_path", type=FILE, help="Use this list of known differences."
+)
+JSON_LINES: Final = click.option(
+    "--json",
+    "json_path",
+    type=FILE,
+    help="Write the results of all cases to this file, as JSON lines.",
+)
+ORDER: Final = click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Seed of the order in which cases are run.",
+)
+PROGRAM_HELP: Final = (
+    "Test this program. It speaks the protocol of docs/protocol.md and is started without a shell."
+)
+
+
+def selection_options(verb: str) -> Decorator:
+    """Return a decorator: the command receives the cases to run as the argument `selection`."""
+    only = f"{verb} only"
+    return options_as(
+        "selection",
+        Selection,
+        ids=click.option(
+            "--id", "ids", multiple=True, metavar="GLOB", help=f"{only} cases whose id matches."
+        ),
+        ops=click.option(
+            "--op", "ops", multiple=True, type=OPERATION, help=f"{only} this operation."
+        ),
+        flags=click.option("--flag", "flags", multiple=True, help=f"{only} cases with this flag."),
+        vocabularies=click.option(
+            "--vocabulary",
+            "vocabularies",
+            multiple=True,
+            help=f"{only} cases of this vocabulary (a name).",
+        ),
+    )
 
 
 def number_of_seconds(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
@@ -44,34 +95,36 @@ def number_of_seconds(_: click.Context, __: click.Parameter, value: float | None
     return value
 
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-def patience_options(command: _Command) -> _Command:
-    """Add the options to a command. It receives them as the argument `patience`."""
-    default = Patience()
-    options = (
-        ("--timeout", default.per_batch, "Seconds allowed per batch of questions."),
-        ("--timeout-per-case", default.per_case, "Additional seconds allowed per question."),
-        ("--timeout-to-start", default.to_start, "Seconds allowed to start, and to load."),
+def _limit(option: str, parameter: str, default: float, text: str) -> Decorator:
+    return click.option(
+        option,
+        parameter,
+        type=click.FloatRange(min=0, max=86_400, min_open=True),
+        callback=number_of_seconds,
+        default=default,
+        show_default=True,
+        help=text,
     )
 
-    @wraps(command)
-    def with_patience(
-        *args: Any, timeout: float, timeout_per_case: float, timeout_to_start: float, **others: Any
-    ) -> Any:
-        patience = Patience(timeout, timeout_per_case, timeout_to_start)
-        return command(*args, patience=patience, **others)
 
-    decorated: Any = with_patience
-    for name, value, text in reversed(options):
-        decorated = click.option(
-            name,
-            type=click.FloatRange(min=0, max=86_400, min_open=True),
-            callback=number_of_seconds,
-            default=value,
-            show_default=True,
-            help=text,
-        )(decorated)
-    result: _Command = decorated
-    return result
+_DEFAULT: Final = Patience()
+patience_options: Final = options_as(
+    "patience",
+    Patience,
+    per_batch=_limit(
+        "--timeout", "per_batch", _DEFAULT.per_batch, "Seconds allowed per batch of questions."
+    ),
+    per_case=_limit(
+        "--timeout-per-case",
+        "per_case",
+        _DEFAULT.per_case,
+        "Additional seconds allowed per question.",
+    ),
+    to_start=_limit(
+        "--timeout-to-start",
+        "to_start",
+        _DEFAULT.to_start,
+        "Seconds allowed to start, and to load.",
+    ),
+)
+"""Adds the time limits to a command. It receives them as the argument `patience`."""

@@ -1,8 +1,10 @@
-"""What commands read, write and show: paths, files written atomically, a progress bar."""
+"""What commands read, write and show: options, paths, files written atomically, a progress bar."""
 
 import tempfile
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
@@ -13,8 +15,32 @@ FOLDER: Final = click.Path(path_type=Path, file_okay=False)
 FILE: Final = click.Path(path_type=Path, dir_okay=False)
 
 
+Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
 class InputError(Exception):
     """An argument, option or file of a command that cannot be used."""
+
+
+def options_as(parameter: str, make: Callable[..., Any], **options: Decorator) -> Decorator:
+    """Return a decorator that adds options to a command and gathers their values.
+
+    The command receives `make(...)` as one argument. Options are given by the names of `make`'s
+    parameters, which are also theirs.
+    """
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def gathered(*args: Any, **given: Any) -> Any:
+            values = {name: given.pop(name) for name in options}
+            return command(*args, **{parameter: make(**values)}, **given)
+
+        decorated: Callable[..., Any] = gathered
+        for option in reversed(options.values()):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
 
 
 def must_be_writable(path: Path) -> None:

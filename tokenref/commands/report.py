@@ -1,24 +1,22 @@
 """`tokenref report`: show results that `check --json` wrote."""
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Final
 
 import click
 from rich.console import Console
 
 from tokenref.catalogue import Catalogue, open_catalogue
-from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, write
+from tokenref.commands.options import FIXTURES
+from tokenref.commands.paths import FILE, InputError, must_be_writable, options_as, write
 from tokenref.manifest import manifest_digest
 from tokenref.reports.changes import Change, changes, notes, print_changes
-from tokenref.reports.results import Results, read_results
+from tokenref.reports.results import Results, badge, read_results
 from tokenref.reports.summary import summaries_of_files
-from tokenref.reports.terminal import print_summaries
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+from tokenref.reports.terminal import print_line, print_summaries
 
 
 @dataclass(frozen=True)
@@ -27,6 +25,7 @@ class Wanted:
 
     html: Path | None = None
     junit: Path | None = None
+    badge: Path | None = None
     old: Results | None = None
     """The run to compare with."""
 
@@ -59,6 +58,8 @@ class Wanted:
             from tokenref.reports.junit import junit_report
 
             write(junit_report(files), self.junit)
+        if self.badge is not None:
+            write(badge(files, exit_code(files)), self.badge)
         if self.html is not None:
             from tokenref.reports.html.page import html_report, pages_beside
 
@@ -68,7 +69,7 @@ class Wanted:
             write(page, self.html)
         console = Console()
         for sentence in said:
-            console.print(sentence, style="yellow", markup=False, highlight=False, soft_wrap=True)
+            print_line(console, sentence, "yellow")
         if changed is not None:
             print_changes(console, changed)
         return changed
@@ -96,46 +97,38 @@ def with_changes(code: int, changed: Sequence[Change]) -> int:
     return code if code > 1 else int(any(change.kind == "new failure" for change in changed))
 
 
-def report_options(command: _Command) -> _Command:
-    """Add the options to a command. It receives them as the argument `reports`."""
+def _wanted(html: Path | None, junit: Path | None, badge: Path | None, old: Path | None) -> Wanted:
+    """Return the requested reports, after a check that they can be written."""
+    for path in (html, junit, badge):
+        if path is not None:
+            must_be_writable(path)
+    return Wanted(html, junit, badge, None if old is None else read_results(old))
 
-    @wraps(command)
-    def with_reports(
-        *args: Any,
-        html_path: Path | None,
-        junit_path: Path | None,
-        old_path: Path | None,
-        **others: Any,
-    ) -> Any:
-        for path in (html_path, junit_path):
-            if path is not None:
-                must_be_writable(path)
-        old = None if old_path is None else read_results(old_path)
-        return command(*args, reports=Wanted(html_path, junit_path, old), **others)
 
-    decorated: Any = with_reports
-    for name, parameter, text in reversed(
-        (
-            ("--html", "html_path", "Write an HTML page with all results, to browse and search."),
-            ("--junit", "junit_path", "Write JUnit XML."),
-            (
-                "--only-changes",
-                "old_path",
-                "Print only cases whose status differs from these results.",
-            ),
-        )
-    ):
-        decorated = click.option(name, parameter, type=FILE, help=text)(decorated)
-    result: _Command = decorated
-    return result
+report_options: Final = options_as(
+    "reports",
+    _wanted,
+    html=click.option(
+        "--html", type=FILE, help="Write an HTML page with all results, to browse and search."
+    ),
+    junit=click.option("--junit", type=FILE, help="Write JUnit XML."),
+    badge=click.option(
+        "--badge", type=FILE, help="Write a badge as JSON, for an endpoint badge of shields.io."
+    ),
+    old=click.option(
+        "--only-changes",
+        "old",
+        type=FILE,
+        help="Print only cases whose status differs from these results.",
+    ),
+)
+"""Adds the options to a command. It receives them as the argument `reports`."""
 
 
 @click.command()
 @click.argument("results", nargs=-1, required=True, type=FILE, metavar="RESULTS.jsonl...")
 @report_options
-@click.option(
-    "--fixtures", type=FOLDER, help="Use the fixtures in this folder, not those of the package."
-)
+@FIXTURES
 @click.option(
     "--pages",
     metavar="ADDRESS",
@@ -171,9 +164,8 @@ def report(
 
 def _print_all(files: Sequence[Results], catalogue: Catalogue) -> None:
     records = {case.id: case for case in catalogue.cases}
-    names = {entry.digest: entry.name for entry in catalogue.manifest.subjects}
     unavailable = [pair for results in files for pair in results.header.unavailable.items()]
-    print_summaries(Console(), summaries_of_files(files, records), unavailable, records, names)
+    print_summaries(Console(), summaries_of_files(files, records), unavailable, catalogue)
 
 
 def exit_code(files: Sequence[Results]) -> int:
@@ -192,9 +184,8 @@ def _about_records(files: Sequence[Results], catalogue: Catalogue) -> list[str]:
     """Return a sentence for each file that was made with other records than those here."""
     here = manifest_digest(catalogue.manifest)
     return [
-        f"{results.path} contains results for your own records, whose questions and "
-        "reasons are not "
-        "available here; `tokenref check --records FILE --html` shows them"
+        f"{results.path} contains results for your own records, whose questions and reasons are "
+        "not available here; `tokenref check --records FILE --html` shows them"
         if results.header.records
         else f"{results.path} was made with other records than those here, so reasons, "
         "questions and flags may be missing or wrong"

@@ -50,46 +50,32 @@ def rules(op: str | None, *, every: bool, definition: bool) -> None:
         console.print(says, soft_wrap=True, highlight=False)
 
 
-DEFINED_IN: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+DEFINED_IN: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
-        "softmax": ("numbers.softmax",),
-        "logprobs": ("numbers.softmax",),
+        "softmax": ("numbers", "softmax"),
+        "logprobs": ("numbers", "softmax"),
+        "mirostat_1": ("steps", "mirostat_1 mirostat"),
+        "mirostat_2": ("steps", "mirostat_2 mirostat"),
         "draw": (
-            "draws.inverse_cdf",
-            "draws.without_replacement",
-            "draws.noise",
-            "draws.gumbel_max",
-            "draws.exponential_race",
-            "draws.torch_cpu",
+            "draws",
+            "inverse_cdf without_replacement noise gumbel_max exponential_race torch_cpu",
         ),
         "random_words": (
-            "random.mt19937",
-            "random.philox",
-            "random.threefry",
-            "random.pcg64",
-            "random.chacha",
-            "random.isaac64",
-            "random.xoshiro256plusplus",
-            "random.murmur",
-            "random.words",
-            "random.splitmix64",
-            "random.seed_sequence",
+            "random",
+            (
+                "mt19937 philox threefry pcg64 chacha isaac64 xoshiro256plusplus murmur words "
+                "splitmix64 seed_sequence"
+            ),
         ),
-        "uniforms": ("random.uniforms",),
+        "uniforms": ("random", "uniforms"),
         "speculative": (
-            "speculative.shares",
-            "speculative.acceptance",
-            "speculative.residual",
-            "speculative.chain",
-            "speculative.block",
-            "speculative.tree",
-            "speculative.target_only",
-            "speculative.typical",
+            "speculative",
+            "shares acceptance residual chain block tree target_only typical",
         ),
-        "residual": ("speculative.shares", "speculative.residual"),
+        "residual": ("speculative", "shares residual"),
     }
 )
-"""The modules of `sampling_ref` that define operations other than steps."""
+"""The modules of `sampling_ref` that define operations, if that is not just the step's own."""
 
 
 def modules_of(op: str) -> tuple[str, ...]:
@@ -102,7 +88,8 @@ def modules_of(op: str) -> tuple[str, ...]:
     (('random.uniforms',), ())
     """
     if op in DEFINED_IN:
-        return DEFINED_IN[op]
+        folder, names = DEFINED_IN[op]
+        return tuple(f"{folder}.{name}" for name in names.split())
     places = (f"{folder}{op}" for folder in _FOLDERS)
     own = tuple(place for place in places if find_spec(f"sampling_ref.{place}"))[:1]
     return (*own, "history") if op in ROW_OPS and op not in _WITHOUT_HISTORY else own

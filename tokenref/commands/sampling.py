@@ -39,20 +39,21 @@ def _profile_in_words(profile: "Profile") -> str:
         profile.repository,
         "",
         "parameters",
-        *(f"  {_parameter_line(parameter)}" for parameter in profile.parameters),
+        *(f"  {_parameter_line(parameter, profile)}" for parameter in profile.parameters),
         "",
         "stages, in order",
         *(line for stage in profile.stages for line in _stage_lines(stage)),
         "",
-        f"greedy: {profile.greedy.in_words()}; of equals: {profile.greedy.ties}",
+        f"greedy: {profile.greedy.condition or 'never'}; of equals: {profile.greedy.ties}",
         f"draw: {draw_in_words(profile.draw)}",
         *(f"note: {note}" for note in profile.notes),
     ]
     return "\n".join(lines)
 
 
-def _parameter_line(parameter: "Parameter") -> str:
-    other = f" (also {', '.join(parameter.aliases)})" if parameter.aliases else ""
+def _parameter_line(parameter: "Parameter", profile: "Profile") -> str:
+    aliases = ", ".join(profile.aliases_of(parameter.name))
+    other = f" (also {aliases})" if aliases else ""
     return f"{parameter.name} = {default_in_words(parameter)}{other}: {parameter.domain}"
 
 
@@ -68,7 +69,7 @@ def _stage_lines(stage: "Stage") -> Iterable[str]:
     for label, text in (
         ("choices", choices_in_words({name: (value,) for name, value in stage.choices.items()})),
         ("sorted before", "" if stage.order == "as they stand" else stage.order),
-        ("off if", stage.off_in_words()),
+        ("off if", stage.off_if),
         ("note", stage.note),
         ("source", stage.source),
     ):
@@ -161,7 +162,7 @@ def sample(
         params,
         prompt_length=prompt_length,
         uniforms=uniforms,
-        precision=precision,  # type: ignore[arg-type] # click checked it
+        precision=precision,
     )
     run = evaluated.run()
     shares = evaluated.probabilities(run.candidates)

@@ -1,9 +1,10 @@
 """All commands by name. The module of a command is only imported when the command is used."""
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections import UserDict
+from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -51,7 +52,7 @@ MOVED: Final[Mapping[tuple[str, ...], str]] = MappingProxyType(
 """What authors of the project do, and its command in `python -m authoring`."""
 
 
-class CommandTable(MutableMapping[str, click.Command]):
+class CommandTable(UserDict[str, click.Command]):
     """The commands, as click wants them, each imported when it is looked up.
 
     >>> CommandTable()["encode"].name
@@ -60,31 +61,16 @@ class CommandTable(MutableMapping[str, click.Command]):
     ['answer', 'audit', 'check']
     """
 
+    data: dict[str, Any]
+
     def __init__(self) -> None:
         """Import nothing."""
-        self._there: dict[str, click.Command | None] = dict.fromkeys(COMMANDS)
+        self.data = dict(COMMANDS)
 
     def __getitem__(self, name: str) -> click.Command:
         """Return a command. Raises `KeyError`."""
-        found = self._there[name]
-        if found is None:
-            module, function = COMMANDS[name]
-            command: click.Command = getattr(import_module(f"tokenref.commands.{module}"), function)
-            found = self._there[name] = command
+        if isinstance(self.data[name], tuple):
+            module, function = self.data[name]
+            self.data[name] = getattr(import_module(f"tokenref.commands.{module}"), function)
+        found: click.Command = self.data[name]
         return found
-
-    def __setitem__(self, name: str, command: click.Command) -> None:
-        """Add or replace a command."""
-        self._there[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        """Take a command away. Raises `KeyError`."""
-        del self._there[name]
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield the names."""
-        return iter(self._there)
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-        return len(self._there)

@@ -2,9 +2,9 @@
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Literal
+from typing import BinaryIO, Final, Literal
 
 import click
 
@@ -12,10 +12,8 @@ from bpe_ref import ParameterError, Tokenizer, load
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.models.sentencepiece import SentencePieceModel
 from tokenref.commands.endings import standard_input
-from tokenref.commands.paths import FILE, InputError
+from tokenref.commands.paths import FILE, InputError, options_as
 from tokenref.corpus_files import LARGEST
-
-_Command = Callable[..., Any]
 
 VOCABULARY: Final = click.option(
     "--vocabulary",
@@ -31,12 +29,6 @@ SPECIAL: Final = click.option(
     help="Whether to recognize special tokens in the text. "
     "By default they are recognized for a tokenizer.json and treated as text otherwise.",
 )
-
-
-def text_arguments(command: _Command) -> _Command:
-    """Let a command read its text from an argument, a file, or standard input."""
-    file = click.option("--file", "path", type=FILE, help="Read the text from this file.")
-    return click.argument("text", required=False)(file(command))
 
 
 def given_text(text: str | None, path: Path | None) -> str:
@@ -79,6 +71,15 @@ def _read(stream: BinaryIO) -> bytes:
     return stream.read(LARGEST + 1)
 
 
+text_arguments: Final = options_as(
+    "content",
+    given_text,
+    text=click.argument("text", required=False),
+    path=click.option("--file", "path", type=FILE, help="Read the text from this file."),
+)
+"""Lets a command read its text from an argument, a file, or standard input."""
+
+
 @click.command()
 @text_arguments
 @VOCABULARY
@@ -88,13 +89,7 @@ def _read(stream: BinaryIO) -> bytes:
 )
 @JSON
 def encode(
-    text: str | None,
-    path: Path | None,
-    vocabulary: str,
-    *,
-    special: bool | None,
-    template: bool,
-    as_json: bool,
+    content: str, vocabulary: str, *, special: bool | None, template: bool, as_json: bool
 ) -> None:
     """Print the tokens of TEXT.
 
@@ -102,7 +97,7 @@ def encode(
     """
     tokenizer = load(vocabulary)
     ids = tokenizer.encode(
-        given_text(text, path),
+        content,
         add_special_tokens=template,
         special=_recognised(tokenizer, vocabulary, special=special),
     )
@@ -189,13 +184,7 @@ def parsed_ids(written: str) -> list[int]:
 )
 @JSON
 def count(
-    text: str | None,
-    path: Path | None,
-    vocabulary: str,
-    *,
-    special: bool | None,
-    limit: int | None,
-    as_json: bool,
+    content: str, vocabulary: str, *, special: bool | None, limit: int | None, as_json: bool
 ) -> None:
     """Print how many tokens TEXT has.
 
@@ -203,7 +192,6 @@ def count(
     """
     tokenizer = load(vocabulary)
     how = _recognised(tokenizer, vocabulary, special=special)
-    content = given_text(text, path)
     if limit is None:
         bare = tokenizer.replace(truncation=None, padding=None)
         found: int | None = bare.count(content, add_special_tokens=False, special=how)
@@ -227,14 +215,7 @@ def count(
 )
 @JSON
 def chunks(
-    text: str | None,
-    path: Path | None,
-    vocabulary: str,
-    *,
-    special: bool | None,
-    most: int,
-    overlap: int,
-    as_json: bool,
+    content: str, vocabulary: str, *, special: bool | None, most: int, overlap: int, as_json: bool
 ) -> None:
     """Cut TEXT into chunks of at most --most tokens.
 
@@ -242,12 +223,10 @@ def chunks(
     """
     tokenizer = load(vocabulary)
     how = _recognised(tokenizer, vocabulary, special=special)
-    content = given_text(text, path)
     try:
         found = tokenizer.chunks(content, most, overlap, add_special_tokens=False, special=how)
     except ParameterError as error:  # it names the function's parameter, not the option
-        option = "--most" if error.name == "n" else f"--{error.name}"
-        raise InputError(f"{option}{str(error).removeprefix(error.name)}") from None
+        raise InputError(f"--{error.name}{str(error).removeprefix(error.name)}") from None
     if as_json:
         rows = [
             {"start": start, "stop": stop, "tokens": tokens, "text": content[start:stop]}

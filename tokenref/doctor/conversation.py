@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from tokenref.answers import Answer, Crashed
+from tokenref.answers import Answer, Crashed, NoAnswer
 from tokenref.doctor.hints import hint
 from tokenref.protocol.channel import ChannelError, LateError, Patience, Process
 from tokenref.protocol.messages import PROTO, HelloAnswer
@@ -98,7 +98,7 @@ class Conversation:
         except ProtocolError as error:
             raise StopError(_finding("hello", error, "hello", line)) from None
 
-    def load(self, about: str, kind: str, digest: str, path: Path) -> Answer | None:
+    def load(self, about: str, kind: str, digest: str, path: Path) -> NoAnswer | None:
         """Send load. Return None if that worked, else an answer. Raises `StopError`."""
         message_id = f"l{next(self._ids)}"
         message = {"cmd": "load", "id": message_id, kind: digest, "path": str(path)}
@@ -175,48 +175,29 @@ class Conversation:
         said = f"it did not answer {cmd} within {seconds:g} seconds"
         late = self._answers_at_the_end()
         if not late.strip():
-            return Finding(
-                "problem",
-                about,
-                said,
-                right=EXAMPLES[cmd],
-                hint="read standard input line by line, and answer each line before reading "
-                "the next" + self._last_words(),
+            advice = (
+                "read standard input line by line, and answer each line before reading the next"
             )
-        ended = "\n" if late.endswith(b"\n") else ""
-        lines = late.count(b"\n")
-        if not ended and lines < len(self._said):
-            return Finding(
-                "problem",
-                about,
-                f"{said}: the line feed is missing",
-                shown(late),
-                EXAMPLES[cmd],
-                "end each answer with a line feed, and flush",
+            advice += self._last_words()
+            return Finding("problem", about, said, right=EXAMPLES[cmd], hint=advice)
+        if not late.endswith(b"\n") and late.count(b"\n") < len(self._said):
+            said, last = f"{said}: the line feed is missing", late
+            advice = "end each answer with a line feed, and flush"
+        else:
+            said, last = f"{said}, but did when its input was closed", late.splitlines()[-1]
+            advice = (
+                "flush standard output after each answer, and do not wait for the end of the input"
             )
-        return Finding(
-            "problem",
-            about,
-            f"{said}, but did when its input was closed",
-            shown(late.splitlines()[-1]),
-            EXAMPLES[cmd],
-            "flush standard output after each answer, and do not wait for the end of the input",
-        )
+        return Finding("problem", about, said, shown(last), EXAMPLES[cmd], advice)
 
     def _about_death(self, about: str, cmd: str, reason: str) -> Finding:
         more = "more than one answer" in reason or "a line of more than" in reason
-        return Finding(
-            "problem",
-            about,
-            f"{cmd} was not answered: {reason}",
-            right=EXAMPLES[cmd],
-            hint=(
-                "write exactly one line for each message"
-                if more
-                else "catch errors, answer the question with crash, and keep running until bye"
-            )
-            + self._last_words(),
-        )
+        advice = "catch errors, answer the question with crash, and keep running until bye"
+        if more:
+            advice = "write exactly one line for each message"
+        said = f"{cmd} was not answered: {reason}"
+        advice += self._last_words()
+        return Finding("problem", about, said, right=EXAMPLES[cmd], hint=advice)
 
     def _last_words(self) -> str:
         last = self._process.log.rstrip().rpartition("\n")[2][-200:]
@@ -247,10 +228,8 @@ def _exchange_all(child: "subprocess.Popen[bytes]", message: bytes, seconds: flo
     written = bytearray()
     os.set_blocking(child.stdin.fileno(), False)
     with selectors.DefaultSelector() as ready:
-        with suppress(OSError):
-            child.stdin.write(
-                message[: 1 << 16]
-            )  # the capacity of a pipe: the program may not read
+        with suppress(OSError):  # the program may not read, so only what a pipe holds is written
+            child.stdin.write(message[: 1 << 16])
         child.stdin.close()
         ready.register(child.stdout, selectors.EVENT_READ)
         while len(written) < _READ_AT_THE_END and ready.select(deadline - time.monotonic()):

@@ -7,8 +7,8 @@ from typing import Final
 import msgspec
 
 from tokenref.catalogue import Catalogue
-from tokenref.record import Case, MustRefuse, canonical_json, op_of
-from tokenref.verdicts import Seeds, Stat, Survey
+from tokenref.record import Case, canonical_json, op_of
+from tokenref.verdicts import MustRefuse, Seeds, Stat, Survey
 
 _SHORT: Final = 100
 """Maximum length of a short question, in characters. Very short ones reveal few mistakes."""

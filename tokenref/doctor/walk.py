@@ -8,7 +8,7 @@ import shlex
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -18,19 +18,21 @@ import msgspec
 
 from bpe_ref import Vocabulary
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
-from tokenref.answers import Answer, Crashed, Ok, Refused, Skipped
+from tokenref.answers import Crashed, NoAnswer, Ok, Refused, Skipped, why_none
 from tokenref.catalogue import Catalogue
 from tokenref.doctor.conversation import Conversation, Finding, Said, StopError
 from tokenref.doctor.hints import hint_on_answer, hint_on_code, near
 from tokenref.doctor.smoke import Trial, canaries, trials
 from tokenref.judge import judge
-from tokenref.protocol.channel import Patience, StartError
+from tokenref.protocol.channel import Patience
 from tokenref.protocol.messages import HelloAnswer
+from tokenref.protocol.opening import arguments_of
 from tokenref.protocol.reading import shown
-from tokenref.record import PIPELINE_OPS, SAMPLER_OPS, Case, MustRefuse, op_of
+from tokenref.record import PIPELINE_OPS, SAMPLER_OPS, Case, op_of
 from tokenref.record_files import read_file
 from tokenref.reports.readable import readable_json
 from tokenref.rules import rule_names
+from tokenref.verdicts import MustRefuse
 
 _MANY: Final = 64
 """Number of questions in the largest run that a runner sends."""
@@ -43,12 +45,7 @@ def examine(command: str, catalogue: Catalogue, patience: Patience) -> Iterator[
 
     Raises `StartError` if the command is invalid or cannot be started.
     """
-    try:
-        arguments = shlex.split(command)
-    except ValueError as error:
-        raise StartError(f"the command {command!r} cannot be split: {error}") from None
-    if not arguments:
-        raise StartError(f"the command must name a program, got {command!r}")
+    arguments = arguments_of(command)
     with tempfile.TemporaryDirectory(prefix="tokenref-") as folder:
         yield from _Visit(arguments, catalogue, patience, Path(folder)).walk()
 
@@ -90,8 +87,10 @@ class _Visit:
     @contextmanager
     def _conversation(self) -> Iterator[tuple[Conversation, HelloAnswer]]:
         conversation = Conversation(self._arguments, self._patience)
-        with closing(_Ends(conversation)):
+        try:
             yield conversation, conversation.hello()
+        finally:
+            conversation.end()
 
     def _about_op(
         self, conversation: Conversation, op: str, profiles: Sequence[str], hello: HelloAnswer
@@ -105,7 +104,7 @@ class _Visit:
                 yield _about_load(op, self._catalogue.name(trial.vocab), instead)
                 return
             if instead is not None:
-                reasons.append(_reason(instead))
+                reasons.append(why_none(instead))
                 continue
             found = list(self._about_trial(conversation, trial, hello))
             if all(each.kind == "note" for each in found):  # all was skipped
@@ -115,12 +114,10 @@ class _Visit:
             yield from self._about_refusals(conversation, chain([trial], left))
             return
         if reasons:
-            yield Finding(
-                "note",
-                op,
-                f"no question was answered: all {len(reasons)} vocabularies were skipped; "
-                f"the first reason: {reasons[0]}",
+            skipped = (
+                f"all {len(reasons)} vocabularies were skipped; the first reason: {reasons[0]}"
             )
+            yield Finding("note", op, f"no question was answered: {skipped}")
 
     def _about_refusals(
         self, conversation: Conversation, left: Iterable[Trial]
@@ -133,7 +130,7 @@ class _Visit:
                     yield found
                     return
 
-    def _load(self, conversation: Conversation, about: str, vocab: str | None) -> Answer | None:
+    def _load(self, conversation: Conversation, about: str, vocab: str | None) -> NoAnswer | None:
         """Load the subject of records. Return None if that worked, else an answer."""
         if vocab is None:
             return None
@@ -175,13 +172,11 @@ class _Visit:
             if judgement.status == "pass" and isinstance(answer, Ok):
                 missing = set(hello.ops[trial.op].stages) - set(answer.out.get("stages", {}))
                 if missing and "stages" in msgspec.to_builtins(case.out):
-                    yield Finding(
-                        "note", trial.op, f"the stages {sorted(missing)} are declared but missing"
-                    )
+                    declared = f"the stages {sorted(missing)} are declared but missing"
+                    yield Finding("note", trial.op, declared)
         if passed:
-            yield Finding(
-                "ok", trial.op, f"{passed} of the first {len(said)} questions are correct ({where})"
-            )
+            correct = f"{passed} of the first {len(said)} questions are correct ({where})"
+            yield Finding("ok", trial.op, correct)
         if all(isinstance(one.answer, Skipped) for one in said):
             return
         yield from self._about_many(conversation, trial, hello)
@@ -225,15 +220,14 @@ class _Visit:
         together = self._ask(conversation, trial, cases)
         for place, said in enumerate(together):
             if said.answer != alone[place % len(alone)].answer:
-                case = cases[place]
-                yield Finding(
-                    "problem",
-                    trial.op,
-                    f"{case.id} is answered differently as number {place} of {many} questions: "
-                    f"{_short(said.answer)}, alone {_short(alone[place % len(alone)].answer)}",
-                    hint="a question must not change the answer to another; "
-                    "each answer has the key of its question",
+                differs = (
+                    f"{cases[place].id} is answered differently as number {place} of {many} "
+                    f"questions: {said.answer!r:.120}, "
+                    f"alone {alone[place % len(alone)].answer!r:.120}"
                 )
+                advice = "a question must not change the answer to another; "
+                advice += "each answer has the key of its question"
+                yield Finding("problem", trial.op, differs, hint=advice)
                 return
 
     def _about_canaries(
@@ -252,30 +246,12 @@ class _Visit:
             tried += status not in {"skip", "unsupported"}
             rejected += status in {"fail", "wrong_error"}
             if status == "pass":
-                yield Finding(
-                    "problem",
-                    "canary",
-                    f"{case.id}: the program gave the known-wrong answer of a canary",
-                    said.shown,
-                    hint=case.why,
-                    asked=_question(case),
-                )
+                wrong = f"{case.id}: the program gave the known-wrong answer of a canary"
+                asked = _question(case)
+                yield Finding("problem", "canary", wrong, said.shown, hint=case.why, asked=asked)
         if rejected:
-            yield Finding(
-                "ok",
-                "canary",
-                f"self-check: {rejected} of {tried} known-wrong answers were rejected",
-            )
-
-
-class _Ends:
-    """Closes a conversation."""
-
-    def __init__(self, conversation: Conversation) -> None:
-        self._conversation = conversation
-
-    def close(self) -> None:
-        self._conversation.end()
+            checked = f"self-check: {rejected} of {tried} known-wrong answers were rejected"
+            yield Finding("ok", "canary", checked)
 
 
 def _about_load(op: str, name: str, instead: Crashed) -> Finding:
@@ -317,17 +293,6 @@ def _result(said: Said, content: Mapping[str, Any]) -> str:
     return shown(msgspec.json.encode({"k": said.result.get("k", "01"), **shortened}))
 
 
-def _reason(answer: Answer) -> str:
-    return str(getattr(answer, "reason", getattr(answer, "message", answer)))
-
-
-def _short(answer: Answer) -> str:
-    return f"{answer!r:.120}"
-
-
-__all__ = ["about_hello", "profiles_of"]
-
-
 def profiles_of(cases: Iterable[Case]) -> dict[str, set[str]]:
     """Return the profiles in the records of each operation."""
     found: dict[str, set[str]] = {}
@@ -342,19 +307,11 @@ def about_hello(hello: HelloAnswer, profiles: Mapping[str, AbstractSet[str]]) ->
     `profiles` are the profiles in the records of each operation.
     """
     language = f", {hello.impl.language}" if hello.impl.language else ""
-    yield Finding(
-        "ok",
-        "hello",
-        f"it is {hello.impl.name} {hello.impl.version}{language}; "
-        f"operations: {', '.join(hello.ops) or 'none'}",
-    )
+    name = f"{hello.impl.name} {hello.impl.version}{language}"
+    yield Finding("ok", "hello", f"it is {name}; operations: {', '.join(hello.ops) or 'none'}")
     if not hello.ops:
-        yield Finding(
-            "problem",
-            "hello",
-            "it declares no operation",
-            right='"ops":{"encode":{"profiles":["definition"]}}',
-        )
+        right = '"ops":{"encode":{"profiles":["definition"]}}'
+        yield Finding("problem", "hello", "it declares no operation", right=right)
     for op, ability in hello.ops.items():
         if op not in profiles:
             yield Finding("note", op, "the fixtures have no records of this operation")
@@ -373,9 +330,6 @@ def _about_profiles(op: str, named: Sequence[str], known: Sequence[str]) -> Iter
         yield Finding("note", op, said, hint=", ".join(rare)[:400])
     for profile in named:
         if profile not in asked and profile not in rare:
-            yield Finding(
-                "note" if asked else "problem",
-                op,
-                f"no record of {op} has the profile {profile!r}{near(profile, known)}",
-                hint=f"profiles of {op}: {', '.join(known)}"[:400],
-            )
+            missing = f"no record of {op} has the profile {profile!r}{near(profile, known)}"
+            advice = f"profiles of {op}: {', '.join(known)}"[:400]
+            yield Finding("note" if asked else "problem", op, missing, hint=advice)

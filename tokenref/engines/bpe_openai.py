@@ -69,34 +69,23 @@ class BpeOpenaiSession:
         """Answer one request."""
         if op not in TEXT_OPS:
             return Unsupported("has no such operation")
-        if op == "decode":
-            return self._decode(request)
+        if op in {"decode", "special"}:
+            has_special = op == "special" or set(request["ids"]) - self.vocabulary.tokens.keys()
+            if has_special and self._has_other_specials():
+                return Unsupported("has its own special tokens, which cannot be changed")
+            answer = answer_decode if op == "decode" else answer_special
+            return answer(self.encoding, request)
         text = as_text(request_text(request))
         if text is None:
             return Unsupported("accepts only text")
-        match op:
-            case "encode":
-                return Ok({"ids": self.compiled.encode(text)})
-            case "count":
-                return Ok({"count": self.compiled.count(text)})
-            case "pieces":
-                pieces = self.compiled.pretokenize(text)
-                return Ok({"pieces": [piece.encode().hex() for piece in pieces]})
-        return self._special(request)
+        if op == "encode":
+            return Ok({"ids": self.compiled.encode(text)})
+        if op == "count":
+            return Ok({"count": self.compiled.count(text)})
+        return Ok({"pieces": [piece.encode().hex() for piece in self.compiled.pretokenize(text)]})
 
     def _has_other_specials(self) -> bool:
         specials = self.vocabulary.special_tokens
         if self.encoding.special_tokens_set != specials.keys():
             return True
         return any(self.encoding.encode_single_token(text) != specials[text] for text in specials)
-
-    def _decode(self, request: Mapping[str, Any]) -> Answer:
-        ids = request["ids"]
-        if not self.vocabulary.tokens.keys() >= set(ids) and self._has_other_specials():
-            return Unsupported("has its own special tokens, which cannot be changed")
-        return answer_decode(self.encoding, request)
-
-    def _special(self, request: Mapping[str, Any]) -> Answer:
-        if self._has_other_specials():
-            return Unsupported("has its own special tokens, which cannot be changed")
-        return answer_special(self.encoding, request)

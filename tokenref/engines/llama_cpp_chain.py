@@ -48,23 +48,13 @@ WHOLES: Final[Mapping[str, int]] = MappingProxyType(
 
 STEPS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "logit_bias": "logit_bias",
-        "penalties": "penalties",
-        "dry": "dry",
-        "top_n_sigma": "top_n_sigma",
-        "top_k": "top_k",
-        "typical": "typical",
-        "top_p": "top_p",
-        "min_p": "min_p",
-        "xtc": "xtc",
         "temp": "temperature",
         "temp_ext": "temperature",
         "mirostat": "mirostat_1",
         "mirostat_v2": "mirostat_2",
-        "adaptive_p": "adaptive_p",
     }
 )
-"""The step of each sampler; with a range, `temp_ext` is the step dynamic_temperature."""
+"""The steps of samplers that have another name than their step."""
 
 _MOST: Final = (1 << 31) - 1
 _PENALTIES: Final = ("repeat_last_n", "repeat_penalty", "frequency_penalty", "presence_penalty")
@@ -151,9 +141,11 @@ def step_of(sampler: Sequence[Any]) -> str | None:
     ('dynamic_temperature', None)
     """
     name, *arguments = sampler
+    if name == "dist":
+        return None
     if name == "temp_ext" and arguments[1] > 0:
         return "dynamic_temperature"
-    return STEPS.get(name)
+    return STEPS.get(name) or str(name)
 
 
 def is_off(sampler: Sequence[Any]) -> bool:

@@ -23,7 +23,6 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Final
 
-from bpe_ref import Vocabulary
 from tokenref.answers import Answer, Crashed, Ok, Refused, Unsupported
 from tokenref.engines.llama_cpp_chain import InvalidParameterError, chain_of, is_off, read, step_of
 from tokenref.engines.llama_cpp_process import Child, EndedError
@@ -37,14 +36,10 @@ SEED: Final = 7
 
 FILTERS: Final = frozenset({"top_k", "top_p", "min_p", "typical", "top_n_sigma", "xtc"})
 ROWS: Final[Mapping[str, str]] = {
-    "logit_bias": "logit_bias",
-    "penalties": "penalties",
-    "dry": "dry",
-    "temperature": "temperature",
-    "dynamic_temperature": "dynamic_temperature",
-    "repetition_penalty": "penalties",
-    "frequency_penalty": "penalties",
-    "presence_penalty": "penalties",
+    **{op: op for op in ("logit_bias", "dry", "temperature", "dynamic_temperature")},
+    **dict.fromkeys(
+        ("penalties", "repetition_penalty", "frequency_penalty", "presence_penalty"), "penalties"
+    ),
 }
 """Operations on rows, and the engine's step for each."""
 
@@ -80,26 +75,15 @@ _WINDOWS: Final = frozenset({"penalties", "dry"})
 """Steps with a window, which a rule may set to the whole history."""
 
 
-@dataclass(frozen=True)
-class LlamaCppEngine:
-    """The samplers of llama.cpp.
+def load_profile(profile: str) -> "LlamaCppSession | Unsupported":
+    """Select the engine's profile, or a rule that one of its steps follows.
 
-    >>> LlamaCppEngine("0.3.36").load_profile("vllm")
+    >>> load_profile("vllm")
     Unsupported(reason='implements the profile llama.cpp, not vllm')
     """
-
-    version: str
-    name: str = NAME
-
-    def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:
-        """Return that its tokenizer is not used here."""
-        return Unsupported("has no tokenizer, only samplers")
-
-    def load_profile(self, profile: str) -> "LlamaCppSession | Unsupported":
-        """Select the engine's profile, or a rule that one of its steps follows."""
-        if profile != NAME and all(profile != own.rule for own in RULES.values()):
-            return Unsupported(f"implements the profile {NAME}, not {profile}")
-        return LlamaCppSession(profile)
+    if profile != NAME and all(profile != own.rule for own in RULES.values()):
+        return Unsupported(f"implements the profile {NAME}, not {profile}")
+    return LlamaCppSession(profile)
 
 
 @dataclass

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
 
-from bpe_ref import Vocabulary
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.chosen_words import WORDS, in_53_bits, state_of
 from tokenref.floats import pack, unpack
@@ -27,26 +26,15 @@ GENERATORS: Final = (
 )
 
 
-@dataclass(frozen=True)
-class NumpyEngine:
-    """The drawing functions of numpy.
+def load_profile(profile: str) -> "NumpySession | Unsupported":
+    """Select a rule that a function of numpy follows.
 
-    >>> NumpyEngine("2.0").load_profile("vllm")
+    >>> load_profile("vllm")
     Unsupported(reason='does not implement the profile vllm')
     """
-
-    version: str
-    name: str = "numpy"
-
-    def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:
-        """Return that this engine has no tokenizer."""
-        return Unsupported("has no tokenizer, only samplers")
-
-    def load_profile(self, profile: str) -> "NumpySession | Unsupported":
-        """Select a rule that a function of numpy follows."""
-        if profile not in {STANDARD, *GENERATORS, *UNIFORMS}:
-            return Unsupported(f"does not implement the profile {profile}")
-        return NumpySession(profile)
+    if profile not in {STANDARD, *GENERATORS, *UNIFORMS}:
+        return Unsupported(f"does not implement the profile {profile}")
+    return NumpySession(profile)
 
 
 @dataclass(frozen=True)
@@ -109,20 +97,16 @@ def _started(profile: str, request: Mapping[str, Any]) -> Any:
     by_key = profile in {"mt19937.by-array", "philox4x64-10.numpy"}
     if by_key != (len(key) > 0) or by_key == ("seed" in request):
         return None
-    if profile == "mt19937":  # what RandomState(seed) does, and refuses beyond 32 bits
-        return None if seed >> 32 else _legacy(seed)
-    if profile == "mt19937.by-array":
-        return _legacy(key.tolist())  # an array of one word would be taken for that number
+    if profile == "mt19937" and seed >> 32:
+        return None
+    if profile in {"mt19937", "mt19937.by-array"}:
+        # an array of one word would be taken for that number
+        made = np.random.RandomState(seed if profile == "mt19937" else key.tolist())
+        return made._bit_generator  # noqa: SLF001 - its words are not public
     if profile == "philox4x64-10.numpy":
         return np.random.Philox(key=key, counter=counter if len(counter) else None)
     name = {"mt": "MT19937", "pc": "PCG64", "ph": "Philox"}[profile[:2]]
     return getattr(np.random, name)(seed)
-
-
-def _legacy(seed: Any) -> Any:
-    import numpy as np
-
-    return np.random.RandomState(seed)._bit_generator  # noqa: SLF001 - its words are not public
 
 
 def _uniforms(profile: str, given: Sequence[str]) -> Answer:

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from bpe_ref import (
     DecodingError,
+    ParameterError,
     Special,
     SpecialTokenError,
     SymbolError,
@@ -21,17 +22,19 @@ from bpe_ref.models.byte_bpe import ByteBPE, EncodeSymbols, encode_bytes
 from bpe_ref.profile import PROFILES
 from bpe_ref.tracing import trace
 from tokenref.answers import SESSION, Ok, Refused, Session, answer_calls, request_text
-from tokenref.engines.reference_parts import PARTS
+from tokenref.engines.reference_parts import PARTS, Tools
 from tokenref.engines.reference_pipeline import PipelineSession, unknown_ids
 from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
-from tokenref.engines.tools import Tools
 
 LONGEST_TRACE = 48
 """Maximum symbols of a text whose merges are returned as a stage; a trace takes quadratic time."""
 
 
-def _unchanged(vocabulary: Vocabulary) -> Vocabulary:
-    return vocabulary
+_Same = TypeVar("_Same")
+
+
+def _unchanged(value: _Same) -> _Same:
+    return value
 
 
 _READ_FILES: Final = 16
@@ -42,10 +45,6 @@ _READ_FILES: Final = 16
 def read_tokenizer(content: bytes, name: str, profile: str) -> Tokenizer:
     """Return the tokenizer of a tokenizer.json. The last few are cached."""
     return parse_tokenizer_json(content, name, PROFILES[profile])
-
-
-def _unchanged_tokenizer(tokenizer: Tokenizer) -> Tokenizer:
-    return tokenizer
 
 
 def with_encoder(encode_symbols: EncodeSymbols) -> Callable[[Tokenizer], Tokenizer]:
@@ -82,7 +81,7 @@ class ReferenceEngine:
     """Applied to the vocabulary first; the identity in a correct engine."""
 
     tools: Tools = field(default_factory=Tools)
-    prepare_tokenizer: Callable[[Tokenizer], Tokenizer] = _unchanged_tokenizer
+    prepare_tokenizer: Callable[[Tokenizer], Tokenizer] = _unchanged
     """Applied to a tokenizer first; the identity in a correct engine."""
 
     with_stages: bool = True
@@ -133,7 +132,7 @@ class ReferenceSession:
             if op == SESSION:
                 return self._session(request)
             if op in PARTS:
-                return PARTS[op](self.tokenizer, self.tools, request)
+                return Ok(PARTS[op](self.tokenizer, self.tools, request))
             return Ok(_OPERATIONS[op](self, request))
         except SymbolError as error:
             return Refused("MISSING_BYTE", str(error))
@@ -143,6 +142,8 @@ class ReferenceSession:
             return Refused("INVALID_UTF8", str(error))
         except SpecialTokenError as error:
             return Refused("DISALLOWED_SPECIAL", str(error))
+        except ParameterError as error:  # a limit that even one token would exceed
+            return Refused("TOO_LONG", str(error))
 
     def _session(self, request: Mapping[str, Any]) -> Ok:
         answer = answer_calls(self.answer, request)
@@ -153,11 +154,8 @@ class ReferenceSession:
         """Answer `pieces`."""
         content = request_text(request)
         text = content if isinstance(content, str) else content.decode("utf-8")
-        return {
-            "pieces": [
-                piece.encode().hex() for piece in self.tokenizer.pieces(text, special="ordinary")
-            ]
-        }
+        pieces = self.tokenizer.pieces(text, special="ordinary")
+        return {"pieces": [piece.encode().hex() for piece in pieces]}
 
     def encode(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Answer `encode`."""

@@ -6,7 +6,6 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from sampling_ref import EXACT, WEIGHTS
-from sampling_ref.candidates import all_candidates
 from sampling_ref.draws.exponential_race import exponential_race_order
 from sampling_ref.draws.gumbel_max import gumbel_top
 from sampling_ref.draws.inverse_cdf import inverse_cdf
@@ -20,7 +19,7 @@ from sampling_ref.errors import ParameterError, RandomNumberError, UnknownNameEr
 from sampling_ref.numbers.softmax import softmax
 from sampling_ref.parameters import read_fraction
 from sampling_ref.random.sources import read_uniforms
-from sampling_ref.row import read_possible_logits
+from sampling_ref.row import all_candidates, read_possible_logits
 from sampling_ref.speculative.block import verify_block
 from sampling_ref.speculative.chain import verify_by_matching, verify_chain
 from sampling_ref.speculative.residual import ensemble, residual
@@ -168,10 +167,10 @@ def _speculative(choices: Choices, request: Request) -> Out:
     params = unpack_parameters(request["params"])
     target, draft = ([unpack(row) for row in request[name]] for name in ("target", "draft"))
     tokens, uniforms = list(request["tokens"]), unpack(request["uniforms"])
-    allowed = _SPECULATIVE_PARAMETERS[method]
+    allowed, open_points = _SPECULATIVE[method]
     for name in sorted(params.keys() - allowed):
         raise ParameterError(name, params[name], f"must not be given for {method}")
-    judge = {name: chosen[name] for name in _SPECULATIVE_CHOICES[method]}
+    judge = {name: chosen[name] for name in open_points}
     if method == "typical":
         return _typical(target, tokens, params)
     if method in {"chain", "block"}:
@@ -189,23 +188,15 @@ def _speculative(choices: Choices, request: Request) -> Out:
     return {"accepted": found.accepted, "tokens": list(found.tokens)}
 
 
-_SPECULATIVE_PARAMETERS: Final[Mapping[str, frozenset[str]]] = {
-    "chain": frozenset({"weight"}),
-    "block": frozenset(),
-    "tree": frozenset({"parents"}),
-    "target only": frozenset({"parents", "threshold_single", "threshold_acc"}),
-    "matching": frozenset(),
-    "typical": frozenset({"parents", "epsilon", "delta"}),
+_SPECULATIVE: Final[Mapping[str, tuple[frozenset[str], tuple[str, ...]]]] = {
+    "chain": (frozenset({"weight"}), ("equality", "undrafted", "if_equal")),
+    "block": (frozenset(), ("equality",)),
+    "tree": (frozenset({"parents"}), ("equality",)),
+    "target only": (frozenset({"parents", "threshold_single", "threshold_acc"}), ()),
+    "matching": (frozenset(), ()),
+    "typical": (frozenset({"parents", "epsilon", "delta"}), ()),
 }
-
-_SPECULATIVE_CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
-    "chain": ("equality", "undrafted", "if_equal"),
-    "block": ("equality",),
-    "tree": ("equality",),
-    "target only": (),
-    "matching": (),
-    "typical": (),
-}
+"""The parameters of each method, and its open points."""
 
 
 def _mixed(target: list[Any], draft: list[Any], weight: Any) -> list[Any]:

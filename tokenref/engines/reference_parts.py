@@ -1,26 +1,90 @@
-"""The reference's answers about growing texts, parts of texts, and streams."""
+"""The reference's answers about growing texts, parts of texts, and streams.
 
-from collections.abc import Callable, Mapping
+`Tools` are the functions that it answers with besides its encoder. A mutant replaces one of them by
+a wrong one, as it does with the components of a tokenizer.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from bpe_ref import ParameterError, TokenId, Tokenizer, vocabulary_of
-from tokenref.answers import Ok, Refused
-from tokenref.engines.tools import Growing, Tools
+from bpe_ref import (
+    Special,
+    TokenId,
+    Tokenizer,
+    Vocabulary,
+    encode_with_unstable,
+    is_canonical,
+    vocabulary_of,
+)
+from bpe_ref.decoders.offsets import decode_with_offsets
+from bpe_ref.decoders.to_bytes import bytes_to_text, decode_bytes
+from bpe_ref.growing.counting import IntervalCounter
+from bpe_ref.growing.eager import EagerEncoder
+from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
 
 Request: TypeAlias = Mapping[str, Any]
+Completions: TypeAlias = tuple[list[TokenId], set[tuple[TokenId, ...]]]
 
 
-def append(tokenizer: Tokenizer, tools: Tools, request: Request) -> Ok:
-    """Answer `append`."""
+def stream(tokenizer: Tokenizer, errors: str) -> Any:
+    """Return a decoder of a stream of tokens."""
+    return tokenizer.stream(errors=errors)
+
+
+def till_limit(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
+    """Return the number of tokens of a text without special tokens; None if over `limit`."""
+    return tokenizer.count_till_limit(text, limit, special="ordinary")
+
+
+def cut(tokenizer: Tokenizer, text: str, most: int, overlap: int) -> list[tuple[int, int]]:
+    """Return the chunks of a text as ranges of characters."""
+    return [chunk[:2] for chunk in tokenizer.chunks(text, most, overlap)]
+
+
+def completions(tokenizer: Tokenizer, text: str, complete: bool) -> Completions:
+    """Return the stable tokens, and the possible completions of the rest."""
+    return encode_with_unstable(tokenizer, text, special="refuse", complete=complete)
+
+
+def special(tokenizer: Tokenizer, text: str, special: Special) -> list[TokenId]:
+    """Return the tokens of a text in which special tokens may be spelled."""
+    return tokenizer.encode(text, special=special)
+
+
+@dataclass(frozen=True)
+class Tools:
+    """The functions that the reference answers with.
+
+    >>> Tools().chunks is cut
+    True
+    """
+
+    append_encoder: Callable[[Vocabulary], Any] = AppendEncoder
+    prepend_encoder: Callable[[Vocabulary], Any] = PrependEncoder
+    eager_encoder: Callable[[Vocabulary], Any] = EagerEncoder
+    interval_counter: Callable[[Vocabulary, bytes], Any] = IntervalCounter
+    till_limit: Callable[[Tokenizer, str, int], int | None] = till_limit
+    split: Callable[[Tokenizer, str, int], int] = Tokenizer.split_at
+    chunks: Callable[[Tokenizer, str, int, int], Sequence[tuple[int, int]]] = cut
+    stream: Callable[[Tokenizer, str], Any] = stream
+    special: Callable[[Tokenizer, str, Special], list[TokenId]] = special
+    decode_bytes: Callable[[Vocabulary, Sequence[TokenId]], bytes] = decode_bytes
+    bytes_to_text: Callable[[bytes, str], str] = bytes_to_text
+    offsets: Callable[[Vocabulary, Sequence[TokenId]], tuple[str, list[int]]] = decode_with_offsets
+    completions: Callable[[Tokenizer, str, bool], Completions] = completions
+    is_canonical: Callable[[Vocabulary, Sequence[TokenId]], bool] = is_canonical
+
+
+def _append(tokenizer: Tokenizer, tools: Tools, request: Request) -> dict[str, Any]:
     return _grow(tools.append_encoder(vocabulary_of(tokenizer)), request)
 
 
-def prepend(tokenizer: Tokenizer, tools: Tools, request: Request) -> Ok:
-    """Answer `prepend`."""
+def _prepend(tokenizer: Tokenizer, tools: Tools, request: Request) -> dict[str, Any]:
     return _grow(tools.prepend_encoder(vocabulary_of(tokenizer)), request)
 
 
-def _grow(encoder: Growing, request: Request) -> Ok:
+def _grow(encoder: Any, request: Request) -> dict[str, Any]:
     counts = []
     for call in request["calls"]:
         if "push" in call:
@@ -28,84 +92,63 @@ def _grow(encoder: Growing, request: Request) -> Ok:
         else:
             encoder.truncate(call["truncate"])
         counts.append(encoder.token_count)
-    return Ok({"counts": counts, "ids": encoder.tokens()})
+    return {"counts": counts, "ids": encoder.tokens()}
 
 
-def eager(tokenizer: Tokenizer, tools: Tools, request: Request) -> Ok:
-    """Answer `eager`."""
+def _eager(tokenizer: Tokenizer, tools: Tools, request: Request) -> dict[str, Any]:
     encoder = tools.eager_encoder(vocabulary_of(tokenizer))
     parts = [encoder.extend(bytes.fromhex(push)) for push in request["pushes"]]
-    return Ok({"parts": parts, "tail": encoder.finish()})
+    return {"parts": parts, "tail": encoder.finish()}
 
 
-def intervals(tokenizer: Tokenizer, tools: Tools, request: Request) -> Ok:
-    """Answer `intervals`."""
+def _intervals(tokenizer: Tokenizer, tools: Tools, request: Request) -> dict[str, Any]:
     counter = tools.interval_counter(vocabulary_of(tokenizer), bytes.fromhex(request["bytes"]))
-    return Ok({"counts": [counter.count(start, stop) for start, stop in request["ranges"]]})
+    return {"counts": [counter.count(start, stop) for start, stop in request["ranges"]]}
 
 
-def limit(tokenizer: Tokenizer, tools: Tools, request: Request) -> Ok:
-    """Answer `limit`."""
-    return Ok({"count": tools.till_limit(tokenizer, request["text"], request["limit"])})
+def _limit(tokenizer: Tokenizer, tools: Tools, request: Request) -> dict[str, Any]:
+    return {"count": tools.till_limit(tokenizer, request["text"], request["limit"])}
 
 
-def split(tokenizer: Tokenizer, tools: Tools, request: Request) -> Ok | Refused:
-    """Answer `split`."""
-    try:
-        return Ok({"characters": tools.split(tokenizer, request["text"], request["most"])})
-    except ParameterError as error:
-        return Refused("TOO_LONG", str(error))
+def _split(tokenizer: Tokenizer, tools: Tools, request: Request) -> dict[str, Any]:
+    return {"characters": tools.split(tokenizer, request["text"], request["most"])}
 
 
-def chunks(tokenizer: Tokenizer, tools: Tools, request: Request) -> Ok | Refused:
-    """Answer `chunks`."""
-    most, overlap = request["most"], request["overlap"]
-    try:
-        found = tools.chunks(tokenizer, request["text"], most, overlap)
-    except ParameterError as error:
-        return Refused("TOO_LONG", str(error))
-    return Ok({"chunks": [list(chunk) for chunk in found]})
+def _chunks(tokenizer: Tokenizer, tools: Tools, request: Request) -> dict[str, Any]:
+    found = tools.chunks(tokenizer, request["text"], request["most"], request["overlap"])
+    return {"chunks": [list(chunk) for chunk in found]}
 
 
-def stream(tokenizer: Tokenizer, tools: Tools, request: Request) -> Ok:
-    """Answer `stream`."""
+def _stream(tokenizer: Tokenizer, tools: Tools, request: Request) -> dict[str, Any]:
     decoder = tools.stream(tokenizer, request["errors"])
-    parts = [decoder.push(token) for token in request["ids"]]
-    return Ok({"parts": parts, "tail": decoder.finish()})
+    return {"parts": [decoder.push(token) for token in request["ids"]], "tail": decoder.finish()}
 
 
-def offsets(tokenizer: Tokenizer, tools: Tools, request: Request) -> Ok:
-    """Answer `offsets`."""
+def _offsets(tokenizer: Tokenizer, tools: Tools, request: Request) -> dict[str, Any]:
     text, starts = tools.offsets(vocabulary_of(tokenizer), request["ids"])
-    return Ok({"text": text, "offsets": starts})
+    return {"text": text, "offsets": starts}
 
 
-def completions(tokenizer: Tokenizer, tools: Tools, request: Request) -> Ok:
-    """Answer `completions`."""
+def _completions(tokenizer: Tokenizer, tools: Tools, request: Request) -> dict[str, Any]:
     stable, found = tools.completions(tokenizer, request["text"], request["complete"])
-    return Ok({"stable": stable, "completions": _sorted(found)})
+    return {"stable": stable, "completions": [list(tokens) for tokens in sorted(found)]}
 
 
-def _sorted(found: set[tuple[TokenId, ...]]) -> list[list[TokenId]]:
-    return [list(tokens) for tokens in sorted(found)]
+def _canonical(tokenizer: Tokenizer, tools: Tools, request: Request) -> dict[str, Any]:
+    return {"canonical": tools.is_canonical(vocabulary_of(tokenizer), request["ids"])}
 
 
-def canonical(tokenizer: Tokenizer, tools: Tools, request: Request) -> Ok:
-    """Answer `canonical`."""
-    return Ok({"canonical": tools.is_canonical(vocabulary_of(tokenizer), request["ids"])})
-
-
-PARTS: Final[Mapping[str, Callable[[Tokenizer, Tools, Request], Ok | Refused]]] = {
-    "append": append,
-    "prepend": prepend,
-    "eager": eager,
-    "intervals": intervals,
-    "limit": limit,
-    "split": split,
-    "chunks": chunks,
-    "stream": stream,
-    "offsets": offsets,
-    "completions": completions,
-    "canonical": canonical,
+PARTS: Final[Mapping[str, Callable[[Tokenizer, Tools, Request], dict[str, Any]]]] = {
+    "append": _append,
+    "prepend": _prepend,
+    "eager": _eager,
+    "intervals": _intervals,
+    "limit": _limit,
+    "split": _split,
+    "chunks": _chunks,
+    "stream": _stream,
+    "offsets": _offsets,
+    "completions": _completions,
+    "canonical": _canonical,
 }
 """The function that answers each operation."""

@@ -27,11 +27,11 @@ from sampling_ref import (
     UnknownNameError,
     Use,
 )
-from sampling_ref.candidates import Candidates
 from sampling_ref.evaluation import Evaluation, Run, chain, evaluation
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.numbers.softmax import log_softmax, softmax
 from sampling_ref.random.sources import read_uniforms
+from sampling_ref.row import Candidates
 from sampling_ref.steps.greedy import greedy_token
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.reference_draws import DRAWS

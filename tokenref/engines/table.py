@@ -26,29 +26,25 @@ class Unavailable:
     reason: str
 
 
-_REAL: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+_TOKENIZERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
     {
-        "tiktoken": ("tiktoken", "tiktoken:TiktokenEngine"),
-        "tokenizers": ("tokenizers", "tokenizers:TokenizersEngine"),
-        "bpe-openai": ("bpe_openai._bindings", "bpe_openai:BpeOpenaiEngine"),
-        "rs-bpe": ("rs_bpe.bpe", "rs_bpe:RsBpeEngine"),
+        "tiktoken": ("tiktoken", "tiktoken", "tiktoken:TiktokenEngine"),
+        "tokenizers": ("tokenizers", "tokenizers", "tokenizers:TokenizersEngine"),
+        "bpe-openai": ("bpe_openai._bindings", "bpe-openai", "bpe_openai:BpeOpenaiEngine"),
+        "rs-bpe": ("rs_bpe.bpe", "rs-bpe", "rs_bpe:RsBpeEngine"),
     }
 )
-"""Maps a package name to the required module, and the adapter: our module and class."""
-
+"""Maps an engine to the required module, its package, and the class of its adapter."""
 
 _SAMPLERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
     {
-        "transformers": (
-            *("transformers", "transformers"),
-            "transformers_samplers:TransformersEngine",
-        ),
-        "llama.cpp": ("llama_cpp", "llama-cpp-python", "llama_cpp_samplers:LlamaCppEngine"),
-        "torch": ("torch", "torch", "torch_samplers:TorchEngine"),
-        "numpy": ("numpy", "numpy", "numpy_draws:NumpyEngine"),
+        "transformers": ("transformers", "transformers", "transformers_samplers:load_profile"),
+        "llama.cpp": ("llama_cpp", "llama-cpp-python", "llama_cpp_samplers:load_profile"),
+        "torch": ("torch", "torch", "torch_samplers:load_profile"),
+        "numpy": ("numpy", "numpy", "numpy_draws:load_profile"),
     }
 )
-"""Maps a sampling engine to the required module, its package, and the adapter."""
+"""The same of sampling engines, with the function of the adapter that selects a profile."""
 
 _ON_DEVICES: Final = frozenset({"torch", "transformers"})
 """The engines that run on the device of TOKENREF_TORCH_DEVICE."""
@@ -64,7 +60,7 @@ def engine_names() -> tuple[str, ...]:
     >>> engine_names()[:5]
     ('tiktoken', 'tokenizers', 'bpe-openai', 'rs-bpe', 'reference')
     """
-    return (*_REAL, "reference", *NODE_PACKAGES, *_SAMPLERS, *ENCODERS)
+    return (*_TOKENIZERS, "reference", *NODE_PACKAGES, *_SAMPLERS, *ENCODERS)
 
 
 def engine(name: str) -> Engine | Unavailable:
@@ -83,18 +79,23 @@ def engine(name: str) -> Engine | Unavailable:
     if name in NODE_PACKAGES:
         found = node_package(name)
         return Unavailable(name, found) if isinstance(found, str) else found
-    if name in _SAMPLERS:
-        module, package, adapter = _SAMPLERS[name]
-    elif name in _REAL:
-        (module, adapter), package = _REAL[name], name
-    else:
+    if name not in _TOKENIZERS and name not in _SAMPLERS:
         raise EngineError(f"an engine must be one of {', '.join(engine_names())}, got {name!r}")
+    module, package, adapter = _TOKENIZERS.get(name) or _SAMPLERS[name]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about itself, to its own developers
             import_module(module)
-        missing = _missing_device() if name in _ON_DEVICES else None
-        return Unavailable(name, missing) if missing else _adapter(adapter)(version(package))
+        if name in _ON_DEVICES:
+            from tokenref.engines.torch_draws import missing_device
+
+            missing = missing_device()
+            if missing:
+                return Unavailable(name, missing)
+        place, _, adapted = adapter.partition(":")
+        found = getattr(import_module(f"tokenref.engines.{place}"), adapted)
+        installed = version(package)
+        return found(installed) if name in _TOKENIZERS else Sampling(name, installed, found)
     except ModuleNotFoundError as error:
         reason = f"cannot be imported: ModuleNotFoundError: {error}; pip install {package}"
         return Unavailable(name, reason)
@@ -111,20 +112,30 @@ def _own(name: str) -> Engine:
     if name not in ENCODERS:
         return ReferenceEngine()
     encoder = ReferenceEngine(name=name, prepare_tokenizer=with_encoder(ENCODERS[name]))
-    return BoundedEngine(encoder, LONGEST_QUADRATIC) if name in QUADRATIC else encoder
+    if name not in QUADRATIC:
+        return encoder
+    return BoundedEngine(name, encoder.version, encoder, LONGEST_QUADRATIC)
 
 
-def _adapter(name: str) -> Callable[[str], Engine]:
-    """Return the adapter that `module:class` names, by the version of its package."""
-    module, _, kind = name.partition(":")
-    found: Callable[[str], Engine] = getattr(import_module(f"tokenref.engines.{module}"), kind)
-    return found
+@dataclass(frozen=True)
+class Sampling:
+    """An engine that has samplers and no tokenizer.
 
+    >>> Sampling("one", "1.0", lambda profile: Unsupported(f"has no {profile}")).load_profile("two")
+    Unsupported(reason='has no two')
+    """
 
-def _missing_device() -> str | None:
-    from tokenref.engines.torch_draws import missing_device
+    name: str
+    version: str
+    select: Callable[[str], Session | Unsupported]
 
-    return missing_device()
+    def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:
+        """Return that there is no tokenizer."""
+        return Unsupported("has no tokenizer, only samplers")
+
+    def load_profile(self, profile: str) -> Session | Unsupported:
+        """Select a profile."""
+        return self.select(profile)
 
 
 @dataclass(frozen=True)
@@ -133,24 +144,16 @@ class BoundedEngine:
 
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> from tokenref.engines.reference import ReferenceEngine
-    >>> engine = BoundedEngine(ReferenceEngine("slow"), longest=2)
+    >>> engine = BoundedEngine("slow", "0.1.0", ReferenceEngine("slow"), longest=2)
     >>> session = engine.load(vocabulary_by_concatenation({b"a": 0}), "one")
     >>> session.answer("count", {"text": "aaa"})
     Unsupported(reason='is not run on texts of more than 2 characters (quadratic time)')
     """
 
+    name: str
+    version: str
     engine: Engine
     longest: int
-
-    @property
-    def name(self) -> str:
-        """The name of the other engine."""
-        return self.engine.name
-
-    @property
-    def version(self) -> str:
-        """The version of the other engine."""
-        return self.engine.version
 
     def load(self, vocabulary: Vocabulary, name: str) -> "BoundedSession | Unsupported":
         """Load a vocabulary."""

@@ -99,9 +99,9 @@ class TiktokenSession:
             case "count":
                 return Ok({"count": len(self._encode(request_text(request)))})
             case "decode":
-                return self._decode(request)
+                return answer_decode(self.encoding, request)
             case "special":
-                return self._special(request)
+                return answer_special(self.encoding, request)
             case "offsets":
                 return self._offsets(request)
             case "completions":
@@ -119,9 +119,6 @@ class TiktokenSession:
             return self.encoding._encode_single_piece(data)  # noqa: SLF001 - the only way for bytes
         return self.encoding._encode_bytes(data)  # noqa: SLF001 - the only way for bytes
 
-    def _decode(self, request: Mapping[str, Any]) -> Answer:
-        return answer_decode(self.encoding, request)
-
     def _offsets(self, request: Mapping[str, Any]) -> Answer:
         try:
             text, offsets = self.encoding.decode_with_offsets(request["ids"])
@@ -136,9 +133,6 @@ class TiktokenSession:
             return Unsupported("only finds its own selection of completions")
         stable, found = self.encoding.encode_with_unstable(request["text"])
         return Ok({"stable": stable, "completions": sorted(map(list, found))})
-
-    def _special(self, request: Mapping[str, Any]) -> Answer:
-        return answer_special(self.encoding, request)
 
 
 _DISALLOWED: Final = "Encountered text corresponding to disallowed special token"

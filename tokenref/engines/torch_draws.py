@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tokenref.answers import Refused, Unsupported
 from tokenref.engines.chosen_words import WORDS, in_53_bits, state_of
-from tokenref.floats import Type, to_digits, type_of, unpack
+from tokenref.floats import DIGITS, Type, to_digits, type_of, unpack
 
 if TYPE_CHECKING:
     import torch
@@ -129,19 +129,15 @@ def _follows_words() -> bool:
 
 
 VARIABLE: Final = "TOKENREF_TORCH_DEVICE"
-_BYTES: Final[Mapping[Type, int]] = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2}
 
 
 @cache
 def _types() -> Mapping[Type, Any]:
     import torch
 
-    return {
-        "f64": torch.float64,
-        "f32": torch.float32,
-        "f16": torch.float16,
-        "bf16": torch.bfloat16,
-    }
+    names: tuple[Type, ...] = ("f64", "f32", "f16", "bf16")
+    types = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
+    return dict(zip(names, types, strict=True))
 
 
 def device_name() -> str:
@@ -176,7 +172,7 @@ def to_tensor(rows: Sequence[Mapping[str, Any]], dtype: Type | None = None) -> "
 
     own = type_of(rows[0])
     digits = "".join(row[own] if own in row else to_digits(unpack(row), own) for row in rows)
-    little = _reversed(bytearray.fromhex(digits), _BYTES[own])
+    little = _reversed(bytearray.fromhex(digits), DIGITS[own] // 2)
     if not little:
         flat = torch.empty(0, dtype=_types()[own])
     else:
@@ -190,7 +186,7 @@ def to_floats(row: "torch.Tensor", dtype: Type) -> dict[str, str]:
     import torch
 
     little = row.detach().to("cpu").to(_types()[dtype]).contiguous().view(torch.uint8)
-    return {dtype: _reversed(bytearray(little.numpy().tobytes()), _BYTES[dtype]).hex()}
+    return {dtype: _reversed(bytearray(little.numpy().tobytes()), DIGITS[dtype] // 2).hex()}
 
 
 def kept_in(row: "torch.Tensor") -> list[int]:

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bpe_ref import Vocabulary
 from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.torch_draws import (
     MOST,
@@ -38,26 +37,15 @@ GENERATOR: Final = "mt19937"
 SEED: Final = 0
 
 
-@dataclass(frozen=True)
-class TorchEngine:
-    """The sampling functions of PyTorch.
+def load_profile(profile: str) -> "TorchSession | Unsupported":
+    """Select a rule that a function of torch follows.
 
-    >>> TorchEngine("2.13.0").load_profile("vllm")
+    >>> load_profile("vllm")
     Unsupported(reason='does not implement the profile vllm')
     """
-
-    version: str
-    name: str = "torch"
-
-    def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:
-        """Return that this engine has no tokenizer."""
-        return Unsupported("has no tokenizer, only samplers")
-
-    def load_profile(self, profile: str) -> "TorchSession | Unsupported":
-        """Select a rule that a function of torch follows."""
-        if profile not in {STANDARD, RACE, WALK, GENERATOR, *_UNIFORMS}:
-            return Unsupported(f"does not implement the profile {profile}")
-        return TorchSession(profile)
+    if profile not in {STANDARD, RACE, WALK, GENERATOR, *_UNIFORMS}:
+        return Unsupported(f"does not implement the profile {profile}")
+    return TorchSession(profile)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from bpe_ref import Vocabulary
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.torch_draws import (
     counted,
@@ -62,27 +61,16 @@ _LISTS: Final = 256
 """How many lists of processors are cached."""
 
 
-@dataclass(frozen=True)
-class TransformersEngine:
-    """The samplers of transformers.
+def load_profile(profile: str) -> "TransformersSession | Unsupported":
+    """Select the engine's profile, or a rule that one of its steps follows.
 
-    >>> TransformersEngine("5.23.0").load_profile("vllm")
+    >>> load_profile("vllm")
     Unsupported(reason='implements the profile transformers, not vllm')
     """
-
-    version: str
-    name: str = NAME
-
-    def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:
-        """Return that this engine has no tokenizer."""
-        return Unsupported("has no tokenizer, only samplers")
-
-    def load_profile(self, profile: str) -> "TransformersSession | Unsupported":
-        """Select the engine's profile, or a rule that one of its steps follows."""
-        if profile != NAME and all(profile != own.rule for own in RULES.values()):
-            return Unsupported(f"implements the profile {NAME}, not {profile}")
-        prepare()
-        return TransformersSession(profile)
+    if profile != NAME and all(profile != own.rule for own in RULES.values()):
+        return Unsupported(f"implements the profile {NAME}, not {profile}")
+    prepare()
+    return TransformersSession(profile)
 
 
 @dataclass

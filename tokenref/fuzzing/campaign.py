@@ -12,28 +12,26 @@ are shrunk for at most `Limits.seconds`.
 import atexit
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
 from itertools import count, takewhile
 from multiprocessing import get_context
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 from msgspec import Struct
 
-from bpe_ref import BpeError
 from tokenref.answers import Engine, NotAsked
 from tokenref.engines.table import EngineError, Unavailable, engine
 from tokenref.fuzzing.comparing import Comparer, Outcome
 from tokenref.fuzzing.drawn_questions import questions_of
 from tokenref.fuzzing.findings import Finding, finding_of, question_of
-from tokenref.fuzzing.journal import Group, Journal
+from tokenref.fuzzing.journal import Group, Journal, summed
 from tokenref.fuzzing.plan import GROUP, CampaignError, Limits, Plan
 from tokenref.fuzzing.shrinking import shrunk
-from tokenref.goldens import GoldensError
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.opening import open_program
 from tokenref.runner import quiet_standard_error
@@ -41,7 +39,7 @@ from tokenref.runner import quiet_standard_error
 COMMAND: Final = "cmd:"
 """The prefix of an engine's name that is a command."""
 
-RESTARTS: Final = 1_000_000
+_RESTARTS: Final = 1_000_000
 """Maximum number of restarts: each smaller question that crashes the program is one."""
 
 
@@ -66,7 +64,7 @@ def open_engine(name: str, patience: Patience | None = None) -> Engine:
     'heap'
     """
     if name.startswith(COMMAND):
-        patience = replace(patience or Patience(), restarts=RESTARTS)
+        patience = replace(patience or Patience(), restarts=_RESTARTS)
         program = open_program(name.removeprefix(COMMAND), patience)
         atexit.register(program.close)
         return program
@@ -76,17 +74,24 @@ def open_engine(name: str, patience: Patience | None = None) -> Engine:
     return found
 
 
-def run_group(plan: bytes, patience: bytes, limits: bytes, group: int) -> bytes:
-    """Run a group. The arguments other than its number, and the result, are JSON."""
-    read = msgspec.json.decode(plan, type=Plan)
-    comparer = _comparer(read.engine, patience, tuple(read.ignored))
-    shrinking = msgspec.json.decode(limits, type=Limits)
-    return msgspec.json.encode(done_group(read, comparer, group, shrinking))
+class Work(Struct, frozen=True, kw_only=True):
+    """What all groups of a campaign have in common."""
+
+    plan: Plan
+    patience: Patience
+    limits: Limits
+
+
+def run_group(work: bytes, group: int) -> bytes:
+    """Run a group. The work and the result are JSON."""
+    read = msgspec.json.decode(work, type=Work)
+    comparer = _comparer(read.plan.engine, read.patience, tuple(read.plan.ignored))
+    return msgspec.json.encode(done_group(read.plan, comparer, group, read.limits))
 
 
 @lru_cache(maxsize=1)
-def _comparer(name: str, patience: bytes, ignored: tuple[str, ...]) -> Comparer:
-    return Comparer(open_engine(name, msgspec.json.decode(patience, type=Patience)), ignored)
+def _comparer(name: str, patience: Patience, ignored: tuple[str, ...]) -> Comparer:
+    return Comparer(open_engine(name, patience), ignored)
 
 
 def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None = None) -> Done:
@@ -112,7 +117,8 @@ def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None
                 finding_of(outcome, small, index=first + place, seed=plan.seed, engine=engine)
             )
     milliseconds = round((time.perf_counter() - start) * 1000)
-    done = Group(group=group, counts=_counts(outcomes), milliseconds=milliseconds)
+    counts = summed({each.question.op: {each.fate: 1}} for each in outcomes)
+    done = Group(group=group, counts=counts, milliseconds=milliseconds)
     lost = next((each.got for each in outcomes if isinstance(each.got, NotAsked)), None)
     trouble = "" if lost is None else lost.reason
     return Done(group=done, findings=findings, trouble=trouble, interrupted=interrupted)
@@ -127,30 +133,16 @@ def _one_of_each_kind(outcomes: Sequence[Outcome]) -> list[tuple[int, Outcome]]:
     return list(failed.values())
 
 
-def _counts(outcomes: Iterable[Outcome]) -> dict[str, dict[str, int]]:
-    counts: dict[str, dict[str, int]] = {}
-    for outcome in outcomes:
-        of_op = counts.setdefault(outcome.question.op, {})
-        of_op[outcome.fate] = of_op.get(outcome.fate, 0) + 1
-    return counts
-
-
 WAITING: Final = 64
 """Number of groups submitted at a time: enough for many workers, few enough to lose."""
 
 _TICK: Final = 0.2
 """Seconds between checks of the clock while waiting."""
 
-Work: TypeAlias = tuple[bytes, bytes, bytes]
-"""Plan, time limits and shrinking limits as JSON, the same for all groups."""
-
-Report: TypeAlias = Callable[[Done], bool]
-"""Called for each group; returns whether to continue."""
-
 
 def run_campaign(
     journal: Journal,
-    report: Report,
+    report: Callable[[Done], bool],
     *,
     patience: Patience,
     limits: Limits | None = None,
@@ -164,8 +156,9 @@ def run_campaign(
     reported; groups that are running in an executor are run again another time.
     """
     end = None if seconds is None else time.monotonic() + seconds
-    plan = msgspec.json.encode(journal.plan)
-    work = (plan, msgspec.json.encode(patience), msgspec.json.encode(limits or Limits()))
+    work = msgspec.json.encode(
+        Work(plan=journal.plan, patience=patience, limits=limits or Limits())
+    )
 
     def is_time_up() -> bool:
         return end is not None and time.monotonic() >= end
@@ -194,13 +187,13 @@ def groups_left(plan: Plan, journal: Journal) -> Iterator[int]:
             yield group
 
 
-def _here(groups: Iterator[int], work: Work) -> Iterator[Done]:
+def _here(groups: Iterator[int], work: bytes) -> Iterator[Done]:
     for group in groups:
-        yield msgspec.json.decode(run_group(*work, group), type=Done)
+        yield msgspec.json.decode(run_group(work, group), type=Done)
 
 
 def _there(
-    groups: Iterator[int], work: Work, executor: Executor, is_time_up: Callable[[], bool]
+    groups: Iterator[int], work: bytes, executor: Executor, is_time_up: Callable[[], bool]
 ) -> Iterator[Done]:
     """Keep an executor busy, and yield results in the order in which they finish.
 
@@ -210,7 +203,7 @@ def _there(
     try:
         while True:
             for group in groups:
-                running.add(executor.submit(run_group, *work, group))
+                running.add(executor.submit(run_group, work, group))
                 if len(running) >= WAITING:
                     break
             if is_time_up():
@@ -231,39 +224,23 @@ def made_smaller(journal: Journal, comparer: Comparer, limits: Limits) -> Iterat
     Each result says which finding it replaces. After an interrupt the last one is what was
     reached, and `KeyboardInterrupt` is raised.
     """
-    waiting = [finding for finding in journal.findings.values() if finding.unfinished]
-    for finding in waiting:
+    engine = f"{comparer.name} {comparer.version}"
+    for finding in [finding for finding in journal.findings.values() if finding.unfinished]:
         if not limits.left():
             return
-        smaller, was_interrupted = _smaller(finding, comparer, journal.plan, limits)
-        yield smaller
-        if was_interrupted:
-            raise KeyboardInterrupt
-
-
-def _smaller(
-    finding: Finding, comparer: Comparer, plan: Plan, limits: Limits
-) -> tuple[Finding, bool]:
-    try:
         question = question_of(finding)
-    except (BpeError, GoldensError, LookupError, TypeError, ValueError) as error:
-        name = finding.record["id"]
-        raise CampaignError(
-            f"{name}: its vocabulary or tokenizer cannot be loaded: {error}"
-        ) from None
-    with quiet_standard_error():
-        (failed,) = comparer.compare([question])
-        if failed.fate != "failed":
-            return msgspec.structs.replace(finding, unfinished=False, now_and_then=True), False
-        found = shrunk(failed, comparer, limits)
-    engine = f"{comparer.name} {comparer.version}"
-    smaller = finding_of(failed, found, index=finding.index, seed=plan.seed, engine=engine)
-    replaces = "" if smaller.sum == finding.sum else finding.sum
-    whole = msgspec.structs.replace(smaller, asked=finding.asked, replaces=replaces)
-    return whole, found.was_interrupted
-
-
-PROCESSES: Final = "processes"
+        with quiet_standard_error():
+            (failed,) = comparer.compare([question])
+            found = shrunk(failed, comparer, limits) if failed.fate == "failed" else None
+        if found is None:
+            yield msgspec.structs.replace(finding, unfinished=False, now_and_then=True)
+            continue
+        seed = journal.plan.seed
+        smaller = finding_of(failed, found, index=finding.index, seed=seed, engine=engine)
+        replaces = "" if smaller.sum == finding.sum else finding.sum
+        yield msgspec.structs.replace(smaller, asked=finding.asked, replaces=replaces)
+        if found.was_interrupted:
+            raise KeyboardInterrupt
 
 
 def executor_named(name: str) -> Executor:
@@ -277,8 +254,15 @@ def executor_named(name: str) -> Executor:
     tokenref.fuzzing.plan.CampaignError: an executor must be ..., got '4 machines'
     """
     kind, _, rest = name.partition(":")
-    if kind == PROCESSES:
-        return _processes(name, rest)
+    if kind == "processes":
+        if rest and (not rest.isdecimal() or int(rest) < 1):
+            raise CampaignError(f"the number of processes must be at least 1, got {name!r}")
+        return ProcessPoolExecutor(
+            int(rest) if rest else None,
+            mp_context=get_context("spawn"),  # a fork of a process with threads may hang
+            initializer=signal.signal,
+            initargs=(signal.SIGINT, signal.SIG_IGN),  # the main process ends the workers in order
+        )
     if not kind.replace(".", "").isidentifier() or not rest.isidentifier():
         raise CampaignError(
             f"an executor must be processes, processes:NUMBER or module:factory, got {name!r}"
@@ -294,18 +278,3 @@ def executor_named(name: str) -> Executor:
             f"{name} must return a concurrent.futures.Executor, got {type(executor).__name__}"
         )
     return executor
-
-
-def _processes(name: str, count: str) -> Executor:
-    if count and (not count.isdecimal() or int(count) < 1):
-        raise CampaignError(f"the number of processes must be at least 1, got {name!r}")
-    return ProcessPoolExecutor(
-        int(count) if count else None,
-        mp_context=get_context("spawn"),  # a fork of a process with threads may hang
-        initializer=_ignore_interrupts,
-    )
-
-
-def _ignore_interrupts() -> None:
-    """Ignore Ctrl-C: the main process ends the workers in order."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -4,11 +4,11 @@ Only decided questions are compared. If the reference cannot answer, or if round
 answer, an engine that differs is not wrong.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import groupby
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from tokenref.answers import (
     Answer,
@@ -82,29 +82,24 @@ class Comparer:
     def compare(self, questions: Sequence[Question]) -> list[Outcome]:
         """Return the outcome of each question, in order."""
         outcomes: list[Outcome] = []
-        for _, each in groupby(questions, key=_asked_together):
+        for _, each in groupby(questions, key=lambda q: (id(q.subject), q.profile, q.op)):
             group = list(each)
             rights = self._reference.answers(group)
-            worth = [place for place, right in enumerate(rights) if isinstance(right, Ok | Refused)]
-            asked = [group[place] for place in worth]
-            got = dict(zip(worth, self._engine.answers(asked), strict=True))
+            pairs = list(zip(group, rights, strict=True))
+            asked = [question for question, right in pairs if isinstance(right, Ok | Refused)]
+            answers = iter(self._engine.answers(asked))
             nothing = Unsupported("was not asked")
-            outcomes += [
-                self._but_ignored(_outcome(question, right, got.get(place, nothing)))
-                for place, (question, right) in enumerate(zip(group, rights, strict=True))
-            ]
+            for question, right in pairs:
+                answer = next(answers) if isinstance(right, Ok | Refused) else nothing
+                outcome = _outcome(question, right, answer)
+                fate: Fate = "ignored" if self._is_ignored(outcome) else outcome.fate
+                outcomes.append(replace(outcome, fate=fate))
         return outcomes
 
-    def _but_ignored(self, outcome: Outcome) -> Outcome:
+    def _is_ignored(self, outcome: Outcome) -> bool:
         judgement = outcome.judgement
         says = f"{outcome.question.op} {judgement.status} {judgement.detail}"
-        if outcome.fate == "failed" and any(fnmatchcase(says, glob) for glob in self._ignored):
-            return replace(outcome, fate="ignored")
-        return outcome
-
-
-def _asked_together(question: Question) -> tuple[int, str, str]:
-    return id(question.subject), question.profile, question.op
+        return outcome.fate == "failed" and any(fnmatchcase(says, glob) for glob in self._ignored)
 
 
 class _Loaded:
@@ -128,7 +123,8 @@ class _Loaded:
         if not isinstance(session, AnswersMany):
             return [guarded(lambda r=r: answer_question(session, first.op, r)) for r in requests]  # type: ignore[misc]  # r is bound at once
         answers: list[Answer] = []
-        for batch in _batches(requests):
+        for at in range(0, len(requests), MANY):
+            batch = requests[at : at + MANY]
             found = guarded(lambda batch=batch: session.answer_many(first.op, batch))  # type: ignore[misc]  # as above
             answers += [found] * len(batch) if isinstance(found, Crashed) else found
         return answers
@@ -142,10 +138,6 @@ class _Loaded:
             lambda: load_subject(self._engine, question.subject, name, question.profile)
         )
         self._about = about
-
-
-def _batches(requests: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
-    return (requests[at : at + MANY] for at in range(0, len(requests), MANY))
 
 
 def _outcome(question: Question, right: Answer, got: Answer) -> Outcome:
@@ -170,10 +162,5 @@ def _is_plainly_right(right: Answer, got: Answer) -> bool:
         return right.code == got.code
     if not isinstance(right, Ok) or not isinstance(got, Ok):
         return False
-    if right.out == got.out:
-        return True
-    return "stages" not in got.out and got.out == _without_stages(right.out)
-
-
-def _without_stages(out: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in out.items() if key != "stages"}
+    plain = {key: value for key, value in right.out.items() if key != "stages"}
+    return got.out in (right.out, plain)

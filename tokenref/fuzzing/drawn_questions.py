@@ -27,23 +27,22 @@ from tokenref.fuzzing.findings import named_subject, written
 from tokenref.fuzzing.plan import GENERATOR, GROUP, WHOLE, Plan, Question, Selection, Shard, kind_of
 from tokenref.record import OPS, canonical_json
 from tokenref.strategies import (
-    LATER,
     SAMPLER_QUESTIONS,
     TOKENIZER_QUESTIONS,
     VOCABULARY_QUESTIONS,
     mostly,
-    profiles_of,
     vocabularies,
     vocabularies_of_texts,
-    words_of_tokenizer,
-    worth_asking,
 )
+from tokenref.strategies.sampler_questions import LATER, profiles_of
+from tokenref.strategies.tokenizer_questions import words_of_tokenizer
+from tokenref.strategies.vocabulary_questions import worth_asking
 from tokenref.subjects import SAMPLERS, Subject, TokenizerFile
 
-FINGERPRINTED: Final = 4
+_FINGERPRINTED: Final = 4
 """Number of groups in the fingerprint."""
 
-NEEDS_TEXTS: Final = frozenset({"pieces", "special"})
+_NEEDS_TEXTS: Final = frozenset({"pieces", "special"})
 """Operations that need a pattern or special tokens."""
 
 
@@ -92,7 +91,7 @@ def fingerprint(selection: Selection, seed: int) -> str:
     the same seed. Then earlier findings have other numbers.
     """
     hasher = sha256()
-    for group in range(FINGERPRINTED):
+    for group in range(_FINGERPRINTED):
         for question in questions_of(selection, seed, group):
             subject = written(question.subject, question.name)
             about = [question.op, question.profile, subject, dict(question.request)]
@@ -104,27 +103,18 @@ def _sampler_questions(
     ops: Sequence[str], profiles: Sequence[str], seed: int, group: int
 ) -> list[Question]:
     """Return questions of one operation under one profile."""
-    known = [
-        (op, profile)
-        for op in ops
-        if op in SAMPLER_QUESTIONS
-        for profile in profiles_of(op)
-        if not profiles or profile in profiles
-    ]
-    first = [pair for pair in known if pair[1] not in LATER.get(pair[0], ())]
-    by_op = [[pair for pair in first if pair[0] == op] for op in ops]
-    by_op = [
-        pairs or [pair for pair in known if pair[0] == op]
-        for op, pairs in zip(ops, by_op, strict=True)
-    ]
-    op, profile = drawn(
-        st.sampled_from([pairs for pairs in by_op if pairs]).flatmap(st.sampled_from),
-        *(GENERATOR, seed, "profile", group),
-    )
-    later = [name for name in LATER.get(op, ()) if (op, name) in known]
+    choices = []
+    for op in [op for op in ops if op in SAMPLER_QUESTIONS]:
+        known = [name for name in profiles_of(op) if not profiles or name in profiles]
+        first = [name for name in known if name not in LATER.get(op, ())] or known
+        if first:
+            choices.append([(op, name) for name in first])
+    either = st.sampled_from(choices).flatmap(st.sampled_from)
+    op, profile = drawn(either, GENERATOR, seed, "profile", group)
+    later = [name for name in LATER.get(op, ()) if not profiles or name in profiles]
     if later:  # by another key, so that groups that keep their profile keep their questions
-        either = mostly(st.just(profile), st.sampled_from(later), 2)
-        profile = drawn(either, GENERATOR, seed, "later profile", group)
+        one = mostly(st.just(profile), st.sampled_from(later), 2)
+        profile = drawn(one, GENERATOR, seed, "later profile", group)
     strategy = SAMPLER_QUESTIONS[op](profile)
     return [
         Question(op, profile, SAMPLERS, "", drawn(strategy, GENERATOR, seed, "question", index))
@@ -163,21 +153,16 @@ def _subject(
     ops: Sequence[str], names: Sequence[str], seed: int, group: int
 ) -> tuple[Subject, str]:
     """Return the subject of questions of these operations, and its name if it has one."""
-    kind = kind_of(ops[0])
-    key = GENERATOR, seed, "subject", group
+    either: st.SearchStrategy[Vocabulary | str]
     if names:
-        name = drawn(st.sampled_from(names), *key)
-        return named_subject(name), name
-    if kind == "tokenizer":
-        name = drawn(st.sampled_from(_tokenizer_names()), *key)
-        return shipped_subject(name), name
-    shipped = st.sampled_from(_shipped("vocab"))
-    own = vocabularies_of_texts() if NEEDS_TEXTS.issuperset(ops) else vocabularies()
-    either: st.SearchStrategy[Vocabulary | str] = mostly(own, shipped, 3)
-    chosen = drawn(either, *key)
-    if isinstance(chosen, Vocabulary):
-        return chosen, ""
-    return shipped_subject(chosen), chosen
+        either = st.sampled_from(names)
+    elif kind_of(ops[0]) == "tokenizer":
+        either = st.sampled_from(_tokenizer_names())
+    else:
+        own = vocabularies_of_texts() if _NEEDS_TEXTS.issuperset(ops) else vocabularies()
+        either = mostly(own, st.sampled_from(_shipped("vocab")), 3)
+    chosen = drawn(either, GENERATOR, seed, "subject", group)
+    return (chosen, "") if isinstance(chosen, Vocabulary) else (named_subject(chosen), chosen)
 
 
 def _strategies(
@@ -202,14 +187,12 @@ def _profile(op: str, subject: Subject, request: Mapping[str, Any]) -> str:
 @cache
 def _tokenizer_names() -> list[str]:
     """Return the tokenizers of the fixtures that do not use randomness."""
-    return [name for name in _shipped("tokenizer") if not _has_dropout(name)]
-
-
-def _has_dropout(name: str) -> bool:
-    file = shipped_subject(name)
-    return isinstance(file, TokenizerFile) and bool(
-        json.loads(file.content)["model"].get("dropout")
-    )
+    files = {name: shipped_subject(name) for name in _shipped("tokenizer")}
+    return [
+        name
+        for name, file in files.items()
+        if isinstance(file, TokenizerFile) and not json.loads(file.content)["model"].get("dropout")
+    ]
 
 
 def _shipped(folder: str) -> list[str]:

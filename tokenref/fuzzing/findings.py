@@ -12,15 +12,15 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from bpe_ref import Vocabulary
+from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json, parse_plain_json
 from tokenref.answers import Answer, Ok, Refused
 from tokenref.catalogue import shipped_subject, shipped_subjects
 from tokenref.fuzzing.comparing import Outcome
-from tokenref.fuzzing.plan import GENERATOR, Question
+from tokenref.fuzzing.plan import GENERATOR, CampaignError, Question
 from tokenref.fuzzing.records import case_of
 from tokenref.fuzzing.shrinking import Shrunk
-from tokenref.goldens import own_subject
+from tokenref.goldens import GoldensError, own_subject
 from tokenref.record import canonical_json
 from tokenref.subjects import SAMPLERS, Samplers, Subject, TokenizerFile
 
@@ -105,8 +105,14 @@ def finding_of(first: Outcome, shrunk: Shrunk, *, index: int, seed: int, engine:
 
 
 def question_of(finding: Finding) -> Question:
-    """Return the question of a finding. Raises `BpeError` if its subject is invalid."""
-    record, subject = finding.record, read_written(finding.subject)
+    """Return the question of a finding. Raises `CampaignError` if its subject is invalid."""
+    record = finding.record
+    try:
+        subject = read_written(finding.subject)
+    except (BpeError, GoldensError, LookupError, TypeError, ValueError) as error:
+        raise CampaignError(
+            f"{record['id']}: its vocabulary or tokenizer cannot be loaded: {error}"
+        ) from None
     name = str((finding.subject or {}).get("name", ""))
     return Question(record["op"], record["profile"], subject, name, record["in"])
 

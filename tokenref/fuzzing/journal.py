@@ -12,7 +12,7 @@ up if nothing is wrong.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from pathlib import Path
@@ -113,24 +113,23 @@ def summed(counts: Iterable[dict[str, dict[str, int]]]) -> dict[str, dict[str, i
 def read_journal(path: Path) -> Journal:
     """Read a journal, line by line. Raises `CampaignError`."""
     journal: Journal | None = None
-    for number, (line, length) in enumerate(_lines(path), start=1):
+    for number, line in enumerate(_lines(path), start=1):
+        place = f"{path}, line {number}"
         try:
             read: Line = _LINE.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
-            raise CampaignError(
-                f"{path}, line {number}: not a line of a journal: {error}"
-            ) from None
+            raise CampaignError(f"{place}: not a line of a journal: {error}") from None
         if isinstance(read, Plan) != (journal is None):
             raise CampaignError(
-                f"{path}, line {number}: the header must be the first line and must not be repeated"
+                f"{place}: the header must be the first line and must not be repeated"
             )
         if isinstance(read, Plan):
             journal = Journal(read)
-        elif journal is not None:
-            _check(read, journal.plan, f"{path}, line {number}")
+        else:
+            assert journal is not None  # noqa: S101 - the first line is a plan
+            _check(read, journal.plan, place)
             journal.add(read)
-        if journal is not None:
-            journal.length += length
+        journal.length += len(line)
     if journal is None:
         raise CampaignError(f"{path}: it must begin with a header, but it is empty or truncated")
     return journal
@@ -145,13 +144,13 @@ def _check(line: Group | Finding | Footer, plan: Plan, place: str) -> None:
         )
 
 
-def _lines(path: Path) -> Iterator[tuple[bytes, int]]:
+def _lines(path: Path) -> Iterator[bytes]:
     """Yield complete lines, without an incomplete last one."""
     try:
         with path.open("rb") as file:
             while line := file.readline(LONGEST_LINE):
                 if line.endswith(b"\n"):
-                    yield line, len(line)
+                    yield line
                 elif len(line) == LONGEST_LINE:
                     raise CampaignError(f"{path}: a line must be shorter than {LONGEST_LINE} bytes")
     except OSError as error:
@@ -168,10 +167,13 @@ class Writer:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise CampaignError(f"{path} cannot be written: {error.strerror or error}") from None
+        self._length = journal.length
         try:
-            self._take()
-            self._length = journal.length
-            self._cut_off()
+            self._lock()
+            try:
+                os.ftruncate(self._file, self._length)  # removes an incomplete last line
+            except OSError:  # a pipe or a device
+                raise CampaignError(f"{path} cannot be written: it must be a file") from None
             if not self._length:
                 self.write(journal.plan)
         except BaseException:
@@ -196,14 +198,7 @@ class Writer:
         """Close the file."""
         os.close(self._file)
 
-    def _cut_off(self) -> None:
-        """Remove an incomplete last line."""
-        try:
-            os.ftruncate(self._file, self._length)
-        except OSError:  # a pipe or a device
-            raise CampaignError(f"{self._path} cannot be written: it must be a file") from None
-
-    def _take(self) -> None:
+    def _lock(self) -> None:
         """Lock the file against other writers, if the system supports it."""
         try:
             import fcntl
@@ -248,28 +243,29 @@ class Merged:
 
 def merged(journals: Mapping[str, Journal]) -> Merged:
     """Combine the journals of one campaign, given by the names of their files."""
-    named = list(journals.items())
-    result = Merged(trouble=list(_strangers(named)))
-    if result.trouble:
-        return result
-    result.trouble += _wrong_shards(named)
-    result.trouble += _wrong_groups(named)
-    if result.trouble:
-        return result
-    every = [journal for _, journal in named]
-    result.counts = summed(journal.counts() for journal in every)
-    for journal in every:
+    trouble = list(_strangers(journals))
+    if not trouble:
+        trouble = [*_wrong_shards(journals), *_wrong_groups(journals)]
+    if trouble:
+        return Merged(trouble=trouble)
+    plan = next(iter(journals.values())).plan
+    count = plan.shard.count
+    ends = [_done(journal)[-1] + count for journal in journals.values()]
+    result = Merged(
+        summed(journal.counts() for journal in journals.values()),
+        questions=GROUP * min(ends) if plan.cases is None else plan.cases,
+    )
+    for journal in journals.values():
         for finding in journal.findings.values():
             if finding.is_kept(result.findings):
                 result.findings[finding.sum] = finding
-    result.questions = _asked_without_gap(every)
     return result
 
 
-def _strangers(named: Sequence[tuple[str, Journal]]) -> Iterator[str]:
+def _strangers(journals: Mapping[str, Journal]) -> Iterator[str]:
     """Yield a sentence for each journal of another campaign than the first."""
-    first_name, first = named[0]
-    for name, journal in named[1:]:
+    (first_name, first), *others = journals.items()
+    for name, journal in others:
         other = difference(first.plan, journal.plan, but=("shard", "again"))
         if other is None and first.plan.shard.count != journal.plan.shard.count:
             other = f"shards must be of {first.plan.shard.count}, got {journal.plan.shard}"
@@ -277,11 +273,11 @@ def _strangers(named: Sequence[tuple[str, Journal]]) -> Iterator[str]:
             yield f"{name} belongs to another campaign than {first_name}: {other}"
 
 
-def _wrong_shards(named: Sequence[tuple[str, Journal]]) -> Iterator[str]:
+def _wrong_shards(journals: Mapping[str, Journal]) -> Iterator[str]:
     """Yield a sentence for each shard with no journal or several."""
-    count = named[0][1].plan.shard.count
+    count = next(iter(journals.values())).plan.shard.count
     there: dict[int, list[str]] = {}
-    for name, journal in named:
+    for name, journal in journals.items():
         there.setdefault(journal.plan.shard.number, []).append(name)
     missing = (number for number in range(1, count + 1) if number not in there)
     for number in islice(missing, _SHOWN):  # nearly all of a billion shards may be missing
@@ -294,46 +290,30 @@ def _wrong_shards(named: Sequence[tuple[str, Journal]]) -> Iterator[str]:
             yield f"shard {number}/{count} occurs {len(names)} times: {', '.join(names)}"
 
 
-def _wrong_groups(named: Sequence[tuple[str, Journal]]) -> Iterator[str]:
-    """Yield a sentence for each range of questions that a journal lacks or repeats."""
-    for name, journal in named:
-        for group in sorted(set(journal.repeated)):
-            yield f"{name}: questions {_range(group, group)} occur twice"
-        for first, last in _gaps(journal):
-            gap = f"{_range(first, last)} of shard {journal.plan.shard}"
-            yield f"{name}: questions {gap} are missing"
-
-
-def _gaps(journal: Journal) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last group of each range that is not done.
+def _wrong_groups(journals: Mapping[str, Journal]) -> Iterator[str]:
+    """Yield a sentence for each range of questions that a journal lacks or repeats.
 
     A campaign without a number of questions is complete if no group before its last is missing.
     """
-    plan = journal.plan
-    step, first = plan.shard.count, plan.shard.number - 1
-    done = sorted(journal.groups)
-    end = plan.groups
-    if end is None:
-        after = done[-1] + step if done else first
-    else:
-        after = first + step * max(0, -(-(end - first) // step))
-    for before, group in pairwise([first - step, *done, after]):
-        if group - before > step:
-            yield before + step, group - step
+    for name, journal in journals.items():
+        for group in sorted(set(journal.repeated)):
+            yield f"{name}: questions {_range(group, group)} occur twice"
+        plan, step = journal.plan, journal.plan.shard.count
+        done = _done(journal)
+        if plan.groups is not None:
+            start = plan.shard.group(0)
+            done.append(start + step * max(0, -(-(plan.groups - start) // step)))
+        for before, group in pairwise(done):
+            if group - before > step:
+                gap = f"{_range(before + step, group - step)} of shard {plan.shard}"
+                yield f"{name}: questions {gap} are missing"
+
+
+def _done(journal: Journal) -> list[int]:
+    """Return the groups that are done, after the one that would precede the shard's first."""
+    shard = journal.plan.shard
+    return [shard.group(-1), *sorted(journal.groups)]
 
 
 def _range(first: int, last: int) -> str:
     return f"{GROUP * first} to {GROUP * (last + 1) - 1}"
-
-
-def _asked_without_gap(journals: Sequence[Journal]) -> int:
-    """Return the number of the first question that was not asked."""
-    plan = journals[0].plan
-    if plan.cases is not None:
-        return plan.cases
-    count = plan.shard.count
-    ends = [
-        max(journal.groups, default=journal.plan.shard.number - 1 - count) + count
-        for journal in journals
-    ]
-    return GROUP * min(ends)

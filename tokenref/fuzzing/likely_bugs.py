@@ -19,14 +19,21 @@ properties are the traits of a question.
 
 import re
 import unicodedata
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf, isfinite, isnan
 from typing import Any, Final, TypeAlias
 
 from tokenref.floats import FloatsError
 from tokenref.fuzzing.findings import Finding
-from tokenref.fuzzing.smaller_questions import HEXADECIMAL, hardness, is_numbers, numbers_of
+from tokenref.fuzzing.smaller_questions import (
+    HEXADECIMAL,
+    ROWS,
+    hardness,
+    is_numbers,
+    numbers_in,
+    numbers_of,
+)
 from tokenref.record import PIPELINE_OPS, TOKENIZER_OPS, canonical_json
 from tokenref.reports.terminal import split_detail
 from tokenref.rules import STANDARD
@@ -54,46 +61,40 @@ class LikelyBug:
 class LikelyBugs:
     """Findings grouped into likely bugs as they arrive.
 
-    >>> LikelyBugs().all()
-    []
+    Each bug is a set of keys. A finding joins all bugs that have one of its keys into one.
+
+    >>> len(LikelyBugs())
+    0
     """
 
     def __init__(self, findings: Iterable[Finding] = ()) -> None:
         """Start with some findings."""
         self._findings: list[Finding] = []
-        self._above: dict[Key, Key] = {}
-        self._count = 0
+        self._bugs: dict[Key, set[Key]] = {}
         for finding in findings:
             self.add(finding)
 
     def __len__(self) -> int:
         """Return the number of likely bugs."""
-        return self._count
+        return len(set(map(id, self._bugs.values())))
 
     def add(self, finding: Finding) -> bool:
         """Add a finding, and return whether it is a new likely bug."""
         self._findings.append(finding)
-        keys = _keys(finding)
-        known = {self._top(key) for key in keys if key in self._above}
-        tops = sorted(known, key=repr) or [keys[0]]
-        for key in (*tops, *keys):
-            self._above[key] = tops[0]
-        self._count += 1 - len(known)
+        keys = set(_keys(finding))
+        known = [self._bugs[key] for key in keys if key in self._bugs]
+        bug = keys.union(*known)
+        self._bugs |= dict.fromkeys(bug, bug)
         return not known
 
     def all(self) -> list[LikelyBug]:
         """Return the likely bugs in the order in which they were first found."""
-        together: dict[Key, list[Finding]] = {}
+        together: dict[int, list[Finding]] = {}
         for finding in self._findings:
-            together.setdefault(self._top(_keys(finding)[0]), []).append(finding)
-        bugs = [sorted(findings, key=simplicity) for findings in together.values()]
+            together.setdefault(id(self._bugs[_keys(finding)[0]]), []).append(finding)
+        bugs = [sorted(findings, key=_simplicity) for findings in together.values()]
         bugs.sort(key=lambda findings: min((each.index, each.sum) for each in findings))
         return [LikelyBug(findings[0], findings[1:]) for findings in bugs]
-
-    def _top(self, key: Key) -> Key:
-        while self._above[key] != key:
-            key = self._above[key]
-        return key
 
 
 def likely_bugs(findings: Iterable[Finding]) -> list[LikelyBug]:
@@ -101,7 +102,7 @@ def likely_bugs(findings: Iterable[Finding]) -> list[LikelyBug]:
     return LikelyBugs(findings).all()
 
 
-def simplicity(finding: Finding) -> tuple[object, ...]:
+def _simplicity(finding: Finding) -> tuple[object, ...]:
     """Return a sort key that orders any two findings by simplicity."""
     record, subject = finding.record, finding.subject or {}
     request, profile = canonical_json(record.get("in")), str(record.get("profile"))
@@ -109,11 +110,15 @@ def simplicity(finding: Finding) -> tuple[object, ...]:
     entries = sum(
         len(vocabulary.get(name) or ()) for name in ("tokens", "merges", "special_tokens")
     )
+    try:
+        hard = hardness(record.get("in"))
+    except (FloatsError, TypeError, ValueError):
+        hard = 0.0
     return (
         finding.now_and_then,
         finding.unfinished,
         len(request) + entries + _UNREAD * ("name" in subject),
-        _hardness(record.get("in")),
+        hard,
         profile != STANDARD,
         len(profile),
         request,
@@ -124,13 +129,6 @@ def simplicity(finding: Finding) -> tuple[object, ...]:
 
 _UNREAD: Final = 20
 """The size that a named vocabulary counts as, because a reader must look it up."""
-
-
-def _hardness(request: Any) -> float:
-    try:
-        return hardness(request)
-    except (FloatsError, TypeError, ValueError):
-        return 0.0
 
 
 def _keys(finding: Finding) -> tuple[Key, Key]:
@@ -168,12 +166,9 @@ def _shape(request: Any) -> str:
 
 def _numbers(value: Any) -> Iterator[tuple[bool, float]]:
     """Yield numbers in a form that can be sorted, NaN last."""
-    if is_numbers(value):
-        for number in numbers_of(value) or ():
+    for _, row in numbers_in(value):
+        for number in numbers_of(row) or ():
             yield isnan(number), 0 if isnan(number) else number
-    elif isinstance(value, Mapping | list):
-        for entry in value.values() if isinstance(value, Mapping) else value:
-            yield from _numbers(entry)
 
 
 _LONGEST: Final = 80
@@ -207,44 +202,31 @@ def _without_values(text: str) -> str:
 
 def _way(expected: Any, got: Any) -> str:
     """Return how two values differ, with the name of the first part that differs."""
-    if got is None:
-        return "missing"
     if is_numbers(expected) and is_numbers(got):
         return _of_numbers(numbers_of(expected), numbers_of(got))
     if isinstance(expected, Mapping) and isinstance(got, Mapping):
-        return _of_parts(expected, got)
-    if type(expected) is not type(got):
-        return "of another kind"
-    if isinstance(expected, list | str):
-        return _by_length(expected, got)
+        for key, value in expected.items():
+            if key != "stages" and value != got.get(key):
+                return f"{key}: {'another' if key == 'token' else _way(value, got.get(key))}"
+        return "stages"
+    if got is None or type(expected) is not type(got):
+        return "missing" if got is None else "of another kind"
+    if isinstance(expected, list | str) and len(expected) != len(got):
+        return "fewer" if len(got) < len(expected) else "more"
     if isinstance(expected, int) and not isinstance(expected, bool):
         return "less" if got < expected else "more"
     return "others"
-
-
-def _of_parts(expected: Mapping[str, Any], got: Mapping[str, Any]) -> str:
-    for key, value in expected.items():
-        if key != "stages" and value != got.get(key):
-            return f"{key}: {'another' if key == 'token' else _way(value, got.get(key))}"
-    return "stages"
-
-
-def _by_length(expected: Sequence[Any], got: Sequence[Any]) -> str:
-    if len(expected) == len(got):
-        return "others"
-    return "fewer" if len(got) < len(expected) else "more"
 
 
 def _of_numbers(want: list[float] | None, have: list[float] | None) -> str:
     if want is None or have is None:
         return "no numbers"
     if len(want) != len(have):
-        return _by_length(want, have)
+        return "fewer" if len(have) < len(want) else "more"
     return "numbers" if list(map(isfinite, want)) == list(map(isfinite, have)) else "infinities"
 
 
 _SMALLEST_NORMAL: Final = 2.0**-126
-_ROWS: Final = frozenset({"logits", "probs", "target", "draft"})
 _WORDS: Final = frozenset({"seed", "key", "counter", "words"})
 """Keys whose strings are numbers."""
 
@@ -264,7 +246,7 @@ def traits_of(finding: Finding) -> frozenset[str]:
 
 def _of(value: Any, key: str) -> Iterator[str]:
     if is_numbers(value):
-        yield from _of_row(value) if key in _ROWS else ()
+        yield from _of_row(value) if key in ROWS else ()
     elif isinstance(value, Mapping):
         for name, entry in value.items():
             if key in {"params", "calls", "state"}:
@@ -300,31 +282,29 @@ def _of_row(value: Mapping[str, Any]) -> Iterator[str]:
 def _of_text(text: str, key: str) -> Iterator[str]:
     if key in HEXADECIMAL:
         try:
-            content = bytes.fromhex(text)
-            text = content.decode()
+            text = bytes.fromhex(text).decode()
         except ValueError:
             yield "no UTF-8"
             return
-    elif key not in {"text", "pair", "allowed", "disallowed"}:
+    elif key in {"pair", "allowed", "disallowed"}:
+        yield key
+    elif key != "text":
         if key not in _WORDS:
             yield f"{key}={text}"
         return
-    if key in {"pair", "allowed", "disallowed"}:
-        yield key
-    for sign in text:
-        yield from _of_sign(sign)
+    yield from filter(None, map(_of_sign, text))
 
 
-def _of_sign(sign: str) -> Iterator[str]:
+def _of_sign(sign: str) -> str:
+    """Return what is special about a character; nothing about a letter of ASCII."""
     if sign.isspace():
-        yield "lines" if sign in "\r\n" else "white space"
-    elif not sign.isascii():
+        return "lines" if sign in "\r\n" else "white space"
+    if not sign.isascii():
         beyond = "beyond 16 bits" if ord(sign) >= _LATER else "beyond ASCII"
-        yield "marks" if unicodedata.combining(sign) else beyond
-    elif sign.isdigit():
-        yield "digits"
-    elif not sign.isalpha():
-        yield "signs"
+        return "marks" if unicodedata.combining(sign) else beyond
+    if sign.isdigit():
+        return "digits"
+    return "" if sign.isalpha() else "signs"
 
 
 def _of_subject(subject: Mapping[str, Any] | None) -> Iterator[str]:

@@ -3,11 +3,10 @@
 import os
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 from rich.text import Text
 
 from tokenref.fuzzing.comparing import Outcome
@@ -17,98 +16,91 @@ from tokenref.fuzzing.plan import Plan
 from tokenref.record import OPS, canonical_json
 from tokenref.reports import visible
 from tokenref.reports.readable import readable_json
-from tokenref.reports.terminal import split_detail
+from tokenref.reports.terminal import (
+    count_cell,
+    counts_table,
+    print_labelled,
+    print_line,
+    split_detail,
+)
 from tokenref.rules import rule_of
 from tokenref.subjects import SAMPLERS
 
 _WIDEST: Final = 300
 _LONGEST_RECORD: Final = 2000
-_FATES: Final = (
-    ("same", "same", "green"),
-    ("failed", "failed", "red"),
-    ("ignored", "ignored", "yellow"),
-    ("unsupported", "unsupported", "dim"),
-    ("undecided", "undecided", "dim"),
-)
+_FATES: Final = {
+    "same": "green",
+    "failed": "red",
+    "ignored": "yellow",
+    "unsupported": "dim",
+    "undecided": "dim",
+}
 
 
 def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
     """Print a finding: question, expected answer, answer, difference, rule, record."""
     record = finding.record
+    op, profile = str(record["op"]), str(record["profile"])
     expected = record.get("out") or {"error": record["verdict"].get("codes")}
-    name = visible(str(record["id"]))
-    console.print(Text(f"\n{name}", style="bold"), Text(visible(finding.status), style="red"))
-    for label, content in (
-        ("in", readable_json(record["in"], _WIDEST)),
-        *_about(finding),
+    lines = [("in", readable_json(record["in"], _WIDEST))]
+    if finding.subject is not None:
+        lines.append(("of", _about(finding.subject)))
+    lines += [
         ("expected", readable_json(expected, _WIDEST)),
         ("got", readable_json(finding.got, _WIDEST)),
-        *_where(finding),
-        *_but(finding),
-        ("rule", f"{record['profile']}: {rule_of(str(record['op']), str(record['profile']))}"),
+        _where(finding),
+    ]
+    if finding.now_and_then:
+        lines.append(("but", "it did not fail when asked again: the failure is intermittent"))
+    elif finding.unfinished:
+        smaller = "it may become smaller; with --state, the same command continues shrinking"
+        lines.append(("but", smaller))
+    line = canonical_json(record).decode()
+    if len(line) > _LONGEST_RECORD:
+        line = f"has {len(line):,} characters; use --state FILE and `tokenref promote` to write it"
+    lines += [
+        ("rule", f"{profile}: {rule_of(op, profile)}"),
         ("see", str(record["spec"])),
         ("again", shlex.join(again(plan, finding.index))),
-        ("record", _line(record)),
-    ):
-        shown = Text(visible(content))
-        console.print(Text(f"  {label:10}", style="dim"), shown, sep="", soft_wrap=True)
-
-
-def _line(record: Mapping[str, object]) -> str:
-    """Return the line of a record, or for a long one how to get it."""
-    line = canonical_json(record).decode()
-    if len(line) <= _LONGEST_RECORD:
-        return line
-    return f"has {len(line):,} characters; use --state FILE and `tokenref promote` to write it"
+        ("record", line),
+    ]
+    name = visible(str(record["id"]))
+    console.print(Text(f"\n{name}", style="bold"), Text(visible(finding.status), style="red"))
+    print_labelled(console, lines, indent=2, width=10)
 
 
 def print_question(console: Console, outcome: Outcome) -> None:
     """Print one question and its outcome."""
     question = outcome.question
-    for label, content in (
+    of = [] if question.subject is SAMPLERS else [("of", question.name or "a random one")]
+    lines = [
         ("op", question.op),
         ("profile", question.profile),
-        *([] if question.subject is SAMPLERS else [("of", question.name or "a random one")]),
+        *of,
         ("in", readable_json(dict(question.request), _WIDEST)),
         ("expected", readable_json(said(outcome.right), _WIDEST)),
         ("got", readable_json(said(outcome.got), _WIDEST)),
         ("outcome", outcome.fate),
-    ):
-        shown = Text(visible(content))
-        console.print(Text(f"{label:10}", style="dim"), shown, sep="", soft_wrap=True)
+    ]
+    print_labelled(console, lines, indent=0, width=10)
 
 
-def _where(finding: Finding) -> list[tuple[str, str]]:
+def _where(finding: Finding) -> tuple[str, str]:
     """Return where the answers first differ, if that is known."""
-    parts = dict(split_detail(finding.detail)) if finding.detail else {}
+    parts = dict(split_detail(finding.detail))
     if "at" not in parts:
-        return [("says", finding.detail)]
-    return [("first", f"{parts['at']}: expected {parts['expected']}, got {parts['got']}")]
+        return "says", finding.detail
+    return "first", f"{parts['at']}: expected {parts['expected']}, got {parts['got']}"
 
 
-def _but(finding: Finding) -> list[tuple[str, str]]:
-    """Return why a finding may not be the smallest, if so."""
-    if finding.now_and_then:
-        return [("but", "it did not fail when asked again: the failure is intermittent")]
-    if finding.unfinished:
-        return [
-            ("but", "it may become smaller; with --state, the same command continues shrinking")
-        ]
-    return []
-
-
-def _about(finding: Finding) -> list[tuple[str, str]]:
-    """Return the subject; a question about samplers has none."""
-    subject = finding.subject
-    if subject is None:
-        return []
+def _about(subject: Mapping[str, Any]) -> str:
     if "vocabulary" not in subject:
-        return [("of", str(subject["name"]))]
+        return str(subject["name"])
     content = subject["vocabulary"]
     tokens = [bytes.fromhex(spelled) for spelled, *_ in content["tokens"]]
     shown = ", ".join(map(repr, tokens[:12])) + (", ..." if len(tokens) > 12 else "")
     pattern = "" if content["pattern"] is None else f", pattern {content['pattern']!r:.40}"
-    return [("of", f"a vocabulary by {content['rule']} of {len(tokens)} tokens: {shown}{pattern}")]
+    return f"a vocabulary by {content['rule']} of {len(tokens)} tokens: {shown}{pattern}"
 
 
 def again(plan: Plan, index: int) -> list[str]:
@@ -120,34 +112,21 @@ def print_summary(
     console: Console, counts: Mapping[str, Mapping[str, int]], found: str, sentence: str
 ) -> None:
     """Print the number of questions by operation and outcome, and what was found."""
-    table = Table(header_style="bold", show_edge=False, pad_edge=False)
-    table.add_column("operation")
-    table.add_column("questions", justify="right")
     shown = [
-        column
-        for column in _FATES
-        if column[0] in {"same", "failed"} or any(column[0] in each for each in counts.values())
+        fate
+        for fate in _FATES
+        if fate in {"same", "failed"} or any(fate in each for each in counts.values())
     ]
-    for _, title, _ in shown:
-        table.add_column(title, justify="right")
-    for op in [op for op in OPS if op in counts]:
-        _add_row(table, op, counts[op], shown)
-    if len(counts) > 1:
-        total = {fate: sum(each.get(fate, 0) for each in counts.values()) for fate, _, _ in _FATES}
-        _add_row(table, "all", total, shown)
+    rows = {op: counts[op] for op in OPS if op in counts}
+    if len(rows) > 1:
+        rows["all"] = {fate: sum(each.get(fate, 0) for each in counts.values()) for fate in _FATES}
+    table = counts_table(["operation"], ["questions", *shown])
+    for name, row in rows.items():
+        cells = [count_cell(row.get(fate, 0), _FATES[fate]) for fate in shown]
+        table.add_row(Text(name), f"{sum(row.values()):,}", *cells)
     console.print()
     console.print(table)
-    console.print(f"\n{found}; {visible(sentence)}", markup=False, highlight=False, soft_wrap=True)
-
-
-def _add_row(
-    table: Table, name: str, counts: Mapping[str, int], columns: Sequence[tuple[str, str, str]]
-) -> None:
-    cells = [Text(name), Text(f"{sum(counts.values()):,}")]
-    for fate, _, style in columns:
-        number = counts.get(fate, 0)
-        cells.append(Text(f"{number:,}" if number else "·", style=style if number else "dim"))
-    table.add_row(*cells)
+    print_line(console, f"{found}; {sentence}", above="\n")
 
 
 class Bar:

@@ -11,7 +11,7 @@ would change nothing. The caller gives the year of the file: fixtures do not dep
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -25,20 +25,12 @@ from tokenref.catalogue import BudgetError, Catalogue, check_budget, check_toget
 from tokenref.fuzzing.findings import Finding, question_of, shipped_name
 from tokenref.fuzzing.plan import CampaignError
 from tokenref.fuzzing.records import answered_anew
-from tokenref.goldens import GoldensError
-from tokenref.manifest import (
-    LICENCES,
-    MANIFEST,
-    FileEntry,
-    Manifest,
-    VocabularyEntry,
-    dump_manifest,
-)
+from tokenref.manifest import LICENCES, MANIFEST, FileEntry, VocabularyEntry, dump_manifest
 from tokenref.record import Case, RecordError
 from tokenref.record_files import REGRESS, dump_records, parse_records, read_file, read_records
 from tokenref.subjects import Samplers, Subject, TokenizerFile, TokenizerSubject
 
-SHORTEST_WHY: Final = 20
+_SHORTEST_WHY: Final = 20
 _SLUG: Final = re.compile(r"[a-z0-9_.-]+")
 
 
@@ -49,6 +41,9 @@ class Promoted:
     cases: list[Case]
     files: Mapping[Path, bytes]
     """The files to write, the record file last."""
+
+    subjects: Mapping[str, TokenizerSubject]
+    """The vocabularies and tokenizers that were not available before, by name."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +60,6 @@ class Target:
     elsewhere: Sequence[Case] = ()
     """Records of other files, whose ids and sums must not be repeated."""
 
-    beside: Path = field(default_factory=Path)
-    """The folder that contains `vocab` and `tokenizer`."""
-
-    prefix: str = ""
-    """The prefix of the names of files in them."""
-
     has: frozenset[str] | None = None
     """Digests of the subjects in the fixtures; None for a user's own file."""
 
@@ -81,8 +70,7 @@ def own_target(out: Path) -> Target:
     >>> own_target(Path("no/such.jsonl")).present
     []
     """
-    present = parse_records(out.read_bytes(), str(out)) if out.exists() else []
-    return Target(out, out.name, present, beside=out.parent)
+    return Target(out, out.name, parse_records(out.read_bytes(), str(out)) if out.exists() else [])
 
 
 def promoted(
@@ -98,78 +86,70 @@ def promoted(
     Raises `CampaignError` if `why` is too short, or if a finding is already there or cannot be
     answered by the reference.
     """
-    if len(why.strip()) < SHORTEST_WHY:
-        raise CampaignError(f"--why must have at least {SHORTEST_WHY} characters, got {why!r}")
+    if len(why.strip()) < _SHORTEST_WHY:
+        raise CampaignError(f"--why must have at least {_SHORTEST_WHY} characters, got {why!r}")
     if slug is not None and not _SLUG.fullmatch(slug):
         raise CampaignError(f"--slug must consist of a-z, 0-9, _, . and -, got {slug!r}")
-    there = [*target.present, *target.elsewhere]
-    sums = {case.sum: case.id for case in there}
-    ids = {case.id for case in there}
+    sums = {case.sum: case.id for case in [*target.present, *target.elsewhere]}
     added: list[Case] = []
     files: dict[Path, bytes] = {}
+    subjects: dict[str, TokenizerSubject] = {}
     for finding in findings:
-        case = _case(finding, why.strip(), slug or "")
-        if flags:
-            case = msgspec.structs.replace(case, flags=sorted(set(flags)))
+        question = question_of(finding)
+        case = answered_anew(question, finding.record["id"], slug=slug or "", why=why.strip())
+        case = msgspec.structs.replace(case, flags=sorted(set(flags)) or case.flags)
         if case.sum in sums:
             raise CampaignError(f"{target.out} already has this case as {sums[case.sum]}")
-        if case.id in ids:
+        if case.id in sums.values():
             raise CampaignError(f"{target.out} has another case with the id {case.id}")
         sums[case.sum] = case.id
-        ids.add(case.id)
         added.append(case)
-        files.update(_beside(finding, target))
+        name, content = _kept(finding, question.subject, target)
+        if name and not isinstance(question.subject, Samplers):
+            subjects[name] = question.subject
+            if content is not None:
+                files[_path(name, question.subject, target)] = content
     if not added:
         raise CampaignError("no findings are selected")
     content = dump_records(target.header, [*target.present, *added])
     parse_records(content, str(target.out), file=None if target.has is None else target.header)
-    return Promoted(added, {**files, target.out: content})
+    return Promoted(added, {**files, target.out: content}, subjects)
 
 
-def _case(finding: Finding, why: str, slug: str) -> Case:
-    """Return the record of a finding, answered again by the reference."""
-    name = finding.record["id"]
-    try:
-        question = question_of(finding)
-    except (BpeError, GoldensError, LookupError, TypeError, ValueError) as error:
-        raise CampaignError(
-            f"{name}: its vocabulary or tokenizer cannot be loaded: {error}"
-        ) from None
-    return answered_anew(question, name, slug=slug, why=why)
+def _kept(finding: Finding, subject: Subject, target: Target) -> tuple[str, bytes | None]:
+    """Return the name and the file of a subject.
 
-
-def _beside(finding: Finding, target: Target) -> dict[Path, bytes]:
-    """Return the file of a finding's subject, unless it is generally available."""
-    subject, written = question_of(finding).subject, finding.subject or {}
-    if isinstance(subject, Samplers) or subject.digest() in (target.has or ()):
-        return {}
+    What is already available has neither, and what is registered has no file.
+    """
+    if isinstance(subject, Samplers):
+        return "", None
+    written = finding.subject or {}
+    name = str(written.get("name", ""))
     is_large = isinstance(subject, Vocabulary) and "vocabulary" not in written
+    is_shipped = shipped_name(subject) is not None
     if target.has is None:
-        if is_large or shipped_name(subject) is not None:
-            return {}  # found by its name
-    elif written.get("name") in REGISTRY:
-        return {}
-    elif is_large and shipped_name(subject) is None:
+        if is_large or is_shipped:
+            return "", None  # found by its name
+    elif subject.digest() in target.has:
+        return "", None
+    elif isinstance(subject, Vocabulary) and name in REGISTRY:
+        return name, None
+    elif is_large and not is_shipped:
         raise CampaignError(
             f"{finding.record['id']}: fixtures cannot keep a vocabulary as large as "
-            f"{written.get('name')}, only a registered one"
+            f"{name}, only a registered one"
         )
-    kind, name, content = beside(subject, target.prefix)
-    return {target.beside / kind / name: content}
-
-
-def beside(subject: Subject, prefix: str) -> tuple[str, str, bytes]:
-    """Return the folder, the name and the content of the file of a subject.
-
-    >>> beside(TokenizerFile("one", b"{}"), "regress-")
-    ('tokenizer', 'regress-44136fa355b3678a.json', b'{}')
-    """
-    assert not isinstance(subject, Samplers)  # noqa: S101 - these need no file
-    short = subject.digest().removeprefix("sha256:")[:16]
+    name = f"{REGRESS}-{subject.digest().removeprefix('sha256:')[:16]}"
     if isinstance(subject, TokenizerFile):
-        return "tokenizer", f"{prefix}{short}.json", subject.content
-    named = NamedVocabulary(f"regress-{short}", "Made smaller by a campaign.", subject)
-    return "vocab", f"{prefix}{short}.json", dump_plain_json(named)
+        return name, subject.content
+    return name, dump_plain_json(NamedVocabulary(name, "Made smaller by a campaign.", subject))
+
+
+def _path(name: str, subject: TokenizerSubject, target: Target) -> Path:
+    folder = "tokenizer" if isinstance(subject, TokenizerFile) else "vocab"
+    if target.has is None:
+        return target.out.parent / folder / f"{name.removeprefix(f'{REGRESS}-')}.json"
+    return target.out.parent.parent / folder / f"{name}.json"
 
 
 def promoted_to_fixtures(
@@ -183,91 +163,54 @@ def promoted_to_fixtures(
 ) -> Promoted:
     """Return the files of a fixtures folder with these findings added, the manifest last.
 
-    Raises `RecordError` for a folder whose fixtures are not whole, and `CampaignError` as
-    `promoted` does, and where the records would have too many that are not exact.
+    Raises `RecordError` for a folder whose fixtures are not complete, and `CampaignError` as
+    `promoted` does, and if too many records would not be exact.
     """
-    catalogue, chosen = open_catalogue(folder), list(findings)
+    catalogue = open_catalogue(folder)
+    manifest = catalogue.manifest
     file = f"{REGRESS}/{year:04}.jsonl"
-    has = frozenset(entry.digest for entry in catalogue.manifest.subjects)
-    target = Target(
-        folder / file,
-        file,
-        *_records(catalogue, file),
-        beside=folder,
-        prefix=f"{REGRESS}-",
-        has=has,
-    )
-    result = promoted(chosen, why, target, slug=slug, flags=flags)
+    files = {entry.path: entry for entry in manifest.files}
+    present = read_records(folder / file, file=file) if file in files else []
+    ids = {case.id for case in present}
+    elsewhere = [case for case in [*catalogue.cases, *catalogue.canaries] if case.id not in ids]
+    has = frozenset(entry.digest for entry in manifest.subjects)
+    target = Target(folder / file, file, present, elsewhere, has)
+    result = promoted(findings, why, target, slug=slug, flags=flags)
     try:
         check_budget([*catalogue.cases, *result.cases])
     except BudgetError as error:
         raise CampaignError(str(error)) from None
-    content = {path.relative_to(folder).as_posix(): data for path, data in result.files.items()}
-    counts = {file: len(target.present) + len(result.cases)}
-    manifest = manifest_with(catalogue.manifest, content, counts, _new(chosen, has))
-    check_together([*catalogue.cases, *catalogue.canaries, *result.cases], manifest)
-    return Promoted(result.cases, {**result.files, folder / MANIFEST: dump_manifest(manifest)})
-
-
-def manifest_with(
-    manifest: Manifest,
-    files: Mapping[str, bytes],
-    cases: Mapping[str, int],
-    subjects: Mapping[str, TokenizerSubject],
-) -> Manifest:
-    """Return a manifest with files added or replaced.
-
-    `cases` maps record files to their number of records, `subjects` contains their new subjects by
-    name.
-    """
-    entries = {entry.path: entry for entry in manifest.files}
-    before = sum(entries[path].cases or 0 for path in cases if path in entries)
-    for path, data in files.items():
-        digest = sha256(data).hexdigest()
-        entries[path] = FileEntry(path=path, sha256=digest, bytes=len(data), cases=cases.get(path))
-    vocabularies, tokenizers = list(manifest.vocabularies), list(manifest.tokenizers)
-    for name, subject in subjects.items():
-        is_vocabulary = isinstance(subject, Vocabulary)
-        path = f"{'vocab' if is_vocabulary else 'tokenizer'}/{name}.json"
-        (vocabularies if is_vocabulary else tokenizers).append(
-            VocabularyEntry(
-                name=name,
-                digest=subject.digest(),
-                path=path if path in files else None,
-                licence=LICENCES["shipped" if path in files else "registered"],
-            )
+    for path, data in result.files.items():
+        name = path.relative_to(folder).as_posix()
+        count = len(present) + len(result.cases) if path == target.out else None
+        files[name] = FileEntry(
+            path=name, sha256=sha256(data).hexdigest(), bytes=len(data), cases=count
         )
-    return msgspec.structs.replace(
+    entries: dict[bool, list[VocabularyEntry]] = {True: [], False: []}
+    for name, subject in result.subjects.items():
+        path = _path(name, subject, target)
+        is_shipped = path in result.files
+        entry = VocabularyEntry(
+            name=name,
+            digest=subject.digest(),
+            path=path.relative_to(folder).as_posix() if is_shipped else None,
+            licence=LICENCES["shipped" if is_shipped else "registered"],
+        )
+        entries[isinstance(subject, Vocabulary)].append(entry)
+
+    def by_name(entry: VocabularyEntry) -> str:
+        return entry.name
+
+    manifest = msgspec.structs.replace(
         manifest,
-        cases=manifest.cases - before + sum(cases.values()),
-        files=[entries[path] for path in sorted(entries)],
-        vocabularies=sorted(vocabularies, key=lambda entry: entry.name),
-        tokenizers=sorted(tokenizers, key=lambda entry: entry.name),
+        cases=manifest.cases + len(result.cases),
+        files=[files[path] for path in sorted(files)],
+        vocabularies=sorted([*manifest.vocabularies, *entries[True]], key=by_name),
+        tokenizers=sorted([*manifest.tokenizers, *entries[False]], key=by_name),
     )
-
-
-def _records(catalogue: Catalogue, file: str) -> tuple[list[Case], list[Case]]:
-    """Return the records of a regression file, in their order, and all others."""
-    path = catalogue.folder / file
-    is_listed = any(entry.path == file for entry in catalogue.manifest.files)
-    present = read_records(path, file=file) if is_listed else []
-    own = {case.id for case in present}
-    others = [case for case in (*catalogue.cases, *catalogue.canaries) if case.id not in own]
-    return present, others
-
-
-def _new(findings: Iterable[Finding], has: frozenset[str]) -> dict[str, TokenizerSubject]:
-    """Return what findings are about and the fixtures have not, by its name there."""
-    found: dict[str, TokenizerSubject] = {}
-    for finding in findings:
-        subject = question_of(finding).subject
-        if isinstance(subject, Samplers) or subject.digest() in has:
-            continue
-        name = str((finding.subject or {}).get("name", ""))
-        short = subject.digest().removeprefix("sha256:")[:16]
-        is_registered = isinstance(subject, Vocabulary) and name in REGISTRY
-        found[name if is_registered else f"{REGRESS}-{short}"] = subject
-    return found
+    check_together([*catalogue.cases, *catalogue.canaries, *result.cases], manifest)
+    whole = {**result.files, folder / MANIFEST: dump_manifest(manifest)}
+    return Promoted(result.cases, whole, result.subjects)
 
 
 def open_regressions(path: Path) -> Catalogue:
@@ -279,38 +222,29 @@ def open_regressions(path: Path) -> Catalogue:
     data = read_file(path)
     cases = parse_records(data, str(path))
     package = open_catalogue()
-    found = dict(_subjects_beside(path))
     known = {entry.digest for entry in package.manifest.subjects}
-    own = {
-        digest: VocabularyEntry(
+    own: dict[str, Subject | str] = {
+        digest: subject for digest, subject in _subjects_beside(path) if digest not in known
+    }
+    entries: dict[bool, list[VocabularyEntry]] = {True: [], False: []}
+    for digest, subject in own.items():
+        entry = VocabularyEntry(
             name=f"{path.name}:{digest[7:15]}", digest=digest, path=None, licence="its owner's"
         )
-        for digest in found
-        if digest not in known
-    }
-    whole = {digest for digest, subject in found.items() if isinstance(subject, TokenizerFile)}
-    manifest = Manifest(
-        format=1,
+        entries[isinstance(subject, Vocabulary)].append(entry)
+    file = FileEntry(
+        path=str(path), sha256=sha256(data).hexdigest(), bytes=len(data), cases=len(cases)
+    )
+    manifest = msgspec.structs.replace(
+        package.manifest,
         cases=len(cases),
-        flags=package.manifest.flags,
-        files=[
-            FileEntry(
-                path=str(path), sha256=sha256(data).hexdigest(), bytes=len(data), cases=len(cases)
-            )
-        ],
-        vocabularies=[
-            *package.manifest.vocabularies,
-            *(entry for digest, entry in own.items() if digest not in whole),
-        ],
-        tokenizers=[
-            *package.manifest.tokenizers,
-            *(entry for digest, entry in own.items() if digest in whole),
-        ],
+        files=[file],
+        vocabularies=[*package.manifest.vocabularies, *entries[True]],
+        tokenizers=[*package.manifest.tokenizers, *entries[False]],
         retired=[],
     )
     check_together(cases, manifest)
-    loaded: dict[str, Subject | str] = {digest: found[digest] for digest in own}
-    return Catalogue(package.folder, manifest, cases, package.canaries, loaded)
+    return Catalogue(package.folder, manifest, cases, package.canaries, own)
 
 
 def _subjects_beside(path: Path) -> Iterator[tuple[str, Subject]]:

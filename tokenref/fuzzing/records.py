@@ -1,6 +1,5 @@
 """A question and the reference's answer as a golden record."""
 
-from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -12,37 +11,35 @@ from tokenref.goldens import GoldensError, golden, right_answer
 from tokenref.record import SAMPLER_OPS, Case
 from tokenref.rounding.verdicts import sampler_verdict
 
-_DRAWS: Final = "docs/sampling.md#random-numbers-and-draws"
+_SPECS: Final = {
+    "docs/bpe.md#pieces": "pieces",
+    "docs/bpe.md#definition": "encode",
+    "docs/bpe.md#counting": "count",
+    "docs/bpe.md#special-tokens": "special",
+    "docs/bpe.md#decoding": "decode",
+    "docs/bpe.md#several-calls": "session",
+    "docs/streaming.md#certain": "stream detokenize_stream",
+    "docs/streaming.md#offsets": "offsets",
+    "docs/cutting.md#growing": "append prepend eager intervals",
+    "docs/cutting.md#cutting": "limit split chunks",
+    "docs/cutting.md#completions": "completions",
+    "docs/cutting.md#canonical": "canonical",
+    "docs/tokenizers.md#pipeline": "tokenize",
+    "docs/tokenizers.md#decoders": "detokenize",
+    "docs/sampling.md#chains": "chain distribution sample sequence",
+    "docs/sampling.md#random-numbers-and-draws": "draw random_words uniforms",
+    "docs/sampling.md#speculative-decoding": "speculative residual",
+    "docs/sampling.md#the-steps": " ".join(STEPS),
+}
+"""Where the rules of operations are written down."""
 
-SPECS: Final = MappingProxyType(
-    {
-        "pieces": "docs/bpe.md#pieces",
-        "encode": "docs/bpe.md#definition",
-        "count": "docs/bpe.md#counting",
-        "special": "docs/bpe.md#special-tokens",
-        "decode": "docs/bpe.md#decoding",
-        "stream": "docs/streaming.md#certain",
-        "offsets": "docs/streaming.md#offsets",
-        **dict.fromkeys(("append", "prepend", "eager", "intervals"), "docs/cutting.md#growing"),
-        **dict.fromkeys(("limit", "split", "chunks"), "docs/cutting.md#cutting"),
-        "completions": "docs/cutting.md#completions",
-        "canonical": "docs/cutting.md#canonical",
-        "session": "docs/bpe.md#several-calls",
-        "tokenize": "docs/tokenizers.md#pipeline",
-        "detokenize": "docs/tokenizers.md#decoders",
-        "detokenize_stream": "docs/streaming.md#certain",
-        **dict.fromkeys(("chain", "distribution", "sample", "sequence"), "docs/sampling.md#chains"),
-        **dict.fromkeys(("draw", "random_words", "uniforms"), _DRAWS),
-        **dict.fromkeys(("speculative", "residual"), "docs/sampling.md#speculative-decoding"),
-    }
-)
-"""Where the rule of each operation is written down, steps of samplers aside."""
+SPEC_OF: Final = {op: spec for spec, ops in _SPECS.items() for op in ops.split()}
 
-DRAFT_WHY: Final = "A question that a campaign drew; nobody has said yet why it matters."
+_DRAFT_WHY: Final = "A question that a campaign drew; nobody has said yet why it matters."
 
 
 def case_of(
-    question: Question, right: Answer, *, slug: str = "", why: str = DRAFT_WHY
+    question: Question, right: Answer, *, slug: str = "", why: str = _DRAFT_WHY
 ) -> Case | None:
     """Return the record of a question and the reference's answer to it.
 
@@ -65,22 +62,11 @@ def case_of(
         profile=question.profile,
         why=why,
         flags=["Random"],
-        spec=spec_of(op),
+        spec=SPEC_OF.get(op, "docs/sampling.md"),
         verdict=verdict,
     )
     slug = slug or case.sum.removeprefix("sha256:")[:12]
     return msgspec.structs.replace(case, id=f"{area}/{op}/regress/{slug}")
-
-
-def spec_of(op: str) -> str:
-    """Return where the rule of an operation is written down.
-
-    >>> spec_of("pieces"), spec_of("top_p"), spec_of("draw")
-    ('docs/bpe.md#pieces', 'docs/sampling.md#the-steps', '...-numbers-and-draws')
-    """
-    if op in STEPS:
-        return "docs/sampling.md#the-steps"
-    return SPECS.get(op, "docs/sampling.md")
 
 
 def answered_anew(question: Question, name: str, *, slug: str, why: str) -> Case:

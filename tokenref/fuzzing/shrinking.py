@@ -14,27 +14,20 @@ smallest failure so far is kept and can be shrunk further later.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain, islice
-from typing import Final, TypeAlias
+from itertools import islice
+from typing import Final
 
 import msgspec
 
 from bpe_ref import Vocabulary
+from tokenref.floats import pack, unpack
 from tokenref.fuzzing.comparing import MANY, Comparer, Outcome
 from tokenref.fuzzing.plan import Limits, Question
-from tokenref.fuzzing.smaller_questions import evened, hardness, smaller_requests
-from tokenref.fuzzing.smaller_vocabularies import (
-    plainer_letters,
-    shorter_words,
-    size_of,
-    smaller_vocabularies,
-)
+from tokenref.fuzzing.smaller_questions import hardness, numbers_in, smaller_requests
+from tokenref.fuzzing.smaller_vocabularies import size_of, smaller_vocabularies
 from tokenref.record import OPERATIONS, SAMPLER_OPS, canonical_json
-
-Steps: TypeAlias = Callable[[Question], Iterator[Question]]
-"""What yields the questions that are one step smaller."""
 
 MOST_TRIES: Final = 4_000
 """Maximum number of questions for one failure."""
@@ -95,12 +88,7 @@ def _requests(question: Question) -> Iterator[Question]:
 
 def _vocabularies(question: Question) -> Iterator[Question]:
     if isinstance(question.subject, Vocabulary):
-        for vocabulary in smaller_vocabularies(question.subject, question.request):
-            yield replace(question, subject=vocabulary, name="")
-        together = (plainer_letters, shorter_words)
-        for vocabulary, request in chain.from_iterable(
-            step(question.subject, question.request) for step in together
-        ):
+        for vocabulary, request in smaller_vocabularies(question.subject, question.request):
             yield replace(question, subject=vocabulary, name="", request=request)
 
 
@@ -131,24 +119,26 @@ class _Search:
         """Return whether a limit was reached."""
         return self._left <= 0 or time.monotonic() >= self._end
 
-    def _descend(self, steps: Steps) -> None:
+    def _descend(self, steps: Callable[[Question], Iterator[Question]]) -> None:
         """Take smaller steps while one of them still fails."""
         seen: set[bytes] = set()
         while True:
-            smaller = self._first_failing(self._worth(self.best.question, steps, seen))
+            smaller = self._first_failing(self._worth(steps(self.best.question), seen))
             if smaller is None:
                 return
             self.best = smaller
 
-    def _worth(self, question: Question, steps: Steps, seen: set[bytes]) -> Iterator[Question]:
+    def _worth(self, questions: Iterable[Question], seen: set[bytes]) -> Iterator[Question]:
         """Yield the smaller questions that make sense and were not asked before."""
-        size = _size(question)
-        for smaller in steps(question):
+        size = _size(self.best.question)
+        for smaller in questions:
             if self.is_over():
                 return
             if _size(smaller) >= size or not _is_well_formed(smaller):
                 continue
-            key = _key(smaller)
+            subject = smaller.subject
+            about = subject.digest() if isinstance(subject, Vocabulary) else ""
+            key = canonical_json([smaller.request, about])
             if key not in seen:
                 seen.add(key)
                 yield smaller
@@ -173,8 +163,15 @@ def _size(question: Question) -> tuple[object, ...]:
     about = size_of(question.subject) if isinstance(question.subject, Vocabulary) else (0,)
     if question.op not in SAMPLER_OPS:
         return len(request) + about[0], request, about
-    even, odd = evened(question.request)
-    return len(canonical_json(even)), odd, hardness(question.request), request
+    rows = [row for _, row in numbers_in(question.request)]
+    more = sum(len(canonical_json(row)) - len(canonical_json(_in_32_bits(row))) for row in rows)
+    odd = sum("f32" not in row for row in rows)
+    return len(request) - more, odd, hardness(question.request), request
+
+
+def _in_32_bits(row: Mapping[str, str]) -> dict[str, str]:
+    """Return as many numbers in 32 bits, whose length does not depend on their type."""
+    return pack([0.0] * len(unpack(row)))
 
 
 def _is_well_formed(question: Question) -> bool:
@@ -183,8 +180,3 @@ def _is_well_formed(question: Question) -> bool:
     except (msgspec.ValidationError, ValueError):
         return False
     return True
-
-
-def _key(question: Question) -> bytes:
-    about = question.subject.digest() if isinstance(question.subject, Vocabulary) else ""
-    return canonical_json([question.request, about])

@@ -3,15 +3,23 @@
 A request is plain JSON and is made smaller part by part: texts and lists lose a half, a quarter,
 ..., one entry; characters become `a`; numbers move towards 0; optional parts are removed. The
 caller checks whether the result is still valid and still fails. Large steps come first.
+
+A token of a sampler is removed from all rows at once, and from the history and everything else
+that names tokens; later tokens move up. The weight of a removed token goes to the heaviest token,
+so that weights still sum to 1.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from math import isfinite
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import accumulate
+from math import inf, isfinite
+from typing import Any, Final, TypeAlias, TypeVar
 
-from tokenref.floats import TYPES, FloatsError, pack, unpack
-from tokenref.fuzzing.smaller_rows import smaller_sampling
+from tokenref.floats import TYPES, FloatsError, pack, type_of, unpack
 from tokenref.record import SAMPLER_OPS
+
+Changes: TypeAlias = Callable[[str, Any], Iterator[Any]]
+"""What a value may be replaced by, given its key."""
 
 _Cut = TypeVar("_Cut", str, bytes, list[Any])
 _Part = TypeVar("_Part", str, bytes)
@@ -19,11 +27,22 @@ _Part = TypeVar("_Part", str, bytes)
 HEXADECIMAL: Final = frozenset({"bytes", "push", "pushes", "before", "unit", "after"})
 """Keys whose strings are bytes."""
 
-OPTIONAL: Final = frozenset({"pair", "uniforms", "state"})
+_OPTIONAL: Final = frozenset({"pair", "uniforms", "state"})
 """Keys that a request may do without."""
 
-PLAIN: Final = ("a", " ", "0")
+_PLAIN_SIGNS: Final = ("a", " ", "0")
 """What a character is replaced by, the plainest first."""
+
+ROWS: Final = frozenset({"logits", "probs", "target", "draft"})
+"""Keys of rows: a number for each token."""
+
+_NAMES_TOKENS: Final = frozenset(
+    {
+        *("history", "tokens", "prompt", "ends", "encoder_input", "protected", "words"),
+        *("accept", "token"),
+    }
+)
+"""Keys whose whole numbers are tokens."""
 
 
 def smaller_requests(op: str, request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -39,44 +58,40 @@ def smaller_requests(op: str, request: Mapping[str, Any]) -> Iterator[dict[str, 
     if op in SAMPLER_OPS:
         yield from smaller_sampling(request)
     for key, value in request.items():
-        if key in OPTIONAL:
+        if key in _OPTIONAL:
             yield {other: kept for other, kept in request.items() if other != key}
-        for smaller in _smaller(key, value):
+        for smaller in _with_one_changed(key, value, _smaller):
             yield {**request, key: smaller}
+
+
+def _with_one_changed(key: str, value: Any, changes: Changes) -> Iterator[Any]:
+    """Yield a value with one part changed: itself, an entry, or a part of an entry."""
+    yield from changes(key, value)
+    if isinstance(value, list):
+        for place, entry in enumerate(value):
+            for changed in _with_one_changed(key, entry, changes):
+                yield [*value[:place], changed, *value[place + 1 :]]
+    elif isinstance(value, dict) and not is_numbers(value):
+        for inner, entry in value.items():
+            for changed in _with_one_changed(inner, entry, changes):
+                yield {**value, inner: changed}
 
 
 def _smaller(key: str, value: Any) -> Iterator[Any]:
     if isinstance(value, list):
         yield from cuts(value)
-        for place, entry in enumerate(value):
-            for smaller in _smaller(key, entry):
-                yield [*value[:place], smaller, *value[place + 1 :]]
-    elif isinstance(value, dict):
-        if value.keys().isdisjoint(TYPES):
-            for inner, entry in value.items():
-                for smaller in _smaller(inner, entry):
-                    yield {**value, inner: smaller}
-    else:
-        yield from _smaller_leaf(key, value)
-
-
-def _smaller_leaf(key: str, value: object) -> Iterator[Any]:
-    if value is True:
+    elif value is True:
         yield False
-    elif isinstance(value, int) and not isinstance(value, bool):
-        yield from smaller_numbers(value)
+    elif isinstance(value, int) and value is not False:
+        yield from _smaller_numbers(value)
     elif isinstance(value, str) and key in HEXADECIMAL:
         yield from map(bytes.hex, _smaller_bytes(bytes.fromhex(value)))
     elif isinstance(value, str) and key in {"text", "pair"}:
         yield from _smaller_text(value)
 
 
-def smaller_numbers(number: int) -> Iterator[int]:
-    """Yield whole numbers that are nearer to 0.
-
-    >>> list(smaller_numbers(9)), list(smaller_numbers(-3)), list(smaller_numbers(1))
-    ([0, 1, 4, 8], [0, 1, -1, -2], [0])
-    """
+def _smaller_numbers(number: int) -> Iterator[int]:
+    """Yield whole numbers that are nearer to 0: for 9, these are 0, 1, 4 and 8."""
     steps = (0, 1, int(number / 2), number - 1 if number > 0 else number + 1)
     yield from (
         step for step in dict.fromkeys(steps) if (abs(step), step < 0) < (abs(number), number < 0)
@@ -98,7 +113,7 @@ def cuts(whole: _Cut) -> Iterator[_Cut]:
 
 def _smaller_text(text: str) -> Iterator[str]:
     yield from cuts(text)
-    for plain in PLAIN:
+    for plain in _PLAIN_SIGNS:
         yield from map("".join, _replaced(text, plain))
 
 
@@ -140,37 +155,182 @@ def numbers_of(value: Any) -> list[float] | None:
         return None
 
 
-def evened(value: Any) -> tuple[Any, int]:
-    """Return a request as long as it were with all numbers in 32 bits, and how many rows are not.
+def numbers_in(value: Any, key: str = "") -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield all numbers in a request, each with the key that it belongs to.
 
-    >>> evened({"probs": {"f16": "3c00"}})
-    ({'probs': {'f32': '00000000'}}, 1)
+    >>> list(numbers_in({"draft": [{"f16": "3c00"}]}))
+    [('draft', {'f16': '3c00'})]
     """
-    if isinstance(value, dict):
-        if is_numbers(value):
-            return pack([0.0] * len(unpack(value))), int("f32" not in value)
-        parts = {key: evened(entry) for key, entry in value.items()}
-        return {key: part for key, (part, _) in parts.items()}, sum(
-            odd for _, odd in parts.values()
-        )
-    if isinstance(value, list):
-        entries = [evened(entry) for entry in value]
-        return [entry for entry, _ in entries], sum(odd for _, odd in entries)
-    return value, 0
+    if isinstance(value, dict) and is_numbers(value):
+        yield key, value
+    elif isinstance(value, dict):
+        for inner, entry in value.items():
+            yield from numbers_in(entry, inner)
+    elif isinstance(value, list):
+        for entry in value:
+            yield from numbers_in(entry, key)
 
 
-def hardness(value: Any) -> float:
+def hardness(request: Any) -> float:
     """Return how hard the numbers of a request are to read: the digits of each, added up.
 
     >>> hardness({"probs": pack([0.5, 0.5])}) < hardness({"probs": pack([0.3125, 0.6875])})
     True
     """
-    if isinstance(value, dict):
-        if is_numbers(value):
-            return sum(map(_hardness_of_number, unpack(value)))
-        return sum(map(hardness, value.values()))
-    return sum(map(hardness, value)) if isinstance(value, list) else 0.0
+    return sum(
+        _hardness_of_number(number) for _, row in numbers_in(request) for number in unpack(row)
+    )
 
 
 def _hardness_of_number(number: float) -> float:
     return len(repr(number)) + abs(number) / 1000 if isfinite(number) else len("-inf.0")
+
+
+_PER_TOKEN: Final = frozenset({"uniforms"})
+"""Keys of numbers of which some draws need one for each token."""
+
+_PLAIN: Final = (0.0, 1.0, 0.5, 2.0)
+_SIMPLEST: Final[Mapping[int, Sequence[float]]] = {
+    1: (1.0,),
+    2: (0.5, 0.5),
+    3: (0.5, 0.25, 0.25),
+    4: (0.5, 0.25, 0.125, 0.125),
+}
+_LONGEST: Final = 64
+"""Tokens of the longest row in which single ones are tried; a longer one loses parts."""
+
+
+def smaller_sampling(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield requests with fewer tokens, fewer parameters, or a plainer number."""
+    size = _size(request)
+    part = max(size // 2, 1)
+    while part:
+        for start in range(0, size, part) if part > 1 or size <= _LONGEST else ():
+            gone = range(start, min(start + part, size))
+            if len(gone) < size:
+                yield _without(request, gone, size)
+        part //= 2
+    params = request.get("params", {})
+    for name in params:
+        yield {**request, "params": {key: params[key] for key in params if key != name}}
+    if "probs" in request:
+        for few, weights in _SIMPLEST.items():
+            if few <= size:
+                shorter = _without(request, range(few, size), size) if few < size else request
+                yield from _with_simplest_weights(shorter, weights)
+    yield from _in_32_bits(request)
+    yield from _with_one_changed("", request, _plainer)
+
+
+def _with_simplest_weights(
+    request: Mapping[str, Any], weights: Sequence[float]
+) -> Iterator[dict[str, Any]]:
+    """Yield the request about the simplest weights, each number at one of their sums.
+
+    A failure at a boundary needs both to change at once.
+    """
+    row = {"probs": pack(weights, type_of(request["probs"]))}
+    sums = sorted({*weights, *accumulate(weights)})
+    yield {**request, **row}
+    params = request.get("params", {})
+    for name, value in params.items():
+        if isinstance(value, dict) and is_numbers(value):
+            for point in sums:
+                yield {**request, **row, "params": {**params, name: pack([point])}}
+    if "uniforms" in request:
+        for point in (0.0, *sums[:-1]):
+            yield {**request, **row, "uniforms": pack([point], type_of(request["uniforms"]))}
+
+
+def _in_32_bits(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the request with all its rows in 32 bits, if they represent the numbers."""
+    rows = {key: request[key] for key in ROWS & request.keys() if isinstance(request[key], dict)}
+    try:
+        plain = {key: pack(unpack(row)) for key, row in rows.items()}
+    except FloatsError:
+        return
+    if plain != rows:
+        yield {**request, **plain}
+
+
+def _size(request: Mapping[str, Any]) -> int:
+    """Return the length of the rows of a request; 0 if they differ or there are none."""
+    sizes = {len(unpack(row)) for key, row in numbers_in(request) if key in ROWS}
+    return sizes.pop() if len(sizes) == 1 else 0
+
+
+def _without(request: Mapping[str, Any], gone: range, size: int) -> dict[str, Any]:
+    """Return a request without some tokens of its rows."""
+    kept = [token for token in range(size) if token not in gone]
+    place = {token: number for number, token in enumerate(kept)}
+
+    def changed(value: Any, key: str) -> Any:
+        if isinstance(value, dict):
+            if key in ROWS and is_numbers(value):
+                return _shorter(value, kept, is_weights=key != "logits")
+            if key in _PER_TOKEN and is_numbers(value) and len(unpack(value)) == size:
+                return pack([unpack(value)[token] for token in kept], type_of(value))
+            if key == "biases" and "map" in value:
+                pairs = [[changed(name, "token"), number] for name, number in value["map"]]
+                return {"map": [pair for pair in pairs if pair[0] not in (None, [])]}
+            return {inner: changed(entry, inner) for inner, entry in value.items()}
+        if isinstance(value, list):
+            entries = [changed(entry, key) for entry in value]
+            return [entry for entry in entries if entry is not None]
+        if key in _NAMES_TOKENS and isinstance(value, int) and not isinstance(value, bool):
+            return place.get(value)
+        return value
+
+    result = {key: changed(value, key) for key, value in request.items()}
+    if "prompt_length" in result:
+        lost = len(request["history"]) - len(result["history"])
+        result["prompt_length"] = max(0, request["prompt_length"] - lost)
+    return result
+
+
+def _shorter(row: Mapping[str, str], kept: Sequence[int], *, is_weights: bool) -> dict[str, str]:
+    numbers, dtype = unpack(row), type_of(row)
+    left = [numbers[token] for token in kept]
+    finite = [number for number in numbers if isfinite(number)]
+    if is_weights and left and len(finite) == len(numbers):
+        heaviest = max(range(len(left)), key=left.__getitem__)
+        left[heaviest] += sum(numbers) - sum(left)
+    try:
+        return pack(left, dtype)
+    except FloatsError:
+        return pack([numbers[token] for token in kept], dtype)
+
+
+def _plainer(key: str, value: Any) -> Iterator[dict[str, str]]:
+    """Yield numbers with one of them replaced by a plainer one; weights pass weight on."""
+    if not is_numbers(value) or len(numbers_now := unpack(value)) > _LONGEST:
+        return
+    moves = _moved_weights if key in {"probs", "target", "draft"} else _replaced_numbers
+    for numbers in moves(numbers_now):
+        with suppress(FloatsError):
+            yield pack(numbers, type_of(value))
+
+
+def _replaced_numbers(numbers: Sequence[float]) -> Iterator[list[float]]:
+    plainer: list[Callable[[float], float]] = [*(lambda _, n=n: n for n in _PLAIN), _rounded]
+    for change in plainer:
+        for at, number in enumerate(numbers):
+            if number in (inf, -inf) or change(number) != number:
+                yield [*numbers[:at], change(number), *numbers[at + 1 :]]
+
+
+def _rounded(number: float) -> float:
+    return float(round(number)) if isfinite(number) else 0.0
+
+
+def _moved_weights(numbers: Sequence[float]) -> Iterator[list[float]]:
+    """Yield weights in which one is the same as another, or none, and a third takes the rest."""
+    for at in range(len(numbers)):
+        for to in range(len(numbers)):
+            if to == at:
+                continue
+            for part in (0.0, 0.25, 0.5):
+                moved = list(numbers)
+                moved[at], moved[to] = part, moved[to] + moved[at] - part
+                if moved[to] >= 0 and part != numbers[at]:
+                    yield moved

@@ -6,28 +6,36 @@ from typing import Any, Final
 
 from bpe_ref import TextRules, TokenId, Vocabulary, vocabulary_by_concatenation, vocabulary_by_pair
 from bpe_ref.vocabulary.merges import ByConcatenation
+from tokenref.fuzzing.plan import Request
 from tokenref.fuzzing.smaller_questions import HEXADECIMAL, cuts
 
 _LETTERS: Final = b"abcdefghijklmnopqrstuvwxyz"
 
-LARGEST: Final = 5_000
+_LARGEST: Final = 5_000
 """Tokens of the largest vocabulary that is made smaller: building a larger one takes too long."""
 
 
 def smaller_vocabularies(
-    vocabulary: Vocabulary, request: Mapping[str, Any]
-) -> Iterator[Vocabulary]:
-    """Yield vocabularies that are one step smaller, boldest first.
+    vocabulary: Vocabulary, request: Request
+) -> Iterator[tuple[Vocabulary, Request]]:
+    """Yield vocabularies that are one step smaller, boldest first, with their requests.
 
-    Ids keep their tokens as long as the request names some.
+    Ids keep their tokens as long as the request names some. The last vocabularies change together
+    with the text.
 
     >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2})
     >>> smaller = list(smaller_vocabularies(vocabulary, {"text": "a"}))
-    >>> [list(each.tokens.values()) for each in smaller[:4]]
+    >>> [list(each.tokens.values()) for each, _ in smaller[:4]]
     [[b'a'], [b'b', b'ab'], [b'a', b'ab'], [b'a', b'b']]
     """
-    if len(vocabulary.tokens) > LARGEST:
-        return
+    is_small = len(vocabulary.tokens) <= _LARGEST
+    for smaller in _smaller(vocabulary, request) if is_small else ():
+        yield smaller, request
+    yield from _plainer_letters(vocabulary, request)
+    yield from _shorter_words(vocabulary, request) if is_small else ()
+
+
+def _smaller(vocabulary: Vocabulary, request: Request) -> Iterator[Vocabulary]:
     text = vocabulary.text
     used = [token for token in vocabulary.tokens if _is_used(vocabulary, token, request)]
     for kept in dict.fromkeys(map(tuple, [used, *cuts(list(vocabulary.tokens))])):
@@ -57,50 +65,38 @@ def _with_shorter_tokens(vocabulary: Vocabulary) -> Iterator[Vocabulary]:
                 yield _with(vocabulary, tokens={**vocabulary.tokens, token: shorter})
 
 
-def shorter_words(
-    vocabulary: Vocabulary, request: Mapping[str, Any]
-) -> Iterator[tuple[Vocabulary, dict[str, Any]]]:
-    """Yield vocabularies in which a token is shorter, with texts that spell it as it is now.
-
-    >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"aaaa": 1})
-    >>> smaller, request = next(shorter_words(vocabulary, {"text": "aaaaa"}))
-    >>> smaller.tokens[1], request
-    (b'aa', {'text': 'aaa'})
-    """
+def _shorter_words(
+    vocabulary: Vocabulary, request: Request
+) -> Iterator[tuple[Vocabulary, Request]]:
+    """Yield vocabularies in which a token is shorter, with texts that spell it as it is now."""
     text = request.get("text")
-    if not isinstance(text, str) or len(vocabulary.tokens) > LARGEST:
+    if not isinstance(text, str):
         return
     for token, content in sorted(vocabulary.tokens.items(), key=lambda item: -len(item[1])):
         for shorter in (content[: len(content) // 2], content[:-1], content[1:]):
             if len(shorter) > 1 and shorter not in vocabulary.tokens.values():
-                spelled = text.encode().replace(content, shorter)
                 try:
-                    changed = {**request, "text": spelled.decode()}
+                    changed = text.encode().replace(content, shorter).decode()
                 except UnicodeDecodeError:
                     continue
-                yield _with(vocabulary, tokens={**vocabulary.tokens, token: shorter}), changed
+                tokens = {**vocabulary.tokens, token: shorter}
+                yield _with(vocabulary, tokens=tokens), {**request, "text": changed}
 
 
-def plainer_letters(
-    vocabulary: Vocabulary, request: Mapping[str, Any]
-) -> Iterator[tuple[Vocabulary, dict[str, Any]]]:
+def _plainer_letters(
+    vocabulary: Vocabulary, request: Request
+) -> Iterator[tuple[Vocabulary, Request]]:
     """Yield the vocabulary and the text with a, b, c ... for its bytes, in the order of the text.
 
-    Only where there is no pattern, to which letters would not all be the same.
-
-    >>> vocabulary = vocabulary_by_concatenation({b"x": 0, b"y": 1, b"xy": 2})
-    >>> smaller, request = next(plainer_letters(vocabulary, {"text": "yx"}))
-    >>> list(smaller.tokens.values()), request
-    ([b'b', b'a', b'ba'], {'text': 'ab'})
+    Only if there is no pattern, which may treat letters differently.
     """
     text, rules = request.get("text"), vocabulary.text
     if not isinstance(text, str) or rules.pattern is not None or rules.normalization is not None:
         return
-    rest = b"".join(vocabulary.tokens.values())
-    order = list(dict.fromkeys(text.encode() + rest))
+    order = bytes(dict.fromkeys(text.encode() + b"".join(vocabulary.tokens.values())))
     if len(order) > len(_LETTERS) or vocabulary.special_tokens:
         return
-    table = bytes.maketrans(bytes(order), _LETTERS[: len(order)])
+    table = bytes.maketrans(order, _LETTERS[: len(order)])
     tokens = {token: content.translate(table) for token, content in vocabulary.tokens.items()}
     changed = text.encode().translate(table).decode()
     yield _with(vocabulary, tokens=tokens), {**request, "text": changed}
@@ -125,7 +121,7 @@ def size_of(vocabulary: Vocabulary) -> tuple[int, int, int, int, list[bytes]]:
     )
 
 
-def _is_used(vocabulary: Vocabulary, token: TokenId, request: Mapping[str, Any]) -> bool:
+def _is_used(vocabulary: Vocabulary, token: TokenId, request: Request) -> bool:
     """Return whether a request's texts contain a token, or its ids name it."""
     content = vocabulary.tokens[token]
     return token in request.get("ids", ()) or any(content in text for text in _texts(request))

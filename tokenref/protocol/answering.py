@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
 from msgspec import UNSET
 
 from bpe_ref import BpeError, Vocabulary
@@ -23,16 +22,15 @@ from tokenref.answers import (
     Answer,
     Crashed,
     Engine,
-    NotAsked,
     Ok,
     Refused,
     Session,
-    Skipped,
     TimedOut,
     Unsupported,
+    why_none,
 )
 from tokenref.catalogue import fixtures_folder
-from tokenref.protocol.messages import PROTO, HelloRequest, LoadRequest, RunRequest
+from tokenref.protocol.messages import PROTO, HelloRequest, LoadRequest, RunRequest, line_of
 from tokenref.protocol.requests import ExchangeError, requests_of
 from tokenref.record import RecordError
 from tokenref.record_files import FixturePath, read_file
@@ -69,7 +67,7 @@ def answer_requests(
                 waiting.write(line)
         ops = {op: {"profiles": sorted(profiles)} for op, profiles in sorted(answered.items())}
         about = {"name": engine.name, "version": engine.version, "language": "python"}
-        yield _line({"proto": PROTO, "impl": about, "ops": ops})
+        yield line_of({"proto": PROTO, "impl": about, "ops": ops})
         waiting.seek(0)
         for pair, line in zip(pairs, waiting, strict=True):
             if pair is None or pair[1] in answered.get(pair[0], ()):
@@ -90,7 +88,7 @@ def _answers(
         first = False
         if isinstance(message, LoadRequest):
             loaded = _load(message, where, path.parent)
-            yield None, _line({"id": message.id, "ok": {}})
+            yield None, line_of({"id": message.id, "ok": {}})
         elif isinstance(message, RunRequest):
             answers = _run(engine, loaded, message, where)
             if not all(isinstance(answer, Unsupported) for answer in answers):
@@ -99,7 +97,7 @@ def _answers(
                 {"k": question.k, **_written(answer)}
                 for question, answer in zip(message.cases, answers, strict=True)
             ]
-            yield (message.op, message.profile), _line({"id": message.id, "results": results})
+            yield (message.op, message.profile), line_of({"id": message.id, "results": results})
             if progress is not None:
                 progress(len(answers))
     if first:
@@ -157,11 +155,9 @@ def _written(answer: Answer) -> dict[str, Any]:
         return {"ok": answer.out}
     if isinstance(answer, Refused):
         return {"err": {"code": answer.code, "msg": answer.message[:_LONGEST_MESSAGE]}}
-    if isinstance(answer, Unsupported | Skipped | NotAsked):
-        return {"skip": {"reason": answer.reason[:_LONGEST_MESSAGE]}}
-    assert isinstance(answer, Crashed | TimedOut)  # noqa: S101 - there is no other answer
-    return {"crash": {"msg": answer.message[:_LONGEST_MESSAGE]}}
-
-
-def _line(message: object) -> bytes:
-    return msgspec.json.encode(message) + b"\n"
+    why = why_none(answer)[:_LONGEST_MESSAGE]
+    return (
+        {"crash": {"msg": why}}
+        if isinstance(answer, Crashed | TimedOut)
+        else {"skip": {"reason": why}}
+    )

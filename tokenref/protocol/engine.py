@@ -12,16 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
-
-import msgspec
+from typing import Any, Final, TypeAlias
 
 from bpe_ref import Vocabulary
 from tokenref.answers import UNDECLARED, Answer, Crashed, Declared, NotAsked, TimedOut, Unsupported
 from tokenref.catalogue import LARGEST_BATCH
 from tokenref.protocol.batches import Loading, load_tokenizer, load_vocabulary, message_slices
 from tokenref.protocol.channel import Channel, ChannelError, LateError, Patience, StartError
-from tokenref.protocol.messages import PROTO, HelloAnswer
+from tokenref.protocol.messages import PROTO, HelloAnswer, line_of
 from tokenref.protocol.reading import ProtocolError, WholeRunError, read_hello, read_load, read_run
 
 _LOG_OF_A_CRASH: Final = 1000
@@ -31,6 +29,9 @@ _LAST_LINE: Final = 200
 """How much of the last line of standard error, in characters, is part of the message."""
 
 _FAILURES: Final = (ChannelError, LateError, ProtocolError)
+
+
+Requests: TypeAlias = Sequence[Mapping[str, Any]]
 
 
 class ProtocolEngine:
@@ -90,19 +91,17 @@ class ProtocolEngine:
         """Load nothing: samplers need no file."""
         return ProtocolSession(self, None, profile)
 
-    def ask(
-        self, loading: Loading | None, op: str, profile: str, requests: Sequence[Mapping[str, Any]]
-    ) -> list[Answer]:
+    def ask(self, session: "ProtocolSession", op: str, requests: Requests) -> list[Answer]:
         """Ask questions in batches, and return their answers in order."""
         ability = self.hello.ops.get(op)
         if ability is None:
             return [Unsupported(f"does not declare the operation {op}")] * len(requests)
-        if profile not in ability.profiles:
-            return [Unsupported(f"does not declare the profile {profile}")] * len(requests)
+        if session.profile not in ability.profiles:
+            return [Unsupported(f"does not declare the profile {session.profile}")] * len(requests)
         most = min(LARGEST_BATCH, self.hello.limits.batch)
         answers: list[Answer] = []
         for part in message_slices(requests, most):
-            answers += self._ask_batch(loading, op, profile, requests[part])
+            answers += self._ask_batch(session, op, requests[part])
         return answers
 
     def close(self) -> None:
@@ -110,7 +109,7 @@ class ProtocolEngine:
         channel, self._channel = self._channel, None
         try:
             if channel is not None:
-                channel.bye(_line({"cmd": "bye"}))
+                channel.bye(line_of({"cmd": "bye"}))
         finally:
             if channel is not None:
                 channel.end()
@@ -118,11 +117,9 @@ class ProtocolEngine:
                 self._folder.cleanup()
                 self._folder = None
 
-    def _ask_batch(
-        self, loading: Loading | None, op: str, profile: str, requests: Sequence[Mapping[str, Any]]
-    ) -> list[Answer]:
+    def _ask_batch(self, session: "ProtocolSession", op: str, requests: Requests) -> list[Answer]:
         """Ask questions in one message. If that fails, ask them one by one."""
-        together = self._try(loading, op, profile, requests)
+        together = self._try(session, op, requests)
         if isinstance(together, list):
             return together
         if len(requests) == 1:
@@ -130,21 +127,21 @@ class ProtocolEngine:
         answers: list[Answer] = []
         guilty = 0
         for request in requests:
-            alone = self._try(loading, op, profile, [request])
+            alone = self._try(session, op, [request])
             guilty += not isinstance(alone, list)
             answers += alone if isinstance(alone, list) else [alone]
         if not guilty and self._lost is None:
             self.incidents.append(
-                f"{len(requests)} questions ({op}) failed in one run, but none of them "
-                "failed alone: "
-                f"{together.message}"
+                f"{len(requests)} questions ({op}) failed in one run, but none of them failed "
+                f"alone: {together.message}"
             )
         return answers
 
     def _try(
-        self, loading: Loading | None, op: str, profile: str, requests: Sequence[Mapping[str, Any]]
+        self, session: "ProtocolSession", op: str, requests: Requests
     ) -> list[Answer] | Crashed | TimedOut:
         """Ask questions in one message, once. A failure ends the program."""
+        loading = session.loading
         try:
             instead = self._prepare(loading)
         except _FAILURES as error:  # loading fails: it will not be tried again
@@ -156,7 +153,7 @@ class ProtocolEngine:
         if instead is not None:
             return [instead] * len(requests)
         try:
-            answers = self._exchange(loading, op, profile, requests)
+            answers = self._exchange(session, op, requests)
         except WholeRunError as error:
             return Crashed(str(error))  # it is still running and in sync
         except _FAILURES as error:
@@ -167,19 +164,18 @@ class ProtocolEngine:
             for answer in answers
         ]
 
-    def _exchange(
-        self, loading: Loading | None, op: str, profile: str, requests: Sequence[Mapping[str, Any]]
-    ) -> list[Answer]:
+    def _exchange(self, session: "ProtocolSession", op: str, requests: Requests) -> list[Answer]:
         """Send the questions and a run without questions, and read both answers."""
         assert self._channel is not None  # noqa: S101 - it was prepared
         run_id, fence_id = f"b{next(self._ids)}", f"b{next(self._ids)}"
         keys = {str(next(self._keys)): position for position in range(len(requests))}
-        message: dict[str, Any] = {"cmd": "run", "id": run_id, "op": op, "profile": profile}
-        if loading is not None:
-            message[loading.kind] = loading.digest
+        message: dict[str, Any] = {"cmd": "run", "op": op, "profile": session.profile}
+        if session.loading is not None:
+            message[session.loading.kind] = session.loading.digest
         questions = [{"k": key, "in": request} for key, request in zip(keys, requests, strict=True)]
         lines = self._channel.exchange(
-            _line(message | {"cases": questions}) + _line(message | {"id": fence_id, "cases": []}),
+            line_of({**message, "id": run_id, "cases": questions})
+            + line_of({**message, "id": fence_id, "cases": []}),
             lines=2,
             seconds=self.patience.seconds(len(requests)),
         )
@@ -209,7 +205,7 @@ class ProtocolEngine:
         message_id = f"l{next(self._ids)}"
         message = {"cmd": "load", "id": message_id, loading.kind: loading.digest}
         message["path"] = str(self._file(loading))
-        lines = self._channel.exchange(_line(message), 1, self.patience.to_start)
+        lines = self._channel.exchange(line_of(message), 1, self.patience.to_start)
         instead = read_load(lines[0], message_id)
         _refuse_more(lines, 1, "load")
         if instead is None:
@@ -223,7 +219,7 @@ class ProtocolEngine:
         self._channel = self._start()
         try:
             lines = self._channel.exchange(
-                _line({"cmd": "hello", "proto": PROTO}), 1, self.patience.to_start
+                line_of({"cmd": "hello", "proto": PROTO}), 1, self.patience.to_start
             )
             hello = read_hello(lines[0])
             _refuse_more(lines, 1, "hello")
@@ -286,9 +282,9 @@ class ProtocolSession:
         """Ask one question."""
         return self.answer_many(op, [request])[0]
 
-    def answer_many(self, op: str, requests: Sequence[Mapping[str, Any]]) -> list[Answer]:
+    def answer_many(self, op: str, requests: Requests) -> list[Answer]:
         """Ask questions."""
-        return self.engine.ask(self.loading, op, self.profile, requests)
+        return self.engine.ask(self, op, requests)
 
     def declared(self, op: str) -> Declared:
         """Return what the program declared about an operation in hello."""
@@ -313,10 +309,6 @@ def _read_fence(lines: Sequence[bytes], fence_id: str, op: str) -> None:
 def _refuse_more(lines: Sequence[bytes], expected: int, cmd: str) -> None:
     if len(lines) > expected:
         raise ProtocolError(f"it wrote more than the answer to {cmd}", "", lines[expected])
-
-
-def _line(message: Mapping[str, Any]) -> bytes:
-    return msgspec.json.encode(message) + b"\n"
 
 
 def _last_line(log: str) -> str:

@@ -6,13 +6,14 @@ the program returns them unchanged.
 """
 
 from inspect import cleandoc
-from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from tokenref.answers import Declared
 from tokenref.floats import Strict
+from tokenref.questions import OneOf
 from tokenref.record import ANY_CASE, Digest
 from tokenref.record_files import Header
 
@@ -43,20 +44,16 @@ class HelloRequest(Strict, frozen=True, kw_only=True, tag_field="cmd", tag="hell
     about: About | UnsetType = UNSET
 
 
-class LoadRequest(Strict, frozen=True, kw_only=True, tag_field="cmd", tag="load"):
+class LoadRequest(OneOf, frozen=True, kw_only=True, tag_field="cmd", tag="load"):
     """Load a vocabulary or a whole tokenizer. It replaces the previous one."""
 
+    one_of = ("vocab", "tokenizer")
     id: str
     path: str
     """The file: a vocabulary as the fixtures have them, or a tokenizer.json."""
 
     vocab: Digest | UnsetType = UNSET
     tokenizer: Digest | UnsetType = UNSET
-
-    def __post_init__(self) -> None:
-        """Raise `ValueError` unless exactly one of the fields is set."""
-        if (self.vocab is UNSET) == (self.tokenizer is UNSET):
-            raise ValueError("must have exactly one of `vocab` and `tokenizer`")
 
 
 class Question(Strict, frozen=True, kw_only=True):
@@ -150,23 +147,21 @@ class Crash(Strict, frozen=True, kw_only=True):
     msg: Text
 
 
-class LoadAnswer(Strict, frozen=True, kw_only=True):
+class LoadAnswer(OneOf, frozen=True, kw_only=True):
     """The result of loading. Exactly one of ok, err, skip, crash is set."""
 
+    one_of: ClassVar[tuple[str, ...]] = ("ok", "err", "skip", "crash")
     id: str
     ok: dict[str, Any] | UnsetType = UNSET
     err: Err | UnsetType = UNSET
     skip: Skip | UnsetType = UNSET
     crash: Crash | UnsetType = UNSET
 
-    def __post_init__(self) -> None:
-        """Raise `ValueError` unless exactly one of the fields is set."""
-        _exactly_one(self.ok, self.err, self.skip, self.crash)
 
-
-class Result(Strict, frozen=True, kw_only=True):
+class Result(OneOf, frozen=True, kw_only=True):
     """The answer to one question, by its key. Exactly one of ok, err, skip, crash is set."""
 
+    one_of = ("ok", "err", "skip", "crash")
     k: str
     ok: dict[str, Any] | UnsetType = UNSET
     """The answer, in the form of a record's `out`."""
@@ -175,28 +170,27 @@ class Result(Strict, frozen=True, kw_only=True):
     skip: Skip | UnsetType = UNSET
     crash: Crash | UnsetType = UNSET
 
-    def __post_init__(self) -> None:
-        """Raise `ValueError` unless exactly one of the fields is set."""
-        _exactly_one(self.ok, self.err, self.skip, self.crash)
 
-
-class RunAnswer(Strict, frozen=True, kw_only=True):
+class RunAnswer(OneOf, frozen=True, kw_only=True):
     """The answers to a run in any order, or a skip or crash of the whole run."""
 
+    one_of = ("results", "skip", "crash")
     id: str
     results: list[Result] | UnsetType = UNSET
     skip: Skip | UnsetType = UNSET
     crash: Crash | UnsetType = UNSET
 
-    def __post_init__(self) -> None:
-        """Raise `ValueError` unless exactly one of the fields is set."""
-        if (self.results, self.skip, self.crash).count(UNSET) != 2:
-            raise ValueError("must have exactly one of `results`, `skip` and `crash`")
+
+class Response(LoadAnswer, frozen=True, kw_only=True):
+    """The answer to load or run, in a file of responses."""
+
+    one_of = ("results", "ok", "err", "skip", "crash")
+    results: list[Result] | UnsetType = UNSET
 
 
-def _exactly_one(*given: object) -> None:
-    if given.count(UNSET) != 3:
-        raise ValueError("must have exactly one of `ok`, `err`, `skip` and `crash`")
+def line_of(message: object) -> bytes:
+    """Return a message as a line."""
+    return msgspec.json.encode(message) + b"\n"
 
 
 def schema() -> dict[str, Any]:
@@ -207,22 +201,13 @@ def schema() -> dict[str, Any]:
     """
     kinds = [*get_args(Request), HelloAnswer, LoadAnswer, RunAnswer]
     references, definitions = msgspec.json.schema_components(kinds)
-    for name, fields in _ONE_OF.items():
-        definitions[name]["oneOf"] = [{"required": [field]} for field in fields]
+    for kind in (LoadRequest, LoadAnswer, Result, RunAnswer):  # which the types do not express
+        definitions[kind.__name__]["oneOf"] = [{"required": [name]} for name in kind.one_of]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "anyOf": list(references),
         "$defs": definitions,
     }
-
-
-_ONE_OF: Final = {
-    "LoadRequest": ("vocab", "tokenizer"),
-    "LoadAnswer": ("ok", "err", "skip", "crash"),
-    "Result": ("ok", "err", "skip", "crash"),
-    "RunAnswer": ("results", "skip", "crash"),
-}
-"""The fields of which exactly one is set, which the types alone do not express."""
 
 
 def schemas() -> dict[str, Any]:

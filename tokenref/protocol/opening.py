@@ -35,13 +35,18 @@ def open_program(command: str, patience: Patience | None = None) -> ProtocolEngi
     Traceback (most recent call last):
     tokenref.protocol.channel.StartError: the command "'true" cannot be split: No closing quotation
     """
+    return _greeted(partial(Process, arguments_of(command)), patience, ["--cmd", command])
+
+
+def arguments_of(command: str) -> list[str]:
+    """Return the program and arguments of a command. Raises `StartError` if it is invalid."""
     try:
         arguments = shlex.split(command)
     except ValueError as error:
         raise StartError(f"the command {command!r} cannot be split: {error}") from None
     if not arguments:
         raise StartError(f"the command must name a program, got {command!r}")
-    return _greeted(partial(Process, arguments), patience, ["--cmd", command])
+    return arguments
 
 
 def open_function(name: str, patience: Patience | None = None) -> Engine:

@@ -5,14 +5,13 @@ An error contains the line, the place in the line, and an example of a correct m
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import Any, Final, TypeVar, get_args
+from typing import Final, TypeVar, get_args
 
 import msgspec
 from msgspec import UNSET
 
 from tokenref.answers import Answer, Crashed, Ok, Refused, Skipped
-from tokenref.protocol.messages import Crash, HelloAnswer, LoadAnswer, Result, RunAnswer, Skip
+from tokenref.protocol.messages import HelloAnswer, LoadAnswer, Result, RunAnswer
 from tokenref.record import OPERATIONS, OPS
 from tokenref.verdicts import SamplerErrorCode, TokenizerErrorCode
 
@@ -90,16 +89,12 @@ def read_hello(line: bytes) -> HelloAnswer:
     answer = decode(_HELLO, line, "hello")
     for op in answer.ops:
         if op not in OPS:
-            raise ProtocolError(
-                f"an operation must be one of {', '.join(OPS)}, got {op!r:.80}",
-                "$.ops",
-                line,
-                "hello",
-            )
+            reason = f"an operation must be one of {', '.join(OPS)}, got {op!r:.80}"
+            raise ProtocolError(reason, "$.ops", line, "hello")
     return answer
 
 
-def read_load(line: bytes, message_id: str) -> Answer | None:
+def read_load(line: bytes, message_id: str) -> Skipped | Crashed | None:
     """Return None if loading worked, else the answer to all questions. Raises `ProtocolError`.
 
     >>> read_load(b'{"id":"l1","skip":{"reason":"has 32-bit ids only"}}', "l1")
@@ -110,11 +105,11 @@ def read_load(line: bytes, message_id: str) -> Answer | None:
     return load_outcome(answer)
 
 
-def load_outcome(answer: LoadAnswer) -> Answer | None:
+def load_outcome(answer: LoadAnswer) -> Skipped | Crashed | None:
     """Return None if loading worked, else the answer to all questions."""
     if answer.err is not UNSET:
         return Crashed(f"loading was refused: {answer.err.code}: {answer.err.msg}"[:300])
-    return _said(answer.skip, answer.crash)
+    return said(answer)
 
 
 def read_run(line: bytes, message_id: str, op: str, keys: Mapping[str, int]) -> list[Answer]:
@@ -129,22 +124,18 @@ def read_run(line: bytes, message_id: str, op: str, keys: Mapping[str, int]) -> 
     """
     answer = decode(_RUN, line, "run")
     _check_id(answer.id, message_id, line, "run")
-    instead = _said(answer.skip, answer.crash)
+    instead = said(answer)
     if isinstance(instead, Crashed) and len(keys) > 1:
         raise WholeRunError(instead.message)
     if instead is not None:
         return [instead] * len(keys)
     answers: dict[int, Answer] = {}
     for at, result in enumerate([] if answer.results is UNSET else answer.results):
-        position = keys.get(result.k)
-        if position is None:
-            raise ProtocolError(
-                f"the key {result.k!r:.80} was not asked", f"$.results[{at}].k", line, "run"
-            )
-        if position in answers:
-            raise ProtocolError(
-                f"the key {result.k!r:.80} is answered twice", f"$.results[{at}].k", line, "run"
-            )
+        position = keys.get(result.k, -1)
+        if position < 0 or position in answers:
+            wrong = "was not asked" if position < 0 else "is answered twice"
+            reason = f"the key {result.k!r:.80} {wrong}"
+            raise ProtocolError(reason, f"$.results[{at}].k", line, "run")
         answers[position] = read_result(result, op)
     for key, position in keys.items():
         if position not in answers:
@@ -160,7 +151,7 @@ def read_result(result: Result, op: str) -> Answer:
     """
     if result.ok is not UNSET:
         try:
-            msgspec.convert(result.ok, _answer_type(op))
+            msgspec.convert(result.ok, OPERATIONS[op].answer)
         except msgspec.ValidationError as error:
             reason, place = _split(str(error))
             where = place.replace("$", "$.ok", 1) or "$.ok"
@@ -175,22 +166,16 @@ def read_result(result: Result, op: str) -> Answer:
                 f"a code must be one of {', '.join(CODES)}, got {code!r:.80}, at $.err.code"
             )
         return Refused(code, message)  # type: ignore[arg-type]  # it is one of them
-    said = _said(result.skip, result.crash)
-    assert said is not None  # noqa: S101 - one of the four is there
-    return said
+    answer = said(result)
+    assert answer is not None  # noqa: S101 - one of the four is there
+    return answer
 
 
-def _said(skip: Any, crash: Any) -> Skipped | Crashed | None:
-    if isinstance(skip, Skip):
-        return Skipped(skip.reason, skip.issue)
-    if isinstance(crash, Crash):
-        return Crashed(crash.msg)
-    return None
-
-
-@cache
-def _answer_type(op: str) -> Any:
-    return OPERATIONS[op].answer
+def said(answer: LoadAnswer | RunAnswer | Result) -> Skipped | Crashed | None:
+    """Return the skip or crash of an answer, if it is one."""
+    if answer.skip is not UNSET:
+        return Skipped(answer.skip.reason, answer.skip.issue)
+    return None if answer.crash is UNSET else Crashed(answer.crash.msg)
 
 
 def _check_id(got: str, expected: str, line: bytes, cmd: str) -> None:

@@ -18,7 +18,14 @@ from msgspec import UNSET
 from bpe_ref import Vocabulary
 from tokenref.catalogue import LARGEST_BATCH, Catalogue, batches
 from tokenref.protocol.batches import Loading, load_tokenizer, load_vocabulary, message_slices
-from tokenref.protocol.messages import PROTO, HelloRequest, LoadRequest, Request, RunRequest
+from tokenref.protocol.messages import (
+    PROTO,
+    HelloRequest,
+    LoadRequest,
+    Request,
+    RunRequest,
+    line_of,
+)
 from tokenref.protocol.reading import ProtocolError, decode, shown
 from tokenref.record import Case, op_of
 from tokenref.subjects import TokenizerFile
@@ -43,8 +50,8 @@ def export(
     """
     asked = [*cases] * repeat + [*catalogue.canaries]
     asked = [case for case in asked if not isinstance(catalogue.subject(case.vocab), str)]
-    about = {"fixtures": fixtures, "cases": len(asked), "seed": seed}
-    yield _line({"cmd": "hello", "proto": PROTO, "about": about})
+    exported = {"fixtures": fixtures, "cases": len(asked), "seed": seed}
+    yield line_of({"cmd": "hello", "proto": PROTO, "about": exported})
     key = run = load = 0
     loaded: str | None = None
     for batch in batches(asked, seed, largest):
@@ -56,24 +63,16 @@ def export(
             message[loading.kind] = loading.digest
             if loading.digest != loaded:
                 loaded = loading.digest
-                yield _line(
-                    {
-                        "cmd": "load",
-                        "id": f"l{load}",
-                        loading.kind: loaded,
-                        "path": path_of(loading),
-                    }
-                )
+                about = {"id": f"l{load}", loading.kind: loaded, "path": path_of(loading)}
+                yield line_of({"cmd": "load", **about})
                 load += 1
         requests = [msgspec.to_builtins(case.input) for case in together]
         for part in message_slices(requests, largest):
-            questions = []
-            for request in requests[part]:
-                questions.append({"k": str(key), "in": request})
-                key += 1
-            yield _line(message | {"id": f"b{run}", "cases": questions})
+            questions = [{"k": str(k), "in": each} for k, each in enumerate(requests[part], key)]
+            key += len(questions)
+            yield line_of(message | {"id": f"b{run}", "cases": questions})
             run += 1
-    yield _line({"cmd": "bye"})
+    yield line_of({"cmd": "bye"})
 
 
 def _loading(catalogue: Catalogue, case: Case) -> Loading | None:
@@ -84,10 +83,6 @@ def _loading(catalogue: Catalogue, case: Case) -> Loading | None:
     if isinstance(subject, TokenizerFile):
         return load_tokenizer(subject.content, subject.name)
     return None
-
-
-def _line(message: object) -> bytes:
-    return msgspec.json.encode(message) + b"\n"
 
 
 _LONGEST_REQUEST: Final = 2**26

@@ -7,19 +7,25 @@ memory than the records.
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from bpe_ref import Vocabulary
-from tokenref.answers import Answer, Crashed, Declared, NotAsked, Ok, Skipped, Unsupported
+from tokenref.answers import Answer, Crashed, Declared, NotAsked, Ok, Unsupported
 from tokenref.catalogue import Catalogue
-from tokenref.floats import Strict
 from tokenref.judge import FAILURES, Judgement, judge
 from tokenref.protocol.channel import LONGEST_LINE
-from tokenref.protocol.messages import Crash, Err, HelloAnswer, LoadAnswer, Result, Skip
-from tokenref.protocol.reading import ProtocolError, decode, load_outcome, read_hello, read_result
+from tokenref.protocol.messages import HelloAnswer, Response
+from tokenref.protocol.reading import (
+    ProtocolError,
+    decode,
+    load_outcome,
+    read_hello,
+    read_result,
+    said,
+)
 from tokenref.protocol.requests import ExchangeError, Questions, lines_of
 from tokenref.record import Case, op_of
 from tokenref.runner import Result as CaseResult
@@ -37,24 +43,7 @@ _WORST: Final = (
 _RANK: Final = {status: rank for rank, status in enumerate(_WORST)}
 
 
-class _Response(Strict, frozen=True, kw_only=True):
-    """Any line of responses except the first."""
-
-    id: str
-    ok: dict[str, Any] | UnsetType = UNSET
-    err: Err | UnsetType = UNSET
-    skip: Skip | UnsetType = UNSET
-    crash: Crash | UnsetType = UNSET
-    results: list[Result] | UnsetType = UNSET
-
-    def __post_init__(self) -> None:
-        """Raise `ValueError` unless exactly one of the fields is set."""
-        given = (self.ok, self.err, self.skip, self.crash, self.results)
-        if given.count(UNSET) != 4:
-            raise ValueError("must have exactly one of `results`, `ok`, `err`, `skip`, `crash`")
-
-
-_RESPONSE: Final = msgspec.json.Decoder(_Response)
+_RESPONSE: Final = msgspec.json.Decoder(Response)
 
 
 @dataclass
@@ -142,14 +131,7 @@ def _take_line(tally: _Tally, line: bytes) -> None:
         at = _number(response.id[1:], len(questions.loads))
         if at is None or response.results is not UNSET:
             raise ProtocolError(f"nothing was loaded as {response.id!r:.80}", "$.id", line, "load")
-        answer = LoadAnswer(
-            id=response.id,
-            ok=response.ok,
-            err=response.err,
-            skip=response.skip,
-            crash=response.crash,
-        )
-        instead = load_outcome(answer)
+        instead = load_outcome(response)
         if instead is not None:
             tally.unloaded[questions.loads[at]] = instead
         return
@@ -157,7 +139,7 @@ def _take_line(tally: _Tally, line: bytes) -> None:
     if run is None or (response.ok, response.err) != (UNSET, UNSET):
         raise ProtocolError(f"no run had the id {response.id!r:.80}", "$.id", line, "run")
     if response.results is UNSET:
-        whole = _whole(response)
+        whole = said(response) or Crashed("")  # one of the two is there
         for key in range(questions.runs[run], questions.runs[run + 1]):
             tally.take(key, whole)
         return
@@ -168,12 +150,6 @@ def _take_line(tally: _Tally, line: bytes) -> None:
             continue
         question = questions.cases[questions.of_key[asked]]
         tally.take(asked, read_result(result, op_of(question[0])))
-
-
-def _whole(response: _Response) -> Answer:
-    if isinstance(response.skip, Skip):
-        return Skipped(response.skip.reason, response.skip.issue)
-    return Crashed("" if response.crash is UNSET else response.crash.msg)
 
 
 def _number(text: str, below: int) -> int | None:

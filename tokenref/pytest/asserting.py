@@ -6,6 +6,7 @@ in 32 bits decides, the answer of each arithmetic is accepted.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import inf
 from typing import Any, Final
 
@@ -44,6 +45,22 @@ def assert_kept(
     >>> assert_kept("top_k", [0.5, 0.25, 0.25], [0, 2], k=2)
     Traceback (most recent call last):
     AssertionError: top_k: of equals, 1 is kept and 2 removed, ...
+
+    There is one more function for each filter, which lacks the first argument:
+
+    >>> assert_top_k([0.5, 0.375, 0.125], [True, True, False], k=2)
+    >>> assert_top_p([0.5, 0.25, 0.25], [0, 1, 2], p=0.75)
+    Traceback (most recent call last):
+    AssertionError: top_p: too much is kept: [2] as well; ...
+    >>> assert_min_p([0.5, 0.25, 0.25], [0, 1, 2], m=0.5)
+    >>> assert_typical([0.5, 0.25, 0.25], [0, 1, 2], mass=1.0)
+    >>> assert_epsilon([0.75, 0.25], [0], cutoff=0.5)
+    >>> assert_eta([0.75, 0.25], [0, 1], cutoff=0.125)
+    >>> assert_top_n_sigma([4.0, 0.0, 0.0, 0.0], [4.0, -inf, -inf, -inf], n=1.0)
+    >>> assert_top_a([0.5, 0.25, 0.25], [0, 1, 2], a=1.0)
+    >>> assert_tail_free([0.5, 0.25, 0.25], [0, 1], z=1.0)
+    >>> assert_top_h([0.5, 0.5], [0, 1], alpha=1.0)
+    >>> assert_xtc([0.5, 0.25, 0.25], [2], threshold=0.25, probability=1.0, uniforms=[0.0])
     """
     __tracebackhide__ = True
     numbers = plain(row)
@@ -54,14 +71,19 @@ def assert_kept(
     if len(uniforms):
         request["uniforms"] = pack(plain(uniforms), "f64")
     kept = _kept(op, numbers, plain(result), logits=logits)
+    expected = _right_answer(op, rule, request)["keep"]
+    if kept != expected and kept not in _others_allowed(op, rule, request, numbers, kept):
+        raise AssertionError(f"{op}: {_diagnosis(op, rule, request, numbers, expected, kept)}")
+
+
+def _right_answer(op: str, rule: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the reference's answer. Raises `AssertionError` for an invalid question."""
+    __tracebackhide__ = True
     answer = SamplerSession(rule).answer(op, request)
-    if not isinstance(answer, Ok):
-        reason = answer.message if isinstance(answer, Refused) else getattr(answer, "reason", "")
-        raise AssertionError(f"{op}: the question is invalid: {reason}")  # noqa: TRY004 - pytest's
-    expected = answer.out["keep"]
-    if kept == expected or kept in _others_allowed(op, rule, request, numbers, kept):
-        return
-    raise AssertionError(f"{op}: {diagnose(op, rule, request, numbers, expected, kept)}")
+    if isinstance(answer, Ok):
+        return answer.out
+    reason = answer.message if isinstance(answer, Refused) else getattr(answer, "reason", "")
+    raise AssertionError(f"{op}: the question is invalid: {reason}")
 
 
 def _others_allowed(
@@ -94,12 +116,12 @@ def _kept(op: str, row: Sequence[float], result: Any, *, logits: bool) -> list[i
     __tracebackhide__ = True
     if not isinstance(result, list):
         raise AssertionError(f"{op}: the result must be ids, a mask or a row, got {result!r:.80}")  # noqa: TRY004
-    if result and all(isinstance(entry, bool) for entry in result):
-        _same_length(op, "mask", result, row)
-        return [token for token, kept in enumerate(result) if kept]
-    if any(isinstance(entry, float) for entry in result):
-        _same_length(op, "row", result, row)
-        gone = -inf if logits else 0.0
+    is_mask = bool(result) and all(isinstance(entry, bool) for entry in result)
+    if is_mask or any(isinstance(entry, float) for entry in result):
+        if len(result) != len(row):
+            what = f"the {'mask' if is_mask else 'row'} must have {len(row)} entries"
+            raise AssertionError(f"{op}: {what} like the question, got {len(result)}")
+        gone = -inf if logits and not is_mask else 0
         return [token for token, entry in enumerate(result) if entry != gone]
     repeated = sorted({token for token in result if result.count(token) > 1})
     if repeated:
@@ -110,116 +132,38 @@ def _kept(op: str, row: Sequence[float], result: Any, *, logits: bool) -> list[i
     return sorted(result)
 
 
-def _same_length(op: str, what: str, result: Sequence[object], row: Sequence[float]) -> None:
-    __tracebackhide__ = True
-    if len(result) != len(row):
-        raise AssertionError(
-            f"{op}: the {what} must have {len(row)} entries like the question, got {len(result)}"
-        )
+assert_top_k: Final = partial(assert_kept, "top_k")
+"""Assert that the `k` largest tokens are kept."""
 
+assert_top_p: Final = partial(assert_kept, "top_p")
+"""Assert that the most probable tokens with a sum of at least `p` are kept."""
 
-def assert_top_k(row: Any, result: Any, *, k: int, **more: Any) -> None:
-    """Assert that the k largest tokens are kept; see `assert_kept`.
+assert_min_p: Final = partial(assert_kept, "min_p")
+"""Assert that tokens with at least `m` times the largest probability are kept."""
 
-    >>> assert_top_k([0.5, 0.375, 0.125], [True, True, False], k=2)
-    """
-    __tracebackhide__ = True
-    assert_kept("top_k", row, result, k=k, **more)
+assert_typical: Final = partial(assert_kept, "typical")
+"""Assert that the most typical tokens with a sum of at least `mass` are kept."""
 
+assert_epsilon: Final = partial(assert_kept, "epsilon")
+"""Assert that tokens with at least the probability `cutoff` are kept."""
 
-def assert_top_p(row: Any, result: Any, *, p: float, **more: Any) -> None:
-    """Assert that the most probable tokens with a sum of at least p are kept; see `assert_kept`.
+assert_eta: Final = partial(assert_kept, "eta")
+"""Assert that the tokens of eta sampling with this `cutoff` are kept."""
 
-    >>> assert_top_p([0.5, 0.25, 0.25], [0, 1, 2], p=0.75)
-    Traceback (most recent call last):
-    AssertionError: top_p: too much is kept: [2] as well; ...
-    """
-    __tracebackhide__ = True
-    assert_kept("top_p", row, result, p=p, **more)
+assert_top_n_sigma: Final = partial(assert_kept, "top_n_sigma", logits=True)
+"""Assert that logits within `n` standard deviations of the largest are kept."""
 
+assert_top_a: Final = partial(assert_kept, "top_a")
+"""Assert that tokens with at least `a` times the squared largest probability are kept."""
 
-def assert_min_p(row: Any, result: Any, *, m: float, **more: Any) -> None:
-    """Assert that tokens with at least m times the largest probability are kept.
+assert_tail_free: Final = partial(assert_kept, "tail_free")
+"""Assert that the tokens before the flat tail are kept, with this `z`."""
 
-    >>> assert_min_p([0.5, 0.25, 0.25], [0, 1, 2], m=0.5)
-    """
-    __tracebackhide__ = True
-    assert_kept("min_p", row, result, m=m, **more)
+assert_top_h: Final = partial(assert_kept, "top_h")
+"""Assert that as many tokens are kept as the entropy allows, with this `alpha`."""
 
-
-def assert_typical(row: Any, result: Any, *, mass: float, **more: Any) -> None:
-    """Assert that the most typical tokens are kept; see `assert_kept`.
-
-    >>> assert_typical([0.5, 0.25, 0.25], [0, 1, 2], mass=1.0)
-    """
-    __tracebackhide__ = True
-    assert_kept("typical", row, result, mass=mass, **more)
-
-
-def assert_epsilon(row: Any, result: Any, *, cutoff: float, **more: Any) -> None:
-    """Assert that tokens with at least the probability `cutoff` are kept; see `assert_kept`.
-
-    >>> assert_epsilon([0.75, 0.25], [0], cutoff=0.5)
-    """
-    __tracebackhide__ = True
-    assert_kept("epsilon", row, result, cutoff=cutoff, **more)
-
-
-def assert_eta(row: Any, result: Any, *, cutoff: float, **more: Any) -> None:
-    """Assert that the tokens of eta sampling are kept; see `assert_kept`.
-
-    >>> assert_eta([0.75, 0.25], [0, 1], cutoff=0.125)
-    """
-    __tracebackhide__ = True
-    assert_kept("eta", row, result, cutoff=cutoff, **more)
-
-
-def assert_top_n_sigma(row: Any, result: Any, *, n: float, **more: Any) -> None:
-    """Assert that logits within n standard deviations of the largest are kept.
-
-    >>> assert_top_n_sigma([4.0, 0.0, 0.0, 0.0], [4.0, -float("inf")] + [-float("inf")] * 2, n=1.0)
-    """
-    __tracebackhide__ = True
-    assert_kept("top_n_sigma", row, result, n=n, **{"logits": True, **more})
-
-
-def assert_top_a(row: Any, result: Any, *, a: float, **more: Any) -> None:
-    """Assert that tokens with at least a times the squared largest probability are kept.
-
-    >>> assert_top_a([0.5, 0.25, 0.25], [0, 1, 2], a=1.0)
-    """
-    __tracebackhide__ = True
-    assert_kept("top_a", row, result, a=a, **more)
-
-
-def assert_tail_free(row: Any, result: Any, *, z: float, **more: Any) -> None:
-    """Assert that the tokens before the flat tail are kept; see `assert_kept`.
-
-    >>> assert_tail_free([0.5, 0.25, 0.25], [0, 1], z=1.0)
-    """
-    __tracebackhide__ = True
-    assert_kept("tail_free", row, result, z=z, **more)
-
-
-def assert_top_h(row: Any, result: Any, *, alpha: float, **more: Any) -> None:
-    """Assert that as many tokens are kept as the entropy allows; see `assert_kept`.
-
-    >>> assert_top_h([0.5, 0.5], [0, 1], alpha=1.0)
-    """
-    __tracebackhide__ = True
-    assert_kept("top_h", row, result, alpha=alpha, **more)
-
-
-def assert_xtc(row: Any, result: Any, *, threshold: float, **more: Any) -> None:
-    """Assert that XTC keeps only the least probable of the tokens above the threshold.
-
-    >>> assert_xtc([0.5, 0.25, 0.25], [2], threshold=0.25, probability=1.0, uniforms=[0.0])
-    >>> assert_xtc([0.5, 0.25, 0.25], [1], threshold=0.25, probability=1.0, uniforms=[0.0])
-    Traceback (most recent call last):
-    AssertionError: xtc: of equals, 2 is kept and 1 removed, ...
-    """
-    __tracebackhide__ = True
-    assert_kept("xtc", row, result, threshold=threshold, **more)
+assert_xtc: Final = partial(assert_kept, "xtc")
+"""Assert that of the tokens above `threshold` only the least probable one is kept."""
 
 
 def assert_softmax(logits: Any, result: Any, *, ulp: int = _CLOSE) -> None:
@@ -231,10 +175,8 @@ def assert_softmax(logits: Any, result: Any, *, ulp: int = _CLOSE) -> None:
     AssertionError: softmax[0]: expected 0.5, got 0.75 (4194304 units in the last place)
     """
     __tracebackhide__ = True
-    answer = SamplerSession("standard").answer("softmax", {"logits": _packed(plain(logits))})
-    if not isinstance(answer, Ok):
-        raise AssertionError(f"softmax: the question is invalid: {answer}")  # noqa: TRY004 - pytest's
-    _assert_close("softmax", answer.out["probs"], plain(result), ulp)
+    expected = _right_answer("softmax", "standard", {"logits": _packed(plain(logits))})["probs"]
+    _assert_close("softmax", expected, plain(result), ulp)
 
 
 def assert_step(
@@ -262,10 +204,7 @@ def assert_step(
         "prompt_length": prompt_length,
         "params": pack_parameters(params),
     }
-    answer = SamplerSession(rule).answer(op, request)
-    if not isinstance(answer, Ok):
-        raise AssertionError(f"{op}: the question is invalid: {answer}")  # noqa: TRY004 - pytest's
-    _assert_close(op, answer.out["logits"], plain(result), ulp)
+    _assert_close(op, _right_answer(op, rule, request)["logits"], plain(result), ulp)
 
 
 def assert_draw(
@@ -283,13 +222,11 @@ def assert_draw(
         "logits" if logits else "probs": _packed(plain(row)),
         "uniforms": _packed(plain(uniforms)),
     }
-    answer = SamplerSession(rule).answer("draw", request)
-    if not isinstance(answer, Ok):
-        raise AssertionError(f"draw: the question is invalid: {answer}")  # noqa: TRY004 - pytest's
+    expected = _right_answer("draw", rule, request)["token"]
     got = plain(token)
     got = got[0] if isinstance(got, list) and len(got) == 1 else got
-    if got != answer.out["token"]:
-        raise AssertionError(f"draw: expected the token {answer.out['token']}, got {got!r:.80}")
+    if got != expected:
+        raise AssertionError(f"draw: expected the token {expected}, got {got!r:.80}")
 
 
 def _assert_close(what: str, expected: Mapping[str, str], got: Any, ulp: int) -> None:
@@ -314,7 +251,7 @@ _SHOWN: Final = 8
 """Maximum number of tokens in a message."""
 
 
-def diagnose(
+def _diagnosis(
     op: str,
     rule: str,
     request: Mapping[str, Any],
@@ -322,36 +259,30 @@ def diagnose(
     expected: Sequence[int],
     kept: Sequence[int],
 ) -> str:
-    """Return in one sentence why the kept tokens are wrong; both lists of ids are ascending.
-
-    >>> diagnose("top_k", "standard", {"probs": {"f32": "3f0000003f000000"},
-    ...     "params": {"k": 2}}, [0.5, 0.5], [0, 1], [0])
-    'the crossing token is dropped, or more: [1] must be kept as well'
-    """
+    """Return in one sentence why the kept tokens are wrong; both lists of ids are ascending."""
     more = [token for token in kept if token not in expected]
     less = [token for token in expected if token not in kept]
     same = sorted(row[token] for token in more) == sorted(row[token] for token in less)
     other = _other_rule(op, rule, request, kept, "ties" if same else "")
     hint = f"; that is what the rule {other} gives, not {rule}" if other else ""
-    if more and less:
-        if same:
-            return (
-                f"of equals, {_ids(less)} is kept and {_ids(more)} removed, not the other way{hint}"
-                if len(more) == 1
-                else f"of equals, {_ids(less)} are kept and {_ids(more)} removed{hint}"
-            )
-        heaviest = max(less, key=row.__getitem__)
-        lightest = min(more, key=row.__getitem__)
-        if row[heaviest] > row[lightest]:
-            return (
-                f"the order is wrong: {heaviest} ({row[heaviest]!r}) is removed "
-                f"and the lighter {lightest} ({row[lightest]!r}) kept{hint}"
-            )
-        return f"{_ids(less)} must be kept and {_ids(more)} removed{hint}"
-    if more:
-        return f"too much is kept: {_ids(more, brackets=True)} as well{hint}"
-    crossing = "the crossing token is dropped, or more" if len(less) == 1 else "too much is removed"
-    return f"{crossing}: {_ids(less, brackets=True)} must be kept as well{hint}"
+    if not less:
+        return f"too much is kept: {_ids(more)} as well{hint}"
+    if not more:
+        what = "the crossing token is dropped, or more" if len(less) == 1 else "too much is removed"
+        return f"{what}: {_ids(less)} must be kept as well{hint}"
+    if same and len(more) == 1:
+        equals = f"{less[0]} is kept and {more[0]} removed, not the other way"
+        return f"of equals, {equals}{hint}"
+    if same:
+        return f"of equals, {_ids(less)} are kept and {_ids(more)} removed{hint}"
+    heaviest = max(less, key=row.__getitem__)
+    lightest = min(more, key=row.__getitem__)
+    if row[heaviest] > row[lightest]:
+        return (
+            f"the order is wrong: {heaviest} ({row[heaviest]!r}) is removed "
+            f"and the lighter {lightest} ({row[lightest]!r}) kept{hint}"
+        )
+    return f"{_ids(less)} must be kept and {_ids(more)} removed{hint}"
 
 
 def _other_rule(
@@ -373,8 +304,6 @@ def _other_rule(
     return ""
 
 
-def _ids(ids: Sequence[int], *, brackets: bool = False) -> str:
-    if len(ids) == 1 and not brackets:
-        return str(ids[0])
+def _ids(ids: Sequence[int]) -> str:
     shown = ", ".join(map(str, ids[:_SHOWN]))
     return f"[{shown}]" if len(ids) <= _SHOWN else f"[{shown}, ... {len(ids)} in all]"

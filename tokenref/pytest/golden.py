@@ -150,19 +150,12 @@ class Golden:
         AssertionError: bpe/count/texts/...: count: expected ..., got -1. ...
         """
         __tracebackhide__ = True
-        out = {name: self._part(name, plain(value)) for name, value in answer.items()}
-        subject = catalogue().subject(self.record.vocab)
-        if isinstance(subject, str):
-            raise NoCasesError(f"{self.id} cannot be judged here: {subject}")
-        self._judge(judge(self.record, Ok(out), subject).detail)
+        self._judge(Ok({name: self._part(name, plain(value)) for name, value in answer.items()}))
 
     def check_refused(self, code: ErrorCode) -> None:
         """Raise `AssertionError` unless the input must be refused with this code."""
         __tracebackhide__ = True
-        subject = catalogue().subject(self.record.vocab)
-        if isinstance(subject, str):
-            raise NoCasesError(f"{self.id} cannot be judged here: {subject}")
-        self._judge(judge(self.record, Refused(code, "it was refused"), subject).detail)
+        self._judge(Refused(code, "it was refused"))
 
     def _part(self, name: str, value: Any) -> Any:
         if name == "keep" and isinstance(value, list):
@@ -174,9 +167,12 @@ class Golden:
                 raise AssertionError(f"{self.id}: {name}: {error}") from None
         return value
 
-    def _judge(self, detail: str) -> None:
+    def _judge(self, answer: Ok | Refused) -> None:
         __tracebackhide__ = True
-        if detail:
+        subject = catalogue().subject(self.record.vocab)
+        if isinstance(subject, str):
+            raise NoCasesError(f"{self.id} cannot be judged here: {subject}")
+        if detail := judge(self.record, answer, subject).detail:
             raise AssertionError(f"{self.id}: {detail}. Why the case exists: {self.why}")
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from tokenref.judge import FAILURES
 from tokenref.reports import visible
 from tokenref.reports.results import Results
+from tokenref.reports.terminal import count_cell, counts_table, print_line
 
 Kind: TypeAlias = Literal["new failure", "newly passing", "appeared", "disappeared", "other"]
 
@@ -95,16 +95,10 @@ def print_changes(console: Console, found: Sequence[Change]) -> None:
         console.print("nothing changed", style="green")
         return
     counts = Counter((change.engine, change.kind) for change in found)
-    table = Table(header_style="bold", show_edge=False, pad_edge=False)
-    table.add_column("engine")
-    for kind, _ in _KINDS:
-        table.add_column(kind, justify="right")
+    table = counts_table(["engine"], [kind for kind, _ in _KINDS])
     for engine in dict.fromkeys(change.engine for change in found):
-        cells = [Text(visible(engine))]
-        for kind, style in _KINDS:
-            count = counts[engine, kind]
-            cells.append(Text(f"{count:,}" if count else "·", style=style if count else "dim"))
-        table.add_row(*cells)
+        cells = [count_cell(counts[engine, kind], style) for kind, style in _KINDS]
+        table.add_row(Text(visible(engine)), *cells)
     console.print(table)
     for kind, style in _KINDS:
         of_kind = [change for change in found if change.kind == kind]
@@ -112,9 +106,8 @@ def print_changes(console: Console, found: Sequence[Change]) -> None:
             console.print(f"\n{kind}: {len(of_kind):,}", style=f"bold {style}", highlight=False)
         for change in of_kind[:_SHOWN]:
             states = f"{change.was or 'none'} → {change.now or 'none'}"
-            line = f"  {visible(change.engine)}  {visible(change.id)}  {visible(states)}"
+            print_line(console, f"  {change.engine}  {change.id}  {states}")
             if change.kind == "new failure" and change.detail:
-                line += f"\n      {visible(change.detail)}"
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+                print_line(console, f"      {change.detail}")
         if len(of_kind) > _SHOWN:
             console.print(f"  and {len(of_kind) - _SHOWN:,} more", style="dim")

@@ -6,9 +6,10 @@ than the lines above it, proves nothing.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from importlib.metadata import version
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -25,7 +26,6 @@ from tokenref.reports.results import (
     Header,
     KnownEntry,
     bounded,
-    bounded_end,
     plain,
 )
 from tokenref.runner import Result, Run
@@ -39,15 +39,9 @@ def dump_report(
 ) -> bytes:
     """Return the results file of one or more runs of the same selection.
 
-    `about` is what the header contains besides the engines: the records and the options.
+    `about` is what the header contains besides the engines: the records and the options. `known`
+    are the known differences that were considered.
     """
-    return _json_lines(report_lines(runs, about, known))
-
-
-def report_lines(
-    runs: Sequence[Run], about: Mapping[str, object], known: Sequence[Known] = ()
-) -> Iterator[Mapping[str, object]]:
-    """Yield the lines of a results file. `known` are the known differences that were considered."""
     names = [run.engine for run in runs]
     header = Header(
         format=FORMAT,
@@ -61,21 +55,14 @@ def report_lines(
             if entry.engine in names
         ],
     )
-    yield {**plain(header), **about}
-    for run in runs:
-        for result in run.results:
-            yield plain(case_line(run, result, known))
-    statuses: Counter[str] = Counter()
-    for run in runs:
-        statuses.update(result.judgement.status for result in run.results)
-        yield plain(engine_line(run))
-    yield plain(
-        Footer(
-            cases=sum(len(run.results) for run in runs),
-            statuses=dict(statuses),
-            complete=bool(runs) and all(run.is_valid for run in runs),
-        )
+    cases = (plain(case_line(run, result, known)) for run in runs for result in run.results)
+    engines = [plain(engine_line(run)) for run in runs]
+    footer = Footer(
+        cases=sum(len(run.results) for run in runs),
+        statuses=dict(Counter(r.judgement.status for run in runs for r in run.results)),
+        complete=bool(runs) and all(run.is_valid for run in runs),
     )
+    return _json_lines(chain([{**plain(header), **about}], cases, engines, [plain(footer)]))
 
 
 def entry_of(run: Run) -> EngineEntry:
@@ -120,7 +107,7 @@ def case_line(run: Run, result: Result, known: Sequence[Known] = ()) -> CaseLine
         detail=bounded(detail),
         stage=stage[1] if stage else "",
         got=bounded(result.got),
-        log=bounded_end(result.log),
+        log=bounded(result.log, end=True),
         remark=bounded(remark),
         ulp=judgement.ulp,
         known=title,

@@ -6,7 +6,7 @@ made from them.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from tokenref.judge import FAILURES, Status
+from tokenref.record import canonical_json
 
 FORMAT: Final = 2
 
@@ -29,7 +30,15 @@ LONGEST_DETAIL: Final = 2000
 """Maximum length of a text about one case, in characters."""
 
 
-class EngineEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class _Compact(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A structure without the keys that contain no information."""
+
+
+class _Strict(_Compact, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
+    """A line without unknown keys."""
+
+
+class EngineEntry(_Compact, frozen=True, kw_only=True):
     """An engine with the name and version that it reports."""
 
     name: str
@@ -38,7 +47,7 @@ class EngineEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The arguments of `tokenref check` that select this engine; if empty, its name."""
 
 
-class KnownEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class KnownEntry(_Compact, frozen=True, kw_only=True):
     """A known difference, which cases refer to by its title."""
 
     engine: str
@@ -47,7 +56,7 @@ class KnownEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     link: str = ""
 
 
-class Header(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="header"):
+class Header(_Compact, frozen=True, kw_only=True, tag_field="kind", tag="header"):
     """What was run. Other fields are allowed and ignored."""
 
     format: int
@@ -60,6 +69,9 @@ class Header(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="k
 
     fixtures: str = ""
     """`sha256:` and the digest of the manifest; empty for a user's own records."""
+
+    fixtures_version: str = ""
+    """The version of the fixtures; for a user's own records, of those with the canaries."""
 
     records: str = ""
     known: str = ""
@@ -75,15 +87,7 @@ class Header(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="k
     timeout: str = ""
 
 
-class CaseLine(
-    Struct,
-    frozen=True,
-    kw_only=True,
-    omit_defaults=True,
-    forbid_unknown_fields=True,
-    tag_field="kind",
-    tag="case",
-):
+class CaseLine(_Strict, frozen=True, kw_only=True, tag="case"):
     """The result of one case with one engine."""
 
     engine: str
@@ -113,15 +117,7 @@ class CaseLine(
     """The title of the known difference that covers the case."""
 
 
-class EngineLine(
-    Struct,
-    frozen=True,
-    kw_only=True,
-    omit_defaults=True,
-    forbid_unknown_fields=True,
-    tag_field="kind",
-    tag="engine",
-):
+class EngineLine(_Strict, frozen=True, kw_only=True, tag="engine"):
     """The totals of one engine."""
 
     engine: str
@@ -139,9 +135,7 @@ class EngineLine(
     restarts: int = 0
 
 
-class Footer(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="footer"
-):
+class Footer(_Strict, frozen=True, kw_only=True, tag="footer"):
     """The totals of all engines. It is the last line."""
 
     cases: int
@@ -152,24 +146,18 @@ class Footer(
 Line: TypeAlias = Header | CaseLine | EngineLine | Footer
 
 
-def bounded(text: str, longest: int = LONGEST_DETAIL) -> str:
-    r"""Return a text that every JSON reader accepts: without lone surrogates, and truncated.
+def bounded(text: str, longest: int = LONGEST_DETAIL, *, end: bool = False) -> str:
+    r"""Return a text that every JSON reader accepts: no lone surrogates, only its start or end.
 
-    >>> bounded("a\ud800"), bounded("a" * 30, 5)
-    ('a\\ud800', 'aaaaa ... (30 characters)')
+    >>> bounded("a\ud800"), bounded("a" * 30, 5), bounded("abcdef", 3, end=True)
+    ('a\\ud800', 'aaaaa ... (30 characters)', '(6 characters) ... def')
     """
-    start = text[:longest].encode("utf-8", "backslashreplace").decode("utf-8")
-    return start if len(text) <= longest else f"{start} ... ({len(text)} characters)"
-
-
-def bounded_end(text: str, longest: int = LONGEST_DETAIL) -> str:
-    """Return the end of a text in a form that every JSON reader accepts.
-
-    >>> bounded_end("abcdef", 3)
-    '(6 characters) ... def'
-    """
-    end = text[-longest:].encode("utf-8", "backslashreplace").decode("utf-8")
-    return end if len(text) <= longest else f"({len(text)} characters) ... {end}"
+    part = text[-longest:] if end else text[:longest]
+    part = part.encode("utf-8", "backslashreplace").decode("utf-8")
+    if len(text) <= longest:
+        return part
+    size = f"({len(text)} characters)"
+    return f"{size} ... {part}" if end else f"{part} ... {size}"
 
 
 def plain(line: Line) -> Mapping[str, object]:
@@ -246,40 +234,55 @@ def read_results(path: Path) -> Results:
     kind or format, and if a case has two results with one engine.
     """
     lines = _lines(path)
-    _, header = next(lines)  # `_lines` ensures that there is one
+    _, header = next(lines)
     assert isinstance(header, Header)  # noqa: S101 - `_lines` ensures it
     named = [entry.name for entry in header.engines]
     if len(set(named)) != len(named):
         raise ResultsError(f"{path}: the header names an engine twice: {', '.join(named)}")
     counts: dict[str, Counter[str]] = {name: Counter() for name in named}
     engines: dict[str, EngineLine] = {}
-    seen: set[int] = set()
+    seen: set[bytes] = set()
     for number, line in lines:
+        where = f"{path}, line {number}"
         if isinstance(line, Header):
-            raise ResultsError(f"{path}, line {number}: a second header")
+            raise ResultsError(f"{where}: a second header")
         if isinstance(line, Footer):
             _compare(path, header, counts, engines, line)
-            after = next(lines, None)
-            if after is not None:
+            if (after := next(lines, None)) is not None:
                 raise ResultsError(f"{path}, line {after[0]}: the footer must be the last line")
             return Results(path, header, engines, line)
         if line.engine not in counts:
-            raise ResultsError(
-                f"{path}, line {number}: the header names no engine {line.engine!r:.80}"
-            )
+            raise ResultsError(f"{where}: the header names no engine {line.engine!r:.80}")
         if isinstance(line, EngineLine):
             if line.engine in engines:
-                raise ResultsError(f"{path}, line {number}: a second total of {line.engine!r:.80}")
+                raise ResultsError(f"{where}: a second total of {line.engine!r:.80}")
             engines[line.engine] = line
             continue
         counts[line.engine][line.status] += 1
-        key = _key(line)
+        # A digest of engine and id needs far less memory than the texts.
+        key = blake2b(f"{line.engine}\0{line.id}".encode(), digest_size=11).digest()
         if key in seen:
             raise ResultsError(
-                f"{path}, line {number}: {line.engine:.80} has a result for {line.id:.200} already"
+                f"{where}: {line.engine:.80} has a result for {line.id:.200} already"
             )
         seen.add(key)
     raise ResultsError(f"{path}: there is no footer: the run did not finish")
+
+
+def badge(files: Sequence[Results], code: int) -> bytes:
+    r"""Return a badge in the JSON of shields.io's endpoint badges. `code` is the exit code.
+
+    >>> badge([], 3)
+    b'{"color":"lightgrey","label":"tokenref","message":"invalid run","schemaVersion":1}\n'
+    """
+    counts = sum((Counter(results.footer.statuses) for results in files), Counter[str]())
+    passed, failed = counts["pass"], sum(counts[status] for status in FAILURES)
+    message, color = {
+        0: (f"{passed:,} passed", "brightgreen"),
+        1: (f"{failed:,} failed" if failed else "failed", "red"),
+    }.get(code, ("invalid run", "lightgrey"))
+    shown = {"schemaVersion": 1, "label": "tokenref", "message": message, "color": color}
+    return canonical_json(shown) + b"\n"
 
 
 def _compare(
@@ -305,19 +308,13 @@ def _compare(
         raise ResultsError(f"{path}: the footer does not match the statuses of the lines")
 
 
-def _key(line: CaseLine) -> int:
-    """Return a digest of engine and id, which needs far less memory than the texts."""
-    name = f"{line.engine}\0{line.id}".encode()
-    return int.from_bytes(blake2b(name, digest_size=11).digest(), "big")
-
-
 def _lines(path: Path) -> Iterator[tuple[int, Line]]:
     """Yield the number and content of each line. The first is a header."""
     if path.is_fifo():
         raise ResultsError(f"{path}: must be a file, not a pipe, because it is read more than once")
+    number = 0
     try:
         with path.open("rb") as file:
-            number = 0
             while data := file.readline(LONGEST_LINE + 1):
                 number += 1
                 where = f"{path}, line {number}"
@@ -325,21 +322,21 @@ def _lines(path: Path) -> Iterator[tuple[int, Line]]:
                     raise ResultsError(f"{where}: a line has at most {LONGEST_LINE} bytes")
                 if not data.endswith(b"\n"):
                     raise ResultsError(f"{where}: the line is truncated: no line feed ends it")
-                if number == 1:
-                    _check_start(where, data)
-                yield number, _decode(where, data)
+                try:
+                    if number == 1:
+                        _check_start(where, msgspec.json.decode(data, type=_Start))
+                    line: Line = _DECODER.decode(data)
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                    raise ResultsError(f"{where}: not a line of results: {error}") from None
+                yield number, line
     except OSError as error:
         raise ResultsError(f"{path}: cannot be read: {error.strerror or error}") from None
     if number == 0:
         raise ResultsError(f"{path}: the file is empty")
 
 
-def _check_start(where: str, data: bytes) -> None:
+def _check_start(where: str, start: _Start) -> None:
     """Raise `ResultsError` unless this is the header of a results file that we can read."""
-    try:
-        start = msgspec.json.decode(data, type=_Start)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ResultsError(f"{where}: not a line of results: {error}") from None
     if start.kind != "header":
         raise ResultsError(f"{where}: the first line must be a header, got {start.kind!r:.80}")
     if start.text is not None:
@@ -347,11 +344,3 @@ def _check_start(where: str, data: bytes) -> None:
     if start.format != FORMAT:
         hint = ": written by a newer tokenref" if start.format > FORMAT else ""
         raise ResultsError(f"{where}: the format must be {FORMAT}, got {start.format}{hint}")
-
-
-def _decode(where: str, data: bytes) -> Line:
-    try:
-        line: Line = _DECODER.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ResultsError(f"{where}: not a line of results: {error}") from None
-    return line

@@ -1,7 +1,7 @@
 """The results of a run, engine by engine: counts, and the smallest failures."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import Final
@@ -22,10 +22,13 @@ _KEPT: Final = 1000
 
 @dataclass
 class Summary:
-    """The counts and failures of one engine."""
+    """The counts and the smallest failures of one engine."""
 
     entry: EngineEntry
     sums: EngineLine
+    records: Mapping[str, Case]
+    """The available records by id."""
+
     options: Sequence[str] = ()
     """The options that running one case again needs besides its engine and id."""
 
@@ -35,17 +38,31 @@ class Summary:
     not_run: Counter[str] = field(default_factory=Counter)
     """Why cases were not run, with counts."""
 
-    failures: list[CaseLine] = field(default_factory=list)
-    """The smallest failures, smallest first."""
+    _failures: list[CaseLine] = field(default_factory=list)
+
+    def add(self, line: CaseLine) -> None:
+        """Add the result of one case."""
+        self.counts[line.op][line.status] += 1
+        if line.status == "not_run":
+            self.not_run[line.detail] += 1
+        if line.status in FAILURES:
+            self._failures.append(line)
+            if len(self._failures) > _KEPT:
+                self._failures = self.failures
+
+    @property
+    def failures(self) -> list[CaseLine]:
+        """The failures with the shortest questions, shortest first."""
+
+        def size(line: CaseLine) -> tuple[int, str]:
+            record = self.records.get(line.id)
+            return (0 if record is None else length(record), line.id)
+
+        return nsmallest(SHOWN_FAILURES, self._failures, key=size)
 
     def count(self, *statuses: str) -> int:
         """Return the number of cases with one of these statuses."""
         return sum(counts[status] for counts in self.counts.values() for status in statuses)
-
-    @property
-    def ops(self) -> list[str]:
-        """The operations of the run, in their usual order."""
-        return ordered(self.counts)
 
 
 def ordered(ops: Iterable[str]) -> list[str]:
@@ -64,12 +81,9 @@ def summaries_of_runs(
     """Return a summary of each run. `options` apply to all of them."""
     found = []
     for run in runs:
-        entry = entry_of(run)
-        summary = Summary(entry, engine_line(run), options)
-        keep = _keeper(summary, records)
+        summary = Summary(entry_of(run), engine_line(run), records, options)
         for result in run.results:
-            keep(case_line(run, result))
-        summary.failures = _smallest(summary.failures, records)
+            summary.add(case_line(run, result))
         found.append(summary)
     return found
 
@@ -78,50 +92,24 @@ def summaries_of_files(files: Sequence[Results], records: Mapping[str, Case]) ->
     """Return a summary of each engine of each file, reading every file once more."""
     found: list[Summary] = []
     for results in files:
-        here = {}
-        for entry in results.header.engines:
-            sums = results.engines[entry.name]
-            here[entry.name] = Summary(entry, sums, options_again(results.header))
-        keepers = {name: _keeper(summary, records) for name, summary in here.items()}
+        options = options_again(results.header)
+        here = {
+            entry.name: Summary(entry, results.engines[entry.name], records, options)
+            for entry in results.header.engines
+        }
         for line in results.cases():
-            keepers[line.engine](line)
-        for summary in here.values():
-            summary.failures = _smallest(summary.failures, records)
+            here[line.engine].add(line)
         found += here.values()
     return found
 
 
-def _keeper(summary: Summary, records: Mapping[str, Case]) -> Callable[[CaseLine], None]:
-    """Return a function that adds one line to a summary."""
-
-    def keep(line: CaseLine) -> None:
-        summary.counts[line.op][line.status] += 1
-        if line.status == "not_run":
-            summary.not_run[line.detail] += 1
-        if line.status in FAILURES:
-            summary.failures.append(line)
-            if len(summary.failures) > _KEPT:
-                summary.failures = _smallest(summary.failures, records)
-
-    return keep
-
-
-def _smallest(lines: Sequence[CaseLine], records: Mapping[str, Case]) -> list[CaseLine]:
-    """Return the failures with the shortest questions."""
-
-    def size(line: CaseLine) -> tuple[int, str]:
-        record = records.get(line.id)
-        return (0 if record is None else length(record), line.id)
-
-    return nsmallest(SHOWN_FAILURES, lines, key=size)
-
-
 def length(case: Case) -> int:
     """Return the length of a question in characters, bytes or ids, else as JSON."""
-    if isinstance(case.input, DecodeInput):
-        return len(case.input.ids)
-    if isinstance(case.input, TextInput):
-        return len(case.input.content())
-    if isinstance(case.input, SpecialInput):
-        return len(case.input.text)
+    match case.input:
+        case DecodeInput(ids=ids):
+            return len(ids)
+        case TextInput() as given:
+            return len(given.content())
+        case SpecialInput(text=text):
+            return len(text)
     return len(canonical_json(msgspec.to_builtins(case.input)))

@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -17,10 +17,8 @@ from tokenref.record import Case
 from tokenref.reports import visible
 from tokenref.reports.readable import readable_json
 from tokenref.reports.results import CaseLine, judged
-from tokenref.reports.summary import SHOWN_FAILURES, Summary, summaries_of_runs
+from tokenref.reports.summary import Summary, ordered, summaries_of_runs
 from tokenref.runner import Run
-
-__all__ = ["SHOWN_FAILURES", "print_runs", "print_summaries", "split_detail"]
 
 _WIDEST_QUESTION: Final = 100
 
@@ -50,33 +48,22 @@ def print_runs(
     `options` are the options that running one case again needs besides its id.
     """
     records = {case.id: case for case in catalogue.cases}
-    summaries = summaries_of_runs(runs, records, options)
-    names = {entry.digest: entry.name for entry in catalogue.manifest.subjects}
-    print_summaries(console, summaries, unavailable, records, names)
+    print_summaries(console, summaries_of_runs(runs, records, options), unavailable, catalogue)
 
 
 def print_summaries(
     console: Console,
     summaries: Sequence[Summary],
     unavailable: Sequence[tuple[str, str]],
-    records: Mapping[str, Case],
-    names: Mapping[str, str],
+    catalogue: Catalogue,
 ) -> None:
-    """Print the counts of all engines, then the failures of each.
-
-    `names` maps the digest of a vocabulary to its name.
-    """
-    table = Table(title=None, header_style="bold", show_edge=False, pad_edge=False)
-    table.add_column("engine")
-    table.add_column("operation")
-    table.add_column("cases", justify="right")
+    """Print the counts of all engines, then the failures of each."""
     shown = [
         column
         for column in _COLUMNS
         if column[0] in {"pass", "fail"} or any(each.count(column[0]) for each in summaries)
     ]
-    for _, title, _ in shown:
-        table.add_column(title, justify="right")
+    table = counts_table(["engine", "operation"], ["cases", *(title for _, title, _ in shown)])
     for summary in summaries:
         _add_engine(table, summary, [(status, style) for status, _, style in shown])
     for name, _ in unavailable:
@@ -84,11 +71,40 @@ def print_summaries(
         table.add_section()
     console.print(table)
     for name, reason in unavailable:
-        line = f"\n{visible(name)} is unavailable: {visible(reason)}"
-        console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
+        print_line(console, f"{name} is unavailable: {reason}", "yellow", above="\n")
     _print_not_run(console, summaries)
+    names = {entry.digest: entry.name for entry in catalogue.manifest.subjects}
     for summary in summaries:
-        _print_failures(console, summary, records, names)
+        _print_failures(console, summary, names)
+
+
+def counts_table(left: Sequence[str], right: Sequence[str]) -> Table:
+    """Return an empty table with columns of texts and, to their right, of numbers."""
+    table = Table(header_style="bold", show_edge=False, pad_edge=False)
+    for title in left:
+        table.add_column(title)
+    for title in right:
+        table.add_column(title, justify="right")
+    return table
+
+
+def count_cell(count: int, style: str) -> Text:
+    """Return a number as a cell of a table, or a dot."""
+    return Text(f"{count:,}" if count else "·", style=style if count else "dim")
+
+
+def print_line(console: Console, line: str, style: str = "", above: str = "") -> None:
+    """Print a line as it is: not as markup, not wrapped, with unprintable characters escaped."""
+    console.print(above + visible(line), style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def print_labelled(
+    console: Console, lines: Iterable[tuple[str, str]], indent: int = 4, width: int = 9
+) -> None:
+    """Print labels, and next to each of them a text."""
+    for label, content in lines:
+        shown = Text(f"{' ' * indent}{label:{width}}", style="dim"), Text(visible(content))
+        console.print(*shown, sep="", soft_wrap=True)
 
 
 def _print_not_run(console: Console, summaries: Sequence[Summary]) -> None:
@@ -98,9 +114,8 @@ def _print_not_run(console: Console, summaries: Sequence[Summary]) -> None:
         for reason, count in summary.not_run.items():
             engines.setdefault((reason, count), []).append(summary.entry.name)
     for (reason, count), names in engines.items():
-        whose = "" if len(names) == len(summaries) else f"{', '.join(map(visible, names))}: "
-        line = f"\n{whose}{count:,} cases were not run: {visible(reason)}"
-        console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
+        whose = "" if len(names) == len(summaries) else f"{', '.join(names)}: "
+        print_line(console, f"{whose}{count:,} cases were not run: {reason}", "yellow", above="\n")
 
 
 def _add_engine(table: Table, summary: Summary, columns: Sequence[tuple[Status, str]]) -> None:
@@ -108,52 +123,44 @@ def _add_engine(table: Table, summary: Summary, columns: Sequence[tuple[Status, 
 
     Operations without any judged case share a row, because an engine may lack dozens.
     """
-    rows = {op: summary.counts[op] for op in summary.ops if judged(summary.counts[op])}
-    others = [op for op in summary.ops if op not in rows]
+    counts = {op: summary.counts[op] for op in ordered(summary.counts)}
+    rows = {op: of_op for op, of_op in counts.items() if judged(of_op)}
+    others = [of_op for op, of_op in counts.items() if op not in rows]
     if len(others) == 1 or not rows:
-        rows = {op: summary.counts[op] for op in summary.ops}
+        rows = counts
     elif others:
-        rows[f"{len(others)} others"] = _total([summary.counts[op] for op in others])
+        rows[f"{len(others)} others"] = sum(others, Counter())
     if len(rows) > 1:
-        rows["all"] = _total(list(summary.counts.values()))
+        rows["all"] = sum(counts.values(), Counter())
     first = visible(f"{summary.entry.name} {summary.entry.version}")
-    for name, counts in rows.items():
-        cells = [Text(first), Text(visible(name)), Text(f"{counts.total():,}")]
-        for status, style in columns:
-            count = counts[status]
-            cells.append(Text(f"{count:,}" if count else "·", style=style if count else "dim"))
-        table.add_row(*cells, style="bold" if name == "all" else "")
+    for name, row in rows.items():
+        cells = [count_cell(row[status], style) for status, style in columns]
+        style = "bold" if name == "all" else ""
+        table.add_row(Text(first), Text(visible(name)), f"{row.total():,}", *cells, style=style)
         first = ""
     table.add_section()
 
 
-def _total(counts: Sequence[Counter[str]]) -> Counter[str]:
-    return sum(counts, start=Counter())
+def _print_failures(console: Console, summary: Summary, names: Mapping[str, str]) -> None:
+    """Print why a run is invalid, then its smallest failures and how to run each again.
 
-
-def _print_failures(
-    console: Console, summary: Summary, records: Mapping[str, Case], names: Mapping[str, str]
-) -> None:
-    """Print why a run is invalid, then its smallest failures and how to run each again."""
-    name = visible(summary.entry.name)
-    for sentence in summary.sums.trouble:
-        line = f"\n{name}: the run is invalid: {visible(sentence)}"
-        console.print(line, style="red", markup=False, highlight=False)
+    `names` maps the digest of a vocabulary to its name.
+    """
+    name, sums = summary.entry.name, summary.sums
     for sentence in [
-        *(f"{name}: {incident}" for incident in summary.sums.incidents),
-        *(f"known difference is stale: {stale}" for stale in summary.sums.stale),
+        *(f"{name}: the run is invalid: {trouble}" for trouble in sums.trouble),
+        *(f"{name}: {incident}" for incident in sums.incidents),
+        *(f"known difference is stale: {stale}" for stale in sums.stale),
     ]:
-        line = f"\n{visible(sentence)}"
-        console.print(line, style="red", markup=False, highlight=False)
+        print_line(console, sentence, "red", above="\n")
     failed = summary.count(*FAILURES)
     if not failed:
         return
-    line = f"\n{name}: {failed:,} failures"
-    console.print(line, style="bold red", markup=False, highlight=False)
+    print_line(console, f"{name}: {failed:,} failures", "bold red", above="\n")
     for failure in summary.failures:
-        call = summary.entry.again or [summary.entry.name]
+        call = summary.entry.again or [name]
         again = shlex.join(["tokenref", "check", *call, "--id", failure.id, *summary.options])
-        _print_failure(console, failure, records.get(failure.id), names, again)
+        _print_failure(console, failure, summary.records.get(failure.id), names, again)
     if failed > len(summary.failures):
         rest = f"  and {failed - len(summary.failures):,} more; use --json FILE to see all"
         console.print(rest, style="dim")
@@ -164,22 +171,12 @@ def _print_failure(
 ) -> None:
     """Print one failure, with information from its record if that is available."""
     console.print(Text(f"\n  {visible(line.id)}", style="bold"), Text(line.status, style="red"))
-    about: list[tuple[str, str]] = []
+    lines = [*split_detail(line.detail), ("again", again)]
     if case is not None:
         question = readable_json(msgspec.to_builtins(case.input), _WIDEST_QUESTION)
-        about = [
-            ("why", case.why),
-            ("of", names.get(case.vocab or "", case.profile)),
-            ("in", question),
-        ]
-    for label, content in (
-        *about,
-        *split_detail(line.detail),
-        *([("see", case.spec)] if case is not None else []),
-        ("again", again),
-    ):
-        shown = Text(visible(content))
-        console.print(Text(f"    {label:9}", style="dim"), shown, sep="", soft_wrap=True)
+        about = [("why", case.why), ("of", names.get(case.vocab or "", case.profile))]
+        lines = [*about, ("in", question), *lines[:-1], ("see", case.spec), lines[-1]]
+    print_labelled(console, lines)
 
 
 def split_detail(detail: str) -> list[tuple[str, str]]:
@@ -205,11 +202,7 @@ _STYLES: Final = {"same": "green", "unsupported": "dim"}
 
 def print_corpus(console: Console, results: Sequence[CorpusResult]) -> None:
     """Print one row per engine, then the first difference of each."""
-    table = Table(header_style="bold", show_edge=False, pad_edge=False)
-    table.add_column("engine")
-    table.add_column("encoding")
-    for title in ("tokens", "MB/s", "reference MB/s"):
-        table.add_column(title, justify="right")
+    table = counts_table(["engine", "encoding"], ["tokens", "MB/s", "reference MB/s"])
     for result in results:
         table.add_row(
             Text(visible(f"{result.engine} {result.version}")),
@@ -220,30 +213,16 @@ def print_corpus(console: Console, results: Sequence[CorpusResult]) -> None:
         )
     console.print(table)
     for result in results:
-        name = visible(result.engine)
+        name, found = result.engine, result.difference
         if result.detail:
-            line = f"\n{name}: {visible(result.detail)}"
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
-        if result.difference is None:
+            print_line(console, f"{name}: {result.detail}", above="\n")
+        if found is None:
             continue
-        found = result.difference
-        console.print(
-            f"\n{name}: first differs at line {found.line:,}, byte {found.byte:,}",
-            style="bold red",
-            markup=False,
-            highlight=False,
-        )
-        for label, content in (
-            ("expected", _tokens(found.expected)),
-            ("got", _tokens(found.got)),
-            (
-                "smallest",
-                repr(found.smallest) if found.smallest else "no short part differs by itself",
-            ),
-        ):
-            console.print(
-                Text(f"    {label:9}", style="dim"), Text(content), sep="", soft_wrap=True
-            )
+        where = f"{name}: first differs at line {found.line:,}, byte {found.byte:,}"
+        print_line(console, where, "bold red", above="\n")
+        smallest = repr(found.smallest) if found.smallest else "no short part differs by itself"
+        lines = [("expected", _tokens(found.expected)), ("got", _tokens(found.got))]
+        print_labelled(console, [*lines, ("smallest", smallest)])
 
 
 def _speed(bytes_per_second: float) -> str:

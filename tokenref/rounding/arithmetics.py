@@ -30,31 +30,6 @@ BLOCK: Final = 256
 """Numbers of one block of the blocked scan: threads of a usual block on a GPU."""
 
 
-@dataclass(frozen=True)
-class Arithmetic:
-    """One way to calculate. `rounded` takes the 64-bit results of one operation on each number."""
-
-    name: str
-    about: str
-    rounded: Callable[[Iterable[float]], list[float]]
-    exponentials: Callable[[Sequence[float]], list[float]]
-    logarithms: Callable[[Sequence[float]], list[float]]
-    total: Callable[[Sequence[float]], float]
-    running: Callable[[Sequence[float]], list[float]]
-    """The sums of the first 1, 2, 3 ... numbers."""
-
-    upwards: bool = False
-    """Whether a sorted row is added up from its smallest number."""
-
-    def one(self, number: float) -> float:
-        """Return one number, rounded.
-
-        >>> ARITHMETICS["f32.tree"].one(0.1)
-        0.10000000149011612
-        """
-        return self.rounded([number])[0]
-
-
 def running_one_after_the_other(numbers: Sequence[float]) -> list[float]:
     """Return the running sums in 32 bits, each rounded before the next number is added.
 
@@ -135,26 +110,33 @@ def _to_32_bits(numbers: Iterable[float]) -> list[float]:
 
 
 _exponentials_in_32_bits: Final = _each(expf)
+_logarithms_in_32_bits: Final = _each(logf)
 
 
-def _in_32_bits(
-    name: str,
-    about: str,
-    total: Callable[[Sequence[float]], float],
-    running: Callable[[Sequence[float]], list[float]],
-    *,
-    upwards: bool = False,
-) -> Arithmetic:
-    return Arithmetic(
-        name,
-        about,
-        _to_32_bits,
-        _exponentials_in_32_bits,
-        _each(logf),
-        total,
-        running,
-        upwards=upwards,
-    )
+@dataclass(frozen=True)
+class Arithmetic:
+    """One way to calculate. `rounded` takes the 64-bit results of one operation on each number."""
+
+    name: str
+    about: str
+    total: Callable[[Sequence[float]], float]
+    running: Callable[[Sequence[float]], list[float]]
+    """The sums of the first 1, 2, 3 ... numbers."""
+
+    upwards: bool = False
+    """Whether a sorted row is added up from its smallest number."""
+
+    rounded: Callable[[Iterable[float]], list[float]] = _to_32_bits
+    exponentials: Callable[[Sequence[float]], list[float]] = _exponentials_in_32_bits
+    logarithms: Callable[[Sequence[float]], list[float]] = _logarithms_in_32_bits
+
+    def one(self, number: float) -> float:
+        """Return one number, rounded.
+
+        >>> ARITHMETICS["f32.tree"].one(0.1)
+        0.10000000149011612
+        """
+        return self.rounded([number])[0]
 
 
 ARITHMETICS: Final = {
@@ -163,32 +145,32 @@ ARITHMETICS: Final = {
         Arithmetic(
             "f64",
             "64 bits, one number after the other",
-            list,
-            _each(lambda number: 0.0 if number == -inf else rounded_exp(number)),
-            _each(rounded_log),
             lambda numbers: list(accumulate(numbers))[-1],
             lambda numbers: list(accumulate(numbers)),
+            rounded=list,
+            exponentials=_each(lambda number: 0.0 if number == -inf else rounded_exp(number)),
+            logarithms=_each(rounded_log),
         ),
-        _in_32_bits(
+        Arithmetic(
             "f32.seq.desc",
             "32 bits, one number after the other, from the largest down",
             sum_in_binary32,
             running_one_after_the_other,
         ),
-        _in_32_bits(
+        Arithmetic(
             "f32.seq.asc",
             "32 bits, one number after the other, from the smallest up",
             sum_in_binary32,
             running_one_after_the_other,
             upwards=True,
         ),
-        _in_32_bits(
+        Arithmetic(
             "f32.blocked",
             "32 bits, blocks of 256 numbers, then the sums of the blocks",
             total_by_blocks,
             running_by_blocks,
         ),
-        _in_32_bits("f32.tree", "32 bits, a parallel scan", total_by_tree, running_by_tree),
+        Arithmetic("f32.tree", "32 bits, a parallel scan", total_by_tree, running_by_tree),
     )
 }
 """Every arithmetic by its name, the one that is nearest to no rounding first."""

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import Any, Final, NamedTuple
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.errors import ParameterError
 from sampling_ref.evaluation import Evaluation, evaluation
+from sampling_ref.row import Candidates
 from tokenref.engines.reference_samplers import with_functions
 from tokenref.floats import nearest, type_of, units_apart, unpack
 from tokenref.questions.sampling import unpack_parameters

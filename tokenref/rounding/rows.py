@@ -20,11 +20,10 @@ from math import exp, exp2, inf, log
 from typing import Any, Final, NamedTuple
 
 from sampling_ref import PROFILES, STEPS, SamplingError
-from sampling_ref.candidates import Candidates, all_candidates
 from sampling_ref.evaluation import evaluation
 from sampling_ref.numbers.plain32 import PLAIN32
 from sampling_ref.random.sources import Given
-from sampling_ref.row import ReadRow
+from sampling_ref.row import Candidates, ReadRow, all_candidates
 from sampling_ref.steps.step import Situation
 from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession, with_functions

@@ -4,8 +4,6 @@ They are in the folders next to this file, complete and ready to run, and use on
 library of their language.
 """
 
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,13 +71,10 @@ def write_skeleton(language: str, folder: Path) -> list[Path]:
     try:
         for parent in sorted({path.parent for path in wanted}):
             _make_folder(parent, made)
-        with tempfile.TemporaryDirectory(prefix=".tokenref-", dir=folder) as partial:
-            for place, name in enumerate(skeleton.files):
-                shutil.copyfile(source / name, Path(partial) / str(place))
-            for place, path in enumerate(wanted):
-                # A link fails if the file was created meanwhile; a move would overwrite it.
-                path.hardlink_to(Path(partial) / str(place))
+        for name, path in zip(skeleton.files, wanted, strict=True):
+            with path.open("xb") as file:  # which fails if the file was created meanwhile
                 made.append(path)
+                file.write((source / name).read_bytes())
     except BaseException as error:
         for path in reversed(made):
             path.rmdir() if path.is_dir() else path.unlink()

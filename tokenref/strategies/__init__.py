@@ -5,9 +5,7 @@ rows, parameters     rows with ties and thresholds; numbers at which decisions c
 vocabulary_questions, tokenizer_questions, sampler_questions, draw_questions     per operation
 """
 
-from tokenref.rules import RACE_PROFILES
 from tokenref.strategies.draw_questions import (
-    ADAPTIVE_QUESTIONS,
     adaptive_p,
     even_rows,
     mirostat,
@@ -25,61 +23,35 @@ from tokenref.strategies.rows import (
     stepped,
     uniforms,
 )
-from tokenref.strategies.sampler_questions import (
-    LATER,
-    SAMPLER_QUESTIONS,
-    chains,
-    profiles_of,
-    sampler_calls,
-    uniforms_for,
-)
+from tokenref.strategies.sampler_questions import SAMPLER_QUESTIONS, chains, sampler_calls
 from tokenref.strategies.texts import atoms, long_runs, mostly, texts
-from tokenref.strategies.tokenizer_questions import TOKENIZER_QUESTIONS, words_of_tokenizer
+from tokenref.strategies.tokenizer_questions import TOKENIZER_QUESTIONS
 from tokenref.strategies.vocabularies import (
-    disturbed,
-    grown_splits,
-    trained_splits,
     vocabularies,
     vocabularies_of_letters,
     vocabularies_of_texts,
-    words_of,
 )
-from tokenref.strategies.vocabulary_questions import (
-    VOCABULARY_QUESTIONS,
-    growing_calls,
-    ids_for,
-    pieces_of,
-    texts_of,
-    worth_asking,
-)
+from tokenref.strategies.vocabulary_questions import VOCABULARY_QUESTIONS, growing_calls, texts_of
 
 __all__ = [
-    "ADAPTIVE_QUESTIONS",
-    "LATER",
-    "RACE_PROFILES",
     "SAMPLER_QUESTIONS",
     "TOKENIZER_QUESTIONS",
     "VOCABULARY_QUESTIONS",
     "adaptive_p",
     "atoms",
     "chains",
-    "disturbed",
     "dyadic_weights",
     "even_rows",
     "growing_calls",
-    "grown_splits",
     "histories",
-    "ids_for",
     "invalid_rows",
     "logits",
     "long_runs",
     "mirostat",
     "mostly",
     "near_boundary",
-    "pieces_of",
     "plain_rows",
     "profile_parameters",
-    "profiles_of",
     "race_numbers",
     "races",
     "sampler_calls",
@@ -87,13 +59,8 @@ __all__ = [
     "stepped",
     "texts",
     "texts_of",
-    "trained_splits",
     "uniforms",
-    "uniforms_for",
     "vocabularies",
     "vocabularies_of_letters",
     "vocabularies_of_texts",
-    "words_of",
-    "words_of_tokenizer",
-    "worth_asking",
 ]

@@ -9,10 +9,9 @@ probabilities and surprises are exact, so a random number may lie exactly at a b
 state may be missing. The other rows have a few plain logits, mostly with numbers between borders.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from math import inf
-from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from hypothesis import strategies as st
@@ -72,19 +71,17 @@ def residual(draw: st.DrawFn) -> Request:
     return {"target": pack(draw(wanted)), "draft": pack(draw(wanted)), "params": {}}
 
 
-LENGTHS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
-    {
-        "philox4x32-10": (2, 4),
-        "philox4x64-10": (2, 4),
-        "threefry2x32-20": (2, 2),
-        "threefry4x64-20": (4, 4),
-    }
-)
+_LENGTHS: Final = {
+    "philox4x32-10": (2, 4),
+    "philox4x64-10": (2, 4),
+    "threefry2x32-20": (2, 2),
+    "threefry4x64-20": (4, 4),
+}
 """Number of words of the key and of the counter, for generators that have both."""
 
-ASKED: Final = (
+SEEDED: Final = (
     *(name for name, generator in GENERATORS.items() if generator.needs == ("seed",)),
-    *LENGTHS,
+    *_LENGTHS,
 )
 """The generators in questions about words."""
 
@@ -102,11 +99,11 @@ def random_words(draw: st.DrawFn, profile: str) -> Request:
     {'taken': 0, 'count': 1, 'seed': '0'}
     """
     request: Request = {"taken": draw(st.sampled_from(_LONG)), "count": draw(st.integers(1, 6))}
-    if profile not in LENGTHS:
+    if profile not in _LENGTHS:
         seeds = mostly(st.integers(0, 2**64 - 1), st.sampled_from([0, 1, 2**32 - 1, 2**32]), 2)
         return {**request, "seed": f"{draw(seeds):x}"}
     bits = GENERATORS[profile].inner
-    for name, length in zip(("key", "counter"), LENGTHS[profile], strict=True):
+    for name, length in zip(("key", "counter"), _LENGTHS[profile], strict=True):
         word = _words(bits)
         given = draw(st.lists(word, min_size=length, max_size=length))
         request[name] = [f"{each:0{bits // 4}x}" for each in given]
@@ -163,7 +160,7 @@ def races(draw: st.DrawFn, profile: str) -> Request:
     method = (choices_of("draw", profile) or {})["method"]
     by_logits = method == "gumbel max"
     row = draw(logits(8)) if by_logits else draw(dyadic_weights())
-    possible = _possible(row, by_logits=by_logits)
+    possible = sum(number > (-inf if by_logits else 0) for number in row)
     request: Request = {"logits" if by_logits else "probs": pack(row)}
     if profile == _WALK:
         count = draw(st.integers(2, 5))
@@ -173,10 +170,6 @@ def races(draw: st.DrawFn, profile: str) -> Request:
     if draw(st.integers(0, 3)) == 0:
         request["count"] = draw(st.integers(1, min(possible, 6)))
     return request
-
-
-def _possible(row: Sequence[float], *, by_logits: bool) -> int:
-    return sum(number > (-inf if by_logits else 0) for number in row)
 
 
 _QUARTERS: Final = st.integers(-16, 16).map(lambda number: number / 4)
@@ -218,6 +211,26 @@ def plain_rows(draw: st.DrawFn) -> list[float]:
     return row if max(row) > -inf else [*row, 0.0]
 
 
+def _steered_row(draw: st.DrawFn) -> tuple[list[float], bool]:
+    """Draw a row, and whether its possible tokens are a power of two of equals."""
+    is_even = draw(st.booleans())
+    return draw(even_rows() if is_even else mostly(plain_rows(), invalid_rows(), 32)), is_even
+
+
+def _steered(
+    draw: st.DrawFn, row: list[float], params: Request, state: Request, *, is_even: bool
+) -> Request:
+    """Draw the end of a question: whether there is a state, and the random number.
+
+    The number is at a boundary of equal shares, or anywhere in [0, 1].
+    """
+    state = {} if is_even and draw(st.integers(0, 3)) == 0 else state
+    count = sum(logit > -inf for logit in row)
+    number = draw(uniforms([1 / count] * count) if is_even else mostly(_BETWEEN, uniforms(), 8))
+    packed = pack_parameters(params)
+    return {"logits": pack(row), "params": packed, "state": state, "uniforms": pack([number])}
+
+
 @st.composite
 def mirostat(draw: st.DrawFn, op: str) -> Request:
     """Draw a step of mirostat 1 or 2.
@@ -226,8 +239,7 @@ def mirostat(draw: st.DrawFn, op: str) -> Request:
     >>> find(mirostat("mirostat_2"), lambda request: not request["state"])["params"]
     {'tau': {'f32': '40000000'}, 'eta': {'f32': '3f000000'}}
     """
-    is_even = draw(st.booleans())
-    row = draw(even_rows()) if is_even else draw(mostly(plain_rows(), invalid_rows(), 32))
+    row, is_even = _steered_row(draw)
     params: Request = {"tau": draw(_AIMS), "eta": draw(_RATES)}
     if op == "mirostat_1":
         more = {
@@ -238,8 +250,7 @@ def mirostat(draw: st.DrawFn, op: str) -> Request:
     mu = draw(_STEERING)
     if is_even and mu > 0 and draw(st.integers(0, 3)) == 0:
         mu = stepped(mu, -1)
-    state = {} if is_even and draw(st.integers(0, 3)) == 0 else {"mu": pack([mu])}
-    return _asked(row, params, state, draw(_random_number(row, is_even=is_even)))
+    return _steered(draw, row, params, {"mu": pack([mu])}, is_even=is_even)
 
 
 @st.composite
@@ -250,35 +261,8 @@ def adaptive_p(draw: st.DrawFn) -> Request:
     >>> sorted(find(adaptive_p(), lambda request: True))
     ['logits', 'params', 'state', 'uniforms']
     """
-    is_even = draw(st.booleans())
-    row = draw(even_rows()) if is_even else draw(mostly(plain_rows(), invalid_rows(), 32))
+    row, is_even = _steered_row(draw)
     params = {"target": draw(_SHARES), "decay": draw(_DECAYS)}
     weight = draw(st.sampled_from([2.0, 1.0, 4.0, 0.5, 0.0]))
     past = [draw(st.integers(0, 8)) / 8 * weight, weight]
-    state = {} if is_even and draw(st.integers(0, 3)) == 0 else {"past": pack(past)}
-    return _asked(row, params, state, draw(_random_number(row, is_even=is_even)))
-
-
-def _asked(row: list[float], params: Request, state: Request, u: float) -> Request:
-    return {
-        "logits": pack(row),
-        "params": pack_parameters(params),
-        "state": state,
-        "uniforms": pack([u]),
-    }
-
-
-def _random_number(row: list[float], *, is_even: bool) -> st.SearchStrategy[float]:
-    """Return a strategy for a number at a boundary of equal shares, or anywhere in [0, 1]."""
-    count = sum(logit > -inf for logit in row)
-    return uniforms([1 / count] * count) if is_even else mostly(_BETWEEN, uniforms(), 8)
-
-
-ADAPTIVE_QUESTIONS: Final[Mapping[str, st.SearchStrategy[Request]]] = MappingProxyType(
-    {
-        "mirostat_1": mirostat("mirostat_1"),
-        "mirostat_2": mirostat("mirostat_2"),
-        "adaptive_p": adaptive_p(),
-    }
-)
-"""The strategy for the questions of each operation."""
+    return _steered(draw, row, params, {"past": pack(past)}, is_even=is_even)

@@ -1,25 +1,15 @@
 """Parameters of steps and of engines, near the values at which something changes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
-from types import MappingProxyType
+from math import inf
 from typing import Any, Final, TypeAlias
 
 from hypothesis import strategies as st
 
 from sampling_ref import PROFILES, STEPS
-from sampling_ref.engines.profile import (
-    DecayStart,
-    Flag,
-    Interval,
-    OneOf,
-    OrNone,
-    SequenceNumbers,
-    TokenNumbers,
-    Tokens,
-    TokenSequences,
-    Whole,
-)
+from sampling_ref.parameters import Domain
 from tokenref.strategies.rows import near_boundary
 from tokenref.strategies.texts import mostly
 
@@ -73,20 +63,9 @@ def _of_row(op: str, name: str, row: Sequence[float]) -> Values | None:
     return None
 
 
-_OTHERS: Final[Mapping[tuple[str, str], Values]] = MappingProxyType(
-    {
-        ("eta", "scale"): st.none() | _HALVES,
-        ("top_n_sigma", "n"): _ANY,
-        ("top_h", "alpha"): _SHARES,
-        ("tail_free", "z"): _SHARES,
-        ("xtc", "probability"): st.sampled_from([1.0, 0.5, 0.0]),
-    }
-)
-
-
 @cache
 def _of_tokens(size: int) -> dict[tuple[str, str], Values]:
-    """Return strategies for parameters about tokens and the history, mostly chosen by name."""
+    """Return strategies for other parameters, mostly chosen by name whatever the step."""
     token = st.integers(0, max(size - 1, 0))
     tokens = st.lists(token, min_size=1, max_size=3, unique=True)
     word = st.lists(token, min_size=1, max_size=3)
@@ -94,7 +73,11 @@ def _of_tokens(size: int) -> dict[tuple[str, str], Values]:
     sequences = st.dictionaries(word.map(tuple), _ANY, min_size=1, max_size=3)
     window = st.none() | _COUNTS
     return {
-        **_OTHERS,
+        ("eta", "scale"): st.none() | _HALVES,
+        ("top_n_sigma", "n"): _ANY,
+        ("top_h", "alpha"): _SHARES,
+        ("tail_free", "z"): _SHARES,
+        ("xtc", "probability"): st.sampled_from([1.0, 0.5, 0.0]),
         ("xtc", "protected"): st.lists(token, max_size=2, unique=True),
         ("", "penalty"): _HALVES,
         ("frequency_penalty", "penalty"): _ANY,
@@ -156,45 +139,46 @@ def profile_parameters(profile: str, size: int) -> st.SearchStrategy[dict[str, A
 
 
 def _of_domain(  # noqa: C901, PLR0911 - one line for each kind of domain
-    domain: object, size: int, name: str
+    domain: Domain, size: int, name: str
 ) -> Values | None:
     """Return a strategy for the values of a domain; None if it has no values to draw."""
     token = st.integers(0, size - 1)
-    match domain:
-        case OrNone(rule=rule):
-            inner = _of_domain(rule, size, name)
-            return None if inner is None else mostly(inner, st.none(), 8)
-        case Flag():
+    if domain.or_none:
+        inner = _of_domain(replace(domain, or_none=False), size, name)
+        return None if inner is None else mostly(inner, st.none(), 8)
+    match domain.kind:
+        case "flag":
             return st.booleans()
-        case OneOf(names=names):
-            return st.sampled_from(names)
-        case Whole():
+        case "one of":
+            return st.sampled_from(domain.names)
+        case "whole":
             return _whole(domain, size)
-        case Interval():
+        case "number":
             return st.sampled_from(_inside(domain, name))
-        case Tokens():
+        case "tokens" | "token or tokens":
             return st.lists(token, min_size=1, max_size=2, unique=True)
-        case TokenSequences():
+        case "words" | "some words":
             return st.lists(st.lists(token, min_size=1, max_size=2), min_size=1, max_size=2)
-        case TokenNumbers(low=low, high=high):
-            allowed = [number for number in (0.5, -1.0, 2.0, -100.0) if low <= number <= high]
+        case "token numbers":
+            numbers = (0.5, -1.0, 2.0, -100.0)
+            allowed = [number for number in numbers if domain.low <= number <= domain.high]
             return st.dictionaries(token, st.sampled_from(allowed), min_size=1, max_size=2)
-        case SequenceNumbers():
+        case "words with numbers":
             words = st.lists(token, min_size=1, max_size=2).map(tuple)
             return st.dictionaries(words, st.sampled_from([0.5, -1.0]), min_size=1, max_size=2)
-        case DecayStart():
+        case "decay start":
             return st.tuples(_COUNTS, _HALVES).map(list)
     return None
 
 
-def _whole(domain: Whole, size: int) -> Values:
-    low = 0 if domain.low is None else domain.low
-    high = low + size + 1 if domain.high is None else min(domain.high, low + size + 1)
+def _whole(domain: Domain, size: int) -> Values:
+    low = 0 if domain.low == -inf else int(domain.low)
+    high = int(min(domain.high, low + size + 1))
     numbers = st.integers(low, high)
     return numbers if domain.also is None else mostly(numbers, st.just(domain.also), 8)
 
 
-def _inside(domain: Interval, name: str) -> list[float]:
+def _inside(domain: Domain, name: str) -> list[float]:
     """Return numbers of an interval: its ends, if they belong to it, and ordinary ones."""
     plain = (0.5, 1.0, 0.75, 0.25, 0.9, 0.1, 1.5, 2.0, 0.0, -0.5, -1.0, 3.0)
     ends = [float(end) for end in (domain.low, domain.high) if abs(end) < 1e6]

@@ -78,17 +78,13 @@ def logits(
     rows = st.one_of(*(st.lists(kind, min_size=1, max_size=most) for kind in kinds))
     equal = st.tuples(tied, st.integers(1, most)).map(lambda drawn: [drawn[0]] * drawn[1])
     peaked = st.tuples(rows, st.integers(0, most - 1), st.sampled_from([30.0, 60.0])).map(_peaked)
-    drawn = mostly(st.one_of(rows, peaked), equal, 10).filter(_is_possible)
+    drawn = mostly(st.one_of(rows, peaked), equal, 10).filter(lambda row: max(row) > -inf)
     return drawn.map(lambda row: [nearest(number, dtype) for number in row])
 
 
 def _peaked(drawn: tuple[list[float], int, float]) -> list[float]:
     row, place, peak = drawn
     return [*row[: place % len(row)], peak, *row[place % len(row) + 1 :]]
-
-
-def _is_possible(row: Sequence[float]) -> bool:
-    return max(row) > -inf
 
 
 @cache

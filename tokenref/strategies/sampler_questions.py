@@ -19,8 +19,9 @@ from tokenref.questions.sampling import pack_parameters
 from tokenref.record import FILTER_OPS, ROW_OPS
 from tokenref.rules import RACE_PROFILES, STANDARD, rule_name, rule_names
 from tokenref.strategies.draw_questions import (
-    ADAPTIVE_QUESTIONS,
-    ASKED,
+    SEEDED,
+    adaptive_p,
+    mirostat,
     races,
     random_words,
     residual,
@@ -34,11 +35,11 @@ from tokenref.strategies.texts import mostly
 Request: TypeAlias = dict[str, Any]
 Drawn: TypeAlias = st.SearchStrategy[Request]
 
-NEEDS_LOGITS: Final = frozenset({"top_n_sigma"})
+_NEEDS_LOGITS: Final = frozenset({"top_n_sigma"})
 """Filters that are defined for logits only."""
 
 _TYPES: Final[Sequence[Type]] = ("f32", "f32", "f32", "f64", "bf16", "f16")
-RACES: Final = frozenset({"exponential race", "Gumbel-max"})
+_RACES: Final = frozenset({"exponential race", "Gumbel-max"})
 """Ways to draw that need a random number for each token."""
 
 LATER: Final[Mapping[str, Sequence[str]]] = MappingProxyType({"draw": RACE_PROFILES})
@@ -57,7 +58,7 @@ def profiles_of(op: str) -> list[str]:
     if op in {"chain", "distribution", "sample", "sequence"}:
         return list(PROFILES)
     if op in {"uniforms", "random_words"}:
-        return list(CONVERSIONS if op == "uniforms" else ASKED)
+        return list(CONVERSIONS if op == "uniforms" else SEEDED)
     if op == "batch":
         return [STANDARD]
     if op == "draw":
@@ -67,31 +68,36 @@ def profiles_of(op: str) -> list[str]:
     return rule_names(op)
 
 
+def _logits(draw: st.DrawFn) -> tuple[list[float], dict[str, str]]:
+    """Draw a row of logits of any type, and return it with its form in a record."""
+    dtype = draw(st.sampled_from(_TYPES))
+    row = draw(mostly(logits(dtype=dtype), invalid_rows(dtype), 32))
+    return row, pack(row, dtype)
+
+
 @st.composite
-def _filtered(draw: st.DrawFn, op: str) -> Request:
+def _filtered(draw: st.DrawFn, op: str, _: str) -> Request:
     request: Request
-    if op in NEEDS_LOGITS or draw(st.integers(0, 2)) == 2:
-        dtype = draw(st.sampled_from(_TYPES))
-        row = draw(mostly(logits(dtype=dtype), invalid_rows(dtype), 32))
-        request = {"logits": pack(row, dtype)}
+    if op in _NEEDS_LOGITS or draw(st.integers(0, 2)) == 2:
+        row, packed = _logits(draw)
+        request = {"logits": packed}
     else:
         row = draw(dyadic_weights())
-        request = {"probs": pack(row, "f32")}
+        request = {"probs": pack(row)}
     params = draw(step_parameters(op, row))
     request["params"] = pack_parameters(params)
     if op == "xtc":
         chance = [float(params.get("probability", 1.0))]
-        request["uniforms"] = pack([draw(uniforms(chance))], "f32")
+        request["uniforms"] = pack([draw(uniforms(chance))])
     return request
 
 
 @st.composite
-def _row(draw: st.DrawFn, op: str) -> Request:
-    dtype = draw(st.sampled_from(_TYPES))
-    row = draw(mostly(logits(dtype=dtype), invalid_rows(dtype), 32))
+def _row(draw: st.DrawFn, op: str, _: str) -> Request:
+    row, packed = _logits(draw)
     history = draw(histories(max(len(row), 1)))
     return {
-        "logits": pack(row, dtype),
+        "logits": packed,
         "history": history,
         "prompt_length": draw(st.integers(0, len(history))),
         "params": pack_parameters(draw(step_parameters(op, row))),
@@ -99,13 +105,14 @@ def _row(draw: st.DrawFn, op: str) -> Request:
 
 
 @st.composite
-def _logits_alone(draw: st.DrawFn) -> Request:
-    dtype = draw(st.sampled_from(_TYPES))
-    return {"logits": pack(draw(mostly(logits(dtype=dtype), invalid_rows(dtype), 32)), dtype)}
+def _logits_alone(draw: st.DrawFn, _: str) -> Request:
+    return {"logits": _logits(draw)[1]}
 
 
 @st.composite
-def _draw(draw: st.DrawFn) -> Request:
+def _draw(draw: st.DrawFn, profile: str) -> Request:
+    if profile in RACE_PROFILES:
+        return draw(races(profile))
     weights = draw(dyadic_weights())
     if draw(st.integers(0, 3)) < 3:
         return {"probs": pack(weights), "uniforms": pack([draw(uniforms(weights))])}
@@ -113,10 +120,6 @@ def _draw(draw: st.DrawFn) -> Request:
     quarters = st.sampled_from([0.0, 0.25, 0.5, 0.75])  # times what is left, they are exact
     numbers = draw(st.lists(quarters, min_size=count, max_size=count))
     return {"probs": pack(weights), "uniforms": pack(numbers), "count": count}
-
-
-def _draw_by(profile: str) -> Drawn:
-    return races(profile) if profile in RACE_PROFILES else _draw()
 
 
 @st.composite
@@ -147,7 +150,7 @@ def uniforms_for(profile: str, size: int) -> st.SearchStrategy[list[float]]:
     >>> len(find(uniforms_for("vllm", 3), lambda numbers: True))
     3
     """
-    count = size if PROFILES[profile].draw.method in RACES else 1
+    count = size if PROFILES[profile].draw.method in _RACES else 1
     return st.lists(uniforms(), min_size=count, max_size=count)
 
 
@@ -202,22 +205,19 @@ def _batch(draw: st.DrawFn, profile: str) -> Request:
     return {"op": op, "rows": rows}
 
 
-def _same(strategy: Callable[[], Drawn]) -> Callable[[str], Drawn]:
-    """Return a function that returns the same strategy for every profile."""
-    return lambda _: strategy()
-
-
 SAMPLER_QUESTIONS: Final[Mapping[str, Callable[[str], Drawn]]] = MappingProxyType(
     {
-        **{op: _same(partial(_filtered, op)) for op in FILTER_OPS},
-        **{op: _same(partial(_row, op)) for op in ROW_OPS if op not in _FUNCTIONS},
-        **dict.fromkeys(("softmax", "logprobs", "greedy"), _same(_logits_alone)),
-        **{op: _same(partial(ADAPTIVE_QUESTIONS.__getitem__, op)) for op in ADAPTIVE_QUESTIONS},
-        "draw": _draw_by,
+        **{op: partial(_filtered, op) for op in FILTER_OPS},
+        **{op: partial(_row, op) for op in ROW_OPS if op not in _FUNCTIONS},
+        **dict.fromkeys(("softmax", "logprobs", "greedy"), _logits_alone),
+        "mirostat_1": lambda _: mirostat("mirostat_1"),
+        "mirostat_2": lambda _: mirostat("mirostat_2"),
+        "adaptive_p": lambda _: adaptive_p(),
+        "draw": _draw,
         "random_words": random_words,
         "uniforms": uniforms_of_words,
-        "speculative": _same(speculative),
-        "residual": _same(residual),
+        "speculative": lambda _: speculative(),
+        "residual": lambda _: residual(),
         "batch": _batch,
         "chain": chains,
         "distribution": chains,

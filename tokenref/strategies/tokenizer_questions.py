@@ -54,37 +54,30 @@ def _encoded(tokenizer: Tokenizer, text: str) -> list[int]:
         return []
 
 
-def _tokenize(tokenizer: Tokenizer, words: list[str]) -> st.SearchStrategy[Request]:
+def _tokenize(_: Tokenizer, words: list[str]) -> st.SearchStrategy[Request]:
     one = {"text": texts(*words, longest=8), "add_special_tokens": st.booleans()}
     pair = st.fixed_dictionaries({**one, "pair": texts(*words, longest=4)})
     return mostly(st.fixed_dictionaries(one), pair, 4)
 
 
-def _ids(tokenizer: Tokenizer, words: list[str]) -> st.SearchStrategy[list[int]]:
+def _detokenize(
+    tokenizer: Tokenizer, words: list[str], **more: st.SearchStrategy[Any]
+) -> st.SearchStrategy[Request]:
     known = tokens_of(tokenizer)
     unknown = st.sampled_from([known[-1] + 1, known[-1] + 2, 99_999])
     listed = st.lists(mostly(st.sampled_from(known), unknown, 32), max_size=8)
     of_text = texts(*words, longest=4).map(partial(_encoded, tokenizer))
-    return listed | st.tuples(listed, of_text).map(lambda drawn: drawn[0] + drawn[1])
-
-
-def _detokenize(tokenizer: Tokenizer, words: list[str]) -> st.SearchStrategy[Request]:
-    ids = _ids(tokenizer, words)
-    return st.fixed_dictionaries({"ids": ids, "skip_special_tokens": st.booleans()})
-
-
-def _detokenize_stream(tokenizer: Tokenizer, words: list[str]) -> st.SearchStrategy[Request]:
-    parts: dict[str, st.SearchStrategy[Any]] = {
-        "ids": _ids(tokenizer, words),
-        "skip_special_tokens": st.booleans(),
-        "mode": st.sampled_from(["certain", "engine"]),
-    }
-    return st.fixed_dictionaries(parts)
+    ids = listed | st.tuples(listed, of_text).map(lambda drawn: drawn[0] + drawn[1])
+    return st.fixed_dictionaries({"ids": ids, "skip_special_tokens": st.booleans(), **more})
 
 
 Questions: TypeAlias = Callable[[Tokenizer, list[str]], st.SearchStrategy[Request]]
 
 TOKENIZER_QUESTIONS: Final[Mapping[str, Questions]] = MappingProxyType(
-    {"tokenize": _tokenize, "detokenize": _detokenize, "detokenize_stream": _detokenize_stream}
+    {
+        "tokenize": _tokenize,
+        "detokenize": _detokenize,
+        "detokenize_stream": partial(_detokenize, mode=st.sampled_from(["certain", "engine"])),
+    }
 )
 """The strategy for the questions of each operation, given a tokenizer and its texts."""

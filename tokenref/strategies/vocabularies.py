@@ -28,10 +28,11 @@ _Item = TypeVar("_Item")
 ALPHABETS: Final = (b"a", b"ab", b"abc", b"\x00\xff", b"#v", " \u00e9".encode())
 """Runs of one letter have most competing merges; the others are bytes that loaders mishandle."""
 
-ENGINES_PATTERNS: Final = tuple(
-    REGISTRY[name].pattern for name in ("cl100k_base", "o200k_base", "r50k_base")
+_REGISTERED: Final = ("cl100k_base", "o200k_base", "r50k_base")
+PATTERNS: Final = (
+    *(REGISTRY[name].pattern for name in _REGISTERED * 3),
+    *(r"\w+|\W", "[a-z]+", r"a+$|a|\n", r"(?s).{9}"),
 )
-PATTERNS: Final = (*(ENGINES_PATTERNS * 3), *(r"\w+|\W", "[a-z]+", r"a+$|a|\n", r"(?s).{9}"))
 """Patterns of engines, three times each, and some that skip text or look at its end."""
 
 SPECIAL_TOKENS: Final[Sequence[Sequence[str]]] = (
@@ -103,7 +104,8 @@ def vocabularies_of_letters(draw: st.DrawFn) -> Vocabulary:
     text = st.lists(st.sampled_from(letters), min_size=4, max_size=16)
     splits = draw(text.flatmap(trained_splits) | grown_splits(letters))
     if draw(st.integers(0, 7)) == 7:
-        splits += _doublings(letters[0])
+        runs = [letters[0] * 2**power for power in range(9)]
+        splits += zip(runs, runs, strict=True)
     kept = draw(_kept(letters))
     words = [left + right for left, right in splits] + draw(_odd_words(letters))
     rules = TextRules(whole_piece=draw(st.integers(0, 3)) == 3)
@@ -216,8 +218,7 @@ def _ids(draw: st.DrawFn, words: Sequence[Word]) -> dict[Word, TokenId]:
     how = draw(st.sampled_from(["as listed", "holes", "another order"]))
     if how == "as listed":
         return _places(words)
-    order = draw(st.permutations(words)) if how == "another order" else words
-    return draw(_numbers(order))
+    return draw(_numbers(draw(st.permutations(words)) if how == "another order" else words))
 
 
 def _places(words: Sequence[Word]) -> dict[Word, int]:
@@ -239,11 +240,6 @@ def _odd_words(letters: Sequence[Word]) -> st.SearchStrategy[list[Word]]:
     long = st.tuples(st.sampled_from(letters), st.sampled_from([16, 17, 40]))
     words = st.lists(word | long.map(lambda drawn: drawn[0] * drawn[1]), max_size=3)
     return words | st.just(list[Word]())
-
-
-def _doublings(letter: Word) -> list[Split]:
-    """Return the splits of runs of 2, 4, 8 ... 512 letters."""
-    return [(letter * 2**power, letter * 2**power) for power in range(9)]
 
 
 def _letters(content: bytes) -> list[Word]:

@@ -6,7 +6,7 @@ ids, empty ranges, calls that undo a push, limits that are met exactly.
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from hypothesis import strategies as st
 
@@ -16,6 +16,7 @@ from tokenref.strategies.texts import long_runs, mostly, texts
 from tokenref.strategies.vocabularies import words_of
 
 Request: TypeAlias = dict[str, Any]
+_Word = TypeVar("_Word", str, bytes)
 
 _LONGEST_PIECE: Final = 40
 _FEW: Final = 8
@@ -44,15 +45,25 @@ def texts_of(vocabulary: Vocabulary, longest: int = 12) -> st.SearchStrategy[str
     >>> find(texts_of(vocabulary_by_concatenation({b"a": 0, b"aa": 1})), lambda text: len(text) > 2)
     'aaa'
     """
-    known = {ord(letter) for letter in vocabulary.symbol_of_letter}
-    words = [word for word in words_of(vocabulary) if known.issuperset(word.encode())]
+    words = _own_words(vocabulary)
     if not words:
         return texts(longest=longest)
-    parts = st.tuples(st.sampled_from(words), st.sampled_from([1, 1, 1, 2, 3]))
-    own = st.lists(parts, max_size=longest).map(lambda drawn: "".join(a * n for a, n in drawn))
+    own = st.lists(_repeated(words), max_size=longest).map("".join)
     if len(vocabulary.symbol_of_letter) == 256:
         return mostly(texts(*words, longest=longest), own, 3)
     return mostly(own, texts(*words, longest=longest), 16)
+
+
+def _own_words(vocabulary: Vocabulary) -> list[str]:
+    """Return the texts of a vocabulary whose bytes are all tokens."""
+    known = {ord(letter) for letter in vocabulary.symbol_of_letter}
+    return [word for word in words_of(vocabulary) if known.issuperset(word.encode())]
+
+
+def _repeated(words: Sequence[_Word]) -> st.SearchStrategy[_Word]:
+    """Return a strategy for a word, sometimes two or three times in a row."""
+    parts = st.tuples(st.sampled_from(words), st.sampled_from([1, 1, 1, 2, 3]))
+    return parts.map(lambda drawn: drawn[0] * drawn[1])
 
 
 def pieces_of(vocabulary: Vocabulary, longest: int = _LONGEST_PIECE) -> st.SearchStrategy[bytes]:
@@ -70,16 +81,12 @@ def pieces_of(vocabulary: Vocabulary, longest: int = _LONGEST_PIECE) -> st.Searc
     if not words:
         return st.just(b"")
     words.sort(key=len)
-    repeated = st.tuples(st.sampled_from(words), st.sampled_from([1, 1, 1, 2, 3]))
-    return st.lists(repeated, max_size=_FEW).map(
-        lambda parts: b"".join(word * times for word, times in parts)[:longest]
-    )
+    return st.lists(_repeated(words), max_size=_FEW).map(lambda parts: b"".join(parts)[:longest])
 
 
 def _text_inputs(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
     text = texts_of(vocabulary).map(_as_text)
-    known = {ord(letter) for letter in vocabulary.symbol_of_letter}
-    own = [word for word in words_of(vocabulary) if known.issuperset(word.encode())]
+    own = _own_words(vocabulary)
     run = long_runs(own).map(_as_text) if own else text
     return mostly(text, run, 20)
 
@@ -114,13 +121,8 @@ def _near(names: Sequence[str]) -> list[str]:
         for size in range(1, min(len(name), len(other)))
         if name.endswith(other[:size])
     ]
-    return [
-        *cut,
-        *overlapping,
-        *overlapping,
-        *(name.upper() for name in names),
-        *(f" {name} " for name in names),
-    ]
+    spaced = [f" {name} " for name in names]
+    return [*cut, *overlapping, *overlapping, *map(str.upper, names), *spaced]
 
 
 def ids_for(vocabulary: Vocabulary) -> st.SearchStrategy[list[int]]:
@@ -272,9 +274,10 @@ def _session(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
 
     def about(text: str) -> st.SearchStrategy[Request]:
         special = {"text": st.just(text), "allowed": which, "disallowed": which}
-        return st.sampled_from(
-            [{"op": op, "in": _as_text(text)} for op in ("encode", "count")]
-        ) | st.fixed_dictionaries(special).map(lambda given: {"op": "special", "in": given})
+        plain = [{"op": op, "in": _as_text(text)} for op in ("encode", "count")]
+        return st.sampled_from(plain) | st.fixed_dictionaries(special).map(
+            lambda given: {"op": "special", "in": given}
+        )
 
     def several(few: Sequence[str]) -> st.SearchStrategy[Request]:
         call = st.sampled_from(few).flatmap(about) | decoding
@@ -308,7 +311,7 @@ VOCABULARY_QUESTIONS: Final[Mapping[str, Callable[[Vocabulary], st.SearchStrateg
 )
 """The strategy for the questions of each operation, given a vocabulary."""
 
-OF_PIECES: Final = frozenset({"append", "prepend", "eager", "intervals", "canonical"})
+_OF_PIECES: Final = frozenset({"append", "prepend", "eager", "intervals", "canonical"})
 """Operations that treat a text as one piece and ignore the vocabulary's pattern."""
 
 
@@ -322,7 +325,5 @@ def worth_asking(op: str, vocabulary: Vocabulary) -> bool:
     """
     if op == "special":
         return bool(vocabulary.special_tokens)
-    return (vocabulary.text.pattern is None) == (op in OF_PIECES) or op not in {
-        "pieces",
-        *OF_PIECES,
-    }
+    has_pattern = vocabulary.text.pattern is not None
+    return not has_pattern if op in _OF_PIECES else has_pattern or op != "pieces"

@@ -25,9 +25,9 @@ from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import Type, pack, unpack
 from tokenref.questions.sampling import pack_parameters
-from tokenref.record import Case, Exact, Verdict, op_of
+from tokenref.record import Case, op_of
 from tokenref.rules import STANDARD, rule_name
-from tokenref.verdicts import Close
+from tokenref.verdicts import Close, Exact, Verdict
 
 SPEC: Final = "docs/engines.md#"
 ULP: Final = 8

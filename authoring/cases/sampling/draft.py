@@ -17,10 +17,10 @@ from tokenref.answers import Answer, Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.goldens import GoldensError, golden, right_answer
 from tokenref.judge import judge
-from tokenref.record import OPERATIONS, Case, Exact, MustRefuse, Verdict
+from tokenref.record import OPERATIONS, Case
 from tokenref.runner import guarded
 from tokenref.subjects import SAMPLERS
-from tokenref.verdicts import Either, Seeds, Stat, Survey
+from tokenref.verdicts import Either, Exact, MustRefuse, Seeds, Stat, Survey, Verdict
 
 SamplerPurpose: TypeAlias = Callable[[Case], None]
 
@@ -29,7 +29,7 @@ DEFAULT_SPEC: Final = "docs/sampling.md"
 
 @dataclass(frozen=True)
 class SamplerDraft:
-    """One case to be."""
+    """A case about a sampler, without its answer: it has a rule and a verdict, no vocabulary."""
 
     op: str
     topic: str

@@ -8,7 +8,8 @@ from typing import Any, Final, TypeAlias
 from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.filter_draft import FilterCase, Row, eighths, logits, parts
 from sampling_ref import PROFILES
-from sampling_ref.engines.profile import Domain, Interval, OrNone, Profile, Stage, Whole
+from sampling_ref.engines.profile import Profile, Stage
+from sampling_ref.parameters import Domain
 from tokenref.answers import Answer, Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import unpack
@@ -264,18 +265,17 @@ def _edges(op: str, profile: Profile, stage: Stage) -> Iterator[FilterCase]:
 
 def _around(domain: Domain) -> Iterator[tuple[str, Any]]:
     """Yield values at the ends of a domain, and beyond."""
-    if isinstance(domain, OrNone):
+    if domain.or_none:
         yield "none", None
-        domain = domain.rule
-    if isinstance(domain, Whole):
-        if domain.low is not None:
-            yield "lowest", domain.low
-            yield "too-low", domain.low - 1
+    if domain.kind == "whole":
+        if domain.low > -inf:
+            yield "lowest", int(domain.low)
+            yield "too-low", int(domain.low) - 1
         else:
             yield "zero", 0
         if domain.also is not None:
             yield "off", domain.also
-    if isinstance(domain, Interval):
+    if domain.kind == "number":
         if domain.low > -inf:
             yield "low", float(domain.low)
             yield "too-low", domain.low - NEXT

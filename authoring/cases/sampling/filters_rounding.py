@@ -37,7 +37,7 @@ def drafts() -> Iterator[SamplerDraft]:
 # ---- where rounding decides
 
 _MANY: Final = 200
-"""So many rows are looked at for one that is open."""
+"""Maximum number of rows to search for one that rounding decides."""
 
 
 def _rounding_cases() -> Iterator[SamplerDraft]:
@@ -195,7 +195,7 @@ _MASKED: Final = 24
 """One in this many tokens is impossible, in rows that are long enough."""
 
 _MANY_MARGIN: Final = 100
-"""So many rows are looked at for one with a margin."""
+"""Maximum number of rows to search for one with a margin."""
 
 
 def _margin_cases() -> Iterator[SamplerDraft]:

@@ -61,7 +61,7 @@ def judged(
     *,
     outcomes: Sequence[Sequence[int]] | None = None,
 ) -> Stat:
-    """Return the verdict on draws from a law, one of so many records that share the risk.
+    """Return the verdict on draws from a law, one of `records` records that share the risk.
 
     With `outcomes` the shares are those of lists of tokens.
     """
@@ -162,7 +162,7 @@ OTHERS: Final = 100
 """Each record of another operation than `stat` has 1e-6 divided by this."""
 
 MOST: Final = int(Fraction(5, 18) * OTHERS)
-"""So many such records there may be: with more, a run would have a risk of more than 1e-6."""
+"""Maximum number of such records: with more, the risk of a run would exceed 1e-6."""
 
 
 DIGITS: Final = 40

@@ -114,7 +114,7 @@ PUBLISHED: Final = (
 
 
 def adds(decimals: int, row: dict[int, float]) -> SamplerPurpose:
-    """Return the purpose "the logits of these tokens are these numbers, to so many decimals"."""
+    """Return the purpose "the logits of these tokens are these numbers, to `decimals` decimals"."""
 
     def check(case: Case) -> None:
         logits = unpack(msgspec.to_builtins(case.out)["logits"])

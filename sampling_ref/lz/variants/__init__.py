@@ -1,7 +1,7 @@
 """The variants of the LZ penalty: what the paper prints, what it means, what was published.
 
-Each module has one function: the history, the number of tokens in the vocabulary and the
-two sizes go in, a `Changes` comes out, which is added to the logits. `lz_changes` checks its
+Each is one function: the history, the number of tokens in the vocabulary and the two sizes go
+in, a `Changes` comes out, which is added to the logits. `lz_changes` checks its
 arguments and calls one of them.
 """
 
@@ -9,15 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
 from sampling_ref.errors import HistoryError
-from sampling_ref.history import read_history, read_prompt_length
 from sampling_ref.lz.changes import Changes
 from sampling_ref.lz.variants.codelength import codelength
-from sampling_ref.lz.variants.corrected import corrected
-from sampling_ref.lz.variants.fork_july import fork_july
-from sampling_ref.lz.variants.fork_march import fork_march
-from sampling_ref.lz.variants.paper import paper
+from sampling_ref.lz.variants.corrected import corrected, paper
+from sampling_ref.lz.variants.forks import fork_july, fork_march
 from sampling_ref.lz.variants.script import script
-from sampling_ref.parameters import read_choice, read_whole
+from sampling_ref.parameters import read_choice, read_history, read_prompt_length, read_whole
 from sampling_ref.row import TokenId
 
 Variant: TypeAlias = Literal[

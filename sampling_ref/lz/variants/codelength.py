@@ -22,8 +22,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from sampling_ref.lz.changes import Change, Changes
-from sampling_ref.lz.code_lengths import literal_power, pair_power
-from sampling_ref.lz.compressor import code_power
+from sampling_ref.lz.compressor import code_power, literal_power, pair_power
 from sampling_ref.lz.matches import Match, match_lengths, window_and_buffer
 from sampling_ref.row import TokenId
 

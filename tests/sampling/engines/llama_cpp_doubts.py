@@ -23,10 +23,10 @@ from itertools import accumulate, pairwise
 from math import exp, expm1, floor, inf, log, sqrt
 from typing import Any
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.engines.profile import Stage
 from sampling_ref.evaluation import Evaluation
 from sampling_ref.random.sources import Given
+from sampling_ref.row import Candidates
 from sampling_ref.tracing import Applied
 
 U = 2.0**-24

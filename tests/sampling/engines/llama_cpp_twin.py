@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from math import exp
 from typing import Any
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.numbers.binary32 import all_to_binary32, to_binary32
 from sampling_ref.numbers.llama32 import sum_in_order
 from sampling_ref.random.mt19937 import mt19937
+from sampling_ref.row import Candidates
 from tests.sampling.engines.llama_cpp_c import Result
 from tests.sampling.llama_cpp_samplers import (
     AdaptiveState,

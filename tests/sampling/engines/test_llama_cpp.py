@@ -26,9 +26,9 @@ from typing import Any
 
 import pytest
 
-from sampling_ref.candidates import Candidates
 from sampling_ref.engines.llama_cpp_text import breakers_of_strings, infill
 from sampling_ref.errors import RowError, SamplingError
+from sampling_ref.row import Candidates
 from tests.sampling.engines.llama_cpp_c import Engine, EngineStopped, Result
 from tests.sampling.engines.llama_cpp_chains import (
     DEFAULT_CHAIN,

@@ -45,9 +45,9 @@ from tokenref.protocol.answering import answer_requests
 from tokenref.protocol.requests import export, read_requests
 from tokenref.protocol.responses import judge_responses
 from tokenref.questions.sampling import pack_parameters
-from tokenref.record import OPERATIONS, Case, Exact, MustRefuse, Verdict, answer_type, make_case
+from tokenref.record import OPERATIONS, Case, answer_type, make_case
 from tokenref.rules import rule_name
-from tokenref.verdicts import Close
+from tokenref.verdicts import Close, Exact, MustRefuse, Verdict
 
 HERE = sys.platform == "linux" and platform.machine() == "x86_64"
 """Where the numbers of llama.cpp are those of the reference: glibc's."""

@@ -14,7 +14,7 @@ from tokenref.fuzzing.drawn_questions import questions_of
 from tokenref.fuzzing.plan import Selection
 from tokenref.judge import judge
 from tokenref.record import OWN_DRAW_OPS, Case, op_of
-from tokenref.strategies import RACE_PROFILES
+from tokenref.rules import RACE_PROFILES
 from tokenref.subjects import SAMPLERS
 
 pytest.importorskip("torch", reason="these tests run torch: pip install '.[sampling-engines]'")

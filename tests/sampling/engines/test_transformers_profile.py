@@ -524,7 +524,7 @@ class Tally:
 TALLY = Tally()
 
 
-@drawn(250)
+@drawn(300)
 @given(row=CHAIN_ROWS | LONG_CHAIN_ROWS, params=settings_of_generate(), data=st.data())
 def test_the_whole_chain_is_the_same(
     row: list[float], params: dict[str, Any], data: st.DataObject
@@ -733,7 +733,7 @@ def test_where_we_are_stricter_the_profile_says_so(params: dict[str, Any], name:
     with pytest.raises(SamplingError) as caught:
         distribution(NAME, ROW, [0], prompt_length=1, **params)
     assert "\n" not in str(caught.value)
-    assert PROFILE.parameter(name).engine_rule
+    assert PROFILE.engine_rules[name]
 
 
 @pytest.mark.parametrize(("params", "name"), LAXER, ids=str)
@@ -741,7 +741,7 @@ def test_where_we_are_laxer_the_profile_says_so(params: dict[str, Any], name: st
     with pytest.raises((ValueError, TypeError, RuntimeError, IndexError)):
         processors(SIZE, [0], **params)
     distribution(NAME, ROW, [0], prompt_length=1, **params)
-    assert PROFILE.parameter(name).engine_rule
+    assert PROFILE.engine_rules[name]
 
 
 def nothing_allowed(_: list[int]) -> list[int]:

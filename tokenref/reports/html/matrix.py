@@ -66,7 +66,7 @@ def _row(kind: str, name: str, row: Sequence[Counter[str]], about: str) -> str:
 
 
 def _differs(row: Sequence[Counter[str]]) -> bool:
-    return any(failures(cell) or cell["xfail"] for cell in row)
+    return any(map(_differences, row))
 
 
 def _cell(counts: Counter[str]) -> str:
@@ -77,11 +77,9 @@ def _cell(counts: Counter[str]) -> str:
 
 def _signs(counts: Counter[str]) -> str:
     """Return the content of a cell: a sign and a number, so that it does not depend on colour."""
-    if not judged(counts):
-        return "·"
-    if not (failures(counts) or counts["xfail"]):
-        return f"✓ {counts['pass']:,}"
-    return f"{_differences(counts)}<small>of {judged(counts):,}</small>"
+    if differences := _differences(counts):
+        return f"{differences}<small>of {judged(counts):,}</small>"
+    return f"✓ {counts['pass']:,}" if judged(counts) else "·"
 
 
 def _differences(counts: Counter[str]) -> str:

@@ -88,7 +88,10 @@ def render(gathered: Gathered, data: dict[str, object], notes: Sequence[str]) ->
             for at, column in enumerate(gathered.columns)
         ),
         "ops": table(
-            "op", by_op, labels, {op: OPERATIONS[op].about for op in by_op if op in OPERATIONS}
+            "op",
+            by_op,
+            labels,
+            {op: f"Asks {OPERATIONS[op].about}." for op in by_op if op in OPERATIONS},
         ),
         "flags": table("flag", by_flag, labels, flags),
     }
@@ -115,38 +118,32 @@ def _title(gathered: Gathered) -> str:
 
 def _about(gathered: Gathered) -> str:
     headers = [results.header for column in gathered.columns for results in column.results]
-    made = sorted({header.tokenref for header in headers if header.tokenref})
-    sums = sorted({header.fixtures[:19] for header in headers if header.fixtures})
-    parts = [f"Judged by tokenref {', '.join(made)}" if made else "Judged by tokenref"]
-    if sums:
-        parts.append(f"fixtures {', '.join(sums)}")
-    chosen = {
-        f"--{name} {' '.join(map(str, values))}": None
-        for header in headers
-        for name, values in header.selection.items()
-    }
-    if chosen:
-        parts.append(f"only {', '.join(chosen)}")
-    shards = sorted({header.shard for header in headers if header.shard})
-    if shards:
-        parts.append(f"shard {', '.join(shards)}")
+    chosen = [option for header in headers for option in header.selection.items()]
+    parts: list[str] = []
+    for what, found in (
+        ("Judged by tokenref", sorted({header.tokenref for header in headers})),
+        ("fixtures", sorted({f"{h.fixtures_version} {h.fixtures[:19]}".strip() for h in headers})),
+        ("only", dict.fromkeys(f"--{name} {' '.join(values)}" for name, values in chosen)),
+        ("shard", sorted({header.shard for header in headers})),
+    ):
+        shown = ", ".join(filter(None, found))
+        if shown or not parts:
+            parts.append(f"{what} {shown}".strip())
     return "; ".join(parts) + "."
 
 
 def _card(column: Column, by_op: Mapping[str, Counter[str]]) -> str:
     """Return an engine's result in a few words, a bar, and the operations that differ most."""
     counts = sum(by_op.values(), Counter[str]())
-    failed, known = failures(counts), counts["xfail"]
-    asked = judged(counts)
-    unjudged = counts.total() - asked
+    failed, known, asked = failures(counts), counts["xfail"], judged(counts)
     trouble = [sentence for sums in column.sums for sentence in sums.trouble]
-    incidents = [sentence for sums in column.sums for sentence in sums.incidents]
-    stale = [f"stale: {sentence}" for sums in column.sums for sentence in sums.stale]
+    others = [sentence for sums in column.sums for sentence in sums.incidents]
+    others += [f"stale: {sentence}" for sums in column.sums for sentence in sums.stale]
     if trouble:
         state, sentence = "bad", "✗ the run is invalid"
     elif failed:
         state, sentence = "bad", f"✗ {failed:,} failure{'s' * (failed != 1)}"
-    elif incidents or stale:
+    elif others:
         state, sentence = "bad", "✗ fails, but no single case does"
     elif not asked:
         state, sentence = "none", "· no cases were run"
@@ -157,20 +154,17 @@ def _card(column: Column, by_op: Mapping[str, Counter[str]]) -> str:
     rest = [f"{counts['pass']:,} of {asked:,} pass"]
     if failed and known:
         rest.append(f"{known:,} differ as known")
-    if unjudged:
+    if unjudged := counts.total() - asked:
         rest.append(f"{unjudged:,} not run")
-    more = "".join(
-        f'<p class="bad">{escape(visible(sentence))}</p>'
-        for sentence in [*trouble, *incidents, *stale]
-    )
-    worst = sorted(by_op, key=lambda op: (-failures(by_op[op]), -by_op[op]["xfail"]))
+    worst = sorted(by_op, key=lambda op: (-failures(by_op[op]), -by_op[op]["xfail"]))[:_WORST]
     where = "".join(
         differences_link(op, column.label, by_op[op])
-        for op in worst[:_WORST]
+        for op in worst
         if failures(by_op[op]) or by_op[op]["xfail"]
     )
-    if where:
-        more = f'<p class="where">{where}</p>{more}'
+    more = f'<p class="where">{where}</p>' if where else ""
+    for each in [*trouble, *others]:
+        more += f'<p class="bad">{escape(visible(each))}</p>'
     name = escape(visible(column.entry.name))
     version = escape(visible(column.entry.version))
     return (
