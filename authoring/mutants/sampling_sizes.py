@@ -4,13 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any, Final
 
-from authoring.mutants.mutant import Mutant, named
+from authoring.mutants.mutant import Mutant, mutant, named
 from authoring.mutants.samplers import (
     Request,
+    SamplersWithHandler,
     answering,
     other_answer,
     other_parameters,
     other_question,
+    question,
     row_request,
 )
 from authoring.mutants.sampling_filters import Kept, Right, Row, Values, filtering
@@ -660,7 +662,12 @@ def _older_row(
         wrong,
     )
     request = row_request(_FIVE, history, 0, **{**off, **params})
-    return answering("chain", request, profile=engine)(wrong)
+    return mutant(
+        question("chain", request, profile=engine),
+        lambda label, handle: SamplersWithHandler(label, handle=handle),
+        ops=["chain"],
+        profiles=[engine],
+    )(wrong)
 
 
 OLDER: Final = (

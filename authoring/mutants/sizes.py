@@ -34,16 +34,8 @@ from bpe_ref.decoders.offsets import decode_with_offsets
 from bpe_ref.growing.eager import EagerEncoder
 from tokenref.answers import SESSION, Ok, Refused, request_text
 from tokenref.engines.reference import ReferenceSession
-from tokenref.engines.tools import (
-    Completions,
-    Streaming,
-    completions,
-    cut,
-    special,
-    split,
-    till_limit,
-)
-from tokenref.engines.tools import stream as right_stream
+from tokenref.engines.reference_parts import Completions, completions, cut, special, till_limit
+from tokenref.engines.reference_parts import stream as right_stream
 
 
 def _doubling(powers: int) -> Vocabulary:
@@ -239,7 +231,7 @@ class _Restarted:
     errors: str
     every: int
     number: int = 0
-    stream: Streaming | None = None
+    stream: Any = None
 
     def push(self, token: TokenId) -> str:
         """Add a token."""
@@ -248,7 +240,7 @@ class _Restarted:
             held = "" if self.stream is None else self.stream.finish()
             self.stream = right_stream(self.tokenizer, self.errors)
         self.number += 1
-        return held + self.stream.push(token)
+        return str(held + self.stream.push(token))
 
     def finish(self) -> str:
         """Return the rest."""
@@ -553,13 +545,13 @@ def limit_gives_up_at_1024(tokenizer: Tokenizer, text: str, limit: int) -> int |
 @replacing_tool("split", beginning(spelled("a"), "a" * 101, 101))
 def split_after_100(tokenizer: Tokenizer, text: str, most: int) -> int:
     """No more than 100 tokens are looked at."""
-    return split(tokenizer, text, min(most, 100))
+    return tokenizer.split_at(text, min(most, 100))
 
 
 @replacing_tool("split", beginning(spelled("a"), "a" * 300, 290))
 def split_place_in_a_byte(tokenizer: Tokenizer, text: str, most: int) -> int:
     """The place of the cut is kept in a byte."""
-    return split(tokenizer, text, most) & 0xFF
+    return tokenizer.split_at(text, most) & 0xFF
 
 
 @replacing_tool("chunks", chunked(spelled("a"), "a" * 130, 1))
