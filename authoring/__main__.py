@@ -86,7 +86,7 @@ def mutants(
     ctx: click.Context, fixtures: Path | None, page: Path | None, *, only_check: bool
 ) -> None:
     """Show that the golden records kill every seeded bug."""
-    from authoring.mutants.gate import run_gate
+    from authoring.mutants.gate import rare_kills, run_gate
     from authoring.mutants.page import mutants_page
     from authoring.mutants.printing import print_gate
 
@@ -94,7 +94,7 @@ def mutants(
         raise InputError("--check compares a page, so it needs --page")
     if page is not None and not only_check:
         must_be_writable(page)
-    report = run_gate(open_catalogue(fixtures))
+    report = run_gate(open_catalogue(fixtures), rare=rare_kills())
     print_gate(Console(), report)
     is_good = report.ok
     if page is not None:

@@ -64,7 +64,8 @@ def _all() -> Iterator[SamplerDraft]:
 
 
 def _topic(op: str, flag: str) -> Topic:
-    return Topic("sizes", (flag,), f"docs/engines.md#{op}")
+    page = "docs/lz.md#the-penalty" if op == "lz" else f"docs/engines.md#{op}"
+    return Topic("sizes", (flag,), page)
 
 
 # ---- histories
@@ -468,7 +469,7 @@ def _long_rows() -> Iterator[SamplerDraft]:
                 plain = msgspec.to_builtins(
                     grid(size, length, span=1 << 20, put={place: 2.0, 1: -inf})
                 )
-                yield Topic("sizes", ("GreedyTie",), "docs/engines.md#greedy").case(
+                yield Topic("sizes", ("GreedyTie",), "docs/engines.md#when-an-engine-draws-nothing").case(
                     "greedy",
                     f"row-{length}-token-{place}",
                     "standard",
