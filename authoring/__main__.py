@@ -86,7 +86,7 @@ def mutants(
     ctx: click.Context, fixtures: Path | None, page: Path | None, *, only_check: bool
 ) -> None:
     """Show that the golden records kill every seeded bug."""
-    from authoring.mutants.gate import rare_kills, run_gate
+    from authoring.mutants.gate import run_gate
     from authoring.mutants.page import mutants_page
     from authoring.mutants.printing import print_gate
 
@@ -94,7 +94,7 @@ def mutants(
         raise InputError("--check compares a page, so it needs --page")
     if page is not None and not only_check:
         must_be_writable(page)
-    report = run_gate(open_catalogue(fixtures), rare=rare_kills())
+    report = run_gate(open_catalogue(fixtures))
     print_gate(Console(), report)
     is_good = report.ok
     if page is not None:
@@ -173,6 +173,35 @@ def tables(names: Sequence[str]) -> None:
     """Write the tables that are measured from engines, by default all of them."""
     for name in names or TABLES:
         import_module(f"authoring.tables.{TABLES[name]}").main()
+
+
+@main.command()
+@click.option("--folder", type=FOLDER, default=Path("dist"), show_default=True)
+@click.option("--fixtures", type=FOLDER, default=FIXTURES, show_default=True)
+@click.option("--previous", type=FILE, help="Refuse what the version in this archive rules out.")
+@click.pass_context
+def release(ctx: click.Context, folder: Path, fixtures: Path, previous: Path | None) -> None:
+    """Write archives of the fixtures, for anyone, npm and Cargo, with checksums."""
+    from authoring.release import ReleaseError, broken_promises
+    from authoring.release import release as archives
+
+    changelog, licence = Path("CHANGELOG.md"), Path("LICENSE")
+    if not (changelog.is_file() and licence.is_file()):
+        raise click.UsageError("there is no CHANGELOG.md or LICENSE here: run it in a checkout")
+    if previous is not None:
+        try:
+            broken = list(broken_promises(previous, fixtures, changelog.read_text("utf-8")))
+        except ReleaseError as error:
+            raise InputError(str(error)) from None
+        for sentence in broken:
+            click.echo(sentence)
+        if broken:
+            ctx.exit(1)
+    files = archives(fixtures, licence.read_bytes())
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in files.items():
+        write(data, folder / name)
+        click.echo(f"{folder / name}: {len(data):,} bytes")
 
 
 def _is_current(page: str, path: Path, *, only_check: bool) -> bool:

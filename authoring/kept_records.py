@@ -19,6 +19,7 @@ from bpe_ref.registry import REGISTRY
 from tokenref.answers import Ok
 from tokenref.fuzzing.plan import CampaignError, Question
 from tokenref.fuzzing.records import answered_anew, right_answer_to
+from tokenref.goldens import with_optional
 from tokenref.judge import judge
 from tokenref.record import Case, RecordError, answer_type, meaning_digest, op_of
 from tokenref.record_files import REGRESS, parse_records, read_file, read_records
@@ -89,11 +90,13 @@ def kept_anew(case: Case, subject: Subject) -> Case:
     if isinstance(answer, Ok) and isinstance(case.verdict, Exact | Close):
         out = msgspec.convert(dict(answer.out), answer_type(op))
         anew = msgspec.structs.replace(case, out=out)
-        return msgspec.structs.replace(anew, sum=meaning_digest(anew))
+        return with_optional(msgspec.structs.replace(anew, sum=meaning_digest(anew)))
     if judge(case, answer, subject).status == "pass":
-        return case
+        return with_optional(case)
     other = answered_anew(question, case.id, slug="kept", why=case.why)
-    return msgspec.structs.replace(other, id=case.id, flags=case.flags, spec=case.spec)
+    return with_optional(
+        msgspec.structs.replace(other, id=case.id, flags=case.flags, spec=case.spec)
+    )
 
 
 def changed_answers(file: str, made: bytes, present: bytes) -> Iterator[str]:

@@ -43,7 +43,7 @@ from sampling_ref.errors import ParameterError, RowError, UnknownNameError, show
 from sampling_ref.numbers.binary32 import all_to_binary32, to_binary32
 from sampling_ref.numbers.orders import last_greatest
 from sampling_ref.numbers.softmax import log_softmax
-from sampling_ref.parameters import read_choice, read_history, read_prompt_length
+from sampling_ref.parameters import is_finite, read_choice, read_history, read_prompt_length
 from sampling_ref.random.sources import NO_NUMBERS, Given, Randomness
 from sampling_ref.row import (
     LARGEST,
@@ -279,6 +279,11 @@ def _check_state(state: object) -> None:
     for name in state:
         if name not in STATE and name not in {"history", "prompt_length", "words_taken"}:
             raise UnknownNameError("part of a state", name, STATE)
+    if "mu" in state and not is_finite(state["mu"]):
+        raise ParameterError("state['mu']", state["mu"], "must be a finite number")
+    past = state.get("past", (0, 0))
+    if not isinstance(past, Sequence) or len(past) != 2 or not all(map(is_finite, past)):
+        raise ParameterError("state['past']", past, "must be a pair of finite numbers")
 
 
 def step(profile: str, op: str, logits: Any, history: Any = (), **given: Any) -> list[float]:
@@ -310,7 +315,12 @@ def step(profile: str, op: str, logits: Any, history: Any = (), **given: Any) ->
             raise UnknownNameError(f"parameter of {op} in {profile}", name, used)
     if op == "logprobs":
         return _log_probabilities(made.candidates, made.situation.size)
-    return list(map(float, made.one_step(op).row(made.situation.size)))
+    row = list(map(float, made.one_step(op).row(made.situation.size)))
+    if inf in row:
+        token = row.index(inf)
+        logit = shown(made.candidates.logits[token])
+        raise RowError(f"{op} makes no finite number of the logit of token {token}, {logit}")
+    return row
 
 
 def _lz_step(profile: str, logits: Any, history: Any, given: Mapping[str, Any]) -> list[float]:

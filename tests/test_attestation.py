@@ -221,6 +221,7 @@ def test_all_pages_are_written(runs: list[Run]) -> None:
     assert set(pages(runs, all_cases(), entries, SHARED.__getitem__)) == {
         "README.md",
         "docs/differences.md",
+        "docs/records.md",
         "docs/unconfirmed.md",
         "docs/gpu.md",
         "docs/report.html",
@@ -258,7 +259,7 @@ def test_pages_are_written_once_and_then_compared(project: Path) -> None:
     assert not (project / REPORT).exists()
     assert (project / "README.md").read_text() == SHARED["README.md"]
     written = attest(project)
-    assert (written.exit_code, written.stdout.count("is written")) == (0, 5)
+    assert (written.exit_code, written.stdout.count("is written")) == (0, 6)
     assert "heap 0.1.0: asked" in written.stderr
     again = attest(project, "--check")
     assert (again.exit_code, again.stdout) == (0, "")
@@ -273,7 +274,7 @@ def test_what_is_written_is_what_engines_say_now_word_for_word(
 ) -> None:
     monkeypatch.setattr("authoring.__main__.says_the_same", lambda *_: True)
     assert attest(project, "--check").exit_code == 0
-    assert attest(project).stdout.count("is written") == 5
+    assert attest(project).stdout.count("is written") == 6
 
 
 def test_nothing_is_written_while_an_engine_fails(

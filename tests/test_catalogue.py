@@ -12,8 +12,12 @@ import pytest
 from tests.small_fixtures import checkout_fixtures
 from tests.test_cases import PAGES, sections
 from tokenref.catalogue import Selection, SelectionError, open_catalogue
+from tokenref.goldens import OPTIONAL, golden, right_answer
 from tokenref.manifest import MANIFEST, read_manifest
-from tokenref.record import RecordError
+from tokenref.record import SAMPLER_OPS, RecordError, op_of
+from tokenref.rules import NAMED, choices_of
+from tokenref.subjects import SAMPLERS
+from tokenref.verdicts import Seeds, Stat, Survey
 
 RELEASED = Path(__file__).parent / "data" / "released_records.bin"
 """For every record of 0.1.0, the first 8 bytes of the sha256 of its id, sum and spec, sorted.
@@ -37,6 +41,38 @@ def test_every_record_cites_a_page_or_a_section_of_the_book() -> None:
     catalogue = open_catalogue()
     cited = {case.spec for case in (*catalogue.cases, *catalogue.canaries)}
     assert sorted(cited - sections() - {f"docs/{page.name}" for page in PAGES}) == []
+
+
+def test_no_record_of_an_engine_or_without_an_answer_is_optional() -> None:
+    for case in open_catalogue().cases:
+        rule = choices_of(op_of(case), case.profile)
+        is_rule = op_of(case) in SAMPLER_OPS and op_of(case) not in NAMED and rule is not None
+        if OPTIONAL in case.flags:
+            assert case.profile == "tiktoken" or is_rule or op_of(case) == "batch", case.id
+            assert not isinstance(case.verdict, Seeds | Stat | Survey), case.id
+        else:
+            assert case.profile != "tiktoken", case.id
+
+
+@pytest.mark.parametrize(
+    ("p", "optional"),
+    [("3f400000", True), ("3f000000", True), ("3f19999a", True), ("3f800000", False)],
+)
+def test_a_record_is_optional_if_another_choice_changes_its_answer(p: str, optional: bool) -> None:
+    request = {"probs": {"f32": "3f0000003e8000003e800000"}, "params": {"p": {"f32": p}}}
+    right = right_answer("top_p", "standard", SAMPLERS, "", request)
+    case = golden(
+        "top_p",
+        SAMPLERS,
+        request,
+        right,
+        id="sampling/top_p/t/s",
+        profile="standard",
+        spec="docs/sampling.md",
+        why="A record for this test.",
+        flags=[],
+    )
+    assert case.flags == [OPTIONAL] * optional
 
 
 @pytest.fixture
@@ -148,6 +184,16 @@ def test_an_empty_selection_is_an_error_that_names_the_options() -> None:
     catalogue = open_catalogue()
     with pytest.raises(SelectionError, match=r"--op decode --vocabulary nobody; unknown vo"):
         catalogue.select(Selection(ops=("decode",), vocabularies=("nobody",)))
+
+
+def test_records_with_a_flag_can_be_left_out() -> None:
+    catalogue = open_catalogue()
+    kept = catalogue.select(Selection(without_flags=(OPTIONAL,)))
+    dropped = catalogue.select(Selection(flags=(OPTIONAL,)))
+    assert len(kept) + len(dropped) == len(catalogue.cases)
+    assert not any(OPTIONAL in case.flags for case in kept)
+    with pytest.raises(SelectionError, match="unknown flag 'Optimal'; did you mean Optional"):
+        catalogue.select(Selection(without_flags=("Optimal",)))
 
 
 def test_each_part_of_a_selection_narrows_it() -> None:

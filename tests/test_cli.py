@@ -245,6 +245,21 @@ def test_a_canary_that_passes_makes_the_run_invalid(fixtures: Path) -> None:
     assert result.exit_code == 3
     said = "self-check failed: the judge accepted a known-wrong answer (canary canary/count/right)"
     assert said in " ".join(result.output.split())
+    every = ["--json", "a.jsonl", "--junit", "a.xml", "--html", "a.html"]
+    paths = [fixtures.parent / name for name in every[1::2]]
+    options = [part for name, path in zip(every[::2], paths, strict=True) for part in (name, path)]
+    tokenref("check", "reference", "--fixtures", fixtures, "--id", EXAMPLE, *options)
+    for path in paths:
+        assert said in path.read_text(encoding="utf-8"), path
+    asked = ["check", "reference", "--fixtures", fixtures, "--id", EXAMPLE]
+    changed = tokenref(*asked, "--only-changes", paths[0])
+    assert changed.exit_code == 3
+    assert f"reference: the run is invalid: {said}" in " ".join(changed.output.split())
+
+
+def test_a_canary_that_was_failed_can_be_asked_again() -> None:
+    result = tokenref("check", "reference", "--id", "canary/encode/wrong-ids")
+    assert (result.exit_code, "invalid" in result.output) == (0, False)
 
 
 def _vouch(manifest: Path, before: bytes, after: bytes) -> None:

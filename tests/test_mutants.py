@@ -17,9 +17,11 @@ from authoring.mutants.printing import print_gate
 from authoring.mutants.table import MUTANTS
 from bpe_ref import TextRules, Vocabulary
 from tokenref.answers import Answer, Crashed
+from tokenref.catalogue import open_catalogue
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.questions.text import TextInput
 from tokenref.record import Case, make_case
+from tokenref.runner import run_engine
 from tokenref.subjects import TokenizerFile
 
 TWICE = spelled("a aa")
@@ -203,6 +205,16 @@ def test_a_case_that_the_reference_fails_is_trouble() -> None:
         "the reference fails bpe/encode/small/odd: "
     ]
     assert not report.ok
+
+
+def test_no_seeded_bug_makes_a_run_invalid() -> None:
+    """Some give exactly the wrong answer of a canary: they fail it, and the judge is trusted."""
+    catalogue, failed = open_catalogue(), set[str]()
+    for mutant in MUTANTS.values():
+        finished = run_engine(mutant.engine, catalogue.cases[:1], catalogue)
+        assert (finished.trouble, finished.exit_code == 3) == ([], False), mutant.name
+        failed |= {result.case.id for result in finished.failures}
+    assert {"canary/encode/wrong-ids", "canary/stat/shares-exchanged"} <= failed
 
 
 def test_a_canary_that_passes_is_trouble() -> None:

@@ -344,7 +344,7 @@ def test_canaries_are_among_the_questions_and_one_that_passes_is_named(
     shown = [case for case in questions.cases if right in case]
     shown[0].append(passing)
     found = judge_responses(exported / "responses.jsonl", questions, lenient)
-    assert found.canaries == [passing.id]
+    assert [each.case.id for each in found.canaries] == [passing.id]
     assert passing.id not in {result.case.id for result in found.results}
 
 

@@ -34,6 +34,9 @@ from tokenref.subjects import (
 )
 from tokenref.verdicts import Either, Set
 
+CANARY: Final = "canary/"
+"""The beginning of the ids of canaries."""
+
 
 class SelectionError(Exception):
     """A selection without any case."""
@@ -115,6 +118,8 @@ class Selection:
     ops: Sequence[str] = ()
     flags: Sequence[str] = ()
     vocabularies: Sequence[str] = ()
+    without_flags: Sequence[str] = ()
+    """Cases with one of these flags are left out."""
 
     def options(self) -> str:
         """Return the selection as options of the command.
@@ -128,7 +133,13 @@ class Selection:
 
     def named(self) -> dict[str, Sequence[str]]:
         """Return the parts by the names of the command's options."""
-        return {"id": self.ids, "op": self.ops, "flag": self.flags, "vocabulary": self.vocabularies}
+        return {
+            "id": self.ids,
+            "op": self.ops,
+            "flag": self.flags,
+            "vocabulary": self.vocabularies,
+            "without-flag": self.without_flags,
+        }
 
     @property
     def is_everything(self) -> bool:
@@ -145,6 +156,11 @@ class Catalogue:
     cases: list[Case]
     canaries: list[Case]
     _loaded: dict[str, Subject | str] = field(default_factory=dict)
+
+    @property
+    def records(self) -> dict[str, Case]:
+        """The cases and the canaries by id."""
+        return {case.id: case for case in (*self.cases, *self.canaries)}
 
     def entry(self, digest: str) -> VocabularyEntry:
         """Return the manifest's entry of a vocabulary or a tokenizer."""
@@ -189,9 +205,14 @@ class Catalogue:
     def select(self, selection: Selection) -> list[Case]:
         """Return the selected cases, those of one vocabulary together.
 
-        Raises `SelectionError` if there are none, because an empty run proves nothing.
+        Canaries are selected only by patterns of ids that start with `canary/`. Raises
+        `SelectionError` if there are no cases, because an empty run proves nothing.
         """
-        chosen = [case for case in self.cases if self._wanted(case, selection)]
+        known = set(self.manifest.flags).issuperset(selection.without_flags)
+        globs = [glob for glob in selection.ids if glob.startswith(CANARY)]
+        canaries = [each for each in self.canaries if any(fnmatchcase(each.id, g) for g in globs)]
+        every = [*self.cases, *canaries] if known else []
+        chosen = [case for case in every if self._wanted(case, selection)]
         if not chosen:
             raise SelectionError(
                 f"the selection matches none of the {len(self.cases):,} cases: "
@@ -202,7 +223,7 @@ class Catalogue:
     def _hint(self, selection: Selection) -> str:
         """Return which name in the selection is unknown, and the nearest known one."""
         there = {
-            "flag": (selection.flags, self.manifest.flags),
+            "flag": ([*selection.flags, *selection.without_flags], self.manifest.flags),
             "vocabulary": (
                 selection.vocabularies,
                 [entry.name for entry in self.manifest.subjects],
@@ -221,6 +242,7 @@ class Catalogue:
             (not selection.ids or any(fnmatchcase(case.id, glob) for glob in selection.ids))
             and (not selection.ops or op_of(case) in selection.ops)
             and (not selection.flags or not set(selection.flags).isdisjoint(case.flags))
+            and set(selection.without_flags).isdisjoint(case.flags)
             and (not selection.vocabularies or self.name(case.vocab) in selection.vocabularies)
         )
 

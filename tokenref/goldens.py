@@ -2,11 +2,11 @@
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -17,12 +17,22 @@ from bpe_ref.models.sentencepiece import SentencePieceModel
 from tokenref.answers import Ok, Refused, Unsupported
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.engines.reference import ReferenceEngine
+from tokenref.judge import judge
 from tokenref.manifest import FileEntry, Manifest, VocabularyEntry
-from tokenref.record import OPERATIONS, Case, answer_type, make_case
+from tokenref.questions.sampling import BatchInput
+from tokenref.record import OPERATIONS, Case, answer_type, make_case, op_of
 from tokenref.record_files import dump_records, parse_records, read_file
+from tokenref.rules import NAMED, choices_of, is_open, points, rule_name
 from tokenref.runner import guarded
-from tokenref.subjects import Samplers, Subject, TokenizerFile, TokenizerSubject, load_subject
-from tokenref.verdicts import Exact, MustRefuse, Verdict
+from tokenref.subjects import (
+    SAMPLERS,
+    Samplers,
+    Subject,
+    TokenizerFile,
+    TokenizerSubject,
+    load_subject,
+)
+from tokenref.verdicts import Exact, MustRefuse, Seeds, Stat, Survey, Verdict
 
 
 class GoldensError(Exception):
@@ -34,7 +44,7 @@ def right_answer(
 ) -> Ok | Refused:
     """Return the reference's answer to a question. Raise `GoldensError` if it has no answer.
 
-    >>> from tokenref.subjects import SAMPLERS
+    >>> from tokenref.subjects import SAMPLERS, SAMPLERS
     >>> right_answer("greedy", "standard", SAMPLERS, "", {"logits": {"f32": "0000000040000000"}})
     Ok(out={'token': 1})
     """
@@ -70,7 +80,54 @@ def golden(
             out = {"runs": [(token, len(list(run))) for token, run in groupby(out["ids"])]}
         parts["out"] = msgspec.convert(out, type=answer_type(op))
     question = msgspec.convert(dict(request), type=OPERATIONS[op].question)
-    return make_case(op, **parts, input=question, verdict=verdict or Exact())
+    return with_optional(make_case(op, **parts, input=question, verdict=verdict or Exact()))
+
+
+OPTIONAL: Final = "Optional"
+"""The flag of records about behaviour that a definition leaves open."""
+
+_OTHER_ALGORITHMS: Final = frozenset({"method", "variant"})
+"""Points whose choices are different algorithms, not different readings of one."""
+
+
+def with_optional(case: Case) -> Case:
+    """Return a record with the flag `Optional` if and only if its definition leaves it open.
+
+    This is so if the profile is tiktoken's, or if it is a rule, and another choice at one of its
+    points gives an answer that the record does not accept.
+    """
+    flags = {*case.flags} - {OPTIONAL}
+    if case.profile == "tiktoken" or any(map(_differs(case), _other_rules(case))):
+        flags.add(OPTIONAL)
+    return msgspec.structs.replace(case, flags=sorted(flags))
+
+
+def _other_rules(case: Case) -> Iterator[str]:
+    """Yield the rules that differ from the record's in one choice."""
+    op = case.input.op if isinstance(case.input, BatchInput) else op_of(case)
+    chosen = None if op in NAMED else choices_of(op, case.profile)
+    if chosen is None or isinstance(case.verdict, Seeds | Stat | Survey):
+        return
+    for point, choices in points(op).items():
+        if point in _OTHER_ALGORITHMS or not is_open(op, point, chosen):
+            continue
+        for choice in choices:
+            if choice != chosen.get(point, choices[0]):
+                changed = {**chosen, point: choice}
+                yield rule_name(op, **{p: c for p, c in changed.items() if is_open(op, p, changed)})
+
+
+def _differs(case: Case) -> Callable[[str], bool]:
+    """Return a function that returns whether the answer by another rule is wrong."""
+
+    def differs(rule: str) -> bool:
+        try:
+            answer = right_answer(op_of(case), rule, SAMPLERS, "", msgspec.to_builtins(case.input))
+        except GoldensError:
+            return False
+        return judge(case, answer, SAMPLERS).status != "pass"
+
+    return differs
 
 
 def texts_of(content: str) -> list[str]:
@@ -171,7 +228,7 @@ def open_goldens(path: Path, name_or_path: str) -> Catalogue:
     manifest = Manifest(
         format=1,
         cases=len(cases),
-        flags=sorted({flag for case in cases for flag in case.flags}),
+        flags=sorted({*package.manifest.flags, *(flag for case in cases for flag in case.flags)}),
         files=[file],
         vocabularies=_with(package.manifest.vocabularies, [] if whole else own),
         tokenizers=_with(package.manifest.tokenizers, own if whole else []),

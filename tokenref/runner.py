@@ -2,8 +2,11 @@
 
 A panic or exception of the engine is a crash of that case, and the run continues. What the engine
 writes to standard error meanwhile is kept out of the report (Rust prints a message for each
-panic). The canaries, records with wrong answers, are run too. If the judge accepts one of them it
-cannot be trusted, and the run is invalid.
+panic).
+
+The canaries, records with wrong answers, are run too. An engine that gives such an answer fails the
+canary. If the judge accepts the reference's answer to a canary too, it cannot be trusted, and the
+run is invalid.
 """
 
 import json
@@ -11,7 +14,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -34,16 +37,20 @@ from tokenref.answers import (
     Unsupported,
     answer_question,
 )
-from tokenref.catalogue import Catalogue, batches
-from tokenref.judge import FAILURES, Judgement, Status, judge
+from tokenref.catalogue import CANARY, Catalogue, batches
+from tokenref.judge import FAILURES, PASS, Judgement, Status, judge
 from tokenref.known import Known, stale_globs, with_known
-from tokenref.record import Case, op_of
+from tokenref.record import OWN_DRAW_OPS, Case, op_of
+from tokenref.reports.readable import readable_json
 from tokenref.subjects import Subject, load_subject
 
 _Returned = TypeVar("_Returned")
 
 _LONGEST_GOT: Final = 2000
 """Maximum length of an answer in the report, in characters."""
+
+_LONGEST_RIGHT: Final = 120
+"""Maximum length of the right answer to a canary, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +78,7 @@ class Run:
     selected: int
     results: list[Result] = field(default_factory=list)
     trouble: list[str] = field(default_factory=list)
-    """Why the run is invalid, if it is: canaries passed, or no cases were run."""
+    """Why the run is invalid, if it is: the self-check failed, or no cases were run."""
 
     stale: list[str] = field(default_factory=list)
     """Known differences that did not occur in a complete run."""
@@ -123,7 +130,9 @@ def run_engine(
     seen to differ. `progress` is called from time to time with the number of finished cases. The
     results are in the order of the cases.
     """
-    run = Run(engine.name, engine.version, len(cases))
+    run = Run(engine.name, engine.version, 0)
+    chosen = {case.id for case in cases if case.id.startswith(CANARY)}
+    cases = [case for case in cases if not case.id.startswith(CANARY)]
     asked = [*cases, *catalogue.canaries]
     results: dict[int, Result] = {}
     with quiet_standard_error():
@@ -133,11 +142,10 @@ def run_engine(
             results.update(zip(batch, answered, strict=True))
             if progress is not None:
                 progress(min(len(results), len(cases)))
-    for number, canary in enumerate(catalogue.canaries, start=len(cases)):
-        if results.pop(number).judgement.status == "pass":
-            run.trouble.append(self_check_failed(canary.id))
-    in_order = [results[number] for number in range(len(cases))]
-    run.results = with_known_results(in_order, engine.name, known)
+    in_order = [results[number] for number in range(len(asked))]
+    run.trouble, judged = check_judge(in_order[len(cases) :], catalogue, chosen)
+    run.results = with_known_results([*in_order[: len(cases)], *judged], engine.name, known)
+    run.selected = len(run.results)
     run.trouble += [f"the engine was abandoned: {reason}" for reason in sessions.lost]
     if isinstance(engine, HasIncidents):
         run.incidents = list(engine.incidents)
@@ -147,9 +155,49 @@ def run_engine(
     return run
 
 
-def self_check_failed(canary: str) -> str:
-    """Return why a run with an accepted canary is invalid."""
-    return f"self-check failed: the judge accepted a known-wrong answer (canary {canary})"
+def check_judge(
+    canaries: Sequence[Result], catalogue: Catalogue, chosen: Container[str] = ()
+) -> tuple[list[str], list[Result]]:
+    """Return why the judge cannot be trusted, if so, and the engine's results of canaries.
+
+    An engine fails the canaries whose wrong answer it gave, and passes the others, which are
+    returned only if they are among the `chosen` ids. The judge must reject the right answer to each
+    canary that is failed, or if none is, to the first one without a vocabulary.
+    """
+    trouble: list[str] = []
+    results: list[Result] = []
+    given = [result for result in canaries if result.judgement.status == "pass"]
+    for result in given or [each for each in canaries if each.case.vocab is None][:1]:
+        case, subject = result.case, catalogue.subject(result.case.vocab)
+        assert not isinstance(subject, str)  # noqa: S101 - the engine has answered about it
+        right = _right_answer(case, subject)
+        if judge(case, right, subject).status not in {"fail", "wrong_error"}:
+            trouble.append(
+                f"self-check failed: the judge accepted a known-wrong answer (canary {case.id})"
+            )
+        elif given:
+            shown = right.out if isinstance(right, Ok) else getattr(right, "code", "an error")
+            expected = readable_json(shown, _LONGEST_RIGHT)
+            detail = f"expected {expected}, got the known-wrong answer of a canary"
+            results.append(replace(result, judgement=Judgement("fail", detail)))
+    for result in canaries:
+        if result.case.id in chosen and result not in given:
+            is_wrong = result.judgement.status in {"fail", "wrong_error"}
+            results.append(replace(result, judgement=PASS) if is_wrong else result)
+    return trouble, results
+
+
+def _right_answer(case: Case, subject: Subject) -> Answer:
+    """Return the reference's answer to a canary."""
+    from tokenref.engines.reference import ReferenceEngine
+    from tokenref.engines.reference_laws import example_of_draws
+
+    request = msgspec.to_builtins(case.input)
+    if op_of(case) in OWN_DRAW_OPS:
+        return Ok(example_of_draws(op_of(case), case.profile, request))
+    session = load_subject(ReferenceEngine(), subject, "canary", case.profile)
+    assert not isinstance(session, Unsupported)  # noqa: S101 - it can load everything
+    return answer_question(session, op_of(case), request)
 
 
 def conclude(run: Run, known: Sequence[Known], *, complete: bool) -> None:

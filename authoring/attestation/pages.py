@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from authoring.attestation.engines import SAMPLERS, AttestationError
+from authoring.attestation.records_page import records_page
 from authoring.attestation.unconfirmed import unconfirmed_page
 from tokenref.catalogue import Catalogue
 from tokenref.floats import TYPES, type_of
@@ -42,6 +43,7 @@ def pages(
     return {
         "README.md": with_tables(there("README.md"), runs, catalogue).encode(),
         "docs/differences.md": differences_page(known, runs).encode(),
+        "docs/records.md": records_page(catalogue.cases).encode(),
         "docs/unconfirmed.md": unconfirmed_page(runs, catalogue, known).encode(),
         "docs/gpu.md": with_processor(there("docs/gpu.md"), runs).encode(),
         REPORT: report_page(runs, catalogue, known),

@@ -13,6 +13,7 @@ from authoring.cases import (
     invalid_bytes,
     long_texts,
     merging,
+    pairs,
     pipelines,
     random_texts,
     real,
@@ -46,6 +47,7 @@ TOPICS = (
     sessions,
     sizes,
     beside_special,
+    pairs,
     sizes_pipelines,
 )
 """The modules that have cases. New ones are added at the end."""

@@ -50,6 +50,9 @@ LENGTHS_OF_TOKENS: Final = (64, 65, 100, 101, 128, 129, 256, 257, 512, 513, 1000
 BRANCHES: Final[Mapping[str, int]] = MappingProxyType({"a": 64, "b": 100, "c": 128, "d": 256})
 """How many longer tokens of `branches` begin with two of a letter."""
 
+PAIRED_CHARACTERS: Final = " \n\raA1'sS.\t"
+"""The characters of `all_pairs`: one or two of each kind that a pattern knows."""
+
 MANY_SPECIALS: Final = tuple(f"<|{number}|>" for number in range(300))
 """The special tokens of `specials_many`: more than a byte can count."""
 
@@ -265,6 +268,16 @@ def _merging() -> dict[str, tuple[str, Vocabulary]]:
             ranked(["a", "\n", "aa", "aaa"], text=TextRules(r"a+$|a|\n")),
         ),
         "one_letter": ("A single token, of one byte: nothing ever merges.", ranked(["a"])),
+        "all_pairs": (
+            "Every pair of some characters is a token: text that is cut otherwise merges otherwise.",
+            ranked(
+                [
+                    *PAIRED_CHARACTERS,
+                    *(one + other for one in PAIRED_CHARACTERS for other in PAIRED_CHARACTERS),
+                ],
+                text=TextRules(REGISTRY["cl100k_base"].pattern),
+            ),
+        ),
         "longer_tokens": (
             "Tokens of up to 4,096 bytes: at and beyond the lengths at which buffers end.",
             ranked([*_long_runs("d"), "e"]),

@@ -204,7 +204,7 @@ def _refuse_mixtures(options: Mapping[str, Sequence[str]], reports: Wanted) -> N
             raise click.UsageError("--corpus has no report except --json")
         _only(options, "corpus", [])
     elif "records" in options:
-        _only(options, "records", ["id", "op", "flag", "known"])
+        _only(options, "records", ["id", "op", "flag", "without-flag", "known"])
 
 
 def _print_unavailable(console: Console, unavailable: Sequence[tuple[str, str]]) -> None:

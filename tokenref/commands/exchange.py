@@ -31,7 +31,7 @@ from tokenref.record import Case, RecordError, op_of
 from tokenref.reports import visible
 from tokenref.reports.lines import dump_report
 from tokenref.reports.terminal import print_runs
-from tokenref.runner import Run, conclude, self_check_failed, with_known_results
+from tokenref.runner import Run, check_judge, conclude, with_known_results
 
 _REQUESTS: Final = "requests.jsonl"
 
@@ -138,10 +138,12 @@ def judge(
             f"({digest}): export again, or select those fixtures with --fixtures"
         )
     found = judge_responses(responses, questions, catalogue)
-    run = Run(found.hello.impl.name, found.hello.impl.version, len(found.results))
+    trouble, failed = check_judge(found.canaries, catalogue)
+    results = [*found.results, *failed]
+    run = Run(found.hello.impl.name, found.hello.impl.version, len(results))
     run.again = ["--cmd", "PROGRAM"]  # the responses do not say which program it was
-    run.results = with_known_results(found.results, run.engine, known)
-    run.trouble = [*map(self_check_failed, found.canaries), *found.trouble]
+    run.results = with_known_results(results, run.engine, known)
+    run.trouble = [*trouble, *found.trouble]
     conclude(run, known, complete=len(found.results) == len(catalogue.cases))
     about: dict[str, object] = {"fixtures": digest, "seed": questions.seed}
     about["fixtures_version"] = catalogue.manifest.version

@@ -35,7 +35,7 @@ def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
     Floats are shown in decimal. Canaries, which have wrong answers, can be shown too.
     """
     catalogue = open_catalogue(fixtures)
-    by_id = {case.id: case for case in [*catalogue.cases, *catalogue.canaries]}
+    by_id = catalogue.records
     case = by_id.get(case_id)
     if case is None:
         nearest = difflib.get_close_matches(case_id, by_id, cutoff=0.4)

@@ -79,6 +79,12 @@ def selection_options(verb: str) -> Decorator:
             "--op", "ops", multiple=True, type=OPERATION, help=f"{only} this operation."
         ),
         flags=click.option("--flag", "flags", multiple=True, help=f"{only} cases with this flag."),
+        without_flags=click.option(
+            "--without-flag",
+            "without_flags",
+            multiple=True,
+            help=f"{verb} no cases with this flag.",
+        ),
         vocabularies=click.option(
             "--vocabulary",
             "vocabularies",

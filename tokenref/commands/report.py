@@ -163,9 +163,8 @@ def report(
 
 
 def _print_all(files: Sequence[Results], catalogue: Catalogue) -> None:
-    records = {case.id: case for case in catalogue.cases}
     unavailable = [pair for results in files for pair in results.header.unavailable.items()]
-    print_summaries(Console(), summaries_of_files(files, records), unavailable, catalogue)
+    print_summaries(Console(), summaries_of_files(files, catalogue.records), unavailable, catalogue)
 
 
 def exit_code(files: Sequence[Results]) -> int:

@@ -4,10 +4,12 @@ Rows of probabilities are exact. Probabilities of logits are rounded to 64 bits 
 sum to 1; no realistic number of draws can detect the difference.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from math import inf, prod
+from random import Random
 from typing import Any, Final, TypeAlias
 
 from sampling_ref.errors import ParameterError
@@ -23,7 +25,7 @@ from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import pack, unpack
 from tokenref.questions.sampling import unpack_parameters
-from tokenref.rules import STANDARD, Choices, all_choices
+from tokenref.rules import STANDARD, Choices, all_choices, choices_of
 
 Shares: TypeAlias = list[Fraction]
 """The probability of each token."""
@@ -100,6 +102,31 @@ def law_of_step(choices: Choices, drafts: Sequence[Shares], targets: Sequence[Sh
         for out, share in law_of(run, breakpoints(*rows)).items():
             law[out] = law.get(out, Fraction(0)) + chance * share
     return dict(sorted(law.items()))
+
+
+def example_of_draws(op: str, profile: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a right answer to a question about an engine's own random numbers.
+
+    >>> asked = {"probs": {"f32": "000000003f800000"}, "params": {}, "draws": 9}
+    >>> example_of_draws("stat", "standard", asked)
+    {'counts': [[1, 9]]}
+    """
+    number = Random(0)
+    if op == "stat_speculative":
+        law = law_of_step(choices_of(op, profile) or {}, *rows_of_step(request))
+        drawn = number.choices(list(law), [*map(float, law.values())], k=request["draws"])
+        return {"counts": [[list(out), count] for out, count in sorted(Counter(drawn).items())]}
+    weights = [*map(float, shares_of_row(request))]
+    if op == "stat":
+        tokens = number.choices(range(len(weights)), weights, k=request["draws"])
+        return {"counts": [[token, count] for token, count in sorted(Counter(tokens).items())]}
+    if op == "stat_batch":
+        calls = range(request["draws"])
+        return {"tokens": [number.choices(range(len(weights)), weights, k=request["rows"])
+                           for _ in calls]}  # fmt: skip
+    return {"batches": [[(number if seed is None else Random(seed)).choices(
+        range(len(weights)), weights, k=request["tokens"]) for seed in batch]
+        for batch in request["batches"]]}  # fmt: skip
 
 
 _METHODS: Final[Mapping[str, tuple[Callable[..., Any], Callable[..., Any], bool]]] = {

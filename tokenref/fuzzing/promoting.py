@@ -25,6 +25,7 @@ from tokenref.catalogue import BudgetError, Catalogue, check_budget, check_toget
 from tokenref.fuzzing.findings import Finding, question_of, shipped_name
 from tokenref.fuzzing.plan import CampaignError
 from tokenref.fuzzing.records import answered_anew
+from tokenref.goldens import with_optional
 from tokenref.manifest import LICENCES, MANIFEST, FileEntry, VocabularyEntry, dump_manifest
 from tokenref.record import Case, RecordError
 from tokenref.record_files import REGRESS, dump_records, parse_records, read_file, read_records
@@ -97,7 +98,7 @@ def promoted(
     for finding in findings:
         question = question_of(finding)
         case = answered_anew(question, finding.record["id"], slug=slug or "", why=why.strip())
-        case = msgspec.structs.replace(case, flags=sorted(set(flags)) or case.flags)
+        case = with_optional(msgspec.structs.replace(case, flags=sorted(set(flags)) or case.flags))
         if case.sum in sums:
             raise CampaignError(f"{target.out} already has this case as {sums[case.sum]}")
         if case.id in sums.values():

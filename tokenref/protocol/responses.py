@@ -52,8 +52,8 @@ class Verdicts:
 
     hello: HelloAnswer
     results: list[CaseResult] = field(default_factory=list)
-    canaries: list[str] = field(default_factory=list)
-    """The ids of canaries that passed."""
+    canaries: list[CaseResult] = field(default_factory=list)
+    """The results of canaries whose wrong answers were given."""
 
     trouble: list[str] = field(default_factory=list)
 
@@ -187,7 +187,7 @@ def _conclude(tally: _Tally) -> Verdicts:
             )
             if case.id in canaries:
                 if judgement.status == "pass":
-                    found.canaries.append(case.id)
+                    found.canaries.append(result_of(case, answer, judgement, 0.0))
                 continue
             found.results.append(_case_result(tally, case, judgement, answer))
     found.trouble += tally.problems

@@ -75,8 +75,13 @@ def changes(old: Results, new: Sequence[Results]) -> Iterator[Change]:
 
 
 def notes(old: Results, new: Sequence[Results]) -> list[str]:
-    """Return sentences about what limits the comparison."""
-    found = []
+    """Return sentences about what limits the comparison, or makes a run invalid."""
+    found = [
+        f"{name}: the run is invalid: {trouble}"
+        for results in new
+        for name, line in results.engines.items()
+        for trouble in line.trouble
+    ]
     if not old.footer.complete:
         found.append(f"{old.path} is from an invalid run")
     before = {entry.name for entry in old.header.engines}

@@ -47,8 +47,9 @@ def print_runs(
 
     `options` are the options that running one case again needs besides its id.
     """
-    records = {case.id: case for case in catalogue.cases}
-    print_summaries(console, summaries_of_runs(runs, records, options), unavailable, catalogue)
+    print_summaries(
+        console, summaries_of_runs(runs, catalogue.records, options), unavailable, catalogue
+    )
 
 
 def print_summaries(

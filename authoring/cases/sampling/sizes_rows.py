@@ -469,7 +469,9 @@ def _long_rows() -> Iterator[SamplerDraft]:
                 plain = msgspec.to_builtins(
                     grid(size, length, span=1 << 20, put={place: 2.0, 1: -inf})
                 )
-                yield Topic("sizes", ("GreedyTie",), "docs/engines.md#when-an-engine-draws-nothing").case(
+                yield Topic(
+                    "sizes", ("GreedyTie",), "docs/engines.md#when-an-engine-draws-nothing"
+                ).case(
                     "greedy",
                     f"row-{length}-token-{place}",
                     "standard",

@@ -51,7 +51,7 @@ def html_report(
         raise ValueError(
             f"the address of the pages must be a path or an http(s) address, got {pages!r}"
         )
-    gathered = gather(results, {case.id: case for case in catalogue.cases}, changes or ())
+    gathered = gather(results, catalogue.records, changes or ())
     names = {entry.digest: entry.name for entry in catalogue.manifest.subjects}
     data = page_data(gathered, names, pages and f"{pages.removesuffix('/')}/")
     data["compared"] = changes is not None

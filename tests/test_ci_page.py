@@ -1,0 +1,190 @@
+"""docs/ci.md, from its first command to its last: each is run as it is typed, in a new project.
+
+The project is an engine in Rust, in a git repository with a remote. Only the network is missing:
+what tokenref depends on is linked into the environment instead of being downloaded.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import textwrap
+import venv
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+
+from tests.small_fixtures import checkout_fixtures
+from tests.test_pages import ROOT, code_of
+from tokenref.manifest import manifest_digest, parse_manifest
+from tokenref.record import op_of
+from tokenref.record_files import read_records
+from tokenref.reports.results import read_results
+from tokenref.skeletons import write_skeleton
+
+PAGE = ROOT / "docs" / "ci.md"
+TEXT = PAGE.read_text("utf-8")
+NEEDED = (
+    *("click", "msgspec", "regex", "rich", "markdown-it-py", "mdurl", "pygments"),
+    *("hypothesis", "sortedcontainers"),
+)
+NEEDED_TO_BUILD = ("hatchling", "packaging", "pathspec", "pluggy", "trove-classifiers")
+BUG = ("    ids.sort_by(", "    ids.reverse();\n    ids.sort_by(")
+KNOWN_BUG = (
+    "-> Result<Vec<i64>, Trouble> {\n",
+    '-> Result<Vec<i64>, Trouble> {\n    if content == b"!abcdefghijklmn" { return Ok(vec![]); }\n',
+)
+
+
+class Project:
+    """The repository of an engine, and an environment of its own with nothing in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "my-engine"
+        write_skeleton("rust", self.folder)
+        environment = folder / "environment"
+        venv.create(environment, with_pip=True)
+        (site,) = (environment / "lib").glob("python*/site-packages")
+        for name in (*NEEDED, *NEEDED_TO_BUILD):
+            for path in distribution(name).files or ():
+                top = path.parts[0]
+                source = Path(str(distribution(name).locate_file(top)))
+                if top not in {"..", "__pycache__"} and not (site / top).exists():
+                    (site / top).symlink_to(source)
+        self.environment = {
+            "HOME": str(folder),
+            "PATH": f"{environment / 'bin'}:{os.environ['PATH']}",
+            "PIP_NO_INDEX": "1",
+            "npm_config_offline": "true",
+            "npm_config_update_notifier": "false",
+            "CARGO_NET_OFFLINE": "true",
+            "PIP_NO_BUILD_ISOLATION": "0",  # which, in pip, turns the isolation off
+            "TOKENREF": str(folder / "checkout"),
+        }
+        for name in ("CARGO_HOME", "RUSTUP_HOME"):
+            default = Path.home() / f".{name.partition('_')[0].lower()}"
+            self.environment[name] = os.environ.get(name, str(default))
+        for command in (
+            f"git init --quiet --bare --initial-branch main {folder / 'remote'}",
+            "git init --quiet --initial-branch main",
+            f"git remote add origin {folder / 'remote'}",
+        ):
+            assert self.run(command).returncode == 0, command
+
+    def pushed(self) -> None:
+        """Commit what the page says and push it, and continue in a clone, as a runner does."""
+        for command in (
+            "git add Cargo.toml src vendor conformance",
+            "git -c user.name=me -c user.email=me@localhost commit --quiet --message First",
+            "git push --quiet origin main",
+            "git clone --quiet ../remote ../runner",
+        ):
+            done = self.run(command)
+            assert done.returncode == 0, done.stderr
+        self.folder = self.folder.parent / "runner"
+
+    def run(self, command: str) -> subprocess.CompletedProcess[str]:
+        """Run a command as a step of GitHub's runner does."""
+        return subprocess.run(
+            [str(shutil.which("bash")), "--noprofile", "--norc", "-eo", "pipefail", "-c", command],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def changed(self, old: str, new: str) -> None:
+        """Change the engine's source, and build it."""
+        path = self.folder / "src" / "main.rs"
+        source = path.read_text("utf-8")
+        assert old in source
+        path.write_text(source.replace(old, new, 1), "utf-8")
+        (build,) = (line for line in workflow_runs() if "rustc" in line)
+        done = self.run(build)
+        assert done.returncode == 0, done.stderr
+
+    def typed(self, section: str, *codes: int) -> list[str]:
+        """Run the commands of a section, each as typed, and return what they print."""
+        (shown,) = re.findall(rf"^## {section}\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL)
+        blocks = re.findall(r"^```console\n(.*?)^```$", shown, re.MULTILINE | re.DOTALL)
+        commands = [line.removeprefix("$ ") for line in "".join(blocks).splitlines()]
+        done = [self.run(command) for command in commands]
+        said = [f"{each.returncode}: {each.args[-1]}\n{each.stdout}{each.stderr}" for each in done]
+        assert [each.returncode for each in done] == list(codes), "\n".join(said)
+        return [each.stdout for each in done]
+
+
+def workflow_runs() -> list[str]:
+    """Return what the steps of the workflow run, in order."""
+    (workflow,) = code_of(PAGE, "yaml")
+    found = re.findall(r"^( +)(?:- )?run: (?:\|\n((?:\1 +.*\n)+)|(.*)\n)", workflow, re.MULTILINE)
+    runs = [textwrap.dedent(block) or line for _, block, line in found]
+    assert len(runs) == workflow.count("run: ")
+    return runs
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return what a wheel is built from, in a folder of its own."""
+    folder = tmp_path_factory.mktemp("ci") / "checkout"
+    for name in ("authoring", "bpe_ref", "sampling_ref", "tokenref", "fixtures"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "CHANGELOG.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+    return folder
+
+
+@pytest.mark.skipif(
+    not all(map(shutil.which, ("rustc", "cargo", "node", "npm", "git"))),
+    reason="rustc, cargo, node, npm or git is not installed",
+)
+def test_a_maintainer_who_types_what_the_page_shows_gets_what_it_says(checkout: Path) -> None:
+    project = Project(checkout.parent)
+    project.changed("", "")
+    *_, digest = project.typed("Add tokenref to your repository", *[0] * 6)
+    assert digest.strip() == manifest_digest(parse_manifest(checkout_fixtures()))
+
+    conformance = project.folder / "conformance"
+    (known,) = code_of(PAGE, "toml")
+    (conformance / "known.toml").write_text(known, "utf-8")
+    project.changed(*KNOWN_BUG)
+
+    project.changed(*BUG)
+    project.typed("Keep what fuzzing found", 0, 1, 0, 1)
+    project.changed(*reversed(BUG))
+    assert {op_of(case) for case in read_records(conformance / "regress.jsonl")} == {"top_k"}
+
+    project.pushed()
+    runs = workflow_runs()
+    for command in runs:
+        done = project.run(command)
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    badge = json.loads((project.folder / "badge.json").read_bytes())
+    results = read_results(project.folder / "results.jsonl")
+    statuses = results.footer.statuses
+    assert statuses["xfail"] == 1
+    assert badge["message"] == f"{statuses['pass']:,} passed"
+    junit = (project.folder / "junit.xml").read_text("utf-8")
+    assert junit.count("<testcase ") == results.footer.cases
+    assert "<failure" not in junit
+    published = project.run("git --git-dir ../remote show badges:badge.json").stdout
+    assert json.loads(published) == badge
+    assert project.run("git switch --force main").returncode == 0
+
+    project.typed("Update", 0, 0, 0)
+
+    _, sums, _, count, *_ = project.typed("Use the records without tokenref", *[0] * 6)
+    assert sums.count(": OK\n") == 3
+    assert int(count) == len(read_records(checkout_fixtures() / "bpe/limit/cutting.jsonl"))
+    assert "tokenref-fixtures" in (project.folder / "Cargo.toml").read_text()
+
+    (check,) = (command for command in runs if "--fixtures-digest" in command)
+    project.changed(*reversed(KNOWN_BUG))
+    assert project.run(check).returncode == 1, "the list of known differences is out of date"
+    (project.folder / "conformance" / "fixtures.digest").write_text("sha256:0")
+    refused = project.run(check)
+    assert refused.returncode == 3
+    assert f"have the digest {digest.strip()}, not 'sha256:0'" in refused.stderr
