@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from tokenref.diagnosis import fitting_rules
 from tokenref.fuzzing.comparing import Outcome
 from tokenref.fuzzing.findings import Finding, said
 from tokenref.fuzzing.likely_bugs import LikelyBug, disagreement
@@ -55,6 +56,9 @@ def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
     elif finding.unfinished:
         smaller = "it may become smaller; with --state, the same command continues shrinking"
         lines.append(("but", smaller))
+    fitting = fitting_rules(op, profile, record["in"], finding.got.get("ok"))
+    if fitting:
+        lines.append(("matches", f"the rule {', or '.join(fitting)}"))
     line = canonical_json(record).decode()
     if len(line) > _LONGEST_RECORD:
         line = f"has {len(line):,} characters; use --state FILE and `tokenref promote` to write it"
