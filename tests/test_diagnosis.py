@@ -18,7 +18,7 @@ from bpe_ref.vocabulary.merges import ByConcatenation
 from sampling_ref import PROFILES
 from tokenref.answers import Answer, Engine, Ok, Refused, Unsupported
 from tokenref.catalogue import Catalogue, open_catalogue
-from tokenref.diagnosis import Seen, Signature, diagnose, digest, known_causes, length
+from tokenref.diagnosis import Known, Seen, Signature, diagnose, digest, known_causes, length
 from tokenref.engines.reference import ReferenceSession
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.engines.table import engine
@@ -29,7 +29,7 @@ from tokenref.runner import Run, run_engine
 from tokenref.subjects import SAMPLERS
 
 SEED = 20261122
-KNOWN = {each.name: each for each in known_causes()}
+KNOWN = {each.name: each for each in known_causes().causes}
 
 
 @pytest.fixture(scope="module")
@@ -248,7 +248,7 @@ def test_a_bug_that_no_mutant_has_is_not_taken_for_one(catalogue: Catalogue, nam
     cases = [case for case in catalogue.cases if op_of(case) == op and length(case) <= 500]
     finished = run(wrong, Random(SEED).sample(cases, min(len(cases), 400)), catalogue)
     assert finished.failures
-    assert {each.name for each in finished.diagnoses} <= {"invalid input"}
+    assert {each.name for each in finished.diagnoses} <= {"invalid input", "long inputs"}
 
 
 # ---- how it is decided
@@ -273,20 +273,26 @@ def bug(name: str, **answers: str) -> Signature:
 def test_two_bugs_are_named_and_what_is_left_is_not() -> None:
     known = [bug("one", a="1", b="1", c="1"), bug("other", d="2", e="2", f="2")]
     failed = dict.fromkeys("abc", "1") | dict.fromkeys("def", "2")
-    found = diagnose(results(failed, "xyz"), known)
+    found = diagnose(results(failed, "xyz"), Known(known))
     assert [(each.name, len(each.ids)) for each in found] == [("one", 3), ("other", 3)]
-    assert diagnose(results(failed | dict.fromkeys("ghijk", "3"), "xyz"), known) == []
+    assert diagnose(results(failed | dict.fromkeys("ghijk", "3"), "xyz"), Known(known)) == []
 
 
 def test_a_cause_that_predicts_failures_of_records_that_pass_is_not_named() -> None:
     known = [bug("one", a="1", b="1", c="1", x="1")]
-    assert diagnose(results(dict.fromkeys("abc", "1"), "xyz"), known) == []
-    assert len(diagnose(results(dict.fromkeys("abc", "1"), "yz"), known)) == 1
+    assert diagnose(results(dict.fromkeys("abc", "1"), "xyz"), Known(known)) == []
+    assert len(diagnose(results(dict.fromkeys("abc", "1"), "yz"), Known(known))) == 1
+
+
+def test_failures_on_long_inputs_do_not_hide_the_cause_of_the_others() -> None:
+    known = Known([bug("one", a="1", b="1", c="1")], frozenset(digest(case(s).id) for s in "xyz"))
+    one, long = diagnose(results(dict.fromkeys("abcxyz", "1"), ""), known)
+    assert (one.name, long.name, len(long.ids)) == ("one", "long inputs", 3)
 
 
 def test_causes_that_the_records_cannot_distinguish_are_all_named() -> None:
     known = [bug("one", a="1", b="1", c="1"), bug("same", a="1", b="1", c="1")]
-    (found,) = diagnose(results(dict.fromkeys("abc", "1"), "xyz"), known)
+    (found,) = diagnose(results(dict.fromkeys("abc", "1"), "xyz"), Known(known))
     assert found.name == "one or same"
     assert found.sentence == (
         'These 3 failures match the seeded bug one: "It is wrong", or '
@@ -302,7 +308,7 @@ def test_timeouts_on_long_texts_are_named_if_time_is_quadratic(
         Seen(case("short", "a" * 5_000), "pass", seconds=seconds),
         Seen(case("long", "a" * 20_000), "timeout", seconds=2.5),
     ]
-    found = diagnose(seen, [])
+    found = diagnose(seen, Known([]))
     assert bool(found) == is_named
     if is_named:
         assert found[0].sentence == (

@@ -23,14 +23,11 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from sampling_ref import PROFILES
 from tokenref.answers import Answer, Ok, Refused
-from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import DIGITS, TYPES, from_digits
 from tokenref.judge import FAILURES, runs_of
 from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
 from tokenref.record import OWN_DRAW_OPS, Case, canonical_json, op_of
-from tokenref.rules import choices_of, is_open, points, rule_name
 from tokenref.verdicts import MustRefuse
 
 PATH: Final = Path(__file__).parent / "causes.json.xz"
@@ -132,9 +129,17 @@ def _rounded(value: Any) -> Any:
 # ---- the file
 
 
-def pack_signatures(signatures: Iterable[Signature]) -> bytes:
+class Known(NamedTuple):
+    """What is known about causes."""
+
+    causes: Sequence[Signature]
+    left_out: frozenset[str] = frozenset()
+    """The digests of the records with inputs that are too long to ask every cause about them."""
+
+
+def pack_known(known: Known) -> bytes:
     """Return the content of the file before compression."""
-    found = list(signatures)
+    found = list(known.causes)
     records = sorted({record for each in found for record in each.answers})
     place = {record: at for at, record in enumerate(records)}
     causes = []
@@ -146,14 +151,15 @@ def pack_signatures(signatures: Iterable[Signature]) -> bytes:
         ]
         of_answers = "".join(answer for _, answer in answers)
         causes.append([each.kind, each.name, each.says, steps, of_answers])
-    return canonical_json({"format": 1, "records": "".join(records), "causes": causes})
+    content = {"format": 1, "records": "".join(records), "causes": causes}
+    return canonical_json({**content, "left_out": "".join(sorted(known.left_out))})
 
 
-def unpack_signatures(data: bytes) -> list[Signature]:
-    """Return the signatures of a file; the inverse of `pack_signatures`.
+def unpack_known(data: bytes) -> Known:
+    """Return the content of the file; the inverse of `pack_known`.
 
-    >>> known = [Signature("bug", "a-bug", "It is wrong.", {"00000001": "0a0b"})]
-    >>> unpack_signatures(pack_signatures(known)) == known
+    >>> known = Known([Signature("bug", "a-bug", "It is wrong.", {"00000001": "0a0b"})])
+    >>> unpack_known(pack_known(known)) == known
     True
     """
     content = json.loads(data)
@@ -165,7 +171,7 @@ def unpack_signatures(data: bytes) -> list[Signature]:
             at += step
             answers[records[at]] = answer
         found.append(Signature(kind, name, says, answers))
-    return found
+    return Known(found, frozenset(_parts(content["left_out"], 8)))
 
 
 def _parts(text: str, size: int) -> list[str]:
@@ -173,9 +179,9 @@ def _parts(text: str, size: int) -> list[str]:
 
 
 @cache
-def known_causes() -> Sequence[Signature]:
-    """Return the signatures of the package."""
-    return unpack_signatures(lzma.decompress(PATH.read_bytes()))
+def known_causes() -> Known:
+    """Return what the package knows about causes."""
+    return unpack_known(lzma.decompress(PATH.read_bytes()))
 
 
 # ---- the diagnosis
@@ -223,7 +229,7 @@ def _area(seen: Seen) -> tuple[str, bool]:
 
 
 def diagnose(
-    results: Iterable[Seen], signatures: Sequence[Signature] | None = None, *, fewest: int = FEWEST
+    results: Iterable[Seen], known: Known | None = None, *, fewest: int = FEWEST
 ) -> list[Diagnosis]:
     """Return the likely causes of failures, and the failures that each explains.
 
@@ -237,7 +243,10 @@ def diagnose(
     failed = {digest(seen.case.id): seen for seen in wrong}
     if not failed:
         return found
-    matches = _matches(known_causes() if signatures is None else signatures, passed, failed)
+    known = known or known_causes()
+    matches = _matches(known.causes, passed, failed)
+    hit = {record for match in matches for record in match.hits}
+    long = [failed.pop(record).case.id for record in known.left_out - hit if record in failed]
     left, chosen = set(failed), list[_Match]()
     while matches:
         best = max(matches, key=lambda match: match.gain(left))
@@ -267,6 +276,10 @@ def diagnose(
         for record, seen in failed.items()
         if record not in named and isinstance(seen.case.verdict, MustRefuse)
     ]
+    if long:
+        these = f"{len(long):,} failures are" if len(long) > 1 else "1 failure is"
+        sentence = f"{these} about inputs too long to be compared with known causes"
+        found.append(Diagnosis("long inputs", sentence, sorted(long)))
     if accepted:
         these = (
             f"{len(accepted):,} invalid inputs were" if len(accepted) > 1 else "1 invalid input was"
@@ -291,39 +304,6 @@ def _matches(
             match = _Match([], hits, frozenset(predicted - hits), wrong)
             together.setdefault((key[0], frozenset(key[1]), key[2]), match).causes.append(each)
     return list(together.values())
-
-
-# ---- rules
-
-
-def fitting_rules(
-    op: str, profile: str, request: Mapping[str, Any], out: Mapping[str, Any] | None
-) -> list[str]:
-    """Return the rules with one other choice that give this answer, with engines that use them.
-
-    >>> row = {"logits": {"f32": "3f8000003f80000000000000"}, "params": {"k": 1}}
-    >>> fitting_rules("top_k", "standard", row, {"keep": [1]})
-    ['ties.highest-id']
-    """
-    asked = choices_of(op, profile)
-    if asked is None or out is None:
-        return []
-    found = []
-    for point, choices in points(op).items():
-        for choice in choices:
-            changed = {**asked, point: choice}
-            if choice == asked.get(point, choices[0]) or not is_open(op, point, changed):
-                continue
-            name = rule_name(op, **changed)
-            answer = SamplerSession(name).answer(op, request)
-            if answer_digest(op, answer) == answer_digest(op, Ok(out)):
-                engines = [
-                    each.name
-                    for each in PROFILES.values()
-                    if any(s.step == op and s.choices.get(point) == choice for s in each.stages)
-                ]
-                found.append(f"{name} (of {', '.join(engines)})" if engines else name)
-    return found
 
 
 # ---- time

@@ -179,12 +179,15 @@ def check_judge(
 
     An engine fails the canaries whose wrong answer it gave, and passes the others, which are
     returned only if they are among the `chosen` ids. The judge must reject the right answer to each
-    canary that is failed, or if none is, to the first one without a vocabulary.
+    canary that is failed. If it judged none at all, it must do so for the first one.
     """
     trouble: list[str] = []
     results: list[Result] = []
     given = [result for result in canaries if result.judgement.status == "pass"]
-    for result in given or [each for each in canaries if each.case.vocab is None][:1]:
+    asked = given
+    if all(each.judgement.status in {"unsupported", "skip", "not_run"} for each in canaries):
+        asked = [each for each in canaries if each.case.vocab is None][:1]
+    for result in asked:
         case, subject = result.case, catalogue.subject(result.case.vocab)
         assert not isinstance(subject, str)  # noqa: S101 - the engine has answered about it
         right = _right_answer(case, subject)

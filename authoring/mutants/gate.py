@@ -110,6 +110,9 @@ class GateReport:
     """Why the gate proves nothing, if it does not."""
 
     required: int = REQUIRED
+    left_out: list[str] = field(default_factory=list)
+    """The ids of the cases that not every mutant was asked, because they are long."""
+
     others: list[Trial] = field(default_factory=list)
     """The results of other rules, which are no bugs and may survive."""
 
@@ -174,6 +177,8 @@ def run_gate(
     flags = sorted({flag for question in questions for flag in question.case.flags})
     trials = [Trial(each) for each in mutants.values()]
     report = GateReport(trials, len(questions), flags, missing, required=required)
+    short = {question.case.id for question in questions if not question.is_long}
+    report.left_out = [case.id for case in fixtures.cases if case.id not in short]
     report.others = [Trial(each) for each in others]
     if not questions:
         report.trouble.append("there is no case to run")

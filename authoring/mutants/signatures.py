@@ -14,7 +14,7 @@ from authoring.mutants.mutant import Mutant
 from authoring.mutants.samplers import Request, SamplersWithHandler, question
 from sampling_ref import PROFILES
 from tokenref.answers import Answer
-from tokenref.diagnosis import PATH, Kind, Signature, digest, pack_signatures
+from tokenref.diagnosis import PATH, Kind, Known, Signature, digest, pack_known
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.record import SAMPLER_OPS
 from tokenref.rules import STANDARD, choices_of, points, rule_name, slug
@@ -69,14 +69,14 @@ def _another(
 OTHER_RULES: Final = (*_of_points(), *_of_engines())
 
 
-def signatures(report: GateReport) -> list[Signature]:
+def known(report: GateReport) -> Known:
     """Return the signatures of everything that the gate ran and that a record rejects."""
     found = [_signature("bug", trial) for trial in report.trials]
     found += [
         _signature("engine" if trial.mutant.name in PROFILES else "rule", trial)
         for trial in report.others
     ]
-    return [each for each in found if each.answers]
+    return Known([each for each in found if each.answers], frozenset(map(digest, report.left_out)))
 
 
 def _signature(kind: Kind, trial: Trial) -> Signature:
@@ -87,7 +87,7 @@ def _signature(kind: Kind, trial: Trial) -> Signature:
 
 def write_signatures(report: GateReport, *, only_check: bool) -> bool:
     """Write the signatures, or compare them; return whether the file has this content now."""
-    data = pack_signatures(signatures(report))
+    data = pack_known(known(report))
     if PATH.is_file() and lzma.decompress(PATH.read_bytes()) == data:
         return True
     click.echo(
