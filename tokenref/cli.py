@@ -1,7 +1,8 @@
 """The `tokenref` command.
 
 Exit codes: 0 success; 1 an engine fails; 2 the command or its input is wrong; 3 the run is
-invalid, for example because no cases were run; 4 a bug in tokenref; 130 interrupted.
+invalid, or no cases were run, for example because no engine is installed; 4 a bug in tokenref;
+130 interrupted.
 """
 
 import sys
