@@ -99,7 +99,7 @@ def campaign(
     finally:
         run.end(why)
         if executor is not None:
-            executor.shutdown(wait=not interrupted, cancel_futures=True)
+            executor.shutdown(wait=not interrupted)
     if journal.findings:
         return FAILURES
     if interrupted:
