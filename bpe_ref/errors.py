@@ -12,13 +12,55 @@ BpeError
 └── ParameterError          also a ValueError: an argument outside its documented domain
 """
 
+from collections.abc import Callable
+from typing import Any
+
+LONGEST = 200
+"""The largest number of characters of a value in an error message."""
+
+LONGEST_MESSAGE = 1000
+"""The largest number of characters of a message, from which the middle is left out."""
+
+
+def shown(value: object) -> str:
+    """Return a value as an error message shows it, however long it is.
+
+    >>> shown(1.5), shown(10**5000), len(shown("a" * 10**6))
+    ('1.5', 'a whole number of more than 4000 digits', 203)
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no integer of more than 4,300 digits
+        return "a whole number of more than 4000 digits"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def _made_again(kind: type[Exception], message: str) -> Exception:
+    return kind.__new__(kind, message)
+
 
 class BpeError(Exception):
     """Base class of the errors below.
 
-    >>> issubclass(VocabularyFileError, BpeError)
-    True
+    A message is short, whatever it is about. A pickled error keeps its message and its
+    attributes; an attribute that is neither a number nor a text becomes its `shown` form.
+
+    >>> issubclass(VocabularyFileError, BpeError), len(str(SymbolError("a" * 10**6)))
+    (True, 1000)
     """
+
+    def __init__(self, message: str) -> None:
+        if len(message) > LONGEST_MESSAGE:
+            message = f"{message[: LONGEST_MESSAGE - LONGEST - 5]} ... {message[-LONGEST:]}"
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+        """Return how to make the error again without its constructor's arguments."""
+        state = {
+            name: value if isinstance(value, str | int | float) else shown(value)
+            for name, value in vars(self).items()
+        }
+        return _made_again, (type(self), str(self)), state
 
 
 class VocabularyError(BpeError, ValueError):
@@ -61,6 +103,6 @@ class ParameterError(BpeError, ValueError):
     """
 
     def __init__(self, name: str, value: object, requirement: str) -> None:
-        super().__init__(f"{name} {requirement}, got {value!r}")
+        super().__init__(f"{name} {requirement}, got {shown(value)}")
         self.name = name
         self.value = value

@@ -9,11 +9,16 @@ SamplingError
 └── UndecidedError     also an ArithmeticError: two numbers that could not be told apart
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from fractions import Fraction
+from typing import Any
 
 LONGEST = 200
 """The largest number of characters of a value in an error message."""
+
+LONGEST_MESSAGE = 1000
+"""The largest number of characters of a message, from which the middle is left out."""
 
 
 def shown(value: object) -> str:
@@ -29,12 +34,33 @@ def shown(value: object) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
+def _made_again(kind: type[Exception], message: str) -> Exception:
+    return kind.__new__(kind, message)
+
+
 class SamplingError(Exception):
     """Base class of the errors below.
 
-    >>> issubclass(RowError, SamplingError)
-    True
+    A message is short, whatever it is about. A pickled error keeps its message and its
+    attributes; an attribute that is neither a number nor a text becomes its `shown` form.
+
+    >>> issubclass(RowError, SamplingError), len(str(RowError("a" * 10**6)))
+    (True, 1000)
     """
+
+    def __init__(self, message: str) -> None:
+        if len(message) > LONGEST_MESSAGE:
+            message = f"{message[: LONGEST_MESSAGE - LONGEST - 5]} ... {message[-LONGEST:]}"
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+        """Return how to make the error again without its constructor's arguments."""
+        plain = (str, int, float, Fraction)
+        state = {
+            name: value if isinstance(value, plain) else shown(value)
+            for name, value in vars(self).items()
+        }
+        return _made_again, (type(self), str(self)), state
 
 
 class ParameterError(SamplingError, ValueError):

@@ -43,7 +43,7 @@ from sampling_ref.errors import ParameterError, RowError, UnknownNameError, show
 from sampling_ref.numbers.binary32 import all_to_binary32, to_binary32
 from sampling_ref.numbers.orders import last_greatest
 from sampling_ref.numbers.softmax import log_softmax
-from sampling_ref.parameters import read_choice, read_history, read_prompt_length
+from sampling_ref.parameters import is_finite, read_choice, read_history, read_prompt_length
 from sampling_ref.random.sources import NO_NUMBERS, Given, Randomness
 from sampling_ref.row import (
     LARGEST,
@@ -86,6 +86,8 @@ class Run:
     candidates: Candidates
     applied: tuple[Applied, ...]
     draw: Draw
+    stages: tuple[Stage, ...] = ()
+    """The stages of the applied steps."""
 
     @property
     def trace(self) -> Trace:
@@ -136,14 +138,16 @@ class Evaluation:
     def run(self, *, until: int | None = None) -> Run:
         """Apply the engine's stages in order: all of them, or the first `until`."""
         candidates, applied, draw = self.candidates, list[Applied](), self.profile.draw
+        stages: list[Stage] = []
         is_greedy, after = self.is_greedy, self.profile.greedy.after
         for stage in self.profile.stages[:until]:
             if stage.is_off(self.parameters) or (is_greedy and stage.step not in after):
                 continue
             applied.append(self.apply(stage, candidates))
+            stages.append(stage)
             candidates = applied[-1].after
             draw = stage.draw or draw
-        return Run(candidates, tuple(applied), draw)
+        return Run(candidates, tuple(applied), draw, tuple(stages))
 
     def apply(self, stage: Stage, candidates: Candidates) -> Applied:
         """Apply one stage, after the sort that the engine does for it."""
@@ -279,6 +283,11 @@ def _check_state(state: object) -> None:
     for name in state:
         if name not in STATE and name not in {"history", "prompt_length", "words_taken"}:
             raise UnknownNameError("part of a state", name, STATE)
+    if "mu" in state and not is_finite(state["mu"]):
+        raise ParameterError("state['mu']", state["mu"], "must be a finite number")
+    past = state.get("past", (0, 0))
+    if not isinstance(past, Sequence) or len(past) != 2 or not all(map(is_finite, past)):
+        raise ParameterError("state['past']", past, "must be a pair of finite numbers")
 
 
 def step(profile: str, op: str, logits: Any, history: Any = (), **given: Any) -> list[float]:
@@ -310,7 +319,12 @@ def step(profile: str, op: str, logits: Any, history: Any = (), **given: Any) ->
             raise UnknownNameError(f"parameter of {op} in {profile}", name, used)
     if op == "logprobs":
         return _log_probabilities(made.candidates, made.situation.size)
-    return list(map(float, made.one_step(op).row(made.situation.size)))
+    row = list(map(float, made.one_step(op).row(made.situation.size)))
+    if inf in row:
+        token = row.index(inf)
+        logit = shown(made.candidates.logits[token])
+        raise RowError(f"{op} makes no finite number of the logit of token {token}, {logit}")
+    return row
 
 
 def _lz_step(profile: str, logits: Any, history: Any, given: Mapping[str, Any]) -> list[float]:

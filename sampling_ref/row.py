@@ -32,7 +32,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import inf, isfinite, isinf, nan
+from math import copysign, inf, isfinite, isinf, nan
 from typing import Any, TypeAlias, TypeGuard
 
 from sampling_ref.errors import ParameterError, RowError, shown
@@ -273,15 +273,20 @@ class Candidates:
     def true_logits(self) -> list[Number]:
         """Return the candidates' logits; those behind a temperature as the nearest floats.
 
-        >>> Candidates([0, 1], [1.0, 3.0], Fraction(1, 2)).true_logits()
-        [0.5, 1.5]
+        A logit that no float can hold becomes infinite.
+
+        >>> Candidates([0, 1, 2], [1.0, 3.0, 1e308], Fraction(5, 2)).true_logits()
+        [2.5, 7.5, inf]
         """
         if self.factor == 1:
             return list(self.logits)
-        return [
-            logit if logit == -inf else float(Fraction(logit) * self.factor)
-            for logit in self.logits
-        ]
+        return [logit if logit == -inf else self._times_factor(logit) for logit in self.logits]
+
+    def _times_factor(self, logit: Number) -> float:
+        try:
+            return float(Fraction(logit) * self.factor)
+        except OverflowError:
+            return copysign(inf, logit)
 
     def possible_logits(self) -> ReadRow:
         """Return the entries; raise `RowError` if all of them are minus infinity."""

@@ -57,6 +57,9 @@ class Project:
             "HOME": str(folder),
             "PATH": f"{environment / 'bin'}:{os.environ['PATH']}",
             "PIP_NO_INDEX": "1",
+            "npm_config_offline": "true",
+            "npm_config_update_notifier": "false",
+            "CARGO_NET_OFFLINE": "true",
             "PIP_NO_BUILD_ISOLATION": "0",  # which, in pip, turns the isolation off
             "TOKENREF": str(folder / "checkout"),
         }
@@ -73,7 +76,7 @@ class Project:
     def pushed(self) -> None:
         """Commit what the page says and push it, and continue in a clone, as a runner does."""
         for command in (
-            "git add src vendor conformance",
+            "git add Cargo.toml src vendor conformance",
             "git -c user.name=me -c user.email=me@localhost commit --quiet --message First",
             "git push --quiet origin main",
             "git clone --quiet ../remote ../runner",
@@ -127,14 +130,17 @@ def workflow_runs() -> list[str]:
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return what a wheel is built from, in a folder of its own."""
     folder = tmp_path_factory.mktemp("ci") / "checkout"
-    for name in ("bpe_ref", "sampling_ref", "tokenref", "fixtures"):
+    for name in ("authoring", "bpe_ref", "sampling_ref", "tokenref", "fixtures"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "CHANGELOG.md", "LICENSE"):
         shutil.copy(ROOT / name, folder)
     return folder
 
 
-@pytest.mark.skipif(shutil.which("rustc") is None, reason="rustc is not installed")
+@pytest.mark.skipif(
+    not all(map(shutil.which, ("rustc", "cargo", "node", "npm", "git"))),
+    reason="rustc, cargo, node, npm or git is not installed",
+)
 def test_a_maintainer_who_types_what_the_page_shows_gets_what_it_says(checkout: Path) -> None:
     project = Project(checkout.parent)
     project.changed("", "")
@@ -169,6 +175,11 @@ def test_a_maintainer_who_types_what_the_page_shows_gets_what_it_says(checkout: 
     assert project.run("git switch --force main").returncode == 0
 
     project.typed("Update", 0, 0, 0)
+
+    _, sums, _, count, *_ = project.typed("Use the records without tokenref", *[0] * 6)
+    assert sums.count(": OK\n") == 3
+    assert int(count) == len(read_records(checkout_fixtures() / "bpe/limit/cutting.jsonl"))
+    assert "tokenref-fixtures" in (project.folder / "Cargo.toml").read_text()
 
     (check,) = (command for command in runs if "--fixtures-digest" in command)
     project.changed(*reversed(KNOWN_BUG))

@@ -17,6 +17,7 @@ from tokenref.fuzzing.promoting import open_regressions, own_target, promoted
 from tokenref.goldens import open_goldens
 from tokenref.record import RecordError
 from tokenref.record_files import read_records
+from tokenref.reports.results import read_results
 from tokenref.runner import run_engine
 
 WHY = "A text that a token spells must not become that token unless merges make it."
@@ -139,8 +140,11 @@ def test_a_finding_becomes_a_record_that_its_engine_fails(found: Path, tmp_path:
     catalogue = open_goldens(out, str(vocabulary))
     assert [case.id for case in catalogue.cases] == [name]
     for engine, code in (("greedy", 1), ("heap", 0)):
-        checked = command("check", engine, "--records", out, "--vocabulary", vocabulary)
+        results = tmp_path / f"{engine}.jsonl"
+        options = ("--records", out, "--vocabulary", vocabulary, "--json", results)
+        checked = command("check", engine, *options)
         assert checked.exit_code == code, checked.output
+        assert read_results(results).header.fixtures_version == catalogue.manifest.version
 
 
 def test_a_regression_file_brings_its_vocabularies_along(found: Path, tmp_path: Path) -> None:

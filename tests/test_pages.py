@@ -184,13 +184,17 @@ def test_the_consumer_of_samplers_on_the_format_page_finds_no_failure() -> None:
     assert int(found[2]) > 5
 
 
-def test_the_tests_that_pages_show_pass(tmp_path: Path) -> None:
-    shown = []
-    for page in (ROOT / "README.md", ROOT / "docs" / "pytest.md"):
-        blocks = code_of(page, "python")
-        shown += [block for block in blocks if ">>>" not in block]
-    assert len(shown) == 3
-    (tmp_path / "test_shown.py").write_text("\n\n".join(shown), encoding="utf-8")
+SHOWN_TESTS: Final = [
+    block
+    for page in (ROOT / "README.md", ROOT / "docs" / "pytest.md")
+    for block in code_of(page, "python")
+    if ">>>" not in block
+]
+
+
+def run_tests(tmp_path: Path, source: str) -> str:
+    """Run a file of tests, and return the last line of what pytest printed."""
+    (tmp_path / "test_shown.py").write_text(source, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--rootdir", ".", "test_shown.py"],
         cwd=tmp_path,
@@ -199,6 +203,23 @@ def test_the_tests_that_pages_show_pass(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout
+    return done.stdout.splitlines()[-1]
+
+
+def test_the_tests_that_pages_show_pass(tmp_path: Path) -> None:
+    shown = [block for block in SHOWN_TESTS if "import torch" not in block]
+    assert len(shown) == 3
+    run_tests(tmp_path, "\n\n".join(shown))
+
+
+def test_the_example_for_vllm_and_transformers_passes(tmp_path: Path) -> None:
+    for name in ("torch", "transformers"):
+        pytest.importorskip(name, reason="the samplers' engines are an extra")
+    (shown,) = [block for block in SHOWN_TESTS if "import torch" in block]
+    assert "def test_golden_batches" in shown
+    passed = re.search(r"(\d+) passed", run_tests(tmp_path, shown))
+    assert passed is not None
+    assert int(passed[1]) > 40
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

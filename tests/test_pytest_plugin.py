@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sampling_ref import PROFILES, step
+from tokenref.floats import unpack
 from tokenref.pytest import (
     NoCasesError,
     assert_draw,
@@ -29,6 +31,7 @@ from tokenref.pytest import (
     cases,
 )
 from tokenref.pytest.golden import SELECTED
+from tokenref.record import FILTER_OPS
 
 pytest_plugins = ["pytester"]
 
@@ -41,6 +44,33 @@ def says(check: Callable[..., None], *given: Any, **more: Any) -> str:
     sentence = str(caught.value)
     assert "\n" not in sentence
     return sentence
+
+
+def row_of(case: Any) -> list[float]:
+    numbers: list[float] = case.probs if "probs" in case.request else case.logits
+    return numbers
+
+
+def kept_by(engine: str, row: list[float], params: dict[str, Any]) -> list[int]:
+    """Return what an engine keeps, from the row that its own step leaves."""
+    (op,) = {
+        stage.step
+        for stage in PROFILES[engine].stages
+        if set(params) <= stage.parameters() and stage.step in FILTER_OPS
+    }
+    left = step(engine, op, row, uniforms=[0.0], **params)
+    return [token for token, logit in enumerate(left) if logit > -inf]
+
+
+def _answers(case: Any) -> list[dict[str, Any]]:
+    """Return the right answers to a batch, with numbers as floats."""
+    return [
+        {
+            name: list(unpack(value)) if isinstance(value, dict) else value
+            for name, value in answer.items()
+        }
+        for answer in case.record.out.rows
+    ]
 
 
 # ---- golden records as parameters
@@ -85,6 +115,20 @@ def test_kept_tokens_may_come_in_any_order_and_as_arrays() -> None:
     case.check(keep=np.array(keep[::-1]))
     case.check(keep=set(keep))
     assert f"without [{keep[0]}]" in says(case.check, keep=keep[1:])
+
+
+def test_kept_tokens_may_be_a_mask_or_the_row_that_is_left() -> None:
+    for case in (each.values[0] for each in cases("top_k", "top_p", refused=False)):
+        keep = getattr(case.record.out, "keep", None)
+        if keep is None or not set(keep) < set(range(len(row_of(case)))):
+            continue
+        row, gone = row_of(case), -inf if "logits" in case.request else 0.0
+        if all(row[token] != gone for token in keep):
+            mask = [token in keep for token in range(len(row))]
+            case.check(keep=mask)
+            case.check(keep=np.array(mask))
+            case.check(keep=[entry if token in keep else gone for token, entry in enumerate(row)])
+            assert "the mask must have" in says(case.check, keep=[*mask, True])
 
 
 def test_numbers_that_the_type_does_not_hold_are_said_to_be_so() -> None:
@@ -225,6 +269,107 @@ def test_a_draw_is_checked_with_the_numbers_that_were_used() -> None:
     assert_draw(ROW, 1, uniforms=[0.125])
     assert_draw(ROW, 0, uniforms=[0.125], rule="boundary.reach")
     assert "expected the token 1, got 0" in says(assert_draw, ROW, 0, uniforms=[0.125])
+
+
+def test_an_engine_and_its_parameters_work_in_every_helper() -> None:
+    row = [3.0, 2.0, 2.0, 1.0]
+    helpers: list[tuple[Callable[..., None], str, dict[str, Any]]] = [
+        (assert_top_k, "vllm", {"top_k": 2}),
+        (assert_top_p, "vllm", {"top_p": 0.75}),
+        (assert_min_p, "vllm", {"min_p": 0.5}),
+        (assert_typical, "transformers", {"typical_p": 0.25}),
+        (assert_epsilon, "transformers", {"epsilon_cutoff": 0.25}),
+        (assert_eta, "transformers", {"eta_cutoff": 0.0625}),
+        (assert_top_h, "transformers", {"top_h": 0.5}),
+        (assert_top_n_sigma, "llama.cpp", {"top_n_sigma": 1.0}),
+        (assert_top_a, "exllamav2", {"top_a": 0.5}),
+        (assert_tail_free, "exllamav2", {"tfs": 0.5}),
+        (assert_xtc, "mlx-lm", {"xtc_threshold": 0.25, "xtc_probability": 1.0}),
+    ]
+    for check, engine, params in helpers:
+        more = {"uniforms": [0.0]} if check is assert_xtc else {}
+        given = {"rule": engine, **params, **more}
+        expected = kept_by(engine, row, params)
+        check(row, expected, **given)
+        assert "must be kept" in says(check, row, [], **given)
+        assert "give logits" in says(check, row, expected, logits=False, **given)
+        assert "has no parameter 'temperature', only" in says(
+            check, row, expected, temperature=0.5, **given
+        )
+    assert_step("temperature", row, [6.0, 4.0, 4.0, 2.0], rule="vllm", temperature=0.5)
+    assert_step("top_k", row, [3.0, 2.0, 2.0, -inf], rule="vllm", top_k=2)
+    assert_softmax([4.0, 4.0, 1.0], [0.5, 0.5, 0.0], rule="vllm", temperature=0.5, top_k=1)
+    assert_draw(row, 0, uniforms=[0.5], rule="llama.cpp", top_k=2)
+    assert "expected the token 0" in says(
+        assert_draw, row, 3, uniforms=[0.5], rule="llama.cpp", temp=0.0
+    )
+    assert "did you mean 'vllm'?" in says(assert_top_p, row, [0], rule="vlm", p=0.5)
+    assert "no parameter of vllm 'p'" in says(assert_top_p, row, [0], rule="vllm", p=0.5)
+    assert "unexpected keyword argument 'k'" in says(assert_top_p, row, [0], p=0.5, k=1)
+
+
+def test_helpers_accept_batches() -> None:
+    rows = [[0.5, 0.25, 0.125, 0.125], [0.125, 0.125, 0.25, 0.5]]
+    kept = [[0.5, 0.25, 0.0, 0.0], [0.0, 0.0, 0.25, 0.5]]
+    for batch in (rows, np.array(rows)):
+        for result in (kept, np.array(kept), [[0, 1], [3, 2]], np.array(kept) > 0):
+            assert_top_k(batch, result, k=2)
+            assert_top_p(batch, result, p=0.75)
+            assert_top_k(batch, result, k=np.array([2, 2]))
+    assert_top_k(rows, [[0], [2, 3]], k=np.array([1, 2]))
+    assert "row 1: top_k: too much is kept: [2] as well" in says(
+        assert_top_k, rows, [[0, 1], [2, 3]], k=np.array([2, 1])
+    )
+    assert "the result must have an entry for each of 2 rows, got 1" in says(
+        assert_top_k, rows, [[0, 1]], k=2
+    )
+    assert "k must have an entry for each of 2 rows, got 3" in says(
+        assert_top_k, rows, kept, k=np.array([1, 2, 3])
+    )
+    assert_step(
+        "presence_penalty",
+        np.zeros((2, 2)),
+        [[-0.5, 0.0], [0.0, -0.5]],
+        history=[[0, 0], [1]],
+        penalty=0.5,
+    )
+    assert_softmax(np.zeros((2, 2)), np.full((2, 2), 0.5))
+    assert_draw(rows, np.array([1, 3]), uniforms=np.array([[0.5], [0.75]]))
+    assert "row 1: draw: expected the token 3, got 2" in says(
+        assert_draw, rows, [1, 2], uniforms=[[0.5], [0.75]]
+    )
+
+
+def test_batches_have_floats_and_are_judged_row_by_row() -> None:
+    batches = [each.values[0] for each in cases("batch", refused=False)]
+    assert len(batches) > 50
+    for case in batches:
+        for row in case.rows:
+            numbers = row.get("probs", row.get("logits"))
+            assert all(type(number) is float for number in numbers)
+            assert not any(isinstance(value, dict) for value in row["params"].values() if value)
+        case.check(rows=_answers(case))
+    case = next(each for each in batches if each.request["op"] == "top_k" and len(each.rows) > 1)
+    keeps = [answer["keep"] for answer in case.record.out.rows]
+    case.check(rows=keeps)
+    case.check(
+        rows=[
+            [token in keep for token in range(len(row.get("logits", row.get("probs"))))]
+            for keep, row in zip(keeps, case.rows, strict=True)
+        ]
+    )
+    assert "rows: expected" in says(case.check, rows=keeps[1:])
+    assert "rows[0]: the result must be ids" in says(case.check, rows=[None, *keeps[1:]])
+
+
+def test_numbers_within_calls_and_states_are_floats() -> None:
+    case = cases("mirostat_2", refused=False)[0].values[0]
+    assert type(case.state["mu"]) is float
+    out = case.record.out
+    case.check(token=out.token, state={"mu": out.state.mu.values()[0]})
+    assert "state.mu" in says(case.check, token=out.token, state={"mu": 0.125})
+    sampled = [call for call in cases("sequence")[0].values[0].calls if "sample" in call]
+    assert all(type(number) is float for call in sampled for number in call["sample"]["logits"])
 
 
 # ---- the plugin itself, in a suite of its own

@@ -129,6 +129,8 @@ class Plain32(Numbers):
         """Return the rounded quotients; an infinite one is an error."""
         divisor = to_binary32(temperature)
         quotients = all_to_binary32([quotient(float(x), divisor) for x in candidates.logits])
+        if divisor == inf and -inf in candidates.logits:
+            raise RowError("the temperature inf makes no number of a logit at minus infinity")
         if not max(quotients) < inf:
             raise RowError(f"the temperature {divisor!r} makes logits too large for 32 bits")
         return replace(candidates, logits=ReadRow(quotients), whole=None)

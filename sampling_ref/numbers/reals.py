@@ -107,8 +107,35 @@ def nearest_to_enclosed(low: int, high: int, bits: int, form: Format = BINARY64)
 Bounds: TypeAlias = tuple[int, int] | None
 """An enclosure; None where so few binary places say nothing (a divisor that may be zero)."""
 
+
+def nearest_below(numerator: int, denominator: int) -> float:
+    """Return the float nearest to numbers that lie below numerator/denominator, but hardly.
+
+    It is another float than the one nearest to the number itself only in the middle of two.
+
+    >>> nearest_below(1, 1), nearest_below(2**54 + 2, 2**54), nearest_below(2**54 + 6, 2**54)
+    (1.0, 1.0, 1.0000000000000002)
+    """
+    # Middles are multiples of 2**-1075, so none lies between the number and this one.
+    return nearest((numerator << 1076) - 1, denominator << 1076)
+
+
 _FIRST_BITS: Final = 64
 _LAST_BITS: Final = 8192
+_MOST_BITS: Final = 16384
+
+
+def next_bits(bits: int) -> int:
+    """Return twice as many binary places; UndecidedError if a search has used 16,384.
+
+    >>> next_bits(64)
+    128
+    """
+    if bits >= _MOST_BITS:
+        raise UndecidedError(f"{bits} binary places do not decide between two answers")
+    return 2 * bits
+
+
 _DIGITS: Final = 10**200
 
 

@@ -4,10 +4,9 @@ A C library's exp is a little off now and then (1 in some thousand values of a g
 and differently on different machines. Here an enclosure is rounded at both ends, and is
 made closer until both give the same float (Ziv, "Fast evaluation of elementary
 mathematical functions with correctly rounded last bit", ACM Transactions on Mathematical
-Software 17, 1991). The number of digits is never fixed beforehand. The loop ends: e**x for
-rational x other than 0, and the logarithm of a rational other than 1, are transcendental
-and so never in the middle of two floats; a binary logarithm of a rational is
-transcendental or a whole number.
+Software 17, 1991). e**x for rational x other than 0, and the logarithm of a rational other
+than 1, are transcendental and so never in the middle of two floats: close enough enclosures
+decide. A number that 16,384 binary places cannot round raises `UndecidedError`.
 
 Overflow and underflow
     As IEEE 754 rounds to nearest: e**710 is infinity, e**-746 is zero, numbers between the
@@ -22,7 +21,7 @@ from math import inf
 
 from sampling_ref.errors import ParameterError
 from sampling_ref.numbers.enclosures import SLACK, exp_mantissa, log_bounds
-from sampling_ref.numbers.reals import nearest_to_enclosed
+from sampling_ref.numbers.reals import nearest_to_enclosed, next_bits
 from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number
 
@@ -49,7 +48,7 @@ def rounded_exp(x: Number) -> float:
         found = nearest_to_enclosed(mantissa, mantissa + SLACK, bits - shift)
         if found is not None:
             return found
-        bits *= 2
+        bits = next_bits(bits)
 
 
 def rounded_log(x: Number) -> float:
@@ -72,4 +71,4 @@ def rounded_log(x: Number) -> float:
         found = nearest_to_enclosed(low, high, bits)
         if found is not None:
             return found
-        bits *= 2
+        bits = next_bits(bits)

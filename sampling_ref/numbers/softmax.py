@@ -15,6 +15,15 @@ Impossible tokens
 
 Units
     Logarithms are natural; the entropy is in nats.
+
+Ties
+    log p = l - m - log Z with the largest logit m. The difference l - m may lie exactly in
+    the middle of two floats, and log Z may be smaller than any number of digits shows:
+    2**16 and -2**-37 differ by such a middle, and log Z is below 10**-28000. But log Z is
+    positive, unless only one token is possible, so log p lies below the middle.
+
+The end of the search
+    What 16,384 binary places leave open raises `UndecidedError`.
 """
 
 from fractions import Fraction
@@ -22,7 +31,7 @@ from math import inf
 
 from sampling_ref.numbers.enclosures import SLACK, exp_mantissa
 from sampling_ref.numbers.exponential_sums import scaled_difference
-from sampling_ref.numbers.reals import nearest_to_enclosed
+from sampling_ref.numbers.reals import nearest, nearest_below, nearest_to_enclosed, next_bits
 from sampling_ref.numbers.totals import entropy_of, total_weight
 from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number, Row, read_possible_logits
@@ -51,7 +60,7 @@ def softmax(logits: Row, *, factor: Number = 1) -> list[float]:
             if found_now is not None:
                 found[logit] = found_now
         left -= found.keys()
-        bits *= 2
+        bits = next_bits(bits)
     return [found[logit] for logit in row]
 
 
@@ -88,10 +97,14 @@ def log_softmax(logits: Row, *, factor: Number = 1) -> list[float]:
             numerator, denominator = scaled_difference(logit, largest, scale)
             scaled = (numerator << bits) // denominator
             found_now = nearest_to_enclosed(scaled - bounds[1], scaled + 1 - bounds[0], bits)
+            if found_now is None and bounds[0] <= 0:
+                below = nearest_below(numerator, denominator)
+                if below == nearest(scaled - bounds[1], 1 << bits):
+                    found_now = below
             if found_now is not None:
                 found[logit] = found_now
         left -= found.keys()
-        bits *= 2
+        bits = next_bits(bits)
     return [found[logit] for logit in row]
 
 

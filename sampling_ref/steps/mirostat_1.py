@@ -126,9 +126,13 @@ def _count(
         return 1 if is_huge else _whole_part(log_k, tokens, whole)
     if flat == "one":
         return 1
-    if mu >= 0 and 2**mu > size - 1:  # k is infinite
+    if mu < 0:
+        return 1
+    if mu >= size.bit_length():  # k is infinite; 2**mu may be too large to be written down
         return tokens
-    return 1 + (whole == "nearest and one" and 2**mu == size - 1)
+    if mu.denominator == 1 and 2 ** int(mu) == size - 1:
+        return 1 + (whole == "nearest and one")
+    return tokens if Real(2).log() * mu > Real(size - 1).log() else 1
 
 
 def _log_k(steps: list[Fraction], mu: Fraction, size: int) -> Real:

@@ -105,7 +105,7 @@ def campaign(
     finally:
         run.end(why)
         if executor is not None:
-            executor.shutdown(wait=not interrupted, cancel_futures=True)
+            executor.shutdown(wait=not interrupted)
     if journal.findings and not interrupted:
         _print_likely_causes(engine, journal.findings.values())
     if journal.findings:

@@ -3,21 +3,31 @@
 The result of a filter may be the ids of the kept tokens, a boolean mask, or the row after the
 filter, in which removed tokens have minus infinity (0 in a row of probabilities). Where rounding
 in 32 bits decides, the answer of each arithmetic is accepted.
+
+Every helper also accepts a batch: a row that is 2-D, with a result for each row. A parameter that
+is an array or a tensor then has one value for each row. Histories and random numbers may be 2-D.
+
+`rule` is the name of a rule (see `tokenref rules`) or of an engine. For an engine, parameters have
+the engine's names, and rows contain logits.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import partial
 from math import inf
 from typing import Any, Final
 
 import msgspec
 
+from sampling_ref import PROFILES, STEPS, UnknownNameError
+from sampling_ref.evaluation import evaluation
 from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import FloatsError, Type, pack, units_apart, unpack
 from tokenref.judging_samplers import set_difference
-from tokenref.pytest.golden import plain
+from tokenref.pytest.golden import AnswerError, kept_tokens, plain
 from tokenref.questions.sampling import pack_parameters
+from tokenref.record import FILTER_OPS
 from tokenref.rounding.margins import UndecidedError, filter_verdict
 from tokenref.rules import choices_of, rule_names
 from tokenref.verdicts import Either, Exact, Set
@@ -32,14 +42,13 @@ def assert_kept(
     result: Any,
     *,
     rule: str = "standard",
-    logits: bool = False,
-    uniforms: Sequence[float] = (),
+    logits: bool | None = None,
+    uniforms: Any = (),
     **params: Any,
 ) -> None:
     """Assert that a filter keeps the right tokens of a row of probabilities or logits.
 
-    `rule` is the name of a rule (see `tokenref rules`) or of an engine. For an engine, the
-    parameters have its names, and the row contains logits.
+    `logits` is whether the row contains logits. An engine and `top_n_sigma` need them.
 
     >>> assert_kept("top_k", [0.5, 0.25, 0.25], [0, 1], k=2)
     >>> assert_kept("top_k", [0.5, 0.25, 0.25], [0, 2], k=2)
@@ -61,29 +70,124 @@ def assert_kept(
     >>> assert_tail_free([0.5, 0.25, 0.25], [0, 1], z=1.0)
     >>> assert_top_h([0.5, 0.5], [0, 1], alpha=1.0)
     >>> assert_xtc([0.5, 0.25, 0.25], [2], threshold=0.25, probability=1.0, uniforms=[0.0])
+
+    >>> assert_top_p([3.0, 2.0, 1.0], [0, 1], rule="vllm", top_p=0.75)
+    >>> assert_top_k([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]], [[0], [0]], k=1)
+    Traceback (most recent call last):
+    AssertionError: row 1: top_k: the order is wrong: 1 (0.5) is removed and the lighter ...
     """
     __tracebackhide__ = True
-    numbers = plain(row)
-    request: dict[str, Any] = {
-        "logits" if logits else "probs": _packed(numbers),
-        "params": pack_parameters(params),
+    kind = "logits" if _has_logits(op, rule, logits=logits) else "probs"
+    for place, numbers, got, values, more in _rows(op, row, result, params, uniforms=uniforms):
+        request = _request(kind, numbers, op, rule, values, more)
+        try:
+            kept = kept_tokens(got, numbers, logits=kind == "logits")
+        except AnswerError as error:
+            raise AssertionError(f"{place}{op}: {error}") from None
+        expected = _right_answer(place, op, rule, request)["keep"]
+        if kept != expected and kept not in _others_allowed(op, rule, request, numbers, kept):
+            diagnosis = _diagnosis(op, rule, request, numbers, expected, kept)
+            raise AssertionError(f"{place}{op}: {diagnosis}")
+
+
+def _has_logits(op: str, rule: str, *, logits: bool | None) -> bool:
+    """Return whether a row contains logits. An engine's always does."""
+    __tracebackhide__ = True
+    if rule not in PROFILES:
+        return bool(logits)
+    if logits is False:
+        raise AssertionError(f"{op}: the question is invalid: for the rule {rule}, give logits")
+    return True
+
+
+def _rows(
+    op: str, row: Any, result: Any, params: Mapping[str, Any], **more: Any
+) -> Iterator[tuple[str, list[float], Any, dict[str, Any], dict[str, Any]]]:
+    """Yield each row with its name in messages, its result, its parameters, and more about it."""
+    __tracebackhide__ = True
+    numbers, results = plain(row), plain(result)
+    if not numbers or not isinstance(numbers[0], list):
+        values = {name: plain(value) for name, value in params.items()}
+        yield "", numbers, results, values, {name: plain(part) for name, part in more.items()}
+        return
+    count = len(numbers)
+
+    def each(name: str, given: Any, *, is_batch: bool) -> list[Any]:
+        """Return what is given for each row."""
+        entries = plain(given)
+        if not is_batch:
+            return [entries] * count
+        if not isinstance(entries, list) or len(entries) != count:
+            got = len(entries) if isinstance(entries, list) else f"{entries!r:.40}"
+            raise AssertionError(
+                f"{op}: {name} must have an entry for each of {count} rows, got {got}"
+            )
+        return entries
+
+    of_results = each("the result", results, is_batch=True)
+    of_params = {
+        name: each(name, value, is_batch=bool(getattr(value, "shape", ())))
+        for name, value in params.items()
     }
-    if len(uniforms):
-        request["uniforms"] = pack(plain(uniforms), "f64")
-    kept = _kept(op, numbers, plain(result), logits=logits)
-    expected = _right_answer(op, rule, request)["keep"]
-    if kept != expected and kept not in _others_allowed(op, rule, request, numbers, kept):
-        raise AssertionError(f"{op}: {_diagnosis(op, rule, request, numbers, expected, kept)}")
+    of_more = {}
+    for name, given in more.items():
+        entries = plain(given)
+        is_batch = isinstance(entries, list) and any(isinstance(entry, list) for entry in entries)
+        of_more[name] = each(name, entries, is_batch=is_batch)
+    for place in range(count):
+        yield (
+            f"row {place}: ",
+            numbers[place],
+            of_results[place],
+            {name: values[place] for name, values in of_params.items()},
+            {name: values[place] for name, values in of_more.items()},
+        )
 
 
-def _right_answer(op: str, rule: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+def _request(
+    kind: str,
+    row: Sequence[float],
+    op: str,
+    rule: str,
+    params: Mapping[str, Any],
+    more: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return a question. Raises `AssertionError` for a parameter that an engine's step lacks."""
+    __tracebackhide__ = True
+    request = {kind: _packed(row), "params": pack_parameters(params), **more}
+    if len(more.get("uniforms", ())):
+        request["uniforms"] = pack(more["uniforms"], "f64")
+    else:
+        request.pop("uniforms", None)
+    if rule in PROFILES and op in STEPS:
+        profile = PROFILES[rule]
+        try:
+            stages = evaluation(profile, [0.0]).stages_of(op)
+            given = {profile.parameter(name).name: name for name in params}
+        except UnknownNameError as error:
+            raise AssertionError(f"{op}: the question is invalid: {error}") from None
+        used = set().union(*(stage.parameters() for stage in stages))
+        for name in given.keys() - used:
+            known = ", ".join(sorted(used))
+            what = f"{op} in {rule} has no parameter {given[name]!r}, only {known}"
+            raise AssertionError(f"{op}: the question is invalid: {what}")
+    return request
+
+
+def _right_answer(place: str, op: str, rule: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the reference's answer. Raises `AssertionError` for an invalid question."""
     __tracebackhide__ = True
-    answer = SamplerSession(rule).answer(op, request)
+    try:
+        answer = SamplerSession(rule).answer(op, request)
+    except TypeError as error:  # a parameter that a rule lacks or needs
+        raise AssertionError(f"{place}{op}: the question is invalid: {error}") from None
     if isinstance(answer, Ok):
         return answer.out
     reason = answer.message if isinstance(answer, Refused) else getattr(answer, "reason", "")
-    raise AssertionError(f"{op}: the question is invalid: {reason}")
+    near = get_close_matches(rule, [*PROFILES, *rule_names(op)], n=1)
+    if rule not in PROFILES and near and near[0] != rule:
+        reason += f"; did you mean {near[0]!r}?"
+    raise AssertionError(f"{place}{op}: the question is invalid: {reason}")
 
 
 def _others_allowed(
@@ -109,27 +213,6 @@ def _packed(numbers: Sequence[float], dtype: Type = "f32") -> dict[str, str]:
         return pack(numbers, dtype)
     except FloatsError:
         return pack(numbers, "f64")
-
-
-def _kept(op: str, row: Sequence[float], result: Any, *, logits: bool) -> list[int]:
-    """Return which tokens a result keeps, ascending."""
-    __tracebackhide__ = True
-    if not isinstance(result, list):
-        raise AssertionError(f"{op}: the result must be ids, a mask or a row, got {result!r:.80}")  # noqa: TRY004
-    is_mask = bool(result) and all(isinstance(entry, bool) for entry in result)
-    if is_mask or any(isinstance(entry, float) for entry in result):
-        if len(result) != len(row):
-            what = f"the {'mask' if is_mask else 'row'} must have {len(row)} entries"
-            raise AssertionError(f"{op}: {what} like the question, got {len(result)}")
-        gone = -inf if logits and not is_mask else 0
-        return [token for token, entry in enumerate(result) if entry != gone]
-    repeated = sorted({token for token in result if result.count(token) > 1})
-    if repeated:
-        raise AssertionError(f"{op}: the token {repeated[0]} is kept twice")
-    foreign = [token for token in result if not 0 <= token < len(row)]
-    if foreign:
-        raise AssertionError(f"{op}: {foreign[0]} is not a token of a row of {len(row)}")
-    return sorted(result)
 
 
 assert_top_k: Final = partial(assert_kept, "top_k")
@@ -166,17 +249,25 @@ assert_xtc: Final = partial(assert_kept, "xtc")
 """Assert that of the tokens above `threshold` only the least probable one is kept."""
 
 
-def assert_softmax(logits: Any, result: Any, *, ulp: int = _CLOSE) -> None:
+def assert_softmax(
+    logits: Any, result: Any, *, ulp: int = _CLOSE, rule: str = "standard", **params: Any
+) -> None:
     """Assert that probabilities are the softmax of a row of logits, within `ulp` units.
+
+    For an engine, they are those after its whole chain with these parameters.
 
     >>> assert_softmax([0.0, 0.0], [0.5, 0.5])
     >>> assert_softmax([0.0, 0.0], [0.75, 0.25])
     Traceback (most recent call last):
     AssertionError: softmax[0]: expected 0.5, got 0.75 (4194304 units in the last place)
+    >>> assert_softmax([4.0, 4.0, 1.0], [0.5, 0.5, 0.0], rule="transformers", top_k=1)
     """
     __tracebackhide__ = True
-    expected = _right_answer("softmax", "standard", {"logits": _packed(plain(logits))})["probs"]
-    _assert_close("softmax", expected, plain(result), ulp)
+    op = "distribution" if rule in PROFILES else "softmax"
+    for place, row, got, values, _ in _rows("softmax", logits, result, params):
+        request = _request("logits", row, op, rule, values, {})
+        expected = _right_answer(place, op, rule, request)["probs"]
+        _assert_close(f"{place}softmax", expected, got, ulp)
 
 
 def assert_step(
@@ -184,7 +275,7 @@ def assert_step(
     logits: Any,
     result: Any,
     *,
-    history: Sequence[int] = (),
+    history: Any = (),
     prompt_length: int = 0,
     rule: str = "standard",
     ulp: int = 0,
@@ -196,37 +287,55 @@ def assert_step(
     >>> assert_step("repetition_penalty", [2.0, -1.0], [1.0, -0.5], history=[0, 1], penalty=2.0)
     Traceback (most recent call last):
     AssertionError: repetition_penalty[1]: expected -2.0, got -0.5 (16777216 units in the ...)
+    >>> assert_step("temperature", [1.0], [2.0], rule="vllm", temperature=0.5)
     """
     __tracebackhide__ = True
-    request = {
-        "logits": _packed(plain(logits)),
-        "history": plain(history),
-        "prompt_length": prompt_length,
-        "params": pack_parameters(params),
-    }
-    _assert_close(op, _right_answer(op, rule, request)["logits"], plain(result), ulp)
+    if op in FILTER_OPS:
+        assert_kept(op, logits, result, rule=rule, logits=True, **params)
+        return
+    more = {"history": history, "prompt_length": prompt_length}
+    for place, row, got, values, situation in _rows(op, logits, result, params, **more):
+        request = _request("logits", row, op, rule, values, situation)
+        expected = _right_answer(place, op, rule, request)["logits"]
+        _assert_close(f"{place}{op}", expected, got, ulp)
 
 
 def assert_draw(
-    row: Any, token: Any, *, uniforms: Sequence[float], rule: str = "standard", logits: bool = False
+    row: Any,
+    token: Any,
+    *,
+    uniforms: Any,
+    rule: str = "standard",
+    logits: bool | None = None,
+    history: Any = (),
+    prompt_length: int = 0,
+    **params: Any,
 ) -> None:
     """Assert that random numbers draw the right token.
+
+    For an engine, the token is the one that its whole chain draws with these parameters.
 
     >>> assert_draw([0.5, 0.5], 1, uniforms=[0.5])
     >>> assert_draw([0.5, 0.5], 0, uniforms=[0.5])
     Traceback (most recent call last):
     AssertionError: draw: expected the token 1, got 0
+    >>> assert_draw([2.0, 3.0, 3.5], 2, uniforms=[0.25], rule="llama.cpp", top_k=2)
     """
     __tracebackhide__ = True
-    request = {
-        "logits" if logits else "probs": _packed(plain(row)),
-        "uniforms": _packed(plain(uniforms)),
-    }
-    expected = _right_answer("draw", rule, request)["token"]
-    got = plain(token)
-    got = got[0] if isinstance(got, list) and len(got) == 1 else got
-    if got != expected:
-        raise AssertionError(f"draw: expected the token {expected}, got {got!r:.80}")
+    is_engine = rule in PROFILES
+    op, kind = ("sample" if is_engine else "draw"), "probs"
+    if _has_logits("draw", rule, logits=logits):
+        kind = "logits"
+    more: dict[str, Any] = {"uniforms": uniforms}
+    if is_engine:
+        more |= {"history": history, "prompt_length": prompt_length}
+    for place, numbers, drawn, values, situation in _rows("draw", row, token, params, **more):
+        request = _request(kind, numbers, op, rule, values, situation)
+        request.setdefault("uniforms", pack([], "f64"))
+        expected = _right_answer(place, op, rule, request)["token"]
+        got = drawn[0] if isinstance(drawn, list) and len(drawn) == 1 else drawn
+        if got != expected:
+            raise AssertionError(f"{place}draw: expected the token {expected}, got {got!r:.80}")
 
 
 def _assert_close(what: str, expected: Mapping[str, str], got: Any, ulp: int) -> None:

@@ -1,15 +1,17 @@
 """Golden records as parameters of a test, and a program under test that answers them.
 
-Numbers of records are Python numbers, and `check` judges an answer.
+Numbers in records are Python numbers here, and `check` judges an answer.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from hashlib import sha256
+from math import inf
 from typing import Any, Final
 
 import msgspec
@@ -17,7 +19,7 @@ import pytest
 
 from tokenref.answers import Ok, Refused
 from tokenref.catalogue import Catalogue, open_catalogue
-from tokenref.floats import FloatsError, Type, pack, type_of, unpack
+from tokenref.floats import TYPES, FloatsError, Type, pack, type_of, unpack
 from tokenref.judge import judge
 from tokenref.protocol.channel import StartError
 from tokenref.protocol.opening import GreetingError, open_program
@@ -59,15 +61,15 @@ SELECTED: Final = Selected()
 _NUMBERS: Final = frozenset({"probs", "logits", "uniforms", "logprobs"})
 """Parts of questions and answers that are numbers of one type."""
 
-_ROWS: Final = frozenset({"draft", "target"})
-"""Parts that are lists of rows."""
-
-
 _WIDEST: Final = 200
 
 
 class NoCasesError(Exception):
     """A selection without golden records, which would make a test that proves nothing."""
+
+
+class AnswerError(Exception):
+    """An answer in a form that no record has."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,11 +128,7 @@ class Golden:
             raise AttributeError(
                 f"a question of {self.op} has {', '.join(request)}, but no {name!r}"
             )
-        if name in _NUMBERS:
-            return unpack(request[name])
-        if name in _ROWS and isinstance(request[name], list):
-            return [unpack(row) for row in request[name]]
-        return unpack_parameters(request[name]) if name == "params" else request[name]
+        return _unpacked(request[name], name)
 
     @property
     def type(self) -> Type:
@@ -142,7 +140,8 @@ class Golden:
         """Raise `AssertionError` with one sentence unless the answer is right.
 
         The parts have the names of the record's `out`: `keep`, `logits`, `probs`, `token`, `ids`.
-        Kept tokens may be in any order.
+        Kept tokens may be ids in any order, a mask, or the row that is left. `rows`, the answer to
+        a batch, has one entry for each row: what `keep` or `logits` may be, or a dict of parts.
 
         >>> case = cases("count", ids="bpe/count/texts/*")[0].values[0]
         >>> case.check(count=-1)  # doctest: +ELLIPSIS
@@ -150,22 +149,16 @@ class Golden:
         AssertionError: bpe/count/texts/...: count: expected ..., got -1. ...
         """
         __tracebackhide__ = True
-        self._judge(Ok({name: self._part(name, plain(value)) for name, value in answer.items()}))
+        right = msgspec.to_builtins(self.record.out)
+        try:
+            self._judge(Ok(_packed(plain(answer), right or {}, self.request)))
+        except AnswerError as error:
+            raise AssertionError(f"{self.id}: {error}") from None
 
     def check_refused(self, code: ErrorCode) -> None:
         """Raise `AssertionError` unless the input must be refused with this code."""
         __tracebackhide__ = True
         self._judge(Refused(code, "it was refused"))
-
-    def _part(self, name: str, value: Any) -> Any:
-        if name == "keep" and isinstance(value, list):
-            return sorted(value)
-        if name in _NUMBERS and isinstance(value, list):
-            try:
-                return pack(value, self.type)
-            except (FloatsError, TypeError) as error:
-                raise AssertionError(f"{self.id}: {name}: {error}") from None
-        return value
 
     def _judge(self, answer: Ok | Refused) -> None:
         __tracebackhide__ = True
@@ -174,6 +167,91 @@ class Golden:
             raise NoCasesError(f"{self.id} cannot be judged here: {subject}")
         if detail := judge(self.record, answer, subject).detail:
             raise AssertionError(f"{self.id}: {detail}. Why the case exists: {self.why}")
+
+
+def kept_tokens(result: Any, row: Sequence[float], *, logits: bool) -> list[int]:
+    """Return the ids that a result keeps, ascending: ids, a mask, or the row that is left.
+
+    >>> row = [1.0, 0.0]
+    >>> [kept_tokens(kept, row, logits=True) for kept in ([1, 0], [True, False], [-inf, 0.0])]
+    [[0, 1], [0], [1]]
+    """
+    if not isinstance(result, list):
+        raise AnswerError(f"the result must be ids, a mask or a row, got {result!r:.80}")
+    is_mask = bool(result) and all(isinstance(entry, bool) for entry in result)
+    if is_mask or any(isinstance(entry, float) for entry in result):
+        if len(result) != len(row):
+            what = f"the {'mask' if is_mask else 'row'} must have {len(row)} entries"
+            raise AnswerError(f"{what} like the question, got {len(result)}")
+        gone = -inf if logits and not is_mask else 0
+        return [token for token, entry in enumerate(result) if entry != gone]
+    for token in result:
+        if not isinstance(token, int) or isinstance(token, bool):
+            raise AnswerError(f"the result must be ids, a mask or a row, got {token!r:.80} in it")
+        if not 0 <= token < len(row):
+            raise AnswerError(f"{token} is not a token of a row of {len(row)}")
+    repeated = [token for token, count in Counter(result).items() if count > 1]
+    if repeated:
+        raise AnswerError(f"the token {min(repeated)} is kept twice")
+    return sorted(result)
+
+
+def _unpacked(value: Any, name: str = "") -> Any:
+    """Return a part of a question with the numbers in it as floats."""
+    if name == "params":
+        return unpack_parameters(value)
+    if isinstance(value, list):
+        return [_unpacked(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    if "gen" in value or (len(value) == 1 and next(iter(value)) in TYPES):
+        return unpack(value)[0] if name == "mu" else unpack(value)
+    return {key: _unpacked(entry, key) for key, entry in value.items()}
+
+
+def _packed(
+    answer: Mapping[str, Any], right: Mapping[str, Any], request: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return an answer in the form of a record, with numbers in the types of the right answer."""
+    packed: dict[str, Any] = {}
+    for name, value in answer.items():
+        expected = right.get(name)
+        row = next((request[name] for name in ("probs", "logits") if name in request), None)
+        if name == "keep" and row is not None:
+            packed[name] = kept_tokens(value, unpack(row), logits="logits" in request)
+        elif name == "rows" and "rows" in request and isinstance(value, list):
+            packed[name] = _packed_rows(value, expected or [], request["rows"])
+        elif isinstance(value, dict):
+            given = expected if isinstance(expected, dict) else {}
+            packed[name] = _packed(value, given, {})
+        elif name in {*_NUMBERS, "mu", "past"}:
+            dtype = type_of(expected or row or {})
+            numbers = value if isinstance(value, list) else [value]
+            try:
+                packed[name] = pack(numbers, dtype)
+            except (FloatsError, TypeError) as error:
+                raise AnswerError(f"{name}: {error}") from None
+        else:
+            packed[name] = value
+    return packed
+
+
+def _packed_rows(
+    answers: Sequence[Any], right: Sequence[Mapping[str, Any]], requests: Sequence[Any]
+) -> list[dict[str, Any]]:
+    """Return the answer to each row of a batch. One that is not a dict is its only part."""
+    if len(answers) != len(requests):
+        raise AnswerError(f"rows: expected {len(requests)} rows, got {len(answers)}")
+    packed = []
+    for place, (answer, request) in enumerate(zip(answers, requests, strict=True)):
+        expected = right[place] if right else {}
+        (part,) = [name for name in expected if name != "stages"] or ["keep"]
+        parts = answer if isinstance(answer, dict) else {part: answer}
+        try:
+            packed.append(_packed(parts, expected, request))
+        except AnswerError as error:
+            raise AnswerError(f"rows[{place}]: {error}") from None
+    return packed
 
 
 def cases(
