@@ -313,7 +313,9 @@ def parsed_ids(written: str) -> list[int]:
     try:
         return [int(word) for word in words]
     except ValueError:
-        odd = next(word for word in words if not word.lstrip("-").isdecimal())
+        odd = next(
+            (word for word in words if not word.lstrip("-").isdecimal()), max(words, key=len)
+        )
         raise InputError(f"ids must be whole numbers, got {odd[:40]!r}") from None
 
 

@@ -70,6 +70,7 @@ def _case(line: CaseLine, reason: str) -> str:
         said = _attributes({"message": line.detail, "type": line.status})
         more = [f"got: {line.got}"] if line.got else []
         more += [f"log: {line.log}"] if line.log else []
+        more += [f"likely cause: {line.cause}"] if line.cause else []
         text = "\n".join(escape(visible(each)) for each in more)
         return f"<testcase{test}><failure{said}>{text}</failure></testcase>\n"
     known = f"known: {line.known}: {reason}" if line.known else line.detail
