@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
-
 from tokenref.answers import Engine, LoadsProfiles, LoadsTokenizers, Unsupported
-from tokenref.commands.paths import InputError
+from tokenref.commands.endings import reached
+from tokenref.commands.paths import InputError, output_console
 from tokenref.fuzzing.campaign import (
     COMMAND,
     Done,
@@ -114,7 +113,7 @@ def ask_again(wanted: Wanted, index: int, shrink_seconds: float) -> int:
     plan = plan_for(wanted, engine)
     if wanted.seed is None:
         raise InputError("--at needs --seed, the seed of the campaign")
-    comparer, console = Comparer(engine, wanted.ignored), Console()
+    comparer, console = Comparer(engine, wanted.ignored), output_console()
     question = questions_of(plan.selection, plan.seed, index // GROUP)[index % GROUP]
     (outcome,) = comparer.compare([question])
     print_question(console, outcome)
@@ -272,7 +271,7 @@ class CampaignRun:
         """Print what the journal already contains. The campaign ends after `most` likely bugs."""
         self.trouble = False
         self._journal, self._writer, self._most = journal, writer, most
-        self._console = Console()
+        self._console = output_console()
         self._bugs = LikelyBugs(journal.findings.values())
         self._shown: set[str] = set()
         plan = journal.plan
@@ -298,6 +297,8 @@ class CampaignRun:
         Findings are written before the group is marked as done. If the campaign ends in between,
         the group is run again.
         """
+        if done.findings:
+            reached(FAILURES)
         for finding in done.findings:
             known = self._journal.findings
             if not finding.is_kept(known):

@@ -13,7 +13,14 @@ from bpe_ref.formats.tiktoken import write_tiktoken
 from bpe_ref.learning.training import TrainingProgress
 from bpe_ref.registry import REGISTRY
 from bpe_ref.vocabulary.merges import ByConcatenation
-from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, progress_bar
+from tokenref.commands.paths import (
+    FILE,
+    FOLDER,
+    InputError,
+    must_be_writable,
+    output_console,
+    progress_bar,
+)
 from tokenref.corpus_files import read_text
 
 
@@ -47,7 +54,7 @@ def audit_command(name_or_path: str) -> None:
 
     Lists dead and improper tokens, holes in the ids, and missing bytes.
     """
-    print_audit(Console(), load(name_or_path))
+    print_audit(output_console(), load(name_or_path))
 
 
 @click.command("train")

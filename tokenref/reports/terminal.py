@@ -159,8 +159,8 @@ def _print_failures(console: Console, summary: Summary, names: Mapping[str, str]
         return
     print_line(console, f"{name}: {failed:,} failures", "bold red", above="\n")
     for failure in summary.failures:
-        call = summary.entry.again or [name]
-        again = shlex.join(["tokenref", "check", *call, "--id", failure.id, *summary.options])
+        call = ["tokenref", summary.entry.command, *(summary.entry.again or [name])]
+        again = shlex.join([*call, "--id", failure.id, *summary.options])
         _print_failure(console, failure, summary.records.get(failure.id), names, again)
     if failed > len(summary.failures):
         rest = f"  and {failed - len(summary.failures):,} more; use --json FILE to see all"
