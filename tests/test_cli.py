@@ -593,7 +593,7 @@ def test_a_sampler_s_record_is_shown_in_decimal_or_bit_for_bit() -> None:
 
 def test_a_text_can_be_encoded_and_traced() -> None:
     result = tokenref("encode", "don't")
-    ids = [int(line.split("\t")[0]) for line in result.output.splitlines()]
+    ids = [int(line.split("\t")[0]) for line in result.stdout.splitlines()]
     assert ids == load("tiny").encode("don't", special="ordinary")
     assert 'piece "\'t"' in tokenref("trace", "don't").output
 

@@ -1,7 +1,8 @@
 """The `tokenref` command.
 
 Exit codes: 0 success; 1 an engine fails; 2 the command or its input is wrong; 3 the run is
-invalid, for example because no cases were run; 4 a bug in tokenref; 130 interrupted.
+invalid, or no cases were run, for example because no engine is installed; 4 a bug in tokenref;
+130 interrupted.
 """
 
 import sys
@@ -9,7 +10,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from io import TextIOWrapper
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -107,17 +108,33 @@ def _ended_by(error: BaseException, ctx: click.Context) -> tuple[int, str]:
 
 def _shown(error: click.ClickException) -> int:
     """Show how a command is used, and return the exit code."""
+    error.message = brief(error.message)  # type: ignore[misc] # final for subclasses only
     with suppress(OSError):
         error.show()
     forget_output()
     return error.exit_code
 
 
+LONGEST: Final = 2000
+"""The largest number of characters of a message, from which the middle is left out."""
+
+
+def brief(message: str) -> str:
+    """Return a message without its middle if it is longer than a few lines.
+
+    >>> brief("a" * 3000)[1690:1710], len(brief("a" * 10**6))
+    ('aaaaa ... aaaaaaaaaa', 2000)
+    """
+    if len(message) <= LONGEST:
+        return message
+    return f"{message[: LONGEST - 305]} ... {message[-300:]}"
+
+
 def _say(sentence: str) -> None:
     """Print why a command ends, if standard error can be written."""
     if sentence:
         with suppress(OSError):
-            click.echo(f"tokenref: {visible(sentence)}", err=True)
+            click.echo(f"tokenref: {visible(brief(sentence))}", err=True)
     forget_output()
 
 

@@ -189,7 +189,7 @@ def _present(cases: Sequence[Case], catalogue: Catalogue, *, shipped: bool) -> l
         else:
             present.append(case)
     for reason, count in missing.items():
-        click.echo(f"{count:,} cases are omitted: {reason}", err=True)
+        click.echo(f"{count:,} cases are omitted: {visible(reason)}", err=True)
     return present
 
 

@@ -64,7 +64,8 @@ def trace_command(text: str, vocabulary: str) -> None:
     for traced in tokenizer.trace(content):
         click.echo(f"piece {traced.piece!r}")
         for number, tokens in enumerate(traced.steps):
-            click.echo(f"{number:4}  {' '.join(map(tokenizer.id_to_token, tokens))}")
+            shown = " ".join(visible(tokenizer.id_to_token(token)) for token in tokens)
+            click.echo(f"{number:4}  {shown}")
 
 
 def _trace_bytes(model: ByteBPE, piece: str) -> None:

@@ -81,6 +81,7 @@ def _case(line: CaseLine, reason: str) -> str:
         if '"f' in line.got:  # numbers, which were made readable
             more.append(f"in bits: {line.got}")
         more += [f"log: {line.log}"] if line.log else []
+        more += [f"likely cause: {line.cause}"] if line.cause else []
         text = "\n".join(escape(visible(each)) for each in more)
         return f"<testcase{test}><failure{said}>{text}</failure></testcase>\n"
     known = f"known: {line.known}: {reason}" if line.known else line.detail

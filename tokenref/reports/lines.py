@@ -88,6 +88,7 @@ def engine_line(run: Run) -> EngineLine:
         exit=run.exit_code,
         incidents=[*map(bounded, run.incidents)],
         restarts=run.restarts,
+        causes={each.name: each.sentence for each in run.diagnoses},
     )
 
 
@@ -114,6 +115,7 @@ def case_line(run: Run, result: Result, known: Sequence[Known] = ()) -> CaseLine
         remark=bounded(remark),
         ulp=judgement.ulp,
         known=title,
+        cause=run.causes.get(case.id, ""),
     )
 
 

@@ -120,6 +120,9 @@ class CaseLine(_Strict, frozen=True, kw_only=True, tag="case"):
     known: str = ""
     """The title of the known difference that covers the case."""
 
+    cause: str = ""
+    """The name of the likely cause of a failure."""
+
 
 class EngineLine(_Strict, frozen=True, kw_only=True, tag="engine"):
     """The totals of one engine."""
@@ -137,6 +140,8 @@ class EngineLine(_Strict, frozen=True, kw_only=True, tag="engine"):
     """Failures that no single case caused."""
 
     restarts: int = 0
+    causes: dict[str, str] = {}
+    """The likely causes of failures: their names, and a sentence about each."""
 
 
 class Footer(_Strict, frozen=True, kw_only=True, tag="footer"):
