@@ -175,8 +175,9 @@ def _print_failure(
     console: Console, summary: Summary, line: CaseLine, names: Mapping[str, str]
 ) -> None:
     """Print one failure, with information from its record if that is available."""
-    case, call = summary.records.get(line.id), summary.entry.again or [summary.entry.name]
-    again = shlex.join(["tokenref", "check", *call, "--id", line.id, *summary.options])
+    case, entry = summary.records.get(line.id), summary.entry
+    call = ["tokenref", entry.command, *(entry.again or [entry.name])]
+    again = shlex.join([*call, "--id", line.id, *summary.options])
     console.print(Text(f"\n  {visible(line.id)}", style="bold"), Text(line.status, style="red"))
     lines = [*split_detail(line.detail), ("again", again)]
     if case is not None:
