@@ -61,14 +61,14 @@ def prose(page: Path) -> str:
 
 @cache
 def sections() -> frozenset[str]:
-    """Return every section of the book, as the records name it."""
+    """Return every section of the book and of the front pages, as the records name it."""
     found = set()
-    for page in PAGES:
+    for page in (*PAGES, ROOT / "README.md", ROOT / "fixtures" / "README.md"):
         text = prose(page)
         titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
         slugs = [re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles]
         slugs += re.findall(r'^<a id="([^"]+)"></a>$', text, re.MULTILINE)
-        found |= {f"docs/{page.name}#{slug}" for slug in slugs}
+        found |= {f"{page.relative_to(ROOT)}#{slug}" for slug in slugs}
     return frozenset(found)
 
 
@@ -165,7 +165,9 @@ def test_every_link_of_the_book_leads_somewhere() -> None:
             linked = (page.parent / path).resolve() if path else page
             assert linked.exists(), f"{page.name}: {target}"
             if anchor:
-                assert f"docs/{linked.name}#{anchor}" in sections(), f"{page.name}: {target}"
+                assert f"{linked.relative_to(ROOT)}#{anchor}" in sections(), (
+                    f"{page.name}: {target}"
+                )
 
 
 def test_every_vocabulary_is_used_and_says_why_it_exists() -> None:

@@ -1,7 +1,12 @@
 """What a tokenizer makes of a text, on the command line: for people, and as JSON for programs."""
 
+import contextlib
 import json
-from collections.abc import Sequence
+import os
+import subprocess
+import sys
+import tty
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +189,172 @@ def test_every_kind_of_tokenizer_can_be_audited(model_file: Path) -> None:
     assert result.exit_code == 0
     assert "SentencePieceModel" in result.stdout
     assert "missing bytes" not in result.stdout
+
+
+@pytest.mark.parametrize("ids", [[97, 27, 91, 50, 74, 98], [195], [13, 10, 0, 10], [226, 130], []])
+def test_decode_writes_exactly_the_bytes_of_the_tokens(ids: list[int]) -> None:
+    command = [sys.executable, "-m", "tokenref", "decode"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [*command, *map(str, ids)], input=b"", capture_output=True, check=True, env=environment
+    )
+    assert (done.stdout, done.stderr) == (load("tiny").decode_bytes(ids), b"")
+
+
+def test_decode_writes_exactly_the_bytes_to_a_terminal_too() -> None:
+    terminal, inner = os.openpty()
+    tty.setraw(inner)  # a terminal changes line ends otherwise
+    command = [sys.executable, "-m", "tokenref", "decode", "97", "27", "91", "50", "74", "10", "98"]
+    subprocess.run(command, stdout=inner, check=True, stdin=subprocess.DEVNULL)
+    os.close(inner)
+    assert os.read(terminal, 100) == b"a\x1b[2J\nb"
+    os.close(terminal)
+
+
+def test_tokens_with_control_characters_are_shown_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    vocab = {"a": 0, "\x1b[2J": 1, "b\nc": 2}
+    added = [
+        {"id": token, "content": text, "special": False, "normalized": False}
+        | {"single_word": False, "lstrip": False, "rstrip": False}
+        for text, token in vocab.items()
+    ]
+    model = {"type": "BPE", "vocab": vocab, "merges": []}
+    path.write_text(json.dumps({"version": "1.0", "added_tokens": added, "model": model}))
+    for command in (["encode"], ["trace"]):
+        shown = tokenref(*command, "a\x1b[2Jb\nc", "--vocabulary", path).stdout
+        assert "\\x1b[2J" in shown
+        assert "b\\nc" in shown
+        assert "\x1b" not in shown
+        assert "b\nc" not in shown
+    raw = tokenref("decode", "1", "2", "--vocabulary", path).stdout_bytes
+    assert raw == b"\x1b[2J b\nc"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    paths = [tmp_path / "one.txt", tmp_path / "two.txt", tmp_path / "empty.txt"]
+    for path, text in zip(paths, ("to be", "or not to be", ""), strict=True):
+        path.write_text(text, encoding="utf-8")
+    return paths
+
+
+def options(files: Sequence[Path]) -> list[str]:
+    return [word for path in files for word in ("--file", str(path))]
+
+
+def test_several_files_have_a_line_each_and_a_total(files: list[Path]) -> None:
+    tiny = load("tiny")
+    ids = [tiny.encode(path.read_text()) for path in files]
+    counts = [len(row) for row in ids]
+    assert tokenref("count", *options(files)).stdout.splitlines() == [
+        *(f"{path}\t{count}" for path, count in zip(files, counts, strict=True)),
+        f"total\t{sum(counts)}",
+    ]
+    assert tokenref("encode", *options(files)).stdout.splitlines() == [
+        *(
+            f"{path}\t{len(row)}\t{' '.join(map(str, row))}"
+            for path, row in zip(files, ids, strict=True)
+        ),
+        f"total\t{sum(counts)}",
+    ]
+    assert tokenref("chunks", "--most", "1", *options(files)).stdout.splitlines() == [
+        *(f"{path}\t{count}\t{count}" for path, count in zip(files, counts, strict=True)),
+        f"total\t{sum(counts)}\t{sum(counts)}",
+    ]
+
+
+def test_programs_get_every_file_and_the_total_as_json(files: list[Path]) -> None:
+    counted = as_json("count", *options(files))
+    alone = [as_json("count", "--file", path) for path in files]
+    named = [{"file": str(path), **found} for path, found in zip(files, alone, strict=True)]
+    assert counted == {"files": named, "total": sum(found["count"] for found in alone)}
+    cut = as_json("chunks", "--most", "2", *options(files))
+    assert [entry["file"] for entry in cut["files"]] == list(map(str, files))
+    assert cut["files"][1]["chunks"] == as_json("chunks", "--most", "2", "or not to be")["chunks"]
+    assert cut["total"] == {
+        "chunks": sum(len(entry["chunks"]) for entry in cut["files"]),
+        "tokens": counted["total"],
+    }
+    encoded = as_json("encode", *options(files))
+    assert encoded["files"][0] == {"file": str(files[0]), **as_json("encode", "to be")}
+    assert encoded["total"] == counted["total"]
+
+
+def test_a_limit_applies_to_each_file_and_the_total_says_what_is_certain(files: list[Path]) -> None:
+    counts = [load("tiny").count(path.read_text()) for path in files]
+    assert counts[0] < counts[1]
+    shown = tokenref("count", "--limit", str(counts[0]), *options(files)).stdout.splitlines()
+    assert shown[0].endswith(f"\t{counts[0]}")
+    assert shown[1].endswith(f"\tmore than {counts[0]}")
+    assert shown[-1] == f"total\tmore than {2 * counts[0]}"
+    assert as_json("count", "--limit", str(counts[0]), *options(files))["total"] is None
+
+
+@pytest.mark.parametrize("command", [["encode"], ["count"], ["chunks", "--most", "5"]])
+def test_an_argument_that_names_a_file_is_refused_with_the_option_that_reads_it(
+    command: list[str], files: list[Path]
+) -> None:
+    refused = tokenref(*command, files[0])
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert f"use --file {files[0]}" in refused.stderr
+    several = tokenref(*command, *files)
+    assert several.exit_code == 2
+    assert f"use --file {files[0]} --file {files[1]}" in several.stderr
+    assert tokenref(*command, "to", "be").exit_code == 2
+    assert tokenref(*command, "x" * 10000).exit_code == 0
+
+
+@pytest.mark.parametrize("command", [["encode"], ["count"], ["chunks", "--most", "5"]])
+def test_the_vocabulary_that_nobody_named_is_named_on_standard_error(command: list[str]) -> None:
+    silent = tokenref(*command, "to be", "--vocabulary", "tiny")
+    told = tokenref(*command, "to be")
+    assert silent.stderr == ""
+    assert "so tiny was used" in told.stderr
+    assert told.stdout == silent.stdout
+
+
+@pytest.mark.parametrize("command", [["count"], ["chunks", "--most", "500"]])
+def test_long_files_are_counted_in_parts_with_a_progress_bar(
+    command: list[str], tmp_path: Path
+) -> None:
+    path, out = tmp_path / "[long].txt", tmp_path / "out.json"
+    text = "to be or not to be, thät is\nthe question " * 30_000
+    path.write_text(text, encoding="utf-8")
+    terminal, inner = os.openpty()
+    program = [sys.executable, "-m", "tokenref", *command, "--vocabulary", "tiny", "--json"]
+    with out.open("wb") as file:
+        running = subprocess.Popen([*program, *options([path, path])], stdout=file, stderr=inner)
+    os.close(inner)
+    shown = b"".join(_written_to(terminal)).decode()
+    assert running.wait() == 0
+    assert "[long].txt" in shown
+    assert "%" in shown
+    total = json.loads(out.read_bytes())["total"]
+    found = load("tiny").count(text, special="ordinary")
+    if command == ["count"]:
+        assert total == 2 * found
+    else:
+        assert total["tokens"] >= 2 * found
+
+
+def _written_to(terminal: int) -> Iterator[bytes]:
+    with contextlib.suppress(OSError):  # Linux's way to say that nobody writes any more
+        while data := os.read(terminal, 1 << 16):
+            yield data
+    os.close(terminal)
+
+
+def test_several_vocabularies_are_audited_with_a_line_each_and_a_total(
+    pipeline_file: Path, model_file: Path
+) -> None:
+    result = tokenref("audit", "tiny", pipeline_file, model_file)
+    titles, *lines = (line.split("\t") for line in result.stdout.splitlines())
+    assert titles == ["vocabulary", "tokens", "dead", "improper", "holes", "missing bytes"]
+    assert [line[0] for line in lines] == ["tiny", str(pipeline_file), str(model_file), "total"]
+    numbers = [list(map(int, line[1:])) for line in lines]
+    assert [sum(column) for column in zip(*numbers[:-1], strict=True)] == numbers[-1]
+    assert numbers[0][0] == len(vocabulary_of(load("tiny")).tokens)
 
 
 def test_goldens_can_be_made_for_a_whole_tokenizer(tmp_path: Path, pipeline_file: Path) -> None:

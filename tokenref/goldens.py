@@ -95,6 +95,11 @@ def with_optional(case: Case) -> Case:
 
     This is so if the profile is tiktoken's, or if it is a rule, and another choice at one of its
     points gives an answer that the record does not accept.
+
+    >>> from tokenref.catalogue import open_catalogue
+    >>> case = next(case for case in open_catalogue().cases if case.profile == "tiktoken")
+    >>> with_optional(msgspec.structs.replace(case, flags=[])).flags
+    ['Optional']
     """
     flags = {*case.flags} - {OPTIONAL}
     if case.profile == "tiktoken" or any(map(_differs(case), _other_rules(case))):

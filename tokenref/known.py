@@ -61,8 +61,9 @@ def read_known(path: Path) -> list[Known]:
         return msgspec.convert(content, type=_File).known
     except RecursionError:
         raise RecordError(f"{path}: nested too deeply for a list of known differences") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        raise RecordError(f"{path}: not a list of known differences: {error}") from None
+    except (ValueError, msgspec.ValidationError) as error:
+        reason = "a number is too long" if "int_max_str_digits" in str(error) else error
+        raise RecordError(f"{path}: not a list of known differences: {reason}") from None
 
 
 def stale_globs(known: Sequence[Known], engine: str, statuses: Mapping[str, str]) -> list[str]:

@@ -47,6 +47,23 @@ def count_till_limit(counter: TextCounter, text: str, limit: int) -> int | None:
     return counted
 
 
+def running_counts(counter: TextCounter, text: str, least: int) -> Iterator[tuple[int, int]]:
+    """Yield, after each part of the text, where it ends and the number of tokens up to there.
+
+    Parts end at safe cuts and have at least `least` characters, except for the last one.
+
+    >>> from bpe_ref import load
+    >>> list(running_counts(load("tiny").text_counter(), "to be or", 3))
+    [(5, 2), (8, 3)]
+    """
+    counted = start = 0
+    while start < len(text):
+        stop = next(safe_cuts(counter, text, start + least - 1), len(text))
+        counted += counter.count_after(text[start - 1 : start], text[start:stop])
+        start = stop
+        yield stop, counted
+
+
 def safe_cuts(counter: TextCounter, text: str, start: int = 0) -> Iterator[int]:
     """Yield the safe cuts of a text behind `start`, in order.
 

@@ -94,18 +94,28 @@ def chunks(
     >>> [tuple(chunk) for chunk in chunks(TextCounter(len), "abcdefg", 3, overlap=1)]
     [(0, 3, 3), (2, 5, 3), (4, 7, 3)]
     """
+    return list(each_chunk(counter, text, most, overlap, added=added))
+
+
+def each_chunk(
+    counter: TextCounter, text: str, most: int, overlap: int = 0, *, added: int = 0
+) -> Iterator[Chunk]:
+    """Yield the chunks that `chunks` returns, each as soon as it is known.
+
+    >>> from bpe_ref.cutting.safe_cuts import TextCounter
+    >>> next(each_chunk(TextCounter(len), "abcdefg", 3)).stop
+    3
+    """
     cutter = _Cutter(counter, text, most, added)
     if type(overlap) is not int or not 0 <= overlap < cutter.most:
         raise ParameterError("overlap", overlap, f"must be an int in [0, {cutter.most - 1}]")
-    found: list[Chunk] = []
     start = 0
     while start < len(text):
         chunk = cutter.farthest(start)
-        found.append(chunk._replace(tokens=chunk.tokens + added))
+        yield chunk._replace(tokens=chunk.tokens + added)
         if chunk.stop == len(text):
-            break
+            return
         start = _next_start(cutter, chunk, overlap)
-    return found
 
 
 def _next_start(cutter: "_Cutter", chunk: Chunk, overlap: int) -> int:

@@ -8,13 +8,11 @@ Definition
     written out as explicit ranges, and `regex` finds the matches.
 
 The fast way: stand-ins
-    cl100k's pattern divides what lies beyond ASCII into five classes of characters that it cannot
-    tell apart. One character of each stands in for all of them (see `patterns.stand_ins`, also
-    for why the answer is the same). Then the pattern's sets are small: ASCII and a few stand-ins.
-    The standard library's `re` needs one look into a table of 256 bits per character, and runs at
-    more than twice the speed of `regex` with its own tables.
-    Text beyond ASCII is not replaced, but for characters beyond U+FFFF, where `re` can do without:
-    it looks sets up to there up in a bitmap. On text of many scripts that is four times faster.
+    The standard library's `re` runs at more than twice the speed of `regex`, and looks sets up to
+    U+FFFF up in a bitmap. So a character beyond that is replaced by one below which the pattern
+    cannot tell from it (see `patterns.stand_ins`, also for why the answer is the same).
+    Patterns for which there is no such character, or which `re` cannot match, see only ASCII and a
+    few stand-ins: cl100k's pattern divides the rest of Unicode into five classes of characters.
 
 What the sources leave open
     A pattern with a group that repeats is given a time limit, and is a `PatternError` behind it.
@@ -35,7 +33,7 @@ from typing import Protocol
 import regex
 
 from bpe_ref.errors import ParameterError, PatternError
-from bpe_ref.patterns.rust import Part, parse
+from bpe_ref.patterns.rust import parse
 from bpe_ref.patterns.stand_ins import (
     Alphabet,
     BasicAlphabet,
@@ -43,7 +41,7 @@ from bpe_ref.patterns.stand_ins import (
     basic_alphabet_of,
     set_source,
 )
-from bpe_ref.patterns.unicode_tables import TABLES, CodePoints, UnicodeTables
+from bpe_ref.patterns.unicode_tables import TABLES, CodePoints
 
 # Python 3.11.0 to 3.11.4 match possessive groups wrongly (python/cpython#106052).
 _NOT_FOR_RE = re.compile(r"\)(?:[*+?]|\{[0-9,]+\})\+|\(\?>")
@@ -91,22 +89,19 @@ class Pretokenizer:
         >>> Pretokenizer(r"\p{Lu}\p{Ll}*").pieces("Éa, Ǆ")
         ['Éa', 'Ǆ']
         """
-        if text.isascii():
-            return _search(self.pattern, self.tables).pattern.findall(text)
-        if search := _basic_search(self.pattern, self.tables):
-            return _basic_pieces(search, text)
-        small = _search(self.pattern, self.tables)
-        standing = small.alphabet.standing(text)
-        pieces = small.pattern.findall(standing)
-        start = 0
-        for index, piece in enumerate(pieces):
-            end = start + len(piece)
-            if not piece.isascii():
-                pieces[index] = text[start:end]
-            start = end
-        if start < len(text):  # something was dropped, so the pieces begin elsewhere
-            return [text[slice(*match.span())] for match in small.pattern.finditer(standing)]
-        return pieces
+        search = _search(self.pattern, self.tables)
+        standing = search.alphabet.standing(text)
+        if standing is text:
+            return search.pattern.findall(text)
+        if isinstance(search.alphabet, BasicAlphabet):
+            pieces = search.pattern.findall(standing)
+            ends = list(accumulate(map(len, pieces)))
+            if ends and ends[-1] == len(text):  # nothing was dropped
+                for first, behind in search.alphabet.replaced(text):
+                    for index in range(bisect_right(ends, first), bisect_left(ends, behind) + 1):
+                        pieces[index] = text[ends[index] - len(pieces[index]) : ends[index]]
+                return pieces
+        return [text[start:stop] for start, stop in self.spans(text)]
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         r"""Return where the pieces of `text` are, as half-open ranges of characters.
@@ -116,9 +111,9 @@ class Pretokenizer:
         >>> Pretokenizer(r"\p{Lu}\p{Ll}*").spans("Éa, Ǆ")
         [(0, 2), (4, 5)]
         """
-        small = _search(self.pattern, self.tables)
-        standing = text if text.isascii() else small.alphabet.standing(text)
-        return [match.span() for match in small.pattern.finditer(standing)]
+        search = _search(self.pattern, self.tables)
+        standing = search.alphabet.standing(text)
+        return [match.span() for match in search.pattern.finditer(standing)]
 
     def pieces_by_definition(self, text: str) -> list[str]:
         r"""Return the pieces of `text`, in order, about ten times slower than `pieces`.
@@ -176,73 +171,48 @@ class _Limited:
 
 @dataclass(frozen=True)
 class _Search:
-    """A compiled pattern over ASCII and stand-ins."""
+    """A compiled pattern over an alphabet with stand-ins."""
 
     pattern: _Pattern
-    alphabet: Alphabet
-
-
-@dataclass(frozen=True)
-class _BasicSearch:
-    """A pattern compiled by `re`, over all characters up to U+FFFF."""
-
-    pattern: _Pattern
-    alphabet: BasicAlphabet
+    alphabet: Alphabet | BasicAlphabet
 
 
 @lru_cache(maxsize=64)
 def _explicit(pattern: str, tables: str) -> _Pattern:
     """Return the definition of a pattern: every set as ranges of code points."""
-    table = TABLES[tables]
-    source = "".join(
-        part if isinstance(part, str) else set_source(part(table)) for part in parse(pattern, table)
-    )
-    compiled: _Pattern = regex.compile(source)
+    compiled: _Pattern = regex.compile(_source(_parts(pattern, tables)))
     return compiled
 
 
 @lru_cache(maxsize=64)
 def _search(pattern: str, tables: str) -> _Search:
     """Return what `Pretokenizer.pieces` searches with."""
-    parts = _with_members(parse(pattern, TABLES[tables]), TABLES[tables])
-    alphabet = alphabet_of({part for part in parts if not isinstance(part, str)})
-    source = "".join(
-        part if isinstance(part, str) else set_source(alphabet.narrowed(part)) for part in parts
+    parts = _parts(pattern, tables)
+    sets = {part for part in parts if not isinstance(part, str)}
+    basic = basic_alphabet_of(sets)
+    if basic is not None:
+        compiled = _compile_with_re(_source(parts, basic))
+        if compiled is not None:
+            return _Search(compiled, basic)
+    small = alphabet_of(sets)
+    return _Search(_compile_fastest(_source(parts, small), pattern), small)
+
+
+def _parts(pattern: str, tables: str) -> list[str | CodePoints]:
+    table = TABLES[tables]
+    return [part if isinstance(part, str) else part(table) for part in parse(pattern, table)]
+
+
+def _source(
+    parts: Iterable[str | CodePoints], alphabet: Alphabet | BasicAlphabet | None = None
+) -> str:
+    """Return the source of a pattern, its sets as ranges of an alphabet."""
+    return "".join(
+        part
+        if isinstance(part, str)
+        else set_source(part if alphabet is None else alphabet.narrowed(part))
+        for part in parts
     )
-    return _Search(_compile_fastest(source, pattern), alphabet)
-
-
-@lru_cache(maxsize=64)
-def _basic_search(pattern: str, tables: str) -> _BasicSearch | None:
-    """Return what text beyond ASCII is searched with, if `re` can."""
-    parts = _with_members(parse(pattern, TABLES[tables]), TABLES[tables])
-    alphabet = basic_alphabet_of({part for part in parts if not isinstance(part, str)})
-    if alphabet is None:
-        return None
-    source = "".join(
-        part if isinstance(part, str) else set_source(alphabet.narrowed(part)) for part in parts
-    )
-    compiled = _compile_with_re(source)
-    return None if compiled is None else _BasicSearch(compiled, alphabet)
-
-
-def _basic_pieces(search: _BasicSearch, text: str) -> list[str]:
-    """Return the pieces of a text, putting back what stand-ins stand for."""
-    standing = search.alphabet.standing(text)
-    pieces = search.pattern.findall(standing)
-    if standing is text:
-        return pieces
-    ends = list(accumulate(map(len, pieces)))
-    if not ends or ends[-1] < len(text):  # something was dropped, so the pieces begin elsewhere
-        return [text[slice(*match.span())] for match in search.pattern.finditer(standing)]
-    for first, behind in search.alphabet.replaced(text):
-        for index in range(bisect_right(ends, first), bisect_left(ends, behind) + 1):
-            pieces[index] = text[ends[index] - len(pieces[index]) : ends[index]]
-    return pieces
-
-
-def _with_members(parts: Iterable[Part], table: UnicodeTables) -> list[str | CodePoints]:
-    return [part if isinstance(part, str) else part(table) for part in parts]
 
 
 def _compile_fastest(source: str, pattern: str) -> _Pattern:

@@ -109,7 +109,7 @@ class BasicAlphabet:
     def is_basic(self, text: str) -> bool:
         """Return whether the text has only characters of this alphabet."""
         # Nothing else finds that out as fast: UTF-16 needs more than two bytes for others only.
-        return len(text.encode("utf-16-le", "surrogatepass")) == 2 * len(text)
+        return text.isascii() or len(text.encode("utf-16-le", "surrogatepass")) == 2 * len(text)
 
     def replaced(self, text: str) -> Iterable[tuple[int, int]]:
         """Yield where in `text` characters are replaced, each stretch from its start to its end."""

@@ -9,6 +9,7 @@ from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from bpe_ref.registry import REGISTRY
 from tokenref.commands.paths import FILE, InputError, must_be_writable, write
 from tokenref.corpus_files import read_text
+from tokenref.reports import visible
 from tokenref.subjects import TokenizerSubject
 
 
@@ -54,9 +55,9 @@ def fill(vocabulary: str, texts: Path, out: Path) -> None:
         write(data, out)
     else:
         _write_both(data, out, _content(subject, name, out), beside)
-    click.echo(f"{out}: {count:,} cases, {len(lines) - count:,} duplicates omitted")
+    click.echo(f"{visible(str(out))}: {count:,} cases, {len(lines) - count:,} duplicates omitted")
     if beside is not None:
-        click.echo(f"{beside}: the {kind}")
+        click.echo(f"{visible(str(beside))}: the {kind}")
 
 
 def _content(subject: TokenizerSubject, name: str, out: Path) -> bytes:

@@ -51,7 +51,7 @@ def init(lang: str, folder: Path) -> None:
     except SkeletonError as error:
         raise InputError(str(error)) from None
     for path in paths:
-        click.echo(f"wrote {path}")
+        click.echo(f"wrote {visible(str(path))}")
     click.echo("\nNext:")
     for line in (
         f"cd {quote(str(folder))}",

@@ -1,26 +1,36 @@
-"""`tokenref encode`, `decode`, `count` and `chunks`."""
+"""`tokenref encode`, `decode`, `count` and `chunks`.
+
+The argument is a text. Files are named with `--file`, as often as needed. One text is answered in
+full. Several files get one line each, and a total.
+"""
 
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final, Literal
+from shlex import quote
+from typing import Any, BinaryIO, Final, Literal
 
 import click
 
 from bpe_ref import ParameterError, Tokenizer, load
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.models.sentencepiece import SentencePieceModel
-from tokenref.commands.endings import standard_input
-from tokenref.commands.paths import FILE, InputError, options_as
+from tokenref.commands.endings import standard_input, standard_output
+from tokenref.commands.paths import FILE, InputError, options_as, progress_bar
 from tokenref.corpus_files import LARGEST
+from tokenref.reports import visible
 
 VOCABULARY: Final = click.option(
     "--vocabulary",
-    default="tiny",
-    show_default=True,
-    help="A name, a file in any known format, or a folder that contains one.",
+    help="A name, a file in any known format, or a folder that contains one.  [default: tiny]",
 )
+USUAL: Final = "tiny"
+"""The vocabulary of a command that is given none."""
+
 JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 SPECIAL: Final = click.option(
     "--special/--as-text",
@@ -30,21 +40,64 @@ SPECIAL: Final = click.option(
     "By default they are recognized for a tokenizer.json and treated as text otherwise.",
 )
 
+SMALL: Final = 1 << 20
+"""Bytes of the largest text that is counted at once, without a progress bar."""
 
-def given_text(text: str | None, path: Path | None) -> str:
-    """Return the text. Raises `InputError` if it is given twice or is not UTF-8."""
-    if text is not None and path is not None:
+
+_WIDEST: Final = 30
+"""Characters of a name in front of a progress bar."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text that a command was given: an argument, a file, or standard input."""
+
+    argument: str | None = None
+    path: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """The name for messages and tables, in one line."""
+        return "standard input" if self.path is None else visible(str(self.path))
+
+    def text(self) -> str:
+        """Read the text. Raises `InputError` if it cannot be read or is not UTF-8."""
+        if self.argument is not None:
+            return argument_text(self.argument)
+        data = _read(standard_input()) if self.path is None else _read_file(self.path)
+        if len(data) > LARGEST:
+            raise InputError(f"{self.name} must have at most {LARGEST} bytes")
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{self.name} must be UTF-8, but byte {error.start} is not") from None
+
+
+def given_texts(text: Sequence[str], path: Sequence[Path]) -> Sequence[Source]:
+    """Return the text, or the files. Raises `InputError` unless it is clear which are meant.
+
+    >>> given_texts(["to be"], [])
+    [Source(argument='to be', path=None)]
+    """
+    files = [each for each in text if os.path.isfile(each)]  # noqa: PTH113 - False for any text
+    if files:
+        options = " ".join(
+            f"--file {quote(each)}" for each in [*files[:2], *["..."] * (len(files) > 2)]
+        )
+        raise InputError(
+            f"TEXT must be a text, but {files[0][:80]!r} is a file: use {options[:200]}, "
+            "or send a text with this name to standard input"
+        )
+    if len(text) > 1:
+        raise InputError(f"TEXT must be one argument in quotes, got {len(text)} arguments")
+    if text and path:
         raise InputError("give the text either as an argument or with --file, not both")
-    if text is not None:
-        return argument_text(text)
-    source = "standard input" if path is None else str(path)
-    data = _read(standard_input()) if path is None else _read_file(path)
-    if len(data) > LARGEST:
-        raise InputError(f"{source} must have at most {LARGEST} bytes")
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{source} must be UTF-8, but byte {error.start} is not") from None
+    if text:
+        return [Source(argument=text[0])]
+    for each in path:
+        if not each.exists():  # found before the work on the other files
+            raise InputError(f"{each} cannot be read: No such file or directory")
+    return [Source(path=each) for each in path] or [Source()]
 
 
 def argument_text(text: str) -> str:
@@ -72,12 +125,48 @@ def _read(stream: BinaryIO) -> bytes:
 
 
 text_arguments: Final = options_as(
-    "content",
-    given_text,
-    text=click.argument("text", required=False),
-    path=click.option("--file", "path", type=FILE, help="Read the text from this file."),
+    "sources",
+    given_texts,
+    text=click.argument("text", nargs=-1),
+    path=click.option(
+        "--file", "path", type=FILE, multiple=True, help="Read a text from this file; repeatable."
+    ),
 )
-"""Lets a command read its text from an argument, a file, or standard input."""
+"""Lets a command read its texts from an argument, files, or standard input."""
+
+
+def write_exactly(data: bytes) -> None:
+    """Write bytes to standard output as they are, after what was printed before.
+
+    `click.echo` would remove escape sequences, and a terminal that only knows ASCII would get
+    question marks.
+    """
+    output = standard_output()
+    sys.stdout.flush()
+    output.write(data)
+    output.flush()
+
+
+def write_lines(*lines: str) -> None:
+    """Print lines at once. Text from users must have been made visible."""
+    write_exactly("".join(f"{line}\n" for line in lines).encode())
+
+
+def _loaded(vocabulary: str | None) -> Tokenizer:
+    return load(USUAL if vocabulary is None else vocabulary)
+
+
+@contextmanager
+def _progress(source: Source, text: str) -> Iterator[Callable[[int], None]]:
+    """Within this context, show how many characters of a long text are done."""
+    if len(text) <= SMALL:
+        yield lambda _done: None
+        return
+    from rich.markup import escape
+
+    with progress_bar() as bar:
+        task = bar.add_task(escape(Path(source.name).name[:_WIDEST]), total=len(text))
+        yield lambda done: bar.update(task, completed=done)
 
 
 @click.command()
@@ -89,31 +178,77 @@ text_arguments: Final = options_as(
 )
 @JSON
 def encode(
-    content: str, vocabulary: str, *, special: bool | None, template: bool, as_json: bool
+    sources: Sequence[Source],
+    vocabulary: str | None,
+    *,
+    special: bool | None,
+    template: bool,
+    as_json: bool,
 ) -> None:
-    """Print the tokens of TEXT.
+    """Print the tokens of TEXT, or of files.
 
-    Each line has an id and the token's text or bytes.
+    Each line has an id and the token's text or bytes. With several files, each line has the name
+    of a file, its number of tokens and their ids, and the last line has the total.
     """
-    tokenizer = load(vocabulary)
-    ids = tokenizer.encode(
-        content,
-        add_special_tokens=template,
-        special=_recognised(tokenizer, vocabulary, special=special),
-    )
+    tokenizer = _loaded(vocabulary)
+    how = _recognised(tokenizer, vocabulary, special=special)
     of_bytes = isinstance(tokenizer.model, ByteBPE)
-    if as_json:
-        spelled = {"bytes": [tokenizer.decode_bytes([token]).hex() for token in ids]}
-        strings = {"tokens": [tokenizer.id_to_token(token) for token in ids]}
-        click.echo(json.dumps({"ids": ids, **(spelled if of_bytes else strings)}))
-        return
-    for token in ids:
-        shown = repr(tokenizer.decode_bytes([token])) if of_bytes else tokenizer.id_to_token(token)
-        click.echo(f"{token}\t{shown}")
+    spelled = {True: _hexadecimal, False: Tokenizer.id_to_token}[of_bytes]
+    rows: list[dict[str, Any]] = []
+    total = 0
+    for source in sources:
+        ids = tokenizer.encode(source.text(), add_special_tokens=template, special=how)
+        total += len(ids)
+        if as_json:
+            known = {token: spelled(tokenizer, token) for token in set(ids)}
+            key = "bytes" if of_bytes else "tokens"
+            rows.append({"ids": ids, key: [known[token] for token in ids]})
+        elif len(sources) == 1:
+            known = {token: _shown(tokenizer, token, of_bytes=of_bytes) for token in set(ids)}
+            write_lines(*(f"{token}\t{known[token]}" for token in ids))
+        else:
+            write_lines(f"{source.name}\t{len(ids)}\t{' '.join(map(str, ids))}")
+    _end(vocabulary, sources, rows, {"total": total}, as_json=as_json)
+
+
+def _hexadecimal(tokenizer: Tokenizer, token: int) -> str:
+    return tokenizer.decode_bytes([token]).hex()
+
+
+def _shown(tokenizer: Tokenizer, token: int, *, of_bytes: bool) -> str:
+    """Return a token for people, in one line."""
+    if of_bytes:
+        return repr(tokenizer.decode_bytes([token]))
+    return visible(tokenizer.id_to_token(token))
+
+
+def _end(
+    vocabulary: str | None,
+    sources: Sequence[Source],
+    rows: Sequence[dict[str, Any]],
+    totals: dict[str, Any],
+    *,
+    as_json: bool,
+) -> None:
+    """Print the totals of several files; with `as_json` everything, which is in `rows`.
+
+    If no vocabulary was named, say on standard error which one was used.
+    """
+    if as_json and len(sources) == 1:
+        write_lines(json.dumps(rows[0]))
+    elif as_json:
+        files = zip(sources, rows, strict=True)
+        entries = [{"file": str(source.path), **row} for source, row in files]
+        write_lines(json.dumps({"files": entries, **totals}))
+    elif len(sources) > 1:
+        write_lines("\t".join(["total", *map(str, totals.values())]))
+    if vocabulary is None:
+        note = f"no --vocabulary was given, so {USUAL} was used, a small vocabulary for examples"
+        click.echo(f"tokenref: {note}", err=True)
 
 
 def _recognised(
-    tokenizer: Tokenizer, name: str, *, special: bool | None
+    tokenizer: Tokenizer, name: str | None, *, special: bool | None
 ) -> Literal["recognise", "ordinary"]:
     """Return how to treat special tokens; by default as text in a vocabulary of bytes."""
     if special and isinstance(tokenizer.model, SentencePieceModel):
@@ -130,26 +265,33 @@ def _recognised(
 @click.option("--strict", is_flag=True, help="Fail if the bytes are not valid UTF-8.")
 @JSON
 def decode(
-    ids: Sequence[str], vocabulary: str, *, skip_special: bool, strict: bool, as_json: bool
+    ids: Sequence[str], vocabulary: str | None, *, skip_special: bool, strict: bool, as_json: bool
 ) -> None:
-    """Print the text of token IDS.
+    """Write the bytes of token IDS, and nothing else.
 
-    They may also be read from standard input, as JSON or as numbers.
+    They may also be read from standard input, as JSON or as numbers. --json prints the text, with
+    U+FFFD for bytes that are not UTF-8.
     """
-    tokenizer = load(vocabulary)
-    tokens = parsed_ids(" ".join(ids) if ids else given_text(None, None))
-    text = tokenizer.decode(
-        tokens,
-        skip_special_tokens=skip_special,
-        errors="strict" if strict else "replace",
-        unknown_ids="refuse"
-        if isinstance(tokenizer.model, ByteBPE | SentencePieceModel)
-        else "skip",
+    tokenizer = _loaded(vocabulary)
+    tokens = parsed_ids(" ".join(ids) if ids else Source().text())
+    unknown: Literal["refuse", "skip"] = (
+        "refuse" if isinstance(tokenizer.model, ByteBPE | SentencePieceModel) else "skip"
     )
-    if as_json:
-        click.echo(json.dumps({"text": text}))
-        return
-    click.echo(text, nl=sys.stdout is not None and sys.stdout.isatty())
+    if as_json or strict:
+        text = tokenizer.decode(
+            tokens,
+            skip_special_tokens=skip_special,
+            errors="strict" if strict else "replace",
+            unknown_ids=unknown,
+        )
+        if as_json:
+            write_lines(json.dumps({"text": text}))
+            return
+    write_exactly(
+        tokenizer.decode_bytes(tokens, skip_special_tokens=skip_special, unknown_ids=unknown)
+    )
+    if sys.stdout.isatty() and sys.stderr.isatty():
+        click.echo(err=True)  # the prompt of a shell starts on a line of its own
 
 
 def parsed_ids(written: str) -> list[int]:
@@ -171,7 +313,9 @@ def parsed_ids(written: str) -> list[int]:
     try:
         return [int(word) for word in words]
     except ValueError:
-        odd = next(word for word in words if not word.lstrip("-").isdecimal())
+        odd = next(
+            (word for word in words if not word.lstrip("-").isdecimal()), max(words, key=len)
+        )
         raise InputError(f"ids must be whole numbers, got {odd[:40]!r}") from None
 
 
@@ -180,27 +324,60 @@ def parsed_ids(written: str) -> list[int]:
 @VOCABULARY
 @SPECIAL
 @click.option(
-    "--limit", type=click.IntRange(min=0), help="Stop as soon as the count must exceed this."
+    "--limit", type=click.IntRange(min=0), help="Stop as soon as a text must have more tokens."
 )
 @JSON
 def count(
-    content: str, vocabulary: str, *, special: bool | None, limit: int | None, as_json: bool
+    sources: Sequence[Source],
+    vocabulary: str | None,
+    *,
+    special: bool | None,
+    limit: int | None,
+    as_json: bool,
 ) -> None:
     """Print how many tokens TEXT has.
 
-    Special tokens of a template are not counted.
+    Special tokens of a template are not counted. With several files, each line has the name of a
+    file and its count, and the last line has the total. --limit applies to each file.
     """
-    tokenizer = load(vocabulary)
+    tokenizer = _loaded(vocabulary).replace(truncation=None, padding=None)
     how = _recognised(tokenizer, vocabulary, special=special)
-    if limit is None:
-        bare = tokenizer.replace(truncation=None, padding=None)
-        found: int | None = bare.count(content, add_special_tokens=False, special=how)
-    else:
-        found = tokenizer.count_till_limit(content, limit, add_special_tokens=False, special=how)
-    if as_json:
-        click.echo(json.dumps({"count": found}))
-        return
-    click.echo(f"more than {limit}" if found is None else found)
+    counts: list[int | None] = []
+    for source in sources:
+        text = source.text()
+        if limit is None:
+            counts.append(_counted(tokenizer, source, text, how))
+        else:
+            counts.append(
+                tokenizer.count_till_limit(text, limit, add_special_tokens=False, special=how)
+            )
+        if not as_json:
+            name = [] if len(sources) == 1 else [source.name]
+            found = f"more than {limit}" if counts[-1] is None else str(counts[-1])
+            write_lines("\t".join([*name, found]))
+    least = sum(limit or 0 if found is None else found for found in counts)
+    total = (None if as_json else f"more than {least}") if None in counts else least
+    _end(
+        vocabulary,
+        sources,
+        [{"count": found} for found in counts],
+        {"total": total},
+        as_json=as_json,
+    )
+
+
+def _counted(
+    tokenizer: Tokenizer, source: Source, text: str, how: Literal["recognise", "ordinary"]
+) -> int:
+    """Return the number of tokens. A long text is counted in parts, to show how far it is."""
+    if len(text) <= SMALL:
+        return tokenizer.count(text, add_special_tokens=False, special=how)
+    from bpe_ref.cutting.counting import running_counts
+
+    with _progress(source, text) as show:
+        for stop, counted in running_counts(tokenizer.text_counter(how), text, SMALL):  # noqa: B007
+            show(stop)
+    return counted
 
 
 @click.command()
@@ -215,24 +392,44 @@ def count(
 )
 @JSON
 def chunks(
-    content: str, vocabulary: str, *, special: bool | None, most: int, overlap: int, as_json: bool
+    sources: Sequence[Source],
+    vocabulary: str | None,
+    *,
+    special: bool | None,
+    most: int,
+    overlap: int,
+    as_json: bool,
 ) -> None:
     """Cut TEXT into chunks of at most --most tokens.
 
-    Prints one line per chunk: start and end (in characters), number of tokens, text.
+    Prints one line per chunk: start and end (in characters), number of tokens, text. With several
+    files, each line has the name of a file, its number of chunks and the sum of their tokens, and
+    the last line has the totals; --json has all chunks.
     """
-    tokenizer = load(vocabulary)
-    how = _recognised(tokenizer, vocabulary, special=special)
-    try:
-        found = tokenizer.chunks(content, most, overlap, add_special_tokens=False, special=how)
-    except ParameterError as error:  # it names the function's parameter, not the option
-        raise InputError(f"--{error.name}{str(error).removeprefix(error.name)}") from None
-    if as_json:
-        rows = [
-            {"start": start, "stop": stop, "tokens": tokens, "text": content[start:stop]}
-            for start, stop, tokens in found
-        ]
-        click.echo(json.dumps({"chunks": rows}))
-        return
-    for start, stop, tokens in found:
-        click.echo(f"{start}\t{stop}\t{tokens}\t{content[start:stop]!r}")
+    from bpe_ref.cutting.splitting import each_chunk
+
+    tokenizer = _loaded(vocabulary)
+    counter = tokenizer.text_counter(_recognised(tokenizer, vocabulary, special=special))
+    rows: list[dict[str, Any]] = []
+    total_chunks = total_tokens = 0
+    for source in sources:
+        text, found = source.text(), []
+        try:
+            with _progress(source, text) as show:
+                for chunk in each_chunk(counter, text, most, overlap):
+                    found.append(chunk)
+                    show(chunk.stop)
+        except ParameterError as error:  # it names the function's parameter, not the option
+            raise InputError(f"--{error.name}{str(error).removeprefix(error.name)}") from None
+        tokens = sum(chunk.tokens for chunk in found)
+        total_chunks, total_tokens = total_chunks + len(found), total_tokens + tokens
+        if as_json:
+            named = [chunk._asdict() | {"text": text[chunk.start : chunk.stop]} for chunk in found]
+            rows.append({"chunks": named})
+        elif len(sources) == 1:
+            cut = ((*chunk, repr(text[chunk.start : chunk.stop])) for chunk in found)
+            write_lines(*("\t".join(map(str, cells)) for cells in cut))
+        else:
+            write_lines(f"{source.name}\t{len(found)}\t{tokens}")
+    totals = {"chunks": total_chunks, "tokens": total_tokens}
+    _end(vocabulary, sources, rows, {"total": totals} if as_json else totals, as_json=as_json)

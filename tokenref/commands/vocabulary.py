@@ -1,5 +1,6 @@
 """`tokenref vocabulary` and `tokenref train`: download, examine and train vocabularies."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -13,8 +14,17 @@ from bpe_ref.formats.tiktoken import write_tiktoken
 from bpe_ref.learning.training import TrainingProgress
 from bpe_ref.registry import REGISTRY
 from bpe_ref.vocabulary.merges import ByConcatenation
-from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, progress_bar
+from tokenref.commands.paths import (
+    FILE,
+    FOLDER,
+    InputError,
+    must_be_writable,
+    output_console,
+    progress_bar,
+)
+from tokenref.commands.text import write_exactly, write_lines
 from tokenref.corpus_files import read_text
+from tokenref.reports import visible
 
 
 @click.group()
@@ -35,19 +45,23 @@ def fetch(name: str, folder: Path | None, url: str | None) -> None:
     from tokenref.fetching import FetchError, fetch_vocabulary
 
     try:
-        click.echo(fetch_vocabulary(name, folder, url=url))
+        write_exactly(os.fsencode(fetch_vocabulary(name, folder, url=url)) + b"\n")
     except FetchError as error:
         raise InputError(str(error)) from None
 
 
 @vocabulary.command("audit")
-@click.argument("name_or_path")
-def audit_command(name_or_path: str) -> None:
-    """Report what is unusual about a vocabulary.
+@click.argument("names_or_paths", nargs=-1, required=True, metavar="NAME_OR_PATH...")
+def audit_command(names_or_paths: Sequence[str]) -> None:
+    """Report what is unusual about vocabularies.
 
-    Lists dead and improper tokens, holes in the ids, and missing bytes.
+    Lists dead and improper tokens, holes in the ids, and missing bytes. Several vocabularies get
+    one line each with these numbers, and a total.
     """
-    print_audit(Console(), load(name_or_path))
+    if len(names_or_paths) == 1:
+        print_audit(output_console(), load(names_or_paths[0]))
+    else:
+        _print_audits(names_or_paths)
 
 
 @click.command("train")
@@ -83,7 +97,37 @@ def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) 
     except OSError as error:
         raise InputError(f"{out} cannot be written: {error.strerror or error}") from None
     fewer = f", fewer than {size:,} because no pair is left to merge" if len(ranks) < size else ""
-    click.echo(f"{out}: {len(ranks):,} tokens{fewer}")
+    write_lines(f"{visible(str(out))}: {len(ranks):,} tokens{fewer}")
+
+
+_COLUMNS: Final = ("tokens", "dead", "improper", "holes", "missing bytes")
+
+
+def _print_audits(names: Sequence[str]) -> None:
+    """Print a table with one line for each vocabulary, and a total."""
+    write_lines("\t".join(("vocabulary", *_COLUMNS)))
+    totals = [0] * len(_COLUMNS)
+    for name in names:
+        tokenizer = load(name)
+        found = tokenizer.audit()
+        counts = (
+            _number_of_tokens(tokenizer),
+            len(found.dead_tokens),
+            len(found.improper_tokens),
+            sum(map(len, found.holes)),
+            len(found.missing_bytes or b""),
+        )
+        totals = [total + each for total, each in zip(totals, counts, strict=True)]
+        write_lines("\t".join((visible(name), *map(str, counts))))
+    write_lines("\t".join(("total", *map(str, totals))))
+
+
+def _number_of_tokens(tokenizer: Tokenizer) -> int:
+    """Return the number of tokens, special ones not counted."""
+    try:
+        return len(vocabulary_of(tokenizer).tokens)
+    except VocabularyError:  # it does not merge bytes
+        return len(tokenizer.model.strings)
 
 
 _SHOWN: Final = 5

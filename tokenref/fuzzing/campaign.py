@@ -11,14 +11,17 @@ are shrunk for at most `Limits.seconds`.
 
 import atexit
 import signal
+import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from contextlib import closing
 from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
 from itertools import count, takewhile
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -165,14 +168,15 @@ def run_campaign(
 
     until = takewhile(lambda _: not is_time_up(), groups_left(journal.plan, journal))
     results = _here(until, work) if executor is None else _there(until, work, executor, is_time_up)
-    for done in results:
-        goes_on = report(done)
-        if done.interrupted:
-            raise KeyboardInterrupt
-        if not goes_on:
-            return "enough bugs were found"
-        if done.trouble:
-            return done.trouble
+    with closing(results):  # so that what still runs in an executor is cancelled now
+        for done in results:
+            goes_on = report(done)
+            if done.interrupted:
+                raise KeyboardInterrupt
+            if not goes_on:
+                return "enough bugs were found"
+            if done.trouble:
+                return done.trouble
     over = next(groups_left(journal.plan, journal), None) is None
     return "all questions were asked" if over else "time is up"
 
@@ -187,17 +191,18 @@ def groups_left(plan: Plan, journal: Journal) -> Iterator[int]:
             yield group
 
 
-def _here(groups: Iterator[int], work: bytes) -> Iterator[Done]:
+def _here(groups: Iterator[int], work: bytes) -> Generator[Done]:
     for group in groups:
         yield msgspec.json.decode(run_group(work, group), type=Done)
 
 
 def _there(
     groups: Iterator[int], work: bytes, executor: Executor, is_time_up: Callable[[], bool]
-) -> Iterator[Done]:
+) -> Generator[Done]:
     """Keep an executor busy, and yield results in the order in which they finish.
 
-    When time is up, groups that have not started are cancelled.
+    When time is up, groups that have not started are cancelled. Raises `CampaignError` if the
+    executor fails, as when all of its workers are lost.
     """
     running: set[Future[bytes]] = set()
     try:
@@ -212,6 +217,12 @@ def _there(
                 return
             finished, running = wait(running, _TICK, return_when=FIRST_COMPLETED)
             for future in finished:
+                error = None if future.cancelled() else future.exception()
+                if future.cancelled() or isinstance(error, Exception):
+                    reason = (
+                        "it was cancelled" if error is None else f"{type(error).__name__}: {error}"
+                    )
+                    raise CampaignError(f"a group failed in the executor: {reason:.500}") from error
                 yield msgspec.json.decode(future.result(), type=Done)
     finally:
         for future in running:
@@ -267,6 +278,9 @@ def executor_named(name: str) -> Executor:
         raise CampaignError(
             f"an executor must be processes, processes:NUMBER or module:factory, got {name!r}"
         )
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
     try:
         executor: object = getattr(import_module(kind), rest)()
     except Exception as error:  # noqa: BLE001 - foreign code may raise anything

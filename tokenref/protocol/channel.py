@@ -1,6 +1,7 @@
 """Channels to a program under test: a child process, or a Python function.
 
-A child process has its own process group, so that everything it starts ends with it. It is
+A child process has its own process group, so that everything it starts ends with it. On Linux, what
+moved to another group is found by its parents and by a mark in its environment. The child is
 never started by a shell. Its output is read while its input is written, so neither side can
 block the other; its standard error is read as well, and the last part of it is kept.
 
@@ -10,6 +11,7 @@ hit an unrelated process.
 """
 
 import os
+import secrets
 import selectors
 import signal
 import subprocess
@@ -17,6 +19,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any, Final, Protocol
 
 import msgspec
@@ -70,6 +73,20 @@ class Patience:
             f"{self.to_start:g} s to start or load; at most {self.restarts} restarts"
         )
 
+    def options(self) -> list[str]:
+        """Return the options of the command that set these limits.
+
+        >>> Patience(per_batch=0.5).options()
+        ['--timeout', '0.5']
+        """
+        limits = {
+            "--timeout": (self.per_batch, Patience.per_batch),
+            "--timeout-per-case": (self.per_case, Patience.per_case),
+            "--timeout-to-start": (self.to_start, Patience.to_start),
+        }
+        changed = [(name, limit) for name, (limit, usual) in limits.items() if limit != usual]
+        return [part for name, limit in changed for part in (name, f"{limit:g}")]
+
 
 LONGEST_LINE: Final = 16 * 2**20
 """Maximum length of an answer, in bytes."""
@@ -115,6 +132,7 @@ class Process:
             raise StartError(
                 "programs are run on Unix only; elsewhere use `tokenref export` and `judge`"
             )
+        self._mark = secrets.token_hex(16)
         try:
             self._process = subprocess.Popen(
                 arguments,
@@ -123,6 +141,7 @@ class Process:
                 stderr=subprocess.PIPE,
                 bufsize=0,
                 start_new_session=True,
+                env={**os.environ, _MARK: self._mark},
             )
         except (OSError, ValueError) as error:  # a ValueError is a NUL in an argument
             reason = (error.strerror if isinstance(error, OSError) else None) or error
@@ -280,11 +299,48 @@ class Process:
         return "it closed its standard output"
 
     def _kill(self) -> None:
+        started = _started_by(self._process.pid, self._mark)
         try:
             os.killpg(self._process.pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             with suppress(OSError):
                 self._process.kill()
+        for _ in range(_ROUNDS):
+            for pid in started:
+                with suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+            if not started:
+                return
+            started = _started_by(self._process.pid, self._mark)
+
+
+_MARK: Final = "TOKENREF_STARTED"
+"""The environment variable by which what a program started is found, in whatever session."""
+
+_ROUNDS: Final = 5
+"""How often processes are looked for that were started while the others were ended."""
+
+
+def _started_by(root: int, mark: str) -> set[int]:
+    """Return the processes that a program started, directly or not; none where there is no /proc.
+
+    They are its children and theirs, and those that have its mark in their environment.
+    """
+    wanted = f"{_MARK}={mark}".encode()
+    parents: dict[int, int] = {}
+    found = set[int]()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError, IndexError, ValueError):
+            state, parent = (folder / "stat").read_bytes().rpartition(b")")[2].split()[:2]
+            if state == b"Z":  # it has ended
+                continue
+            parents[int(folder.name)] = int(parent)
+            if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                found.add(int(folder.name))
+    found.add(root)
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {root, os.getpid()}
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

@@ -3,7 +3,9 @@
 An error contains the line, the place in the line, and an example of a correct message.
 """
 
+import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeVar, get_args
 
@@ -191,7 +193,10 @@ _RUN: Final = msgspec.json.Decoder(RunAnswer)
 def decode(decoder: "msgspec.json.Decoder[_Message]", line: bytes, cmd: str) -> _Message:
     """Decode one line. Raises `ProtocolError`."""
     try:
-        return decoder.decode(line)
+        message = decoder.decode(line)
+        json.loads(line, object_pairs_hook=_without_duplicates, parse_int=str, parse_float=str)
+    except _DuplicateError as error:
+        raise ProtocolError(f"the key {error} comes twice in an object", "", line, cmd) from None
     except RecursionError:
         raise ProtocolError("it is nested too deeply", "", line, cmd) from None
     except UnicodeDecodeError:
@@ -200,6 +205,17 @@ def decode(decoder: "msgspec.json.Decoder[_Message]", line: bytes, cmd: str) -> 
         raise ProtocolError(*_split(str(error)), line, cmd) from None
     except msgspec.DecodeError as error:
         raise ProtocolError(f"it is not JSON: {error}", "", line, cmd) from None
+    return message
+
+
+class _DuplicateError(Exception):
+    """An object that has a key twice: readers differ in which one counts."""
+
+
+def _without_duplicates(pairs: list[tuple[str, object]]) -> None:
+    if len({key for key, _ in pairs}) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        raise _DuplicateError(f"{counts.most_common(1)[0][0]!r:.80}")
 
 
 def _split(sentence: str) -> tuple[str, str]:

@@ -17,7 +17,7 @@ Source: https://github.com/kkos/oniguruma, src/unicode.c `get_case_fold_codes_by
 tokenizers 0.23.3 as measured by `authoring/tables/make_oniguruma_tables.py`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from bpe_ref.data import table
@@ -103,9 +103,7 @@ def fold_bracket(members: CodePoints, *, negated: bool) -> One:
     return One(members, tuple(also))
 
 
-def fold(  # noqa: PLR0911 -- one answer for each kind of node
-    node: Node, *, behind: bool = False
-) -> Node:
+def fold(node: Node, *, behind: bool = False) -> Node:
     """Return the node without `Text` and `Scope`: the sets that its text stands for.
 
     >>> fold(Text("ab", folded=False)) == Sequence((One(1 << 0x61), One(1 << 0x62)))
@@ -118,16 +116,12 @@ def fold(  # noqa: PLR0911 -- one answer for each kind of node
             return Sequence(tuple(fold(item, behind=behind) for item in _joined(items)))
         case Choice(branches):
             return Choice(tuple(fold(branch, behind=behind) for branch in branches))
-        case Repeat(body, least, most, greedy):
-            return Repeat(fold(body, behind=behind), least, most, greedy)
         case Scope(body):
             return fold(body, behind=behind)
-        case Atomic(body):
-            return Atomic(fold(body, behind=behind))
-        case Capture(number, body):
-            return Capture(number, fold(body, behind=behind))
-        case Look(body, is_behind, negative):
-            return Look(fold(body, behind=is_behind or behind), is_behind, negative)
+        case Repeat(body) | Atomic(body) | Capture(_, body):
+            return replace(node, body=fold(body, behind=behind))
+        case Look(body, is_behind):
+            return replace(node, body=fold(body, behind=is_behind or behind))
     return node
 
 

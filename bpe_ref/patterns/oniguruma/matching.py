@@ -23,15 +23,16 @@ Source: https://github.com/rust-onig/rust-onig, onig/src/find.rs, and tokenizers
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 
 import regex
 
 from bpe_ref.errors import PatternError
-from bpe_ref.patterns.oniguruma.characters import MOST_SETS, property_set
+from bpe_ref.patterns.cursor import MOST_SETS
+from bpe_ref.patterns.oniguruma.characters import property_set
 from bpe_ref.patterns.oniguruma.folding import fold
-from bpe_ref.patterns.oniguruma.machine import Machine, OutOfStepsError, Program, write_program
-from bpe_ref.patterns.oniguruma.nodes import Node, One, Text, children, width
+from bpe_ref.patterns.oniguruma.machine import Machine, OutOfStepsError
+from bpe_ref.patterns.oniguruma.nodes import Node, One, Text, children, width, with_sets
 from bpe_ref.patterns.oniguruma.reading import read
 from bpe_ref.patterns.oniguruma.translation import Cost, cost, translate
 from bpe_ref.patterns.stand_ins import Alphabet, alphabet_of, set_source
@@ -84,7 +85,8 @@ class Oniguruma:
     def spans_by_definition(self, text: str) -> list[tuple[int, int]]:
         """Return what `spans` returns, by the machine, about a hundred times slower."""
         allowed = STEPS + STEPS_PER_CHARACTER * len(text)
-        machine = Machine(self._program, self._alphabet.standing(text), text, allowed)
+        standing = self._alphabet.standing(text)
+        machine = Machine(self._narrow, self._narrow_words, standing, text, allowed)
         spans: list[tuple[int, int]] = []
         at = 0
         try:
@@ -103,7 +105,7 @@ class Oniguruma:
 
     def _is_safe(self, standing: str) -> bool:
         """Tell whether `re` is sure to end soon."""
-        if not self._cost.is_cheap() or self._is_regex:
+        if not self._cost.is_cheap() or self._fast is self._limited:
             return False
         if len(standing) <= _SHORT_TEXT or not self._cost.sets:
             return True
@@ -124,60 +126,44 @@ class Oniguruma:
         )
 
     @cached_property
-    def _translation(self) -> list[str | CodePoints] | None:
-        return translate(self.node, self.words)
-
-    @cached_property
-    def _cost(self) -> Cost:
-        return cost(self.node)
-
-    @cached_property
     def _finds_no_empty(self) -> bool:
         return width(self.node)[0] > 0
 
     @cached_property
     def _alphabet(self) -> Alphabet:
-        return alphabet_of({*_sets(self.node), self.words, *_parts_sets(self._translation)})
+        return alphabet_of({*_sets(self.node), self.words})
+
+    @cached_property
+    def _narrow(self) -> Node:
+        """The pattern over stand-ins."""
+        return with_sets(self.node, cache(self._alphabet.narrowed))
+
+    @cached_property
+    def _narrow_words(self) -> CodePoints:
+        return self._alphabet.narrowed(self.words)
+
+    @cached_property
+    def _translation(self) -> str | None:
+        return translate(self._narrow, self._narrow_words)
+
+    @cached_property
+    def _cost(self) -> Cost:
+        return cost(self._narrow)
 
     @cached_property
     def _fast(self) -> re.Pattern[str]:
-        return _for_re(self._text()) or self._limited
-
-    @cached_property
-    def _is_regex(self) -> bool:
-        return self._fast is self._limited
+        return _for_re(self._translation or "") or self._limited
 
     @cached_property
     def _limited(self) -> "regex.Pattern[str]":
-        return regex.compile(self._text())
-
-    @cached_property
-    def _program(self) -> Program:
-        known: dict[CodePoints, frozenset[str]] = {}
-
-        def narrowed(members: CodePoints) -> frozenset[str]:
-            if members not in known:
-                small = self._alphabet.narrowed(members)
-                known[members] = frozenset(
-                    chr(c) for c in range(small.bit_length()) if small >> c & 1
-                )
-            return known[members]
-
-        return write_program(self.node, narrowed, self.words)
+        return regex.compile(self._translation or "")
 
     @cached_property
     def _runs(self) -> list[tuple[re.Pattern[str], re.Pattern[str]]]:
-        sources = [set_source(self._alphabet.narrowed(members)) for members in self._cost.sets]
         return [
             (re.compile(f"{source}(?={source})"), re.compile(f"(?:{source})*+"))
-            for source in sources
+            for source in map(set_source, self._cost.sets)
         ]
-
-    def _text(self) -> str:
-        return "".join(
-            part if isinstance(part, str) else set_source(self._alphabet.narrowed(part))
-            for part in self._translation or ()
-        )
 
 
 @lru_cache(maxsize=64)
@@ -243,10 +229,6 @@ def _descendants(node: Node) -> Iterator[Node]:
         item = waiting.pop()
         yield item
         waiting += children(item)
-
-
-def _parts_sets(parts: "list[str | CodePoints] | None") -> set[CodePoints]:
-    return {part for part in parts or () if not isinstance(part, str)}
 
 
 def _height(node: Node) -> int:

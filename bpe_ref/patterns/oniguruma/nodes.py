@@ -3,8 +3,8 @@
 `Text` and `Scope` are gone after folding; the rest is what matches.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from bpe_ref.patterns.unicode_tables import CodePoints
@@ -167,3 +167,21 @@ def children(node: Node) -> "tuple[Node, ...]":
         case Repeat(body) | Scope(body) | Atomic(body) | Capture(_, body) | Look(body):
             return (body,)
     return ()
+
+
+def with_sets(node: Node, change: Callable[[CodePoints], CodePoints]) -> Node:
+    """Return a node with each of its sets changed.
+
+    >>> with_sets(Atomic(One(0b1)), lambda members: members << 1)
+    Atomic(body=One(members=2, also=()))
+    """
+    match node:
+        case One(members, also):
+            return One(change(members), tuple(tuple(map(change, string)) for string in also))
+        case Sequence(items):
+            return Sequence(tuple(with_sets(item, change) for item in items))
+        case Choice(branches):
+            return Choice(tuple(with_sets(branch, change) for branch in branches))
+        case Repeat(body) | Scope(body) | Atomic(body) | Capture(_, body) | Look(body):
+            return replace(node, body=with_sets(body, change))
+    return node

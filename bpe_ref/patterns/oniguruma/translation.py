@@ -33,15 +33,13 @@ Translation
 Write a pattern for Python's `re` and `regex`, where one means exactly the same.
 
 Definition
-    The parts of the translation are source text that both engines read alike, and between them
-    sets. There is a translation unless the pattern has one of these, which the machine must do:
-    back references, `\G`, `\K`; a repetition without bound, or more than once, of what may match
-    the empty text (engines disagree about when to stop); and in look-behind anything but sets,
-    sequences, choices and repetitions.
+    The translation is source text that both engines read alike. There is one unless the pattern
+    has one of these, which the machine must do: back references, `\G`, `\K`; a repetition without
+    bound, or more than once, of what may match the empty text (engines disagree about when to
+    stop); and in look-behind anything but sets, sequences, choices and repetitions.
 """
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from bpe_ref.patterns.oniguruma.nodes import (
     Again,
@@ -58,7 +56,8 @@ from bpe_ref.patterns.oniguruma.nodes import (
     children,
     width,
 )
-from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, CodePoints
+from bpe_ref.patterns.stand_ins import set_source
+from bpe_ref.patterns.unicode_tables import CodePoints
 
 _FEW = 64
 _MANY = 1 << 20
@@ -195,80 +194,68 @@ def _may_be_behind(node: Node, *, negative: bool) -> bool:
     return all(_may_be_behind(child, negative=negative) for child in children(node))
 
 
-Part: TypeAlias = str | CodePoints
-_NOT_NEWLINE = EVERY_CODE_POINT ^ (1 << ord("\n"))
+class _Untranslatable(Exception):  # noqa: N818 -- not an error
+    """The pattern has something that only the machine can match."""
 
 
-def translate(  # noqa: C901, PLR0911 -- one answer for each kind of node
-    node: Node, words: CodePoints
-) -> list[Part] | None:
-    """Return the parts of the translation, or None if there is none.
+def translate(node: Node, words: CodePoints) -> str | None:
+    """Return the pattern for `re` and `regex`, or None if there is none.
 
-    >>> translate(Repeat(One(0b10), 1, None), 0)
-    [2, '+']
-    >>> translate(Repeat(Repeat(One(0b10), 0, 1), 0, None), 0)
+    >>> translate(Repeat(One(1 << 0x61), 1, None), 0)
+    'a+'
+    >>> translate(Repeat(Repeat(One(1 << 0x61), 0, 1), 0, None), 0)
     """
+    try:
+        return _source(node, set_source(words))
+    except _Untranslatable:
+        return None
+
+
+def _source(  # noqa: C901, PLR0911 -- one answer for each kind of node
+    node: Node, words: str
+) -> str:
     match node:
         case One(members, also):
-            if also:
-                strings = tuple(Sequence(tuple(map(One, string))) for string in also)
-                return translate(Choice((One(members), *strings)), words)
-            return [members]
+            strings = ("".join(map(set_source, string)) for string in also)
+            return (
+                f"(?:{'|'.join((set_source(members), *strings))})" if also else set_source(members)
+            )
         case Sequence(items):
-            return _all(items, words)
+            return "".join(_source(item, words) for item in items)
         case Choice(branches):
-            parts = _all(branches, words, "|")
-            return None if parts is None else ["(?:", *parts, ")"]
+            return f"(?:{'|'.join(_source(branch, words) for branch in branches)})"
         case Repeat():
             return _repeat(node, words)
         case Atomic(Repeat(One(also=()), _, most, True) as body) if most != 0:
-            parts = _repeat(body, words)
-            return None if parts is None else [*parts, "+"]
+            return _repeat(body, words) + "+"
         case Atomic(body):
-            return _enclosed("(?>", translate(body, words))
+            return f"(?>{_source(body, words)})"
         case Capture(_, body):
-            return _enclosed("(?:", translate(body, words))
-        case Look(body, behind, negative):
-            if behind and not _plain(body):
-                return None
-            sign = "!" if negative else "="
-            return _enclosed("(?<" + sign if behind else "(?" + sign, translate(body, words))
-        case Place(name):
-            return _place(name, words)
-    return None
+            return f"(?:{_source(body, words)})"
+        case Look(body, behind, negative) if _plain(body) or not behind:
+            return f"(?{'<' if behind else ''}{'!' if negative else '='}{_source(body, words)})"
+        case Place(name) if name in _PLACES:
+            return _PLACES[name]
+        case Place("b" | "B" as name):
+            then, otherwise = ("(?!", "(?=") if name == "b" else ("(?=", "(?!")
+            return f"(?:(?<={words}){then}{words})|(?<!{words}){otherwise}{words}))"
+    raise _Untranslatable
 
 
-def _all(nodes: tuple[Node, ...], words: CodePoints, between: str = "") -> list[Part] | None:
-    result: list[Part] = []
-    for node in nodes:
-        parts = translate(node, words)
-        if parts is None:
-            return None
-        result += [between] if between and node is not nodes[0] else []
-        result += parts
-    return result
-
-
-def _enclosed(opening: str, parts: list[Part] | None) -> list[Part] | None:
-    return None if parts is None else [opening, *parts, ")"]
-
-
-def _repeat(node: Repeat, words: CodePoints) -> list[Part] | None:
+def _repeat(node: Repeat, words: str) -> str:
     least, most = node.least, node.most
     if most == 0:
-        return []
+        return ""
     if width(node.body)[0] == 0 and most != 1:
-        return None
-    parts = translate(node.body, words)
-    if parts is None:
-        return None
-    if len(parts) != 1 or parts[0] == 0:
-        parts = ["(?:", *parts, ")"]
+        raise _Untranslatable
+    body = _source(node.body, words)
+    if not isinstance(node.body, One) or node.body.also or not node.body.members:
+        body = f"(?:{body})"
     if most is None and least < 2:
         sign = "*+"[least]
     else:
         sign = f"{{{least},{'' if most is None else most}}}"
-    return [*parts, sign if node.greedy else sign + "?"]
+    return body + (sign if node.greedy else sign + "?")
 
 
 def _plain(node: Node) -> bool:
@@ -282,21 +269,10 @@ def _plain(node: Node) -> bool:
     return False
 
 
-def _place(name: str, words: CodePoints) -> list[Part] | None:
-    newline = 1 << ord("\n")
-    match name:
-        case "^":  # not behind the newline that ends the text
-            return [r"(?:\A|(?<=", newline, r")(?!\Z))"]
-        case "$":
-            return ["(?!", _NOT_NEWLINE, ")"]
-        case "A":
-            return [r"\A"]
-        case "z":
-            return [r"\Z"]  # Python's name for the end of the text
-        case "Z":
-            return ["(?=", newline, r"?\Z)"]
-        case "b" | "B":
-            then, otherwise = ("(?!", "(?=") if name == "b" else ("(?=", "(?!")
-            after = ("(?:(?<=", words, ")", then, words, ")")
-            return [*after, "|(?<!", words, ")", otherwise, words, "))"]
-    return None
+_PLACES = {
+    "^": r"(?:\A|(?<=\n)(?!\Z))",  # not behind the newline that ends the text
+    "$": r"(?![^\n])",
+    "A": r"\A",
+    "z": r"\Z",  # Python's name for the end of the text
+    "Z": r"(?=\n?\Z)",
+}
