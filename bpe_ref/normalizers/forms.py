@@ -7,7 +7,7 @@ is in the form already keeps its ranges.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import cast
 
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Meeting
@@ -18,7 +18,10 @@ from bpe_ref.normalizers.normalization_forms import Form, form_changes, meeting_
 class _InForm:
     """What the four have in common; only the form differs."""
 
-    form: ClassVar[Form]
+    @property
+    def form(self) -> Form:
+        """The name of the form, which is that of the class."""
+        return cast("Form", type(self).__name__)
 
     def normalize(self, text: AlignedText) -> AlignedText:
         """Return the text in the form."""
@@ -42,8 +45,6 @@ class NFC(_InForm):
     ((0, 1), (2, 3))
     """
 
-    form = "NFC"
-
 
 class NFD(_InForm):
     """Canonical decomposition.
@@ -51,8 +52,6 @@ class NFD(_InForm):
     >>> NFD().normalize(AlignedText.of("\u00e9a")).spans
     ((0, 1), (0, 1), (1, 2))
     """
-
-    form = "NFD"
 
 
 class NFKC(_InForm):
@@ -62,8 +61,6 @@ class NFKC(_InForm):
     'fi 2'
     """
 
-    form = "NFKC"
-
 
 class NFKD(_InForm):
     """Compatibility decomposition.
@@ -71,5 +68,3 @@ class NFKD(_InForm):
     >>> NFKD().normalize_text("\u210c")
     'H'
     """
-
-    form = "NFKD"
