@@ -37,8 +37,8 @@ class Profile:
     character is part of one token."""
 
     rejected_match_hides: bool
-    """A `single_word` token that stands inside a word is rejected together with every added token
-    inside it. Else those are looked for."""
+    """A `single_word` token inside a word, or a special token that is read as text, is rejected
+    together with every added token inside it. Else those are looked for."""
 
     ignore_merges_off_with_dropout: bool
     """`ignore_merges` is ignored where dropout is above 0."""

@@ -215,7 +215,10 @@ class Tokenizer:
             frame = self._frames[add_special_tokens]
             if frame is None:
                 return own
-            return [id_ for part in frame for id_ in (own if part == _HOLE else (part,))]
+            ids: list[TokenId] = []
+            for part in frame:
+                ids += own if part == _HOLE else (part,)
+            return ids
         encoding = self.tokenize(
             text,
             pair,
@@ -356,10 +359,11 @@ class Tokenizer:
         padding. Neighbours share up to `overlap` tokens, special ones of a template not counted.
         Raises `ParameterError` if a part that must not be cut has more than `most` tokens.
 
-        Takes time in proportion to the text, because the counts of two parts add up wherever no
-        token, whatever else the text contains, can reach from one into the other: at nearly every
-        word. Only the text behind the last such place is counted again with every character.
-        `cutting.safe_cuts` says which places these are, and for which files none are known.
+        For nearly all files this takes time in proportion to the text, because the counts of two
+        parts add up wherever no token, whatever else the text contains, can reach from one into
+        the other: at nearly every word. Only the text behind the last such place is counted again
+        with every character. `cutting.safe_cuts` says which places these are, and for which files
+        none are known, so that the time is quadratic.
 
         >>> from bpe_ref import load
         >>> [tuple(chunk) for chunk in load("tiny").chunks("to be or not to be", 3)]

@@ -87,6 +87,8 @@ class Run:
     candidates: Candidates
     applied: tuple[Applied, ...]
     draw: Draw
+    stages: tuple[Stage, ...] = ()
+    """The stages of the applied steps."""
 
     @property
     def trace(self) -> Trace:
@@ -137,14 +139,16 @@ class Evaluation:
     def run(self, *, until: int | None = None) -> Run:
         """Apply the engine's stages in order: all of them, or the first `until`."""
         candidates, applied, draw = self.candidates, list[Applied](), self.profile.draw
+        stages: list[Stage] = []
         is_greedy, after = self.is_greedy, self.profile.greedy.after
         for stage in self.profile.stages[:until]:
             if stage.is_off(self.parameters) or (is_greedy and stage.step not in after):
                 continue
             applied.append(self.apply(stage, candidates))
+            stages.append(stage)
             candidates = applied[-1].after
             draw = stage.draw or draw
-        return Run(candidates, tuple(applied), draw)
+        return Run(candidates, tuple(applied), draw, tuple(stages))
 
     def apply(self, stage: Stage, candidates: Candidates) -> Applied:
         """Apply one stage, after the sort that the engine does for it."""

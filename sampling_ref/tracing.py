@@ -7,7 +7,8 @@ kept, removed and changed. Printed, it is a table that a person can follow.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf
+from itertools import accumulate
+from math import inf, log
 from typing import Any
 
 from sampling_ref.errors import shown as brief
@@ -16,6 +17,9 @@ from sampling_ref.steps.step import Step, Values
 
 SHOWN = 6
 """How many tokens a printed trace shows of each list."""
+
+_DIGITS = 12
+"""Distances that agree in so many decimals are shown as equal."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,57 @@ class Trace:
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
             for line in lines
         )
+
+
+@dataclass(frozen=True)
+class Share:
+    """A token with its probability, and the sum of the probabilities up to it."""
+
+    token: TokenId
+    share: float
+    total: float
+
+
+def running_shares(
+    tokens: Sequence[TokenId], shares: Sequence[float], walk: Sequence[TokenId]
+) -> list[Share]:
+    """Return the probabilities of tokens and their running sums, in the order of a walk.
+
+    >>> running_shares([0, 1, 2], [0.25, 0.5, 0.25], [1, 0])
+    [Share(token=1, share=0.5, total=0.5), Share(token=0, share=0.25, total=0.75)]
+    """
+    by_token = dict(zip(tokens, shares, strict=True))
+    walked = [by_token[token] for token in walk]
+    sums = accumulate(map(Fraction, walked))
+    return [
+        Share(token, share, float(total))
+        for token, share, total in zip(walk, walked, sums, strict=True)
+    ]
+
+
+def deciding_walk(applied: Applied, shares: Sequence[float]) -> list[TokenId]:
+    """Return the possible tokens before a filter in the order in which it looks at them.
+
+    By falling probability; for locally typical sampling by rising distance of the surprise
+    from the entropy. Of equals, the kept ones are first.
+
+    >>> from sampling_ref.evaluation import explain
+    >>> (applied,) = explain("transformers", [1.0, 3.0, 2.0], top_k=2).steps
+    >>> deciding_walk(applied, [0.1, 0.6, 0.3])
+    [1, 2, 0]
+    """
+    by_token = dict(zip(applied.before.tokens, shares, strict=True))
+    entropy = -sum(share * log(share) for share in shares if share)
+
+    kept = set(applied.kept)
+
+    def key(token: TokenId) -> tuple[float, bool]:
+        share = by_token[token]
+        if applied.step == "typical" and share:
+            return round(abs(-log(share) - entropy), _DIGITS), token not in kept
+        return -share, token not in kept
+
+    return sorted((*sorted(kept), *applied.removed), key=key)
 
 
 def _line(applied: Applied) -> tuple[str, str, str, str, str, str]:

@@ -150,3 +150,137 @@ def test_rules_without_an_operation_lists_all_points_and_engines() -> None:
 
 def test_rules_of_what_has_names_of_its_own_lists_these() -> None:
     assert run("rules", "uniforms").output.splitlines() == rule_names("uniforms")
+
+
+def test_sample_shows_the_running_sums_and_the_rules_for_ties_and_boundaries() -> None:
+    result = run("sample", "vllm", "1,3,3,1", "--set", "top_p=.9")
+    assert result.exit_code == 0, result.output
+    shown = result.output.partition("\ntop_p(p=0.9)\n")[2].partition("\n\n")[0].splitlines()
+    shares = distribution("vllm", [1.0, 3.0, 3.0, 1.0])
+    rows = [line.split() for line in shown[1:5]]
+    assert [(row[0], row[-1]) for row in rows] == [
+        *(("1", "kept"), ("2", "kept"), ("3", "kept"), ("0", "removed"))
+    ]
+    assert [float(row[1]) for row in rows] == [shares[int(row[0])] for row in rows]
+    sums = [float(row[2]) for row in rows]
+    assert sums[1] < 0.9 <= sums[2]
+    assert shown[5:] == ["  ties: highest id", "  boundary: reach; walked downwards"]
+
+
+def test_sample_shows_tokens_that_xtc_removes_from_the_top_first() -> None:
+    settings = ("--set", "xtc_probability=1", "--set", "xtc_threshold=.1", "--set", "temp=1")
+    result = run("sample", "llama.cpp", "1,3,3,1", *settings, "--uniform", "0", "--uniform", "0.5")
+    assert result.exit_code == 0, result.output
+    lines = result.output.partition("\n\nxtc(")[2].splitlines()
+    assert sorted(line.split()[-1] for line in lines[2:4]) == ["kept", "removed"]
+
+
+def test_sample_shows_the_tokens_near_the_border_of_a_long_row() -> None:
+    row = ",".join(str(-token / 100) for token in range(200))
+    output = run("sample", "vllm", row, "--set", "top_k=100").output
+    lines = output.partition("\ntop_k(k=100)\n")[2].partition("\n  ties")[0].splitlines()
+    tokens = [line.split()[0] for line in lines[1:]]
+    assert tokens[0] == tokens[-1] == "..."
+    assert {"99", "100"} < set(tokens)
+    assert len(lines) < 25
+
+
+def test_sample_shows_how_the_draw_walks() -> None:
+    result = run("sample", "llama.cpp", "1,1", "--set", "temp=1", "--uniform", "0.6")
+    draw = result.output.partition("\ndraw: ")[2].splitlines()
+    assert "the running sum must reach" in draw[0]
+    assert [line.split() for line in draw[2:4]] == [["0", "0.5", "0.5"], ["1", "0.5", "1.0"]]
+    assert draw[-1] == "drawn: 1"
+    greedy = run("sample", "vllm", "1,1", "--set", "temperature=0").output
+    assert "draw: greedy, the largest logit; of equals: lowest id" in greedy
+
+
+@pytest.mark.parametrize(
+    ("arguments", "typed"),
+    [
+        (["llama.cpp", "3,2,1", "--set", "xtc_probability=.5"], "add --uniform 0.5 --uniform"),
+        (["vllm", "3,2,1", "--uniform", "0.25"], "add --uniform 0.5 --uniform 0.5, or other"),
+        (["vllm", ",".join("1" * 30), "--uniform", "0"], "--uniform 0.5 and 28 more of these"),
+    ],
+)
+def test_the_error_about_missing_random_numbers_says_what_to_type(
+    arguments: list[str], typed: str
+) -> None:
+    result = run("sample", *arguments)
+    assert result.exit_code == 2
+    assert typed in result.output
+    assert result.output.count("\n") == 1
+    added = " --uniform 0.5" * 30 if "28 more" in typed else ""
+    more = (added or result.output.partition(": add ")[2].partition(",")[0]).split()
+    count = 29 * 2 if added else len(more)
+    again = run("sample", *arguments, *more[:count])
+    assert again.exit_code == 0, again.output
+
+
+def compared(*arguments: str) -> list[str]:
+    result = run("compare", *arguments)
+    assert result.exit_code == 0, result.output
+    return result.output.splitlines()
+
+
+def test_compare_shows_the_choice_that_differs_and_the_source_of_each() -> None:
+    lines = compared("vllm", "llama.cpp", "1,2,2,3", "--set", "top_k=2", "--set", "temperature=1")
+    assert lines[0] == "they differ at top_k"
+    assert "  choice ties: all in vllm, lowest id in llama.cpp" in lines
+    text = "\n".join(lines)
+    for name in ("vllm", "llama.cpp"):
+        (source,) = (stage.source for stage in PROFILES[name].stages if stage.step == "top_k")
+        assert source in text
+    assert "  vllm leaves 1:2 2:2 3:3" in lines
+
+
+def test_compare_shows_a_stage_that_only_one_engine_applies() -> None:
+    lines = compared("vllm", "llama.cpp", "1,2,9", "--set", "temperature=1")
+    assert lines[0] == "they differ at top_p: llama.cpp applies it here, vllm does not"
+    other = compared("llama.cpp", "vllm", "1,2,9", "--set", "temperature=1")
+    assert other[0] == lines[0]
+
+
+def test_compare_shows_parameters_and_settings_of_one_engine() -> None:
+    lines = compared("vllm", "llama.cpp", "1,2,3")
+    assert lines[0] == "they differ at temperature"
+    assert "  parameter temperature: 1 in vllm, 0.8 in llama.cpp" in lines
+    same = compared("vllm", "llama.cpp", "1,2,3", "--set", "llama.cpp:temp=1")
+    assert same[0] == "all stages leave the same row in both engines"
+    assert same[1].startswith("  draw of vllm: exponential race")
+    assert same[2].startswith("  draw of llama.cpp: inverse CDF")
+
+
+def test_compare_uses_the_history() -> None:
+    settings = ("--set", "repetition_penalty=1.5", "--set", "temperature=1", "--history", "1,1")
+    lines = compared("vllm", "mlx-lm", "1,2,3", *settings)
+    assert any("penalt" in line for line in lines[:1]) or lines[0].startswith("all stages")
+
+
+def test_compare_of_an_engine_with_itself_finds_no_difference() -> None:
+    for name in PROFILES:
+        lines = compared(name, name, "1,2,3,3")
+        assert lines[0] == "all stages leave the same row in both engines"
+        assert lines[1].startswith("both draw alike: ")
+
+
+def test_compare_says_if_only_one_engine_is_greedy_and_how_both_draw() -> None:
+    lines = compared("vllm", "llama.cpp", "1,2", "--set", "vllm:temperature=0")
+    assert lines[0] == "vllm takes the largest logit because temperature == 0.0, llama.cpp draws"
+    assert lines[1].startswith("  source of vllm: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["vllm", "sglang", "1,2", "--set", "topp=1"], "there is no parameter of vllm 'topp'"),
+        (["vllm", "sglang", "1,2", "--set", "vlm:top_p=1"], "there is no engine in --set 'vlm'"),
+        (["vllm", "nobody", "1,2"], "there is no profile 'nobody'"),
+        (["vllm", "sglang", "1,2", "--uniform", "0.5"], "add --uniform 0.5, or other numbers"),
+    ],
+)
+def test_compare_explains_bad_input_in_one_sentence(arguments: list[str], sentence: str) -> None:
+    result = run("compare", *arguments)
+    assert result.exit_code == 2
+    assert sentence in result.output
+    assert result.output.count("\n") == 1

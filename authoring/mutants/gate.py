@@ -7,23 +7,28 @@ of its cases kill is *too crude*: any test at all would find it, so it does not 
 Only final answers are compared, not stages, because engines need not report them. Mutants of
 vocabularies get cases about vocabularies, those of whole tokenizers cases about these. Texts of
 more than `LONGEST` bytes are left out: they find engines that are slow or run out of stack, and
-every mutant would have to encode them. Rows of tens of thousands of tokens are asked only of
-mutants that no shorter row kills.
+every mutant would have to encode them. Texts of more than `SHORT` bytes and rows that are given by
+a recipe are asked only of mutants that fewer than `FEW` others kill.
 
 The controls come first. The reference must pass every case, otherwise the kills mean nothing, and
 it must fail every canary, which has a wrong answer. Negative controls, which are right in another
 way than the reference, must pass. The reference cannot answer questions about an engine's own
 random numbers; their control is `own_numbers`.
+
+A mutant that fewer than `FEW` records kill hangs on them. `authoring/data/rare_kills.toml` says
+which records these are, and why no others kill it. The gate compares: a kill that is not listed, or
+listed and gone, may be one for the wrong reason.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
+from authoring.data import tables
 from authoring.mutants.mutant import Mutant
 from authoring.mutants.own_numbers import OwnNumbersEngine
 from authoring.mutants.table import CONTROLS, MUTANTS
@@ -31,6 +36,7 @@ from tokenref.answers import Answer, Crashed, Unsupported, request_text
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.judge import FAILURES, judge
 from tokenref.record import Case, canonical_json, op_of
+from tokenref.runner import Result, result_of
 from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, load_subject, together
 from tokenref.verdicts import Survey
 
@@ -40,10 +46,33 @@ REQUIRED: Final = 35
 LARGEST_SHARE: Final = 0.25
 """The share of its cases that may kill a mutant before it is too crude to count."""
 
-LONGEST: Final = 5_000
+LONGEST: Final = 70_000
 """Bytes of the longest text that mutants get."""
 
+SHORT: Final = 1_100
+"""Bytes up to which a text is asked of every mutant."""
+
+FEW: Final = 3
+"""A mutant with fewer killers than this gets the long texts and rows, and an explanation."""
+
 Fate: TypeAlias = Literal["survived", "killed", "too crude", "not run"]
+
+
+class RareKill(NamedTuple):
+    """Why only a few records kill a mutant."""
+
+    records: Sequence[str]
+    why: str
+    """What shows the mistake there, and why nothing else does."""
+
+
+def rare_kills() -> dict[str, RareKill]:
+    """Return the explanations by the mutant's name.
+
+    >>> all(len(kill.why) > 20 for kill in rare_kills().values())
+    True
+    """
+    return {name: RareKill(records, why) for name, records, why in tables("rare_kills")["kills"]}
 
 
 class Fixtures(Protocol):
@@ -68,6 +97,8 @@ class Trial:
     mutant: Mutant
     asked: int = 0
     killers: list[Case] = field(default_factory=list)
+    answers: dict[str, str] = field(default_factory=dict)
+    """The digests of its wrong answers, by the id of the killer."""
 
     @property
     def share(self) -> float:
@@ -107,6 +138,11 @@ class GateReport:
     """Why the gate proves nothing, if it does not."""
 
     required: int = REQUIRED
+    left_out: list[str] = field(default_factory=list)
+    """The ids of the cases that not every mutant was asked, because they are long."""
+
+    others: list[Trial] = field(default_factory=list)
+    """The results of other rules, which are no bugs and may survive."""
 
     def with_fate(self, fate: Fate) -> list[Trial]:
         """Return the trials with this fate."""
@@ -152,9 +188,13 @@ def run_gate(
     *,
     mutants: Mapping[str, Mutant] = MUTANTS,
     controls: Mapping[str, Mutant] = CONTROLS,
+    others: Iterable[Mutant] = (),
     required: int = REQUIRED,
+    rare: Mapping[str, RareKill] | None = None,
 ) -> GateReport:
     """Run the mutants, and what is right in another way, over all cases that can be asked.
+
+    `rare` are the explanations of kills by fewer than `FEW` records; None: they are not compared.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -168,6 +208,9 @@ def run_gate(
     flags = sorted({flag for question in questions for flag in question.case.flags})
     trials = [Trial(each) for each in mutants.values()]
     report = GateReport(trials, len(questions), flags, missing, required=required)
+    short = {question.case.id for question in questions if not question.is_long}
+    report.left_out = [case.id for case in fixtures.cases if case.id not in short]
+    report.others = [Trial(each) for each in others]
     if not questions:
         report.trouble.append("there is no case to run")
     long: list[_Question] = []
@@ -175,25 +218,48 @@ def run_gate(
         together = _controlled(list(group), report)
         long += [question for question in together if question.is_long]
         together = [question for question in together if not question.is_long]
-        _try(trials, together)
+        _try([*trials, *report.others], together)
         for control in controls.values():
             asked = _concerned(control, together)
             report.trouble += [
-                f"{case.id} calls {control.name} wrong, which is right in another way"
-                for case in (_killers(control.engine, asked) if asked else [])
+                f"{each.case.id} calls {control.name} wrong, which is right in another way"
+                for each in (_failures(control.engine, asked) if asked else [])
             ]
     for _, group in groupby(long, key=_loaded_together):
-        _try([trial for trial in trials if not trial.killers], list(group))
+        _try([trial for trial in trials if len(trial.killers) < FEW], list(group))
+    if rare is not None:
+        report.trouble += unexplained(trials, rare)
     for _, group in groupby(canaries, key=_loaded_together):
         together = list(group)
-        failed = _killers(OwnNumbersEngine(), together)
+        failed = {each.case.id for each in _failures(OwnNumbersEngine(), together)}
         report.trouble += [
             "self-check failed: the judge accepted a known-wrong answer "
             f"(canary {question.case.id})"
             for question in together
-            if question.case not in failed
+            if question.case.id not in failed
         ]
     return report
+
+
+def unexplained(trials: Iterable[Trial], rare: Mapping[str, RareKill]) -> list[str]:
+    """Return a sentence for each mutant whose few killers are not those of its explanation.
+
+    >>> unexplained([], {"no-such": RareKill(["bpe/encode/a/b"], "There is only this one.")})
+    ['rare_kills.toml explains no-such, which is no mutant that few records kill']
+    """
+    few = {trial.mutant.name: trial for trial in trials if 0 < len(trial.killers) < FEW}
+    found = [
+        f"rare_kills.toml explains {name}, which is no mutant that few records kill"
+        for name in rare
+        if name not in few
+    ]
+    for name, trial in few.items():
+        ids = sorted(case.id for case in trial.killers)
+        if name not in rare:
+            found.append(f"only {' and '.join(ids)} kill {name}: say why in rare_kills.toml")
+        elif ids != sorted(rare[name].records):
+            found.append(f"{name} is killed by {' and '.join(ids)}, rare_kills.toml names others")
+    return found
 
 
 def _try(trials: Iterable[Trial], questions: Sequence["_Question"]) -> None:
@@ -204,7 +270,9 @@ def _try(trials: Iterable[Trial], questions: Sequence["_Question"]) -> None:
             trial.asked += len(questions)  # those it must answer rightly as well
         asked = _concerned(trial.mutant, questions)
         if asked:
-            trial.killers += _killers(trial.mutant.engine, asked)
+            for each in _failures(trial.mutant.engine, asked):
+                trial.killers.append(each.case)
+                trial.answers[each.case.id] = each.answer
 
 
 def _concerned(mutant: Mutant, questions: Sequence["_Question"]) -> list["_Question"]:
@@ -229,8 +297,8 @@ class _Question:
 
     @property
     def is_long(self) -> bool:
-        """Whether it has a row of a recipe: only mutants that nothing shorter kills are asked."""
-        return any(
+        """Whether only mutants that hardly anything shorter kills are asked this."""
+        return (self.case.vocab is not None and _length(self.request) > SHORT) or any(
             isinstance(self.request.get(name), dict) and "gen" in self.request[name]
             for name in ("probs", "logits")
         )
@@ -282,18 +350,18 @@ def _controlled(questions: Sequence[_Question], report: GateReport) -> list[_Que
     return passed
 
 
-def _killers(engine: ReferenceEngine, questions: Sequence[_Question]) -> list[Case]:
-    """Return the cases, all of one vocabulary, that tell the engine from a right one."""
+def _failures(engine: ReferenceEngine, questions: Sequence[_Question]) -> list[Result]:
+    """Return the results of cases, all of one vocabulary, that tell the engine from a right one."""
     first = questions[0]
     if isinstance(first.subject, TokenizerFile) and _is_the_reference(engine, first):
         return []
     answers = _answers(engine, questions)
-    return [
-        question.case
+    results = [
+        result_of(question.case, answer, judge(question.case, answer, question.subject), 0.0)
         for question, answer in zip(questions, answers, strict=True)
         if answer != question.right
-        and judge(question.case, answer, question.subject).status in FAILURES
     ]
+    return [each for each in results if each.judgement.status in FAILURES]
 
 
 def _is_the_reference(engine: ReferenceEngine, question: _Question) -> bool:

@@ -4,8 +4,8 @@ A text that is one long word has no safe cut. But a letter after many letters
 only makes the last piece longer, and a piece that grows is counted in constant
 time by `growing.encoders`. So long pieces take linear time where the model
 merges bytes and the pattern is one of those below, or there is none. Other
-pieces are counted anew with every character: that is quadratic in the length of
-the longest piece, not of the text.
+pieces are counted again with every character, which is quadratic in the length of
+the longest piece. (Without a pre-tokenizer, a piece is what lies between two safe cuts.)
 
 Runs
     Each pattern has sets of characters, its *runs*, for which this holds: if the

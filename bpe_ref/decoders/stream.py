@@ -16,8 +16,8 @@ What this leaves open
     *Which tokens can follow*: those of the vocabulary. In one without the byte
     0xA9 nothing waits for it: bytes that no token can complete are replaced at
     once. (A vocabulary of all 256 bytes can complete everything.)
-    *The end* can always follow. So of an incomplete character nothing is
-    certain, except where it will be U+FFFD in any case.
+    *The end* can always follow. So nothing is emitted for an incomplete
+    character, unless it will be U+FFFD in any case.
     *"strict"*: the error comes with the token that cannot be right.
     *Special tokens* are their text, or nothing if they are to be skipped. What
     is skipped is not there: the bytes around it may make one character.

@@ -2,7 +2,7 @@
 
 Decoding is concatenation. Only the last step can fail: a token may hold part
 of a character, so the bytes of some tokens need not be UTF-8. What becomes of
-bytes that are not is the caller's choice, by the names that Python gives it:
+bytes that are not is the caller's choice, by Python's names; `decode` replaces by default:
 
 strict
     is an error.

@@ -23,7 +23,8 @@ What the source leaves open
     *Bytes of the prefix and the suffix*: a missing character falls back to the
     bytes of all that was looked up, prefix and suffix included, and each of them
     counts as one byte of the piece. Positions may thus lie behind its end.
-    *No unknown token, and no bytes*: see `Profile.missing_characters_dropped`.
+    *No unknown token, and no bytes*: the library drops the character; without its
+    profile it is an error (`Profile.missing_characters_dropped`).
     Positions are sums of lengths, so they shift where a character vanished.
     *The unknown token itself is missing*: an error, but only when it is needed.
     *Two tokens with one id*: the engine lets the order of a hash table decide

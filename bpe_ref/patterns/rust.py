@@ -38,7 +38,11 @@ from functools import reduce
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
+<<<<<<< HEAD
 from bpe_ref.errors import PatternError, shown
+=======
+from bpe_ref.patterns.cursor import Cursor
+>>>>>>> main
 from bpe_ref.patterns.unicode_tables import (
     CODE_POINT_COUNT,
     EVERY_CODE_POINT,
@@ -111,20 +115,21 @@ def parse(pattern: str, tables: UnicodeTables) -> tuple[Part, ...]:
         rule = f"a pattern may have at most {MOST_CHARACTERS} characters, not {len(pattern)}"
         raise reader.error(rule)
     node = reader.alternation(frozenset())
-    if reader.position < len(pattern):
+    if reader.at < len(pattern):
         raise reader.error("a group closes that was never opened")
     if node.may_be_empty:
-        reader.position = 0
+        reader.at = 0
         raise reader.error("it may match the empty text, where the engine panics")
     return node.parts
 
 
-class _Reader:
-    """The pattern, and how far it has been read."""
+class _Reader(Cursor):
+    """The pattern, how far it has been read, and the tables that name its sets."""
 
     def __init__(self, pattern: str, tables: UnicodeTables) -> None:
-        self.pattern = pattern
+        super().__init__(pattern)
         self.tables = tables
+<<<<<<< HEAD
         self.position = 0
         self.depth = 0
         self.classes = set[str]()
@@ -157,10 +162,14 @@ class _Reader:
         self.position += 1
         return self.pattern[self.position - 1]
 
+=======
+        self.oniguruma = tables.name == "unicode-16.0-oniguruma"
+
+>>>>>>> main
     def alternation(self, flags: frozenset[str]) -> _Node:
         """Read up to the end of the group."""
         branches: list[list[_Node]] = [[]]
-        while self.position < len(self.pattern) and self.pattern[self.position] != ")":
+        while self.peek() not in {"", ")"}:
             if self.accept("|"):
                 branches.append([])
             elif (changed := self.flags(flags)) is not None:
@@ -183,13 +192,13 @@ class _Reader:
 
     def flags(self, flags: frozenset[str]) -> frozenset[str] | None:
         """Read `(?i)` and return the flags then in force, or None if something else comes."""
-        match = _FLAGS.match(self.pattern, self.position)
+        match = _FLAGS.match(self.pattern, self.at)
         if match is None or match[3] == ":":
             return None
         if self.oniguruma:
             raise self.error("flags without a group reach over branches in Oniguruma")
         changed = self.changed_flags(flags, match)
-        self.position = match.end()
+        self.at = match.end()
         return changed
 
     def changed_flags(self, flags: frozenset[str], match: re.Match[str]) -> frozenset[str]:
@@ -204,7 +213,7 @@ class _Reader:
     def quantified(self, flags: frozenset[str]) -> _Node:
         """Read one atom and the quantifier behind it, if any."""
         node = self.atom(flags)
-        match = _QUANTIFIER.match(self.pattern, self.position)
+        match = _QUANTIFIER.match(self.pattern, self.at)
         if match is None:
             return node
         if not node.repeatable:
@@ -231,18 +240,18 @@ class _Reader:
             sign = f"{{{fewest}{comma}{most}}}"
         if node.may_be_empty and not once:
             raise self.error("what is repeated may be empty")
-        self.position = match.end()
-        if _QUANTIFIER.match(self.pattern, self.position):
+        self.at = match.end()
+        if _QUANTIFIER.match(self.pattern, self.at):
             raise self.error("a quantifier follows a quantifier")
         return _Node((*node.parts, sign + mode), node.may_be_empty or may_skip, copies=copies)
 
     def atom(self, flags: frozenset[str]) -> _Node:
         """Read what a quantifier may follow, or an assertion."""
-        if _QUANTIFIER.match(self.pattern, self.position):
+        if _QUANTIFIER.match(self.pattern, self.at):
             raise self.error("there is nothing to repeat")
-        character = self.next_character()
+        character = self.take()
         if character == "(":
-            self.position -= 1
+            self.at -= 1
             return self.group(flags)
         if character in "^$":
             if character == "^" and self.oniguruma:
@@ -265,7 +274,7 @@ class _Reader:
 
     def folds_into_one(self) -> bool:
         """Tell whether the letter just read and the next one fold like one, as ss and U+00DF do."""
-        two = self.pattern[self.position - 1 : self.position + 1].lower()
+        two = self.pattern[self.at - 1 : self.at + 1].lower()
         return two in {"ss", "st", "ff", "fi", "fl"}
 
     def group(self, flags: frozenset[str]) -> _Node:
@@ -296,7 +305,7 @@ class _Reader:
         if self.accept("z"):
             return _assertion(r"\Z")  # Python's name for the end of the text
         for letter, then, otherwise in (("b", "(?!", "(?="), ("B", "(?=", "(?!")):
-            if not self.pattern.startswith(letter + "{", self.position) and self.accept(letter):
+            if not self.pattern.startswith(letter + "{", self.at) and self.accept(letter):
                 word = self.property_set("word")
                 before, after = ("(?:(?<=", word, ")", then, word, ")"), ("|(?<!", word, ")")
                 return _assertion(*before, *after, otherwise, word, "))")
@@ -304,18 +313,16 @@ class _Reader:
 
     def escape(self, flags: frozenset[str]) -> int | CodePointSet:
         """Read what follows a backslash: a code point, or a set of them."""
-        self.position -= 1
-        start = self.position
-        self.position += 1
+        start = self.at - 1
         if match := self.accept_match(_PROPERTY):
             letter, caret, name = match.groups()
-            self.position = start
+            self.at = start
             if name == "word":
                 raise self.error(f"table {self.tables.name} has no property {name!r}")
             members = self.property_set(name)
             if "i" in flags:  # the shorthands are exempt from folding, properties are not
                 raise self.error("case beyond ASCII cannot be folded")
-            self.position = match.end()
+            self.at = match.end()
             return _complement(members) if (letter == "P") != (caret == "^") else members
         if match := self.accept_match(_HEXADECIMAL):
             value = int(next(filter(None, match.groups())), 16)
@@ -324,7 +331,7 @@ class _Reader:
             if value >= CODE_POINT_COUNT or value in _SURROGATES:
                 raise self.error("an escape must name a Unicode scalar value")
             return value
-        character = self.next_character()
+        character = self.take()
         if character in _CONTROL:
             return _CONTROL[character]
         if character.lower() in _SHORTHANDS:
@@ -333,7 +340,7 @@ class _Reader:
         # A backslash takes the meaning from a mark; but `\<` and `\>` have one of their own.
         if ord(character) <= _LAST_ASCII and not character.isalnum() and character not in "<>":
             return ord(character)
-        self.position = start
+        self.at = start
         raise self.error(f"there is no escape for {character!r}")
 
     def property_set(self, name: str) -> CodePointSet:
@@ -364,10 +371,11 @@ class _Reader:
         self.deeper()
         start = self.position
         negated = self.accept("^")
-        first = self.position
+        first = self.at
         result: CodePointSet = _nothing
         operand: list[CodePointSet] = []
         operator: Callable[[CodePoints, CodePoints], CodePoints] = int.__or__
+<<<<<<< HEAD
         operators = 0
         while self.position == first or not self.accept("]"):
             sign = self.pattern[self.position : self.position + 2]
@@ -378,6 +386,14 @@ class _Reader:
                 result = _combine(operator, result, _union(operand))
                 operator, operand = _SET_OPERATORS[sign], []
                 self.position += 2
+=======
+        while self.at == first or not self.accept("]"):
+            sign = self.peek(2)
+            if sign in _SET_OPERATORS and self.at > first:
+                result = _combine(operator, result, operand)
+                operator, operand = _SET_OPERATORS[sign], _nothing
+                self.at += 2
+>>>>>>> main
             else:
                 operand.append(self.bracket_item(flags, first))
         result = _combine(operator, result, _union(operand))
@@ -389,15 +405,15 @@ class _Reader:
 
     def bracket_item(self, flags: frozenset[str], first: int) -> CodePointSet:
         """Read one member of a class in brackets, or a range of them."""
-        start = self.position
+        start = self.at
         item = self.bracket_atom(flags)
         hyphen = self.pattern[start] == "-"
-        if hyphen and start > first and not self.pattern.startswith("]", self.position):
+        if hyphen and start > first and not self.pattern.startswith("]", self.at):
             raise self.error("a hyphen in the midst of a class must be escaped")
-        ahead = self.pattern[self.position : self.position + 2]
+        ahead = self.peek(2)
         if not ahead.startswith("-") or ahead in {"-]", "--"}:
             return self.as_set(item, flags)
-        self.position += 1
+        self.at += 1
         last = self.bracket_atom(flags)
         if not isinstance(item, int) or not isinstance(last, int) or last < item:
             raise self.error("a range must go from one character to a later one")
@@ -405,11 +421,11 @@ class _Reader:
 
     def bracket_atom(self, flags: frozenset[str]) -> int | CodePointSet:
         """Read one character, escape or inner class of a class in brackets."""
-        if self.pattern.startswith("[:", self.position):
+        if self.pattern.startswith("[:", self.at):
             raise self.error("POSIX brackets mean different sets in different engines")
-        if self.oniguruma and self.pattern[self.position : self.position + 2] in {r"\w", r"\W"}:
+        if self.oniguruma and self.peek(2) in {r"\w", r"\W"}:
             raise self.error("in brackets this is another set in Oniguruma than outside")
-        character = self.next_character()
+        character = self.take()
         if character == "[":
             return self.bracket(flags)
         return self.escape(flags) if character == "\\" else ord(character)

@@ -5,7 +5,7 @@ themselves are in `steps/`, also those that few engines have, such as mirostat.
 
 profile                 what a profile consists of
 draws, orders           how engines draw, and how they sort
-llama_cpp_order, llama_cpp_text, libstdcxx     what llama.cpp does besides
+llama_cpp_order, libstdcxx                     what llama.cpp does besides
 """
 
 from collections.abc import Mapping

@@ -42,6 +42,7 @@ LLAMA_CPP = Profile(
             f"whole [-1, {LARGEST}]",
             source=f"{SCHEMA}:153, {SAMPLER}:3640",
         ),
+        # the engine's default is four strings, see `engine_rules`
         Parameter("dry_sequence_breakers", (), "words", source="common/common.h:261"),
         Parameter("top_n_sigma", -1.0, "number", "f32", f"{SCHEMA}:101"),
         Parameter("top_k", 40, f"whole [{-LARGEST - 1}, {LARGEST}]", source=f"{SCHEMA}:89"),

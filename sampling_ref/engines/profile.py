@@ -197,10 +197,10 @@ class Profile:
 
     `aliases` are other names of parameters; `engine_rules` says where the engine itself accepts
     more values of a parameter, or fewer. `stages` are in the engine's order. `greedy` is
-    decided first: a greedy engine applies only the stages named in `greedy.after`. `exact` and
-    `rounded` are its arithmetics, with its order of candidates: `rounded` was proven against
-    the engine, or follows the plain order of operations (`PLAIN32`). `logprobs` are the ways
-    in which it reports log-probabilities, its default first; none are known for some engines.
+    decided first: a greedy engine applies only the stages in `greedy.after`, and then chooses.
+    `exact` and `rounded` are its arithmetics, with its order of candidates: `rounded` was proven
+    against the engine, or follows the plain order of operations (`PLAIN32`). `logprobs` are the
+    ways in which it reports log-probabilities, its default first; none are known for some engines.
     """
 
     name: str

@@ -143,8 +143,9 @@ VLLM = Profile(
                 "walked": "downwards",
             },
             off_if="top_p == 1.0",
-            note="Ascending; removed while the sum is at most 1 - p. The sort is not stable in "
-            "rows longer than 16, so it is undefined which of several equal tokens are "
+            note="The engine sorts upwards and removes tokens while their sum is at most 1 - p, "
+            "which keeps the same tokens as this walk. The sort is not stable in rows longer "
+            "than 16, so it is undefined which of several equal tokens are "
             "kept. The Triton kernel differs.",
             source=f"{FILTERS}:555",
         ),

@@ -11,8 +11,9 @@ https://sourceware.org/git/glibc.git), first published in ARM's optimized routin
 round once at the end.
 
 Powers of two
-    x is split into k/32 + r with |r| <= 1/64. 2**(k/32) comes from a table of 32
-    correctly rounded numbers, 2**r from a polynomial of degree 3.
+    For 2**x, x is split into k/32 + r with |r| <= 1/64. 2**(k/32) comes from a table of 32
+    correctly rounded numbers, 2**r from a polynomial of degree 3. `expf` multiplies x by
+    log2(e) first.
 
 Logarithms
     x is split into 2**k * z with z near 1. A table gives a number 1/c so that z/c is nearer

@@ -136,6 +136,27 @@ class Given:
         return self._taken
 
 
+class Counted(Given):
+    """As many numbers as are taken, all of them 1/2, to learn how many an engine needs.
+
+    >>> counted = Counted()
+    >>> counted.uniform("xtc", "f32"), counted.many("the draw", 2), counted.taken()
+    (0.5, [0.5, 0.5], 3)
+    """
+
+    def __init__(self) -> None:
+        super().__init__(())
+
+    def uniform(self, stage: str, width: Width) -> Number:
+        """Return the next number."""
+        self._taken += 1
+        return 0.5
+
+    def many(self, stage: str, count: int) -> list[Number]:
+        """Return the next `count` numbers."""
+        return [self.uniform(stage, "f64") for _ in range(count)]
+
+
 NO_NUMBERS = Given(())
 """The source for who gives no numbers: taking one is an error."""
 

@@ -2,9 +2,9 @@
 
 Leviathan et al. 2023, algorithm 1 (https://arxiv.org/abs/2211.17192). The rule:
 
-    Judge the drafts in order. At the first rejection draw a replacement from the residual
-    of that place and stop. If all are accepted, draw one further token, the bonus, from
-    the target row after the last draft.
+    Accept or reject the drafts in order (`acceptance.py`). At the first rejection draw a
+    replacement from the residual of that place (`residual.py`) and stop. If all are
+    accepted, draw one further token, the bonus, from the target row after the last draft.
 
 So between one and `len(tokens) + 1` tokens come out, and with the tokens that the target
 goes on to draw by itself they follow the law of the target exactly.

@@ -13,10 +13,10 @@ Why this makes the output follow the target
     residual hands them out in exactly these proportions.
 
 Equal rows
-    Then nothing is missing and nothing is ever rejected, so nobody may ask: an error. An
-    engine that rounds, or accepts no u = 1, can get here all the same; "target" returns
-    the target row, as mistral.rs does. (vLLM's argmax over zeros returns token 0, SGLang
-    the last token, transformers and torch raise.)
+    Then nothing is missing and nothing is ever rejected, so this is an error. An engine can
+    get here nevertheless, by rounding or because it rejects where u * q(x) equals p(x);
+    "target" returns the target row, as mistral.rs does. (vLLM's argmax over zeros returns
+    token 0, SGLang the last token, transformers and torch raise.)
 
 By token
     Shares are subtracted token by token. Where target and draft are lists of candidates,

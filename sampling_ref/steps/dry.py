@@ -12,10 +12,11 @@ p-e-w, "DRY: A modern repetition penalty that reliably prevents looping", 2024
 
 Breakers
     A match never reaches back over a breaker: a token, or a sequence of tokens, that ends
-    what can be a repetition (a line break, the mark of a new speaker). The search goes back
-    token by token and stops at the first one that begins a breaker that lies completely
-    behind it; of several it takes the longest, and matches may be as long as what follows
-    it. So a short breaker within a long one hides the long one.
+    what can be a repetition (a line break, the mark of a new speaker). From the end of the
+    history, the search goes back to the last place at which a breaker begins that is
+    complete. If several begin there, the longest counts. Matches may be as long as what
+    follows the breaker. So a short breaker inside a long one hides the long one: with the
+    breakers `a b c` and `b`, the history `a b c d` is cut behind `b`, and two tokens are left.
 Breakers as next tokens
     A token that is a breaker by itself is never penalised.
 Overlap
@@ -150,7 +151,7 @@ def log_limit(base: Number) -> int | None:
 STEP = row_step(
     "dry",
     dry,
-    "continuing a repetition of more than {allowed_length} tokens costs {multiplier} * "
+    "continuing a repetition of at least {allowed_length} tokens costs {multiplier} * "
     "{base}**(excess)",
     numbers=("multiplier", "base"),
 )

@@ -1,8 +1,8 @@
 """How both versions of mirostat learn from the drawn token.
 
 The surprise of a token is -log2 of its probability, in bits (Shannon, "A Mathematical
-Theory of Communication", 1948, section 6). After a draw, mu is lowered by eta times what the
-surprise of the drawn token exceeds the target tau by.
+Theory of Communication", 1948, section 6). At the start, mu is 2 * tau. After each draw,
+mu becomes mu - eta * (surprise - tau), where tau is the target.
 
 Whose surprise
     "whole": the drawn token's in the distribution before anything was removed, as the

@@ -5,8 +5,7 @@ Directly Controls Perplexity", ICLR 2021, algorithm 2 (https://arxiv.org/abs/200
 rule:
 
     Remove the tokens whose surprise, -log2 p, is above mu. Draw one of the others. Then
-    lower mu by eta times what the surprise of the drawn token exceeds the target tau by.
-    At the start, mu is twice tau.
+    mu becomes mu - eta * (surprise of the drawn token - tau). At the start, mu is 2 * tau.
 
 Equality
     A token whose surprise is exactly mu is kept.

@@ -45,7 +45,8 @@ Impossible tokens
 Rounding
     There is none. Weights and p are the rational numbers that they are. Given logits, the
     weights are the real numbers e**(factor * logit), and the comparison is decided as
-    closely as it must be. A sum can meet p exactly only if all possible logits are equal.
+    closely as it must be. For p below 1, a sum can meet p exactly only if all possible logits
+    are equal.
 """
 
 from collections.abc import Collection

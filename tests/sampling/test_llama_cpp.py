@@ -19,12 +19,12 @@ from sampling_ref.engines.libstdcxx import (
     uniform_float,
 )
 from sampling_ref.engines.llama_cpp_order import falling_positions
-from sampling_ref.engines.llama_cpp_text import breakers_of_strings, infill
 from sampling_ref.errors import ParameterError, RandomNumberError, RowError
 from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.numbers.llama32 import sum_in_order
 from sampling_ref.random.mt19937 import mt19937
 from sampling_ref.row import Candidates
+from tests.sampling.llama_cpp_breakers import breakers_of_strings
 from tests.sampling.llama_cpp_samplers import (
     AdaptiveState,
     adaptive_p,
@@ -785,32 +785,6 @@ def test_adaptive_p_forgets_what_was_not_accepted() -> None:
     assert adaptive_p(row, iter([0, 0]), state, -1.0) == (0, state)
 
 
-def test_infill_prefers_endings_and_common_beginnings() -> None:
-    texts = [b"a", b"ab", b"b", b"", b"c"]
-    row = of(1.0, 2.0, 0.0, -20.0, 0.0)
-    assert infill(row, texts, [3], 3).tokens == [1, 3]
-    assert infill(row, texts, [3], 3).logits == [2.0, -20.0]
-    assert infill(of(1.0, 2.0, 0.0, 0.5, 0.0), texts, [3], 3).tokens == [3]
-    assert infill(of(1.0, 2.0, 0.0, 0.5, 0.0), texts, [3], 3).logits == [0.5]
-    six = [b"a", b"b", b"c", b"d", b"e", b"f", b""]
-    flat = infill(of(*[0.0] * 6, -30.0), six, [6], 6)
-    assert (flat.tokens, flat.logits) == ([6], [1.0])  # none reaches 0.2
-
-
-def test_the_thresholds_of_infill() -> None:
-    letters = [b"a", b"b", b"c", b"d", b""]
-    # Endings alone stay if 3 * 5 * 0.08 is more than the rest, 0.92.
-    assert infill(of_shares(0.23, 0.23, 0.23, 0.23, 0.08), letters, [4], 4).tokens == [4]
-    assert 4 in infill(of_shares(0.25, 0.24, 0.23, 0.22, 0.06), letters, [4], 4).tokens[-1:]
-    assert len(infill(of_shares(0.25, 0.24, 0.23, 0.22, 0.06), letters, [4], 4).tokens) > 1
-    # Of three candidates those with a quarter stay.
-    assert sorted(infill(of_shares(0.42, 0.3, 0.28), letters, [], 4).tokens) == [0, 1, 2]
-    assert sorted(infill(of_shares(0.5, 0.3, 0.2), letters, [], 4).tokens) == [0, 1]
-    # Of equals the shorter text wins.
-    for texts in ([b"a", b"ab"], [b"ab", b"a"]):
-        assert infill(of(0.0, 0.0), texts, [], 0).tokens == [texts.index(b"a")]
-
-
 def test_strings_break_where_a_token_contains_or_begins_them() -> None:
     pieces = [b"a", b"b", b"xab", b"xa", b"aa", b""]
     assert breakers_of_strings([b"ab"], pieces, lambda _: [1]) == [(2,), (0, 1), (3, 1), (4, 1)]
@@ -836,7 +810,6 @@ STEPS: dict[str, Callable[[Candidates], object]] = {
     "xtc": lambda row: xtc(row, iter([0]), 1.0, 0.1),
     "temp": lambda row: temp(row, 0.5),
     "temp_ext": lambda row: temp_ext(row, 0.5, 0.5),
-    "infill": lambda row: infill(row, [b"a", b"b"], [], 0),
     "greedy": greedy,
     "dist": lambda row: dist(row, iter([0, 0])),
     "mirostat": lambda row: mirostat(row, iter([0, 0]), 10.0, n_vocab=2),
@@ -844,7 +817,7 @@ STEPS: dict[str, Callable[[Candidates], object]] = {
     "adaptive_p": lambda row: adaptive_p(row, iter([0, 0]), adaptive_p_start(0.5), 0.5),
 }
 THAT_NEED_A_POSSIBLE_TOKEN = [
-    *("typical", "top_p", "min_p", "xtc", "temp_ext", "infill"),
+    *("typical", "top_p", "min_p", "xtc", "temp_ext"),
     *("greedy", "dist", "mirostat", "mirostat_v2", "adaptive_p"),
 ]
 

@@ -14,6 +14,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "audit": ("vocabulary", "audit_command"),
         "check": ("check", "check"),
         "chunks": ("text", "chunks"),
+        "compare": ("sampling", "compare"),
         "count": ("text", "count"),
         "decode": ("text", "decode"),
         "doctor": ("first_steps", "doctor"),

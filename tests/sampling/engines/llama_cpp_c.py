@@ -153,7 +153,6 @@ class Vector(Structure):
 SIGNATURES: dict[str, list[Any]] = {
     "dist": [c_uint32],
     "greedy": [],
-    "infill": [c_void_p],
     "logit_bias": [c_int32, c_int32, c_void_p],
     "min_p": [c_float, c_size_t],
     "mirostat": [c_int32, c_uint32, c_float, c_float, c_int32],
@@ -223,8 +222,6 @@ def make_sampler(library: Any, vocabulary: Any, name: str, arguments: list[Any])
         if breakers:
             return make_dry_with_tokens(library, numbers, breakers)
         return make(None, *numbers, None, 0)
-    if name == "infill":
-        return make(vocabulary)
     if name == "grammar":
         return make(vocabulary, *(argument.encode() for argument in arguments))
     return make(*arguments)
@@ -267,32 +264,22 @@ def load_vocabulary(path: str) -> Any:
 
 
 def describe_vocabulary(vocabulary: Any, texts: list[list[int]]) -> list[Any]:
-    """Return what the steps need: texts of tokens, endings, and some texts tokenised.
-
-    The first texts show special tokens, as DRY sees them; the second do not, as infill does.
-    """
+    """Return the texts of all tokens, as DRY sees them, and the tokens of some texts."""
     import llama_cpp.llama_cpp as bindings
 
     no, yes = c_bool(False), c_bool(True)
     buffer = ctypes.create_string_buffer(1024)
-    shown, hidden, endings, tokens = [], [], [], []
+    shown, tokens = [], []
     for token in range(bindings.llama_vocab_n_tokens(vocabulary)):
         length = bindings.llama_detokenize(
             vocabulary, (c_int32 * 1)(token), 1, buffer, 1024, no, yes
         )
         shown.append(list(buffer.raw[: max(0, length)]))
-        length = bindings.llama_token_to_piece(vocabulary, token, buffer, 1024, 0, no)
-        hidden.append(list(buffer.raw[: max(0, length)]))
-        if bindings.llama_vocab_is_eog(vocabulary, token):
-            endings.append(token)
     for text in texts:
         room = (c_int32 * 256)()
         count = bindings.llama_tokenize(vocabulary, bytes(text), len(text), room, 256, no, no)
         tokens.append(list(room)[:count])
-    end_of_text = bindings.llama_vocab_eot(vocabulary)
-    if end_of_text < 0:
-        end_of_text = bindings.llama_vocab_eos(vocabulary)
-    return [shown, hidden, endings, tokens, end_of_text]
+    return [shown, tokens]
 
 
 def main() -> None:

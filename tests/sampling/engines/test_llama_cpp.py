@@ -26,7 +26,6 @@ from typing import Any
 
 import pytest
 
-from sampling_ref.engines.llama_cpp_text import breakers_of_strings, infill
 from sampling_ref.errors import RowError, SamplingError
 from sampling_ref.row import Candidates
 from tests.sampling.engines.llama_cpp_c import Engine, EngineStopped, Result
@@ -44,6 +43,7 @@ from tests.sampling.engines.llama_cpp_chains import (
 )
 from tests.sampling.engines.llama_cpp_twin import Twin
 from tests.sampling.engines.llama_cpp_vocabularies import unpacked
+from tests.sampling.llama_cpp_breakers import breakers_of_strings
 from tests.sampling.llama_cpp_samplers import dry
 
 pytest.importorskip("llama_cpp", reason="llama.cpp is compared where llama-cpp-python is installed")
@@ -218,7 +218,7 @@ def test_a_row_of_minus_infinities_is_nan_in_the_engine_and_an_error_here(engine
 
 
 @pytest.mark.parametrize("name", VOCABULARIES)
-def test_strings_that_break_repetitions_and_infill_with_a_vocabulary(
+def test_strings_that_break_repetitions_with_a_vocabulary(
     vocabularies: dict[str, Path], name: str
 ) -> None:
     random = random_of(4)
@@ -226,8 +226,8 @@ def test_strings_that_break_repetitions_and_infill_with_a_vocabulary(
     ends = sorted({text[cut:] for text in map(str.encode, strings) for cut in range(len(text))})
     with Engine(vocabularies[name]) as engine:
         request = ["vocabulary", [list(text) for text in ends]]
-        shown, hidden, endings, tokenised, end_of_text = engine.ask(request)
-        pieces, texts = [bytes(piece) for piece in shown], [bytes(piece) for piece in hidden]
+        shown, tokenised = engine.ask(request)
+        pieces = [bytes(piece) for piece in shown]
         tokens_of = dict(zip(ends, tokenised, strict=True))
         breakers = {
             string: breakers_of_strings([string.encode()], pieces, tokens_of.__getitem__)
@@ -247,10 +247,3 @@ def test_strings_that_break_repetitions_and_infill_with_a_vocabulary(
             theirs = engine.apply(sampler, logits, tokens, history=history)
             ours = dry(Candidates(tokens, logits), history, 1.0, 1.5, allowed, 64, sequences)
             assert theirs.logits == ours.logits
-        short = [token for token, text in enumerate(texts) if 0 < len(text) < 4]
-        for _ in range(300 * CAMPAIGN):
-            tokens = list({*random.choices(short, k=random.randint(1, 30)), *endings[:1]})
-            logits = row_of(random, len(tokens), random.choice(KINDS))
-            theirs = engine.apply(["infill"], logits, tokens)
-            ours = infill(Candidates(tokens, logits), texts, endings, end_of_text)
-            assert (theirs.tokens, theirs.logits) == (ours.tokens, ours.logits)
