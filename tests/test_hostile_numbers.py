@@ -34,7 +34,6 @@ from sampling_ref.numbers.exponential_sums import sign_of_sum
 from sampling_ref.numbers.logarithm_sums import sign_of_logarithms
 from sampling_ref.steps.mirostat_1 import mirostat_1
 
-
 NOTHING: Any = 5
 
 

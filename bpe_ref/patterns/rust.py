@@ -38,11 +38,7 @@ from functools import reduce
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-<<<<<<< HEAD
-from bpe_ref.errors import PatternError, shown
-=======
 from bpe_ref.patterns.cursor import Cursor
->>>>>>> main
 from bpe_ref.patterns.unicode_tables import (
     CODE_POINT_COUNT,
     EVERY_CODE_POINT,
@@ -129,43 +125,10 @@ class _Reader(Cursor):
     def __init__(self, pattern: str, tables: UnicodeTables) -> None:
         super().__init__(pattern)
         self.tables = tables
-<<<<<<< HEAD
-        self.position = 0
         self.depth = 0
         self.classes = set[str]()
         self.oniguruma = tables.name == "unicode-16.0-oniguruma"
 
-    def error(self, reason: str) -> PatternError:
-        """Return the exception that says what is wrong at the current position."""
-        return PatternError(
-            f"pattern {shown(self.pattern)} cannot be used: at {self.position}, {reason}"
-        )
-
-    def accept(self, text: str) -> bool:
-        """Step over `text` if it comes next."""
-        if not self.pattern.startswith(text, self.position):
-            return False
-        self.position += len(text)
-        return True
-
-    def accept_match(self, expression: re.Pattern[str]) -> re.Match[str] | None:
-        """Step over what `expression` matches here, if it does."""
-        match = expression.match(self.pattern, self.position)
-        if match:
-            self.position = match.end()
-        return match
-
-    def next_character(self) -> str:
-        """Step over one character and return it."""
-        if self.position == len(self.pattern):
-            raise self.error("it ends too early")
-        self.position += 1
-        return self.pattern[self.position - 1]
-
-=======
-        self.oniguruma = tables.name == "unicode-16.0-oniguruma"
-
->>>>>>> main
     def alternation(self, flags: frozenset[str]) -> _Node:
         """Read up to the end of the group."""
         branches: list[list[_Node]] = [[]]
@@ -369,36 +332,27 @@ class _Reader(Cursor):
     def bracket(self, flags: frozenset[str]) -> CodePointSet:
         """Read a class in brackets; the opening one has been read."""
         self.deeper()
-        start = self.position
+        start = self.at
         negated = self.accept("^")
         first = self.at
         result: CodePointSet = _nothing
         operand: list[CodePointSet] = []
         operator: Callable[[CodePoints, CodePoints], CodePoints] = int.__or__
-<<<<<<< HEAD
         operators = 0
-        while self.position == first or not self.accept("]"):
-            sign = self.pattern[self.position : self.position + 2]
-            if sign in _SET_OPERATORS and self.position > first:
+        while self.at == first or not self.accept("]"):
+            sign = self.peek(2)
+            if sign in _SET_OPERATORS and self.at > first:
                 operators += 1
                 if operators > MOST_NESTED:
                     raise self.error(f"a class may have at most {MOST_NESTED} operators")
                 result = _combine(operator, result, _union(operand))
                 operator, operand = _SET_OPERATORS[sign], []
-                self.position += 2
-=======
-        while self.at == first or not self.accept("]"):
-            sign = self.peek(2)
-            if sign in _SET_OPERATORS and self.at > first:
-                result = _combine(operator, result, operand)
-                operator, operand = _SET_OPERATORS[sign], _nothing
                 self.at += 2
->>>>>>> main
             else:
                 operand.append(self.bracket_item(flags, first))
         result = _combine(operator, result, _union(operand))
         self.depth -= 1
-        self.classes.add(self.pattern[start : self.position])
+        self.classes.add(self.pattern[start : self.at])
         if len(self.classes) > MOST_CLASSES:
             raise self.error(f"a pattern may have at most {MOST_CLASSES} different classes")
         return _complement(result) if negated else result
