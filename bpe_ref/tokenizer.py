@@ -61,11 +61,12 @@ from bpe_ref.decoders.stream import Hopeless, Stream, continuations
 from bpe_ref.decoders.to_bytes import bytes_to_text, in_order
 from bpe_ref.decoders.utf8_stream import Utf8Stream, check_errors, never
 from bpe_ref.encoding import Encoding, merge
-from bpe_ref.errors import ParameterError, TokenIdError, VocabularyError
+from bpe_ref.errors import ParameterError, TokenIdError, VocabularyError, shown
 from bpe_ref.given_text import places_in, without_surrogates
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE, as_bytes
 from bpe_ref.normalizers.nfc import PinnedNFC
+from bpe_ref.parameters import check_flag
 from bpe_ref.pieces import Piece, encode_pieces, pieces_of
 from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.profile import STRICT
@@ -212,6 +213,7 @@ class Tokenizer:
         """
         if pair is None and not is_pretokenized and self._is_quick:
             own = self._quick.ids(without_surrogates(text), self.treatment(special), draw)
+            check_flag("add_special_tokens", add_special_tokens)
             frame = self._frames[add_special_tokens]
             if frame is None:
                 return own
@@ -885,11 +887,11 @@ def _as_id(token: object) -> TokenId:
             return index(token)  # type: ignore[arg-type]  # whether it has one is the question
         except TypeError:
             pass
-    raise TokenIdError(f"a token id must be an integer, got {token!r:.80}")
+    raise TokenIdError(f"a token id must be an integer, got {shown(token)}")
 
 
 def _unknown(id_: TokenId) -> TokenIdError:
-    return TokenIdError(f"a token id must be that of a token, got {id_!r:.80}")
+    return TokenIdError(f"a token id must be that of a token, got {shown(id_)}")
 
 
 def _check_unknown(unknown: str) -> bool:

@@ -198,3 +198,9 @@ def test_a_value_of_a_wrong_kind_is_an_error_of_ours(question: Any) -> None:
 
 def test_a_trace_shows_whole_numbers_of_any_length() -> None:
     assert "top_k(k=a whole number of more" in str(explain("antigravity", [1.0], top_k=10**5000))
+
+
+def test_a_penalty_that_makes_a_logit_larger_than_any_float_keeps_the_order() -> None:
+    row = [-745.2, 1.7976931348623157e308, -1e308]
+    shares = distribution("llama.cpp", row, [1], repeat_penalty=0.5)
+    assert shares == [0.0, 1.0, 0.0]

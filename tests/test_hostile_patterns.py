@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,3 +84,28 @@ def test_a_tiktoken_file_with_a_hostile_pattern_is_refused(tmp_path: Path) -> No
     file.write_text(json.dumps({"config": config, "vocab": vocab}), encoding="utf-8")
     with pytest.raises(BpeError):
         load(file)
+
+
+@pytest.mark.parametrize("value", [2**31, 2**70, 5, "", [1], None, 1.5])
+def test_whether_special_tokens_are_added_is_a_bool(value: Any) -> None:
+    with pytest.raises(BpeError, match="add_special_tokens must be a bool"):
+        load("tiny").encode("a", add_special_tokens=value)
+
+
+@pytest.mark.parametrize("errors", ["\ud800", "\0", "a" * 10**6])
+def test_a_handler_of_errors_that_nobody_knows_is_an_error_of_ours(errors: str) -> None:
+    with pytest.raises(BpeError, match=r"^errors must be"):
+        load("tiny").decode([255], errors=errors)
+
+
+def test_a_token_id_of_any_length_is_an_error_of_ours() -> None:
+    tokenizer = load("tiny")
+    for decode in (tokenizer.decode, tokenizer.decode_bytes):
+        with pytest.raises(BpeError, match="a whole number of more than 4000 digits"):
+            decode([10**5000])
+
+
+def test_a_name_of_any_length_is_in_no_message_in_full() -> None:
+    with pytest.raises(BpeError) as caught:
+        load("a" * 100_000)
+    assert len(str(caught.value)) <= 1000

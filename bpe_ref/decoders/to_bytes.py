@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from operator import index
 
-from bpe_ref.errors import DecodingError, ParameterError, TokenIdError
+from bpe_ref.errors import DecodingError, ParameterError, TokenIdError, shown
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.merges import TokenId
 
@@ -63,7 +63,7 @@ def _whole_number(token: object) -> TokenId:
             return index(token)  # type: ignore[arg-type]  # whether it has one is the question
         except TypeError:
             pass
-    raise TokenIdError(f"token id must be one of this vocabulary's, got {token!r}")
+    raise TokenIdError(f"token id must be one of this vocabulary's, got {shown(token)}")
 
 
 def bytes_to_text(data: bytes, errors: str) -> str:
@@ -78,7 +78,7 @@ def bytes_to_text(data: bytes, errors: str) -> str:
     if errors != "strict":
         try:
             codecs.lookup_error(errors)
-        except (LookupError, TypeError):
+        except (LookupError, TypeError, ValueError):  # half a surrogate pair is a ValueError
             raise ParameterError(
                 "errors", errors, 'must be "strict", "replace" or another of Python\'s handlers'
             ) from None

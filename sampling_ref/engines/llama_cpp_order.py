@@ -55,7 +55,7 @@ from sampling_ref.numbers.protocol import (
     Width,
     refuse,
 )
-from sampling_ref.row import Candidates, Number
+from sampling_ref.row import Candidates, Number, to_float
 
 _BUCKETS = 128
 _SCALE = to_binary32(6.4)
@@ -114,7 +114,7 @@ def sorted_fully(candidates: Candidates) -> Candidates:
     """
     if candidates.is_sorted:
         return candidates
-    floats = [float(logit) for logit in candidates.true_logits()]
+    floats = [to_float(logit) for logit in candidates.true_logits()]
     whole = candidates.whole
     ordered = candidates.at(falling_positions(floats, len(floats)))
     return replace(ordered, is_sorted=True, whole=whole)
@@ -125,7 +125,7 @@ class LlamaWalk(Walk):
 
     def __init__(self, candidates: Candidates) -> None:
         super().__init__(candidates.logits, nan, "lowest id")
-        self._floats = [float(logit) for logit in candidates.true_logits()]
+        self._floats = [to_float(logit) for logit in candidates.true_logits()]
         size = len(self._floats)
         self.is_first_try = not candidates.is_sorted and size > _MANY
         if candidates.is_sorted:
@@ -178,7 +178,7 @@ class LlamaOrder(Row):
         count = min(count, len(self.values))
         if self.candidates.is_sorted:
             return list(range(count))
-        return falling_positions([float(x) for x in self.candidates.true_logits()], count)
+        return falling_positions([to_float(x) for x in self.candidates.true_logits()], count)
 
     def last_of(self, places: Sequence[int], ties: Ties) -> list[int]:
         """Return the last place of a sorted row."""
