@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tty
@@ -181,7 +182,28 @@ def test_every_kind_of_tokenizer_can_be_traced(pipeline_file: Path, model_file: 
         assert result.exit_code == 0
         assert "piece '" in result.stdout
         ids = as_json("encode", "the", "--vocabulary", file)["tokens"]
-        assert result.stdout.splitlines()[-1].split()[1:] == ids
+        last = result.stdout.splitlines()[-2:]
+        assert last[0].split()[1:] == ids
+        numbers = as_json("encode", "the", "--vocabulary", file)["ids"]
+        assert last[1].partition(";")[0].split() == ["ids", *map(str, numbers)]
+
+
+def test_a_trace_shows_the_pairs_that_lost_whatever_the_file(pipeline_file: Path) -> None:
+    text = "abab cdcd someone"
+    for vocabulary in ("tiny", str(pipeline_file)):
+        shown = tokenref("trace", text, "--vocabulary", vocabulary).stdout
+        assert " of rank " in shown
+    lost = [
+        [line.partition("lost: ")[2] for line in out.splitlines() if "lost: " in line]
+        for out in (
+            tokenref("trace", text, "--vocabulary", vocabulary).stdout.replace("Ġ", "␣")
+            for vocabulary in ("tiny", str(pipeline_file))
+        )
+    ]
+    places = [
+        [re.findall(r"(\S+ \+ \S+) of rank \d+ at (\d+)", line) for line in each] for each in lost
+    ]
+    assert places[0] == places[1]
 
 
 def test_every_kind_of_tokenizer_can_be_audited(model_file: Path) -> None:

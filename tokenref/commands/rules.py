@@ -29,7 +29,8 @@ def rules(op: str | None, *, every: bool, definition: bool) -> None:
 
     A rule is named after its non-standard choices, joined with plus signs. --definition
     explains the operation and each choice; docs/sampling.md does so in fewer words. Engine names
-    are profiles too; `tokenref profiles` lists them.
+    are profiles too; `tokenref profiles` lists them. An operation without open points has one rule,
+    `standard`; an operation that runs an engine's whole chain has the names of engines.
     """
     console = Console()
     if every and op is None:
