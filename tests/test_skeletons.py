@@ -32,8 +32,12 @@ CALM = Patience(per_batch=60, per_case=0, to_start=60)
 """An answer comes, however busy the machine is."""
 
 PROGRAMS = {
-    **{"rust": "rustc", "c": "cc", "cpp": "c++", "go": "go"},
-    **{"python": sys.executable, "js": "node"},
+    "rust": "rustc",
+    "c": "cc",
+    "cpp": "c++",
+    "go": "go",
+    "python": sys.executable,
+    "js": "node",
 }
 
 # Code that breaks at the text "boom", put into the example that authors replace.

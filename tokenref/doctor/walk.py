@@ -114,7 +114,7 @@ class _Visit:
             yield from self._about_refusals(conversation, chain([trial], left))
             return
         if reasons:
-            skipped = f"the engine skipped all {len(reasons)} vocabularies; its first reason: {reasons[0]}"
+            skipped = f"all {len(reasons)} vocabularies were skipped, the first one: {reasons[0]}"
             yield Finding("note", op, f"no question was answered: {skipped}")
 
     def _about_refusals(
@@ -170,7 +170,8 @@ class _Visit:
             if judgement.status == "pass" and isinstance(answer, Ok):
                 missing = set(hello.ops[trial.op].stages) - set(answer.out.get("stages", {}))
                 if missing and "stages" in msgspec.to_builtins(case.out):
-                    declared = f"hello promises the stages {', '.join(sorted(missing))}, but the answer lacks them"
+                    stages = ", ".join(sorted(missing))
+                    declared = f"hello promises the stages {stages}, but the answer lacks them"
                     yield Finding("note", trial.op, declared)
         if passed:
             correct = f"{passed} of the first {len(said)} questions are correct ({where})"
