@@ -80,23 +80,30 @@ def fixtures(ctx: click.Context, folder: Path, *, only_check: bool) -> None:
 @main.command()
 @click.option("--fixtures", type=FOLDER, help="Fixtures other than those of the checkout.")
 @click.option("--page", type=FILE, help="Write the page about mutants here.")
-@click.option("--check", "only_check", is_flag=True, help="Compare the page, write nothing.")
+@click.option("--check", "only_check", is_flag=True, help="Compare the files, write nothing.")
 @click.pass_context
 def mutants(
     ctx: click.Context, fixtures: Path | None, page: Path | None, *, only_check: bool
 ) -> None:
-    """Show that the golden records kill every seeded bug."""
+    """Show that the golden records kill every seeded bug.
+
+    The records that fail, and the wrong answers, are written to a file for `tokenref check`,
+    which compares an engine's failures with them.
+    """
     from authoring.mutants.gate import run_gate
     from authoring.mutants.page import mutants_page
     from authoring.mutants.printing import print_gate
+    from authoring.mutants.signatures import OTHER_RULES, write_signatures
 
     if only_check and page is None:
         raise InputError("--check compares a page, so it needs --page")
     if page is not None and not only_check:
         must_be_writable(page)
-    report = run_gate(open_catalogue(fixtures))
+    report = run_gate(open_catalogue(fixtures), others=OTHER_RULES)
     print_gate(Console(), report)
     is_good = report.ok
+    if fixtures is None:
+        is_good &= write_signatures(report, only_check=only_check)
     if page is not None:
         is_good &= _is_current(mutants_page(report), page, only_check=only_check)
     ctx.exit(0 if is_good else 1)

@@ -23,6 +23,7 @@ from tokenref.answers import (
     why_none,
 )
 from tokenref.judging_samplers import compare
+from tokenref.readable import readable
 from tokenref.record import Case
 from tokenref.subjects import Subject
 from tokenref.verdicts import MustRefuse
@@ -133,7 +134,7 @@ def _difference(
         if stage in stages and stage in got_stages and stages[stage] != _plain(got_stages[stage]):
             return f"stage {stage}, " + _first_difference(stages[stage], _plain(got_stages[stage]))
     if "runs" in expected or "runs" in got:
-        right_runs, got_runs = _runs(expected), _runs(got)
+        right_runs, got_runs = runs_of(expected), runs_of(got)
         if got_runs == right_runs:
             return None
         return "runs of tokens, " + _first_difference(right_runs, got_runs)
@@ -145,10 +146,10 @@ def _difference(
     return next(filter(None, differences), None)
 
 
-def _runs(out: Mapping[str, Any]) -> list[list[int]]:
+def runs_of(out: Mapping[str, Any]) -> list[list[int]]:
     """Return the tokens of an answer as runs. Adjacent equal runs are joined.
 
-    >>> _runs({"ids": [5, 5, 7]}), _runs({"runs": [[5, 1], [5, 1], [7, 1]]})
+    >>> runs_of({"ids": [5, 5, 7]}), runs_of({"runs": [[5, 1], [5, 1], [7, 1]]})
     ([[5, 2], [7, 1]], [[5, 2], [7, 1]])
     """
     if "runs" not in out:
@@ -230,7 +231,9 @@ def _plain(value: Any) -> Any:
 
 def _short(out: Mapping[str, Any]) -> str:
     """Return an answer in few characters."""
-    return ", ".join(f"{key} {value!r:.80}" for key, value in out.items() if key != "stages")
+    return ", ".join(
+        f"{key} {readable(value)!r:.80}" for key, value in out.items() if key != "stages"
+    )
 
 
 def _missing_stage(case: Case, out: Mapping[str, Any], declared: Declared) -> str:

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -38,19 +38,17 @@ from tokenref.answers import (
     answer_question,
 )
 from tokenref.catalogue import CANARY, Catalogue, batches
+from tokenref.diagnosis import Diagnosis, Seen, answer_digest, diagnose
 from tokenref.judge import FAILURES, PASS, Judgement, Status, judge
+from tokenref.judging_own_draws import short
 from tokenref.known import Known, stale_globs, with_known
 from tokenref.record import OWN_DRAW_OPS, Case, op_of
-from tokenref.reports.readable import readable_json
 from tokenref.subjects import Subject, load_subject
 
 _Returned = TypeVar("_Returned")
 
 _LONGEST_GOT: Final = 2000
 """Maximum length of an answer in the report, in characters."""
-
-_LONGEST_RIGHT: Final = 120
-"""Maximum length of the right answer to a canary, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +65,9 @@ class Result:
 
     log: str = ""
     """The last part of the engine's standard error, if it crashed or timed out."""
+
+    answer: str = ""
+    """The digest of the answer if it is wrong, see `tokenref.diagnosis`."""
 
 
 @dataclass
@@ -87,6 +88,7 @@ class Run:
     """Failures that no single case caused, such as questions that fail only together."""
 
     again: list[str] = field(default_factory=list)
+    command: str = "check"
     """The arguments of `tokenref check` that select this engine; if empty, its name."""
 
     restarts: int = 0
@@ -105,6 +107,19 @@ class Run:
     def failures(self) -> list[Result]:
         """The results that make the run fail."""
         return [result for result in self.results if result.judgement.status in FAILURES]
+
+    @cached_property
+    def diagnoses(self) -> list[Diagnosis]:
+        """The likely causes of the failures."""
+        return diagnose(
+            Seen(each.case, each.judgement.status, each.answer, each.milliseconds / 1000)
+            for each in self.results
+        )
+
+    @cached_property
+    def causes(self) -> dict[str, str]:
+        """The likely causes by the ids of the cases that fail."""
+        return {case_id: each.name for each in self.diagnoses for case_id in each.ids}
 
     @property
     def exit_code(self) -> int:
@@ -162,12 +177,15 @@ def check_judge(
 
     An engine fails the canaries whose wrong answer it gave, and passes the others, which are
     returned only if they are among the `chosen` ids. The judge must reject the right answer to each
-    canary that is failed, or if none is, to the first one without a vocabulary.
+    canary that is failed. If it judged none at all, it must do so for the first one.
     """
     trouble: list[str] = []
     results: list[Result] = []
     given = [result for result in canaries if result.judgement.status == "pass"]
-    for result in given or [each for each in canaries if each.case.vocab is None][:1]:
+    asked = given
+    if all(each.judgement.status in {"unsupported", "skip", "not_run"} for each in canaries):
+        asked = [each for each in canaries if each.case.vocab is None][:1]
+    for result in asked:
         case, subject = result.case, catalogue.subject(result.case.vocab)
         assert not isinstance(subject, str)  # noqa: S101 - the engine has answered about it
         right = _right_answer(case, subject)
@@ -177,7 +195,7 @@ def check_judge(
             )
         elif given:
             shown = right.out if isinstance(right, Ok) else getattr(right, "code", "an error")
-            expected = readable_json(shown, _LONGEST_RIGHT)
+            expected = short(shown)
             detail = f"expected {expected}, got the known-wrong answer of a canary"
             results.append(replace(result, judgement=Judgement("fail", detail)))
     for result in canaries:
@@ -275,12 +293,14 @@ class Sessions:
 
 def result_of(case: Case, answer: Answer, judgement: Judgement, milliseconds: float) -> Result:
     """Return the result of a case: its judgement and the relevant parts of the answer."""
-    got = log = ""
+    got = log = wrong = ""
+    if judgement.status in FAILURES:
+        wrong = answer_digest(op_of(case), answer)
     if isinstance(answer, Crashed | TimedOut):
         log = answer.log
     elif isinstance(answer, Ok) and judgement.status in FAILURES:
         got = _text(answer.out)
-    return Result(case, judgement, milliseconds, got, log)
+    return Result(case, judgement, milliseconds, got, log, wrong)
 
 
 def answers_of(

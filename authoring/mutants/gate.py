@@ -31,6 +31,7 @@ from tokenref.answers import Answer, Crashed, Unsupported, request_text
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.judge import FAILURES, judge
 from tokenref.record import Case, canonical_json, op_of
+from tokenref.runner import Result, result_of
 from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, load_subject, together
 from tokenref.verdicts import Survey
 
@@ -68,6 +69,8 @@ class Trial:
     mutant: Mutant
     asked: int = 0
     killers: list[Case] = field(default_factory=list)
+    answers: dict[str, str] = field(default_factory=dict)
+    """The digests of its wrong answers, by the id of the killer."""
 
     @property
     def share(self) -> float:
@@ -107,6 +110,11 @@ class GateReport:
     """Why the gate proves nothing, if it does not."""
 
     required: int = REQUIRED
+    left_out: list[str] = field(default_factory=list)
+    """The ids of the cases that not every mutant was asked, because they are long."""
+
+    others: list[Trial] = field(default_factory=list)
+    """The results of other rules, which are no bugs and may survive."""
 
     def with_fate(self, fate: Fate) -> list[Trial]:
         """Return the trials with this fate."""
@@ -152,6 +160,7 @@ def run_gate(
     *,
     mutants: Mapping[str, Mutant] = MUTANTS,
     controls: Mapping[str, Mutant] = CONTROLS,
+    others: Iterable[Mutant] = (),
     required: int = REQUIRED,
 ) -> GateReport:
     """Run the mutants, and what is right in another way, over all cases that can be asked.
@@ -168,6 +177,9 @@ def run_gate(
     flags = sorted({flag for question in questions for flag in question.case.flags})
     trials = [Trial(each) for each in mutants.values()]
     report = GateReport(trials, len(questions), flags, missing, required=required)
+    short = {question.case.id for question in questions if not question.is_long}
+    report.left_out = [case.id for case in fixtures.cases if case.id not in short]
+    report.others = [Trial(each) for each in others]
     if not questions:
         report.trouble.append("there is no case to run")
     long: list[_Question] = []
@@ -175,23 +187,23 @@ def run_gate(
         together = _controlled(list(group), report)
         long += [question for question in together if question.is_long]
         together = [question for question in together if not question.is_long]
-        _try(trials, together)
+        _try([*trials, *report.others], together)
         for control in controls.values():
             asked = _concerned(control, together)
             report.trouble += [
-                f"{case.id} calls {control.name} wrong, which is right in another way"
-                for case in (_killers(control.engine, asked) if asked else [])
+                f"{each.case.id} calls {control.name} wrong, which is right in another way"
+                for each in (_failures(control.engine, asked) if asked else [])
             ]
     for _, group in groupby(long, key=_loaded_together):
         _try([trial for trial in trials if not trial.killers], list(group))
     for _, group in groupby(canaries, key=_loaded_together):
         together = list(group)
-        failed = _killers(OwnNumbersEngine(), together)
+        failed = {each.case.id for each in _failures(OwnNumbersEngine(), together)}
         report.trouble += [
             "self-check failed: the judge accepted a known-wrong answer "
             f"(canary {question.case.id})"
             for question in together
-            if question.case not in failed
+            if question.case.id not in failed
         ]
     return report
 
@@ -204,7 +216,9 @@ def _try(trials: Iterable[Trial], questions: Sequence["_Question"]) -> None:
             trial.asked += len(questions)  # those it must answer rightly as well
         asked = _concerned(trial.mutant, questions)
         if asked:
-            trial.killers += _killers(trial.mutant.engine, asked)
+            for each in _failures(trial.mutant.engine, asked):
+                trial.killers.append(each.case)
+                trial.answers[each.case.id] = each.answer
 
 
 def _concerned(mutant: Mutant, questions: Sequence["_Question"]) -> list["_Question"]:
@@ -282,18 +296,18 @@ def _controlled(questions: Sequence[_Question], report: GateReport) -> list[_Que
     return passed
 
 
-def _killers(engine: ReferenceEngine, questions: Sequence[_Question]) -> list[Case]:
-    """Return the cases, all of one vocabulary, that tell the engine from a right one."""
+def _failures(engine: ReferenceEngine, questions: Sequence[_Question]) -> list[Result]:
+    """Return the results of cases, all of one vocabulary, that tell the engine from a right one."""
     first = questions[0]
     if isinstance(first.subject, TokenizerFile) and _is_the_reference(engine, first):
         return []
     answers = _answers(engine, questions)
-    return [
-        question.case
+    results = [
+        result_of(question.case, answer, judge(question.case, answer, question.subject), 0.0)
         for question, answer in zip(questions, answers, strict=True)
         if answer != question.right
-        and judge(question.case, answer, question.subject).status in FAILURES
     ]
+    return [each for each in results if each.judgement.status in FAILURES]
 
 
 def _is_the_reference(engine: ReferenceEngine, question: _Question) -> bool:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
-
 from tokenref.answers import Engine, LoadsProfiles, LoadsTokenizers, Unsupported
-from tokenref.commands.paths import InputError
+from tokenref.catalogue import Selection as Chosen
+from tokenref.catalogue import open_catalogue
+from tokenref.commands.endings import reached
+from tokenref.commands.paths import InputError, output_console
+from tokenref.diagnosis import length
 from tokenref.fuzzing.campaign import (
     COMMAND,
     Done,
@@ -34,9 +36,12 @@ from tokenref.fuzzing.printing import (
     sentence_of,
 )
 from tokenref.fuzzing.shrinking import shrunk
+from tokenref.known import default_path, read_known
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.record import OPS
+from tokenref.reports.terminal import print_line
+from tokenref.runner import run_engine
 from tokenref.strategies import SAMPLER_QUESTIONS, TOKENIZER_QUESTIONS, VOCABULARY_QUESTIONS
 from tokenref.strategies.sampler_questions import profiles_of
 from tokenref.subjects import SAMPLERS, TokenizerFile
@@ -100,6 +105,8 @@ def campaign(
         run.end(why)
         if executor is not None:
             executor.shutdown(wait=not interrupted)
+    if journal.findings and not interrupted:
+        _print_likely_causes(engine, journal.findings.values())
     if journal.findings:
         return FAILURES
     if interrupted:
@@ -108,13 +115,37 @@ def campaign(
     return CLEAN if compared and not run.trouble else NOTHING_COMPARED
 
 
+def _print_likely_causes(engine: Engine, findings: Iterable[Finding]) -> None:
+    """Ask golden records of the operations that fail, and print what explains their failures.
+
+    The causes are known by the records that they fail, not by random questions.
+    """
+    ops = sorted({str(finding.record["op"]) for finding in findings})
+    catalogue = open_catalogue()
+    run = run_engine(
+        engine,
+        [case for case in catalogue.select(Chosen(ops=ops)) if length(case) <= _LONGEST],
+        catalogue,
+        known=read_known(default_path()),
+    )
+    for each in run.diagnoses:
+        where = f"golden records of {', '.join(ops)}"
+        print_line(
+            output_console(), f"{where}: {each.sentence}, for example {each.ids[0]}", above="\n"
+        )
+
+
+_LONGEST: Final = 2_000
+"""The length of the longest records that are asked to find a cause."""
+
+
 def ask_again(wanted: Wanted, index: int, shrink_seconds: float) -> int:
     """Ask one question of a campaign again, print the outcome, and return the exit code."""
     engine = open_engine(wanted.engine, wanted.patience)
     plan = plan_for(wanted, engine)
     if wanted.seed is None:
         raise InputError("--at needs --seed, the seed of the campaign")
-    comparer, console = Comparer(engine, wanted.ignored), Console()
+    comparer, console = Comparer(engine, wanted.ignored), output_console()
     question = questions_of(plan.selection, plan.seed, index // GROUP)[index % GROUP]
     (outcome,) = comparer.compare([question])
     print_question(console, outcome)
@@ -272,7 +303,7 @@ class CampaignRun:
         """Print what the journal already contains. The campaign ends after `most` likely bugs."""
         self.trouble = False
         self._journal, self._writer, self._most = journal, writer, most
-        self._console = Console()
+        self._console = output_console()
         self._bugs = LikelyBugs(journal.findings.values())
         self._shown: set[str] = set()
         plan = journal.plan
@@ -298,6 +329,8 @@ class CampaignRun:
         Findings are written before the group is marked as done. If the campaign ends in between,
         the group is run again.
         """
+        if done.findings:
+            reached(FAILURES)
         for finding in done.findings:
             known = self._journal.findings
             if not finding.is_kept(known):

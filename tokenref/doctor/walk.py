@@ -20,6 +20,7 @@ from bpe_ref import Vocabulary
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from tokenref.answers import Crashed, NoAnswer, Ok, Refused, Skipped, why_none
 from tokenref.catalogue import Catalogue
+from tokenref.diagnosis import Seen, answer_digest, diagnose
 from tokenref.doctor.conversation import Conversation, Finding, Said, StopError
 from tokenref.doctor.hints import hint_on_answer, hint_on_code, near
 from tokenref.doctor.smoke import Trial, canaries, trials
@@ -60,6 +61,7 @@ class _Visit:
         self._catalogue = catalogue
         self._patience = patience
         self._folder = folder
+        self._seen: list[Seen] = []
 
     def walk(self) -> Iterator[Finding]:
         """Yield the findings."""
@@ -83,6 +85,9 @@ class _Visit:
                 yield from self._about_canaries(conversation, abilities)
         except StopError as stop:
             yield replace(stop.finding, about="canary")
+        for each in diagnose(self._seen, fewest=1):
+            hint = "a few questions prove little; tokenref check compares all records"
+            yield Finding("note", "likely cause", f"{each.sentence}", hint=hint)
 
     @contextmanager
     def _conversation(self) -> Iterator[tuple[Conversation, HelloAnswer]]:
@@ -162,6 +167,7 @@ class _Visit:
         passed = 0
         for case, one in zip(trial.answered, said, strict=True):
             answer, judgement = one.answer, judge(case, one.answer, subject)
+            self._seen.append(Seen(case, judgement.status, answer_digest(trial.op, answer)))
             passed += judgement.status == "pass"
             if judgement.status not in {"pass", "skip"}:
                 yield _about_answer(case, one, f"{judgement.status}: {judgement.detail}")
@@ -191,6 +197,7 @@ class _Visit:
         if isinstance(answer, Skipped):
             return None
         judgement = judge(case, answer, subject)
+        self._seen.append(Seen(case, judgement.status, answer_digest(trial.op, answer)))
         if judgement.status == "pass" and isinstance(answer, Refused):
             return Finding("ok", trial.op, f"invalid input is refused correctly: {answer.code}")
         suggestion = ""

@@ -9,6 +9,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from sampling_ref import PROFILES
+from tokenref.answers import Ok
+from tokenref.diagnosis import answer_digest
+from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.fuzzing.comparing import Outcome
 from tokenref.fuzzing.findings import Finding, said
 from tokenref.fuzzing.likely_bugs import LikelyBug, disagreement
@@ -23,7 +27,7 @@ from tokenref.reports.terminal import (
     print_line,
     split_detail,
 )
-from tokenref.rules import rule_of
+from tokenref.rules import choices_of, is_open, points, rule_name, rule_of
 from tokenref.subjects import SAMPLERS
 
 _WIDEST: Final = 300
@@ -55,6 +59,9 @@ def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
     elif finding.unfinished:
         smaller = "it may become smaller; with --state, the same command continues shrinking"
         lines.append(("but", smaller))
+    fitting = fitting_rules(op, profile, record["in"], finding.got.get("ok"))
+    if fitting:
+        lines.append(("matches", f"the rule {', or '.join(fitting)}"))
     line = canonical_json(record).decode()
     if len(line) > _LONGEST_RECORD:
         line = f"has {len(line):,} characters; use --state FILE and `tokenref promote` to write it"
@@ -67,6 +74,36 @@ def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
     name = visible(str(record["id"]))
     console.print(Text(f"\n{name}", style="bold"), Text(visible(finding.status), style="red"))
     print_labelled(console, lines, indent=2, width=10)
+
+
+def fitting_rules(
+    op: str, profile: str, request: Mapping[str, Any], out: Mapping[str, Any] | None
+) -> list[str]:
+    """Return the rules with one other choice that give this answer, with engines that use them.
+
+    >>> row = {"logits": {"f32": "3f8000003f80000000000000"}, "params": {"k": 1}}
+    >>> fitting_rules("top_k", "standard", row, {"keep": [1]})
+    ['ties.highest-id']
+    """
+    asked = choices_of(op, profile)
+    if asked is None or out is None:
+        return []
+    found = []
+    for point, choices in points(op).items():
+        for choice in choices:
+            changed = {**asked, point: choice}
+            if choice == asked.get(point, choices[0]) or not is_open(op, point, changed):
+                continue
+            name = rule_name(op, **changed)
+            answer = SamplerSession(name).answer(op, request)
+            if answer_digest(op, answer) == answer_digest(op, Ok(out)):
+                engines = [
+                    each.name
+                    for each in PROFILES.values()
+                    if any(s.step == op and s.choices.get(point) == choice for s in each.stages)
+                ]
+                found.append(f"{name} (of {', '.join(engines)})" if engines else name)
+    return found
 
 
 def print_question(console: Console, outcome: Outcome) -> None:

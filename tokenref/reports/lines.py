@@ -68,7 +68,10 @@ def dump_report(
 def entry_of(run: Run) -> EngineEntry:
     """Return the entry of a run's engine in the header."""
     return EngineEntry(
-        name=bounded(run.engine), version=bounded(run.version), again=[*map(bounded, run.again)]
+        name=bounded(run.engine),
+        version=bounded(run.version),
+        again=[*map(bounded, run.again)],
+        command=run.command,
     )
 
 
@@ -85,6 +88,7 @@ def engine_line(run: Run) -> EngineLine:
         exit=run.exit_code,
         incidents=[*map(bounded, run.incidents)],
         restarts=run.restarts,
+        causes={each.name: each.sentence for each in run.diagnoses},
     )
 
 
@@ -111,6 +115,7 @@ def case_line(run: Run, result: Result, known: Sequence[Known] = ()) -> CaseLine
         remark=bounded(remark),
         ulp=judgement.ulp,
         known=title,
+        cause=run.causes.get(case.id, ""),
     )
 
 

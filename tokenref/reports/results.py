@@ -44,7 +44,11 @@ class EngineEntry(_Compact, frozen=True, kw_only=True):
     name: str
     version: str
     again: list[str] = []
-    """The arguments of `tokenref check` that select this engine; if empty, its name."""
+    """The arguments of the command that select this engine; if empty, its name."""
+
+    command: str = "check"
+    """The command that asks one case again. After `judge` it is `export`: the responses do not say
+    which program it was, so one case is exported for it."""
 
 
 class KnownEntry(_Compact, frozen=True, kw_only=True):
@@ -116,6 +120,9 @@ class CaseLine(_Strict, frozen=True, kw_only=True, tag="case"):
     known: str = ""
     """The title of the known difference that covers the case."""
 
+    cause: str = ""
+    """The name of the likely cause of a failure."""
+
 
 class EngineLine(_Strict, frozen=True, kw_only=True, tag="engine"):
     """The totals of one engine."""
@@ -133,6 +140,8 @@ class EngineLine(_Strict, frozen=True, kw_only=True, tag="engine"):
     """Failures that no single case caused."""
 
     restarts: int = 0
+    causes: dict[str, str] = {}
+    """The likely causes of failures: their names, and a sentence about each."""
 
 
 class Footer(_Strict, frozen=True, kw_only=True, tag="footer"):

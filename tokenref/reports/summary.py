@@ -6,11 +6,9 @@ from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import Final
 
-import msgspec
-
+from tokenref.diagnosis import length
 from tokenref.judge import FAILURES
-from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
-from tokenref.record import OPS, Case, canonical_json
+from tokenref.record import OPS, Case
 from tokenref.reports.lines import case_line, engine_line, entry_of
 from tokenref.reports.results import CaseLine, EngineEntry, EngineLine, Results, options_again
 from tokenref.runner import Run
@@ -38,7 +36,11 @@ class Summary:
     not_run: Counter[str] = field(default_factory=Counter)
     """Why cases were not run, with counts."""
 
-    _failures: list[CaseLine] = field(default_factory=list)
+    by_cause: Counter[str] = field(default_factory=Counter)
+    """The number of failures by their likely cause."""
+
+    _failures: dict[str, list[CaseLine]] = field(default_factory=lambda: defaultdict(list))
+    """The failures by their likely cause."""
 
     def add(self, line: CaseLine) -> None:
         """Add the result of one case."""
@@ -46,19 +48,20 @@ class Summary:
         if line.status == "not_run":
             self.not_run[line.detail] += 1
         if line.status in FAILURES:
-            self._failures.append(line)
-            if len(self._failures) > _KEPT:
-                self._failures = self.failures
+            self.by_cause[line.cause] += 1
+            alike = self._failures[line.cause]
+            alike.append(line)
+            if len(alike) > _KEPT:
+                alike[:] = self.failures(line.cause)
 
-    @property
-    def failures(self) -> list[CaseLine]:
-        """The failures with the shortest questions, shortest first."""
+    def failures(self, cause: str = "") -> list[CaseLine]:
+        """Return the failures with a likely cause that have the shortest questions."""
 
         def size(line: CaseLine) -> tuple[int, str]:
             record = self.records.get(line.id)
             return (0 if record is None else length(record), line.id)
 
-        return nsmallest(SHOWN_FAILURES, self._failures, key=size)
+        return nsmallest(SHOWN_FAILURES, self._failures[cause], key=size)
 
     def count(self, *statuses: str) -> int:
         """Return the number of cases with one of these statuses."""
@@ -101,15 +104,3 @@ def summaries_of_files(files: Sequence[Results], records: Mapping[str, Case]) ->
             here[line.engine].add(line)
         found += here.values()
     return found
-
-
-def length(case: Case) -> int:
-    """Return the length of a question in characters, bytes or ids, else as JSON."""
-    match case.input:
-        case DecodeInput(ids=ids):
-            return len(ids)
-        case TextInput() as given:
-            return len(given.content())
-        case SpecialInput(text=text):
-            return len(text)
-    return len(canonical_json(msgspec.to_builtins(case.input)))

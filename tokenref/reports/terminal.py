@@ -13,7 +13,6 @@ from rich.text import Text
 from tokenref.catalogue import Catalogue
 from tokenref.corpus import CorpusResult, Tokens
 from tokenref.judge import FAILURES, Status
-from tokenref.record import Case
 from tokenref.reports import visible
 from tokenref.reports.readable import readable_json
 from tokenref.reports.results import CaseLine, judged
@@ -158,19 +157,27 @@ def _print_failures(console: Console, summary: Summary, names: Mapping[str, str]
     if not failed:
         return
     print_line(console, f"{name}: {failed:,} failures", "bold red", above="\n")
-    for failure in summary.failures:
-        call = summary.entry.again or [name]
-        again = shlex.join(["tokenref", "check", *call, "--id", failure.id, *summary.options])
-        _print_failure(console, failure, summary.records.get(failure.id), names, again)
-    if failed > len(summary.failures):
-        rest = f"  and {failed - len(summary.failures):,} more; use --json FILE to see all"
+    for cause, sentence in sums.causes.items():
+        print_line(console, f"{sentence}. The smallest:", "bold", above="\n")
+        _print_failure(console, summary, summary.failures(cause)[0], names)
+    others = summary.by_cause[""]
+    if sums.causes and others:
+        count = f"{others:,} failures match" if others > 1 else "1 failure matches"
+        print_line(console, f"{count} no known cause. The smallest:", "bold", above="\n")
+    for failure in summary.failures():
+        _print_failure(console, summary, failure, names)
+    if others > len(summary.failures()):
+        rest = f"  and {others - len(summary.failures()):,} more; use --json FILE to see all"
         console.print(rest, style="dim")
 
 
 def _print_failure(
-    console: Console, line: CaseLine, case: Case | None, names: Mapping[str, str], again: str
+    console: Console, summary: Summary, line: CaseLine, names: Mapping[str, str]
 ) -> None:
     """Print one failure, with information from its record if that is available."""
+    case, entry = summary.records.get(line.id), summary.entry
+    call = ["tokenref", entry.command, *(entry.again or [entry.name])]
+    again = shlex.join([*call, "--id", line.id, *summary.options])
     console.print(Text(f"\n  {visible(line.id)}", style="bold"), Text(line.status, style="red"))
     lines = [*split_detail(line.detail), ("again", again)]
     if case is not None:

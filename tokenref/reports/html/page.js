@@ -156,7 +156,7 @@ const showCases = () => {
         [number ? ", " : "", make("span", { title: meanings[flag] || "" }, flag)])));
     }
     item("others", others(at, engine));
-    item("again", code(["tokenref", "check", ...engine.again, "--id", id, ...engine.options].map(quoted).join(" "), "line"));
+    item("again", code(["tokenref", ...engine.again, "--id", id, ...engine.options].map(quoted).join(" "), "line"));
     return make("div", { class: "open" }, items);
   };
 

@@ -163,6 +163,7 @@ def _card(column: Column, by_op: Mapping[str, Counter[str]]) -> str:
         if failures(by_op[op]) or by_op[op]["xfail"]
     )
     more = f'<p class="where">{where}</p>' if where else ""
+    others += [f"{sentence}." for sums in column.sums for sentence in sums.causes.values()]
     for each in [*trouble, *others]:
         more += f'<p class="bad">{escape(visible(each))}</p>'
     name = escape(visible(column.entry.name))

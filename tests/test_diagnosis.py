@@ -1,0 +1,317 @@
+"""Likely causes: seeded bugs are named, other bugs are not taken for one of them."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from random import Random
+from typing import Any, TypeAlias
+
+import pytest
+
+from authoring.mutants.mutant import EngineWithHandler, Mutant
+from authoring.mutants.samplers import SamplersWithHandler, other_parameters, other_row
+from authoring.mutants.signatures import OTHER_RULES
+from authoring.mutants.table import MUTANTS
+from bpe_ref import TextRules, Vocabulary
+from bpe_ref.encoders.table import NOT_BPE
+from bpe_ref.vocabulary.merges import ByConcatenation
+from sampling_ref import PROFILES
+from tokenref.answers import Answer, Engine, Ok, Refused, Unsupported
+from tokenref.catalogue import Catalogue, open_catalogue
+from tokenref.diagnosis import Known, Seen, Signature, diagnose, digest, known_causes, length
+from tokenref.engines.reference import ReferenceSession
+from tokenref.engines.reference_samplers import SamplerSession
+from tokenref.engines.table import engine
+from tokenref.floats import nearest, pack, unpack
+from tokenref.questions.text import TextInput
+from tokenref.record import PIPELINE_OPS, Case, op_of
+from tokenref.runner import Run, run_engine
+from tokenref.subjects import SAMPLERS
+
+SEED = 20261122
+KNOWN = {each.name: each for each in known_causes().causes}
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> Catalogue:
+    """All records except canaries, which are no part of signatures."""
+    found = open_catalogue()
+    found.canaries = []
+    return found
+
+
+def some(cases: Sequence[Case], random: Random, signature: Signature | None = None) -> list[Case]:
+    """Return some of the cases: of those in the signature two thirds, of the others 150."""
+    short = [case for case in cases if length(case) <= 500]
+    hit = [case for case in short if signature and digest(case.id) in signature.answers]
+    rest = [case for case in short if not signature or digest(case.id) not in signature.answers]
+    chosen = random.sample(hit, min(len(hit), max(3, len(hit) * 2 // 3), 150))
+    return sorted([*chosen, *random.sample(rest, min(len(rest), 150))], key=lambda case: case.id)
+
+
+def concerned(mutant: Mutant, catalogue: Catalogue) -> list[Case]:
+    """Return the cases that a mutant may fail."""
+    found = []
+    for case in catalogue.cases:
+        kind = SAMPLERS if case.vocab is None else mutant.witness.vocabulary
+        if case.vocab is not None and (op_of(case) in PIPELINE_OPS) == isinstance(kind, Vocabulary):
+            continue
+        if mutant.concerns(kind, op_of(case), case.profile):
+            found.append(case)
+    return found
+
+
+def run(engine: Engine, cases: Sequence[Case], catalogue: Catalogue) -> Run:
+    return run_engine(engine, cases, catalogue)
+
+
+def test_at_least_25_of_30_seeded_bugs_are_named_first(catalogue: Catalogue) -> None:
+    """Each is asked other records than its signature has: two thirds of those, and 150 more."""
+    random = Random(SEED)
+    names = random.sample(sorted(MUTANTS), 30)
+    first = {}
+    for name in names:
+        cases = some(concerned(MUTANTS[name], catalogue), random, KNOWN.get(name))
+        found = run(MUTANTS[name].engine, cases, catalogue).diagnoses
+        first[name] = found[0].name if found else "nothing"
+    wrong = {name: said for name, said in first.items() if name not in said.split(" or ")}
+    assert len(wrong) <= 5, wrong
+
+
+# ---- bugs written as engines of their own
+
+
+Outs: TypeAlias = dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Small:
+    """An engine that answers a few operations with a function, and supports nothing else."""
+
+    answers: Mapping[str, Callable[[Any, Mapping[str, Any]], Outs]]
+    name: str = "small"
+    version: str = "1"
+
+    def load(self, vocabulary: Vocabulary, name: str) -> "Loaded":
+        return Loaded(self.answers, vocabulary)
+
+    def load_profile(self, profile: str) -> "Loaded | Unsupported":
+        return Loaded(self.answers, None) if profile == "standard" else Unsupported("no such rule")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    answers: Mapping[str, Callable[[Any, Mapping[str, Any]], Outs]]
+    vocabulary: Vocabulary | None
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
+        out = self.answers[op](self.vocabulary, request) if op in self.answers else None
+        return Unsupported("cannot do that") if out is None else Ok(out)
+
+
+def rightmost_first(vocabulary: Vocabulary, request: Mapping[str, Any]) -> Outs:
+    """Merge the rightmost of equal pairs first, in a vocabulary of ranks without a pattern."""
+    text, ids = vocabulary.text, {content: token for token, content in vocabulary.tokens.items()}
+    if not isinstance(vocabulary.rule, ByConcatenation) or "text" not in request:
+        return None
+    if text != TextRules() or vocabulary.special_tokens or len(ids) < len(vocabulary.tokens):
+        return None
+    parts = [bytes([byte]) for byte in request["text"].encode()]
+    if not all(part in ids for part in parts):
+        return None
+    while True:
+        pairs = [
+            (vocabulary.rule.ranks[ids[a + b]], -at, at)
+            for at, (a, b) in enumerate(pairwise(parts))
+            if ids.get(a + b) in vocabulary.rule.ranks
+        ]
+        if not pairs:
+            return {"ids": [ids[part] for part in parts]}
+        _, _, at = min(pairs)
+        parts[at : at + 2] = [b"".join(parts[at : at + 2])]
+
+
+def always_divides(_: object, request: Mapping[str, Any]) -> Outs:
+    (dtype,) = request["logits"]
+    row = unpack(request["logits"])
+    if set(request["params"]) != {"penalty"}:
+        return None
+    (penalty,) = unpack(request["params"]["penalty"])
+    for token in set(request["history"]):
+        row[token] = nearest(row[token] / penalty, dtype)
+    return {"logits": pack(row, dtype)}
+
+
+def last_of_equals(_: object, request: Mapping[str, Any]) -> Outs:
+    row = unpack(request["logits"])
+    return {"token": len(row) - 1 - row[::-1].index(max(row))}
+
+
+def test_bugs_in_small_programs_are_named(catalogue: Catalogue) -> None:
+    for op, wrong, name in (
+        ("repetition_penalty", always_divides, "repetition-divides-negative-logits"),
+        ("greedy", last_of_equals, "greedy-takes-the-last-of-equals"),
+        ("encode", rightmost_first, "ties-from-the-right"),
+    ):
+        cases = [c for c in catalogue.cases if op_of(c) == op and length(c) < 200]
+        found = run(Small({op: wrong}), cases, catalogue).diagnoses
+        assert name in found[0].name, (op, found)
+
+
+def test_greedy_encoding_is_named(catalogue: Catalogue) -> None:
+    assert "greedy" in NOT_BPE
+    adapter = engine("greedy")
+    assert not isinstance(adapter, str)
+    cases = [case for case in catalogue.cases if op_of(case) == "encode" and length(case) < 500]
+    found = run(adapter, Random(SEED).sample(cases, 600), catalogue).diagnoses  # type: ignore[arg-type]
+    assert "greedy" in found[0].name
+
+
+@pytest.mark.parametrize("name", ["boundary.reach of top_p", "ties.highest-id of top_k"])
+def test_another_rule_is_named(catalogue: Catalogue, name: str) -> None:
+    rule = next(each for each in OTHER_RULES if each.name == name)
+    found = run(rule.engine, concerned(rule, catalogue), catalogue).diagnoses
+    assert f"the rule {name}" in found[0].sentence
+
+
+def test_an_engine_with_the_rules_of_another_is_named(catalogue: Catalogue) -> None:
+    rule = next(each for each in OTHER_RULES if each.name == "llama.cpp")
+    found = run(rule.engine, concerned(rule, catalogue), catalogue).diagnoses
+    assert "llama.cpp" in PROFILES
+    assert found[0].sentence.endswith("match llama.cpp")
+
+
+# ---- bugs that no mutant has
+
+
+def _text(change: Callable[[str, dict[str, Any]], dict[str, Any]]) -> Engine:
+    """Return the reference with a changed answer to questions about a text."""
+
+    def handle(session: ReferenceSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:
+        right = session.answer(op, request)
+        return Ok(change(op, dict(right.out))) if isinstance(right, Ok) else right
+
+    return EngineWithHandler(handle=handle)
+
+
+def _ids(change: Callable[[list[int]], list[int]]) -> Engine:
+    return _text(lambda _, out: {**out, "ids": change(list(out["ids"]))} if "ids" in out else out)
+
+
+def _row(change: Callable[[Any, Any, Any], Sequence[float]]) -> Engine:
+    return SamplersWithHandler(handle=other_row(change))
+
+
+def _params(change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> Engine:
+    return SamplersWithHandler(handle=other_parameters(change))
+
+
+def _swapped_case(session: ReferenceSession, op: str, request: Mapping[str, Any]) -> Ok | Refused:
+    return session.answer(op, {**request, "text": request["text"].swapcase()}
+                          if "text" in request else request)  # fmt: skip
+
+
+def _late_draw(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    if "uniforms" not in request:
+        return session.answer(op, request)
+    (dtype,) = request["uniforms"]
+    squared = [number * number for number in unpack(request["uniforms"])]
+    return session.answer(op, {**request, "uniforms": pack(squared, dtype)})
+
+
+UNKNOWN: Mapping[str, tuple[str, Engine]] = {
+    "the first two tokens are exchanged": ("encode", _ids(lambda ids: [*ids[1::-1], *ids[2:]])),
+    "every seventh token is missing": (
+        "encode",
+        _ids(lambda ids: [token for at, token in enumerate(ids) if at % 7 != 6]),
+    ),
+    "the case of letters is swapped": ("encode", EngineWithHandler(handle=_swapped_case)),
+    "counts are even": ("count", _text(lambda _, out: {"count": out["count"] // 2 * 2})),
+    "ids are increased": ("encode", _ids(lambda ids: [token + 1 for token in ids])),
+    "p is squared": ("top_p", _params(lambda given: {"p": given["p"] ** 2})),
+    "k is doubled": ("top_k", _params(lambda given: {"k": given["k"] * 2})),
+    "the temperature is squared": (
+        "temperature",
+        _params(lambda given: {"temperature": given["temperature"] ** 2}),
+    ),
+    "the last number is reversed": (
+        "repetition_penalty",
+        _row(lambda _, after, __: [*after[:-1], -after[-1]]),
+    ),
+    "u is squared": ("draw", SamplersWithHandler(handle=_late_draw)),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_a_bug_that_no_mutant_has_is_not_taken_for_one(catalogue: Catalogue, name: str) -> None:
+    op, wrong = UNKNOWN[name]
+    cases = [case for case in catalogue.cases if op_of(case) == op and length(case) <= 500]
+    finished = run(wrong, Random(SEED).sample(cases, min(len(cases), 400)), catalogue)
+    assert finished.failures
+    assert {each.name for each in finished.diagnoses} <= {"invalid input", "long inputs"}
+
+
+# ---- how it is decided
+
+
+def case(slug: str, text: str = "a") -> Case:
+    from tests.results_files import record
+
+    return record("count", slug, input=TextInput(text=text))
+
+
+def results(wrong: Mapping[str, str], right: str) -> Iterator[Seen]:
+    yield from (Seen(case(slug), "fail", answer) for slug, answer in wrong.items())
+    yield from (Seen(case(slug), "pass") for slug in right)
+
+
+def bug(name: str, **answers: str) -> Signature:
+    by_id = {digest(case(slug).id): answer for slug, answer in answers.items()}
+    return Signature("bug", name, "It is wrong", by_id)
+
+
+def test_two_bugs_are_named_and_what_is_left_is_not() -> None:
+    known = [bug("one", a="1", b="1", c="1"), bug("other", d="2", e="2", f="2")]
+    failed = dict.fromkeys("abc", "1") | dict.fromkeys("def", "2")
+    found = diagnose(results(failed, "xyz"), Known(known))
+    assert [(each.name, len(each.ids)) for each in found] == [("one", 3), ("other", 3)]
+    assert diagnose(results(failed | dict.fromkeys("ghijk", "3"), "xyz"), Known(known)) == []
+
+
+def test_a_cause_that_predicts_failures_of_records_that_pass_is_not_named() -> None:
+    known = [bug("one", a="1", b="1", c="1", x="1")]
+    assert diagnose(results(dict.fromkeys("abc", "1"), "xyz"), Known(known)) == []
+    assert len(diagnose(results(dict.fromkeys("abc", "1"), "yz"), Known(known))) == 1
+
+
+def test_failures_on_long_inputs_do_not_hide_the_cause_of_the_others() -> None:
+    known = Known([bug("one", a="1", b="1", c="1")], frozenset(digest(case(s).id) for s in "xyz"))
+    one, long = diagnose(results(dict.fromkeys("abcxyz", "1"), ""), known)
+    assert (one.name, long.name, len(long.ids)) == ("one", "long inputs", 3)
+
+
+def test_causes_that_the_records_cannot_distinguish_are_all_named() -> None:
+    known = [bug("one", a="1", b="1", c="1"), bug("same", a="1", b="1", c="1")]
+    (found,) = diagnose(results(dict.fromkeys("abc", "1"), "xyz"), Known(known))
+    assert found.name == "one or same"
+    assert found.sentence == (
+        'These 3 failures match the seeded bug one: "It is wrong", or '
+        'the seeded bug same: "It is wrong"'
+    )
+
+
+@pytest.mark.parametrize(("seconds", "is_named"), [(0.01, True), (0.2, True), (1.0, False)])
+def test_timeouts_on_long_texts_are_named_if_time_is_quadratic(
+    seconds: float, is_named: bool
+) -> None:
+    seen = [
+        Seen(case("short", "a" * 5_000), "pass", seconds=seconds),
+        Seen(case("long", "a" * 20_000), "timeout", seconds=2.5),
+    ]
+    found = diagnose(seen, Known([]))
+    assert bool(found) == is_named
+    if is_named:
+        assert found[0].sentence == (
+            "Running time appears to be quadratic: 1 text of 20,000 or more characters took too "
+            f"long, but one of 5,000 only {seconds:.2g} s"
+        )

@@ -1,0 +1,355 @@
+"""Name the likely cause of failures: a seeded bug, another rule, or another engine's rules.
+
+`causes.json.xz` contains a signature of each known cause: which records fail, and with which
+answers. `python -m authoring mutants` writes it. Answers are compared by digests, in which numbers
+are rounded, because engines calculate in different precisions.
+
+A cause *explains* a failure if its signature has the record with this answer. The cause that
+explains most is taken first, then the one that explains most of the rest. A cause is named only if
+almost no record of its signature passed or has another answer, and if the named causes together
+explain nearly all failures of its operations. Invalid inputs that are not refused are a group of
+their own, because many engines check less. All other failures have no known cause.
+"""
+
+import json
+import lzma
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from tokenref.answers import Answer, Ok, Refused
+from tokenref.floats import DIGITS, TYPES, from_digits
+from tokenref.judge import FAILURES, runs_of
+from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
+from tokenref.record import OWN_DRAW_OPS, Case, canonical_json, op_of
+from tokenref.verdicts import MustRefuse
+
+PATH: Final = Path(__file__).parent / "causes.json.xz"
+
+NEARLY_ALL: Final = 0.9
+"""The share of its predictions that must occur, and of the failures that must be explained."""
+
+FEWEST: Final = 3
+"""How many failures a cause must explain to be named, unless its whole signature is smaller."""
+
+MOST_ALIKE: Final = 3
+"""How many causes that explain the same failures are named; more are no explanation."""
+
+Kind: TypeAlias = Literal["bug", "rule", "engine"]
+
+
+class Seen(NamedTuple):
+    """The result of one record."""
+
+    case: Case
+    status: str
+    answer: str = ""
+    """The digest of the answer, if it is wrong."""
+
+    seconds: float = 0.0
+    """How long the engine took, or how long it was waited for."""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a cause makes fail."""
+
+    kind: Kind
+    name: str
+    says: str
+    answers: Mapping[str, str]
+    """The digests of the wrong answers, by the digests of the records' ids."""
+
+
+class Diagnosis(NamedTuple):
+    """Failures with the same likely cause."""
+
+    name: str
+    """The name of the cause. If the records cannot distinguish several, the names of all."""
+
+    sentence: str
+    ids: Sequence[str]
+    """The records that fail."""
+
+
+def _in_words(cause: Signature) -> str:
+    if cause.kind == "bug":
+        return f'the seeded bug {cause.name}: "{cause.says}"'
+    return f"the rule {cause.name}" if cause.kind == "rule" else cause.says
+
+
+def digest(content: str | bytes, size: int = 4) -> str:
+    """Return a short digest in hexadecimal.
+
+    >>> digest("bpe/encode/example")
+    '205f4bd2'
+    """
+    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
+    return blake2b(data, digest_size=size).hexdigest()
+
+
+def answer_digest(op: str, answer: Answer) -> str:
+    """Return the digest of an answer without its stages, with numbers rounded to three digits.
+
+    >>> same = [{"probs": {"f32": "3eaaaaab"}}, {"probs": {"f64": "3fd5555555555555"}}]
+    >>> len({answer_digest("softmax", Ok(out)) for out in same})
+    1
+    """
+    if isinstance(answer, Refused):
+        return digest(answer.code, 2)
+    if not isinstance(answer, Ok) or op in OWN_DRAW_OPS:  # draws are never the same twice
+        return digest(type(answer).__name__, 2)
+    try:
+        out = {key: _rounded(part) for key, part in answer.out.items() if key != "stages"}
+        if "ids" in out or "runs" in out:
+            out = {"runs": runs_of(out)} | {k: out[k] for k in out if k not in {"ids", "runs"}}
+        return digest(canonical_json(out), 2)
+    except (TypeError, ValueError, RecursionError):
+        return digest("not an answer", 2)
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_rounded(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1:
+        ((key, digits),) = value.items()
+        if key in TYPES and isinstance(digits, str) and len(digits) % DIGITS[key] == 0:
+            return [f"{number:.3g}" for number in from_digits(digits, key)]
+    return {key: _rounded(entry) for key, entry in value.items()}
+
+
+# ---- the file
+
+
+class Known(NamedTuple):
+    """What is known about causes."""
+
+    causes: Sequence[Signature]
+    left_out: frozenset[str] = frozenset()
+    """The digests of the records with inputs that are too long to ask every cause about them."""
+
+
+def pack_known(known: Known) -> bytes:
+    """Return the content of the file before compression."""
+    found = list(known.causes)
+    records = sorted({record for each in found for record in each.answers})
+    place = {record: at for at, record in enumerate(records)}
+    causes = []
+    for each in found:
+        answers = sorted((place[record], answer) for record, answer in each.answers.items())
+        steps = [
+            at - before
+            for (at, _), (before, _) in zip(answers, [(0, ""), *answers[:-1]], strict=True)
+        ]
+        of_answers = "".join(answer for _, answer in answers)
+        causes.append([each.kind, each.name, each.says, steps, of_answers])
+    content = {"format": 1, "records": "".join(records), "causes": causes}
+    return canonical_json({**content, "left_out": "".join(sorted(known.left_out))})
+
+
+def unpack_known(data: bytes) -> Known:
+    """Return the content of the file; the inverse of `pack_known`.
+
+    >>> known = Known([Signature("bug", "a-bug", "It is wrong.", {"00000001": "0a0b"})])
+    >>> unpack_known(pack_known(known)) == known
+    True
+    """
+    content = json.loads(data)
+    records = _parts(content["records"], 8)
+    found = []
+    for kind, name, says, steps, of_answers in content["causes"]:
+        answers, at = {}, 0
+        for step, answer in zip(steps, _parts(of_answers, 4), strict=True):
+            at += step
+            answers[records[at]] = answer
+        found.append(Signature(kind, name, says, answers))
+    return Known(found, frozenset(_parts(content["left_out"], 8)))
+
+
+def _parts(text: str, size: int) -> list[str]:
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+@cache
+def known_causes() -> Known:
+    """Return what the package knows about causes."""
+    return unpack_known(lzma.decompress(PATH.read_bytes()))
+
+
+# ---- the diagnosis
+
+
+@dataclass
+class _Match:
+    """How the signature of a cause fits the results."""
+
+    causes: list[Signature]
+    hits: frozenset[str]
+    """The failures that it explains."""
+
+    others: frozenset[str]
+    """The failures that it predicts, with other answers."""
+
+    passed: int
+    """How many records that passed it predicts to fail."""
+
+    def gain(self, left: set[str]) -> int:
+        """Return how much the cause explains of what is left, less its wrong predictions."""
+        return len(self.hits & left) - 2 * self.passed - len(self.others & left)
+
+    def is_likely(
+        self, others: Iterable["_Match"], failed: Mapping[str, Seen], fewest: int
+    ) -> bool:
+        """Return whether the cause can be named together with the others."""
+        shared = {record for each in others for record in (*each.hits, *each.others)}
+        wrong = self.passed + len(self.others - shared)
+        if len(self.hits) < NEARLY_ALL * (len(self.hits) + wrong):
+            return False
+        if len(self.hits) < fewest and any(len(c.answers) > len(self.hits) for c in self.causes):
+            return False
+        explained = shared | self.hits | self.others
+        of_area = Counter(map(_area, failed.values()))
+        left = Counter(_area(failed[record]) for record in failed.keys() - explained)
+        own = Counter(_area(failed[record]) for record in self.hits)
+        share = sum(count * (1 - left[area] / of_area[area]) for area, count in own.items())
+        return len(self.causes) <= MOST_ALIKE and share >= NEARLY_ALL * len(self.hits)
+
+
+def _area(seen: Seen) -> tuple[str, bool]:
+    """Return the operation, and whether the input is invalid: engines often accept too much."""
+    return op_of(seen.case), isinstance(seen.case.verdict, MustRefuse)
+
+
+def diagnose(
+    results: Iterable[Seen], known: Known | None = None, *, fewest: int = FEWEST
+) -> list[Diagnosis]:
+    """Return the likely causes of failures, and the failures that each explains.
+
+    A cause that explains less than `fewest` failures is named only if its signature is not larger.
+    """
+    results = list(results)
+    slow = too_slow(results)
+    found = [slow] if slow else []
+    passed = {digest(seen.case.id) for seen in results if seen.status == "pass"}
+    wrong = (seen for seen in results if seen.status in FAILURES - {"timeout", "xpass"})
+    failed = {digest(seen.case.id): seen for seen in wrong}
+    if not failed:
+        return found
+    known = known or known_causes()
+    matches = _matches(known.causes, passed, failed)
+    hit = {record for match in matches for record in match.hits}
+    long = [failed.pop(record).case.id for record in known.left_out - hit if record in failed]
+    left, chosen = set(failed), list[_Match]()
+    while matches:
+        best = max(matches, key=lambda match: match.gain(left))
+        if best.gain(left) <= 0:
+            break
+        chosen.append(best)
+        matches.remove(best)
+        left -= best.hits
+    while True:
+        likely = [
+            match
+            for match in chosen
+            if match.is_likely([each for each in chosen if each is not match], failed, fewest)
+        ]
+        if likely == chosen:
+            break
+        chosen = likely
+    named = set[str]()
+    for match in chosen:
+        ids = [failed[record].case.id for record in failed if record in match.hits - named]
+        these = f"These {len(ids):,} failures match" if len(ids) > 1 else "This failure matches"
+        sentence = f"{these} {', or '.join(map(_in_words, match.causes))}"
+        found.append(Diagnosis(" or ".join(each.name for each in match.causes), sentence, ids))
+        named |= match.hits
+    accepted = [
+        seen.case.id
+        for record, seen in failed.items()
+        if record not in named and isinstance(seen.case.verdict, MustRefuse)
+    ]
+    if long:
+        these = f"{len(long):,} failures are" if len(long) > 1 else "1 failure is"
+        sentence = f"{these} about inputs too long to be compared with known causes"
+        found.append(Diagnosis("long inputs", sentence, sorted(long)))
+    if accepted:
+        these = (
+            f"{len(accepted):,} invalid inputs were" if len(accepted) > 1 else "1 invalid input was"
+        )
+        found.append(
+            Diagnosis("invalid input", f"{these} not refused with the right code", accepted)
+        )
+    return found
+
+
+def _matches(
+    signatures: Iterable[Signature], passed: set[str], failed: Mapping[str, Seen]
+) -> list[_Match]:
+    """Return how each cause fits that explains anything. Causes that fit equally are together."""
+    together: dict[tuple[object, ...], _Match] = {}
+    for each in signatures:
+        predicted = {record for record in each.answers if record in failed}
+        hits = frozenset(r for r in predicted if failed[r].answer == each.answers[r])
+        if hits:
+            wrong = len(passed.intersection(each.answers))
+            key = hits, predicted - hits, wrong
+            match = _Match([], hits, frozenset(predicted - hits), wrong)
+            together.setdefault((key[0], frozenset(key[1]), key[2]), match).causes.append(each)
+    return list(together.values())
+
+
+# ---- time
+
+
+def length(case: Case) -> int:
+    """Return the length of a question in characters, bytes or ids, else as JSON."""
+    match case.input:
+        case DecodeInput(ids=ids):
+            return len(ids)
+        case TextInput() as given:
+            return len(given.content())
+        case SpecialInput(text=text):
+            return len(text)
+    return len(canonical_json(msgspec.to_builtins(case.input)))
+
+
+def too_slow(results: Iterable[Seen]) -> Diagnosis | None:
+    """Return the timeouts on long texts, if running time appears to be quadratic.
+
+    It does if the engine gave up at a length that it would have reached in time if its running time
+    were proportional to the length.
+    """
+    timed = [
+        (length(each.case), each) for each in results if isinstance(each.case.input, TextInput)
+    ]
+    late = [(size, each) for size, each in timed if each.status == "timeout"]
+    shortest = min((size for size, _ in late), default=0)
+    answered = [
+        (size, each.seconds)
+        for size, each in timed
+        if each.status in {"pass", "fail"} and 0 < size < shortest
+    ]
+    if not answered:
+        return None
+    longest, seconds = max(answered)
+    waited = max(each.seconds for _, each in late)
+    if waited < seconds * (shortest / longest) ** _ABOVE_LINEAR:
+        return None
+    texts = f"{len(late):,} texts" if len(late) > 1 else "1 text"
+    sentence = (
+        f"Running time appears to be quadratic: {texts} of {shortest:,} or more characters took "
+        f"too long, but one of {longest:,} only {seconds:.2g} s"
+    )
+    return Diagnosis("quadratic time", sentence, [each.case.id for _, each in late])
+
+
+_ABOVE_LINEAR: Final = 1.4
+"""The exponent from which growth is taken to be quadratic, because measured times are inexact."""
