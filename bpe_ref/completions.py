@@ -11,9 +11,7 @@ Definition
     normalizes does so first; continuations are of what comes out.
 
 Source: openai/tiktoken 0.14.0, `encode_with_unstable` (`_encode_unstable_native`
-in src/lib.rs). tiktoken's own answer is another (`complete=False`): its stable
-tokens end before the last piece, and its completions are what it finds by
-joining each token that may straddle the end of the text, and encoding once.
+in src/lib.rs). tiktoken's own answer is another (`complete=False`), see below.
 
 How the covers are found
     The last token of a cover starts in t, at some p, and its bytes begin with
@@ -42,42 +40,24 @@ Where tiktoken differs
     o200k's "a'" may become "a's".
 
 tiktoken's answer
------------------
-
-tiktoken's answer to what an unfinished text may become. The definition is above.
-
-    The stable tokens are those before the last piece; if that piece begins
-    with a token of white space only, also without the white tokens before it.
-    The rest of the text is joined with the rest of each token that can straddle
-    its end, and encoded; of the tokens that come out, those that cover the rest
-    are a completion.
-
-Source: openai/tiktoken 0.14.0, `_encode_unstable_native` in src/lib.rs.
-
-What it does besides, each with a comment in the code
-    Joined bytes that are not UTF-8 are one piece, without the whole-piece rule.
-    Every token that begins with the whole rest is a completion, whether an
-    encoding can hold it there or not. A rest that ends in white space is also
-    cut before its last character.
-    A text that ends in a special token is stable as a whole.
+    Its stable tokens are those before the last piece; if that piece begins with a token of white
+    space only, also without the white tokens before it. The rest of the text is joined with the
+    rest of each token that can straddle its end, and encoded; of the tokens that come out, those
+    that cover the rest are a completion.
+    Joined bytes that are not UTF-8 are one piece, without the whole-piece rule. Every token that
+    begins with the whole rest is a completion, whether an encoding can hold it there or not. A rest
+    that ends in white space is also cut before its last character. A text that ends in a special
+    token is stable as a whole.
 
 Witnesses
----------
-
-A few texts that stand for all, as far as a pattern can tell what follows.
-
-A pattern sees of a character only which of its sets hold it (see `patterns.stand_ins`).
-So the code points fall into classes that it cannot tell apart, and one
-character of each class stands for the whole class. Where a piece ends may
-depend on what comes after it; to see how, it is enough to try one character of
-every class, and each word that the pattern spells letter by letter ("ll" and
-"ve" of the contractions); and after white space, whose runs give their last
-character away to what follows, every two characters.
-
-What this leaves open
-    A pattern may look further than that. The registry's patterns do not; for
-    others the witnesses are a sample.
-    *Bytes the vocabulary lacks*: a character with such a byte stands for no one.
+    A pattern sees of a character only which of its sets hold it (see `patterns.stand_ins`). So the
+    code points fall into classes that it cannot tell apart, and one character of each class stands
+    for the whole class. To see how the end of a piece depends on what follows, it is enough to try
+    one character of every class, and each word that the pattern spells letter by letter ("ll" and
+    "ve" of the contractions); and after white space, whose runs give their last character away to
+    what follows, every two characters.
+    A pattern may look further than that. The registry's patterns do not; for others the witnesses
+    are a sample. A character with a byte that the vocabulary lacks is no witness.
 """
 
 import re
@@ -107,12 +87,9 @@ Tokens = tuple[TokenId, ...]
 _ESCAPE = re.compile(r"\\[pP]\{[^}]*\}|\\.", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _SURROGATES: CodePoints = ((1 << 0x800) - 1) << 0xD800
+_WHITE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000"
 WHITE: Final = tuple(
-    map(
-        str.encode,
-        "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
-        "\u200a\u2028\u2029\u202f\u205f\u3000",
-    )
+    character.encode() for character in (*_WHITE, *map(chr, range(0x2000, 0x200B)))
 )
 """Every character that is White_Space in Unicode, as bytes; the same for many years."""
 

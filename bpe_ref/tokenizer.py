@@ -215,7 +215,10 @@ class Tokenizer:
             frame = self._frames[add_special_tokens]
             if frame is None:
                 return own
-            return [id_ for part in frame for id_ in (own if part == _HOLE else (part,))]
+            ids: list[TokenId] = []
+            for part in frame:
+                ids += own if part == _HOLE else (part,)
+            return ids
         encoding = self.tokenize(
             text,
             pair,

@@ -696,3 +696,45 @@ def test_every_command_explains_itself(command: Sequence[str]) -> None:
     result = tokenref(*command, "--help")
     assert result.exit_code == 0
     assert "Usage:" in result.output
+
+
+def test_records_are_selected_by_profile(tmp_path: Path) -> None:
+    results = tmp_path / "results.jsonl"
+    assert tokenref("check", "reference", "--profile", "vllm", "--json", results).exit_code == 0
+    records = open_catalogue().records
+    run = {each["id"] for each in report(results) if each["kind"] == "case"}
+    chosen = {name for name, record in records.items() if record.profile == "vllm"}
+    assert run == {name for name in chosen if not name.startswith("canary/")}
+    exported = tokenref("export", "--profile", "vllm", "--op", "top_k")
+    assert exported.exit_code == 0
+    wrong = tokenref("check", "reference", "--profile", "vlm")
+    assert "unknown profile 'vlm'; did you mean vllm?" in wrong.output
+
+
+def test_the_command_under_again_works_after_judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    wanted = ("--id", "sampling/top_k/ties/both-ends-standard")
+    assert tokenref("export", "--folder", "there", *wanted).exit_code == 0
+    requests = tmp_path / "there" / "requests.jsonl"
+    answers = subprocess.run(
+        [sys.executable, "-m", "tokenref", "answer", "reference", requests],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    wrong = re.sub(r'"keep":\[[0-9,]+\]', '"keep":[]', answers)
+    (tmp_path / "responses.jsonl").write_text(wrong, encoding="utf-8")
+    judged = tokenref("judge", requests, "responses.jsonl", "--json", "results.jsonl")
+    (again,) = re.findall(r"again +(tokenref .*)", judged.output)
+    assert again == f"tokenref export --folder again {' '.join(wanted)}"
+    assert tokenref(*shlex.split(again)[1:]).exit_code == 0
+    assert (tmp_path / "again" / "requests.jsonl").is_file()
+    assert again in tokenref("report", "results.jsonl").output
+
+
+def test_names_are_complete_where_no_terminal_limits_the_width() -> None:
+    shown = tokenref("check", "tokenizers", "--op", "detokenize_stream", "--op", "count").output
+    assert "detokenize_stream" in shown
+    assert "…" not in shown

@@ -13,7 +13,17 @@ from tokenref.judge import Judgement, judge
 from tokenref.questions.sampling import pack_parameters
 from tokenref.record import OPERATIONS, Case, answer_type, make_case
 from tokenref.subjects import SAMPLERS
-from tokenref.verdicts import Alternative, Close, Either, Exact, Set, Stat, Survey, Verdict
+from tokenref.verdicts import (
+    Alternative,
+    Close,
+    Either,
+    Exact,
+    MustRefuse,
+    Set,
+    Stat,
+    Survey,
+    Verdict,
+)
 
 REASON = "An example for the tests of the judge."
 
@@ -230,3 +240,24 @@ def test_counts_that_do_not_fit_are_refused(counts: object, sentence: str) -> No
     judgement = judged(stat(), {"counts": counts})
     assert judgement.status == "fail"
     assert sentence in judgement.detail
+
+
+# ---- how a difference is shown
+
+
+def test_rows_that_lack_different_tokens_are_shown_as_ids() -> None:
+    request = {"logits": pack([1.0, 2.0, 3.0]), "history": [], "prompt_length": 0}
+    request["params"] = pack_parameters({"tokens": [0, 2]})
+    case = case_of("allowed_tokens", request, {"logits": pack([1.0, -inf, 3.0])}, Exact())
+    detail = judged(case, {"logits": pack([1.0, 2.0, 3.0])}).detail
+    assert detail == ("logits, tokens above -inf: expected [0, 2], got [0, 1, 2]: with [1] as well")
+    assert (
+        "logits[0]: expected 1.0, got 2.0"
+        in judged(case, {"logits": pack([2.0, -inf, 3.0])}).detail
+    )
+
+
+def test_an_answer_that_should_be_a_refusal_is_shown_with_numbers_not_bits() -> None:
+    case = case_of("softmax", {"logits": pack([-inf])}, None, MustRefuse(codes=["INVALID_ROW"]))
+    detail = judged(case, {"probs": pack([0.5])}).detail
+    assert detail == "expected INVALID_ROW, got an answer: probs {'f32': [0.5]}"

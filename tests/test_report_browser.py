@@ -268,6 +268,47 @@ def test_every_status_has_its_word_sign_and_choice(browser: Browser, tmp_path: P
     assert sorted(choices[4:]) == sorted(f"{word[2:]} (1)" for word in words.values())
 
 
+def test_the_page_begins_with_what_it_shows(opened: Browser) -> None:
+    (intro,) = texts(opened, ".intro")
+    assert "A failure is a wrong answer" in intro
+    assert "A known difference is one that is on the list of known differences" in intro
+    links = opened.run("return [...document.querySelectorAll('.intro a')].map(link => link.href)")
+    assert links == ["https://example.com/x/docs/differences.md"]
+
+
+def test_a_search_says_how_many_hits_the_other_filters_hide_and_shows_them(opened: Browser) -> None:
+    opened.go("search=beta&status=failures")
+    assert texts(opened, "#found") == ["1 results"]
+    (hidden,) = texts(opened, "#hidden-hits")
+    assert hidden.startswith("The other filters hide 1 more result of this search.")
+    opened.click("#hidden-hits button")
+    assert texts(opened, "#found") == ["2 results"]
+    is_hidden = "return document.querySelector('#hidden-hits').hidden"
+    assert opened.run(is_hidden)
+    opened.go("status=failures")
+    assert opened.run(is_hidden)
+
+
+def test_nothing_scrolls_down_inside_the_page_and_long_tables_are_folded(
+    browser: Browser, tmp_path: Path
+) -> None:
+    cases_of = [line("one", f"bpe/op{at}/topic/x", "fail") for at in range(40)]
+    results = read_results(write(tmp_path / "results.jsonl", whole(cases_of)))
+    html = tmp_path / "report.html"
+    html.write_bytes(html_report([results], catalogue([])))
+    browser.size(1280, 900)
+    browser.open(html.as_uri())
+    top = "return document.querySelector('.case').getBoundingClientRect().top"
+    assert browser.run(top) < 1000
+    browser.click("#by-op summary")
+    inner = browser.run(
+        "return [...document.querySelectorAll('main *')]"
+        ".filter(node => node.scrollHeight > node.clientHeight + 1 && node.clientHeight"
+        " && ['auto', 'scroll'].includes(getComputedStyle(node).overflowY)).length"
+    )
+    assert inner == 0
+
+
 def test_typing_searches_and_the_address_remembers(opened: Browser) -> None:
     opened.run("document.querySelector('[name=status]').value = ''")
     opened.run("document.querySelector('[name=search]').focus()")

@@ -153,7 +153,7 @@ def test_every_engine_component_has_a_table_that_exists() -> None:
 def test_the_separators_that_python_calls_spaces_are_none() -> None:
     for code_point in range(0x1C, 0x20):
         assert chr(code_point).isspace()
-        assert not RUST.is_space(code_point)
+        assert not RUST.contains("White_Space", code_point)
     assert RUST.code_points("White_Space").bit_count() == 25
 
 

@@ -121,6 +121,8 @@ class Selection:
     without_flags: Sequence[str] = ()
     """Cases with one of these flags are left out."""
 
+    profiles: Sequence[str] = ()
+
     def options(self) -> str:
         """Return the selection as options of the command.
 
@@ -139,6 +141,7 @@ class Selection:
             "flag": self.flags,
             "vocabulary": self.vocabularies,
             "without-flag": self.without_flags,
+            "profile": self.profiles,
         }
 
     @property
@@ -228,6 +231,7 @@ class Catalogue:
                 selection.vocabularies,
                 [entry.name for entry in self.manifest.subjects],
             ),
+            "profile": (selection.profiles, {case.profile for case in self.cases}),
         }
         for kind, (wanted, known) in there.items():
             for name in wanted:
@@ -243,6 +247,7 @@ class Catalogue:
             and (not selection.ops or op_of(case) in selection.ops)
             and (not selection.flags or not set(selection.flags).isdisjoint(case.flags))
             and set(selection.without_flags).isdisjoint(case.flags)
+            and (not selection.profiles or case.profile in selection.profiles)
             and (not selection.vocabularies or self.name(case.vocab) in selection.vocabularies)
         )
 

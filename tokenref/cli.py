@@ -15,10 +15,12 @@ from typing import Any, Final
 import click
 
 from tokenref.commands.endings import (
+    code_without_reader,
     exit_code,
     flush_output,
     forget_output,
     none_lost,
+    reader_is_gone,
     sentence_of,
     take_closed_streams,
 )
@@ -42,7 +44,8 @@ class OneSentence(click.Group):
             raise click.exceptions.Exit(_shown(error)) from None
         except OSError as error:
             _say(sentence_of(error))
-            raise click.exceptions.Exit(2) from None
+            code = 0 if isinstance(error, BrokenPipeError) else 2
+            raise click.exceptions.Exit(code) from None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -72,7 +75,7 @@ class OneSentence(click.Group):
         except KeyboardInterrupt:
             code, sentence = 130, "interrupted"  # click would end with 1
         except BaseException as error:  # noqa: BLE001 - a Rust panic is a BaseException
-            code, sentence = _ended_by(error)
+            code, sentence = _ended_by(error, ctx)
         _say(sentence)
         return ctx.exit(code)
 
@@ -88,13 +91,14 @@ def _flushed(invoke: Callable[[click.Context], Any], ctx: click.Context) -> Any:
     return returned
 
 
-def _ended_by(error: BaseException) -> tuple[int, str]:
+def _ended_by(error: BaseException, ctx: click.Context) -> tuple[int, str]:
     """Return exit code and message of an error."""
+    by_rich = isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError)
+    if by_rich or (isinstance(error, BrokenPipeError) and reader_is_gone()):
+        return code_without_reader(ctx), ""
     code = exit_code(error)
     if code is not None:
         return code, str(error)
-    if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
-        error = error.__context__  # what rich makes of it
     if isinstance(error, OSError):
         return 2, sentence_of(error)
     with suppress(OSError):  # any other is a bug in tokenref

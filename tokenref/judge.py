@@ -23,6 +23,7 @@ from tokenref.answers import (
     why_none,
 )
 from tokenref.judging_samplers import compare
+from tokenref.readable import readable
 from tokenref.record import Case
 from tokenref.subjects import Subject
 from tokenref.verdicts import MustRefuse
@@ -230,7 +231,9 @@ def _plain(value: Any) -> Any:
 
 def _short(out: Mapping[str, Any]) -> str:
     """Return an answer in few characters."""
-    return ", ".join(f"{key} {value!r:.80}" for key, value in out.items() if key != "stages")
+    return ", ".join(
+        f"{key} {readable(value)!r:.80}" for key, value in out.items() if key != "stages"
+    )
 
 
 def _missing_stage(case: Case, out: Mapping[str, Any], declared: Declared) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from tokenref.floats import unpack
+from tokenref.readable import readable
 from tokenref.record import Case, op_of
 from tokenref.verdicts import Seeds, Stat
 
@@ -240,10 +241,10 @@ def ids(tokens: Sequence[int]) -> str:
 
 
 def short(value: Any) -> str:
-    """Return the beginning of a value's repr.
+    """Return the beginning of a value's repr, with floats in decimal instead of bits.
 
-    >>> short([1, None]), len(short("a" * 1000))
-    ('[1, None]', 123)
+    >>> short([1, None]), len(short("a" * 1000)), short({"f32": "3f000000"})
+    ('[1, None]', 123, "{'f32': [0.5]}")
     """
-    text = repr(value)
+    text = repr(readable(value))
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -206,6 +206,9 @@ def _compare_floats(
     if close is not None and close.floor is not msgspec.UNSET:
         floor = close.floor.values()[0]
     largest = 0
+    left = [[token for token, each in enumerate(row) if each != -inf] for row in (want, have)]
+    if left[0] != left[1]:  # rows that lack different tokens are compared as ids
+        return None, f", tokens above -inf: {_value_difference(*left)}"
     for place, (first, second) in enumerate(zip(want, have, strict=True)):
         distance = units_apart(first, second, dtype)
         if distance == 0:

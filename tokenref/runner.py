@@ -40,18 +40,15 @@ from tokenref.answers import (
 from tokenref.catalogue import CANARY, Catalogue, batches
 from tokenref.diagnosis import Diagnosis, Seen, answer_digest, diagnose
 from tokenref.judge import FAILURES, PASS, Judgement, Status, judge
+from tokenref.judging_own_draws import short
 from tokenref.known import Known, stale_globs, with_known
 from tokenref.record import OWN_DRAW_OPS, Case, op_of
-from tokenref.reports.readable import readable_json
 from tokenref.subjects import Subject, load_subject
 
 _Returned = TypeVar("_Returned")
 
 _LONGEST_GOT: Final = 2000
 """Maximum length of an answer in the report, in characters."""
-
-_LONGEST_RIGHT: Final = 120
-"""Maximum length of the right answer to a canary, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +88,7 @@ class Run:
     """Failures that no single case caused, such as questions that fail only together."""
 
     again: list[str] = field(default_factory=list)
+    command: str = "check"
     """The arguments of `tokenref check` that select this engine; if empty, its name."""
 
     restarts: int = 0
@@ -197,7 +195,7 @@ def check_judge(
             )
         elif given:
             shown = right.out if isinstance(right, Ok) else getattr(right, "code", "an error")
-            expected = readable_json(shown, _LONGEST_RIGHT)
+            expected = short(shown)
             detail = f"expected {expected}, got the known-wrong answer of a canary"
             results.append(replace(result, judgement=Judgement("fail", detail)))
     for result in canaries:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from authoring.cases import (
+    beside_special,
     byte_level,
     close_calls,
     cutting,
@@ -12,10 +13,13 @@ from authoring.cases import (
     invalid_bytes,
     long_texts,
     merging,
+    pairs,
     pipelines,
     random_texts,
     real,
     sessions,
+    sizes,
+    sizes_pipelines,
     special_tokens,
     streams,
     unicode_texts,
@@ -41,6 +45,10 @@ TOPICS = (
     streams,
     pipelines,
     sessions,
+    sizes,
+    beside_special,
+    pairs,
+    sizes_pipelines,
 )
 """The modules that have cases. New ones are added at the end."""
 

@@ -6,7 +6,7 @@ breaks one such habit, and its `why` says which. Those of a few letters have no
 pattern, so that a text is one piece and nothing but the merging is in question.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
@@ -43,6 +43,18 @@ FAR_LETTERS: Final = "abcdefghijklmn"
 """The letters of `last_letter_decides`, the vocabulary of example E9."""
 
 PARITY_LETTERS: Final = "abcdefghijklmnopqrstuvwx"
+
+LENGTHS_OF_TOKENS: Final = (64, 65, 100, 101, 128, 129, 256, 257, 512, 513, 1000, 1024, 2048, 4096)
+"""Lengths of tokens of `longer_tokens`, at and beyond those at which a buffer may end."""
+
+BRANCHES: Final[Mapping[str, int]] = MappingProxyType({"a": 64, "b": 100, "c": 128, "d": 256})
+"""How many longer tokens of `branches` begin with two of a letter."""
+
+PAIRED_CHARACTERS: Final = " \n\raA1'sS.\t"
+"""The characters of `all_pairs`: one or two of each kind that a pattern knows."""
+
+MANY_SPECIALS: Final = tuple(f"<|{number}|>" for number in range(300))
+"""The special tokens of `specials_many`: more than a byte can count."""
 
 _RUN_WHYS: Final = {
     "runs_rising": "Runs of one letter, shorter ones first: every pair ties with its neighbours.",
@@ -256,7 +268,43 @@ def _merging() -> dict[str, tuple[str, Vocabulary]]:
             ranked(["a", "\n", "aa", "aaa"], text=TextRules(r"a+$|a|\n")),
         ),
         "one_letter": ("A single token, of one byte: nothing ever merges.", ranked(["a"])),
+        "all_pairs": (
+            "Every pair of some characters is a token: text that is cut otherwise merges otherwise.",
+            ranked(
+                [
+                    *PAIRED_CHARACTERS,
+                    *(one + other for one in PAIRED_CHARACTERS for other in PAIRED_CHARACTERS),
+                ],
+                text=TextRules(REGISTRY["cl100k_base"].pattern),
+            ),
+        ),
+        "longer_tokens": (
+            "Tokens of up to 4,096 bytes: at and beyond the lengths at which buffers end.",
+            ranked([*_long_runs("d"), "e"]),
+        ),
+        "branches": (
+            "Letters that begin 64 to 256 tokens of three or four letters, and some more.",
+            ranked(_branches()),
+        ),
     }
+
+
+def _long_runs(letter: str) -> Iterator[str]:
+    """Yield runs of a letter in rank order: powers of two, and what sums of them make."""
+    for power in range(13):
+        yield letter * 2**power
+    for length in (65, 96, 100, 101, 129, 257, 513, 768, 896, 960, 992, 1000):
+        yield letter * length
+
+
+def _branches() -> Iterator[str]:
+    """Yield letters, then tokens that begin with aa, with bb, and so on, more of each."""
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+    yield from letters
+    yield from (letter * 2 for letter in BRANCHES)
+    for letter, count in BRANCHES.items():
+        ends = [one + other for one in letters for other in ("", *letters)]
+        yield from (letter * 2 + end for end in ends[:count])
 
 
 def _shuffled() -> Vocabulary:
@@ -366,6 +414,27 @@ def _specials() -> dict[str, tuple[str, Vocabulary]]:
         "specials_overlapping": (
             "Special tokens of which the end of one is the beginning of another.",
             _with_specials(["<ab>", "b><c", "<c>", "<<ab>>"]),
+        ),
+        "specials_many": (
+            "Three hundred special tokens, and runs of one letter between them.",
+            ranked(
+                [*"<|>0123456789", *("a" * 2**power for power in range(13)), "b", "ab"],
+                specials={name: 1000 + number for number, name in enumerate(MANY_SPECIALS)},
+            ),
+        ),
+        "specials_nfc": (
+            "Special tokens next to NFC: one is not in NFC itself, one is what others become by it.",
+            ranked(
+                [*_all_bytes(), "\u00e9", "\u00f4", "<\u00e9"],
+                text=TextRules(r"\p{L}\p{M}*|.|\n", normalization="nfc"),
+                specials={
+                    "<\u00e9>": 1000,
+                    "<o\u0302>": 1001,
+                    "\u212b": 1002,
+                    "<x>": 1003,
+                    "\u0301": 1004,
+                },
+            ),
         ),
         "specials_shared": (
             "Two special tokens with one id, which decodes to the first, as in o200k_harmony.",

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from authoring.data import tables
-from authoring.mutants.gate import GateReport, Trial
+from authoring.mutants.gate import GateReport, Trial, rare_kills
 from tokenref.subjects import Samplers, TokenizerFile
 
 _PARTS = (
@@ -34,8 +34,8 @@ def mutants_page(report: GateReport) -> str:
         "",
         "A mistake names the projects where it was seen; without a name it is invented.",
         "The last column shows how many of the records that kill the mutant have each flag.",
-        "`fixtures/glossary.json` explains the flags. Mutants that shorter rows kill are not",
-        "tested on rows of tens of thousands of tokens.",
+        "`fixtures/glossary.json` explains the flags. Long texts and rows are only tried where",
+        "fewer than three shorter ones kill a mutant.",
         "",
     ]
     for title, about in _PARTS:
@@ -48,6 +48,17 @@ def mutants_page(report: GateReport) -> str:
         lines += [_row(trial) for trial in of_part]
         lines.append("")
     lines += [
+        "## Bugs that few records find",
+        "",
+        "Fewer than three records kill these mutants. The gate compares them with this list.",
+        "",
+        "| mutant | records | why no others |",
+        "| --- | --- | --- |",
+        *(
+            f"| `{name}` | {', '.join(f'`{each}`' for each in kill.records)} | {kill.why} |"
+            for name, kill in rare_kills().items()
+        ),
+        "",
         "## What one call cannot show",
         "",
         "A record is one question, with everything that the answer depends on. These bugs of",

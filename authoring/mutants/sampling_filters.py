@@ -317,9 +317,7 @@ def top_k_is_at_most_1024(right: Right, row: Row, values: Values) -> Kept:
     """A kernel's block holds 1,024 tokens, and no more are kept; similar to TensorRT-LLM's
     limit.
     """
-    kept = right(row, **values)
-    order = [token for token in heaviest_first(weights(row)) if token in kept]
-    return frozenset(order[:1024])
+    return _other_k(right, row, values, lambda k: min(k, 1024))
 
 
 @filtering("top_k", [0.5, 0.25, 0.25], k=2)

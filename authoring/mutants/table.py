@@ -18,6 +18,7 @@ from authoring.mutants import (
     pipelines_decoding,
     pipelines_model,
     pipelines_normalizers,
+    pipelines_sizes,
     pipelines_streams,
     sampling_chains,
     sampling_controls,
@@ -25,6 +26,8 @@ from authoring.mutants import (
     sampling_filters,
     sampling_own_numbers,
     sampling_rows,
+    sampling_sizes,
+    sizes,
     special,
     streams,
     vocabularies,
@@ -32,10 +35,11 @@ from authoring.mutants import (
 from authoring.mutants.mutant import Mutant, by_name, declared
 
 MODULES: Final = (
-    *(merging, vocabularies, cutting, special, decoding, growing, parts, streams, calls),
+    *(merging, vocabularies, cutting, special, decoding, growing, parts, streams, calls, sizes),
     *(pipelines_model, pipelines_added, pipelines_normalizers, pipelines_cutting),
-    *(pipelines_after, pipelines_decoding, pipelines_streams),
+    *(pipelines_after, pipelines_decoding, pipelines_streams, pipelines_sizes),
     *(sampling_filters, sampling_rows, sampling_draws, sampling_chains, sampling_own_numbers),
+    sampling_sizes,
 )
 """The modules that define mutants, in the order in which the page lists them."""
 

@@ -144,3 +144,5 @@ def _lengths() -> Iterator[tuple[str, str, Content | None, Content | None, bool]
         padding({"Fixed": 7}, "Left"),
         False,
     )
+    yield "truncate_long", "Cut to 100 tokens, 70 of them again", truncation(100, 70), None, True
+    yield "pad_long", "Filled up to 130 tokens", None, padding({"Fixed": 130}), True

@@ -9,6 +9,8 @@ from bpe_ref import post_processors as definition
 from bpe_ref.errors import VocabularyError
 from bpe_ref.post_processors.templates import Piece, SequencePiece, SpecialToken, parse_template
 
+BertProcessing = definition.BertProcessing
+
 
 def ByteLevel(
     add_prefix_space: bool | None = None,
@@ -19,11 +21,6 @@ def ByteLevel(
     return definition.ByteLevel(
         *(True if flag is None else flag for flag in (add_prefix_space, trim_offsets, use_regex))
     )
-
-
-def BertProcessing(sep: tuple[str, int], cls: tuple[str, int]) -> definition.BertProcessing:
-    """Return BERT's post-processor."""
-    return definition.BertProcessing(sep, cls)
 
 
 def RobertaProcessing(

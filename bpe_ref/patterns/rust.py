@@ -35,7 +35,7 @@ from collections.abc import Callable
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from bpe_ref.errors import PatternError
+from bpe_ref.patterns.cursor import Cursor
 from bpe_ref.patterns.unicode_tables import (
     CODE_POINT_COUNT,
     EVERY_CODE_POINT,
@@ -97,54 +97,26 @@ def parse(pattern: str, tables: UnicodeTables) -> tuple[Part, ...]:
     """
     reader = _Reader(pattern, tables)
     node = reader.alternation(frozenset())
-    if reader.position < len(pattern):
+    if reader.at < len(pattern):
         raise reader.error("a group closes that was never opened")
     if node.may_be_empty:
-        reader.position = 0
+        reader.at = 0
         raise reader.error("it may match the empty text, where the engine panics")
     return node.parts
 
 
-class _Reader:
-    """The pattern, and how far it has been read."""
+class _Reader(Cursor):
+    """The pattern, how far it has been read, and the tables that name its sets."""
 
     def __init__(self, pattern: str, tables: UnicodeTables) -> None:
-        self.pattern = pattern
+        super().__init__(pattern)
         self.tables = tables
-        self.position = 0
         self.oniguruma = tables.name == "unicode-16.0-oniguruma"
-
-    def error(self, reason: str) -> PatternError:
-        """Return the exception that says what is wrong at the current position."""
-        return PatternError(
-            f"pattern {self.pattern!r} cannot be used: at {self.position}, {reason}"
-        )
-
-    def accept(self, text: str) -> bool:
-        """Step over `text` if it comes next."""
-        if not self.pattern.startswith(text, self.position):
-            return False
-        self.position += len(text)
-        return True
-
-    def accept_match(self, expression: re.Pattern[str]) -> re.Match[str] | None:
-        """Step over what `expression` matches here, if it does."""
-        match = expression.match(self.pattern, self.position)
-        if match:
-            self.position = match.end()
-        return match
-
-    def next_character(self) -> str:
-        """Step over one character and return it."""
-        if self.position == len(self.pattern):
-            raise self.error("it ends too early")
-        self.position += 1
-        return self.pattern[self.position - 1]
 
     def alternation(self, flags: frozenset[str]) -> _Node:
         """Read up to the end of the group."""
         branches: list[list[_Node]] = [[]]
-        while self.position < len(self.pattern) and self.pattern[self.position] != ")":
+        while self.peek() not in {"", ")"}:
             if self.accept("|"):
                 branches.append([])
             elif (changed := self.flags(flags)) is not None:
@@ -159,13 +131,13 @@ class _Reader:
 
     def flags(self, flags: frozenset[str]) -> frozenset[str] | None:
         """Read `(?i)` and return the flags then in force, or None if something else comes."""
-        match = _FLAGS.match(self.pattern, self.position)
+        match = _FLAGS.match(self.pattern, self.at)
         if match is None or match[3] == ":":
             return None
         if self.oniguruma:
             raise self.error("flags without a group reach over branches in Oniguruma")
         changed = self.changed_flags(flags, match)
-        self.position = match.end()
+        self.at = match.end()
         return changed
 
     def changed_flags(self, flags: frozenset[str], match: re.Match[str]) -> frozenset[str]:
@@ -180,7 +152,7 @@ class _Reader:
     def quantified(self, flags: frozenset[str]) -> _Node:
         """Read one atom and the quantifier behind it, if any."""
         node = self.atom(flags)
-        match = _QUANTIFIER.match(self.pattern, self.position)
+        match = _QUANTIFIER.match(self.pattern, self.at)
         if match is None:
             return node
         if not node.repeatable:
@@ -201,18 +173,18 @@ class _Reader:
             sign = f"{{{fewest}{comma}{most}}}"
         if node.may_be_empty and not once:
             raise self.error("what is repeated may be empty")
-        self.position = match.end()
-        if _QUANTIFIER.match(self.pattern, self.position):
+        self.at = match.end()
+        if _QUANTIFIER.match(self.pattern, self.at):
             raise self.error("a quantifier follows a quantifier")
         return _Node((*node.parts, sign + mode), node.may_be_empty or may_skip)
 
     def atom(self, flags: frozenset[str]) -> _Node:
         """Read what a quantifier may follow, or an assertion."""
-        if _QUANTIFIER.match(self.pattern, self.position):
+        if _QUANTIFIER.match(self.pattern, self.at):
             raise self.error("there is nothing to repeat")
-        character = self.next_character()
+        character = self.take()
         if character == "(":
-            self.position -= 1
+            self.at -= 1
             return self.group(flags)
         if character in "^$":
             if character == "^" and self.oniguruma:
@@ -235,7 +207,7 @@ class _Reader:
 
     def folds_into_one(self) -> bool:
         """Tell whether the letter just read and the next one fold like one, as ss and U+00DF do."""
-        two = self.pattern[self.position - 1 : self.position + 1].lower()
+        two = self.pattern[self.at - 1 : self.at + 1].lower()
         return two in {"ss", "st", "ff", "fi", "fl"}
 
     def group(self, flags: frozenset[str]) -> _Node:
@@ -263,7 +235,7 @@ class _Reader:
         if self.accept("z"):
             return _assertion(r"\Z")  # Python's name for the end of the text
         for letter, then, otherwise in (("b", "(?!", "(?="), ("B", "(?=", "(?!")):
-            if not self.pattern.startswith(letter + "{", self.position) and self.accept(letter):
+            if not self.pattern.startswith(letter + "{", self.at) and self.accept(letter):
                 word = self.property_set("word")
                 before, after = ("(?:(?<=", word, ")", then, word, ")"), ("|(?<!", word, ")")
                 return _assertion(*before, *after, otherwise, word, "))")
@@ -271,18 +243,16 @@ class _Reader:
 
     def escape(self, flags: frozenset[str]) -> int | CodePointSet:
         """Read what follows a backslash: a code point, or a set of them."""
-        self.position -= 1
-        start = self.position
-        self.position += 1
+        start = self.at - 1
         if match := self.accept_match(_PROPERTY):
             letter, caret, name = match.groups()
-            self.position = start
+            self.at = start
             if name == "word":
                 raise self.error(f"table {self.tables.name} has no property {name!r}")
             members = self.property_set(name)
             if "i" in flags:  # the shorthands are exempt from folding, properties are not
                 raise self.error("case beyond ASCII cannot be folded")
-            self.position = match.end()
+            self.at = match.end()
             return _complement(members) if (letter == "P") != (caret == "^") else members
         if match := self.accept_match(_HEXADECIMAL):
             value = int(next(filter(None, match.groups())), 16)
@@ -291,7 +261,7 @@ class _Reader:
             if value >= CODE_POINT_COUNT or value in _SURROGATES:
                 raise self.error("an escape must name a Unicode scalar value")
             return value
-        character = self.next_character()
+        character = self.take()
         if character in _CONTROL:
             return _CONTROL[character]
         if character.lower() in _SHORTHANDS:
@@ -300,7 +270,7 @@ class _Reader:
         # A backslash takes the meaning from a mark; but `\<` and `\>` have one of their own.
         if ord(character) <= _LAST_ASCII and not character.isalnum() and character not in "<>":
             return ord(character)
-        self.position = start
+        self.at = start
         raise self.error(f"there is no escape for {character!r}")
 
     def property_set(self, name: str) -> CodePointSet:
@@ -329,16 +299,16 @@ class _Reader:
     def bracket(self, flags: frozenset[str]) -> CodePointSet:
         """Read a class in brackets; the opening one has been read."""
         negated = self.accept("^")
-        first = self.position
+        first = self.at
         result: CodePointSet = _nothing
         operand: CodePointSet = _nothing
         operator: Callable[[CodePoints, CodePoints], CodePoints] = int.__or__
-        while self.position == first or not self.accept("]"):
-            sign = self.pattern[self.position : self.position + 2]
-            if sign in _SET_OPERATORS and self.position > first:
+        while self.at == first or not self.accept("]"):
+            sign = self.peek(2)
+            if sign in _SET_OPERATORS and self.at > first:
                 result = _combine(operator, result, operand)
                 operator, operand = _SET_OPERATORS[sign], _nothing
-                self.position += 2
+                self.at += 2
             else:
                 operand = _combine(int.__or__, operand, self.bracket_item(flags, first))
         result = _combine(operator, result, operand)
@@ -346,15 +316,15 @@ class _Reader:
 
     def bracket_item(self, flags: frozenset[str], first: int) -> CodePointSet:
         """Read one member of a class in brackets, or a range of them."""
-        start = self.position
+        start = self.at
         item = self.bracket_atom(flags)
         hyphen = self.pattern[start] == "-"
-        if hyphen and start > first and not self.pattern.startswith("]", self.position):
+        if hyphen and start > first and not self.pattern.startswith("]", self.at):
             raise self.error("a hyphen in the midst of a class must be escaped")
-        ahead = self.pattern[self.position : self.position + 2]
+        ahead = self.peek(2)
         if not ahead.startswith("-") or ahead in {"-]", "--"}:
             return self.as_set(item, flags)
-        self.position += 1
+        self.at += 1
         last = self.bracket_atom(flags)
         if not isinstance(item, int) or not isinstance(last, int) or last < item:
             raise self.error("a range must go from one character to a later one")
@@ -362,11 +332,11 @@ class _Reader:
 
     def bracket_atom(self, flags: frozenset[str]) -> int | CodePointSet:
         """Read one character, escape or inner class of a class in brackets."""
-        if self.pattern.startswith("[:", self.position):
+        if self.pattern.startswith("[:", self.at):
             raise self.error("POSIX brackets mean different sets in different engines")
-        if self.oniguruma and self.pattern[self.position : self.position + 2] in {r"\w", r"\W"}:
+        if self.oniguruma and self.peek(2) in {r"\w", r"\W"}:
             raise self.error("in brackets this is another set in Oniguruma than outside")
-        character = self.next_character()
+        character = self.take()
         if character == "[":
             return self.bracket(flags)
         return self.escape(flags) if character == "\\" else ord(character)

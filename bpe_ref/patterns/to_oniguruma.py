@@ -27,6 +27,7 @@ import re
 from typing import Final
 
 from bpe_ref.errors import PatternError
+from bpe_ref.patterns.cursor import Cursor
 
 _FOLDED_PAIRS: Final = ("ss", "ff", "fi", "fl", "st")  # U+00DF, U+FB00 to FB06
 _QUANTIFIER: Final = re.compile(r"([*+?])([+?]?)|\{(?=,?\d)(\d*)(,?)(\d*)\}([+?]?)")
@@ -36,6 +37,7 @@ _CODE_POINT: Final = re.compile(
 _PROPERTY: Final = re.compile(r"\\[pP]\{\^?[A-Za-z_]+\}")
 _GROUP: Final = re.compile(r"\((\?:|\?>|\?=|\?!|\?<=|\?<!|\?-?i:|\?P?<[A-Za-z_]\w*>|(?!\?))")
 _KEPT_GROUPS: Final = (":", ">", "=", "!")
+_SPELLED: Final = {"^": r"\A", "$": r"\z", "{": r"\x{7b}", "}": r"\x{7d}"}
 _WORD: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[wWbB]")
 
 
@@ -64,48 +66,38 @@ def to_oniguruma(pattern: str) -> str:
     for pair in _FOLDED_PAIRS:
         if folded and pair in pattern.lower():
             raise _untranslatable(pattern, pattern.lower().index(pair))
-    if pattern.startswith("(?i)"):
-        return f"(?i:{_translate(pattern, 4)})"
-    return _translate(pattern, 0)
+    cursor = Cursor(pattern)
+    return f"(?i:{_translate(cursor)})" if cursor.accept("(?i)") else _translate(cursor)
 
 
-def _translate(pattern: str, position: int) -> str:
-    """Return the translation of the pattern from a place on."""
+def _translate(cursor: Cursor) -> str:
+    """Return the translation of what is left of the pattern."""
     parts: list[str] = []  # invariant: the last atom is parts[atom:]
     atom = 0
     open_groups: list[int] = []
-    while position < len(pattern):
-        quantifier = _QUANTIFIER.match(pattern, position) if parts else None
-        if quantifier is not None:
+    while cursor.peek():
+        if parts and (quantifier := cursor.accept_match(_QUANTIFIER)):
             parts[atom:] = _repeat(parts[atom:], quantifier)
-            position = quantifier.end()
             continue
-        character = pattern[position]
         atom = len(parts)
-        if character == "(":
-            group = _GROUP.match(pattern, position)
+        if cursor.peek() == "(":
+            group = cursor.accept_match(_GROUP)
             if group is None:
-                raise _untranslatable(pattern, position)
-            kept = group[1].endswith(_KEPT_GROUPS) and not group[1].startswith("?P")
-            kept = kept and not (group[1].startswith("?<") and group[1][-1] == ">")
-            parts.append(f"({group[1]}" if kept else "(?:")
+                raise _untranslatable(cursor.pattern, cursor.at)
+            is_name = group[1].startswith(("?P", "?<")) and group[1].endswith(">")
+            is_kept = group[1].endswith(_KEPT_GROUPS) and not is_name
+            parts.append(f"({group[1]}" if is_kept else "(?:")
             open_groups.append(atom)
-            position = group.end()
-        elif character == ")":
+        elif cursor.accept(")"):
             parts.append(")")
             atom = open_groups.pop()
-            position += 1
-        elif character == "[":
-            source, position = _bracket(pattern, position)
-            parts.append(source)
-        elif character == "\\":
-            source, position = _escape(pattern, position)
-            parts.append(source)
+        elif cursor.accept("["):
+            parts.append(_bracket(cursor))
+        elif cursor.peek() == "\\":
+            parts.append(_escape(cursor))
         else:
-            parts.append(
-                {"^": r"\A", "$": r"\z", "{": r"\x{7b}", "}": r"\x{7d}"}.get(character, character)
-            )
-            position += 1
+            character = cursor.take()
+            parts.append(_SPELLED.get(character, character))
     return "".join(parts)
 
 
@@ -120,34 +112,30 @@ def _repeat(parts: list[str], quantifier: re.Match[str]) -> list[str]:
     return [*parts, bounds + (mode if comma else "")]
 
 
-def _bracket(pattern: str, position: int) -> tuple[str, int]:
-    """Return the translation of a class in brackets, and the place behind it."""
-    start = position + 2 if pattern.startswith("[^", position) else position + 1
-    parts = [pattern[position:start]]
-    position = start
-    while pattern[position] != "]" or position == start:
-        if pattern[position] == "]" or pattern[position : position + 2] in {"--", "~~"}:
-            raise _untranslatable(pattern, position)
-        if pattern[position] == "[":
-            source, position = _bracket(pattern, position)
-        elif pattern[position] == "\\":
-            source, position = _escape(pattern, position)
+def _bracket(cursor: Cursor) -> str:
+    """Return the translation of a class in brackets; the opening one has been read."""
+    parts = ["[^" if cursor.accept("^") else "["]
+    first = cursor.at
+    while cursor.peek() != "]" or cursor.at == first:
+        if cursor.peek() == "]" or cursor.peek(2) in {"--", "~~"}:
+            raise _untranslatable(cursor.pattern, cursor.at)
+        if cursor.accept("["):
+            parts.append(_bracket(cursor))
         else:
-            source, position = pattern[position], position + 1
-        parts.append(source)
-    return "".join([*parts, "]"]), position + 1
+            parts.append(_escape(cursor) if cursor.peek() == "\\" else cursor.take())
+    return "".join([*parts, cursor.take()])
 
 
-def _escape(pattern: str, position: int) -> tuple[str, int]:
-    """Return the translation of a backslash and what belongs to it, and the place behind it."""
-    if found := _CODE_POINT.match(pattern, position):
-        return rf"\x{{{next(filter(None, found.groups()))}}}", found.end()
-    if found := _PROPERTY.match(pattern, position):
-        return found[0], found.end()
-    character = pattern[position + 1]
+def _escape(cursor: Cursor) -> str:
+    """Return the translation of a backslash and what belongs to it."""
+    if found := cursor.accept_match(_CODE_POINT):
+        return rf"\x{{{next(filter(None, found.groups()))}}}"
+    if found := cursor.accept_match(_PROPERTY):
+        return found[0]
+    cursor.take()
+    character = cursor.take()
     # Behind a backslash, Oniguruma takes some marks for anchors.
-    source = rf"\{character}" if character.isalnum() else rf"\x{{{ord(character):x}}}"
-    return source, position + 2
+    return rf"\{character}" if character.isalnum() else rf"\x{{{ord(character):x}}}"
 
 
 def _untranslatable(pattern: str, position: int) -> PatternError:

@@ -121,16 +121,6 @@ class UnicodeTables:
         _check_code_point(code_point)
         return bool(self.code_points(name) >> code_point & 1)
 
-    def is_space(self, code_point: int) -> bool:
-        r"""Tell whether `\s` holds `code_point`: the property White_Space, nothing else.
-
-        Raises `ParameterError` if the table lacks White_Space, or there is no such code point.
-
-        >>> TABLES["unicode-16.0"].is_space(0x85), TABLES["unicode-16.0"].is_space(0x1C)
-        (True, False)
-        """
-        return self.contains("White_Space", code_point)
-
 
 def category(code_point: int) -> str:
     """Return the general category of `code_point` in Unicode 16.0.

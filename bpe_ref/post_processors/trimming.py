@@ -37,20 +37,19 @@ def trim_offsets(encoding: Encoding, *, add_prefix_space: bool) -> Encoding:
     >>> trim_offsets(Encoding.of([(0, "Ġa", (0, 2), 0)]), add_prefix_space=False).offsets
     ((1, 2),)
     """
-    parts = [
-        trim_offsets(replace(part, overflowing=()), add_prefix_space=add_prefix_space)
-        for part in encoding.overflowing
-    ]
-    # A part of a part stays as it is: the library looks no deeper.
-    parts = [
-        replace(part, overflowing=old.overflowing)
-        for part, old in zip(parts, encoding.overflowing, strict=True)
-    ]
-    offsets = tuple(
+    parts = (  # a part of a part stays as it is: the library looks no deeper
+        replace(part, offsets=_trimmed(part, add_prefix_space)) for part in encoding.overflowing
+    )
+    offsets = _trimmed(encoding, add_prefix_space)
+    return replace(encoding, offsets=offsets, overflowing=tuple(parts))
+
+
+def _trimmed(encoding: Encoding, add_prefix_space: bool) -> tuple[Span, ...]:
+    """Return the offsets of all tokens without white space."""
+    return tuple(
         _trim_span(token, span, is_prefix=add_prefix_space and (number == 0 or span[0] == 0))
         for number, (token, span) in enumerate(zip(encoding.tokens, encoding.offsets, strict=True))
     )
-    return replace(encoding, offsets=offsets, overflowing=tuple(parts))
 
 
 def _trim_span(token: str, span: Span, *, is_prefix: bool) -> Span:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
-
 from tokenref.answers import Engine, LoadsProfiles, LoadsTokenizers, Unsupported
 from tokenref.catalogue import Selection as Chosen
 from tokenref.catalogue import open_catalogue
-from tokenref.commands.paths import InputError
+from tokenref.commands.endings import reached
+from tokenref.commands.paths import InputError, output_console
 from tokenref.diagnosis import length
 from tokenref.fuzzing.campaign import (
     COMMAND,
@@ -131,7 +130,9 @@ def _print_likely_causes(engine: Engine, findings: Iterable[Finding]) -> None:
     )
     for each in run.diagnoses:
         where = f"golden records of {', '.join(ops)}"
-        print_line(Console(), f"{where}: {each.sentence}, for example {each.ids[0]}", above="\n")
+        print_line(
+            output_console(), f"{where}: {each.sentence}, for example {each.ids[0]}", above="\n"
+        )
 
 
 _LONGEST: Final = 2_000
@@ -144,7 +145,7 @@ def ask_again(wanted: Wanted, index: int, shrink_seconds: float) -> int:
     plan = plan_for(wanted, engine)
     if wanted.seed is None:
         raise InputError("--at needs --seed, the seed of the campaign")
-    comparer, console = Comparer(engine, wanted.ignored), Console()
+    comparer, console = Comparer(engine, wanted.ignored), output_console()
     question = questions_of(plan.selection, plan.seed, index // GROUP)[index % GROUP]
     (outcome,) = comparer.compare([question])
     print_question(console, outcome)
@@ -302,7 +303,7 @@ class CampaignRun:
         """Print what the journal already contains. The campaign ends after `most` likely bugs."""
         self.trouble = False
         self._journal, self._writer, self._most = journal, writer, most
-        self._console = Console()
+        self._console = output_console()
         self._bugs = LikelyBugs(journal.findings.values())
         self._shown: set[str] = set()
         plan = journal.plan
@@ -328,6 +329,8 @@ class CampaignRun:
         Findings are written before the group is marked as done. If the campaign ends in between,
         the group is run again.
         """
+        if done.findings:
+            reached(FAILURES)
         for finding in done.findings:
             known = self._journal.findings
             if not finding.is_kept(known):

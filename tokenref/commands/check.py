@@ -14,6 +14,7 @@ from rich.progress import Progress, TaskID
 from bpe_ref.encoders.table import NOT_BPE
 from tokenref.answers import Engine
 from tokenref.catalogue import Catalogue, Selection, UnknownSubjectError, open_catalogue
+from tokenref.commands.endings import reached
 from tokenref.commands.options import (
     FIXTURES,
     FIXTURES_DIGEST,
@@ -24,7 +25,14 @@ from tokenref.commands.options import (
     patience_options,
     selection_options,
 )
-from tokenref.commands.paths import FILE, InputError, must_be_writable, progress_bar, write
+from tokenref.commands.paths import (
+    FILE,
+    InputError,
+    must_be_writable,
+    output_console,
+    progress_bar,
+    write,
+)
 from tokenref.commands.report import Wanted, report_options
 from tokenref.corpus import compare_corpus, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
@@ -97,7 +105,7 @@ def check(
         must_be_writable(json_path)
     about: dict[str, object] = {"selection": options, "unavailable": dict(unavailable)}
     about |= {"seed": seed, "timeout": patience.sentence()} if commands else {"seed": seed}
-    console = Console()
+    console = output_console()
     if corpus is not None:
         code = _check_corpus(
             console, corpus, selection.vocabularies[0], available, json_path, about
@@ -120,6 +128,8 @@ def check(
     there = [name for name in dict.fromkeys(engines) if name not in dict(unavailable)]
     for run, name in zip(runs, there, strict=False):  # programs of --cmd know their arguments
         run.again = run.again or ([name] if name != run.engine else [])
+    for run in runs:
+        run.again = [*run.again, *patience.options()] if "--cmd" in run.again else run.again
     again = [
         part
         for name in ("vocabulary", "records", "fixtures", "known")
@@ -129,13 +139,15 @@ def check(
     data = dump_report(runs, about, known)
     if json_path is not None:  # before anything is printed, which may fail
         write(data, json_path)
+    codes = reports.make_of(data, catalogue, [run.exit_code for run in runs])
+    code = max(*codes, 0 if runs else 3, int(require and bool(unavailable)), 0)
+    reached(code)
     if reports.old is None:
         print_runs(console, runs, unavailable, catalogue, again)
     _print_not_bpe(console, available)
     if commands:
         console.print(f"\norder: --seed {seed}; time: {patience.sentence()}", highlight=False)
-    codes = reports.make_of(data, catalogue, [run.exit_code for run in runs])
-    ctx.exit(max(*codes, 0 if runs else 3, int(require and bool(unavailable)), 0))
+    ctx.exit(code)
 
 
 def _open_engines(
@@ -204,7 +216,7 @@ def _refuse_mixtures(options: Mapping[str, Sequence[str]], reports: Wanted) -> N
             raise click.UsageError("--corpus has no report except --json")
         _only(options, "corpus", [])
     elif "records" in options:
-        _only(options, "records", ["id", "op", "flag", "without-flag", "known"])
+        _only(options, "records", ["id", "op", "flag", "without-flag", "profile", "known"])
 
 
 def _print_unavailable(console: Console, unavailable: Sequence[tuple[str, str]]) -> None:

@@ -3,8 +3,11 @@
 Errors that have an exit code are listed by name. Importing their classes would load every module
 at every start, and an error whose module was never loaded cannot have been raised.
 
-A standard stream that is closed, full or no longer read is not a bug in tokenref, and it must not
-look like a result. The exit code is then 2, whatever Python itself would return.
+A standard stream that is closed or full is not a bug in tokenref, and it must not look like a
+result. The exit code is then 2, whatever Python itself would return.
+
+A reader that has read enough, as in `| head`, is not an error at all. The command ends, and the
+exit code is what it would have been: 1 if an engine has failed, and so on (`reached`).
 
 Python raises `KeyboardInterrupt` wherever the program is. In a destructor or a callback of the
 garbage collector (Hypothesis has one) the exception cannot propagate: Python prints it, forgets
@@ -14,11 +17,14 @@ it, and the command continues. So the interrupt is raised again a moment later.
 import _thread
 import errno
 import os
+import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Timer
 from typing import BinaryIO, Final
+
+import click
 
 from tokenref.commands.paths import InputError
 
@@ -138,6 +144,32 @@ def sentence_of(error: OSError) -> str:
     if error.errno in _NO_ROOM:
         return f"the output cannot be written: {error.strerror}"
     return str(error)
+
+
+_REACHED: Final = "tokenref.reached"
+
+
+def reached(code: int) -> None:
+    """Set the exit code that the command has if the reader of its output goes away from now on.
+
+    Until then it is 0: what the reader wanted, it has read.
+    """
+    click.get_current_context().find_root().meta[_REACHED] = code
+
+
+def code_without_reader(context: click.Context) -> int:
+    """Return the exit code if the reader of the output is gone, as in `| head`."""
+    return int(context.find_root().meta.get(_REACHED, 0))
+
+
+def reader_is_gone() -> bool:
+    """Return whether nobody reads standard output or standard error any more."""
+    if not hasattr(select, "poll"):  # on Windows
+        return True
+    streams = select.poll()
+    for number in (1, 2):
+        streams.register(number, 0)
+    return any(event & select.POLLERR for _, event in streams.poll(0))
 
 
 def flush_output() -> None:

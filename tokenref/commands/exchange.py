@@ -9,15 +9,22 @@ from pathlib import Path
 from typing import Final
 
 import click
-from rich.console import Console
 from rich.markup import escape
 
 from bpe_ref.formats.files import replacing
 from tokenref.answers import Engine
 from tokenref.catalogue import LARGEST_BATCH, Catalogue, Selection, SelectionError, open_catalogue
-from tokenref.commands.endings import standard_output
+from tokenref.commands.endings import reached, standard_output
 from tokenref.commands.options import FIXTURES, JSON_LINES, KNOWN, ORDER, selection_options
-from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, progress_bar, write
+from tokenref.commands.paths import (
+    FILE,
+    FOLDER,
+    InputError,
+    must_be_writable,
+    output_console,
+    progress_bar,
+    write,
+)
 from tokenref.engines.table import Unavailable, engine
 from tokenref.known import default_path, read_known
 from tokenref.manifest import manifest_digest
@@ -141,16 +148,19 @@ def judge(
     trouble, failed = check_judge(found.canaries, catalogue)
     results = [*found.results, *failed]
     run = Run(found.hello.impl.name, found.hello.impl.version, len(results))
-    run.again = ["--cmd", "PROGRAM"]  # the responses do not say which program it was
+    run.again, run.command = ["--folder", "again"], "export"  # nothing says which program it was
     run.results = with_known_results(results, run.engine, known)
     run.trouble = [*trouble, *found.trouble]
     conclude(run, known, complete=len(found.results) == len(catalogue.cases))
     about: dict[str, object] = {"fixtures": digest, "seed": questions.seed}
     about["fixtures_version"] = catalogue.manifest.version
+    if fixtures is not None:
+        about["selection"] = {"fixtures": [str(fixtures)]}
     again = [] if fixtures is None else ["--fixtures", str(fixtures)]
     if json_path is not None:  # before anything is printed, which may fail
         write(dump_report([run], about, known), json_path)
-    print_runs(Console(), [run], [], catalogue, again)
+    reached(run.exit_code)
+    print_runs(output_console(), [run], [], catalogue, again)
     ctx.exit(run.exit_code)
 
 

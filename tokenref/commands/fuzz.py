@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from tokenref.commands.options import OPERATION, number_of_seconds, patience_options
-from tokenref.commands.paths import FILE, FOLDER, InputError, write
+from tokenref.commands.paths import FILE, FOLDER, InputError, output_console, write
 from tokenref.fuzzing.plan import SECONDS
 
 
@@ -117,8 +117,6 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
     FILES are the --state files of all shards. If they are not exactly the shards of one campaign,
     the command lists what is missing or duplicated and exits with 3.
     """
-    from rich.console import Console
-
     from tokenref.fuzzing.journal import merged, read_journal
     from tokenref.fuzzing.likely_bugs import likely_bugs
     from tokenref.fuzzing.printing import print_bugs, print_summary, sentence_of
@@ -128,7 +126,7 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
     if len(journals) < len(files):
         raise InputError("each file must be given only once")
     result = merged(journals)
-    console = Console()
+    console = output_console()
     for sentence in result.trouble:
         console.print(visible(sentence), style="red", markup=False, highlight=False, soft_wrap=True)
     if result.trouble:

@@ -14,7 +14,7 @@ from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.tracing import render_trace, trace
 from tokenref.catalogue import fixtures_folder, open_catalogue
 from tokenref.commands.options import FIXTURES
-from tokenref.commands.paths import InputError
+from tokenref.commands.paths import InputError, output_console
 from tokenref.commands.text import argument_text
 from tokenref.engines.table import Unavailable, engine, engine_names
 from tokenref.manifest import manifest_digest, parse_manifest
@@ -44,7 +44,7 @@ def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
     if as_line:
         click.echo(canonical_json(msgspec.to_builtins(case)))
         return
-    print_case(Console(), case, catalogue.name(case.vocab))
+    print_case(output_console(), case, catalogue.name(case.vocab))
 
 
 @click.command("trace")

@@ -91,6 +91,12 @@ def selection_options(verb: str) -> Decorator:
             multiple=True,
             help=f"{only} cases of this vocabulary (a name).",
         ),
+        profiles=click.option(
+            "--profile",
+            "profiles",
+            multiple=True,
+            help=f"{only} cases of this profile, the name of a rule or an engine.",
+        ),
     )
 
 

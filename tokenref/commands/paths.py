@@ -1,5 +1,6 @@
 """What commands read, write and show: options, paths, files written atomically, a progress bar."""
 
+import os
 import tempfile
 from collections.abc import Callable
 from functools import wraps
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import click
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress
 
 FOLDER: Final = click.Path(path_type=Path, file_okay=False)
@@ -73,6 +75,24 @@ def write(content: bytes, path: Path) -> None:
         write_atomically(content, path)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+_WIDEST: Final = 10_000
+"""The width of lines in a file or a pipe, where nothing needs to be truncated."""
+
+
+def output_console() -> "Console":
+    """Return the console for standard output. Only a terminal limits the width of tables.
+
+    >>> output_console().width > 80
+    True
+    """
+    from rich.console import Console
+
+    console = Console()
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _WIDEST
+    return console
 
 
 def progress_bar() -> "Progress":

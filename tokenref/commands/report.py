@@ -7,11 +7,17 @@ from pathlib import Path
 from typing import Final
 
 import click
-from rich.console import Console
 
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.commands.options import FIXTURES
-from tokenref.commands.paths import FILE, InputError, must_be_writable, options_as, write
+from tokenref.commands.paths import (
+    FILE,
+    InputError,
+    must_be_writable,
+    options_as,
+    output_console,
+    write,
+)
 from tokenref.manifest import manifest_digest
 from tokenref.reports.changes import Change, changes, notes, print_changes
 from tokenref.reports.results import Results, badge, read_results
@@ -67,7 +73,7 @@ class Wanted:
                 pages = pages_beside(self.html, catalogue.folder)
             page = html_report(files, catalogue, notes=said, pages=pages, changes=changed)
             write(page, self.html)
-        console = Console()
+        console = output_console()
         for sentence in said:
             print_line(console, sentence, "yellow")
         if changed is not None:
@@ -164,7 +170,9 @@ def report(
 
 def _print_all(files: Sequence[Results], catalogue: Catalogue) -> None:
     unavailable = [pair for results in files for pair in results.header.unavailable.items()]
-    print_summaries(Console(), summaries_of_files(files, catalogue.records), unavailable, catalogue)
+    print_summaries(
+        output_console(), summaries_of_files(files, catalogue.records), unavailable, catalogue
+    )
 
 
 def exit_code(files: Sequence[Results]) -> int:

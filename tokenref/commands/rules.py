@@ -14,6 +14,7 @@ from rich.text import Text
 
 from sampling_ref import PROFILES
 from tokenref.commands.options import SAMPLER_OPERATION
+from tokenref.commands.paths import output_console
 from tokenref.record import ROW_OPS, SAMPLER_OPS
 from tokenref.rules import STANDARD, points, rule_names, slug
 
@@ -31,7 +32,7 @@ def rules(op: str | None, *, every: bool, definition: bool) -> None:
     explains the operation and each choice; docs/sampling.md does so in fewer words. Engine names
     are profiles too; `tokenref profiles` lists them.
     """
-    console = Console()
+    console = output_console()
     if every and op is None:
         raise click.UsageError("--all needs an operation")
     if definition:

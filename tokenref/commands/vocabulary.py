@@ -14,7 +14,14 @@ from bpe_ref.formats.tiktoken import write_tiktoken
 from bpe_ref.learning.training import TrainingProgress
 from bpe_ref.registry import REGISTRY
 from bpe_ref.vocabulary.merges import ByConcatenation
-from tokenref.commands.paths import FILE, FOLDER, InputError, must_be_writable, progress_bar
+from tokenref.commands.paths import (
+    FILE,
+    FOLDER,
+    InputError,
+    must_be_writable,
+    output_console,
+    progress_bar,
+)
 from tokenref.commands.text import write_exactly, write_lines
 from tokenref.corpus_files import read_text
 from tokenref.reports import visible
@@ -52,7 +59,7 @@ def audit_command(names_or_paths: Sequence[str]) -> None:
     one line each with these numbers, and a total.
     """
     if len(names_or_paths) == 1:
-        print_audit(Console(), load(names_or_paths[0]))
+        print_audit(output_console(), load(names_or_paths[0]))
     else:
         _print_audits(names_or_paths)
 

@@ -73,6 +73,20 @@ class Patience:
             f"{self.to_start:g} s to start or load; at most {self.restarts} restarts"
         )
 
+    def options(self) -> list[str]:
+        """Return the options of the command that set these limits.
+
+        >>> Patience(per_batch=0.5).options()
+        ['--timeout', '0.5']
+        """
+        limits = {
+            "--timeout": (self.per_batch, Patience.per_batch),
+            "--timeout-per-case": (self.per_case, Patience.per_case),
+            "--timeout-to-start": (self.to_start, Patience.to_start),
+        }
+        changed = [(name, limit) for name, (limit, usual) in limits.items() if limit != usual]
+        return [part for name, limit in changed for part in (name, f"{limit:g}")]
+
 
 LONGEST_LINE: Final = 16 * 2**20
 """Maximum length of an answer, in bytes."""

@@ -7,7 +7,15 @@ from xml.sax.saxutils import escape
 
 from tokenref.judge import FAILURES
 from tokenref.reports import visible
-from tokenref.reports.results import CaseLine, EngineLine, Header, Results, ResultsError
+from tokenref.reports.readable import readable_answer
+from tokenref.reports.results import (
+    LONGEST_DETAIL,
+    CaseLine,
+    EngineLine,
+    Header,
+    Results,
+    ResultsError,
+)
 
 MOST_LINES: Final = 300_000
 """Maximum number of results in one file, because its readers load all of it."""
@@ -68,7 +76,10 @@ def _case(line: CaseLine, reason: str) -> str:
         return f"<testcase{test}/>\n"
     if line.status in FAILURES:
         said = _attributes({"message": line.detail, "type": line.status})
-        more = [f"got: {line.got}"] if line.got else []
+        shown = readable_answer(line.got, LONGEST_DETAIL)
+        more = [f"got: {shown}"] if line.got else []
+        if '"f' in line.got:  # numbers, which were made readable
+            more.append(f"in bits: {line.got}")
         more += [f"log: {line.log}"] if line.log else []
         more += [f"likely cause: {line.cause}"] if line.cause else []
         text = "\n".join(escape(visible(each)) for each in more)

@@ -68,7 +68,10 @@ def dump_report(
 def entry_of(run: Run) -> EngineEntry:
     """Return the entry of a run's engine in the header."""
     return EngineEntry(
-        name=bounded(run.engine), version=bounded(run.version), again=[*map(bounded, run.again)]
+        name=bounded(run.engine),
+        version=bounded(run.version),
+        again=[*map(bounded, run.again)],
+        command=run.command,
     )
 
 

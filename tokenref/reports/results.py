@@ -44,7 +44,11 @@ class EngineEntry(_Compact, frozen=True, kw_only=True):
     name: str
     version: str
     again: list[str] = []
-    """The arguments of `tokenref check` that select this engine; if empty, its name."""
+    """The arguments of the command that select this engine; if empty, its name."""
+
+    command: str = "check"
+    """The command that asks one case again. After `judge` it is `export`: the responses do not say
+    which program it was, so one case is exported for it."""
 
 
 class KnownEntry(_Compact, frozen=True, kw_only=True):

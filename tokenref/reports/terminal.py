@@ -35,6 +35,12 @@ _COLUMNS: Final[Sequence[tuple[Status, str, str]]] = (
 )
 
 
+_KNOWN: Final = (
+    "known: known differences, that is, wrong answers on the list that docs/differences.md shows "
+    "with the reason of each; they are not failures"
+)
+
+
 def print_runs(
     console: Console,
     runs: Sequence[Run],
@@ -70,6 +76,8 @@ def print_summaries(
         table.add_row(Text(visible(name)), "unavailable", style="dim")
         table.add_section()
     console.print(table)
+    if any(summary.count("xfail") for summary in summaries):
+        print_line(console, _KNOWN, "dim", above="\n")
     for name, reason in unavailable:
         print_line(console, f"{name} is unavailable: {reason}", "yellow", above="\n")
     _print_not_run(console, summaries)
@@ -175,8 +183,9 @@ def _print_failure(
     console: Console, summary: Summary, line: CaseLine, names: Mapping[str, str]
 ) -> None:
     """Print one failure, with information from its record if that is available."""
-    case, call = summary.records.get(line.id), summary.entry.again or [summary.entry.name]
-    again = shlex.join(["tokenref", "check", *call, "--id", line.id, *summary.options])
+    case, entry = summary.records.get(line.id), summary.entry
+    call = ["tokenref", entry.command, *(entry.again or [entry.name])]
+    again = shlex.join([*call, "--id", line.id, *summary.options])
     console.print(Text(f"\n  {visible(line.id)}", style="bold"), Text(line.status, style="red"))
     lines = [*split_detail(line.detail), ("again", again)]
     if case is not None:

@@ -23,7 +23,7 @@ from tokenref.floats import nearest, type_of, units_apart, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rounding.filters import ROUNDED
 from tokenref.rounding.margins import UndecidedError, is_decided
-from tokenref.verdicts import Alternative, Close, Either, Exact, Verdict
+from tokenref.verdicts import Close, Exact, Verdict
 
 SCALES: Final = (1 - 2.0**-20, 1 + 2.0**-20)
 ULPS: Final = 4
@@ -98,16 +98,14 @@ def prove_decided(profile: str, request: Mapping[str, Any], *, meets: bool = Fal
     tokenref.rounding.margins.UndecidedError: rounding decides: ...
     """
     right = asked(profile, request)
-    for what, other in _others(profile, request, meets=meets):
+    for what, other in others(profile, request, meets=meets):
         if other != right:
             raise UndecidedError(f"rounding decides: {what} gives {other}, not {right}")
     if not meets:
         _check_margins(profile, request)
 
 
-def _others(
-    profile: str, request: Mapping[str, Any], *, meets: bool
-) -> Iterator[tuple[str, Asked]]:
+def others(profile: str, request: Mapping[str, Any], *, meets: bool) -> Iterator[tuple[str, Asked]]:
     """Yield what other arithmetics answer, and what is answered to numbers nearby."""
     logits = unpack(request["logits"])
     if all(nearest(logit, "f32") == logit for logit in set(logits)):
@@ -144,25 +142,6 @@ def _check_margins(profile: str, request: Mapping[str, Any]) -> None:
                 )
             if not is_decided(logits, applied.step, values):
                 raise UndecidedError(f"{applied.step} has no margin")
-
-
-def chain_alternatives(profile: str, request: Mapping[str, Any]) -> Verdict:
-    """Return what a chain leaves by several arithmetics, each under a name."""
-    found = {asked(profile, request).keep: "exact"}
-    for what, other in _others(profile, request, meets=False):
-        found.setdefault(other.keep, what.replace(" ", "-"))
-    if len(found) == 1:
-        return Exact()
-    return Either(
-        alternatives=[
-            Alternative(
-                label=label,
-                reason=f"The sum meets the threshold but for rounding; this is the answer {label}.",
-                out={"keep": list(keep)},
-            )
-            for keep, label in found.items()
-        ]
-    )
 
 
 def shares_verdict(profile: str, request: Mapping[str, Any], right: Sequence[float]) -> Verdict:

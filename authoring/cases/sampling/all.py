@@ -8,6 +8,7 @@ from authoring.cases.sampling import (
     adaptive,
     batches,
     chains,
+    chains_in_order,
     chains_long,
     draws,
     draws_races,
@@ -36,6 +37,9 @@ from authoring.cases.sampling import (
     rows_shapes,
     rows_softmax,
     sequences,
+    sizes_draws,
+    sizes_filters,
+    sizes_rows,
     speculative,
     speculative_listed,
     statistics,
@@ -87,6 +91,10 @@ TOPICS: Final[tuple[ModuleType, ...]] = (
     survey_disagreements,
     survey_lz,
     survey_orders,
+    chains_in_order,
+    sizes_filters,
+    sizes_rows,
+    sizes_draws,
 )
 """The modules that have cases. New ones are added at the end."""
 

@@ -13,9 +13,9 @@ from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import Floats, Type, nearest, pack, unpack
 from tokenref.questions.sampling import pack_parameters
 from tokenref.record import Case
-from tokenref.rounding.chains import chain_alternatives, prove_decided, shares_verdict
+from tokenref.rounding.chains import asked, others, prove_decided, shares_verdict
 from tokenref.rounding.margins import UNDEFINED_TIES, UndecidedError, set_of_ties
-from tokenref.verdicts import Exact, Verdict
+from tokenref.verdicts import Alternative, Either, Exact, Verdict
 
 ALONE: Final[Mapping[str, Mapping[str, Any]]] = {
     "transformers": {"top_k": 0},
@@ -130,3 +130,22 @@ class ChainTopic(NamedTuple):
             spec or self.spec,
             (*proofs, *purposes),
         )
+
+
+def chain_alternatives(profile: str, request: Mapping[str, Any]) -> Verdict:
+    """Return what a chain leaves by several arithmetics, each under a name."""
+    found = {asked(profile, request).keep: "exact"}
+    for what, other in others(profile, request, meets=False):
+        found.setdefault(other.keep, what.replace(" ", "-"))
+    if len(found) == 1:
+        return Exact()
+    return Either(
+        alternatives=[
+            Alternative(
+                label=label,
+                reason=f"The sum meets the threshold but for rounding; this is the answer {label}.",
+                out={"keep": list(keep)},
+            )
+            for keep, label in found.items()
+        ]
+    )

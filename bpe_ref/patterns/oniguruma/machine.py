@@ -2,7 +2,7 @@ r"""Match by backtracking: what a pattern means.
 
 Definition
     A *way* to match a node from a place on is where the match ends, and what the groups have
-    captured by then. `Machine.ways` yields the ways of a node in the order of preference: branches
+    captured by then. `Machine.ways` returns the ways of a node in the order of preference: branches
     from the left, greedy repetition as often as possible first, lazy repetition as rarely. The
     match of the pattern is the first way at the first place that has one.
 
@@ -25,6 +25,7 @@ Source: https://github.com/kkos/oniguruma, doc/RE, src/regexec.c.
 """
 
 from collections.abc import Iterator
+from itertools import chain, islice
 from typing import TypeAlias
 
 from bpe_ref.patterns.oniguruma.nodes import (
@@ -80,44 +81,42 @@ class Machine:
                 return captures[0][0], end
         return None
 
-    def ways(  # noqa: C901, PLR0912 -- one branch for each kind of node
+    def ways(  # noqa: C901, PLR0911 -- one answer for each kind of node
         self, node: Node, at: int, captures: Captures
     ) -> Iterator[Way]:
-        """Yield the ways to match a node from `at` on, the preferred one first."""
+        """Return the ways to match a node from `at` on, the preferred one first."""
         self.left -= 1
         if self.left < 0:
             raise OutOfStepsError
+        here: Iterator[Way] = iter([(at, captures)])
         match node:
             case One(members, also):
-                if self.is_in(members, at):
-                    yield at + 1, captures
-                for string in also:
-                    yield from self.in_sequence(tuple(map(One, string)), at, captures)
+                one: list[Way] = [(at + 1, captures)] if self.is_in(members, at) else []
+                strings = (self.in_sequence(tuple(map(One, s)), at, captures) for s in also)
+                return chain(one, *strings) if also else iter(one)
             case Sequence(items):
-                yield from self.in_sequence(items, at, captures)
+                return self.in_sequence(items, at, captures)
             case Choice(branches):
-                for branch in branches:
-                    yield from self.ways(branch, at, captures)
+                return (way for branch in branches for way in self.ways(branch, at, captures))
             case Repeat():
-                yield from self.repeated(node, at, captures)
+                return self.repeated(node, at, captures)
             case Capture(number, body):
-                for end, found in self.ways(body, at, captures):
-                    yield end, {**found, number: (at, end)}
+                ways = self.ways(body, at, captures)
+                return ((end, {**found, number: (at, end)}) for end, found in ways)
             case Again(numbers):
-                yield from self.captured_again(numbers, at, captures)
+                return self.captured_again(numbers, at, captures)
             case Atomic(body):
-                for way in self.ways(body, at, captures):
-                    yield way
-                    return
+                return islice(self.ways(body, at, captures), 1)
             case Look(negative=negative):
                 seen = self.looked_at(node, at, captures)
-                if (seen is None) == negative:
-                    yield at, captures if seen is None else seen
+                if (seen is None) != negative:
+                    return iter(())
+                return here if seen is None else iter([(at, seen)])
             case Place(name):
-                if self.is_place(name, at):
-                    yield at, captures
+                return here if self.is_place(name, at) else iter(())
             case Keep():
-                yield at, {**captures, 0: (at, at)}
+                return iter([(at, {**captures, 0: (at, at)})])
+        raise AssertionError(node)
 
     def in_sequence(self, items: tuple[Node, ...], at: int, captures: Captures) -> Iterator[Way]:
         """Yield the ways to match items one after the other."""

@@ -28,7 +28,8 @@ from functools import cache, cached_property, lru_cache
 import regex
 
 from bpe_ref.errors import PatternError
-from bpe_ref.patterns.oniguruma.characters import MOST_SETS, property_set
+from bpe_ref.patterns.cursor import MOST_SETS
+from bpe_ref.patterns.oniguruma.characters import property_set
 from bpe_ref.patterns.oniguruma.folding import fold
 from bpe_ref.patterns.oniguruma.machine import Machine, OutOfStepsError
 from bpe_ref.patterns.oniguruma.nodes import Node, One, Text, children, width, with_sets

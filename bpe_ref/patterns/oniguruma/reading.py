@@ -59,7 +59,8 @@ import re
 from dataclasses import replace
 from typing import TypeAlias
 
-from bpe_ref.patterns.oniguruma.characters import Cursor, read_bracket, read_escape
+from bpe_ref.patterns.cursor import Cursor
+from bpe_ref.patterns.oniguruma.characters import read_bracket, read_escape
 from bpe_ref.patterns.oniguruma.folding import fold_bracket
 from bpe_ref.patterns.oniguruma.nodes import (
     EMPTY,

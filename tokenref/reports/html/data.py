@@ -193,7 +193,7 @@ def _engine(column: Column, ids: Sequence[str]) -> dict[str, object]:
     }
     return {
         "name": visible(column.label),
-        "again": [visible(part) for part in entry.again or [entry.name]],
+        "again": [visible(part) for part in (entry.command, *(entry.again or [entry.name]))],
         "options": [visible(part) for part in options_again(column.results[0].header)],
         "statuses": "".join(LETTERS.get(line.status if line else "", "f") for line in lines),
         "details": [_said(line) if line else {} for line in lines],

@@ -156,7 +156,7 @@ const showCases = () => {
         [number ? ", " : "", make("span", { title: meanings[flag] || "" }, flag)])));
     }
     item("others", others(at, engine));
-    item("again", code(["tokenref", "check", ...engine.again, "--id", id, ...engine.options].map(quoted).join(" "), "line"));
+    item("again", code(["tokenref", ...engine.again, "--id", id, ...engine.options].map(quoted).join(" "), "line"));
     return make("div", { class: "open" }, items);
   };
 
@@ -197,8 +197,15 @@ const showCases = () => {
 
   // ---- the address holds the filters, so that a cell is a link and a view can be passed on
   const read = () => Object.fromEntries(FIELDS.map((name) => [name, form.elements[name].value]));
+  const hiddenHits = byId("hidden-hits");
   const refresh = () => {
-    found = wanted(read());
+    const values = read();
+    found = wanted(values);
+    const alone = Object.fromEntries(FIELDS.map((name) => [name, name === "search" ? values.search : ""]));
+    const more = values.search.trim() ? wanted(alone).length - found.length : 0;
+    hiddenHits.hidden = more === 0;
+    hiddenHits.querySelector("span").textContent =
+      `The other filters hide ${number(more)} more ${more === 1 ? "result" : "results"} of this search.`;
     first = 0;
     show();
   };
@@ -216,6 +223,10 @@ const showCases = () => {
     history.replaceState(null, "", `#${new URLSearchParams(values)}`);
     refresh();
   };
+  hiddenHits.querySelector("button").addEventListener("click", () => {
+    for (const name of FIELDS) if (name !== "search") form.elements[name].value = "";
+    toAddress();
+  });
   let timer = 0;
   form.addEventListener("input", (event) => {
     clearTimeout(timer);

@@ -3,7 +3,7 @@
 import os
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -87,6 +87,10 @@ def render(gathered: Gathered, data: dict[str, object], notes: Sequence[str]) ->
             _card(column, {op: row[at] for op, row in by_op.items()})
             for at, column in enumerate(gathered.columns)
         ),
+        "whose": "an engine" if len(gathered.columns) == 1 else "engines",
+        "list": _list_of_differences(str(data["pages"])),
+        "ops-open": _open_if_short(by_op),
+        "flags-open": _open_if_short(by_flag),
         "ops": table(
             "op",
             by_op,
@@ -103,6 +107,23 @@ def render(gathered: Gathered, data: dict[str, object], notes: Sequence[str]) ->
         name, _, rest = piece.partition("}}")
         filled += [parts[name], rest]
     return "".join(filled)
+
+
+_FEW_ROWS: Final = 12
+"""A table with more rows is folded, so that the cases are not far below the engines."""
+
+
+def _open_if_short(rows: Sized) -> str:
+    """Return the attribute that unfolds a table."""
+    return " open" if len(rows) <= _FEW_ROWS else ""
+
+
+def _list_of_differences(pages: str) -> str:
+    """Return a link to the list of known differences, if it is known where the pages are."""
+    name = "list of known differences"
+    if not pages:
+        return name
+    return f'<a href="{escape(pages)}docs/differences.md" rel="noopener noreferrer">{name}</a>'
 
 
 def _hash(content: str) -> str:
