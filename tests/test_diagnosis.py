@@ -1,5 +1,6 @@
 """Likely causes: seeded bugs are named, other bugs are not taken for one of them."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -7,6 +8,7 @@ from random import Random
 from typing import Any, TypeAlias
 
 import pytest
+from click.testing import CliRunner
 
 from authoring.mutants.mutant import EngineWithHandler, Mutant
 from authoring.mutants.samplers import SamplersWithHandler, other_parameters, other_row
@@ -18,6 +20,7 @@ from bpe_ref.vocabulary.merges import ByConcatenation
 from sampling_ref import PROFILES
 from tokenref.answers import Answer, Engine, Ok, Refused, Unsupported
 from tokenref.catalogue import Catalogue, open_catalogue
+from tokenref.cli import main
 from tokenref.diagnosis import Known, Seen, Signature, diagnose, digest, known_causes, length
 from tokenref.engines.reference import ReferenceSession
 from tokenref.engines.reference_samplers import SamplerSession
@@ -180,6 +183,18 @@ def test_an_engine_with_the_rules_of_another_is_named(catalogue: Catalogue) -> N
     found = run(rule.engine, concerned(rule, catalogue), catalogue).diagnoses
     assert "llama.cpp" in PROFILES
     assert found[0].sentence.endswith("match llama.cpp")
+
+
+def test_the_commands_name_the_cause() -> None:
+    select = ["--op", "encode", "--id", "bpe/encode/short_texts/*"]
+    checked = CliRunner().invoke(main, ["check", "greedy", *select])
+    assert checked.exit_code == 1
+    assert re.search(r"These \d+ failures match the seeded bug greedy: ", checked.output)
+    options = ["--op", "encode", "--cases", "60", "--seed", "1", "--shrink-seconds", "1"]
+    fuzzed = CliRunner().invoke(main, ["fuzz", "greedy", *options])
+    assert fuzzed.exit_code == 1
+    said = r"golden records of encode: These \d+ failures match the seeded bug greedy: "
+    assert re.search(said, " ".join(fuzzed.output.split()))
 
 
 # ---- bugs that no mutant has
