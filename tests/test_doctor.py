@@ -56,6 +56,11 @@ def all_of(finding: Finding) -> str:
     return f"{finding.text}\n{finding.wrote}\n{finding.right}\n{finding.hint}"
 
 
+def test_a_likely_cause_is_named() -> None:
+    said = [each.text for each in findings("missing dropped") if each.about == "likely cause"]
+    assert any("the seeded bug missing-byte-dropped" in sentence for sentence in said), said
+
+
 @pytest.mark.parametrize("mistake", ["none", "any order", "small batch"])
 def test_what_is_allowed_is_no_mistake(mistake: str) -> None:
     found = findings(mistake)
